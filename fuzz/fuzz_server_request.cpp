@@ -28,7 +28,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)http::split_target(text, request);
   attempt([&] {
     const Json body = server::parse_body(text);
-    attempt([&] { (void)server::read_text_request(body); });
+    for (const auto endpoint : {server::kChat, server::kCompletions}) {
+      attempt([&] { (void)server::read_text_request({body, endpoint}); });
+    }
     attempt([&] { (void)chat::to_json(server::anthropic_messages(body)); });
     attempt([&] { (void)chat::to_json(server::without_developer(server::openai_messages(body))); });
   });

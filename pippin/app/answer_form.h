@@ -60,8 +60,10 @@ class FormCompiler {
   // the place in the schema or grammar.
   std::shared_ptr<constrain::Constraint> compile(const AnswerForm& form);
 
- private:
+  // The tokenizer's, made when it is first asked for.
   std::shared_ptr<const constrain::Vocabulary> vocabulary();
+
+ private:
   std::shared_ptr<constrain::Constraint> make(const AnswerForm& form);
 
   const Tokenizer tokenizer_;

@@ -54,6 +54,7 @@ class LocalReply final : public server::NotedReply {
   }
   void note_model(const std::string& /*name*/) override {}
   void note_usage(const server::Usage& /*usage*/) override {}
+  void note_ignored(const std::vector<std::string>& /*fields*/) override {}
   const std::string& id() const override { return id_; }
 
   // The other side.

@@ -148,7 +148,8 @@ http::Fields Access::headers_for(const http::Request& request) const {
   const std::string_view origin = request.header("origin");
   if (origin.empty() || !is_allowed_origin(request, origin)) return {};
   http::Fields fields{{"access-control-allow-origin", std::string(origin)}, {"vary", "origin"}};
-  fields.emplace_back("access-control-expose-headers", "x-request-id, retry-after, x-should-retry");
+  fields.emplace_back("access-control-expose-headers",
+                      "x-request-id, retry-after, x-should-retry, x-ignored-fields");
   if (request.method == "OPTIONS") {
     fields.emplace_back("access-control-allow-methods", "GET, POST, OPTIONS");
     const std::string_view wanted = request.header("access-control-request-headers");

@@ -7,6 +7,7 @@
 
 #include "pippin/chat/json.h"
 #include "pippin/server/api_error.h"
+#include "pippin/server/request_json.h"
 
 namespace pippin::server {
 namespace {
@@ -55,7 +56,7 @@ std::string role_of(const Json& message, const std::string& place) {
   return role;
 }
 
-std::vector<Json> list_of(const Json& body) {
+std::vector<Json> list_of(const RequestFields& body) {
   const auto messages = body.find("messages");
   if (!messages) refuse("messages", "is missing");
   if (!messages->is_array() || messages->size() == 0) {
@@ -150,6 +151,10 @@ Value openai_message(const Json& message, const std::string& place) {
       if (!calls.empty()) result.set("tool_calls", std::move(calls));
     } else if (!value.is_null()) {
       result.set(std::string(key), value_of(value));
+      // Two names of one field; templates know the longer one.
+      if (key == "reasoning" && !message.has("reasoning_content")) {
+        result.set("reasoning_content", value_of(value));
+      }
     }
   }
   if (result.find("content") == nullptr) {
@@ -205,10 +210,12 @@ void add_block(const Json& block, const std::string& place, Blocks& blocks) {
                                {"arguments", value_of(member(block, "input", place))}}}});
   } else if (type == "tool_result") {
     const auto content = block.find("content");
-    blocks.results.emplace_back(
-        Dict{{"role", "tool"},
-             {"tool_call_id", text_of(member(block, "tool_use_id", place), place + ".tool_use_id")},
-             {"content", content ? anthropic_text(*content, place + ".content") : ""}});
+    Dict result{
+        {"role", "tool"},
+        {"tool_call_id", text_of(member(block, "tool_use_id", place), place + ".tool_use_id")},
+        {"content", content ? anthropic_text(*content, place + ".content") : ""}};
+    if (find_bool(block, "is_error").value_or(false)) result.set("is_error", true);
+    blocks.results.emplace_back(std::move(result));
   } else {
     refuse(place, fmt::format("the model takes text only, not {}", type));
   }
@@ -242,7 +249,7 @@ void add_anthropic_message(const Json& message, const std::string& place,
 
 }  // namespace
 
-Value openai_messages(const Json& body) {
+Value openai_messages(const RequestFields& body) {
   std::vector<Value> result;
   for (const Json& message : list_of(body)) {
     result.push_back(openai_message(message, fmt::format("messages[{}]", result.size())));
@@ -250,7 +257,7 @@ Value openai_messages(const Json& body) {
   return result;
 }
 
-Value anthropic_messages(const Json& body) {
+Value anthropic_messages(const RequestFields& body) {
   std::vector<Value> result;
   if (const auto system = body.find("system")) {
     const std::string text = anthropic_text(*system, "system");

@@ -4,18 +4,18 @@
 #include <string_view>
 
 #include "pippin/chat/value.h"
-#include "pippin/io/json.h"
+#include "pippin/server/request_fields.h"
 
 namespace pippin::server {
 
 // Of OpenAI's chat endpoint: text in parts is joined by line ends, arguments of tool calls become
 // objects, as transformers gives them to templates. Throws ApiError(400), with the place in
 // `param`, for what is no list of messages, and for pictures, sound and files.
-chat::Value openai_messages(const Json& body);
+chat::Value openai_messages(const RequestFields& body);
 
 // Of Anthropic's: `system` comes first; thoughts, calls of tools and their results take OpenAI's
-// form. Throws the same.
-chat::Value anthropic_messages(const Json& body);
+// form; the result of a call that failed has `is_error`. Throws the same.
+chat::Value anthropic_messages(const RequestFields& body);
 
 // With the role "system" for "developer", which older templates do not know.
 chat::Value without_developer(const chat::Value& messages);

@@ -44,6 +44,11 @@ void write_call(JsonWriter& json, std::string_view id, std::string_view name,
   write_function(json.begin_object(), id, name, arguments);
 }
 
+// Servers and clients have two names for it.
+void write_thoughts(JsonWriter& json, std::string_view thoughts) {
+  json.member("reasoning_content", thoughts).member("reasoning", thoughts);
+}
+
 // --- whole ---
 
 class WholeChat final : public AnswerWriter {
@@ -98,7 +103,7 @@ class WholeChat final : public AnswerWriter {
       json.value(answer.content);
     }
     json.member("refusal", nullptr);
-    if (!answer.thoughts.empty()) json.member("reasoning_content", answer.thoughts);
+    if (!answer.thoughts.empty()) write_thoughts(json, answer.thoughts);
     if (!answer.calls.empty()) {
       json.key("tool_calls").begin_array();
       for (const auto& call : answer.calls) write_call(json, call.id, call.name, call.arguments);
@@ -186,7 +191,7 @@ class ChatStream final : public AnswerWriter {
     if (part.kind == PartKind::Content) {
       json.member("content", part.text);
     } else if (part.kind == PartKind::Thoughts) {
-      json.member("reasoning_content", part.text);
+      write_thoughts(json, part.text);
     } else {
       json.key("tool_calls").begin_array().begin_object().member("index", part.index);
       if (part.kind == PartKind::CallBegin) {

@@ -22,11 +22,20 @@ void check_dimensions(std::optional<int64_t> dimensions, const std::vector<float
 
 // What a language model's head multiplies.
 std::optional<app::Embedded> by_language_model(ModelList& models, const OpenedModel& opened,
-                                               const Json& body, const Endpoints::Replying& reply) {
+                                               const RequestFields& body,
+                                               const Endpoints::Replying& reply) {
   ServedModel& model = *opened.model;
   const auto dimensions = find_int(body, "dimensions", 1);
-  const auto prompts = read_texts(model, body, "input");
-  for (const auto& prompt : prompts) check_prompt(model, prompt, "input");
+  if (body.has("prompt_name")) {
+    throw ApiError(400, "prompt_name: the model has no prompts for texts", "prompt_name");
+  }
+  const bool truncates = find_bool(body, "truncate").value_or(false);
+  auto prompts = read_texts(model, body, "input");
+  for (auto& prompt : prompts) {
+    const auto most = static_cast<size_t>(model.loaded.model->context());
+    if (truncates && prompt.size() > most) prompt.resize(most);
+    check_prompt(model, prompt, "input");
+  }
   const auto embedder = models.embedder(model);
   app::Embedded result;
   for (const std::vector<int32_t>& prompt : prompts) {
@@ -40,7 +49,7 @@ std::optional<app::Embedded> by_language_model(ModelList& models, const OpenedMo
   return result;
 }
 
-app::Embedded by_encoder(const app::TextEncoder& encoder, const Json& body) {
+app::Embedded by_encoder(const app::TextEncoder& encoder, const RequestFields& body) {
   const auto dimensions = find_int(body, "dimensions", 1);
   app::EmbedOptions options;
   options.prompt_name = find_string(body, "prompt_name");
@@ -60,11 +69,12 @@ app::Embedded by_encoder(const app::TextEncoder& encoder, const Json& body) {
 }  // namespace
 
 void Endpoints::embeddings(const http::Request& request, const Replying& reply) {
-  const Json body = parse_body(request.body);
+  const RequestFields body(parse_body(request.body), kEmbeddings);
   const std::string format = find_string(body, "encoding_format").value_or("float");
   if (format != "float" && format != "base64") {
     throw ApiError(400, "encoding_format: neither float nor base64", "encoding_format");
   }
+  reply->note_ignored(body.ignored());
   const OpenedModel opened = models_.open(find_string(body, "model").value_or(""));
   reply->note_model(opened.name);
   const std::optional<app::Embedded> embedded =

@@ -1,6 +1,7 @@
 #include "pippin/server/endpoints.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,14 +25,41 @@ OnJobEnd noting(const std::shared_ptr<NotedReply>& reply) {
   return [reply](const Usage& usage, const ApiError*) { reply->note_usage(usage); };
 }
 
-// Fields of OpenAI's chat endpoint that would change the text.
-void refuse_what_is_not_there(const Json& body) {
-  refuse_unless(body, "functions", {"[]"});
-  refuse_unless(body, "function_call", {R"("none")", R"("auto")"});
-  refuse_unless(body, "modalities", {R"(["text"])"});
-  refuse_unless(body, "audio", {});
-  refuse_unless(body, "web_search_options", {});
-  refuse_unless(body, "verbosity", {R"("medium")"});
+// Tells the client which fields have no effect.
+void note_ignored(const Endpoints::Replying& reply, const RequestFields& fields,
+                  const TextJobOptions& job, const std::vector<std::string>& unheeded = {}) {
+  std::vector<std::string> names = fields.ignored();
+  names.insert(names.end(), job.request.unheeded.begin(), job.request.unheeded.end());
+  names.insert(names.end(), unheeded.begin(), unheeded.end());
+  reply->note_ignored(names);
+}
+
+// Whether the answer has thoughts, and where.
+void read_reasoning_format(const RequestFields& fields, TextJobOptions& job) {
+  const std::string format = find_string(fields, "reasoning_format").value_or("auto");
+  constexpr std::array kSplit = {"auto", "deepseek", "deepseek-legacy", "parsed"};
+  const bool is_whole = format == "none" || format == "raw";
+  if (!is_whole && format != "hidden" &&
+      std::find(kSplit.begin(), kSplit.end(), format) == kSplit.end()) {
+    throw ApiError(400, "reasoning_format: \"" + format + "\" is not auto, none or hidden",
+                   "reasoning_format");
+  }
+  job.splits_reasoning = !is_whole && find_bool(fields, "separate_reasoning").value_or(true);
+  job.hides_thoughts = format == "hidden" || !find_bool(fields, "include_reasoning").value_or(true);
+  if (const auto reasoning = fields.find("reasoning"); reasoning && reasoning->is_object()) {
+    job.hides_thoughts |= find_bool(*reasoning, "exclude").value_or(false);
+  }
+}
+
+void read_logprobs(const RequestFields& fields, TextRequest& request) {
+  const int64_t likely = find_int(fields, "n_probs", 0, kMaxTopLogprobs).value_or(0);
+  if (find_bool(fields, "logprobs").value_or(false)) {
+    request.top_logprobs = find_int(fields, "top_logprobs", 0, kMaxTopLogprobs).value_or(likely);
+  } else if (likely > 0) {
+    request.top_logprobs = likely;
+  } else if (find_int(fields, "top_logprobs").value_or(0) > 0) {
+    throw ApiError(400, "top_logprobs: needs logprobs", "top_logprobs");
+  }
 }
 
 AnswerOptions answer_options(const TextJobOptions& job, const std::string& id,
@@ -74,47 +102,49 @@ std::shared_ptr<ServedModel> Endpoints::open(const std::string& name, const Repl
 }
 
 void Endpoints::chat(const http::Request& request, const Replying& reply) {
-  const Json body = parse_body(request.body);
+  const RequestFields fields(parse_body(request.body), kChat);
   TextJobOptions job;
   job.is_chat = true;
-  job.request = read_text_request(body);
-  refuse_what_is_not_there(body);
-  job.request.max_tokens = find_int(body, "max_completion_tokens", 0)
-                               .value_or(find_int(body, "max_tokens", -1).value_or(-1));
-  if (find_bool(body, "logprobs").value_or(false)) {
-    job.request.top_logprobs = find_int(body, "top_logprobs", 0, kMaxTopLogprobs).value_or(0);
-  } else if (find_int(body, "top_logprobs").value_or(0) > 0) {
-    throw ApiError(400, "top_logprobs: needs logprobs", "top_logprobs");
-  }
-  job.splits_reasoning = find_string(body, "reasoning_format").value_or("auto") != "none";
-  job.tools = read_tool_request(body);
-  const chat::Value messages = openai_messages(body);
+  job.request = read_text_request(fields);
+  read_logprobs(fields, job.request);
+  read_reasoning_format(fields, job);
+  job.tools = read_tool_request(fields);
+  const chat::Value messages = openai_messages(fields);
   const auto model = open(job.request.model, reply);
-  RenderedChat prompt = render_chat(*model, messages, body, job.tools, false);
+  RenderedChat prompt = render_chat(*model, messages, fields, job.tools, false);
+  truncate_prompt(*model, prompt.ids, job.request.prompt_tokens, job.request.max_tokens);
   job.is_thinking = prompt.is_thinking;
   job.prompt_end = std::move(prompt.text);
   job.prompts.push_back(std::move(prompt.ids));
+  note_ignored(reply, fields, job, prompt.unheeded);
   auto writer = make_chat_writer(reply, answer_options(job, reply->id(), *model, silence_));
   start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
 }
 
 void Endpoints::completions(const http::Request& request, const Replying& reply) {
-  const Json body = parse_body(request.body);
+  const RequestFields fields(parse_body(request.body), kCompletions);
+  constexpr int64_t kMaxTokens = 16;  // OpenAI's
   TextJobOptions job;
-  job.request = read_text_request(body);
-  job.request.max_tokens = find_int(body, "max_tokens", -1).value_or(16);
-  job.request.top_logprobs = find_int(body, "logprobs", 0, kMaxTopLogprobs).value_or(-1);
-  const int64_t best_of = find_int(body, "best_of", 1, kMaxChoices).value_or(job.request.choices);
-  if (best_of != job.request.choices) {
-    throw ApiError(400, "best_of: only as many as n are made", "best_of");
+  job.request = read_text_request(fields);
+  if (!fields.has("max_tokens")) job.request.max_tokens = kMaxTokens;
+  job.request.top_logprobs = find_int(fields, "logprobs", 0, kMaxTopLogprobs).value_or(-1);
+  // n_probs 0 turns logprobs off; logprobs 0 gives those of the chosen tokens alone.
+  if (fields.spelling("logprobs") == "n_probs" && job.request.top_logprobs == 0) {
+    job.request.top_logprobs = -1;
   }
-  const bool echoes = find_bool(body, "echo").value_or(false);
+  const bool echoes = find_bool(fields, "echo").value_or(false);
   if (echoes && job.request.top_logprobs >= 0) {
     throw ApiError(400, "echo: the prompt's own logprobs are not computed", "echo");
   }
   const auto model = open(job.request.model, reply);
   std::vector<std::string> texts;
-  job.prompts = read_prompts(*model, body, texts);
+  job.prompts = read_prompts(*model, fields, texts);
+  for (size_t i = 0; i < job.prompts.size(); ++i) {
+    const size_t before = job.prompts[i].size();
+    truncate_prompt(*model, job.prompts[i], job.request.prompt_tokens, job.request.max_tokens);
+    if (job.prompts[i].size() < before) texts[i] = model->loaded.tokenizer.decode(job.prompts[i]);
+  }
+  note_ignored(reply, fields, job);
   AnswerOptions answer = answer_options(job, reply->id(), *model, silence_);
   for (size_t i = 0; echoes && i < answer.choices; ++i) {
     answer.echoes.push_back(texts[i / static_cast<size_t>(job.request.choices)]);
@@ -124,15 +154,16 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
 }
 
 void Endpoints::messages(const http::Request& request, const Replying& reply) {
-  const Json body = parse_body(request.body);
+  const RequestFields body(parse_body(request.body), kMessages);
   TextJobOptions job;
   job.is_chat = true;
   job.request.model = find_string(body, "model").value_or("");
-  read_sampling(body, job.request.sampling);
+  read_sampling(body, job.request.sampling, &job.request.unheeded);
   const auto max_tokens = find_int(body, "max_tokens", 1);
   if (!max_tokens) throw ApiError(400, "max_tokens: is missing", "max_tokens");
   job.request.max_tokens = *max_tokens;
-  job.request.stop = find_strings(body, "stop_sequences", kMaxStops);
+  job.request.stop = find_strings(body, "stop", kMaxStops);
+  job.request.thinking_budget = read_thinking_budget(body);
   job.request.streams = find_bool(body, "stream").value_or(false);
   job.tools = read_anthropic_tool_request(body);
   job.request.form = read_anthropic_form(body);
@@ -147,6 +178,7 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
   job.is_thinking = prompt.is_thinking;
   job.prompt_end = std::move(prompt.text);
   job.prompts.push_back(std::move(prompt.ids));
+  note_ignored(reply, body, job, prompt.unheeded);
   auto writer = make_message_writer(reply, answer_options(job, reply->id(), *model, silence_));
   start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
 }

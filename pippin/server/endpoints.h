@@ -4,12 +4,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <random>
 #include <string>
+#include <vector>
 
 #include "pippin/http/server.h"
 #include "pippin/server/model_list.h"
+#include "pippin/server/request_fields.h"
 #include "pippin/server/text_job.h"
 
 namespace pippin::server {
@@ -19,6 +19,8 @@ class NotedReply : public http::Reply {
  public:
   virtual void note_model(const std::string& name) = 0;
   virtual void note_usage(const Usage& usage) = 0;
+  // Fields of the request that have no effect; before the answer begins.
+  virtual void note_ignored(const std::vector<std::string>& fields) = 0;
   virtual const std::string& id() const = 0;  // the request's
 };
 

@@ -77,9 +77,17 @@ std::optional<FormField> read_structured_outputs(const Json& outputs) {
   refuse(param, "expected json, regex, choice, grammar or json_object");
 }
 
+// As ollama has it: "json", or a schema.
+FormField read_format(const Json& format) {
+  const std::string param = "format";
+  if (!format.is_string()) return schema_form(format, param);
+  if (format.as_string() != "json") refuse(param, "expected \"json\" or a JSON Schema");
+  return {{.kind = Kind::JsonObject}, param};
+}
+
 }  // namespace
 
-std::optional<FormField> read_form(const Json& body) {
+std::optional<FormField> read_form(const RequestFields& body) {
   std::optional<FormField> found;
   const auto take = [&](std::optional<FormField> field) {
     if (!field.has_value()) return;
@@ -93,20 +101,24 @@ std::optional<FormField> read_form(const Json& body) {
     return value.has_value() && !(value->is_string() && value->as_string().empty()) ? value
                                                                                     : std::nullopt;
   };
+  const auto spelled = [&](const char* name) { return body.spelling(name); };
   if (const auto value = given("response_format")) take(read_response_format(*value));
-  if (const auto value = given("json_schema")) take(schema_form(*value, "json_schema"));
-  if (const auto value = given("guided_json")) take(schema_form(*value, "guided_json"));
-  if (const auto value = given("grammar")) take(text_form(Kind::Grammar, *value, "grammar"));
+  if (const auto value = given("json_schema")) take(schema_form(*value, spelled("json_schema")));
+  if (const auto value = given("guided_json")) take(schema_form(*value, spelled("guided_json")));
+  if (const auto value = given("format")) take(read_format(*value));
+  if (const auto value = given("grammar"))
+    take(text_form(Kind::Grammar, *value, spelled("grammar")));
   if (const auto value = given("guided_grammar"))
-    take(text_form(Kind::Grammar, *value, "guided_grammar"));
+    take(text_form(Kind::Grammar, *value, spelled("guided_grammar")));
   if (const auto value = given("guided_regex"))
-    take(text_form(Kind::Regex, *value, "guided_regex"));
-  if (const auto value = given("guided_choice")) take(choice_form(*value, "guided_choice"));
+    take(text_form(Kind::Regex, *value, spelled("guided_regex")));
+  if (const auto value = given("guided_choice"))
+    take(choice_form(*value, spelled("guided_choice")));
   if (const auto value = given("structured_outputs")) take(read_structured_outputs(*value));
   return found;
 }
 
-std::optional<FormField> read_anthropic_form(const Json& body) {
+std::optional<FormField> read_anthropic_form(const RequestFields& body) {
   std::string param = "output_format";
   auto format = body.find(param);
   if (const auto config = body.find("output_config")) {

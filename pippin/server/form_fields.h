@@ -6,7 +6,7 @@
 #include <string>
 
 #include "pippin/app/answer_form.h"
-#include "pippin/io/json.h"
+#include "pippin/server/request_fields.h"
 
 namespace pippin::server {
 
@@ -17,8 +17,8 @@ struct FormField {
 
 // response_format, json_schema, grammar, guided_json, guided_regex, guided_choice, guided_grammar
 // and structured_outputs. Throws ApiError(400) for what is wrong, and for two of them.
-std::optional<FormField> read_form(const Json& body);
+std::optional<FormField> read_form(const RequestFields& body);
 // output_format of Anthropic's endpoint, or output_config.format. Throws ApiError(400).
-std::optional<FormField> read_anthropic_form(const Json& body);
+std::optional<FormField> read_anthropic_form(const RequestFields& body);
 
 }  // namespace pippin::server

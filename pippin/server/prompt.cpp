@@ -1,6 +1,8 @@
 #include "pippin/server/prompt.h"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -29,22 +31,71 @@ const ChatTemplate& template_of(const ServedModel& model) {
   return *model.loaded.chat_template;
 }
 
-// Templates spell how much a model thinks in one of these ways.
-void set_effort(const ServedModel& model, const Json& body, Dict& context) {
-  const auto effort = find_string(body, "reasoning_effort");
-  if (!effort) return;
-  if (model.template_source.find("reasoning_effort") != std::string::npos) {
-    context.set("reasoning_effort", *effort);
-  } else if (model.template_source.find("enable_thinking") != std::string::npos) {
-    context.set("enable_thinking", *effort != "none");
-  } else if (*effort != (model.reasoning == nullptr ? "none" : "medium")) {
-    throw ApiError(400, "reasoning_effort: the model's template does not know of it",
-                   "reasoning_effort");
+// How much to think, under all of its names.
+struct Thinking {
+  std::optional<std::string> effort;
+  std::optional<bool> is_wanted;
+  std::string effort_name, switch_name;  // the fields that say so
+};
+
+Thinking read_thinking(const RequestFields& body) {
+  Thinking thinking{.effort_name = "reasoning_effort", .switch_name = "enable_thinking"};
+  thinking.effort = find_string(body, "reasoning_effort");
+  thinking.is_wanted = find_bool(body, "enable_thinking");
+  if (const auto reasoning = body.find("reasoning")) {
+    if (!reasoning->is_object()) {
+      throw ApiError(400, "reasoning: expected an object", "reasoning");
+    }
+    const auto effort = find_string(*reasoning, "effort");
+    const auto enabled = find_bool(*reasoning, "enabled");
+    if (effort && !thinking.effort) thinking.effort = effort, thinking.effort_name = "reasoning";
+    if (enabled && !thinking.is_wanted) {
+      thinking.is_wanted = enabled, thinking.switch_name = "reasoning";
+    }
   }
+  if (const auto think = body.find("think")) {
+    if (think->is_string()) {
+      if (!thinking.effort) {
+        thinking.effort = std::string(think->as_string()), thinking.effort_name = "think";
+      }
+    } else if (!think->is_bool()) {
+      throw ApiError(400, "think: expected true, false or an effort", "think");
+    } else if (!thinking.is_wanted) {
+      thinking.is_wanted = think->as_bool(), thinking.switch_name = "think";
+    }
+  }
+  return thinking;
+}
+
+// Templates know one of these spellings, or none. Returns the fields without effect.
+std::vector<std::string> set_effort(const ServedModel& model, const RequestFields& body,
+                                    Dict& context) {
+  const Thinking thinking = read_thinking(body);
+  const auto knows = [&](const char* word) {
+    return model.template_source.find(word) != std::string::npos;
+  };
+  std::vector<std::string> unheeded;
+  if (thinking.effort) {
+    if (knows("reasoning_effort")) {
+      context.set("reasoning_effort", *thinking.effort);
+    } else if (knows("enable_thinking")) {
+      context.set("enable_thinking", *thinking.effort != "none");
+    } else if (*thinking.effort != (model.reasoning == nullptr ? "none" : "medium")) {
+      unheeded.push_back(thinking.effort_name);
+    }
+  }
+  if (thinking.is_wanted) {
+    if (knows("enable_thinking")) {
+      context.set("enable_thinking", *thinking.is_wanted);
+    } else if (*thinking.is_wanted != (model.reasoning != nullptr)) {
+      unheeded.push_back(thinking.switch_name);
+    }
+  }
+  return unheeded;
 }
 
 // Anthropic's switch.
-void set_thinking(const ServedModel& model, const Json& body, Dict& context) {
+void set_thinking(const ServedModel& model, const RequestFields& body, Dict& context) {
   const auto thinking = body.find("thinking");
   if (!thinking) return;
   const std::string type = read_field("thinking", [&] { return thinking->get_string("type"); });
@@ -56,14 +107,26 @@ void set_thinking(const ServedModel& model, const Json& body, Dict& context) {
   }
 }
 
-Dict context_of(const ServedModel& model, const Value& messages, const Json& body) {
+// Whether a message is the error of a tool (chat_messages.h).
+bool has_failed_call(const Value& messages) {
+  const auto& list = messages.list().items;
+  return std::any_of(list.begin(), list.end(), [](const Value& message) {
+    return message.is_dict() && message.dict().find("is_error") != nullptr;
+  });
+}
+
+Dict context_of(const ServedModel& model, const Value& messages, const RequestFields& body,
+                std::vector<std::string>& unheeded) {
   Dict context{{"messages", messages}};
   for (const char* name : {"documents", "add_generation_prompt"}) {
     if (const auto value = body.find(name)) {
       context.set(name, chat::parse_json(value->dump(), "request"));
     }
   }
-  set_effort(model, body, context);
+  unheeded = set_effort(model, body, context);
+  if (has_failed_call(messages) && model.template_source.find("is_error") == std::string::npos) {
+    unheeded.emplace_back("tool_result.is_error");
+  }
   set_thinking(model, body, context);
   if (const auto more = body.find("chat_template_kwargs")) {
     if (!more->is_object()) {
@@ -132,7 +195,7 @@ std::vector<int32_t> fill_in(const Tokenizer& tokenizer, const std::string& text
 }
 
 // A string, a list of tokens, or a list of these.
-void each_text(const Json& body, std::string_view param,
+void each_text(const RequestFields& body, std::string_view param,
                const std::function<void(const Json& text)>& take) {
   const std::string name(param);
   const auto value = body.find(param);
@@ -160,7 +223,7 @@ void refuse_empty(const std::vector<std::vector<int32_t>>& prompts, std::string_
 
 }  // namespace
 
-RenderedChat render_chat(const ServedModel& model, const Value& messages, const Json& body,
+RenderedChat render_chat(const ServedModel& model, const Value& messages, const RequestFields& body,
                          const ToolRequest& tools, bool continues_last) {
   const ChatTemplate& chat = template_of(model);
   const bool generates = find_bool(body, "add_generation_prompt").value_or(true);
@@ -171,16 +234,17 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
   const bool knows_developer = model.template_source.find("developer") != std::string::npos;
   Value spoken = knows_developer ? messages : without_developer(messages);
   if (model.calls != nullptr) spoken = answer::told_calls(*model.calls, spoken);
-  Dict context = context_of(model, spoken, body);
-  if (tools.offered != nullptr) set_tools(model, *tools.offered, context);
   RenderedChat result;
+  Dict context = context_of(model, spoken, body, result.unheeded);
+  if (tools.offered != nullptr) set_tools(model, *tools.offered, context);
   try {
     result.text = chat.render(context, end);
   } catch (const Error& error) {
     throw ApiError(400, error.what(), "messages");
   }
   // The template writes the special tokens itself.
-  result.ids = model.loaded.tokenizer.encode(result.text, false);
+  const bool adds = find_bool(body, "add_special_tokens").value_or(false);
+  result.ids = model.loaded.tokenizer.encode(result.text, adds);
   if (result.ids.empty()) throw ApiError(400, "messages: the prompt has no tokens", "messages");
   result.is_thinking =
       model.reasoning != nullptr && answer::begins_thinking(*model.reasoning, result.text);
@@ -197,10 +261,11 @@ std::vector<int32_t> read_ids(const ServedModel& model, const Json& list, std::s
   });
 }
 
-std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const Json& body,
+std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const RequestFields& body,
                                                std::vector<std::string>& echoes) {
   const std::string suffix = find_string(body, "suffix").value_or("");
   const Tokenizer& tokenizer = model.loaded.tokenizer;
+  const bool adds = find_bool(body, "add_special_tokens").value_or(true);
   std::vector<std::vector<int32_t>> prompts;
   each_text(body, "prompt", [&](const Json& text) {
     if (text.is_array()) {
@@ -210,14 +275,14 @@ std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const J
       return;
     }
     echoes.emplace_back(read_field("prompt", [&] { return text.as_string(); }));
-    prompts.push_back(suffix.empty() ? tokenizer.encode(echoes.back())
+    prompts.push_back(suffix.empty() ? tokenizer.encode(echoes.back(), adds)
                                      : fill_in(tokenizer, echoes.back(), suffix));
   });
   refuse_empty(prompts, "prompt");
   return prompts;
 }
 
-TextInputs read_inputs(const Json& body, std::string_view param) {
+TextInputs read_inputs(const RequestFields& body, std::string_view param) {
   TextInputs inputs;
   each_text(body, param, [&](const Json& text) {
     read_field(param, [&] {
@@ -237,7 +302,7 @@ TextInputs read_inputs(const Json& body, std::string_view param) {
   return inputs;
 }
 
-std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const Json& body,
+std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const RequestFields& body,
                                              std::string_view param) {
   std::vector<std::vector<int32_t>> texts;
   each_text(body, param, [&](const Json& text) {
@@ -247,6 +312,16 @@ std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const Jso
   });
   refuse_empty(texts, param);
   return texts;
+}
+
+void truncate_prompt(const ServedModel& model, std::vector<int32_t>& ids, int64_t count,
+                     int64_t max_tokens) {
+  if (count == 0) return;
+  if (count < 0) {
+    count = model.scheduler->max_prompt() - std::max<int64_t>(max_tokens, 1);
+  }
+  const int64_t kept = std::clamp<int64_t>(count, 1, std::ssize(ids));
+  ids.erase(ids.begin(), ids.end() - kept);
 }
 
 void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param) {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "pippin/chat/value.h"
-#include "pippin/io/json.h"
 #include "pippin/server/model_list.h"
+#include "pippin/server/request_fields.h"
 #include "pippin/server/tool_fields.h"
 
 namespace pippin::server {
@@ -19,22 +19,24 @@ namespace pippin::server {
 struct RenderedChat {
   std::string text;
   std::vector<int32_t> ids;
-  bool is_thinking = false;  // the answer begins within thoughts
+  bool is_thinking = false;           // the answer begins within thoughts
+  std::vector<std::string> unheeded;  // fields that the template does not know
 };
 
-// `body` may have chat_template_kwargs, reasoning_effort, documents, add_generation_prompt and
-// continue_final_message. Throws ApiError(400): the template's own words where it refuses.
-RenderedChat render_chat(const ServedModel& model, const chat::Value& messages, const Json& body,
-                         const ToolRequest& tools, bool continues_last);
+// `body` may have chat_template_kwargs, documents, add_generation_prompt, continue_final_message,
+// add_special_tokens and what says how much to think: reasoning_effort, reasoning, think,
+// enable_thinking and thinking. Throws ApiError(400): the template's own words where it refuses.
+RenderedChat render_chat(const ServedModel& model, const chat::Value& messages,
+                         const RequestFields& body, const ToolRequest& tools, bool continues_last);
 
 // One prompt of /v1/completions, or several: texts or tokens, with a suffix for models that fill
 // in. `echoes` gets the texts. Throws ApiError(400).
-std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const Json& body,
+std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const RequestFields& body,
                                                std::vector<std::string>& echoes);
 
 // One text or several, each a string or a list of tokens, in the field `param`. Throws
 // ApiError(400).
-std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const Json& body,
+std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const RequestFields& body,
                                              std::string_view param);
 
 // The same as they are given: all are texts, or all are lists of tokens.
@@ -42,7 +44,11 @@ struct TextInputs {
   std::vector<std::string> texts;
   std::vector<std::vector<int32_t>> ids;
 };
-TextInputs read_inputs(const Json& body, std::string_view param);
+TextInputs read_inputs(const RequestFields& body, std::string_view param);
+
+// Leaves the last `count` tokens; with -1 as many as fit, with room for `max_tokens` more. 0: all.
+void truncate_prompt(const ServedModel& model, std::vector<int32_t>& ids, int64_t count,
+                     int64_t max_tokens);
 
 // Throws ApiError(400) with both numbers for a prompt that the context, or the memory for caches,
 // does not hold.

@@ -14,13 +14,16 @@ Json parse_body(std::string_view body) {
   return json;
 }
 
-std::optional<bool> find_bool(const Json& object, std::string_view name) {
-  return read_field(name, [&] { return object.find_bool(name); });
+std::optional<bool> find_bool(const RequestFields& object, std::string_view name) {
+  return read_field(object.spelling(name), [&]() -> std::optional<bool> {
+    if (const auto value = object.find(name)) return value->as_bool();
+    return std::nullopt;
+  });
 }
 
-std::optional<int64_t> find_int(const Json& object, std::string_view name, int64_t least,
+std::optional<int64_t> find_int(const RequestFields& object, std::string_view name, int64_t least,
                                 int64_t most) {
-  return read_field(name, [&]() -> std::optional<int64_t> {
+  return read_field(object.spelling(name), [&]() -> std::optional<int64_t> {
     const auto value = object.find(name);
     if (!value) return std::nullopt;
     // Some clients write whole numbers as 1.0.
@@ -33,16 +36,23 @@ std::optional<int64_t> find_int(const Json& object, std::string_view name, int64
   });
 }
 
-std::optional<double> find_number(const Json& object, std::string_view name) {
-  return read_field(name, [&] { return object.find_float(name); });
+std::optional<double> find_number(const RequestFields& object, std::string_view name) {
+  return read_field(object.spelling(name), [&]() -> std::optional<double> {
+    if (const auto value = object.find(name)) return value->as_float();
+    return std::nullopt;
+  });
 }
 
-std::optional<std::string> find_string(const Json& object, std::string_view name) {
-  return read_field(name, [&] { return object.find_string(name); });
+std::optional<std::string> find_string(const RequestFields& object, std::string_view name) {
+  return read_field(object.spelling(name), [&]() -> std::optional<std::string> {
+    if (const auto value = object.find(name)) return std::string(value->as_string());
+    return std::nullopt;
+  });
 }
 
-std::vector<std::string> find_strings(const Json& object, std::string_view name, size_t most) {
-  return read_field(name, [&]() -> std::vector<std::string> {
+std::vector<std::string> find_strings(const RequestFields& object, std::string_view name,
+                                      size_t most) {
+  return read_field(object.spelling(name), [&]() -> std::vector<std::string> {
     const auto value = object.find(name);
     if (!value) return {};
     if (value->is_string()) return {std::string(value->as_string())};

@@ -11,6 +11,7 @@
 
 #include "pippin/io/json.h"
 #include "pippin/server/api_error.h"
+#include "pippin/server/request_fields.h"
 
 namespace pippin::server {
 
@@ -27,15 +28,18 @@ auto read_field(std::string_view param, Read&& read) {
   }
 }
 
-// Each gives nothing where the field is absent or null.
-std::optional<bool> find_bool(const Json& object, std::string_view name);
-std::optional<int64_t> find_int(const Json& object, std::string_view name,
+// A request's fields by the names that readers ask for (request_fields.h), or the members of an
+// object in it. Each gives nothing where the field is absent or null, and throws ApiError(400) with
+// the name that the client wrote.
+std::optional<bool> find_bool(const RequestFields& object, std::string_view name);
+std::optional<int64_t> find_int(const RequestFields& object, std::string_view name,
                                 int64_t least = std::numeric_limits<int64_t>::min(),
                                 int64_t most = std::numeric_limits<int64_t>::max());
-std::optional<double> find_number(const Json& object, std::string_view name);
-std::optional<std::string> find_string(const Json& object, std::string_view name);
+std::optional<double> find_number(const RequestFields& object, std::string_view name);
+std::optional<std::string> find_string(const RequestFields& object, std::string_view name);
 // A string, or a list of them.
-std::vector<std::string> find_strings(const Json& object, std::string_view name, size_t most);
+std::vector<std::string> find_strings(const RequestFields& object, std::string_view name,
+                                      size_t most);
 
 // Throws ApiError(400) where the field has a value other than one of `neutral`, which are JSON
 // texts: "null" always is one.

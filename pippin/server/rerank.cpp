@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxDocuments = 2048;
 
 // Texts, or objects that have one.
-std::vector<std::string> read_documents(const Json& body) {
+std::vector<std::string> read_documents(const RequestFields& body) {
   const auto list = body.find("documents");
   if (!list || !list->is_array() || list->size() == 0) {
     throw ApiError(400, "documents: expected a list of texts", "documents");
@@ -33,13 +33,14 @@ std::vector<std::string> read_documents(const Json& body) {
 }  // namespace
 
 void Endpoints::rerank(const http::Request& request, const Replying& reply) {
-  const Json body = parse_body(request.body);
+  const RequestFields body(parse_body(request.body), kRerank);
   const auto query = find_string(body, "query");
   if (!query) throw ApiError(400, "query: is missing", "query");
   const std::vector<std::string> documents = read_documents(body);
   const auto top = find_int(body, "top_n", 1);
   const bool returns = find_bool(body, "return_documents").value_or(false);
   const bool refuses = !find_bool(body, "truncate").value_or(true);
+  reply->note_ignored(body.ignored());
   const OpenedModel opened = models_.open(find_string(body, "model").value_or(""));
   reply->note_model(opened.name);
   if (opened.encoder == nullptr) {

@@ -55,6 +55,20 @@ std::string request_name(const http::Request& request, Names& names) {
   return is_plain ? std::string(given) : names.next();
 }
 
+// Names of fields for a header, without the characters that a header cannot have.
+std::string header_list(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 1000;
+  std::string list;
+  for (const std::string& name : names) {
+    if (list.size() + name.size() > kMost) return list + ", ...";
+    if (!list.empty()) list += ", ";
+    for (const char c : name) {
+      if (c > ' ' && c < 0x7F && c != ',') list += c;
+    }
+  }
+  return list;
+}
+
 }  // namespace
 
 class Server::State {
@@ -154,6 +168,10 @@ class Server::State::Noted final : public NotedReply {
     record_.model = name;
     const std::lock_guard lock(state_.mutex_);
     state_.running_[number_].model = name;
+  }
+  void note_ignored(const std::vector<std::string>& fields) override {
+    if (fields.empty()) return;
+    headers_.emplace_back("x-ignored-fields", header_list(fields));
   }
   void note_usage(const Usage& usage) override {
     record_.usage = usage;

@@ -179,7 +179,7 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
        "400 grammar: grammar: grammar, line 1, column 11: the rule \"x\" is not defined"},
       {chat(R"("grammar":"root ::= \"a\"","guided_regex":"a")"),
        "400 guided_regex: guided_regex: the answer's form is given by grammar already"},
-      {chat(R"("reasoning_effort":"high")"), "400 reasoning_effort: "},
+      {chat(R"("reasoning_effort":5)"), "400 reasoning_effort: "},
       {chat(R"("model":"gone")"), "404 model: there is no model \"gone\", only demo"},
   };
   for (const auto& [body, wanted] : cases) {
@@ -598,7 +598,7 @@ TEST(ServingAccess, PagesThatMayAskCanReadRefusals) {
   const auto expect_readable = [&](const Answer& answer) {
     EXPECT_EQ(find_field(answer.headers, "access-control-allow-origin"), page);
     EXPECT_EQ(find_field(answer.headers, "access-control-expose-headers"),
-              "x-request-id, retry-after, x-should-retry");
+              "x-request-id, retry-after, x-should-retry, x-ignored-fields");
     EXPECT_EQ(find_field(answer.headers, "vary"), "origin");
     EXPECT_FALSE(find_field(answer.headers, "x-request-id").empty());
     EXPECT_EQ(find_field(answer.headers, "retry-after"), answer.status == 503 ? "1" : "");

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "pippin/answer/answer_parser.h"
 #include "pippin/base/error.h"
+#include "pippin/runtime/banned_texts.h"
 #include "pippin/runtime/constrained_sampling.h"
+#include "pippin/runtime/thinking_budget.h"
+#include "pippin/runtime/token_rules.h"
 #include "pippin/server/prompt.h"
 
 namespace pippin::server {
@@ -29,10 +34,12 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   class Choice;
 
   runtime::TextOptions text_options() const;
+  void add_processors(runtime::TextOptions& options) const;
+  void check_tokens(const std::vector<int32_t>& ids, const char* param) const;
   bool has_marks() const;
   std::shared_ptr<constrain::Constraint> compile_form() const;
   answer::AnswerParserOptions parser_options() const;
-  void write(size_t choice, const Piece& piece);
+  void write(size_t choice, Piece piece);
   void on_prompt(size_t choice, int64_t done, int64_t total);
   bool on_token(size_t choice, const serve::Token& token);
   void on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest);
@@ -87,6 +94,9 @@ runtime::TextOptions TextJob::text_options() const {
   if (!request.ignore_end) {
     options.end_ids = options_.is_chat ? model_->chat_end_ids : model_->end_ids;
   }
+  check_tokens(request.stop_tokens, "stop_token_ids");
+  options.end_ids.insert(options.end_ids.end(), request.stop_tokens.begin(),
+                         request.stop_tokens.end());
   options.logprobs = request.top_logprobs;
   if (has_marks()) options.shown_tokens = answer::shown_tokens(*model_->calls, loaded.tokenizer);
   options.stop = request.stop;
@@ -97,6 +107,41 @@ runtime::TextOptions TextJob::text_options() const {
     options.predicted = loaded.tokenizer.encode(request.prediction, false);
   }
   return options;
+}
+
+void TextJob::check_tokens(const std::vector<int32_t>& ids, const char* param) const {
+  const int64_t size = model_->loaded.model->vocab_size();
+  for (const int32_t id : ids) {
+    if (id < size) continue;
+    throw ApiError(400,
+                   fmt::format("{}: there is no token {}, the vocabulary has {}", param, id, size),
+                   param);
+  }
+}
+
+// Processors other than the answer's form.
+void TextJob::add_processors(runtime::TextOptions& options) const {
+  const TextRequest& request = options_.request;
+  if (request.min_tokens > 0) {
+    options.processors.push_back(
+        std::make_shared<runtime::MinTokens>(options.end_ids, request.min_tokens));
+  }
+  if (!request.allowed_tokens.empty()) {
+    check_tokens(request.allowed_tokens, "allowed_token_ids");
+    options.processors.push_back(std::make_shared<runtime::AllowedTokens>(request.allowed_tokens));
+  }
+  if (!request.banned_texts.empty()) {
+    options.processors.push_back(
+        std::make_shared<runtime::BannedTexts>(request.banned_texts, model_->forms->vocabulary()));
+  }
+  if (options_.is_chat && request.thinking_budget >= 0 && model_->reasoning != nullptr) {
+    const auto mark = [](const answer::Mark& one) {
+      return runtime::ThinkingMark{one.text, one.ids};
+    };
+    options.processors.push_back(std::make_shared<runtime::ThinkingBudget>(
+        mark(model_->reasoning->begin), mark(model_->reasoning->end), request.thinking_budget,
+        options_.is_thinking, model_->loaded.tokenizer));
+  }
 }
 
 // Whether marks of the model's syntax count in the text.
@@ -175,6 +220,7 @@ void TextJob::start() {
     options.processors.push_back(std::make_shared<runtime::ConstrainedSampling>(
         constraint, options.end_ids, model_->loaded.tokenizer));
   }
+  add_processors(options);
   const std::lock_guard lock(mutex_);  // nothing is written before all were taken
   const auto choices = static_cast<uint64_t>(options_.request.choices);
   const uint64_t seed = options.sampling.seed;
@@ -226,14 +272,17 @@ bool TextJob::on_token(size_t choice, const serve::Token& token) {
     for (const auto& top : token.logprobs->top) {
       piece.top_tokens.push_back(tokenizer.token_bytes(top.id));
     }
-  } else if (piece.parts.empty()) {
-    return true;
   }
-  write(choice, piece);
+  if (piece.logprobs != nullptr || !piece.parts.empty()) write(choice, std::move(piece));
   return !reading.parser.is_over();
 }
 
-void TextJob::write(size_t choice, const Piece& piece) {
+void TextJob::write(size_t choice, Piece piece) {
+  if (options_.hides_thoughts) {
+    std::erase_if(piece.parts, [](const answer::AnswerPart& part) {
+      return part.kind == answer::AnswerPart::Kind::Thoughts;
+    });
+  }
   for (const answer::AnswerPart& part : piece.parts) {
     if (part.kind == answer::AnswerPart::Kind::CallEnd) readings_[choice].has_calls = true;
   }
@@ -263,6 +312,7 @@ void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_v
     return finish(&error);
   }
   Reading& reading = readings_[choice];
+  std::string text(rest);
   const bool is_over = outcome.reason == StopReason::Callback && reading.parser.is_over();
   if (!is_over &&
       (outcome.reason == StopReason::Cancelled || outcome.reason == StopReason::Callback)) {
@@ -273,8 +323,9 @@ void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_v
   }
   const bool is_cut =
       outcome.reason == StopReason::MaxTokens || outcome.reason == StopReason::ContextFull;
-  const Piece last{reading.parser.finish(rest, is_cut)};
-  if (!last.parts.empty()) write(choice, last);
+  if (options_.request.keeps_stop) text += outcome.stop_string;
+  Piece last{reading.parser.finish(text, is_cut)};
+  if (!last.parts.empty()) write(choice, std::move(last));
   const Finish how = is_cut ? Finish::Length : reading.has_calls ? Finish::ToolCalls : Finish::Stop;
   writer_->on_choice_end(choice, how, outcome.stop_string);
   if (usage_.choices < std::ssize(readings_)) return;

@@ -54,6 +54,7 @@ struct TextJobOptions {
   std::vector<std::vector<int32_t>> prompts;  // each with request.choices answers
   bool is_chat = false;                       // ends of turns end an answer
   bool splits_reasoning = false;
+  bool hides_thoughts = false;
   bool is_thinking = false;  // from the first token on
   std::string prompt_end;    // of a chat: what answers begin behind
   ToolRequest tools;         // of a chat

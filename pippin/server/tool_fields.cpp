@@ -68,7 +68,8 @@ void read_choice_object(const Json& choice, ToolRequest& request) {
   request.callable = only(request.offered, names);
 }
 
-ToolRequest::Tools tools_of(const Json& body, std::vector<Tool> (*read)(const Json& tools)) {
+ToolRequest::Tools tools_of(const RequestFields& body,
+                            std::vector<Tool> (*read)(const Json& tools)) {
   const auto tools = body.find("tools");
   if (!tools) return nullptr;
   std::vector<Tool> found = read_field("tools", [&] { return read(*tools); });
@@ -94,7 +95,7 @@ bool ToolRequest::is_constrained() const {
                                                [](const Tool& tool) { return tool.is_strict; });
 }
 
-ToolRequest read_tool_request(const Json& body) {
+ToolRequest read_tool_request(const RequestFields& body) {
   ToolRequest request;
   request.offered = request.callable = tools_of(body, answer::read_tools);
   request.is_parallel = find_bool(body, "parallel_tool_calls").value_or(true);
@@ -114,7 +115,7 @@ ToolRequest read_tool_request(const Json& body) {
   return checked(std::move(request));
 }
 
-ToolRequest read_anthropic_tool_request(const Json& body) {
+ToolRequest read_anthropic_tool_request(const RequestFields& body) {
   ToolRequest request;
   request.offered = request.callable = tools_of(body, answer::read_anthropic_tools);
   request.id_prefix = "toolu_";

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pippin/answer/tool.h"
-#include "pippin/io/json.h"
+#include "pippin/server/request_fields.h"
 
 namespace pippin::server {
 
@@ -30,9 +30,9 @@ struct ToolRequest {
 };
 
 // tools, tool_choice and parallel_tool_calls of OpenAI's endpoint. Throws ApiError(400).
-ToolRequest read_tool_request(const Json& body);
+ToolRequest read_tool_request(const RequestFields& body);
 // tools and tool_choice of Anthropic's. Throws ApiError(400).
-ToolRequest read_anthropic_tool_request(const Json& body);
+ToolRequest read_anthropic_tool_request(const RequestFields& body);
 
 // Makes ids such as "call_a8Hk..."; of nine letters and digits where the model writes ids itself,
 // which then are.

@@ -1,0 +1,403 @@
+#include "pippin/server/field_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+namespace pippin::server {
+namespace {
+
+constexpr uint32_t kText = kChat | kCompletions;
+constexpr uint32_t kSampled = kText | kMessages;
+constexpr uint32_t kTemplated = kChat | kMessages;
+constexpr uint32_t kVectors = kEmbeddings | kRerank;
+constexpr uint32_t kAll = kSampled | kVectors;
+
+// Of two spellings of a field that a request has, the first one here counts. A plain array: clang
+// deduces the size of a std::array of at most 256.
+constexpr FieldRule kRules[] = {
+    // --- the prompt ---
+    {"model", kAll, Use::Honoured, "", "without it the first model"},
+    {"messages", kTemplated, Use::Honoured, "", ""},
+    {"system", kMessages, Use::Honoured, "", ""},
+    {"prompt", kCompletions, Use::Honoured, "",
+     "a text, tokens, or a list of them; /infill: the start of the middle"},
+    {"suffix", kCompletions, Use::Honoured, "", "for models with tokens to fill in"},
+    {"echo", kCompletions, Use::Honoured, "", "the prompt before the text; not with logprobs"},
+    {"echo", kChat, Use::Only, "[false]", ""},
+    {"add_special_tokens", kChat | kCompletions, Use::Honoured, "",
+     "of the tokenizer, before the prompt; chat: off, since the template writes them"},
+    {"truncate_prompt_tokens", kText, Use::Honoured, "",
+     "only so many of the prompt's last tokens; -1: as many as fit"},
+    {"truncation_side", kText, Use::Only, R"(["left"])", ""},
+    {"add_bos_token", kChat | kCompletions, Use::Honoured, "add_special_tokens", ""},
+    {"truncation_length", kText, Use::Only, "[]", "use truncate_prompt_tokens"},
+    {"input_ids", kText, Use::Only, "[]", "use prompt"},
+    {"prompt_token_ids", kText, Use::Only, "[]", "use prompt"},
+    {"prompt_embeds", kText, Use::Only, "[]", ""},
+    {"multimodal_data", kText, Use::Only, "[]", ""},
+    {"images", kText, Use::Only, "[[]]", ""},
+    {"negative_prompt", kText, Use::Only, R"([""])", ""},
+    {"return_full_text", kText, Use::Only, "[false]", "use echo"},
+    {"token_healing", kText, Use::Only, "[false]", ""},
+
+    // --- how much of it, and where it ends ---
+    {"max_completion_tokens", kChat, Use::Honoured, "max_tokens", ""},
+    {"max_tokens", kSampled, Use::Honoured, "",
+     "0 or more; -1, or none: to the end of the context (/v1/completions: 16)"},
+    {"n_predict", kText, Use::Honoured, "max_tokens", ""},
+    {"num_predict", kText, Use::Honoured, "max_tokens", ""},
+    {"max_new_tokens", kText, Use::Honoured, "max_tokens", ""},
+    {"min_tokens", kText, Use::Honoured, "", "no end token before so many"},
+    {"min_new_tokens", kText, Use::Honoured, "min_tokens", ""},
+    {"stop", kText, Use::Honoured, "", "a text or 256 of them"},
+    {"stop_sequences", kMessages, Use::Honoured, "stop", ""},
+    {"stop_token_ids", kText, Use::Honoured, "", "the text ends before one of them"},
+    {"include_stop_str_in_output", kText, Use::Honoured, "", "the text ends after the stop string"},
+    {"no_stop_trim", kText, Use::Honoured, "include_stop_str_in_output", ""},
+    {"stop_regex", kText, Use::Only, "[[]]", ""},
+    {"custom_stopping_strings", kText, Use::Only, R"(["", []])", "use stop"},
+    {"ignore_eos", kText, Use::Honoured, "", "end tokens do not end the text"},
+    {"ban_eos_token", kText, Use::Honoured, "ignore_eos", ""},
+    {"n", kText, Use::Honoured, "", "choices of a prompt, 128 at most"},
+    {"n_cmpl", kText, Use::Honoured, "n", ""},
+    {"best_of", kChat | kCompletions, Use::Honoured, "", "only as many as `n`"},
+    {"use_beam_search", kText, Use::Only, "[false]", ""},
+    {"length_penalty", kText, Use::Only, "[1]", "it belongs to beam search"},
+    {"early_stopping", kText, Use::Only, "[false]", "it belongs to beam search"},
+
+    // --- which token comes next ---
+    {"temperature", kSampled, Use::Honoured, "", "0: always the most likely token"},
+    {"do_sample", kText, Use::Honoured, "", "false: temperature 0"},
+    {"top_p", kSampled, Use::Honoured, "", ""},
+    {"top_k", kSampled, Use::Honoured, "", "0 or -1: all"},
+    {"min_p", kSampled, Use::Honoured, "", ""},
+    {"typical_p", kSampled, Use::Honoured, "", ""},
+    {"typ_p", kSampled, Use::Honoured, "typical_p", ""},
+    {"xtc_probability", kSampled, Use::Honoured, "", ""},
+    {"xtc_threshold", kSampled, Use::Honoured, "", ""},
+    {"mirostat", kSampled, Use::Honoured, "",
+     "0: off; 2: version 2, with tau 5 unless it is given; 1 gets 400"},
+    {"mirostat_tau", kSampled, Use::Honoured, "", "above 0: version 2 of it"},
+    {"mirostat_target", kText, Use::Honoured, "mirostat_tau", ""},
+    {"mirostat_eta", kSampled, Use::Honoured, "", ""},
+    {"mirostat_lr", kText, Use::Honoured, "mirostat_eta", ""},
+    {"repetition_penalty", kSampled, Use::Honoured, "", ""},
+    {"repeat_penalty", kSampled, Use::Honoured, "repetition_penalty", ""},
+    {"presence_penalty", kSampled, Use::Honoured, "", ""},
+    {"frequency_penalty", kSampled, Use::Honoured, "", ""},
+    {"repeat_last_n", kSampled, Use::Honoured, "",
+     "tokens that penalties look at; -1: all, 0: no penalties"},
+    {"penalty_last_n", kSampled, Use::Honoured, "repeat_last_n", ""},
+    {"repetition_context_size", kText, Use::Honoured, "repeat_last_n", ""},
+    {"presence_context_size", kText, Use::Only, "[]", "use repeat_last_n"},
+    {"frequency_context_size", kText, Use::Only, "[]", "use repeat_last_n"},
+    {"dry_multiplier", kSampled, Use::Honoured, "", ""},
+    {"dry_base", kSampled, Use::Honoured, "", ""},
+    {"dry_allowed_length", kSampled, Use::Honoured, "", ""},
+    {"dry_last_n", kSampled, Use::Honoured, "", "-1: all, 0: off"},
+    {"dry_penalty_last_n", kSampled, Use::Honoured, "dry_last_n", ""},
+    {"dry_sequence_breakers", kSampled, Use::Honoured, "", ""},
+    {"logit_bias", kSampled, Use::Honoured, "",
+     "{token: bias}, or a list of pairs; -100 or false: never"},
+    {"allowed_token_ids", kText, Use::Honoured, "", "no other token comes"},
+    {"bad_words", kText, Use::Honoured, "", "texts that the answer does not have"},
+    {"banned_strings", kText, Use::Honoured, "bad_words", ""},
+    {"banned_tokens", kText, Use::Only, "[[]]", "use logit_bias"},
+    {"custom_token_bans", kText, Use::Only, R"([""])", "use logit_bias"},
+    {"logit_bias_exp", kText, Use::Only, "[[]]", "use logit_bias"},
+    {"seed", kSampled, Use::Honoured, "", "choice i has seed + i; -1: any"},
+    {"random_seed", kSampled, Use::Honoured, "seed", ""},
+    {"samplers", kText, Use::Honoured, "",
+     "filters that are not in the list are off; their order is always the same"},
+    {"min_keep", kText, Use::Only, "[0, 1]", ""},
+    {"dynatemp_range", kText, Use::Only, "[0]", ""},
+    {"dynatemp_exponent", kText, Use::Ignored, "", "it needs dynatemp_range"},
+    {"top_n_sigma", kText, Use::Only, "[0, -1]", ""},
+    {"adaptive_target", kText, Use::Only, "[-1]", ""},
+    {"adaptive_decay", kText, Use::Ignored, "", "it needs adaptive_target"},
+    {"top_a", kText, Use::Only, "[0]", ""},
+    {"tfs", kText, Use::Only, "[1]", ""},
+    {"tfs_z", kText, Use::Only, "[1]", ""},
+    {"smoothing_factor", kText, Use::Only, "[0]", ""},
+    {"nsigma", kText, Use::Only, "[0]", ""},
+    {"skew", kText, Use::Only, "[0]", ""},
+    {"epsilon_cutoff", kText, Use::Only, "[0]", ""},
+    {"eta_cutoff", kText, Use::Only, "[0]", ""},
+    {"penalty_alpha", kText, Use::Only, "[0]", ""},
+    {"no_repeat_ngram_size", kText, Use::Only, "[0]", ""},
+    {"encoder_repetition_penalty", kText, Use::Only, "[1]", ""},
+    {"temperature_last", kText, Use::Only, "[false]", ""},
+    {"sampler_order", kText, Use::Only, "[]", ""},
+    {"repetition_detection", kText, Use::Only, "[]", ""},
+    {"watermark", kText, Use::Only, "[false]", ""},
+    {"smoothing_curve", kText, Use::Ignored, "", "it needs smoothing_factor"},
+    {"guidance_scale", kText, Use::Only, "[1]", ""},
+    {"logits_processors", kText, Use::Only, "[[]]", ""},
+    {"custom_logit_processor", kText, Use::Only, R"([""])", ""},
+    {"lora", kText, Use::Only, "[[]]", "adapters are chosen when the server starts"},
+    {"lora_path", kText, Use::Only, R"([""])", "adapters are chosen when the server starts"},
+
+    // --- the form of the answer ---
+    {"adapters", kText, Use::Only, R"([""])", "adapters are chosen when the server starts"},
+    {"adapter", kText, Use::Only, R"([""])", "adapters are chosen when the server starts"},
+    {"adapter_id", kText, Use::Only, R"([""])", "adapters are chosen when the server starts"},
+    {"response_format", kText, Use::Honoured, "", "json_object, json_schema, regex, grammar"},
+    {"json_schema", kText, Use::Honoured, "", ""},
+    {"guided_json", kText, Use::Honoured, "", ""},
+    {"grammar", kText, Use::Honoured, "", "GBNF"},
+    {"ebnf", kText, Use::Honoured, "grammar", ""},
+    {"grammar_string", kText, Use::Honoured, "grammar", ""},
+    {"guided_grammar", kText, Use::Honoured, "", ""},
+    {"guided_regex", kText, Use::Honoured, "", ""},
+    {"regex", kText, Use::Honoured, "guided_regex", ""},
+    {"guided_choice", kText, Use::Honoured, "", ""},
+    {"structured_outputs", kText, Use::Honoured, "", ""},
+    {"output_format", kMessages, Use::Honoured, "", ""},
+    {"output_config", kMessages, Use::Honoured, "", ""},
+    {"format", kText, Use::Honoured, "", R"("json", or a JSON Schema)"},
+    {"guided_whitespace_pattern", kText, Use::Only, R"([""])", ""},
+    {"guided_decoding_backend", kText, Use::Ignored, "", "there is one"},
+    {"structural_tag", kText, Use::Only, R"([""])", ""},
+    {"grammar_lazy", kText, Use::Only, "[false]", ""},
+    {"grammar_triggers", kText, Use::Only, "[[]]", ""},
+    {"preserved_tokens", kText, Use::Only, "[[]]", ""},
+    {"verbosity", kChat, Use::Only, R"(["medium"])", ""},
+    {"modalities", kChat, Use::Only, R"([["text"]])", ""},
+    {"audio", kChat, Use::Only, "[]", ""},
+
+    // --- tools ---
+    {"tools", kTemplated, Use::Honoured, "", ""},
+    {"tool_choice", kTemplated, Use::Honoured, "", ""},
+    {"parallel_tool_calls", kChat, Use::Honoured, "", ""},
+    {"parse_tool_calls", kChat, Use::Only, "[true]", ""},
+    {"functions", kChat, Use::Only, "[[]]", "use tools"},
+    {"function_call", kChat, Use::Only, R"(["none", "auto"])", "use tool_choice"},
+    {"web_search_options", kChat, Use::Only, "[]", ""},
+    {"search_parameters", kChat, Use::Only, "[]", ""},
+    {"enable_search", kChat, Use::Only, "[false]", ""},
+    {"plugins", kChat, Use::Only, "[[]]", ""},
+    {"data_sources", kChat, Use::Only, "[[]]", ""},
+    {"compound_custom", kChat, Use::Only, "[]", ""},
+    {"include_domains", kChat, Use::Only, "[[]]", ""},
+    {"exclude_domains", kChat, Use::Only, "[[]]", ""},
+    {"citation_options", kChat, Use::Only, R"(["disabled"])", ""},
+    {"mcp_servers", kMessages, Use::Only, "[[]]", ""},
+    {"container", kMessages, Use::Only, "[]", ""},
+
+    // --- the template, and thoughts ---
+    {"chat_template_kwargs", kTemplated, Use::Honoured, "", "go to the template"},
+    {"documents", kTemplated, Use::Honoured, "", "go to the template"},
+    {"add_generation_prompt", kTemplated, Use::Honoured, "", "goes to the template"},
+    {"continue_final_message", kTemplated, Use::Honoured, "", "goes to the template"},
+    {"chat_template", kChat, Use::Only, R"([""])", "--chat-template of the server"},
+    {"safe_prompt", kChat, Use::Only, "[false]", ""},
+    {"prompt_mode", kChat, Use::Only, "[]", ""},
+    {"instruction_template", kChat, Use::Only, R"([""])", "--chat-template of the server"},
+    {"character", kChat, Use::Only, R"([""])", ""},
+    {"mode", kChat, Use::Only, R"(["instruct"])", ""},
+    {"preset", kText, Use::Only, R"([""])", ""},
+    {"generation_prompt", kChat, Use::Only, R"([""])", ""},
+    {"thinking_forced_open", kChat, Use::Only, "[false]", ""},
+    {"transforms", kChat, Use::Only, "[[]]", ""},
+    {"thinking", kTemplated, Use::Honoured, "",
+     R"({"type": "enabled" or "disabled", "budget_tokens": N})"},
+    {"enable_thinking", kTemplated, Use::Honoured, "", "goes to the template"},
+    {"think", kChat, Use::Honoured, "", "true, false, or an effort"},
+    {"reasoning_effort", kTemplated, Use::Honoured, "",
+     "goes to the template; one without levels or a switch: x-ignored-fields says so"},
+    {"reasoning", kChat, Use::Honoured, "", R"({"effort", "max_tokens", "enabled", "exclude"})"},
+    {"thinking_token_budget", kTemplated, Use::Honoured, "",
+     "after so many tokens of thoughts their end is forced; -1: none"},
+    {"thinking_budget", kTemplated, Use::Honoured, "thinking_token_budget", ""},
+    {"thinking_budget_tokens", kTemplated, Use::Honoured, "thinking_token_budget", ""},
+    {"reasoning_budget", kTemplated, Use::Honoured, "thinking_token_budget", ""},
+    {"reasoning_budget_tokens", kTemplated, Use::Honoured, "thinking_token_budget", ""},
+    {"budget_tokens", kTemplated, Use::Honoured, "thinking_token_budget", ""},
+    {"max_thinking_tokens", kTemplated, Use::Honoured, "thinking_token_budget", ""},
+    {"max_reasoning_tokens", kTemplated, Use::Honoured, "thinking_token_budget", ""},
+    {"reasoning_max_tokens", kTemplated, Use::Honoured, "thinking_token_budget", ""},
+    {"thinking_token_budget", kCompletions, Use::Only, "[-1]",
+     "prompts without a template have no thoughts"},
+    {"reasoning_budget", kCompletions, Use::Only, "[-1]",
+     "prompts without a template have no thoughts"},
+    {"reasoning_budget_tokens", kCompletions, Use::Only, "[-1]",
+     "prompts without a template have no thoughts"},
+    {"reasoning_format", kChat, Use::Honoured, "",
+     "none, raw: thoughts stay in the content; hidden: they are left out"},
+    {"separate_reasoning", kChat, Use::Honoured, "", "false: as reasoning_format none"},
+    {"include_reasoning", kChat, Use::Honoured, "", "false: thoughts are left out"},
+    {"stream_reasoning", kChat, Use::Ignored, "", ""},
+    {"reasoning_in_content", kChat, Use::Only, "[false]", ""},
+
+    // --- the answer besides its text ---
+    {"stream", kSampled, Use::Honoured, "", ""},
+    {"stream_options", kChat | kCompletions, Use::Honoured, "", "include_usage"},
+    {"logprobs", kChat, Use::Honoured, "", ""},
+    {"top_logprobs", kChat, Use::Honoured, "", "20 at most"},
+    {"n_probs", kChat, Use::Honoured, "", "above 0: logprobs with so many top_logprobs"},
+    {"logprobs", kCompletions, Use::Honoured, "", "20 at most"},
+    {"n_probs", kCompletions, Use::Honoured, "logprobs", "0: none"},
+    {"prompt_logprobs", kText, Use::Only, "[]", ""},
+    {"return_progress", kChat, Use::Honoured, "", "chunks with prompt_progress"},
+    {"return_tokens_as_token_ids", kText, Use::Only, "[false]", ""},
+    {"return_token_ids", kText, Use::Only, "[false]", ""},
+    {"return_hidden_states", kText, Use::Only, "[false]", ""},
+    {"skip_special_tokens", kText, Use::Only, "[true]", "their text is never shown"},
+    {"spaces_between_special_tokens", kText, Use::Ignored, "", "none are shown"},
+    {"detokenize", kText, Use::Only, "[true]", ""},
+    {"details", kText, Use::Only, "[false]", "use logprobs"},
+    {"decoder_input_details", kText, Use::Only, "[false]", ""},
+    {"top_n_tokens", kText, Use::Only, "[0]", "use logprobs"},
+    {"raw_output", kText, Use::Only, "[false]", ""},
+    {"timings_per_token", kText, Use::Ignored, "", "timings come at the end"},
+
+    // --- speed ---
+    {"prediction", kText, Use::Honoured, "",
+     "the expected text: a source of drafts that does not change the answer"},
+    {"draft_max", kText, Use::Honoured, "", "most tokens to guess for a pass; 0: none"},
+    {"speculative.n_max", kText, Use::Honoured, "draft_max", ""},
+    {"num_draft_tokens", kText, Use::Honoured, "draft_max", ""},
+    {"speculative.n_min", kText, Use::Ignored, "", ""},
+    {"speculative.p_min", kText, Use::Ignored, "", ""},
+    {"draft_model", kChat | kCompletions, Use::Ignored, "", ""},
+    {"cache_prompt", kText, Use::Ignored, "", "known prefixes are always reused"},
+    {"n_cache_reuse", kText, Use::Ignored, "", ""},
+    {"n_keep", kText, Use::Ignored, "", "nothing of a text is ever dropped"},
+    {"n_discard", kText, Use::Ignored, "", "nothing of a text is ever dropped"},
+    {"num_ctx", kText, Use::Ignored, "", "--context of the server"},
+    {"backend_sampling", kText, Use::Ignored, "", ""},
+    {"id_slot", kText, Use::Ignored, "", "requests have no fixed slots"},
+    {"sse_ping_interval", kText, Use::Ignored, "", "--ping of the server"},
+    {"cache_salt", kText, Use::Ignored, "", ""},
+    {"extra_key", kText, Use::Ignored, "", ""},
+    {"data_parallel_rank", kText, Use::Ignored, "", ""},
+    {"priority", kText | kVectors, Use::Ignored, "", ""},
+    {"keep_alive", kAll, Use::Ignored, "", "--keep-alive of the server"},
+    {"ttl", kAll, Use::Ignored, "", "--keep-alive of the server"},
+
+    // --- other servers' ways to say some of this ---
+    {"options", kAll, Use::Only, "[{}]", "name the options one by one"},
+    {"raw", kText, Use::Only, "[false]", ""},
+    {"template", kText, Use::Only, R"([""])", ""},
+    {"vllm_xargs", kText, Use::Only, "[{}]", ""},
+    {"custom_params", kText, Use::Only, "[{}]", ""},
+    {"deferred", kChat, Use::Only, "[false]", ""},
+    {"background", kChat, Use::Only, "[false]", ""},
+    {"context_length_exceeded_behavior", kText, Use::Only, R"(["error"])", ""},
+    {"prompt_truncate_len", kText, Use::Only, "[]", "use truncate_prompt_tokens"},
+
+    // --- accounts, logs and caches of other servers ---
+    {"user", kAll, Use::Ignored, "", ""},
+    {"metadata", kAll, Use::Ignored, "", ""},
+    {"store", kText, Use::Ignored, "", "nothing is stored"},
+    {"service_tier", kSampled, Use::Ignored, "", ""},
+    {"safety_identifier", kText, Use::Ignored, "", ""},
+    {"moderation", kText, Use::Ignored, "", ""},
+    {"prompt_cache_key", kText, Use::Ignored, "", "prompts that begin alike are found"},
+    {"prompt_cache_options", kText, Use::Ignored, "", ""},
+    {"prompt_cache_retention", kText, Use::Ignored, "", ""},
+    {"cache_control", kMessages, Use::Ignored, "", "prompts that begin alike are found"},
+    {"context_management", kMessages, Use::Ignored, "", ""},
+    {"inference_geo", kMessages, Use::Ignored, "", ""},
+    {"betas", kMessages, Use::Ignored, "", ""},
+    {"provider", kText, Use::Ignored, "", ""},
+    {"route", kText, Use::Ignored, "", ""},
+    {"models", kText, Use::Ignored, "", ""},
+    {"usage", kText, Use::Ignored, "", "there is always one"},
+    {"user_id", kText, Use::Ignored, "", ""},
+    {"safety_model", kText, Use::Ignored, "", ""},
+    {"perf_metrics_in_response", kText, Use::Ignored, "", "timings are always there"},
+    {"request_id", kAll, Use::Ignored, "", "x-request-id"},
+    {"rid", kAll, Use::Ignored, "", "x-request-id"},
+    {"session_params", kText, Use::Ignored, "", ""},
+    {"kv_transfer_params", kText, Use::Ignored, "", ""},
+    {"mm_processor_kwargs", kText, Use::Ignored, "", "there are only texts"},
+    {"media_io_kwargs", kText, Use::Ignored, "", "there are only texts"},
+
+    // --- vectors and scores ---
+    {"input", kEmbeddings, Use::Honoured, "", "a text, tokens, or a list of one or the other"},
+    {"dimensions", kEmbeddings, Use::Honoured, "", ""},
+    {"encoding_format", kEmbeddings, Use::Honoured, "", "float or base64"},
+    {"prompt_name", kEmbeddings, Use::Honoured, "", ""},
+    {"truncate", kVectors, Use::Honoured, "",
+     "whether long texts are cut or get 400: true for encoders, false for others, unless given"},
+    {"normalize", kEmbeddings, Use::Only, "[true]", ""},
+    {"truncate_prompt_tokens", kVectors, Use::Only, "[]", "use truncate"},
+    {"query", kRerank, Use::Honoured, "", ""},
+    {"documents", kRerank, Use::Honoured, "", "texts, or objects with `text`"},
+    {"top_n", kRerank, Use::Honoured, "", ""},
+    {"return_documents", kRerank, Use::Honoured, "", ""},
+    {"rank_fields", kRerank, Use::Only, R"([["text"]])", ""},
+    {"max_tokens_per_doc", kRerank, Use::Only, "[]", ""},
+    {"max_chunks_per_doc", kRerank, Use::Only, "[]", ""},
+};
+
+struct EndpointName {
+  FieldsOf endpoint;
+  std::string_view name;
+};
+constexpr std::array<EndpointName, 5> kEndpoints = {{{kChat, "chat"},
+                                                     {kCompletions, "completions"},
+                                                     {kMessages, "messages"},
+                                                     {kEmbeddings, "embeddings"},
+                                                     {kRerank, "rerank"}}};
+
+std::string endpoints_of(const FieldRule& rule) {
+  std::string text;
+  for (const auto& [endpoint, name] : kEndpoints) {
+    if ((rule.endpoints & endpoint) == 0) continue;
+    text.append(text.empty() ? "" : ", ").append(name);
+  }
+  return text;
+}
+
+std::string treatment_of(const FieldRule& rule) {
+  std::string text;
+  if (rule.use == Use::Ignored) text = "ignored";
+  if (rule.use == Use::Only) {
+    text = rule.meaning == "[]" ? "400" : "400 unless in `" + std::string(rule.meaning) + "`";
+  }
+  if (rule.use == Use::Honoured && !rule.meaning.empty()) {
+    text = "as `" + std::string(rule.meaning) + "`";
+  }
+  if (!rule.note.empty()) text.append(text.empty() ? "" : ": ").append(rule.note);
+  return text;
+}
+
+}  // namespace
+
+std::span<const FieldRule> field_rules() {
+  return kRules;
+}
+
+const FieldRule* find_rule(std::string_view name, FieldsOf endpoint) {
+  const auto* const found = std::find_if(
+      std::begin(kRules), std::end(kRules),
+      [&](const FieldRule& rule) { return rule.name == name && (rule.endpoints & endpoint) != 0; });
+  return found == std::end(kRules) ? nullptr : found;
+}
+
+std::string fields_document() {
+  std::string text =
+      "# Fields of requests\n\n"
+      "How `pippin serve` treats each field, by name. The server reads requests by this table, "
+      "and its tests hold the page\nto it.\n\n"
+      "- A field that would change the text is honoured, or gets 400 with its name.\n"
+      "- A field that changes neither the text nor the rest of the answer is ignored.\n"
+      "- A field that is not in the table is ignored, since clients send ever new ones; the header "
+      "`x-ignored-fields` of the\n  answer names it. The header also names a field that this model "
+      "cannot follow.\n"
+      "- null is the same as an absent field. Of two spellings of one field the first one here "
+      "counts; the header names the\n  other one if its value differs.\n\n"
+      "Endpoints: `chat` is `/v1/chat/completions`, `completions` `/v1/completions`, `messages` "
+      "`/v1/messages`, `embeddings`\n`/v1/embeddings`, `rerank` `/v1/rerank`.\n\n"
+      "| field | endpoints | |\n|---|---|---|\n";
+  for (const FieldRule& rule : kRules) {
+    text.append("| `").append(rule.name).append("` | ").append(endpoints_of(rule));
+    text.append(" | ").append(treatment_of(rule)).append(" |\n");
+  }
+  return text;
+}
+
+}  // namespace pippin::server
