@@ -1,5 +1,6 @@
 #include "pippin/server/answer_json.h"
 
+#include <algorithm>
 #include <string>
 
 namespace pippin::server {
@@ -33,7 +34,10 @@ void write_usage(JsonWriter& json, const Usage& usage) {
       .member("rejected_prediction_tokens", usage.drafted_tokens - usage.accepted_tokens)
       .end_object();
   json.end_object();
+  write_timings(json, usage);
+}
 
+void write_timings(JsonWriter& json, const Usage& usage) {
   const int64_t read = usage.prompt_tokens - usage.cached_tokens;
   const double decode = usage.total_seconds - usage.first_token_seconds;
   json.key("timings").begin_object();
@@ -41,6 +45,8 @@ void write_usage(JsonWriter& json, const Usage& usage) {
       .member("cache_n", usage.cached_tokens)
       .member("prompt_n", read)
       .member("prompt_ms", usage.prompt_seconds * 1000)
+      .member("prompt_per_token_ms",
+              read > 0 ? usage.prompt_seconds * 1000 / static_cast<double>(read) : 0)
       .member("prompt_per_second", per_second(read, usage.prompt_seconds))
       .member("predicted_n", usage.generated_tokens)
       .member("predicted_ms", decode * 1000)
@@ -49,6 +55,30 @@ void write_usage(JsonWriter& json, const Usage& usage) {
       .member("draft_n", usage.drafted_tokens)
       .member("draft_n_accepted", usage.accepted_tokens);
   json.end_object();
+}
+
+void write_prompt_logprobs(JsonWriter& json, const PromptTokens& tokens, size_t likely) {
+  json.key("prompt_logprobs").begin_array();
+  for (const PromptToken& token : tokens) {
+    if (!token.logprobs) {
+      json.value(nullptr);
+      continue;
+    }
+    const auto write = [&](const runtime::TokenLogprob& one, int64_t rank,
+                           const std::string& text) {
+      json.key(std::to_string(one.id)).begin_object().member("logprob", one.logprob);
+      json.member("rank", rank).member("decoded_token", text).end_object();
+    };
+    json.begin_object();
+    const auto& logprobs = *token.logprobs;
+    write(logprobs.chosen, logprobs.rank, token.text);
+    for (size_t i = 0; i < std::min(likely, logprobs.top.size()); ++i) {
+      if (logprobs.top[i].id == token.id) continue;
+      write(logprobs.top[i], static_cast<int64_t>(i) + 1, token.top_texts[i]);
+    }
+    json.end_object();
+  }
+  json.end_array();
 }
 
 void write_bytes(JsonWriter& json, std::string_view text) {

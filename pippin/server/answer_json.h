@@ -13,6 +13,10 @@ void write_head(JsonWriter& json, const AnswerOptions& options, std::string_view
                 std::string_view object);
 // "usage" and "timings"
 void write_usage(JsonWriter& json, const Usage& usage);
+void write_timings(JsonWriter& json, const Usage& usage);  // the latter alone
+// "prompt_logprobs", as vLLM has it: null for the first token, for each other one those of the
+// token itself and of the `likely` most likely ones in its place, by their ids.
+void write_prompt_logprobs(JsonWriter& json, const PromptTokens& tokens, size_t likely);
 // Numbers of the bytes of a text.
 void write_bytes(JsonWriter& json, std::string_view text);
 

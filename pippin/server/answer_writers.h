@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct AnswerOptions {
   size_t choices = 1;  // of all prompts
   bool streams = false, with_usage = false;
   bool with_logprobs = false;
+  size_t prompt_choices = 1;                   // of each prompt
+  std::optional<size_t> prompt_logprobs = {};  // the likeliest tokens told with each
+  bool echoes_logprobs = false;                // of completions: the lists begin with the prompt's
+  size_t top_logprobs = 0;
   std::vector<std::string> echoes;  // of completions: what each choice begins with
   int64_t prompt_tokens = 0;        // of all prompts
   std::chrono::milliseconds silence{5000};

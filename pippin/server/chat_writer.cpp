@@ -57,6 +57,9 @@ class WholeChat final : public AnswerWriter {
       : reply_(std::move(reply)), options_(std::move(options)), choices_(options_.choices) {}
 
   void begin() override {}
+  void on_prompt_tokens(size_t /*prompt*/, PromptTokens tokens) override {
+    prompt_ = std::move(tokens);
+  }
   void on_piece(size_t choice, const Piece& piece) override {
     choices_[choice].answer.add(piece.parts);
     if (piece.logprobs == nullptr) return;
@@ -75,6 +78,7 @@ class WholeChat final : public AnswerWriter {
     json.key("choices").begin_array();
     for (size_t i = 0; i < choices_.size(); ++i) write_choice(json, i);
     json.end_array();
+    if (!prompt_.empty()) write_prompt_logprobs(json, prompt_, options_.prompt_logprobs.value());
     write_usage(json, usage);
     json.end_object();
     reply_->send({.body = json.text()});
@@ -121,6 +125,7 @@ class WholeChat final : public AnswerWriter {
   const std::shared_ptr<http::Reply> reply_;
   const AnswerOptions options_;
   std::vector<Choice> choices_;
+  PromptTokens prompt_;  // where its logprobs were asked for
 };
 
 // --- a stream ---

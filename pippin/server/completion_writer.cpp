@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,40 +20,71 @@ std::string token_name(const std::string& bytes) {
   return name;
 }
 
+int64_t count_characters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
 // What OpenAI's old endpoint tells of tokens: lists side by side.
 struct TokenLists {
-  std::vector<std::string> tokens;
-  std::vector<double> logprobs;
-  std::vector<std::string> top;  // objects of JSON
-  std::vector<int64_t> offsets;
+  struct Token {
+    std::string name;
+    std::optional<double> logprob;
+    std::string top = "null";  // an object of JSON
+    int64_t offset = 0;        // in characters
+  };
+  std::vector<Token> tokens;
 
   void add(const Piece& piece, int64_t offset) {
-    tokens.push_back(token_name(piece.token));
-    logprobs.push_back(piece.logprobs->chosen.logprob);
-    JsonWriter json;
-    json.begin_object();
-    for (size_t i = 0; i < piece.logprobs->top.size(); ++i) {
-      json.member(token_name(piece.top_tokens[i]), piece.logprobs->top[i].logprob);
+    add(piece.token, piece.logprobs, piece.top_tokens, SIZE_MAX, offset);
+  }
+  // Of a prompt, with `likely` of the likely ones.
+  void add(const PromptTokens& prompt, size_t likely) {
+    int64_t offset = 0;
+    for (const PromptToken& token : prompt) {
+      add(token.text, token.logprobs ? &*token.logprobs : nullptr, token.top_texts, likely, offset);
+      offset += count_characters(token.text);
     }
-    top.push_back(json.end_object().text());
-    offsets.push_back(offset);
   }
   void write(JsonWriter& json) const {
-    json.begin_object().member("tokens", tokens).member("token_logprobs", logprobs);
-    json.key("top_logprobs").begin_array();
-    for (const std::string& object : top) json.raw(object);
-    json.end_array().member("text_offset", offsets).end_object();
+    const auto list = [&](const char* name, auto&& write_one) {
+      json.key(name).begin_array();
+      for (const Token& token : tokens) write_one(token);
+      json.end_array();
+    };
+    json.begin_object();
+    list("tokens", [&](const Token& token) { json.value(token.name); });
+    list("token_logprobs", [&](const Token& token) {
+      token.logprob ? json.value(*token.logprob) : json.value(nullptr);
+    });
+    list("top_logprobs", [&](const Token& token) { json.raw(token.top); });
+    list("text_offset", [&](const Token& token) { json.value(token.offset); });
+    json.end_object();
+  }
+
+ private:
+  void add(const std::string& bytes, const runtime::Logprobs* logprobs,
+           const std::vector<std::string>& top, size_t likely, int64_t offset) {
+    Token& token = tokens.emplace_back(Token{token_name(bytes), std::nullopt, "null", offset});
+    if (logprobs == nullptr) return;
+    token.logprob = logprobs->chosen.logprob;
+    JsonWriter json;
+    json.begin_object();
+    for (size_t i = 0; i < std::min(likely, logprobs->top.size()); ++i) {
+      json.member(token_name(top[i]), logprobs->top[i].logprob);
+    }
+    token.top = json.end_object().text();
   }
 };
 
-void write_choice(JsonWriter& json, size_t index, std::string_view text, const TokenLists* tokens,
+// All but the end of an object.
+void begin_choice(JsonWriter& json, size_t index, std::string_view text, const TokenLists* tokens,
                   const char* finish) {
   json.begin_object().member("index", index).member("text", text);
   json.key("logprobs");
   tokens == nullptr ? (void)json.value(nullptr) : tokens->write(json);
   json.key("finish_reason");
   finish == nullptr ? json.value(nullptr) : json.value(finish);
-  json.end_object();
 }
 
 class WholeCompletion final : public AnswerWriter {
@@ -62,9 +95,13 @@ class WholeCompletion final : public AnswerWriter {
   }
 
   void begin() override {}
+  void on_prompt_tokens(size_t prompt, PromptTokens tokens) override {
+    prompts_.resize(std::max(prompts_.size(), prompt + 1));
+    prompts_[prompt] = std::move(tokens);
+  }
   void on_piece(size_t choice, const Piece& piece) override {
     Choice& made = choices_[choice];
-    if (piece.logprobs != nullptr) made.tokens.add(piece, std::ssize(made.text));
+    if (piece.logprobs != nullptr) made.tokens.add(piece, count_characters(made.text));
     made.text += content_of(piece);
   }
   void on_choice_end(size_t choice, Finish finish, const std::string& /*stop*/) override {
@@ -76,9 +113,17 @@ class WholeCompletion final : public AnswerWriter {
     write_head(json, options_, "cmpl-", "text_completion");
     json.key("choices").begin_array();
     for (size_t i = 0; i < choices_.size(); ++i) {
-      write_choice(json, i, choices_[i].text,
-                   options_.with_logprobs ? &choices_[i].tokens : nullptr,
+      const size_t prompt = i / options_.prompt_choices;
+      TokenLists lists;
+      if (options_.echoes_logprobs) lists.add(prompts_.at(prompt), options_.top_logprobs);
+      const auto& own = choices_[i].tokens.tokens;
+      lists.tokens.insert(lists.tokens.end(), own.begin(), own.end());
+      begin_choice(json, i, choices_[i].text, options_.with_logprobs ? &lists : nullptr,
                    to_string(choices_[i].finish).data());
+      if (options_.prompt_logprobs) {
+        write_prompt_logprobs(json, prompts_.at(prompt), *options_.prompt_logprobs);
+      }
+      json.end_object();
     }
     json.end_array();
     write_usage(json, usage);
@@ -97,6 +142,7 @@ class WholeCompletion final : public AnswerWriter {
   const std::shared_ptr<http::Reply> reply_;
   const AnswerOptions options_;
   std::vector<Choice> choices_;
+  std::vector<PromptTokens> prompts_;  // where their logprobs were asked for
 };
 
 class CompletionStream final : public AnswerWriter {
@@ -142,10 +188,10 @@ class CompletionStream final : public AnswerWriter {
     return json;
   }
   void send(size_t choice, std::string_view text, const TokenLists* tokens, const char* finish) {
-    lengths_[choice] += std::ssize(text);
+    lengths_[choice] += count_characters(text);
     JsonWriter json = chunk();
-    write_choice(json, choice, text, tokens, finish);
-    write(json.end_array().end_object().text());
+    begin_choice(json, choice, text, tokens, finish);
+    write(json.end_object().end_array().end_object().text());
   }
   void write(std::string_view data) { reply_->write(event_text(data)); }
 

@@ -62,6 +62,11 @@ void read_logprobs(const RequestFields& fields, TextRequest& request) {
   }
 }
 
+void refuse_streams(const TextRequest& request, const std::string& field) {
+  if (!request.streams) return;
+  throw ApiError(400, field + ": the prompt's logprobs come whole, not in a stream", field);
+}
+
 AnswerOptions answer_options(const TextJobOptions& job, const std::string& id,
                              const ServedModel& model, std::chrono::milliseconds silence) {
   AnswerOptions options;
@@ -72,6 +77,11 @@ AnswerOptions answer_options(const TextJobOptions& job, const std::string& id,
   options.streams = job.request.streams;
   options.with_usage = job.request.with_usage;
   options.with_logprobs = job.request.top_logprobs >= 0;
+  options.prompt_choices = static_cast<size_t>(job.request.choices);
+  options.top_logprobs = static_cast<size_t>(std::max<int64_t>(job.request.top_logprobs, 0));
+  if (job.request.prompt_logprobs >= 0) {
+    options.prompt_logprobs = static_cast<size_t>(job.request.prompt_logprobs);
+  }
   for (const auto& prompt : job.prompts) options.prompt_tokens += std::ssize(prompt);
   options.silence = silence;
   return options;
@@ -108,6 +118,7 @@ void Endpoints::chat(const http::Request& request, const Replying& reply) {
   job.request = read_text_request(fields);
   read_logprobs(fields, job.request);
   read_reasoning_format(fields, job);
+  if (job.request.prompt_logprobs >= 0) refuse_streams(job.request, "prompt_logprobs");
   job.tools = read_tool_request(fields);
   const chat::Value messages = openai_messages(fields);
   const auto model = open(job.request.model, reply);
@@ -133,8 +144,11 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
     job.request.top_logprobs = -1;
   }
   const bool echoes = find_bool(fields, "echo").value_or(false);
+  const int64_t prompt_logprobs = job.request.prompt_logprobs;
+  if (prompt_logprobs >= 0) refuse_streams(job.request, "prompt_logprobs");
   if (echoes && job.request.top_logprobs >= 0) {
-    throw ApiError(400, "echo: the prompt's own logprobs are not computed", "echo");
+    refuse_streams(job.request, "echo");
+    job.request.prompt_logprobs = std::max(prompt_logprobs, job.request.top_logprobs);
   }
   const auto model = open(job.request.model, reply);
   std::vector<std::string> texts;
@@ -146,8 +160,11 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
   }
   note_ignored(reply, fields, job);
   AnswerOptions answer = answer_options(job, reply->id(), *model, silence_);
+  answer.echoes_logprobs = echoes && answer.with_logprobs;
+  answer.prompt_logprobs =
+      prompt_logprobs < 0 ? std::nullopt : std::optional(static_cast<size_t>(prompt_logprobs));
   for (size_t i = 0; echoes && i < answer.choices; ++i) {
-    answer.echoes.push_back(texts[i / static_cast<size_t>(job.request.choices)]);
+    answer.echoes.push_back(texts[i / answer.prompt_choices]);
   }
   auto writer = make_completion_writer(reply, std::move(answer));
   start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));

@@ -230,6 +230,84 @@ TEST_F(Fields, SayHowMuchOfAPromptCounts) {
       std::ssize(tokens("One day")));
 }
 
+// lm-evaluation-harness's local-completions: the logprobs of a continuation in its context.
+TEST_F(Fields, TellLogprobsOfPrompts) {
+  const auto context = tokens("Once upon a time"), rest = tokens(" there was a fox");
+  JsonWriter list;
+  list.begin_array();
+  for (int times = 0; times < 2; ++times) {
+    list.begin_array();
+    for (const int64_t id : context) list.value(id);
+    for (const int64_t id : rest) list.value(id);
+    list.end_array();
+  }
+  list.end_array();
+  const Answer answer = shared_->post(
+      "/v1/completions", R"({"model":"demo","max_tokens":1,"logprobs":1,"seed":1234,"echo":true,)"
+                         R"("temperature":0,"prompt":)" +
+                             list.text() + "}");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const Json choices = json_of(answer).at("choices");
+  ASSERT_EQ(choices.size(), 2U);
+  for (const Json& one : choices.elements()) {
+    const Json logprobs = one.at("logprobs");
+    const size_t count = context.size() + rest.size() + 1;
+    std::string text;
+    for (const char* name : {"tokens", "token_logprobs", "top_logprobs", "text_offset"}) {
+      ASSERT_EQ(logprobs.at(name).size(), count) << name;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(logprobs.at("text_offset").at(i).as_int(), std::ssize(text));
+      text += logprobs.at("tokens").at(i).as_string();
+      const Json chosen = logprobs.at("token_logprobs").at(i);
+      EXPECT_EQ(chosen.is_null(), i == 0);
+      const Json top = logprobs.at("top_logprobs").at(i);
+      EXPECT_EQ(top.is_null(), i == 0);
+      if (i == 0) continue;
+      ASSERT_EQ(top.size(), 1U);
+      EXPECT_GE(top.members().front().second.as_float(), chosen.as_float());
+    }
+    EXPECT_EQ(one.get_string("text"), text);
+  }
+  // The next token of a prompt is told alike where it is generated.
+  const Json generated = choice(shared_->post(
+      "/v1/completions",
+      R"({"prompt":"Once upon a time","max_tokens":1,"logprobs":0,"temperature":0})"));
+  JsonWriter json;
+  json.begin_object()
+      .member("prompt", "Once upon a time" + generated.get_string("text"))
+      .member("echo", true)
+      .member("logprobs", 0)
+      .member("max_tokens", 0)
+      .end_object();
+  const Json echoed = choice(shared_->post("/v1/completions", json.text()));
+  EXPECT_EQ(echoed.get_string("finish_reason"), "length");
+  const Json told = echoed.at("logprobs").at("token_logprobs");
+  EXPECT_NEAR(told.at(told.size() - 1).as_float(),
+              generated.at("logprobs").at("token_logprobs").at(size_t{0}).as_float(), 1e-3);
+
+  const Json chat_answer = json_of(chat(R"("max_tokens":1,"prompt_logprobs":2,"n":2)"));
+  const Json told_of_chat = chat_answer.at("prompt_logprobs");
+  ASSERT_EQ(std::ssize(told_of_chat.elements()), chat_answer.at("usage").get_int("prompt_tokens"));
+  EXPECT_TRUE(told_of_chat.at(size_t{0}).is_null());
+  for (size_t i = 1; i < told_of_chat.size(); ++i) {
+    const Json one = told_of_chat.at(i);
+    EXPECT_GE(one.size(), 2U);
+    EXPECT_LE(one.size(), 3U);
+    std::set<int64_t> ranks;
+    for (const auto& [id, token] : one.members()) ranks.insert(token.get_int("rank"));
+    EXPECT_EQ(*ranks.begin(), 1);
+  }
+  EXPECT_EQ(choice(shared_->post("/v1/completions",
+                                 R"({"prompt":"One day","max_tokens":1,"prompt_logprobs":0})"))
+                .at("prompt_logprobs")
+                .size(),
+            tokens("One day").size());
+  EXPECT_EQ(
+      error_of(chat(R"("prompt_logprobs":1,"stream":true)")),
+      "400 prompt_logprobs: prompt_logprobs: the prompt's logprobs come whole, not in a stream");
+}
+
 TEST_F(Fields, OfResultsThatFailedAreToldWhereTheTemplateHasNoWord) {
   const auto ignored = [](const char* is_error) {
     const Answer answer = shared_->post(

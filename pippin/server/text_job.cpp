@@ -1,6 +1,7 @@
 #include "pippin/server/text_job.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,6 +42,8 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   answer::AnswerParserOptions parser_options() const;
   void write(size_t choice, Piece piece);
   void on_prompt(size_t choice, int64_t done, int64_t total);
+  void on_prompt_logprobs(size_t choice, std::span<const serve::PromptLogprobs> logprobs);
+  void tell_prompt(size_t choice);
   bool on_token(size_t choice, const serve::Token& token);
   void on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest);
   void cancel() noexcept;
@@ -57,6 +60,7 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   struct Reading {
     answer::AnswerParser parser;
     bool has_calls = false;  // that are complete
+    PromptTokens prompt;     // of the first choice of a prompt whose logprobs are wanted
   };
   std::vector<Reading> readings_;  // of the choices
   Usage usage_;
@@ -72,6 +76,9 @@ class TextJob::Choice final : public serve::Listener {
  public:
   Choice(std::shared_ptr<TextJob> job, size_t index) : job_(std::move(job)), index_(index) {}
   void on_prompt(int64_t done, int64_t total) override { job_->on_prompt(index_, done, total); }
+  void on_prompt_logprobs(std::span<const serve::PromptLogprobs> logprobs) override {
+    job_->on_prompt_logprobs(index_, logprobs);
+  }
   bool on_token(const serve::Token& token) override { return job_->on_token(index_, token); }
   void on_end(const serve::Outcome& outcome, std::string_view rest) override {
     job_->on_end(index_, outcome, rest);
@@ -230,7 +237,9 @@ void TextJob::start() {
         options.sampling.seed = seed + choice;
         readings_.push_back({answer::AnswerParser(parser_options())});
         const auto listener = std::make_shared<Choice>(shared_from_this(), readings_.size() - 1);
-        auto job = model_->scheduler->submit({prompt, options}, listener);
+        // Once for all choices of a prompt.
+        const int64_t prompt_logprobs = choice == 0 ? options_.request.prompt_logprobs : -1;
+        auto job = model_->scheduler->submit({prompt, options, prompt_logprobs}, listener);
         const std::lock_guard jobs_lock(jobs_mutex_);
         jobs_.push_back(std::move(job));
       }
@@ -258,6 +267,28 @@ void TextJob::on_prompt(size_t choice, int64_t done, int64_t total) {
   if (choice != 0 || !options_.request.with_progress) return;
   const std::lock_guard lock(mutex_);
   if (!has_ended_) writer_->on_progress(done, total);
+}
+
+void TextJob::on_prompt_logprobs(size_t choice, std::span<const serve::PromptLogprobs> logprobs) {
+  const std::lock_guard lock(mutex_);
+  if (has_ended_) return;
+  const Tokenizer& tokenizer = model_->loaded.tokenizer;
+  for (const serve::PromptLogprobs& one : logprobs) {
+    PromptToken token{one.chosen.id, tokenizer.token_bytes(one.chosen.id), one};
+    for (const auto& top : one.top) token.top_texts.push_back(tokenizer.token_bytes(top.id));
+    readings_[choice].prompt.push_back(std::move(token));
+  }
+}
+
+// With the first token, before which nothing comes.
+void TextJob::tell_prompt(size_t choice) {
+  const auto choices = static_cast<size_t>(options_.request.choices);
+  if (options_.request.prompt_logprobs < 0 || choice % choices != 0) return;
+  const int32_t first = options_.prompts[choice / choices].front();
+  PromptTokens tokens = {{first, model_->loaded.tokenizer.token_bytes(first)}};
+  PromptTokens& others = readings_[choice].prompt;
+  std::move(others.begin(), others.end(), std::back_inserter(tokens));
+  writer_->on_prompt_tokens(choice / choices, std::move(tokens));
 }
 
 bool TextJob::on_token(size_t choice, const serve::Token& token) {
@@ -324,6 +355,7 @@ void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_v
   const bool is_cut =
       outcome.reason == StopReason::MaxTokens || outcome.reason == StopReason::ContextFull;
   if (options_.request.keeps_stop) text += outcome.stop_string;
+  tell_prompt(choice);
   Piece last{reading.parser.finish(text, is_cut)};
   if (!last.parts.empty()) write(choice, std::move(last));
   const Finish how = is_cut ? Finish::Length : reading.has_calls ? Finish::ToolCalls : Finish::Stop;

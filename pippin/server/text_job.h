@@ -7,11 +7,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pippin/answer/answer_part.h"
 #include "pippin/http/server.h"
+#include "pippin/serve/scheduler.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/model_list.h"
 #include "pippin/server/text_request.h"
@@ -27,6 +29,16 @@ struct Usage {
   double queue_seconds = 0, prompt_seconds = 0, first_token_seconds = 0, total_seconds = 0;
   int64_t choices = 0;  // how many have ended
 };
+
+// A token of a prompt.
+struct PromptToken {
+  int32_t id = 0;
+  std::string text;
+  // Nothing for the first one; the others' in its place, with their texts.
+  std::optional<serve::PromptLogprobs> logprobs = std::nullopt;
+  std::vector<std::string> top_texts = {};
+};
+using PromptTokens = std::vector<PromptToken>;
 
 // A token's worth of a choice.
 struct Piece {
@@ -44,6 +56,8 @@ class AnswerWriter {
   // The request was taken.
   virtual void begin() = 0;
   virtual void on_progress(int64_t /*done*/, int64_t /*total*/) {}  // tokens of the prompt
+  // Of a prompt, where its logprobs were asked for, before the first of its choices ends.
+  virtual void on_prompt_tokens(size_t /*prompt*/, PromptTokens /*tokens*/) {}
   virtual void on_piece(size_t choice, const Piece& piece) = 0;
   virtual void on_choice_end(size_t choice, Finish finish, const std::string& stop) = 0;
   virtual void end(const Usage& usage) = 0;

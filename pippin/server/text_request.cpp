@@ -244,6 +244,7 @@ TextRequest read_text_request(const RequestFields& body) {
   request.prediction = read_field("prediction", [&] { return read_prediction(body); });
   request.streams = find_bool(body, "stream").value_or(false);
   request.with_progress = find_bool(body, "return_progress").value_or(false);
+  request.prompt_logprobs = find_int(body, "prompt_logprobs", 0, kMaxTopLogprobs).value_or(-1);
   request.prompt_tokens = find_int(body, "truncate_prompt_tokens", -1).value_or(0);
   request.thinking_budget = read_thinking_budget(body);
   read_field("stream_options", [&] {

@@ -26,6 +26,7 @@ struct TextRequest {
   std::optional<FormField> form;  // of the answer
   bool ignore_end = false;
   int64_t top_logprobs = -1;     // negative: none
+  int64_t prompt_logprobs = -1;  // of the prompt's tokens; negative: none
   int64_t prompt_tokens = 0;     // the last ones only; 0: all, -1: as many as fit
   int64_t thinking_budget = -1;  // tokens of thoughts; negative: any number
   int64_t max_drafts = -1;       // of a pass; 0: none; negative: as the server was told
