@@ -73,7 +73,7 @@ const memory = () => Number(fs.readFileSync(`/proc/${server.pid}/status`, "utf8"
 async function watch() {
   while (Date.now() < end) {
     await sleep(Math.min(30_000, Math.max(end - Date.now(), 100)));
-    const slots = (await (await fetch(url + "/slots")).json()).models[0];
+    const slots = (await (await fetch(url + "/status")).json()).models[0];
     console.log(`${memory().toFixed(0)} MB, ${counts.done} done, ${counts.left} left, ${counts.refused} refused, ` +
                 `${counts.errors} errors, ${slots.waiting} wait, ${slots.decoding} decode, cache ${(slots.prompt_cache_bytes / 1e6).toFixed(0)} MB`);
   }

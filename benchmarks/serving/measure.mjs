@@ -75,7 +75,7 @@ class Server {
     return { times, usage, total: now() - start };
   }
 
-  async slots() { return (await (await fetch(this.url + "/slots")).json()).models[0]; }
+  async slots() { return (await (await fetch(this.url + "/status")).json()).models[0]; }
   async idle() {
     for (;;) {
       const s = await this.slots();

@@ -30,6 +30,7 @@ class Scheduler::Loop {
   std::shared_ptr<Job> submit(Request request, std::shared_ptr<Listener> listener);
   SchedulerState state() const;
   int64_t max_prompt() const;
+  int64_t max_running() const { return max_running_; }
   void check_prompt_logprobs(int64_t size) const;
 
  private:

@@ -32,6 +32,10 @@ int64_t Scheduler::max_prompt() const {
   return loop_->max_prompt();
 }
 
+int64_t Scheduler::max_running() const {
+  return loop_->max_running();
+}
+
 SchedulerState Scheduler::state() const {
   return loop_->state();
 }

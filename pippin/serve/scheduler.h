@@ -154,6 +154,7 @@ class Scheduler {
 
   // The most tokens that a prompt may have: those of the model's context, or of the pool.
   int64_t max_prompt() const;
+  int64_t max_running() const;
 
   // As it was after the last step.
   SchedulerState state() const;

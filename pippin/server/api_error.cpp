@@ -7,7 +7,24 @@
 namespace pippin::server {
 namespace {
 
-// OpenAI's and Anthropic's names are the same but for two.
+// llama-server's names.
+std::string_view llama_server_type(const ApiError& error) {
+  if (error.code == "context_length_exceeded") return "exceed_context_size_error";
+  switch (error.status) {
+    case 401:
+      return "authentication_error";
+    case 403:
+      return "permission_error";
+    case 404:
+      return "not_found_error";
+    case 503:
+      return "unavailable_error";
+    default:
+      return error.status < 500 ? "invalid_request_error" : "server_error";
+  }
+}
+
+// OpenAI's and Anthropic's names are the same but for four.
 std::string_view type_of(int status, Dialect dialect) {
   switch (status) {
     case 401:
@@ -65,7 +82,9 @@ std::string error_body(const ApiError& error, Dialect dialect) {
   json.begin_object();
   if (dialect == Dialect::Anthropic) json.member("type", "error");
   json.key("error").begin_object();
-  const std::string_view type = type_of(error.status, dialect);
+  const bool is_native = dialect == Dialect::LlamaServer;
+  const std::string_view type =
+      is_native ? llama_server_type(error) : type_of(error.status, dialect);
   if (dialect == Dialect::Anthropic) {
     json.member("type", type).member("message", error.what());
     return json.end_object().end_object().text();
@@ -76,7 +95,7 @@ std::string error_body(const ApiError& error, Dialect dialect) {
     text.empty() ? json.value(nullptr) : json.value(text);
   };
   nullable("param", error.param);
-  nullable("code", error.code);
+  is_native ? (void)json.member("code", error.status) : nullable("code", error.code);
   return json.end_object().end_object().text();
 }
 

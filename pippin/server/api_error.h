@@ -1,6 +1,7 @@
-// What a client is told when a request has no answer: OpenAI's and Anthropic's error objects.
+// Errors as clients read them: the error objects of OpenAI, Anthropic and llama-server.
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace pippin::server {
 
-enum class Dialect { OpenAi, Anthropic };
+enum class Dialect : uint8_t { OpenAi, Anthropic, LlamaServer };
 
 struct ApiError : std::runtime_error {
   ApiError(int http_status, const std::string& message, std::string field = {},
@@ -32,8 +33,9 @@ ApiError api_error(const Error& error);
 // The same of any exception.
 ApiError api_error(const std::exception_ptr& error);
 
-// {"error": {"message": ..., "type": "invalid_request_error", "param": ..., "code": ...}} or
-// {"type": "error", "error": {"type": "invalid_request_error", "message": ...}}
+// OpenAI: {"error": {"message": ..., "type": "invalid_request_error", "param": ..., "code": ...}}
+// Anthropic: {"type": "error", "error": {"type": "invalid_request_error", "message": ...}}
+// llama-server: OpenAI's, with the status as `code`
 std::string error_body(const ApiError& error, Dialect dialect);
 // With retry-after for 503, and where asking again cannot help OpenAI's word for that.
 http::Response error_response(const ApiError& error, Dialect dialect);

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/text.h"
+#include "pippin/server/answer_json.h"
 #include "pippin/server/answer_writers.h"
 #include "pippin/server/chat_messages.h"
 #include "pippin/server/prompt.h"
@@ -92,6 +94,9 @@ void write_model(JsonWriter& json, const ModelStatus& status) {
   json.member("created", status.created).member("owned_by", "pippin");
   constexpr const char* kStates[] = {"absent", "loading", "ready", "failed"};
   json.member("state", kStates[static_cast<size_t>(status.state)]);
+  constexpr const char* kRouterStates[] = {"unloaded", "loading", "loaded", "failed"};
+  json.key("status").begin_object();
+  json.member("value", kRouterStates[static_cast<size_t>(status.state)]).end_object();
   if (!status.error.empty()) json.member("error", status.error);
   if (status.model != nullptr) {
     const auto& loaded = status.model->loaded;
@@ -99,6 +104,9 @@ void write_model(JsonWriter& json, const ModelStatus& status) {
     json.member("max_model_len", loaded.model->context());
     json.member("vocab_size", loaded.model->vocab_size());
     json.member("has_chat_template", loaded.chat_template.has_value());
+    json.key("meta").begin_object().member("n_ctx", loaded.model->context());
+    json.member("n_ctx_train", app::own_context(loaded));
+    json.member("n_vocab", loaded.model->vocab_size()).end_object();
   }
   json.end_object();
 }
@@ -211,22 +219,32 @@ void Endpoints::count_tokens(const http::Request& request, const Replying& reply
   reply->send({.body = json.text()});
 }
 
+// A text, or the prompt of a conversation.
 void Endpoints::tokenize(const http::Request& request, const Replying& reply) {
   const Json body = parse_body(request.body);
+  const bool is_chat = body.has("messages");
   const auto text = find_string(body, "content");
   const auto other = text ? text : find_string(body, "prompt");
-  if (!other) throw ApiError(400, "content: is missing", "content");
+  if (!other && !is_chat) throw ApiError(400, "content: is missing", "content");
+  if (!find_bool(body, "parse_special").value_or(true)) {
+    throw ApiError(400, "parse_special: special tokens in texts are always read", "parse_special");
+  }
   const auto model = open(find_string(body, "model").value_or(""), reply);
   const Tokenizer& tokenizer = model->loaded.tokenizer;
   // vLLM's field has special tokens by default, llama.cpp's has not.
   const bool adds = find_bool(body, text ? "add_special" : "add_special_tokens").value_or(!text);
-  const std::vector<int32_t> ids = tokenizer.encode(*other, adds);
+  const std::vector<int32_t> ids =
+      is_chat ? render_chat(*model, openai_messages(body), body, read_tool_request(body), false).ids
+              : tokenizer.encode(*other, adds);
   JsonWriter json;
   json.begin_object().key("tokens");
   if (find_bool(body, "with_pieces").value_or(false)) {
     json.begin_array();
     for (const int32_t id : ids) {
-      json.begin_object().member("id", id).member("piece", tokenizer.token_bytes(id));
+      const std::string piece = tokenizer.token_bytes(id);
+      json.begin_object().member("id", id).key("piece");
+      // A part of a character is told by its bytes.
+      is_valid_utf8(piece) ? (void)json.value(piece) : write_bytes(json, piece);
       json.end_object();
     }
     json.end_array();
@@ -264,22 +282,47 @@ void Endpoints::props(const http::Request& request, const Replying& reply) {
   const auto model = open(std::string(http::find_field(request.query, "model")), reply);
   const runtime::LoadedModel& loaded = model->loaded;
   const runtime::SamplingOptions& sampling = loaded.config.sampling;
+  const auto token_text = [&](std::optional<int32_t> id) {
+    return id ? loaded.tokenizer.id_to_token(*id).value_or("") : std::string();
+  };
+  const std::vector<int32_t> begin = loaded.tokenizer.encode("");
   JsonWriter json;
-  json.begin_object().member("model", model->name);
+  json.begin_object().member("model", model->name).member("model_alias", model->name);
   json.key("default_generation_settings").begin_object();
   json.member("n_ctx", loaded.model->context());
   json.key("params").begin_object();
   json.member("temperature", sampling.temperature).member("top_k", sampling.top_k);
   json.member("top_p", sampling.top_p).member("min_p", sampling.min_p);
   json.member("repeat_penalty", sampling.repetition_penalty).end_object().end_object();
+  json.member("total_slots", model->scheduler->max_running());
   json.member("chat_template", model->template_source);
+  json.member("bos_token", begin.size() == 1 ? token_text(begin.front()) : "");
+  json.member("eos_token", model->end_ids.empty() ? "" : token_text(model->end_ids.front()));
   json.member("reasoning", model->reasoning != nullptr);
   json.member("tools", model->takes_tools && model->calls != nullptr);
   json.member("vocab_size", loaded.model->vocab_size());
   json.member("end_tokens", model->chat_end_ids);
   json.member("load_seconds", model->load_seconds);
   json.key("modalities").begin_object().member("vision", false).member("audio", false).end_object();
+  json.member("build_info", "pippin");
   reply->send({.body = json.end_object().text()});
+}
+
+// Waits until it is there.
+void Endpoints::load(const http::Request& request, const Replying& reply) {
+  const Json body = parse_body(request.body);
+  const auto name = find_string(body, "model");
+  if (!name) throw ApiError(400, "model: is missing", "model");
+  reply->note_model(models_.open(*name).name);
+  reply->send({.body = R"({"success":true})"});
+}
+
+void Endpoints::unload(const http::Request& request, const Replying& reply) {
+  const Json body = parse_body(request.body);
+  const auto name = find_string(body, "model");
+  if (!name) throw ApiError(400, "model: is missing", "model");
+  models_.unload(*name);
+  reply->send({.body = R"({"success":true})"});
 }
 
 http::Response Endpoints::models() const {

@@ -41,6 +41,8 @@ class Endpoints {
   void detokenize(const http::Request& request, const Replying& reply);
   void apply_template(const http::Request& request, const Replying& reply);
   void props(const http::Request& request, const Replying& reply);
+  void load(const http::Request& request, const Replying& reply);
+  void unload(const http::Request& request, const Replying& reply);
 
   // Of what is there already: at once.
   http::Response models() const;

@@ -151,6 +151,15 @@ OpenedModel ModelList::open(const std::string& name) {
   return {slot.model, slot.encoder, slot.entry.name};
 }
 
+void ModelList::unload(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  Slot& slot = find(name);
+  if (slot.state == ModelState::Loading) {
+    throw ApiError(503, "the model \"" + name + "\" is being loaded", "model");
+  }
+  if (slot.is_loaded()) let_go(slot);
+}
+
 // Others wait for it, or go on with other models.
 void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
   slot.state = ModelState::Loading;

@@ -87,7 +87,10 @@ class ModelList {
   // Loads the model if it is not there, and waits for that. Throws ApiError: 404 for a name that is
   // not on the list, 500 with the reason for a model that cannot be loaded.
   OpenedModel open(const std::string& name);
-  // The same; ApiError(400) for a model that writes no text.
+  // Lets it go where it is loaded; requests that run keep it until they end. Throws ApiError: 404
+  // as above, 503 while it is being loaded.
+  void unload(const std::string& name);
+  // As open(); ApiError(400) for a model that writes no text.
   std::shared_ptr<ServedModel> get(const std::string& name);
   // Its embeddings; opened when they are first asked for. Throws ApiError(400) for a model that can
   // give none.

@@ -8,14 +8,17 @@
 namespace pippin::server {
 namespace {
 
+constexpr Dialect kLlama = Dialect::LlamaServer;
+
 // The first spelling of an endpoint is its label. A path with a name comes last.
 constexpr std::array kRoutes = {
     Route{"POST", "/v1/chat/completions", &Endpoints::chat},
     Route{"POST", "/chat/completions", &Endpoints::chat},
     Route{"POST", "/v1/completions", &Endpoints::completions},
     Route{"POST", "/completions", &Endpoints::completions},
-    Route{"POST", "/v1/messages", &Endpoints::messages},
-    Route{"POST", "/v1/messages/count_tokens", &Endpoints::count_tokens},
+    Route{"POST", "/v1/messages", &Endpoints::messages, Status::None, Dialect::Anthropic},
+    Route{"POST", "/v1/messages/count_tokens", &Endpoints::count_tokens, Status::None,
+          Dialect::Anthropic},
     Route{"POST", "/v1/embeddings", &Endpoints::embeddings},
     Route{"POST", "/embeddings", &Endpoints::embeddings},
     Route{"POST", "/v1/rerank", &Endpoints::rerank},
@@ -24,17 +27,20 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/tokenize", &Endpoints::tokenize},
     Route{"POST", "/detokenize", &Endpoints::detokenize},
     Route{"POST", "/v1/detokenize", &Endpoints::detokenize},
-    Route{"POST", "/apply-template", &Endpoints::apply_template},
-    Route{"POST", "/v1/apply-template", &Endpoints::apply_template},
-    Route{"GET", "/props", &Endpoints::props},
-    Route{"GET", "/v1/props", &Endpoints::props},
+    Route{"POST", "/apply-template", &Endpoints::apply_template, Status::None, kLlama},
+    Route{"POST", "/v1/apply-template", &Endpoints::apply_template, Status::None, kLlama},
+    Route{"GET", "/props", &Endpoints::props, Status::None, kLlama},
+    Route{"GET", "/v1/props", &Endpoints::props, Status::None, kLlama},
+    Route{"POST", "/models/load", &Endpoints::load, Status::None, kLlama},
+    Route{"POST", "/models/unload", &Endpoints::unload, Status::None, kLlama},
     Route{"GET", "/v1/models", nullptr, Status::Models},
     Route{"GET", "/models", nullptr, Status::Models},
     Route{"GET", "/health", nullptr, Status::Health},
     Route{"GET", "/v1/health", nullptr, Status::Health},
     Route{"GET", "/metrics", nullptr, Status::Metrics},
-    Route{"GET", "/slots", nullptr, Status::Slots},
-    Route{"GET", "/v1/slots", nullptr, Status::Slots},
+    Route{"GET", "/slots", nullptr, Status::Slots, kLlama},
+    Route{"GET", "/v1/slots", nullptr, Status::Slots, kLlama},
+    Route{"GET", "/status", nullptr, Status::Requests},
     Route{"GET", "/", nullptr, Status::Root},
     Route{"GET", kOneModel, nullptr, Status::Model},
 };
@@ -71,6 +77,9 @@ std::string_view route_label(std::string_view path) {
 }
 
 Dialect dialect_of(std::string_view path) {
+  const auto* const found = std::find_if(kRoutes.begin(), kRoutes.end(),
+                                         [&](const Route& route) { return has_path(route, path); });
+  if (found != kRoutes.end()) return found->dialect;
   return path.starts_with("/v1/messages") ? Dialect::Anthropic : Dialect::OpenAi;
 }
 

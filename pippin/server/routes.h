@@ -11,7 +11,7 @@
 namespace pippin::server {
 
 // Answered at once, by the thread of the server: of what is there already.
-enum class Status : uint8_t { None, Models, Model, Health, Metrics, Slots, Root };
+enum class Status : uint8_t { None, Models, Model, Health, Metrics, Slots, Requests, Root };
 
 struct Route {
   using Handler = void (Endpoints::*)(const http::Request& request,
@@ -19,6 +19,7 @@ struct Route {
   std::string_view method, path;
   Handler handler = nullptr;  // by a thread that may take its time; null: `status`
   Status status = Status::None;
+  Dialect dialect = Dialect::OpenAi;  // of its errors
 };
 
 // The path of Route{.status = Status::Model} goes on with a name.

@@ -96,7 +96,8 @@ class Server::State {
               std::shared_ptr<http::Reply> reply);
   http::Response answer_now(Status status, const http::Request& request);
   http::Response health() const;
-  http::Response slots() const;
+  http::Response slots(const http::Request& request) const;
+  http::Response requests() const;
   void preload();
 
   const Options options_;
@@ -313,7 +314,9 @@ http::Response Server::State::answer_now(Status status, const http::Request& req
     case Status::Health:
       return health();
     case Status::Slots:
-      return slots();
+      return slots(request);
+    case Status::Requests:
+      return requests();
     case Status::Metrics:
       return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
               .body = metrics_.text(models_.all(), http_.num_connections())};
@@ -336,7 +339,31 @@ http::Response Server::State::health() const {
   return response;
 }
 
-http::Response Server::State::slots() const {
+// As llama-server has it: a slot for each request of a model that can run at a time.
+http::Response Server::State::slots(const http::Request& request) const {
+  JsonWriter json;
+  json.begin_array();
+  int64_t id = 0, idle = 0;
+  for (const ModelStatus& status : models_.all()) {
+    if (status.model == nullptr) continue;
+    const serve::SchedulerState state = status.model->scheduler->state();
+    const int64_t running = state.reading + state.decoding;
+    const int64_t count = status.model->scheduler->max_running();
+    idle += std::max<int64_t>(count - running, 0);
+    for (int64_t i = 0; i < count; ++i, ++id) {
+      json.begin_object().member("id", id).member("model", status.name);
+      json.member("n_ctx", status.model->loaded.model->context());
+      json.member("is_processing", i < running).end_object();
+    }
+  }
+  const std::string body = json.end_array().text();
+  if (idle == 0 && !http::find_field(request.query, "fail_on_no_slot").empty()) {
+    return error_response(ApiError(503, "all slots are in use"), Dialect::LlamaServer);
+  }
+  return {.body = body};
+}
+
+http::Response Server::State::requests() const {
   JsonWriter json;
   json.begin_object().key("requests").begin_array();
   {

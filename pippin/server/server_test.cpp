@@ -74,7 +74,7 @@ class Serving : public testing::Test {
   // Whether nothing runs, soon.
   static bool comes_to_rest() {
     for (int tries = 0; tries < 1000; ++tries) {
-      const Json model = json_of(server().ask("GET", "/slots")).at("models").at(size_t{0});
+      const Json model = json_of(server().ask("GET", "/status")).at("models").at(size_t{0});
       if (model.get_int("waiting") + model.get_int("reading") + model.get_int("decoding") == 0) {
         return true;
       }

@@ -201,7 +201,7 @@ describe("openai", () => {
 
   test("a client that leaves frees its sequence", async () => {
     const headers = { authorization: "Bearer secret" };
-    const slots = async () => (await (await fetch(server.url + "/slots", { headers })).json()).models[0];
+    const slots = async () => (await (await fetch(server.url + "/status", { headers })).json()).models[0];
     const stream = await openai.chat.completions.create({
       model: "demo", messages: story, stream: true, ignore_eos: true });
     for await (const chunk of stream) {
