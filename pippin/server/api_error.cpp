@@ -80,6 +80,11 @@ ApiError api_error(const std::exception_ptr& error) {
 std::string error_body(const ApiError& error, Dialect dialect) {
   JsonWriter json;
   json.begin_object();
+  if (dialect == Dialect::TextEmbeddings) {
+    json.member("error", error.what());
+    json.member("error_type", error.status < 500 ? "Validation" : "Backend");
+    return json.end_object().text();
+  }
   if (dialect == Dialect::Anthropic) json.member("type", "error");
   json.key("error").begin_object();
   const bool is_native = dialect == Dialect::LlamaServer;
@@ -101,6 +106,7 @@ std::string error_body(const ApiError& error, Dialect dialect) {
 
 http::Response error_response(const ApiError& error, Dialect dialect) {
   http::Response response{.status = error.status, .body = error_body(error, dialect)};
+  if (dialect == Dialect::TextEmbeddings && error.status == 400) response.status = 422;
   if (error.status == 503) {
     response.headers.emplace_back("retry-after", "1");
   } else if (error.status >= 500) {

@@ -1,4 +1,5 @@
-// Errors as clients read them: the error objects of OpenAI, Anthropic and llama-server.
+// Errors as clients read them: the error objects of OpenAI, Anthropic, llama-server and
+// text-embeddings-inference.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace pippin::server {
 
-enum class Dialect : uint8_t { OpenAi, Anthropic, LlamaServer };
+enum class Dialect : uint8_t { OpenAi, Anthropic, LlamaServer, TextEmbeddings };
 
 struct ApiError : std::runtime_error {
   ApiError(int http_status, const std::string& message, std::string field = {},
@@ -36,6 +37,7 @@ ApiError api_error(const std::exception_ptr& error);
 // OpenAI: {"error": {"message": ..., "type": "invalid_request_error", "param": ..., "code": ...}}
 // Anthropic: {"type": "error", "error": {"type": "invalid_request_error", "message": ...}}
 // llama-server: OpenAI's, with the status as `code`
+// text-embeddings-inference: {"error": ..., "error_type": "Validation"}
 std::string error_body(const ApiError& error, Dialect dialect);
 // With retry-after for 503, and where asking again cannot help OpenAI's word for that.
 http::Response error_response(const ApiError& error, Dialect dialect);

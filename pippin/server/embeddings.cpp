@@ -66,41 +66,84 @@ app::Embedded by_encoder(const app::TextEncoder& encoder, const RequestFields& b
   return result;
 }
 
+// Their bytes, little-endian, are half as long as their digits.
+void write_vector(JsonWriter& json, const std::vector<float>& vector, bool as_base64) {
+  if (as_base64) {
+    json.value(encode_base64(std::as_bytes(std::span(vector))));
+    return;
+  }
+  json.begin_array();
+  for (const float x : vector) json.value(double{x});
+  json.end_array();
+}
+
+// Other forms of answers have lists of numbers only.
+RequestFields with_floats_only(const http::Request& request) {
+  RequestFields fields(parse_body(request.body), kEmbeddings);
+  if (find_string(fields, "encoding_format").value_or("float") != "float") {
+    throw ApiError(400, "encoding_format: only float, base64 comes from /v1/embeddings",
+                   "encoding_format");
+  }
+  return fields;
+}
+
 }  // namespace
 
+// Nothing when the client has left.
+std::optional<Endpoints::NamedVectors> Endpoints::embed(const RequestFields& fields,
+                                                        const Replying& reply) {
+  reply->note_ignored(fields.ignored());
+  const OpenedModel opened = models_.open(find_string(fields, "model").value_or(""));
+  reply->note_model(opened.name);
+  auto embedded = opened.encoder != nullptr ? by_encoder(*opened.encoder, fields)
+                                            : by_language_model(models_, opened, fields, reply);
+  if (!embedded) return std::nullopt;
+  return NamedVectors{opened.name, std::move(embedded->vectors), embedded->tokens};
+}
+
 void Endpoints::embeddings(const http::Request& request, const Replying& reply) {
-  const RequestFields body(parse_body(request.body), kEmbeddings);
-  const std::string format = find_string(body, "encoding_format").value_or("float");
+  const RequestFields fields(parse_body(request.body), kEmbeddings);
+  const std::string format = find_string(fields, "encoding_format").value_or("float");
   if (format != "float" && format != "base64") {
     throw ApiError(400, "encoding_format: neither float nor base64", "encoding_format");
   }
-  reply->note_ignored(body.ignored());
-  const OpenedModel opened = models_.open(find_string(body, "model").value_or(""));
-  reply->note_model(opened.name);
-  const std::optional<app::Embedded> embedded =
-      opened.encoder != nullptr ? by_encoder(*opened.encoder, body)
-                                : by_language_model(models_, opened, body, reply);
-  if (!embedded) return;  // nobody waits for it
+  const auto embedded = embed(fields, reply);
+  if (!embedded) return;
   JsonWriter json;
   json.begin_object().member("object", "list").key("data").begin_array();
   for (size_t i = 0; i < embedded->vectors.size(); ++i) {
-    const std::vector<float>& vector = embedded->vectors[i];
-    json.begin_object().member("object", "embedding").member("index", i);
-    json.key("embedding");
-    if (format == "base64") {
-      // Their bytes, little-endian: half as long as their digits.
-      json.value(encode_base64(std::as_bytes(std::span(vector))));
-    } else {
-      json.begin_array();
-      for (const float x : vector) json.value(double{x});
-      json.end_array();
-    }
+    json.begin_object().member("object", "embedding").member("index", i).key("embedding");
+    write_vector(json, embedded->vectors[i], format == "base64");
     json.end_object();
   }
-  json.end_array().member("model", opened.name);
+  json.end_array().member("model", embedded->model);
   json.key("usage").begin_object().member("prompt_tokens", embedded->tokens);
   json.member("total_tokens", embedded->tokens).end_object();
   reply->send({.body = json.end_object().text()});
+}
+
+// As llama-server has it: of each text a list of vectors, which has one.
+void Endpoints::native_embeddings(const http::Request& request, const Replying& reply) {
+  const auto embedded = embed(with_floats_only(request), reply);
+  if (!embedded) return;
+  JsonWriter json;
+  json.begin_array();
+  for (size_t i = 0; i < embedded->vectors.size(); ++i) {
+    json.begin_object().member("index", i).key("embedding").begin_array();
+    write_vector(json, embedded->vectors[i], false);
+    json.end_array().end_object();
+  }
+  reply->send({.body = json.end_array().text()});
+}
+
+// As text-embeddings-inference has it: the vectors alone.
+void Endpoints::plain_embeddings(const http::Request& request, const Replying& reply) {
+  const auto embedded = embed(with_floats_only(request), reply);
+  if (!embedded) return;
+  JsonWriter json;
+  json.begin_array();
+  for (const std::vector<float>& vector : embedded->vectors) write_vector(json, vector, false);
+  reply->send({.body = json.end_array().text()});
 }
 
 }  // namespace pippin::server

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,13 @@ class Endpoints {
   void chat(const http::Request& request, const Replying& reply);
   void completions(const http::Request& request, const Replying& reply);
   void messages(const http::Request& request, const Replying& reply);
-  void embeddings(const http::Request& request, const Replying& reply);  // embeddings.cpp
-  void rerank(const http::Request& request, const Replying& reply);      // rerank.cpp
+  // embeddings.cpp
+  void embeddings(const http::Request& request, const Replying& reply);
+  void native_embeddings(const http::Request& request, const Replying& reply);
+  void plain_embeddings(const http::Request& request, const Replying& reply);
+  // rerank.cpp
+  void rerank(const http::Request& request, const Replying& reply);
+  void score(const http::Request& request, const Replying& reply);
   void count_tokens(const http::Request& request, const Replying& reply);
   void tokenize(const http::Request& request, const Replying& reply);
   void detokenize(const http::Request& request, const Replying& reply);
@@ -49,6 +55,14 @@ class Endpoints {
   http::Response model(const std::string& name) const;
 
  private:
+  struct NamedVectors {
+    std::string model;
+    std::vector<std::vector<float>> vectors;
+    int64_t tokens = 0;
+  };
+  std::optional<NamedVectors> embed(const RequestFields& fields, const Replying& reply);
+  void rerank(const http::Request& request, const RequestFields& fields, const Replying& reply);
+  OpenedModel open_scorer(const RequestFields& fields, const Replying& reply);
   std::shared_ptr<ServedModel> open(const std::string& name, const Replying& reply);
 
   ModelList& models_;

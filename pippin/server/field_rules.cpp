@@ -10,7 +10,7 @@ namespace {
 constexpr uint32_t kText = kChat | kCompletions;
 constexpr uint32_t kSampled = kText | kMessages;
 constexpr uint32_t kTemplated = kChat | kMessages;
-constexpr uint32_t kVectors = kEmbeddings | kRerank;
+constexpr uint32_t kVectors = kEmbeddings | kRerank | kScore;
 constexpr uint32_t kAll = kSampled | kVectors;
 
 // Of two spellings of a field that a request has, the first one here counts. A plain array: clang
@@ -319,17 +319,31 @@ constexpr FieldRule kRules[] = {
 
     // --- vectors and scores ---
     {"input", kEmbeddings, Use::Honoured, "", "a text, tokens, or a list of one or the other"},
+    {"content", kEmbeddings, Use::Honoured, "input", ""},
+    {"inputs", kEmbeddings, Use::Honoured, "input", ""},
     {"dimensions", kEmbeddings, Use::Honoured, "", ""},
     {"encoding_format", kEmbeddings, Use::Honoured, "", "float or base64"},
     {"prompt_name", kEmbeddings, Use::Honoured, "", ""},
     {"truncate", kVectors, Use::Honoured, "",
      "whether long texts are cut or get 400: true for encoders, false for others, unless given"},
     {"normalize", kEmbeddings, Use::Only, "[true]", ""},
+    {"embd_normalize", kEmbeddings, Use::Only, "[2]", ""},
+    {"truncation_direction", kVectors, Use::Only, R"(["Right", "right"])", ""},
     {"truncate_prompt_tokens", kVectors, Use::Only, "[]", "use truncate"},
     {"query", kRerank, Use::Honoured, "", ""},
     {"documents", kRerank, Use::Honoured, "", "texts, or objects with `text`"},
+    {"texts", kRerank, Use::Honoured, "documents", ""},
+    {"text_1", kScore, Use::Honoured, "", "a text, or a list of them"},
+    {"data_1", kScore, Use::Honoured, "text_1", ""},
+    {"queries", kScore, Use::Honoured, "text_1", ""},
+    {"text_2", kScore, Use::Honoured, "",
+     "the text for text_1, or a list: for one text_1, or for as many"},
+    {"data_2", kScore, Use::Honoured, "text_2", ""},
+    {"documents", kScore, Use::Honoured, "text_2", ""},
     {"top_n", kRerank, Use::Honoured, "", ""},
     {"return_documents", kRerank, Use::Honoured, "", ""},
+    {"return_text", kRerank, Use::Honoured, "return_documents", ""},
+    {"raw_scores", kRerank, Use::Only, "[false]", ""},
     {"rank_fields", kRerank, Use::Only, R"([["text"]])", ""},
     {"max_tokens_per_doc", kRerank, Use::Only, "[]", ""},
     {"max_chunks_per_doc", kRerank, Use::Only, "[]", ""},
@@ -339,11 +353,12 @@ struct EndpointName {
   FieldsOf endpoint;
   std::string_view name;
 };
-constexpr std::array<EndpointName, 5> kEndpoints = {{{kChat, "chat"},
+constexpr std::array<EndpointName, 6> kEndpoints = {{{kChat, "chat"},
                                                      {kCompletions, "completions"},
                                                      {kMessages, "messages"},
                                                      {kEmbeddings, "embeddings"},
-                                                     {kRerank, "rerank"}}};
+                                                     {kRerank, "rerank"},
+                                                     {kScore, "score"}}};
 
 std::string endpoints_of(const FieldRule& rule) {
   std::string text;
@@ -393,7 +408,9 @@ std::string fields_document() {
       "- null is the same as an absent field. Of two spellings of one field the first one here "
       "counts; the header names the\n  other one if its value differs.\n\n"
       "Endpoints: `chat` is `/v1/chat/completions`, `completions` `/v1/completions`, `messages` "
-      "`/v1/messages`, `embeddings`\n`/v1/embeddings`, `rerank` `/v1/rerank`.\n\n"
+      "`/v1/messages`, `embeddings`\n`/v1/embeddings`, `/embedding` and `/embed`, `rerank` "
+      "`/v1/rerank` and its other "
+      "spellings, `score` `/v1/score`.\n\n"
       "| field | endpoints | |\n|---|---|---|\n";
   for (const FieldRule& rule : kRules) {
     text.append("| `").append(rule.name).append("` | ").append(endpoints_of(rule));

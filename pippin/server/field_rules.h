@@ -18,7 +18,8 @@ enum FieldsOf : uint32_t {
   kCompletions = 2,  // /v1/completions
   kMessages = 4,     // /v1/messages
   kEmbeddings = 8,   // /v1/embeddings
-  kRerank = 16,      // /v1/rerank
+  kRerank = 16,      // /v1/rerank, /v2/rerank, /rerank
+  kScore = 32,       // /v1/score
 };
 
 enum class Use : uint8_t {
