@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)http::split_target(text, request);
   attempt([&] {
     const Json body = server::parse_body(text);
-    for (const auto endpoint : {server::kChat, server::kCompletions}) {
+    for (const auto endpoint : {server::kChat, server::kCompletions, server::kNative}) {
       attempt([&] { (void)server::read_text_request({body, endpoint}); });
     }
     attempt([&] { (void)chat::to_json(server::anthropic_messages(body)); });

@@ -225,8 +225,8 @@ CLI::App* add_serve_command(CLI::App& app) {
   sub->add_flag("-v,--verbose", command->verbose, "Report what was chosen");
   sub->footer(
       "Endpoints: /v1/chat/completions, /v1/completions, /v1/models, /v1/messages (Anthropic),\n"
-      "/v1/embeddings, /v1/rerank, /v1/score, /tokenize, /detokenize, /apply-template, /health,\n"
-      "/props, /metrics, /slots, /status, /models/load and unload.\n"
+      "/v1/embeddings, /v1/rerank, /v1/score, /completion, /infill, /tokenize, /detokenize,\n"
+      "/apply-template, /health, /props, /metrics, /slots, /status, /models/load and unload.\n"
       "SIGTERM ends the server gracefully, a second one at once. docs/serve.md tells more.");
   sub->callback([command] { serve(*command); });
   return sub;

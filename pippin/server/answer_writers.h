@@ -1,4 +1,5 @@
-// The forms of answers: OpenAI's two endpoints and Anthropic's, whole and as streams of events.
+// The forms of answers, whole and as streams of events: of OpenAI's two endpoints, Anthropic's, and
+// llama-server's own.
 #pragma once
 
 #include <chrono>
@@ -29,6 +30,24 @@ struct AnswerOptions {
   std::chrono::milliseconds silence{5000};
 };
 
+// Of llama-server's own endpoints.
+struct NativeOptions {
+  std::string model;
+  struct Prompt {
+    std::string text;
+    int64_t tokens = 0;
+  };
+  std::vector<Prompt> prompts;
+  size_t prompt_choices = 1;  // of each
+  bool streams = false, with_probabilities = false, with_tokens = false;
+  std::optional<std::vector<std::string>> fields;  // paths in a whole answer to keep; none: all
+  TextRequest request;                             // whose settings are told
+  runtime::SamplingOptions sampling;
+  std::chrono::milliseconds silence{5000};
+};
+
+std::unique_ptr<AnswerWriter> make_native_writer(std::shared_ptr<http::Reply> reply,
+                                                 NativeOptions options);
 std::unique_ptr<AnswerWriter> make_chat_writer(std::shared_ptr<http::Reply> reply,
                                                AnswerOptions options);
 std::unique_ptr<AnswerWriter> make_completion_writer(std::shared_ptr<http::Reply> reply,

@@ -11,6 +11,7 @@
 #include "pippin/server/answer_json.h"
 #include "pippin/server/answer_writers.h"
 #include "pippin/server/chat_messages.h"
+#include "pippin/server/fill_in.h"
 #include "pippin/server/prompt.h"
 #include "pippin/server/request_json.h"
 
@@ -165,6 +166,12 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
     const size_t before = job.prompts[i].size();
     truncate_prompt(*model, job.prompts[i], job.request.prompt_tokens, job.request.max_tokens);
     if (job.prompts[i].size() < before) texts[i] = model->loaded.tokenizer.decode(job.prompts[i]);
+  }
+  // After the middle a model of code goes on with another file.
+  if (!find_string(fields, "suffix").value_or("").empty()) {
+    for (const int32_t id : fill_end_ids(*model)) {
+      job.request.stop_tokens.push_back(id);
+    }
   }
   note_ignored(reply, fields, job);
   AnswerOptions answer = answer_options(job, reply->id(), *model, silence_);

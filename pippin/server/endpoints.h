@@ -35,6 +35,10 @@ class Endpoints {
   void chat(const http::Request& request, const Replying& reply);
   void completions(const http::Request& request, const Replying& reply);
   void messages(const http::Request& request, const Replying& reply);
+  // native.cpp
+  void complete(const http::Request& request, const Replying& reply);
+  void infill(const http::Request& request, const Replying& reply);
+  void plain_completions(const http::Request& request, const Replying& reply);
   // embeddings.cpp
   void embeddings(const http::Request& request, const Replying& reply);
   void native_embeddings(const http::Request& request, const Replying& reply);
@@ -63,6 +67,9 @@ class Endpoints {
   std::optional<NamedVectors> embed(const RequestFields& fields, const Replying& reply);
   void rerank(const http::Request& request, const RequestFields& fields, const Replying& reply);
   OpenedModel open_scorer(const RequestFields& fields, const Replying& reply);
+  void complete(const RequestFields& fields, const Replying& reply);
+  void start_native(const RequestFields& fields, const std::shared_ptr<ServedModel>& model,
+                    TextJobOptions job, const Replying& reply);
   std::shared_ptr<ServedModel> open(const std::string& name, const Replying& reply);
 
   ModelList& models_;

@@ -7,7 +7,7 @@
 namespace pippin::server {
 namespace {
 
-constexpr uint32_t kText = kChat | kCompletions;
+constexpr uint32_t kText = kChat | kCompletions | kNative;
 constexpr uint32_t kSampled = kText | kMessages;
 constexpr uint32_t kTemplated = kChat | kMessages;
 constexpr uint32_t kVectors = kEmbeddings | kRerank | kScore;
@@ -20,7 +20,7 @@ constexpr FieldRule kRules[] = {
     {"model", kAll, Use::Honoured, "", "without it the first model"},
     {"messages", kTemplated, Use::Honoured, "", ""},
     {"system", kMessages, Use::Honoured, "", ""},
-    {"prompt", kCompletions, Use::Honoured, "",
+    {"prompt", kCompletions | kNative, Use::Honoured, "",
      "a text, tokens, or a list of them; /infill: the start of the middle"},
     {"suffix", kCompletions, Use::Honoured, "", "for models with tokens to fill in"},
     {"echo", kCompletions, Use::Honoured, "",
@@ -41,6 +41,9 @@ constexpr FieldRule kRules[] = {
     {"negative_prompt", kText, Use::Only, R"([""])", ""},
     {"return_full_text", kText, Use::Only, "[false]", "use echo"},
     {"token_healing", kText, Use::Only, "[false]", ""},
+    {"input_prefix", kNative, Use::Honoured, "", "/infill: before the gap"},
+    {"input_suffix", kNative, Use::Honoured, "", "/infill: after the gap"},
+    {"input_extra", kNative, Use::Honoured, "", "/infill: {filename, text} of other files"},
 
     // --- how much of it, and where it ends ---
     {"max_completion_tokens", kChat, Use::Honoured, "max_tokens", ""},
@@ -60,6 +63,10 @@ constexpr FieldRule kRules[] = {
     {"custom_stopping_strings", kText, Use::Only, R"(["", []])", "use stop"},
     {"ignore_eos", kText, Use::Honoured, "", "end tokens do not end the text"},
     {"ban_eos_token", kText, Use::Honoured, "ignore_eos", ""},
+    {"n_indent", kNative, Use::Honoured, "",
+     "the text ends before a line of fewer blanks at its begin"},
+    {"t_max_predict_ms", kNative, Use::Honoured, "",
+     "after so long the text ends, once it has a line end"},
     {"n", kText, Use::Honoured, "", "choices of a prompt, 128 at most"},
     {"n_cmpl", kText, Use::Honoured, "n", ""},
     {"best_of", kChat | kCompletions, Use::Honoured, "", "only as many as `n`"},
@@ -218,11 +225,11 @@ constexpr FieldRule kRules[] = {
     {"max_thinking_tokens", kTemplated, Use::Honoured, "thinking_token_budget", ""},
     {"max_reasoning_tokens", kTemplated, Use::Honoured, "thinking_token_budget", ""},
     {"reasoning_max_tokens", kTemplated, Use::Honoured, "thinking_token_budget", ""},
-    {"thinking_token_budget", kCompletions, Use::Only, "[-1]",
+    {"thinking_token_budget", kCompletions | kNative, Use::Only, "[-1]",
      "prompts without a template have no thoughts"},
-    {"reasoning_budget", kCompletions, Use::Only, "[-1]",
+    {"reasoning_budget", kCompletions | kNative, Use::Only, "[-1]",
      "prompts without a template have no thoughts"},
-    {"reasoning_budget_tokens", kCompletions, Use::Only, "[-1]",
+    {"reasoning_budget_tokens", kCompletions | kNative, Use::Only, "[-1]",
      "prompts without a template have no thoughts"},
     {"reasoning_format", kChat, Use::Honoured, "",
      "none, raw: thoughts stay in the content; hidden: they are left out"},
@@ -238,10 +245,14 @@ constexpr FieldRule kRules[] = {
     {"top_logprobs", kChat, Use::Honoured, "", "20 at most"},
     {"n_probs", kChat, Use::Honoured, "", "above 0: logprobs with so many top_logprobs"},
     {"logprobs", kCompletions, Use::Honoured, "", "20 at most"},
-    {"n_probs", kCompletions, Use::Honoured, "logprobs", "0: none"},
+    {"n_probs", kCompletions | kNative, Use::Honoured, "logprobs", "0: none"},
+    {"post_sampling_probs", kNative, Use::Only, "[false]", ""},
     {"prompt_logprobs", kChat | kCompletions, Use::Honoured, "",
      "of the prompt's tokens, with so many of the likely ones; not of streams"},
     {"return_progress", kChat, Use::Honoured, "", "chunks with prompt_progress"},
+    {"return_progress", kNative, Use::Only, "[false]", ""},
+    {"return_tokens", kNative, Use::Honoured, "", "tokens of the text"},
+    {"response_fields", kNative, Use::Honoured, "", "of a whole answer only these"},
     {"return_tokens_as_token_ids", kText, Use::Only, "[false]", ""},
     {"return_token_ids", kText, Use::Only, "[false]", ""},
     {"return_hidden_states", kText, Use::Only, "[false]", ""},
@@ -270,6 +281,7 @@ constexpr FieldRule kRules[] = {
     {"num_ctx", kText, Use::Ignored, "", "--context of the server"},
     {"backend_sampling", kText, Use::Ignored, "", ""},
     {"id_slot", kText, Use::Ignored, "", "requests have no fixed slots"},
+    {"t_max_prompt_ms", kNative, Use::Ignored, "", ""},
     {"sse_ping_interval", kText, Use::Ignored, "", "--ping of the server"},
     {"cache_salt", kText, Use::Ignored, "", ""},
     {"extra_key", kText, Use::Ignored, "", ""},
@@ -353,9 +365,10 @@ struct EndpointName {
   FieldsOf endpoint;
   std::string_view name;
 };
-constexpr std::array<EndpointName, 6> kEndpoints = {{{kChat, "chat"},
+constexpr std::array<EndpointName, 7> kEndpoints = {{{kChat, "chat"},
                                                      {kCompletions, "completions"},
                                                      {kMessages, "messages"},
+                                                     {kNative, "completion"},
                                                      {kEmbeddings, "embeddings"},
                                                      {kRerank, "rerank"},
                                                      {kScore, "score"}}};
@@ -408,9 +421,10 @@ std::string fields_document() {
       "- null is the same as an absent field. Of two spellings of one field the first one here "
       "counts; the header names the\n  other one if its value differs.\n\n"
       "Endpoints: `chat` is `/v1/chat/completions`, `completions` `/v1/completions`, `messages` "
-      "`/v1/messages`, `embeddings`\n`/v1/embeddings`, `/embedding` and `/embed`, `rerank` "
-      "`/v1/rerank` and its other "
-      "spellings, `score` `/v1/score`.\n\n"
+      "`/v1/messages`, `completion`\nllama-server's `/completion` and `/infill`, `embeddings` "
+      "`/v1/embeddings`, `/embedding` and `/embed`,\n`rerank` `/v1/rerank` and its other "
+      "spellings, "
+      "`score` `/v1/score`.\n\n"
       "| field | endpoints | |\n|---|---|---|\n";
   for (const FieldRule& rule : kRules) {
     text.append("| `").append(rule.name).append("` | ").append(endpoints_of(rule));

@@ -17,9 +17,10 @@ enum FieldsOf : uint32_t {
   kChat = 1,         // /v1/chat/completions
   kCompletions = 2,  // /v1/completions
   kMessages = 4,     // /v1/messages
-  kEmbeddings = 8,   // /v1/embeddings
-  kRerank = 16,      // /v1/rerank, /v2/rerank, /rerank
-  kScore = 32,       // /v1/score
+  kNative = 8,       // /completion and /infill, as llama-server has them
+  kEmbeddings = 16,  // /v1/embeddings
+  kRerank = 32,      // /v1/rerank, /v2/rerank, /rerank
+  kScore = 64,       // /v1/score
 };
 
 enum class Use : uint8_t {

@@ -1,7 +1,6 @@
 #include "pippin/server/prompt.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 
@@ -13,6 +12,7 @@
 #include "pippin/chat/json.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/chat_messages.h"
+#include "pippin/server/fill_in.h"
 #include "pippin/server/request_json.h"
 
 namespace pippin::server {
@@ -151,49 +151,6 @@ void set_tools(const ServedModel& model, const std::vector<answer::Tool>& tools,
                     chat::parse_json(answer::tools_json(tools), "tools"), context);
 }
 
-struct FillMarks {
-  std::string_view prefix, suffix, middle;
-};
-// Of CodeQwen and Qwen-Coder, StarCoder, DeepSeek-Coder, Code Llama, Codestral, CodeGemma.
-constexpr std::array<FillMarks, 6> kFillMarks = {{
-    {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},
-    {"<fim_prefix>", "<fim_suffix>", "<fim_middle>"},
-    {"<\xEF\xBD\x9C"
-     "fim\xE2\x96\x81"
-     "begin\xEF\xBD\x9C>",
-     "<\xEF\xBD\x9C"
-     "fim\xE2\x96\x81"
-     "hole\xEF\xBD\x9C>",
-     "<\xEF\xBD\x9C"
-     "fim\xE2\x96\x81"
-     "end\xEF\xBD\x9C>"},
-    {"\xE2\x96\x81<PRE>", "\xE2\x96\x81<SUF>", "\xE2\x96\x81<MID>"},
-    {"[PREFIX]", "[SUFFIX]", "[MIDDLE]"},
-    {"<PRE>", "<SUF>", "<MID>"},
-}};
-
-void append(std::vector<int32_t>& ids, const std::vector<int32_t>& more) {
-  ids.insert(ids.end(), more.begin(), more.end());
-}
-
-// prefix, suffix and then the middle, which the model is to write.
-std::vector<int32_t> fill_in(const Tokenizer& tokenizer, const std::string& text,
-                             const std::string& suffix) {
-  for (const FillMarks& marks : kFillMarks) {
-    const auto prefix_id = tokenizer.token_to_id(marks.prefix);
-    const auto suffix_id = tokenizer.token_to_id(marks.suffix);
-    const auto middle_id = tokenizer.token_to_id(marks.middle);
-    if (!prefix_id || !suffix_id || !middle_id) continue;
-    std::vector<int32_t> ids{*prefix_id};
-    append(ids, tokenizer.encode(text, false));
-    ids.push_back(*suffix_id);
-    append(ids, tokenizer.encode(suffix, false));
-    ids.push_back(*middle_id);
-    return ids;
-  }
-  throw ApiError(400, "suffix: the model has no tokens to fill in with", "suffix");
-}
-
 // A string, a list of tokens, or a list of these.
 void each_text(const RequestFields& body, std::string_view param,
                const std::function<void(const Json& text)>& take) {
@@ -276,7 +233,7 @@ std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const R
     }
     echoes.emplace_back(read_field("prompt", [&] { return text.as_string(); }));
     prompts.push_back(suffix.empty() ? tokenizer.encode(echoes.back(), adds)
-                                     : fill_in(tokenizer, echoes.back(), suffix));
+                                     : fill_in(model, {echoes.back(), suffix}, 0, "suffix"));
   });
   refuse_empty(prompts, "prompt");
   return prompts;

@@ -59,6 +59,7 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   OnJobEnd on_end_;
   struct Reading {
     answer::AnswerParser parser;
+    std::optional<LineLimits> lines;
     bool has_calls = false;  // that are complete
     PromptTokens prompt;     // of the first choice of a prompt whose logprobs are wanted
   };
@@ -236,6 +237,7 @@ void TextJob::start() {
       for (uint64_t choice = 0; choice < choices; ++choice) {
         options.sampling.seed = seed + choice;
         readings_.push_back({answer::AnswerParser(parser_options())});
+        if (options_.lines) readings_.back().lines.emplace(*options_.lines);
         const auto listener = std::make_shared<Choice>(shared_from_this(), readings_.size() - 1);
         // Once for all choices of a prompt.
         const int64_t prompt_logprobs = choice == 0 ? options_.request.prompt_logprobs : -1;
@@ -296,7 +298,10 @@ bool TextJob::on_token(size_t choice, const serve::Token& token) {
   if (has_ended_ || reply_->is_gone()) return false;
   Reading& reading = readings_[choice];
   if (reading.parser.is_thinking()) ++usage_.reasoning_tokens;
-  Piece piece{reading.parser.push(token.id, token.piece), token.logprobs};
+  const std::string text =
+      reading.lines ? reading.lines->push(token.piece) : std::string(token.piece);
+  Piece piece{reading.parser.push(token.id, text), token.logprobs};
+  piece.id = token.id;
   if (token.logprobs != nullptr) {
     const Tokenizer& tokenizer = model_->loaded.tokenizer;
     piece.token = tokenizer.token_bytes(token.id);
@@ -304,8 +309,10 @@ bool TextJob::on_token(size_t choice, const serve::Token& token) {
       piece.top_tokens.push_back(tokenizer.token_bytes(top.id));
     }
   }
-  if (piece.logprobs != nullptr || !piece.parts.empty()) write(choice, std::move(piece));
-  return !reading.parser.is_over();
+  if (piece.logprobs != nullptr || !piece.parts.empty() || options_.tells_tokens) {
+    write(choice, std::move(piece));
+  }
+  return !reading.parser.is_over() && !(reading.lines && reading.lines->is_over());
 }
 
 void TextJob::write(size_t choice, Piece piece) {
@@ -344,7 +351,10 @@ void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_v
   }
   Reading& reading = readings_[choice];
   std::string text(rest);
-  const bool is_over = outcome.reason == StopReason::Callback && reading.parser.is_over();
+  if (reading.lines) text = reading.lines->push(text) + reading.lines->finish();
+  const bool is_cut_short = reading.lines && reading.lines->is_over();
+  const bool is_over =
+      outcome.reason == StopReason::Callback && (reading.parser.is_over() || is_cut_short);
   if (!is_over &&
       (outcome.reason == StopReason::Cancelled || outcome.reason == StopReason::Callback)) {
     cancel();
@@ -352,8 +362,8 @@ void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_v
     writer_->fail(error);
     return finish(&error);
   }
-  const bool is_cut =
-      outcome.reason == StopReason::MaxTokens || outcome.reason == StopReason::ContextFull;
+  const bool is_cut = outcome.reason == StopReason::MaxTokens ||
+                      outcome.reason == StopReason::ContextFull || is_cut_short;
   if (options_.request.keeps_stop) text += outcome.stop_string;
   tell_prompt(choice);
   Piece last{reading.parser.finish(text, is_cut)};

@@ -15,6 +15,7 @@
 #include "pippin/http/server.h"
 #include "pippin/serve/scheduler.h"
 #include "pippin/server/api_error.h"
+#include "pippin/server/line_limits.h"
 #include "pippin/server/model_list.h"
 #include "pippin/server/text_request.h"
 #include "pippin/server/tool_fields.h"
@@ -47,6 +48,7 @@ struct Piece {
   const runtime::Logprobs* logprobs = nullptr;
   std::string token = {};
   std::vector<std::string> top_tokens = {};
+  int32_t id = -1;  // of the token; negative: the rest of a text
 };
 
 // Writes one answer. Called by one thread at a time.
@@ -72,6 +74,8 @@ struct TextJobOptions {
   bool is_thinking = false;  // from the first token on
   std::string prompt_end;    // of a chat: what answers begin behind
   ToolRequest tools;         // of a chat
+  std::optional<LineLimitOptions> lines;
+  bool tells_tokens = false;  // also those that add nothing to the text
   TextRequest request;
 };
 
