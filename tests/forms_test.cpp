@@ -1,5 +1,8 @@
 // Answers in a form, and pippin constrain.
+#include <chrono>
+#include <csignal>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -48,6 +51,20 @@ TEST(Constrain, RefusesFormsWithTheirPlace) {
             std::string::npos);
   EXPECT_NE(message({"--regex", "a", "--choice", "b"}).find("only one can be given"),
             std::string::npos);
+}
+
+// A schema of 14 KB that takes many seconds, until the limit of its work.
+TEST(Constrain, EndsAtASignal) {
+  std::string schema = R"({"type":"array","uniqueItems":true,"minItems":90,"items":{"enum":[0)";
+  for (int i = 1; i < 3000; ++i) schema += "," + std::to_string(i);
+  for (const int number : {SIGINT, SIGTERM}) {
+    Process process({PIPPIN_PROGRAM, "constrain", "--json-schema", schema + "]}}"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    process.signal(number);
+    const ProcessResult result = process.wait();
+    EXPECT_EQ(result.status, 128 + number);
+    EXPECT_EQ(result.err, "pippin: cancelled\n");
+  }
 }
 
 TEST(Run, AnswersHaveTheForm) {

@@ -15,11 +15,13 @@ using constrain::RegexId;
 using constrain::RegexPool;
 using constrain::RuleId;
 using constrain::Symbol;
+using constrain::Work;
 using constrain::Writing;
 
 namespace {
 
 constexpr size_t kKept = 32;
+constexpr const char* kCompiling = "the form";
 // A constraint grows with what it is used for.
 constexpr size_t kTooLarge = 400'000;
 
@@ -125,6 +127,7 @@ std::shared_ptr<Grammar> compile_grammar(const AnswerForm& form, const JudgeOpti
     schema.every_spelling = true;
   }
   auto grammar = std::make_shared<Grammar>();
+  const Work::Limit limit(grammar->regexes().work(), grammar->limits().work.compile, kCompiling);
   const RuleId root = grammar->add_rule("root");
   grammar->add_alternative(root, {add_answer(*grammar, form, schema, nullptr)});
   grammar->set_root(root);
@@ -133,13 +136,14 @@ std::shared_ptr<Grammar> compile_grammar(const AnswerForm& form, const JudgeOpti
 }
 
 std::shared_ptr<const constrain::Vocabulary> FormCompiler::vocabulary() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(vocabulary_mutex_);
   if (vocabulary_ == nullptr) vocabulary_ = constrain::Vocabulary::of(tokenizer_);
   return vocabulary_;
 }
 
 std::shared_ptr<constrain::Constraint> FormCompiler::make(const AnswerForm& form) {
-  auto grammar = std::make_shared<Grammar>();
+  auto grammar = std::make_shared<Grammar>(limits_);
+  const Work::Limit limit(grammar->regexes().work(), limits_.work.compile, kCompiling);
   const RuleId root = grammar->add_rule("root");
   const Symbol answer = add_form(*grammar, form, tokenizer_);
   if (form.thoughts.has_value()) {
@@ -149,22 +153,30 @@ std::shared_ptr<constrain::Constraint> FormCompiler::make(const AnswerForm& form
   }
   grammar->set_root(root);
   grammar->finish();
-  auto constraint = std::make_shared<constrain::Constraint>(std::move(grammar), vocabulary());
+  // A copy of the pointer: the limit above refers to the grammar's work.
+  auto constraint = std::make_shared<constrain::Constraint>(grammar, vocabulary());
   constraint->mask(constraint->start());  // what is large is so from the start
   return constraint;
 }
 
+std::shared_ptr<constrain::Constraint> FormCompiler::find(const AnswerForm& form) {
+  return find(key_of(form));
+}
+
+std::shared_ptr<constrain::Constraint> FormCompiler::find(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  const auto it = by_key_.find(key);
+  if (it == by_key_.end()) return nullptr;
+  kept_.splice(kept_.begin(), kept_, it->second);
+  if (it->second->constraint->num_states() < kTooLarge) return it->second->constraint;
+  kept_.erase(it->second);
+  by_key_.erase(it);
+  return nullptr;
+}
+
 std::shared_ptr<constrain::Constraint> FormCompiler::compile(const AnswerForm& form) {
   std::string key = key_of(form);
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto it = by_key_.find(key); it != by_key_.end()) {
-      kept_.splice(kept_.begin(), kept_, it->second);
-      if (it->second->constraint->num_states() < kTooLarge) return it->second->constraint;
-      kept_.erase(it->second);
-      by_key_.erase(it);
-    }
-  }
+  if (auto known = find(key)) return known;
   std::shared_ptr<constrain::Constraint> constraint = make(form);
   const std::lock_guard lock(mutex_);
   if (const auto it = by_key_.find(key); it != by_key_.end())

@@ -53,12 +53,15 @@ std::shared_ptr<constrain::Grammar> compile_grammar(const AnswerForm& form,
 // Compiles forms for a tokenizer. Any thread.
 class FormCompiler {
  public:
-  explicit FormCompiler(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
+  explicit FormCompiler(Tokenizer tokenizer, const constrain::GrammarLimits& limits = {})
+      : tokenizer_(std::move(tokenizer)), limits_(limits) {}
 
   // The same form again is the same constraint; the oldest ones are given up. Throws
   // InvalidArgument for what is broken or has no text, Unsupported, LimitExceeded: in the message
-  // the place in the schema or grammar.
+  // the place in the schema or grammar. Polls check_cancel().
   std::shared_ptr<constrain::Constraint> compile(const AnswerForm& form);
+  // The constraint of a form that was compiled before and is still kept; else null.
+  std::shared_ptr<constrain::Constraint> find(const AnswerForm& form);
 
   // The tokenizer's, made when it is first asked for.
   std::shared_ptr<const constrain::Vocabulary> vocabulary();
@@ -66,9 +69,13 @@ class FormCompiler {
  private:
   std::shared_ptr<constrain::Constraint> make(const AnswerForm& form);
 
+  std::shared_ptr<constrain::Constraint> find(const std::string& key);
+
   const Tokenizer tokenizer_;
-  std::mutex mutex_;  // of what follows
+  const constrain::GrammarLimits limits_;
+  std::mutex vocabulary_mutex_;  // of vocabulary_, which takes a while to make
   std::shared_ptr<const constrain::Vocabulary> vocabulary_;
+  std::mutex mutex_;  // of what follows
   struct Kept {
     std::string key;
     std::shared_ptr<constrain::Constraint> constraint;

@@ -118,6 +118,17 @@ TEST(AnswerForm, TheSameFormIsCompiledOnce) {
   EXPECT_NE(compiler.compile({.kind = AnswerForm::Kind::Regex, .text = "a*"}), first);
 }
 
+TEST(AnswerForm, ItsWorkIsLimited) {
+  const AnswerForm form{.kind = AnswerForm::Kind::Regex, .text = "(a|b)*a(a|b){12}"};
+  FormCompiler little(demo_tokenizer(), {.work = {.compile = 1000}});
+  EXPECT_ERROR(little.compile(form), ErrorCode::LimitExceeded,
+               "the form takes more than 1000 steps of work");
+  EXPECT_EQ(little.find(form), nullptr);
+  FormCompiler enough(demo_tokenizer());
+  const auto compiled = enough.compile(form);
+  EXPECT_EQ(enough.find(form), compiled);
+}
+
 TEST(AnswerForm, WhatIsBrokenIsRefused) {
   FormCompiler compiler(demo_tokenizer());
   EXPECT_ERROR(compiler.compile({.kind = AnswerForm::Kind::Regex, .text = "("}),

@@ -8,6 +8,18 @@ namespace {
 
 constexpr size_t kMasksKept = 64;
 
+// Exclusive use of the grammar for one call of limited work.
+class Turn {
+ public:
+  Turn(std::mutex& mutex, Grammar& grammar)
+      : lock_(mutex),
+        limit_(grammar.regexes().work(), grammar.limits().work.mask, "what may come next") {}
+
+ private:
+  const std::lock_guard<std::mutex> lock_;
+  const Work::Limit limit_;
+};
+
 }  // namespace
 
 Constraint::Constraint(std::shared_ptr<Grammar> grammar,
@@ -18,7 +30,7 @@ Constraint::Constraint(std::shared_ptr<Grammar> grammar,
       start_(matcher_.start()) {}
 
 StateId Constraint::step(StateId state, int32_t token) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(mutex_, matcher_.grammar());
   if (token < 0 || static_cast<size_t>(token) >= vocabulary_->size()) return Matcher::kDead;
   const std::string_view bytes = vocabulary_->bytes(token);
   const StateId by_text = bytes.empty() ? Matcher::kDead : matcher_.step(state, bytes);
@@ -40,8 +52,13 @@ size_t Constraint::num_states() const {
   return matcher_.num_states();
 }
 
-std::string Constraint::forced_text(StateId state, size_t most) {
+uint64_t Constraint::work_done() const {
   const std::lock_guard lock(mutex_);
+  return matcher_.grammar().regexes().work().done();
+}
+
+std::string Constraint::forced_text(StateId state, size_t most) {
+  const Turn turn(mutex_, matcher_.grammar());
   std::string text;
   while (text.size() < most) {
     const std::optional<uint8_t> byte = matcher_.only_byte(state);
@@ -53,7 +70,7 @@ std::string Constraint::forced_text(StateId state, size_t most) {
 }
 
 std::shared_ptr<const TokenMask> Constraint::mask(StateId state) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(mutex_, matcher_.grammar());
   const auto it = masks_.find(state);
   if (it != masks_.end()) return it->second;
   auto mask = std::make_shared<const TokenMask>(compute_mask(state));
@@ -69,7 +86,9 @@ std::shared_ptr<const TokenMask> Constraint::mask(StateId state) {
 TokenMask Constraint::compute_mask(StateId state) {
   TokenMask mask(vocabulary_->size());
   const size_t count = matcher_.terminals(state).size();
+  const size_t words = vocabulary_->size() / 64 + 1;
   for (size_t i = 0; i < count; ++i) {
+    matcher_.grammar().regexes().work().count(words);
     // A copy: states that are made below move them.
     const Matcher::Terminal terminal = matcher_.terminals(state)[i];
     if (terminal.rest == RegexPool::kNothing) {

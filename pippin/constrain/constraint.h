@@ -36,12 +36,15 @@ class Constraint {
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   StateId start() const { return start_; }
-  // These throw LimitExceeded where the grammar turns out to be too large.
+  // These throw LimitExceeded where the grammar turns out to be too large or a call takes more work
+  // than its GrammarLimits allow, and Cancelled; the same can be asked again.
   StateId step(StateId state, int32_t token);  // kDead: not allowed
   std::shared_ptr<const TokenMask> mask(StateId state);
   bool can_end(StateId state) const;
   bool must_end(StateId state) const;  // whether nothing but the end can come
   size_t num_states() const;           // that it took so far
+  uint64_t work_done() const;          // in steps (work.h), including its grammar's
+  uint64_t most_work() const { return matcher_.grammar().limits().work.mask; }  // per call
   // The text that has to come next, whatever follows: at most `most` bytes of it.
   std::string forced_text(StateId state, size_t most);
 

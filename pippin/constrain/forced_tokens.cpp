@@ -57,8 +57,11 @@ std::vector<int32_t> forced_tokens(Constraint& constraint, StateId state,
     states.push_back(constraint.step(states.back(), tokens[i]));
     if (states.back() == Matcher::kDead) return {};
   }
+  // Together as much work as one mask may take: beyond it the tokens are sampled one by one.
+  const uint64_t most_work = constraint.work_done() + constraint.most_work();
   size_t certain = tokens.size();
   for (size_t i = tokens.size(); i-- > 0;) {
+    if (constraint.work_done() > most_work) return {};
     if (has_longer(constraint, states[i], all.size() - places[i])) certain = i;
   }
   tokens.resize(certain);

@@ -11,6 +11,7 @@ namespace pippin::constrain {
 Grammar::Grammar(const GrammarLimits& limits) : limits_(limits), regexes_(limits.regexes) {}
 
 void Grammar::count(const Sequence& sequence) {
+  regexes_.work().count(sequence.size() + 1);
   num_symbols_ += sequence.size() + 1;
   if (num_symbols_ > limits_.max_symbols) {
     fail(ErrorCode::LimitExceeded, "a grammar has more than {} symbols", limits_.max_symbols);
@@ -61,7 +62,8 @@ bool Grammar::is_nullable(const Symbol& symbol) const {
 }
 
 template <typename Holds>
-std::vector<bool> Grammar::least_fixpoint(const Holds& holds) const {
+std::vector<bool> Grammar::least_fixpoint(const Holds& holds) {
+  Work& work = regexes_.work();
   struct Waiting {
     RuleId rule;
     size_t missing;  // symbols that do not hold yet
@@ -81,6 +83,7 @@ std::vector<bool> Grammar::least_fixpoint(const Holds& holds) const {
       continue;
     }
     for (const Sequence& sequence : rules_[rule].alternatives) {
+      work.count(sequence.size() + 1);
       size_t missing = 0;
       bool never = false;
       for (const Symbol& symbol : sequence) {
@@ -130,9 +133,11 @@ void Grammar::drop_unproductive() {
 }
 
 std::vector<RuleId> Grammar::begins_with(RuleId rule) {
+  regexes_.work().count();
   std::vector<RuleId> rules;
   for (const Sequence& sequence : alternatives(rule)) {
     for (const Symbol& symbol : sequence) {
+      regexes_.work().count();
       if (symbol.kind == Symbol::Kind::Rule) rules.push_back(symbol.id);
       if (!is_nullable(symbol)) break;
     }
@@ -184,9 +189,11 @@ uint32_t Grammar::height(RuleId asked) {
 const Grammar::Alternatives& Grammar::alternatives(RuleId id) {
   Rule& rule = rules_[id];
   if (rule.make != nullptr) {
-    Alternatives made = std::exchange(rule.make, nullptr)();
+    // If this throws, the next call makes them again.
+    Alternatives made = rule.make();
     for (const Sequence& sequence : made) count(sequence);
     rule.alternatives = std::move(made);
+    rule.make = nullptr;
   }
   return rule.alternatives;
 }

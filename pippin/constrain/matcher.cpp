@@ -68,6 +68,7 @@ class Matcher::Closure {
     std::unordered_map<uint64_t, bool> seen;
     for (const Return& at : reached_) seen.emplace(pair_key(at.place, at.continuation), true);
     for (size_t i = 0; i < reached_.size(); ++i) {
+      m_.count(1);
       const Return at = reached_[i];
       if (at.place == kEnd) {
         can_end_ = true;
@@ -79,7 +80,9 @@ class Matcher::Closure {
       };
       const Place place = m_.places_[at.place];
       if (place.is_end()) {
-        for (const Return& next : m_.returns(at.continuation)) reach_new(next);
+        const std::span<const Return> returns = m_.returns(at.continuation);
+        m_.count(returns.size());
+        for (const Return& next : returns) reach_new(next);
       } else if (m_.grammar_->is_nullable(place.next())) {
         reach_new({at.place + 1, at.continuation});
       }
@@ -98,6 +101,7 @@ class Matcher::Closure {
           std::vector<Return> together;
           for (size_t j = i; j < end; ++j) {
             const std::span<const Return> returns = m_.returns(reached_[j].continuation);
+            m_.count(returns.size());
             together.insert(together.end(), returns.begin(), returns.end());
           }
           continuation = m_.keep(together);
@@ -126,6 +130,7 @@ class Matcher::Closure {
 
   // What stands at a place, which is not the end of its alternative.
   void begin(PlaceId place, ContinuationId continuation) {
+    m_.count(1);
     const Symbol& symbol = m_.places_[place].next();
     switch (symbol.kind) {
       case Symbol::Kind::Regex:
@@ -140,6 +145,7 @@ class Matcher::Closure {
         // A call at the end returns to where the caller returns, so that lists do not pile up.
         if (m_.places_[place + 1].is_end()) {
           const std::span<const Return> further = m_.returns(continuation);
+          m_.count(further.size());
           returns.insert(returns.end(), further.begin(), further.end());
         } else {
           returns.push_back({place + 1, continuation});
@@ -166,6 +172,7 @@ class Matcher::Closure {
           std::vector<Return> together;
           for (size_t j = i; j < end; ++j) {
             const std::span<const Return> returns = m_.returns(terminals_[j].continuation);
+            m_.count(returns.size());
             together.insert(together.end(), returns.begin(), returns.end());
           }
           terminal.continuation = m_.keep(together);
@@ -218,6 +225,7 @@ std::span<const Matcher::Return> Matcher::returns(ContinuationId id) const {
 }
 
 Matcher::ContinuationId Matcher::keep(std::vector<Return>& returns) {
+  count(returns.size());
   make_set(returns);
   const uint64_t hash = hash_of<Return>(returns, 1);
   const auto [first, last] = continuations_by_hash_.equal_range(hash);
@@ -235,6 +243,7 @@ Matcher::ContinuationId Matcher::keep(std::vector<Return>& returns) {
 }
 
 StateId Matcher::keep(std::vector<Terminal>& terminals, bool can_end) {
+  count(terminals.size());
   const uint64_t hash = hash_of<Terminal>(terminals, can_end ? 2 : 3);
   const auto [first, last] = states_by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
@@ -263,6 +272,7 @@ const Grammar::TokenSet& Matcher::tokens(const Terminal& terminal) const {
 
 StateId Matcher::step(StateId state, uint8_t byte) {
   if (state == kDead) return kDead;
+  count(1);
   const uint64_t key = pair_key(state, byte);
   if (const uint32_t* known = steps_.find(key)) return *known;
   RegexPool& regexes = grammar_->regexes();
@@ -293,6 +303,7 @@ StateId Matcher::step(StateId state, std::string_view text) {
 }
 
 StateId Matcher::step_token(StateId state, int32_t token) {
+  count(terminals(state).size());
   Closure closure(*this);
   for (const Terminal& terminal : terminals(state)) {
     if (terminal.rest != RegexPool::kNothing) continue;
@@ -307,6 +318,7 @@ StateId Matcher::either(StateId a, StateId b) {
   if (a == kDead) return b;
   Closure closure(*this);
   for (const StateId state : {a, b}) {
+    count(terminals(state).size());
     for (const Terminal& terminal : terminals(state)) closure.go_on(terminal);
     if (can_end(state)) closure.set_can_end();
   }

@@ -27,7 +27,7 @@ namespace pippin::constrain {
 using StateId = uint32_t;
 
 // Not for several threads at once. Steps throw LimitExceeded where there are more than `max_states`
-// states, or as the grammar.
+// states, or as the grammar, and can be taken again then.
 class Matcher {
  public:
   static constexpr StateId kDead = 0;  // of texts with which no text of the grammar begins
@@ -69,6 +69,7 @@ class Matcher {
 
   size_t num_states() const { return states_.size(); }
   Grammar& grammar() { return *grammar_; }
+  const Grammar& grammar() const { return *grammar_; }
 
  private:
   static constexpr PlaceId kEnd = 0;  // of the whole text
@@ -93,6 +94,7 @@ class Matcher {
   };
   class Closure;
 
+  void count(uint64_t steps) { grammar_->regexes().work().count(steps); }
   PlaceId first_place(RuleId rule, size_t alternative);
   ContinuationId keep(std::vector<Return>& returns);
   std::span<const Return> returns(ContinuationId id) const;

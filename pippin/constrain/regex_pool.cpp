@@ -69,6 +69,7 @@ bool RegexPool::same(const Node& x, const Node& y) const {
 }
 
 RegexId RegexPool::make(Node node) {
+  work_.count();
   const auto [first, last] = by_digest_.equal_range(node.digest.low);
   for (auto it = first; it != last; ++it) {
     if (same(nodes_[it->second], node)) {
@@ -148,6 +149,7 @@ RegexId RegexPool::make_list(Kind kind, std::vector<RegexId> parts) {
     fail(ErrorCode::LimitExceeded, "a constraint's expressions have more than {} alternatives",
          limits_.max_parts);
   }
+  work_.count(parts.size());
   // Whatever order they were made in, the digest is the same.
   RegexDigest sum;
   bool nullable = kind == Kind::All, plain = kind == Kind::Any;
@@ -175,11 +177,13 @@ RegexId RegexPool::make_list(Kind kind, std::vector<RegexId> parts) {
 }
 
 RegexId RegexPool::any_of(std::span<const RegexId> given) {
+  work_.count(given.size());
   std::vector<RegexId> flat;
   ByteSet set;
   for (const RegexId part : given) {
     const Node& node = nodes_[part];
     if (node.kind == Kind::Any) {
+      work_.count(node.b);
       for (const RegexId inner : parts(node)) {
         if (nodes_[inner].kind == Kind::Bytes) {
           set = set | sets_[nodes_[inner].a];
@@ -225,6 +229,7 @@ RegexId RegexPool::any_of(std::span<const RegexId> given) {
 }
 
 RegexId RegexPool::all_of(std::span<const RegexId> given) {
+  work_.count(given.size());
   std::vector<RegexId> flat;
   ByteSet set = ByteSet::all();
   bool has_set = false;
@@ -239,6 +244,7 @@ RegexId RegexPool::all_of(std::span<const RegexId> given) {
   for (const RegexId part : given) {
     if (part == kNothing) return kNothing;
     if (nodes_[part].kind == Kind::All) {
+      work_.count(nodes_[part].b);
       for (const RegexId inner : parts(nodes_[part])) add(inner);
     } else {
       add(part);
@@ -314,6 +320,7 @@ RegexId RegexPool::automaton(const Automaton& automaton, uint32_t start) {
   const auto index = static_cast<uint32_t>(automata_.size());
   Digester contents(static_cast<uint64_t>(Kind::State));
   for (size_t s = 0; s < automaton.next.size(); ++s) {
+    work_.count(128);
     contents.add(static_cast<uint64_t>(automaton.accepting[s]));
     for (size_t b = 0; b < 256; b += 2)
       contents.add(uint64_t{automaton.next[s][b]} << 32 | automaton.next[s][b + 1]);
@@ -334,8 +341,9 @@ RegexId RegexPool::automaton(const Automaton& automaton, uint32_t start) {
   return states.at(start);
 }
 
-void RegexPool::narrow(RegexId id, uint8_t byte, ByteSet& like) const {
+void RegexPool::narrow(RegexId id, uint8_t byte, ByteSet& like) {
   for (;;) {
+    work_.count();
     const Node& node = nodes_[id];
     switch (node.kind) {
       case Kind::Nothing:
@@ -360,6 +368,7 @@ void RegexPool::narrow(RegexId id, uint8_t byte, ByteSet& like) const {
         id = node.a;
         break;
       case Kind::State: {
+        work_.count(64);
         const auto& next = automata_[node.a].automaton.next[node.b];
         for (unsigned b = 0; b < 256; ++b) {
           if (next[b] == next[byte]) continue;
@@ -372,6 +381,7 @@ void RegexPool::narrow(RegexId id, uint8_t byte, ByteSet& like) const {
 }
 
 RegexId RegexPool::derivative(RegexId id, uint8_t byte) {
+  work_.count();
   if (tables_[id] != nullptr) {
     const RegexId known = (*tables_[id])[byte];
     if (known != kUnknown) return known;

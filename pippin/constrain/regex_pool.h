@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "pippin/constrain/byte_set.h"
+#include "pippin/constrain/work.h"
 
 namespace pippin::constrain {
 
@@ -34,7 +35,7 @@ struct RegexDigest {
 };
 
 // Not for several threads at once. Whatever makes expressions throws LimitExceeded beyond the
-// limits, with the numbers.
+// limits, with the numbers, and as Work::count().
 class RegexPool {
  public:
   static constexpr RegexId kNothing = 0;  // no string at all
@@ -80,6 +81,10 @@ class RegexPool {
   // A place for an expression that users of the pool make again and again; kNothing at first.
   RegexId& kept(size_t slot) { return kept_[slot]; }
 
+  // Of this pool, and of all that is made with it.
+  Work& work() { return work_; }
+  const Work& work() const { return work_; }
+
   RegexDigest digest(RegexId id) const { return nodes_[id].digest; }
   size_t size() const { return nodes_.size(); }
 
@@ -106,9 +111,10 @@ class RegexPool {
   RegexId make_list(Kind kind, std::vector<RegexId> parts);
   RegexId compute_derivative(RegexId id, uint8_t byte);
   // Narrows `like` to the bytes that no part of `id` tells from `byte`.
-  void narrow(RegexId id, uint8_t byte, ByteSet& like) const;
+  void narrow(RegexId id, uint8_t byte, ByteSet& like);
 
   RegexLimits limits_;
+  Work work_;
   std::array<RegexId, 2> kept_{};
   std::vector<Node> nodes_;
   std::vector<RegexId> lists_;

@@ -57,9 +57,10 @@ std::shared_ptr<const TerminalTokens> TerminalReader::find_out(RegexId rest) {
   }
   walk(vocabulary_->others(), rest, false, others);
 
-  const auto each = [](const TokenTrie& trie, const std::vector<Walk::Range>& ranges,
-                       const auto& visit) {
+  const auto each = [&](const TokenTrie& trie, const std::vector<Walk::Range>& ranges,
+                        const auto& visit) {
     for (const Walk::Range& range : ranges) {
+      regexes_.work().count(range.size);
       for (const int32_t token : trie.tokens().subspan(range.begin, range.size)) visit(token);
     }
   };
@@ -105,6 +106,7 @@ class TerminalReader::States {
       states_.push_back(
           {rest, reader_.regexes_.is_nullable(rest), is_plain_ && reader_.is_safe(rest)});
       next_.emplace_back().fill(kUnknown);
+      reader_.regexes_.work().count(16);
     }
     return it->second;
   }
@@ -133,11 +135,13 @@ void TerminalReader::walk(const TokenTrie& trie, RegexId rest, bool is_plain, Wa
   path[0] = states.add(rest);
   std::vector<size_t> ends;  // depths at which the terminal can end, on the way to the node
   for (size_t i = 0; i < nodes.size();) {
+    regexes_.work().count();
     const TokenTrie::Node& node = nodes[i];
     while (!ends.empty() && ends.back() >= node.depth) ends.pop_back();
     const int32_t state = states.step(path[node.depth - 1], node.byte);
     if (state == States::kDead) {
       const std::span<const int32_t> below = trie.tokens_below(node);
+      regexes_.work().count(ends.size() * below.size());
       for (const size_t end : ends) {
         for (const int32_t token : below) {
           found.behind.push_back({vocabulary_->bytes(token).substr(end), token});
@@ -203,8 +207,7 @@ std::optional<TerminalReader::PlainRun> TerminalReader::plain_run(RegexId rest) 
 }
 
 const std::vector<RegexId>& TerminalReader::after_plain(RegexId rest) {
-  const auto [it, is_new] = after_plain_.emplace(rest, std::vector<RegexId>());
-  if (!is_new) return it->second;
+  if (const auto it = after_plain_.find(rest); it != after_plain_.end()) return it->second;
   std::vector<RegexId> reached;
   const auto add = [&](std::vector<RegexId>& states, RegexId state) {
     if (!ranges::contains(states, state)) states.push_back(state);

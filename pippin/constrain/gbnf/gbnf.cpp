@@ -47,6 +47,7 @@ class GbnfWriter {
  private:
   // How large the expression would be; kTooLarge for what is recursive or names tokens.
   size_t size_of(const GbnfNode& node) {
+    grammar_.regexes().work().count();
     size_t size = 1 + node.text.size() / 8;
     switch (node.kind) {
       case GbnfKind::Token:
@@ -77,7 +78,8 @@ class GbnfWriter {
     return sizes_[index] = size > kLargeExpression ? kTooLarge : size;
   }
 
-  bool is_nullable(const GbnfNode& node) const {
+  bool is_nullable(const GbnfNode& node) {
+    grammar_.regexes().work().count();
     switch (node.kind) {
       case GbnfKind::Text:
         return node.text.empty();

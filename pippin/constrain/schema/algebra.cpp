@@ -1,6 +1,7 @@
 #include "pippin/constrain/schema/algebra.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "pippin/base/error.h"
@@ -13,6 +14,7 @@ Algebra::Algebra(RegexPool& pool, SchemaDocument& document, const SchemaOptions&
     : pool_(pool), options_(options), keywords_(pool, document, *this, options) {}
 
 ValueId Algebra::value(std::vector<Literal> literals) {
+  pool_.work().count(1 + literals.size());
   ranges::sort(literals);
   literals.erase(std::unique(literals.begin(), literals.end()), literals.end());
   // A literal and its opposite: nothing.
@@ -50,9 +52,12 @@ const Form& Algebra::form(ValueId id) {
       fail(ErrorCode::InvalidArgument,
            "the schema's propertyNames refer to themselves without an end");
     }
-    Form made = make(keywords_.of(literals(id)));
-    open_.erase(id);
-    forms_[id] = std::move(made);
+    struct Close {
+      std::set<ValueId>& open;
+      ValueId id;
+      ~Close() { open.erase(id); }
+    } close{open_, id};
+    forms_[id] = make(keywords_.of(literals(id)));
   }
   return *forms_[id];
 }
@@ -91,6 +96,7 @@ ArrayForm Algebra::array(const Branch& branch) {
   if (length > kLongest)
     fail(ErrorCode::LimitExceeded, "the schema tells more than {} items apart", kLongest);
   const auto item = [&](uint64_t i) {
+    pool_.work().count(branch.item_rules.size());
     std::vector<Literal> literals;
     for (const Branch::ItemRule& rule : branch.item_rules) {
       if (rule.first <= i && i < rule.last) literals.push_back(rule.literal);
@@ -114,8 +120,10 @@ std::optional<ObjectForm> Algebra::object(const Branch& branch) {
   std::vector<RegexId> named;
   std::vector<bool> is_named_need(branch.key_needs.size());
   for (const std::string& name : branch.names) named.push_back(keywords_.key(name));
-  const auto is_named = [&](RegexId keys) { return ranges::contains(named, keys); };
+  const std::unordered_set<RegexId> names(named.begin(), named.end());
+  const auto is_named = [&](RegexId keys) { return names.contains(keys); };
   for (size_t i = 0; i < branch.names.size(); ++i) {
+    pool_.work().count(branch.key_rules.size() + branch.key_needs.size());
     const std::string& name = branch.names[i];
     const RegexId key = named[i];
     std::string content = JsonWriter().value(name).text();
@@ -222,6 +230,7 @@ void Algebra::close(ValueId root) {
   };
   seen[root] = true;
   for (size_t i = 0; i < reached.size(); ++i) {
+    pool_.work().count();
     // Copies: what is worked out below may move them.
     const Form known = form(reached[i]);
     for (const ArrayForm& array : known.arrays) {
@@ -235,6 +244,7 @@ void Algebra::close(ValueId root) {
     changed = false;
     for (size_t i = reached.size(); i-- > 0;) {
       const ValueId id = reached[i];
+      pool_.work().count();
       if (possible_[id]) continue;
       const Form& known = form(id);
       const bool has_scalar = known.has_null || known.has_false || known.has_true ||

@@ -79,6 +79,12 @@ Branch Keywords::anything() {
   return branch;
 }
 
+void Keywords::count(const Branch& branch) {
+  pool_.work().count(4 + branch.item_rules.size() + branch.item_needs.size() +
+                     branch.key_rules.size() + branch.key_needs.size() + branch.names.size() +
+                     branch.seen_if.size());
+}
+
 Branches Keywords::keep_possible(Branches branches) {
   std::erase_if(branches, [](const Branch& branch) { return branch.types == 0; });
   if (branches.size() > options_.max_branches) {
@@ -93,6 +99,7 @@ Branches Keywords::with(const Branch& branch, const Literal& literal, bool exact
     fail(ErrorCode::LimitExceeded, "the schema takes more than {} steps to work out",
          options_.max_steps);
   }
+  count(branch);
   switch (literal.kind) {
     case Literal::Kind::Schema:
       return keep_possible(with_schema(branch, literal.id, literal.negated, exact));
@@ -154,6 +161,7 @@ Branches Keywords::with_schema(const Branch& branch, SchemaId id, bool negated, 
   const Json json = document_[id].json;
   if (json.is_bool()) return json.as_bool() == negated ? Branches() : Branches{branch};
   const Open open(*this, id, negated);
+  pool_.work().count(1 + document_[id].pointer.size() / 16);
 
   // What others have looked at is not this schema's.
   Branch inner = branch;
@@ -192,14 +200,18 @@ std::vector<Keywords::Site> Keywords::sites(SchemaId id, bool negated, bool exac
   return result;
 }
 
+Branches Keywords::handle(const Branch& branch, const Site& site) {
+  count(branch);
+  return (this->*table().at(site.keyword).handler)(branch, site);
+}
+
 Branches Keywords::with_keywords(const Branch& branch, SchemaId id, bool exact) {
   const Json json = document_[id].json;
   exact |= json.contains("unevaluatedItems") || json.contains("unevaluatedProperties");
   Branches branches{branch};
   for (const Site& site : sites(id, false, exact)) {
     Branches next;
-    for (const Branch& one : branches)
-      append(next, (this->*table().at(site.keyword).handler)(one, site));
+    for (const Branch& one : branches) append(next, handle(one, site));
     branches = keep_possible(std::move(next));
   }
   return branches;
@@ -215,18 +227,17 @@ Branches Keywords::without_keywords(const Branch& branch, SchemaId id, bool exac
       for (const Site& other : sites(id, false, true)) {
         if (other.keyword.starts_with("unevaluated")) continue;
         Branches next;
-        for (const Branch& one : before)
-          append(next, (this->*table().at(other.keyword).handler)(one, other));
+        for (const Branch& one : before) append(next, handle(one, other));
         before = keep_possible(std::move(next));
       }
     }
-    for (const Branch& one : before)
-      append(result, (this->*table().at(site.keyword).handler)(one, site));
+    for (const Branch& one : before) append(result, handle(one, site));
   }
   return keep_possible(std::move(result));
 }
 
 Branches Keywords::on_reference(const Branch& branch, const Site& site) {
+  if (site.value.is_string()) pool_.work().count(1 + site.value.as_string().size() / 16);
   Literal target = schema(document_.reference(site.schema, site.keyword));
   if (site.negated) target = !target;
   return with(branch, target, site.exact);

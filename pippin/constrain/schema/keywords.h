@@ -63,6 +63,7 @@ class Keywords {
   Branches with_keywords(const Branch& branch, SchemaId id, bool exact);
   Branches without_keywords(const Branch& branch, SchemaId id, bool exact);
   std::vector<Site> sites(SchemaId id, bool negated, bool exact);
+  Branches handle(const Branch& branch, const Site& site);
   Branches with_constant(const Branch& branch, uint32_t constant, bool negated);
   Branches with_each(Branches branches, const std::vector<Literal>& literals, bool exact);
 
@@ -108,10 +109,11 @@ class Keywords {
   void forbid_key(Branch& branch, RegexId key);
   void need_key(Branch& branch, RegexId keys, std::vector<Literal> literals);
   void add_name(Branch& branch, std::string_view name);
-  RegexId key_pattern(SchemaId id, std::string_view keyword, std::string_view pattern);
+  RegexId pattern_of(SchemaId id, std::string_view keyword, std::string_view pattern);
   Branches rule_others(const Branch& branch, const Site& site, RegexId keys);
   RegexId declared_keys(SchemaId id);  // of properties and patternProperties
   Branches keep_possible(Branches branches);
+  void count(const Branch& branch);  // the work of copying it
 
   // --- reading ---
   [[noreturn]] void invalid(const Site& site, std::string_view what) const;

@@ -22,19 +22,20 @@ Branch object_of(const Branch& branch) {
 }  // namespace
 
 RegexId Keywords::key(std::string_view name) {
-  const auto [it, is_new] = keys_.emplace(name, RegexPool::kNothing);
-  if (is_new) it->second = json_string_content(pool_, name);
-  return it->second;
+  if (const auto it = keys_.find(name); it != keys_.end()) return it->second;
+  return keys_.emplace(name, json_string_content(pool_, name)).first->second;
 }
 
-RegexId Keywords::key_pattern(SchemaId id, std::string_view keyword, std::string_view pattern) {
-  const auto [it, is_new] = patterns_.emplace(pattern, RegexPool::kNothing);
-  if (is_new)
-    it->second = search_pattern(pool_, pattern, Writing::JsonString, document_.where(id, keyword));
-  return it->second;
+// Of keys and of strings.
+RegexId Keywords::pattern_of(SchemaId id, std::string_view keyword, std::string_view pattern) {
+  if (const auto it = patterns_.find(pattern); it != patterns_.end()) return it->second;
+  const RegexId made =
+      search_pattern(pool_, pattern, Writing::JsonString, document_.where(id, keyword));
+  return patterns_.emplace(pattern, made).first->second;
 }
 
 void Keywords::add_name(Branch& branch, std::string_view name) {
+  pool_.work().count(1 + branch.names.size() / 8);
   if (!ranges::contains(branch.names, name)) branch.names.emplace_back(name);
 }
 
@@ -83,7 +84,7 @@ Branches Keywords::on_pattern_properties(const Branch& branch, const Site& site)
   if (!site.negated) result.push_back(branch);
   for (const auto& [pattern, inner] : site.value.members()) {
     const Literal value = schema(document_.at(site.schema, site.keyword, pattern));
-    const RegexId keys = key_pattern(site.schema, site.keyword, pattern);
+    const RegexId keys = pattern_of(site.schema, site.keyword, pattern);
     if (site.negated) {
       result.push_back(object_of(branch));
       need_key(result.back(), keys, {!value});
@@ -103,7 +104,7 @@ RegexId Keywords::declared_keys(SchemaId id) {
   }
   if (json.has("patternProperties") && json.at("patternProperties").is_object()) {
     for (const auto& [pattern, inner] : json.at("patternProperties").members()) {
-      keys.push_back(key_pattern(id, "patternProperties", pattern));
+      keys.push_back(pattern_of(id, "patternProperties", pattern));
     }
   }
   return pool_.any_of(keys);

@@ -68,7 +68,6 @@ class SchemaWriter : public std::enable_shared_from_this<SchemaWriter> {
     if (form.arrays.empty() && form.objects.empty())
       return symbols_.emplace(value, Symbol::regex(scalar)).first->second;
     const RuleId rule = grammar_.add_rule("value");
-    symbols_.emplace(value, Symbol::rule(rule));
     if (scalar != RegexPool::kNothing) grammar_.add_alternative(rule, {Symbol::regex(scalar)});
     for (const ArrayForm& array : form.arrays) {
       auto rules = std::make_shared<ArrayRules>(ArrayRules{ArrayStates(algebra_, array), {}});
@@ -83,6 +82,8 @@ class SchemaWriter : public std::enable_shared_from_this<SchemaWriter> {
       const ObjectStates::State start = rules->states.start();
       grammar_.add_alternative(rule, {Symbol::rule(object_rule(rules, start))});
     }
+    // Only now: if the above throws, the next call makes it again.
+    symbols_.emplace(value, Symbol::rule(rule));
     return Symbol::rule(rule);
   }
 

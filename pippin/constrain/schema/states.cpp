@@ -71,6 +71,7 @@ bool ArrayStates::can_end(const State& state) const {
 }
 
 std::vector<ArrayStates::Option> ArrayStates::all_options(const State& state) {
+  count(1 + form_.counts.size());
   if (form_.most != kNoMost && state.index >= form_.most) return {};
   State next = state;
   next.index = std::min(state.index + 1, last_index_);
@@ -106,6 +107,7 @@ std::vector<ArrayStates::Option> ArrayStates::without_used(const State& state,
            "kinds",
            form_.unique);
     }
+    count(constants->size() * (4 + state.used.size() / 4));
     for (const Literal& constant : *constants) {
       const ValueId id = algebra_.value(constant);
       const auto place = std::lower_bound(state.used.begin(), state.used.end(), id);
@@ -153,6 +155,7 @@ bool ArrayStates::has_enough(uint64_t index) const {
 }
 
 std::optional<bool> ArrayStates::settled(const State& state) const {
+  count(1 + form_.prefix.size());
   if (can_end(state)) return true;
   if (form_.counts.empty() && form_.unique.empty()) return has_enough(state.index);
   return std::nullopt;
@@ -239,6 +242,7 @@ void ObjectStates::add_options(const State& state, State next, RegexId key,
 }
 
 std::vector<ObjectStates::Option> ObjectStates::all_options(const State& state) {
+  count(1 + form_.properties.size() + form_.others.size());
   std::vector<Option> options;
   if (form_.most != kNoMost && state.count >= form_.most) return options;
   bool may_be_other = true;
@@ -289,6 +293,7 @@ std::vector<ValueId> ObjectStates::values() {
 }
 
 std::optional<bool> ObjectStates::settled(const State& state) const {
+  count(1 + form_.properties.size());
   if (can_end(state)) return true;
   uint64_t required = 0, available = 0;
   for (size_t p = 0; p < form_.properties.size(); ++p) {

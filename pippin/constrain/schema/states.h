@@ -107,6 +107,7 @@ class ArrayStates {
   bool can_finish(const State& state);
   std::optional<bool> settled(const State& state) const;
   ValueId both(ValueId a, ValueId b);
+  void count(uint64_t steps) const { algebra_.pool().work().count(steps); }
 
   Algebra& algebra_;
   ArrayForm form_;
@@ -146,6 +147,7 @@ class ObjectStates {
   std::optional<bool> settled(const State& state) const;
   bool has_seen(const State& state, size_t property) const;
   ValueId both(ValueId a, ValueId b);
+  void count(uint64_t steps) const { algebra_.pool().work().count(steps); }
 
   Algebra& algebra_;
   ObjectForm form_;

@@ -37,8 +37,10 @@ Branches Keywords::of(const std::vector<Literal>& literals) {
 }
 
 uint32_t Keywords::constant(const Json& value) {
+  std::string text = value.dump();
+  pool_.work().count(1 + text.size() / 16);
   const auto [it, is_new] =
-      constant_ids_.emplace(value.dump(), static_cast<uint32_t>(constants_.size()));
+      constant_ids_.emplace(std::move(text), static_cast<uint32_t>(constants_.size()));
   if (is_new) constants_.push_back(value);
   return it->second;
 }
@@ -57,6 +59,7 @@ std::optional<std::vector<Literal>> Keywords::constants(SchemaId schema) {
   const auto literal = [&](const Json& value) {
     // 1 and 1.0 are one value.
     if (value.is_number()) {
+      pool_.work().count(8 * constants_.size());
       for (uint32_t id = 0; id < constants_.size(); ++id) {
         if (constants_[id].is_number() &&
             Decimal::parse(constants_[id].dump()) == Decimal::parse(value.dump())) {
@@ -304,11 +307,7 @@ Branches Keywords::on_length(const Branch& branch, const Site& site) {
 
 Branches Keywords::on_pattern(const Branch& branch, const Site& site) {
   if (!site.value.is_string()) invalid(site, "expected a regular expression");
-  const auto [it, is_new] = patterns_.emplace(site.value.as_string(), RegexPool::kNothing);
-  if (is_new)
-    it->second = search_pattern(pool_, it->first, Writing::JsonString,
-                                document_.where(site.schema, site.keyword));
-  const RegexId found = it->second;
+  const RegexId found = pattern_of(site.schema, site.keyword, site.value.as_string());
   return of_type(branch, site, StringBit, [&](Branch& one) {
     one.string = site.negated ? pool_.minus(one.string, found) : pool_.all_of(one.string, found);
   });
