@@ -26,7 +26,8 @@ namespace {
 struct ServeCommand {
   std::vector<std::string> models;
   std::string host = "127.0.0.1", unix_path, tokenizer, log_format = "text";
-  int64_t port = 8080, keep_alive = -1, max_body = 32 << 20, timeout = 60, grace = 10, ping = 5;
+  int64_t port = 8080, keep_alive = -1, max_body = 32 << 20, timeout = 60, grace = 10, ping = 5,
+          form_timeout = 10;
   uint64_t max_model_memory = 0;
   bool no_auth = false, quiet = false, verbose = false;
   runtime::LoadOptions load;
@@ -118,6 +119,7 @@ void serve(ServeCommand& command) {
   options.http.write_timeout = std::chrono::seconds(command.timeout);
   options.http.grace = std::chrono::seconds(command.grace);
   options.silence = std::chrono::seconds(command.ping);
+  options.form_timeout = std::chrono::seconds(command.form_timeout);
   options.models.keep_alive = std::chrono::seconds(command.keep_alive);
   options.models.max_bytes = command.max_model_memory;
   options.models.choice.tokenizer = command.tokenizer;
@@ -213,6 +215,9 @@ CLI::App* add_serve_command(CLI::App& app) {
       ->check(between(1, 100000));
   option("--timeout", command->timeout, "SECONDS",
          "For a client to send a request, and to take each part of the answer (60)")
+      ->check(between(1, 86400));
+  option("--form-timeout", command->form_timeout, "SECONDS",
+         "To compile the form of an answer: a schema, a grammar, tools (10)")
       ->check(between(1, 86400));
   option("--ping", command->ping, "SECONDS", "Silence in a stream before a comment is sent (5)")
       ->check(between(1, 3600));

@@ -101,7 +101,7 @@ struct Leaving {
 class LocalTransport final : public Transport {
  public:
   explicit LocalTransport(server::ModelListOptions options)
-      : models_(std::move(options)), endpoints_(models_, 1h) {
+      : models_(std::move(options)), forms_(24h), endpoints_(models_, forms_, 1h) {
     try {
       models_.get("");
     } catch (const server::ApiError& error) {
@@ -158,6 +158,7 @@ class LocalTransport final : public Transport {
   }
 
   server::ModelList models_;
+  server::FormQueue forms_;  // without a time limit: the user can cancel
   server::Endpoints endpoints_;
 };
 

@@ -138,7 +138,7 @@ void Endpoints::chat(const http::Request& request, const Replying& reply) {
   job.prompts.push_back(std::move(prompt.ids));
   note_ignored(reply, fields, job, prompt.unheeded);
   auto writer = make_chat_writer(reply, answer_options(job, reply->id(), *model, silence_));
-  start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
+  start_text_job(model, std::move(job), forms_, reply, std::move(writer), noting(reply));
 }
 
 void Endpoints::completions(const http::Request& request, const Replying& reply) {
@@ -182,7 +182,7 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
     answer.echoes.push_back(texts[i / answer.prompt_choices]);
   }
   auto writer = make_completion_writer(reply, std::move(answer));
-  start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
+  start_text_job(model, std::move(job), forms_, reply, std::move(writer), noting(reply));
 }
 
 void Endpoints::messages(const http::Request& request, const Replying& reply) {
@@ -197,6 +197,7 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
   job.request.stop = find_strings(body, "stop", kMaxStops);
   job.request.thinking_budget = read_thinking_budget(body);
   job.request.streams = find_bool(body, "stream").value_or(false);
+  job.dialect = Dialect::Anthropic;
   job.tools = read_anthropic_tool_request(body);
   job.request.form = read_anthropic_form(body);
   job.splits_reasoning = true;
@@ -212,7 +213,7 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
   job.prompts.push_back(std::move(prompt.ids));
   note_ignored(reply, body, job, prompt.unheeded);
   auto writer = make_message_writer(reply, answer_options(job, reply->id(), *model, silence_));
-  start_text_job(model, std::move(job), reply, std::move(writer), noting(reply));
+  start_text_job(model, std::move(job), forms_, reply, std::move(writer), noting(reply));
 }
 
 void Endpoints::count_tokens(const http::Request& request, const Replying& reply) {

@@ -27,8 +27,8 @@ class NotedReply : public http::Reply {
 
 class Endpoints {
  public:
-  explicit Endpoints(ModelList& models, std::chrono::milliseconds silence)
-      : models_(models), silence_(silence) {}
+  Endpoints(ModelList& models, FormQueue& forms, std::chrono::milliseconds silence)
+      : models_(models), forms_(forms), silence_(silence) {}
 
   // Each answers, or throws ApiError.
   using Replying = std::shared_ptr<NotedReply>;
@@ -73,6 +73,7 @@ class Endpoints {
   std::shared_ptr<ServedModel> open(const std::string& name, const Replying& reply);
 
   ModelList& models_;
+  FormQueue& forms_;
   const std::chrono::milliseconds silence_;
 };
 

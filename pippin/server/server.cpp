@@ -113,6 +113,7 @@ class Server::State {
   ModelList models_;
   Endpoints endpoints_;
   http::Server http_;
+  FormQueue forms_;  // for the workers
   Workers workers_;
 };
 
@@ -196,8 +197,9 @@ Server::State::State(Options options)
     : options_(std::move(options)),
       access_(options_.access),
       models_(options_.models),
-      endpoints_(models_, options_.silence),
+      endpoints_(models_, forms_, options_.silence),
       http_(options_.http, callbacks()),
+      forms_(options_.form_timeout),
       workers_(kWorkers, kMaxTasks) {}
 
 Server::State::~State() {

@@ -31,7 +31,8 @@ struct Options {
   http::ServerOptions http;
   ModelListOptions models;
   AccessOptions access;
-  std::chrono::milliseconds silence{5000};  // of a stream, before a comment
+  std::chrono::milliseconds silence{5000};         // of a stream, before a comment
+  std::chrono::milliseconds form_timeout{10'000};  // to compile what an answer has to be
   // Called by any thread.
   std::function<void(const RequestRecord& record)> log = {};
   // Called once each: when the first model can answer, and when the end begins.

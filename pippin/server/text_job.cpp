@@ -29,7 +29,7 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
         writer_(std::move(writer)),
         on_end_(std::move(on_end)) {}
 
-  void start();
+  void start(FormQueue& forms);
 
  private:
   class Choice;
@@ -38,7 +38,10 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   void add_processors(runtime::TextOptions& options) const;
   void check_tokens(const std::vector<int32_t>& ids, const char* param) const;
   bool has_marks() const;
-  std::shared_ptr<constrain::Constraint> compile_form() const;
+  std::string form_param() const;
+  std::optional<app::AnswerForm> form() const;
+  void compile(const FormQueue& forms, const app::AnswerForm& form) noexcept;
+  void submit(const std::shared_ptr<constrain::Constraint>& constraint);
   answer::AnswerParserOptions parser_options() const;
   void write(size_t choice, Piece piece);
   void on_prompt(size_t choice, int64_t done, int64_t total);
@@ -53,6 +56,7 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   const std::shared_ptr<ServedModel> model_;
   const TextJobOptions options_;
   std::shared_ptr<http::Reply> reply_;
+  runtime::TextOptions generation_;
 
   std::mutex mutex_;  // of what follows
   std::unique_ptr<AnswerWriter> writer_;
@@ -179,19 +183,23 @@ answer::AnswerParserOptions TextJob::parser_options() const {
   return options;
 }
 
-// What the answer has to be; null: anything.
-std::shared_ptr<constrain::Constraint> TextJob::compile_form() const {
+// The field of the request that says what the answer has to be.
+std::string TextJob::form_param() const {
+  return options_.request.form ? options_.request.form->param : "tools";
+}
+
+// What the answer has to be; nothing: anything.
+std::optional<app::AnswerForm> TextJob::form() const {
   const ToolRequest& tools = options_.tools;
   const bool has_form = options_.request.form.has_value();
-  if (!has_form && !tools.is_constrained()) return nullptr;
-  const std::string param = has_form ? options_.request.form->param : "tools";
+  if (!has_form && !tools.is_constrained()) return std::nullopt;
   app::AnswerForm form =
       has_form ? options_.request.form->form : app::AnswerForm{.kind = app::AnswerForm::Kind::Text};
   // A grammar of the caller's says all that comes, but what the prompt has begun.
   const bool says_all = form.kind == app::AnswerForm::Kind::Grammar;
   const bool needs_calls = tools.choice == ToolRequest::Choice::Required;
   if (has_form && needs_calls) {
-    throw ApiError(400, "tool_choice: the answer's form is given by " + param + " already",
+    throw ApiError(400, "tool_choice: the answer's form is given by " + form_param() + " already",
                    "tool_choice");
   }
   if (tools.callable != nullptr && !says_all) {
@@ -207,24 +215,41 @@ std::shared_ptr<constrain::Constraint> TextJob::compile_form() const {
     form.thoughts = {mark(model_->reasoning->begin), mark(model_->reasoning->end),
                      options_.is_thinking};
   }
-  try {
-    return model_->forms->compile(form);
-  } catch (const Error& error) {
-    throw ApiError(400, param + ": " + error.what(), param);
-  }
+  return form;
 }
 
-void TextJob::start() {
+void TextJob::start(FormQueue& forms) {
   for (const auto& prompt : options_.prompts) {
     check_prompt(*model_, prompt, options_.is_chat ? "messages" : "prompt");
   }
-  runtime::TextOptions options;
   try {
-    options = text_options();
+    generation_ = text_options();
   } catch (const Error& error) {
     throw sampling_error(error);
   }
-  if (const auto constraint = compile_form()) {
+  const std::optional<app::AnswerForm> wanted = form();
+  if (!wanted) return submit(nullptr);
+  if (const auto known = model_->forms->find(*wanted)) return submit(known);
+  const bool is_taken = forms.add(
+      [self = shared_from_this(), &forms, form = *wanted] { self->compile(forms, form); });
+  if (!is_taken) throw ApiError(503, "too many forms of answers wait to be compiled");
+}
+
+// In a thread of the queue: reports errors to the client itself.
+void TextJob::compile(const FormQueue& forms, const app::AnswerForm& form) noexcept try {
+  if (reply_->is_gone()) return;
+  submit(forms.compile(*model_->forms, form, *reply_, form_param()));
+} catch (...) {
+  const ApiError error = api_error(std::current_exception());
+  const std::lock_guard lock(mutex_);
+  on_end_ = {};  // the answer has not begun
+  reply_->send(error_response(error, options_.dialect));
+  finish(&error);
+}
+
+void TextJob::submit(const std::shared_ptr<constrain::Constraint>& constraint) {
+  runtime::TextOptions& options = generation_;
+  if (constraint != nullptr) {
     options.processors.push_back(std::make_shared<runtime::ConstrainedSampling>(
         constraint, options.end_ids, model_->loaded.tokenizer));
   }
@@ -391,12 +416,12 @@ void TextJob::forget_jobs() {
 
 }  // namespace
 
-void start_text_job(std::shared_ptr<ServedModel> model, TextJobOptions options,
+void start_text_job(std::shared_ptr<ServedModel> model, TextJobOptions options, FormQueue& forms,
                     std::shared_ptr<http::Reply> reply, std::unique_ptr<AnswerWriter> writer,
                     OnJobEnd on_end) {
   std::make_shared<TextJob>(std::move(model), std::move(options), std::move(reply),
                             std::move(writer), std::move(on_end))
-      ->start();
+      ->start(forms);
 }
 
 }  // namespace pippin::server

@@ -15,6 +15,7 @@
 #include "pippin/http/server.h"
 #include "pippin/serve/scheduler.h"
 #include "pippin/server/api_error.h"
+#include "pippin/server/form_queue.h"
 #include "pippin/server/line_limits.h"
 #include "pippin/server/model_list.h"
 #include "pippin/server/text_request.h"
@@ -77,14 +78,16 @@ struct TextJobOptions {
   std::optional<LineLimitOptions> lines;
   bool tells_tokens = false;  // also those that add nothing to the text
   TextRequest request;
+  Dialect dialect = Dialect::OpenAi;  // of an error before the answer has begun
 };
 
 // Told when it is over.
 using OnJobEnd = std::function<void(const Usage& usage, const ApiError* error)>;
 
-// Checks the request, hands it to the model's scheduler, and returns; `writer` hears the rest. If
-// the client leaves, the work ends. Throws ApiError.
-void start_text_job(std::shared_ptr<ServedModel> model, TextJobOptions options,
+// Checks the request, hands it to the model's scheduler (by way of `forms` if its form must be
+// compiled), and returns; `writer` hears the rest. If the client leaves, the work ends. Throws
+// ApiError.
+void start_text_job(std::shared_ptr<ServedModel> model, TextJobOptions options, FormQueue& forms,
                     std::shared_ptr<http::Reply> reply, std::unique_ptr<AnswerWriter> writer,
                     OnJobEnd on_end);
 
