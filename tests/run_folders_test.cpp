@@ -122,5 +122,20 @@ TEST_F(RunFolders, TheEndOfTheContextIsNeverSilent) {
   EXPECT_EQ(run({"--overflow", "sometimes"}).status, 2);
 }
 
+// A SIGBUS without the guard (base/mapped_guard.h).
+TEST(RunFiles, EndWithALineWhenTheyAreCutOff) {
+  const TempDir folder;
+  fs::copy(source_dir() / "pippin/demo/model", folder / "model");
+  const fs::path weights = folder / "model/model.safetensors";
+  // The regular expression keeps the answer from ending early.
+  Process process({PIPPIN_PROGRAM, "run", (folder / "model").string(), "Once", "-n", "480",
+                   "--regex", "[a-z ]{3000}"});
+  ASSERT_TRUE(process.wait_for_output(5));
+  fs::resize_file(weights, 4096);
+  expect_fault(process.wait(), 1,
+               weights.string() +
+                   ": can no longer be read: it was cut off while it was used, or its disk failed");
+}
+
 }  // namespace
 }  // namespace pippin

@@ -1,6 +1,7 @@
 #include "pippin/base/mapped_file.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include "pippin/base/file_times.h"
 #include "pippin/base/fork.h"
 #include "pippin/base/free_memory.h"
+#include "pippin/base/mapped_guard.h"
 #include "pippin/base/mapped_origin.h"
 #include "pippin/base/pages.h"
 #include "pippin/base/stand_in.h"
@@ -48,26 +50,54 @@ class Origins {
     ::clock_gettime(CLOCK_REALTIME, &now);
     constexpr int64_t kSettled = 3'000'000'000;
     origin.settled = nanoseconds(now) - std::max(origin.modified_ns, origin.changed_ns) > kSettled;
-    origins_.access()->insert_or_assign(data, origin);
+    origin.mapping = next_.fetch_add(1);
+    const Entry entry{origin, guard_range(data, origin.size, path)};
+    origins_.access()->insert_or_assign(data, entry);
   }
 
-  void remove(const std::byte* data) { origins_.access()->erase(data); }
+  void remove(const std::byte* data) {
+    auto origins = origins_.access();
+    const auto found = origins->find(data);
+    if (found == origins->end()) return;
+    release_range(found->second.guarded);
+    origins->erase(found);
+  }
 
   std::optional<FileOrigin> find(ByteSpan bytes) {
     auto origins = origins_.access();
     auto after = origins->upper_bound(bytes.data());
     if (after == origins->begin()) return std::nullopt;
-    const auto& [data, origin] = *--after;
+    const auto& [data, entry] = *--after;
     const auto offset = static_cast<uint64_t>(bytes.data() - data);
-    if (offset > origin.size || bytes.size() > origin.size - offset) return std::nullopt;
-    FileOrigin result = origin;
+    const uint64_t size = entry.origin.size;
+    if (offset > size || bytes.size() > size - offset) return std::nullopt;
+    FileOrigin result = entry.now();
     result.offset = offset;
     return result;
   }
 
+  uint64_t next() const { return next_.load(); }
+
+  std::vector<FileOrigin> all() {
+    std::vector<FileOrigin> result;
+    for (const auto& [data, entry] : *origins_.access()) result.push_back(entry.now());
+    return result;
+  }
+
  private:
+  struct Entry {
+    FileOrigin origin;
+    GuardedRange* guarded = nullptr;
+
+    FileOrigin now() const {
+      FileOrigin result = origin;
+      result.damaged = is_damaged(guarded);
+      return result;
+    }
+  };
+  std::atomic<uint64_t> next_{1};
   // Bytes whose origin is not known are read instead.
-  ForkGuarded<std::map<const std::byte*, FileOrigin>> origins_;
+  ForkGuarded<std::map<const std::byte*, Entry>> origins_;
 };
 
 Origins& origins() {
@@ -79,6 +109,14 @@ Origins& origins() {
 
 std::optional<FileOrigin> origin_of(ByteSpan bytes) {
   return bytes.empty() ? std::nullopt : origins().find(bytes);
+}
+
+uint64_t next_mapping() noexcept {
+  return origins().next();
+}
+
+std::vector<FileOrigin> mapped_files() {
+  return origins().all();
 }
 
 bool was_written_to(const FileOrigin& origin) noexcept {

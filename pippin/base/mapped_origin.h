@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include "pippin/base/bytes.h"
 
@@ -20,10 +21,16 @@ struct FileOrigin {
   // Whether the file had been left alone for some seconds: only then a later change is sure to show
   // in its times, which some file systems keep in steps of two seconds.
   bool settled = false;
+  bool damaged = false;  // parts could not be read and are zeros now (mapped_guard.h)
+  uint64_t mapping = 0;  // its number, counted over all mappings of the process
 };
 
 // Nothing for bytes that are not part of a MappedFile.
 std::optional<FileOrigin> origin_of(ByteSpan bytes);
+// The origins of all files that are mapped now.
+std::vector<FileOrigin> mapped_files();
+// FileOrigin::mapping of the next mapping.
+uint64_t next_mapping() noexcept;
 
 // Whether the file that lies at the origin's path now is the one that was mapped, and was written
 // to since: what is mapped is no longer what it was, and may not be there to be read. One that was

@@ -15,6 +15,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/mapped_guard.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/backend.h"
 #include "pippin/cli/bench.h"
@@ -168,6 +169,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   install_signal_handler(SIGINT);
   install_signal_handler(SIGTERM);
+  pippin::guard_mapped_files(pippin::MappedGuard::EndProgram);
   const pippin::CancelScope scope(interrupted);
   try {
     return run(argc, argv);
