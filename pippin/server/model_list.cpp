@@ -48,11 +48,6 @@ std::string sizes_of(const ServedModel& model) {
                             format_bytes(bytes * static_cast<uint64_t>(tokens)));
 }
 
-bool embeds_or_scores(const app::ModelChoice& choice) {
-  return !choice.path.empty() &&
-         app::is_text_encoder(app::resolve_model(choice.path, app::ModelPart::All, choice.pulls));
-}
-
 }  // namespace
 
 ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
@@ -79,7 +74,7 @@ struct ModelList::Slot {
   std::string error;
   std::shared_ptr<ServedModel> model;  // one of both, where it is loaded
   std::shared_ptr<const app::TextEncoder> encoder;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;  // of its files, while it is loaded or loads
   Clock::time_point used{};
   int64_t created = 0;
 
@@ -167,14 +162,18 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
   std::shared_ptr<ServedModel> made;
   std::shared_ptr<const app::TextEncoder> encoder;
   std::string error;
-  uint64_t bytes = 0;
+  std::optional<ApiError> refusal;
+  fs::path path;
   try {
     const auto start = Clock::now();
     app::ModelChoice choice = options_.choice;
     choice.path = slot.entry.path;
-    bytes = choice.path.empty() ? 0 : bytes_at(choice.path);
-    make_room(bytes);
-    if (embeds_or_scores(choice)) {
+    if (!choice.path.empty()) {
+      path = app::resolve_model(choice.path, app::ModelPart::All, choice.pulls);
+    }
+    const uint64_t bytes = path.empty() ? 0 : bytes_at(path);
+    make_room(slot, bytes);
+    if (!path.empty() && app::is_text_encoder(path)) {
       encoder = std::make_shared<const app::TextEncoder>(app::TextEncoder::open(choice));
     } else {
       runtime::LoadedModel loaded = app::open_model(choice);
@@ -188,46 +187,65 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     }
     log_info("model {}: loaded in {:.2f} s{}", slot.entry.name, seconds_since(start),
              made == nullptr ? "" : sizes_of(*made));
+  } catch (const ApiError& failure) {
+    refusal = failure;
   } catch (const std::exception& failure) {
     error = failure.what();
   }
   lock.lock();
   has_begun_ = true;
   slot.error = error;
-  slot.state = error.empty() ? ModelState::Ready : ModelState::Failed;
-  if (error.empty()) {
+  slot.state = refusal         ? ModelState::Absent
+               : error.empty() ? ModelState::Ready
+                               : ModelState::Failed;
+  if (slot.state == ModelState::Ready) {
     slot.model = std::move(made);
     slot.encoder = std::move(encoder);
-    slot.bytes = bytes;
+  } else {
+    slot.bytes = 0;
   }
   slot.used = Clock::now();
   changed_.notify_all();
+  if (refusal) throw *refusal;
   if (!error.empty()) throw ApiError(500, "model " + slot.entry.name + ": " + error, "model");
 }
 
-// Those that nobody asked for the longest time go first.
-void ModelList::make_room(uint64_t bytes) {
-  if (options_.max_bytes == 0) return;
-  const std::lock_guard lock(mutex_);
-  for (;;) {
-    uint64_t loaded = bytes;
-    Slot* oldest = nullptr;
-    for (const auto& slot : slots_) {
-      if (!slot->is_loaded()) continue;
-      loaded += slot->bytes;
-      if (oldest == nullptr || slot->used < oldest->used) oldest = slot.get();
+// Idle models are unloaded first, the longest unused one before others, then those with answers
+// under way: their memory is free when they have answered. Models that load have reserved theirs.
+void ModelList::make_room(Slot& slot, uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  const auto give_up = Clock::now() + options_.room_wait;
+  while (options_.max_bytes > 0) {
+    if (is_stopped_) throw ApiError(503, "the server is ending");
+    uint64_t taken = leaving_bytes_;
+    Slot* next = nullptr;
+    for (const auto& other : slots_) {
+      if (other.get() == &slot) continue;
+      taken += other->bytes;
+      if (!other->is_loaded()) continue;
+      const auto order = [](const Slot& one) { return std::pair(one.is_in_use(), one.used); };
+      if (next == nullptr || order(*other) < order(*next)) next = other.get();
     }
-    if (loaded <= options_.max_bytes || oldest == nullptr) return;
-    let_go(*oldest);
+    if (taken == 0 || bytes + taken <= options_.max_bytes) break;
+    if (next != nullptr) {
+      let_go(*next);
+    } else if (changed_.wait_until(lock, give_up) == std::cv_status::timeout) {
+      throw ApiError(503, fmt::format("model {}: there is no room for its {} bytes: models that "
+                                      "load or still answer take {} of {}",
+                                      slot.entry.name, bytes, taken, options_.max_bytes));
+    }
   }
+  slot.bytes = bytes;
 }
 
 // Requests that run keep the model: its scheduler may not end in a thread of its own.
 void ModelList::let_go(Slot& slot) {
   log_info("model {}: let go", slot.entry.name);
-  if (slot.model != nullptr) leaving_.push_back(std::move(slot.model));
+  leaving_.push_back({std::move(slot.model), std::move(slot.encoder), slot.bytes});
+  leaving_bytes_ += slot.bytes;
   slot.model.reset();
-  slot.encoder.reset();  // requests that run keep it
+  slot.encoder.reset();
+  slot.bytes = 0;
   slot.state = ModelState::Absent;
   changed_.notify_all();
 }
@@ -235,15 +253,20 @@ void ModelList::let_go(Slot& slot) {
 void ModelList::watch() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    std::vector<std::shared_ptr<ServedModel>> gone;
-    std::erase_if(leaving_, [&](auto& model) {
-      if (model.use_count() > 1) return false;
-      gone.push_back(std::move(model));
+    std::vector<Leaving> gone;
+    uint64_t freed = 0;
+    std::erase_if(leaving_, [&](Leaving& leaving) {
+      if (leaving.model.use_count() > 1 || leaving.encoder.use_count() > 1) return false;
+      freed += leaving.bytes;
+      gone.push_back(std::move(leaving));
       return true;
     });
+    const bool has_freed = !gone.empty();
     lock.unlock();
     gone.clear();
     lock.lock();
+    leaving_bytes_ -= freed;
+    if (has_freed) changed_.notify_all();
     if (is_stopped_ && leaving_.empty()) return;
     changed_.wait_for(lock, leaving_.empty() ? 1s : 10ms);
     if (options_.keep_alive.count() < 0 || is_stopped_) continue;

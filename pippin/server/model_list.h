@@ -55,7 +55,10 @@ struct ModelListOptions {
   app::DraftChoice draft;          // of every model
   serve::SchedulerOptions scheduler;
   std::chrono::seconds keep_alive{-1};  // without a request; negative: until memory is short
-  uint64_t max_bytes = 0;               // of models that are loaded together; 0: no limit
+  // Of all models that are loaded, that load, or that are unloaded when their last requests end; 0:
+  // no limit. A larger model is loaded alone.
+  uint64_t max_bytes = 0;
+  std::chrono::seconds room_wait{60};  // for others to make room
 };
 
 enum class ModelState { Absent, Loading, Ready, Failed };
@@ -85,7 +88,8 @@ class ModelList {
   ~ModelList();
 
   // Loads the model if it is not there, and waits for that. Throws ApiError: 404 for a name that is
-  // not on the list, 500 with the reason for a model that cannot be loaded.
+  // not on the list, 500 with the reason for a model that cannot be loaded, 503 where there is no
+  // room for it.
   OpenedModel open(const std::string& name);
   // Lets it go where it is loaded; requests that run keep it until they end. Throws ApiError: 404
   // as above, 503 while it is being loaded.
@@ -109,7 +113,7 @@ class ModelList {
 
   Slot& find(const std::string& name);
   void load(Slot& slot, std::unique_lock<std::mutex>& lock);
-  void make_room(uint64_t bytes);
+  void make_room(Slot& slot, uint64_t bytes);
   void let_go(Slot& slot);
   void watch();
 
@@ -118,8 +122,14 @@ class ModelList {
   mutable std::mutex mutex_;  // of what is in the slots
   std::condition_variable changed_;
   bool is_stopped_ = false;
-  bool has_begun_ = false;                             // one was loaded, or could not be
-  std::vector<std::shared_ptr<ServedModel>> leaving_;  // until their last request has ended
+  bool has_begun_ = false;  // one was loaded, or could not be
+  struct Leaving {
+    std::shared_ptr<ServedModel> model;
+    std::shared_ptr<const app::TextEncoder> encoder;
+    uint64_t bytes = 0;
+  };
+  std::vector<Leaving> leaving_;  // until their last request has ended
+  uint64_t leaving_bytes_ = 0;    // of leaving_ and of models that are being freed
   Thread watcher_;
 };
 
