@@ -10,6 +10,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/mapped_guard.h"
 #include "pippin/cli/form_options.h"
 #include "pippin/cli/model_entry.h"
 #include "pippin/cli/options.h"
@@ -33,6 +34,7 @@ struct ChatCommand {
 
 // In this process. Of the models that there are, the first one.
 repl::Opened open_here(const ChatCommand& command, const std::string& model) {
+  guard_mapped_files(MappedGuard::MarkFile);  // an exit would leave the terminal in raw mode
   server::ModelListOptions options;
   options.models.push_back(model_entry(model.empty() ? "demo" : model));
   options.choice.tokenizer = command.tokenizer;

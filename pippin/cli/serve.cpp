@@ -13,6 +13,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/mapped_guard.h"
 #include "pippin/cli/model_entry.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
@@ -107,6 +108,7 @@ std::string json_line(const server::RequestRecord& record) {
 }
 
 void serve(ServeCommand& command) {
+  guard_mapped_files(MappedGuard::MarkFile);  // other models go on
   server::Options options = command.options;
   set_addresses(command, options.http);
   if (const char* key = std::getenv("PIPPIN_API_KEY"); key != nullptr && *key != '\0') {

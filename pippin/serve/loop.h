@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -52,6 +54,7 @@ class Scheduler::Loop {
   bool copy_piece(Task& task);
   void keep_decoded();
   void let_go(Task& task);
+  void check_files();
   void log_lookup(std::span<const int32_t> tokens);
   void make_room();
   void remove_ended();
@@ -60,6 +63,10 @@ class Scheduler::Loop {
   const std::shared_ptr<runtime::Model> model_;
   const Tokenizer tokenizer_;
   const int64_t max_running_, max_waiting_;
+
+  const std::function<void()> check_files_;  // SchedulerOptions
+  uint64_t seen_damage_;                     // num_damaged_files() at the last check
+  std::exception_ptr broken_;                // of a damaged file
 
   const double step_seconds_;
   const std::shared_ptr<runtime::Drafts> drafts_;

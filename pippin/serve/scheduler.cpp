@@ -11,6 +11,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/free_memory.h"
 #include "pippin/base/log.h"
+#include "pippin/base/mapped_guard.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/serve/loop.h"
 
@@ -79,6 +80,8 @@ Scheduler::Loop::Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer
       max_running_(model_->capabilities().many_sequences ? std::max<int64_t>(options.max_running, 1)
                                                          : 1),
       max_waiting_(options.max_waiting),
+      check_files_(options.check_files),
+      seen_damage_(num_damaged_files()),
       step_seconds_(options.step_seconds),
       drafts_(options.drafts),
       cache_options_(cache_options(options)),
@@ -258,6 +261,7 @@ double Scheduler::Loop::decode() {
   bool has_failed = false;
   try {
     batch_.run();
+    check_files();
   } catch (...) {
     has_failed = true;  // whose fault it is, shows when each is fed alone
     if (is_alone) decoding_.front()->drop_drafts();
@@ -299,7 +303,9 @@ void Scheduler::Loop::take(Task& task, std::span<const float> logits, double sec
 }
 
 void Scheduler::Loop::decode_alone(Task& task) try {
-  take(task, task.sequence().prefill(task.to_feed()));
+  const std::span<const float> logits = task.sequence().prefill(task.to_feed());
+  check_files();
+  take(task, logits);
 } catch (...) {
   task.fail(std::current_exception());
 }
@@ -355,6 +361,7 @@ bool Scheduler::Loop::feed_piece(Task& task, int64_t size) {
                : is_last ? runtime::Rows::Last
                          : runtime::Rows::None);
     batch_.run();
+    check_files();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::Cancelled) {
       task.end(StopReason::Cancelled);
@@ -411,6 +418,20 @@ void Scheduler::Loop::keep_decoded() {
 void Scheduler::Loop::let_go(Task& task) {
   PromptCache::Lent lent = task.give_up();
   if (!task.has_failed()) cache_->end(std::move(lent), task.kept);
+}
+
+// After a run, before its results are reported or kept.
+void Scheduler::Loop::check_files() {
+  if (broken_) std::rethrow_exception(broken_);
+  const uint64_t damage = num_damaged_files();
+  if (damage == seen_damage_ || check_files_ == nullptr) return;
+  seen_damage_ = damage;
+  try {
+    check_files_();
+  } catch (...) {
+    broken_ = std::current_exception();
+    throw;
+  }
 }
 
 void Scheduler::Loop::log_lookup(std::span<const int32_t> tokens) {

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -115,6 +116,11 @@ struct SchedulerOptions {
   // What else decides the numbers that files on disk hold, besides the model's own files
   // (Model::digest()): precision, say.
   std::string cache_key;
+
+  // Called by the scheduler's thread after a step during which a mapped file was damaged
+  // (base/mapped_guard.h). If it throws, all requests end with its error, later ones too: the step
+  // may have computed with zeros. Null: damaged files are not looked for.
+  std::function<void()> check_files;
 };
 
 // What a prompt cache has, and what became of it since the scheduler was made.

@@ -98,6 +98,7 @@ std::optional<Endpoints::NamedVectors> Endpoints::embed(const RequestFields& fie
   auto embedded = opened.encoder != nullptr ? by_encoder(*opened.encoder, fields)
                                             : by_language_model(models_, opened, fields, reply);
   if (!embedded) return std::nullopt;
+  models_.check_files(opened);
   return NamedVectors{opened.name, std::move(embedded->vectors), embedded->tokens};
 }
 

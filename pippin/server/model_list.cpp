@@ -12,6 +12,7 @@
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/mapped_guard.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
 #include "pippin/runtime/sequence.h"
@@ -48,6 +49,19 @@ std::string sizes_of(const ServedModel& model) {
                             format_bytes(bytes * static_cast<uint64_t>(tokens)));
 }
 
+// Whether a file is the model, lies below its folder, or is another piece of it
+// (x-00001-of-00002.gguf).
+bool belongs_to(const fs::path& file, const fs::path& model) {
+  const std::string name = file.lexically_normal().string();
+  std::string stem = model.lexically_normal().string();
+  if (name == stem) return true;
+  constexpr std::string_view kPiece = "-00001-of-";
+  const size_t piece = stem.rfind(kPiece);
+  if (piece != std::string::npos) return name.starts_with(stem.substr(0, piece + 1));
+  if (!stem.ends_with('/')) stem += '/';
+  return !model.empty() && name.starts_with(stem);
+}
+
 }  // namespace
 
 ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
@@ -75,6 +89,8 @@ struct ModelList::Slot {
   std::shared_ptr<ServedModel> model;  // one of both, where it is loaded
   std::shared_ptr<const app::TextEncoder> encoder;
   uint64_t bytes = 0;  // of its files, while it is loaded or loads
+  fs::path path;       // of its files; empty: in this program
+  uint64_t first_mapping = 0;
   Clock::time_point used{};
   int64_t created = 0;
 
@@ -141,9 +157,64 @@ OpenedModel ModelList::open(const std::string& name) {
   Slot& slot = find(name);
   changed_.wait(lock, [&] { return is_stopped_ || slot.state != ModelState::Loading; });
   if (is_stopped_) throw ApiError(503, "the server is ending");
+  if (slot.state == ModelState::Ready) {
+    if (const auto changed = find_change(slot)) {
+      log_warn("model {}: {} was written to since it was loaded: it is loaded again",
+               slot.entry.name, *changed);
+      let_go(slot);
+    }
+  }
   if (slot.state != ModelState::Ready) load(slot, lock);
   slot.used = Clock::now();
-  return {slot.model, slot.encoder, slot.entry.name};
+  return {slot.model, slot.encoder, slot.entry.name, slot.first_mapping};
+}
+
+// Files that lie in no model's folder, such as the load cache's, may belong to any model.
+bool ModelList::is_of(const FileOrigin& file, const Slot& slot, uint64_t first_mapping) const {
+  if (file.mapping < first_mapping) return false;
+  if (belongs_to(file.path, slot.path)) return true;
+  return std::none_of(slots_.begin(), slots_.end(),
+                      [&](const auto& other) { return belongs_to(file.path, other->path); });
+}
+
+std::optional<std::string> ModelList::find_change(const Slot& slot) const {
+  for (const FileOrigin& file : mapped_files()) {
+    if (file.mapping >= slot.first_mapping && belongs_to(file.path, slot.path) &&
+        was_written_to(file)) {
+      return file.path.filename().string();
+    }
+  }
+  return find_damage(slot, slot.first_mapping);
+}
+
+std::optional<std::string> ModelList::find_damage(const Slot& slot, uint64_t first_mapping) const {
+  if (num_damaged_files() == 0) return std::nullopt;
+  for (const FileOrigin& file : mapped_files()) {
+    if (file.damaged && is_of(file, slot, first_mapping)) return file.path.filename().string();
+  }
+  return std::nullopt;
+}
+
+void ModelList::check_files(const OpenedModel& opened) {
+  std::unique_lock lock(mutex_);
+  Slot& slot = find(opened.name);
+  lock.unlock();
+  check_files(slot, opened.first_mapping);
+}
+
+// Any thread, also the scheduler's of the model.
+void ModelList::check_files(Slot& slot, uint64_t first_mapping) {
+  const std::lock_guard lock(mutex_);
+  const auto damaged = find_damage(slot, first_mapping);
+  if (!damaged) return;
+  const std::string what = fmt::format(
+      "model {}: {} can no longer be read: it was cut off while it was used, or its disk failed",
+      slot.entry.name, *damaged);
+  if (slot.is_loaded() && slot.first_mapping == first_mapping) {
+    log_warn("{}", what);
+    let_go(slot);
+  }
+  throw ApiError(500, what, "model");
 }
 
 void ModelList::unload(const std::string& name) {
@@ -164,12 +235,15 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
   std::string error;
   std::optional<ApiError> refusal;
   fs::path path;
+  const uint64_t first_mapping = next_mapping();
   try {
     const auto start = Clock::now();
     app::ModelChoice choice = options_.choice;
     choice.path = slot.entry.path;
     if (!choice.path.empty()) {
       path = app::resolve_model(choice.path, app::ModelPart::All, choice.pulls);
+      const std::lock_guard guard(mutex_);
+      slot.path = path;
     }
     const uint64_t bytes = path.empty() ? 0 : bytes_at(path);
     make_room(slot, bytes);
@@ -179,6 +253,7 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
       runtime::LoadedModel loaded = app::open_model(choice);
       serve::SchedulerOptions scheduler = options_.scheduler;
       scheduler.drafts = app::open_drafts(options_.draft, loaded, choice);
+      scheduler.check_files = [this, &slot, first_mapping] { check_files(slot, first_mapping); };
       made = std::make_shared<ServedModel>(slot.entry.name, std::move(loaded), scheduler);
       made->bytes = bytes;
       made->choice = choice;
@@ -193,6 +268,14 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     error = failure.what();
   }
   lock.lock();
+  slot.first_mapping = first_mapping;
+  if (error.empty() && !refusal) {
+    if (const auto damaged = find_damage(slot, first_mapping)) {
+      error = *damaged + " could not be read: it was cut off while it was read, or its disk failed";
+      made.reset();
+      encoder.reset();
+    }
+  }
   has_begun_ = true;
   slot.error = error;
   slot.state = refusal         ? ModelState::Absent

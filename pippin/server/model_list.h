@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "pippin/app/draft_choice.h"
 #include "pippin/app/open_model.h"
 #include "pippin/app/text_encoder.h"
+#include "pippin/base/mapped_origin.h"
 #include "pippin/base/thread.h"
 #include "pippin/serve/scheduler.h"
 #include "pippin/server/embedder.h"
@@ -76,6 +78,7 @@ struct OpenedModel {
   std::shared_ptr<ServedModel> model;
   std::shared_ptr<const app::TextEncoder> encoder;
   std::string name;
+  uint64_t first_mapping = 0;  // its files have this number or a later one (base/mapped_origin.h)
 };
 
 // Any thread.
@@ -87,13 +90,16 @@ class ModelList {
   ModelList& operator=(const ModelList&) = delete;
   ~ModelList();
 
-  // Loads the model if it is not there, and waits for that. Throws ApiError: 404 for a name that is
-  // not on the list, 500 with the reason for a model that cannot be loaded, 503 where there is no
-  // room for it.
+  // Loads the model if it is not loaded or one of its files was written to, and waits for that.
+  // Throws ApiError: 404 for a name that is not on the list, 500 with the reason for a model
+  // that cannot be loaded, 503 where there is no room for it.
   OpenedModel open(const std::string& name);
   // Lets it go where it is loaded; requests that run keep it until they end. Throws ApiError: 404
   // as above, 503 while it is being loaded.
   void unload(const std::string& name);
+  // Called between a computation and the answer made of it. Throws ApiError(500) and unloads the
+  // model if one of its files is damaged (base/mapped_guard.h).
+  void check_files(const OpenedModel& opened);
   // As open(); ApiError(400) for a model that writes no text.
   std::shared_ptr<ServedModel> get(const std::string& name);
   // Its embeddings; opened when they are first asked for. Throws ApiError(400) for a model that can
@@ -115,6 +121,10 @@ class ModelList {
   void load(Slot& slot, std::unique_lock<std::mutex>& lock);
   void make_room(Slot& slot, uint64_t bytes);
   void let_go(Slot& slot);
+  bool is_of(const FileOrigin& file, const Slot& slot, uint64_t first_mapping) const;
+  std::optional<std::string> find_change(const Slot& slot) const;
+  std::optional<std::string> find_damage(const Slot& slot, uint64_t first_mapping) const;
+  void check_files(Slot& slot, uint64_t first_mapping);
   void watch();
 
   const ModelListOptions options_;

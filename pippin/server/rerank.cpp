@@ -94,6 +94,7 @@ void Endpoints::rerank(const http::Request& request, const RequestFields& fields
   const OpenedModel opened = open_scorer(fields, reply);
   const app::Scored scored =
       read_field(param, [&] { return opened.encoder->score(*query, documents, refuses); });
+  models_.check_files(opened);
   const std::vector<size_t> order = order_of(scored.scores, top);
   JsonWriter json;
   if (param == "texts") {
@@ -147,6 +148,7 @@ void Endpoints::score(const http::Request& request, const Replying& reply) {
     }
     return 0;
   });
+  models_.check_files(opened);
   JsonWriter json;
   json.begin_object().member("id", "score-" + reply->id()).member("object", "list");
   json.member("created", std::chrono::duration_cast<std::chrono::seconds>(

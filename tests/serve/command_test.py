@@ -309,5 +309,55 @@ class PromptCache(ServeTest):
         self.assertEqual(self.first(server), self.first(server))
 
 
+class Files(ServeTest):
+    def setUp(self):
+        super().setUp()
+        demo = os.path.join(os.path.dirname(__file__), "..", "..", "pippin", "demo", "model")
+        self.folder = shutil.copytree(demo, self.path("model"))
+        self.weights = os.path.join(self.folder, "model.safetensors")
+        with open(self.weights, "rb") as file:
+            self.bytes = file.read()
+        self.server = self.serve("--port", "0", "demo", f"own={self.folder}").ready()
+
+    def chat(self, model, **more):
+        return self.server.ask("POST", "/v1/chat/completions", {**STORY, "model": model, "max_tokens": 5, **more})
+
+    def check_restored(self):
+        """The other model answers; this one does when its file is whole again."""
+        self.assertEqual(self.chat("demo")[0], 200)
+        status, answer = self.chat("own")
+        self.assertEqual(status, 500)
+        self.assertRegex(answer["error"]["message"], "^model own: .*model.safetensors: ")
+        with open(self.weights, "r+b") as file:
+            file.write(self.bytes)
+        self.assertEqual(self.chat("own")[0], 200)
+        self.assertEqual(self.server.end(), 0)
+
+    def test_cut_off_during_an_answer(self):
+        connection = self.server.connect()
+        body = {**STORY, "model": "own", "stream": True, "ignore_eos": True, "n": 20}
+        connection.request("POST", "/v1/chat/completions", json.dumps(body))
+        answer = connection.getresponse()
+        answer.read(10)
+        os.truncate(self.weights, 4096)
+        self.assertRegex(answer.read().decode(), r'"message":"model own: model\.safetensors can no longer be read: ')
+        self.server.wait_for("model own: model.safetensors can no longer be read: ")
+        self.check_restored()
+
+    def test_cut_off_between_answers(self):
+        self.assertEqual(self.chat("own")[0], 200)
+        os.truncate(self.weights, 4096)
+        self.check_restored()
+
+    def test_written_over_between_answers(self):
+        text = self.chat("own", ignore_eos=True)[1]["choices"][0]["message"]["content"]
+        half = len(self.bytes) // 2
+        with open(self.weights, "r+b") as file:
+            file.seek(half)
+            file.write(bytes(len(self.bytes) - half))
+        self.assertNotEqual(self.chat("own", ignore_eos=True)[1]["choices"][0]["message"]["content"], text)
+        self.server.wait_for("model own: model.safetensors was written to since it was loaded: it is loaded again")
+
+
 if __name__ == "__main__":
     unittest.main()
