@@ -1,7 +1,11 @@
 #include "pippin/base/mapped_guard.h"
 
+#include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <string>
 
 #include <gtest/gtest.h>
 

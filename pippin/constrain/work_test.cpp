@@ -130,8 +130,7 @@ TEST(Work, CanBeTakenUpAgain) {
     Constraint whole(grammar_of(schema), words);
     for (int time = 0; time < 40; ++time) {
       const auto grammar = grammar_of(schema);
-      Constraint parts(grammar,
-                       vocabulary());  // its own, which keeps what was found for expressions
+      Constraint parts(grammar, vocabulary());  // not the other's, which keeps results
       const auto again = [&](const auto& call) {
         for (uint64_t steps = 1 + random() % 1000;; steps += 1 + random() % 100) {
           try {

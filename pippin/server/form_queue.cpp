@@ -18,6 +18,7 @@ class Deadline final : public CancelProbe {
  public:
   Deadline(const http::Reply& reply, std::chrono::milliseconds limit)
       : reply_(reply), end_(Clock::now() + limit) {}
+  virtual ~Deadline() = default;
 
   bool wants_cancel() noexcept override {
     is_late_ = is_late_ || Clock::now() >= end_;
