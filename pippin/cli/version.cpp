@@ -31,12 +31,12 @@ std::string kernels() {
 std::string version_text() {
   const CpuFeatures cpu = cpu_features();
   return fmt::format(
-      "pippin {}\n"
+      "pippin {} ({})\n"
       "built with    {} {}\n"
       "kernels       {}; here: {}\n"
       "web page      {}\n"
       "libraries     Boost {}.{}, curl {}, OpenSSL {}, protobuf {}.{}, fmt {}.{}",
-      PIPPIN_VERSION,
+      PIPPIN_VERSION, commit(),
 #if defined(__clang__)
       "clang", __clang_version__,
 #else
