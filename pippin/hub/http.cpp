@@ -12,6 +12,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/hub/authorities.h"
 #include "pippin/hub/curl.h"
 
 namespace pippin::hub {
@@ -122,12 +123,14 @@ bool is_final(CURLcode code) {
 }
 
 // What curl says of a failed transfer, and what to do about it where that is known.
-std::string explain(CURLcode code, const std::string& message) {
+std::string explain(CURLcode code, const std::string& message, bool has_named_certificates) {
   switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
       return message + " (certificates to trust: CURL_CA_BUNDLE=FILE)";
     case CURLE_SSL_CACERT_BADFILE:
-      return message + " (named by CURL_CA_BUNDLE or the like)";
+      return message + (has_named_certificates
+                            ? " (named by CURL_CA_BUNDLE or the like)"
+                            : " (install ca-certificates, or set CURL_CA_BUNDLE=FILE)");
     default:
       return message;
   }
@@ -164,6 +167,7 @@ std::optional<std::string> HttpResponse::header(const std::string& name) const {
 struct HttpClient::Handle {
   CURL* curl = nullptr;
   std::string certificates;
+  bool has_named_certificates = false;  // by the caller
   const std::atomic<bool>* stop;
   std::array<char, CURL_ERROR_SIZE> message{};
 };
@@ -174,8 +178,14 @@ HttpClient::HttpClient(const std::string& certificates, const std::atomic<bool>*
   std::call_once(once, [] { libcurl().global_init(CURL_GLOBAL_DEFAULT); });
   handle_->curl = libcurl().init();
   handle_->certificates = certificates;
+  handle_->has_named_certificates = !certificates.empty();
   handle_->stop = stop;
   if (handle_->curl == nullptr) fail(ErrorCode::Internal, "curl cannot be set up");
+  if (certificates.empty()) {
+    const char* built_in = nullptr;  // stays so before libcurl 7.84, which cannot say
+    libcurl().getinfo(handle_->curl, CURLINFO_CAINFO, &built_in);
+    handle_->certificates = other_certificates(built_in);
+  }
 }
 
 HttpClient::~HttpClient() {
@@ -251,7 +261,8 @@ HttpResponse HttpClient::perform(const HttpRequest& request, const BodySink& sin
     response.failure_is_final = true;
   } else if (code != CURLE_OK && !transfer.sink_ended) {
     response.failure = explain(
-        code, handle_->message[0] != '\0' ? handle_->message.data() : library.strerror(code));
+        code, handle_->message[0] != '\0' ? handle_->message.data() : library.strerror(code),
+        handle_->has_named_certificates);
     response.failure_is_final = is_final(code);
     response.is_unresolved = is_unresolved(curl, code);
     if (response.is_unresolved) response.failure += " (no network, or a wrong name)";
