@@ -8,8 +8,11 @@
 #   make test-aarch64   build the dot kernels for AArch64 and run their tests under QEMU
 #   make clean   remove build/
 #
-# SETUP=no leaves the system's packages alone.
+# SETUP=no leaves the system's packages alone. BUILD=FOLDER builds there instead of in build/, for sources that cannot
+# be written to.
 
+BUILD ?= build
+RELEASE := $(BUILD)/release
 # On a Mac with Homebrew's packages; both build in build/release.
 PRESET := $(if $(filter Darwin,$(shell uname)),macos,release)
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
@@ -20,52 +23,58 @@ CCACHE := env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache
 LAUNCHER := $(if $(shell command -v ccache),"-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCACHE)")
 # On a terminal ninja shows its progress in one line; in a log it would fill pages.
 QUIET := $(shell test -t 2 || echo -- --quiet)
+# packaging/needs.sh TARGET FOLDER MIB TOOL...
+NEEDS := packaging/needs.sh "make $(firstword $(MAKECMDGOALS) demo)"
+TOOLS := cmake ninja:ninja-build c++:g++ python3 pkg-config protoc:protobuf-compiler
 
 .PHONY: demo test package wheel test-aarch64 build clean setup configure
 .NOTPARALLEL:
 
 demo: configure
 	@echo "building pippin"
-	@cmake --build --preset $(PRESET) --parallel $(JOBS) --target pippin $(QUIET)
-	build/release/pippin/cli/pippin run -n 200 "Tell me a story about a fox called Mia."
+	@cmake --build "$(RELEASE)" --parallel $(JOBS) --target pippin $(QUIET)
+	"$(RELEASE)/pippin/cli/pippin" run -n 200 "Tell me a story about a fox called Mia."
 
 test: build
 	@echo "running the tests"
-	@TMPDIR=$$(tests/scratch.sh) ctest --preset $(PRESET) --parallel $(TEST_JOBS) --no-tests=error --progress </dev/null; status=$$?; \
-	  python3 -B tests/skipped.py build/release/Testing/Temporary/LastTest.log; exit $$status
+	@TMPDIR=$$(tests/scratch.sh) ctest --preset $(PRESET) --test-dir "$(RELEASE)" --parallel $(TEST_JOBS) \
+	  --no-tests=error --progress </dev/null; status=$$?; \
+	  python3 -B tests/skipped.py "$(RELEASE)/Testing/Temporary/LastTest.log"; exit $$status
 
-# Without the tests, which nobody installs.
+# Without the tests, which are not installed. The packages appear when all of them are complete.
 package: setup
-	@mkdir -p build/package
-	@cmake --preset $(PRESET) -B build/package -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF \
+	@$(NEEDS) "$(BUILD)/package" 1000 $(TOOLS) dpkg-deb:dpkg dpkg-shlibdeps:dpkg-dev strip:binutils gzip
+	@cmake --preset $(PRESET) -B "$(BUILD)/package" -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF \
 	  -DPIPPIN_PYTHON_STATIC=OFF -DPIPPIN_PYTHON_DIR=lib/python3/dist-packages \
-	  $(LAUNCHER) >build/package/configure.log 2>&1 || \
-	  { cat build/package/configure.log >&2; exit 1; }
+	  $(LAUNCHER) >"$(BUILD)/package/configure.log" 2>&1 || \
+	  { cat "$(BUILD)/package/configure.log" >&2; exit 1; }
 	@echo "building what is installed"
-	@cmake --build build/package --parallel $(JOBS) --target all package_docs $(QUIET)
-	@cd build/package && cpack -G DEB >package.log 2>&1 || { cat package.log >&2; exit 1; }
-	@ls build/package/*.deb
+	@cmake --build "$(BUILD)/package" --parallel $(JOBS) --target all package_docs $(QUIET)
+	@cd "$(BUILD)/package" && cpack -G DEB -B new >package.log 2>&1 || { cat package.log >&2; exit 1; }
+	@rm -f "$(BUILD)/package"/*.deb && mv "$(BUILD)/package/new"/*.deb "$(BUILD)/package" && rm -rf "$(BUILD)/package/new"
+	@ls "$(BUILD)/package"/*.deb
 
 wheel: setup
-	@mkdir -p build
+	@$(NEEDS) "$(BUILD)" 500 $(TOOLS)
 	@echo "building the module"
-	@python3 -B packaging/python/pippin_build.py build/wheels >build/wheel.log || { cat build/wheel.log >&2; exit 1; }
-	@tail -n 1 build/wheel.log
-	@python3 -B packaging/python/check_wheel.py "$$(tail -n 1 build/wheel.log)"
+	@python3 -B packaging/python/pippin_build.py "$(BUILD)/wheels" >"$(BUILD)/wheel.log" || \
+	  { cat "$(BUILD)/wheel.log" >&2; exit 1; }
+	@tail -n 1 "$(BUILD)/wheel.log"
+	@python3 -B packaging/python/check_wheel.py "$$(tail -n 1 "$(BUILD)/wheel.log")"
 
 # Not part of `test`: QEMU takes minutes. 77 says that something it needs is not installed.
 test-aarch64:
 	@tests/aarch64/run.sh || test $$? -eq 77
 
 build: configure
-	@echo "building everything in build/release"
-	@cmake --build --preset $(PRESET) --parallel $(JOBS) $(QUIET)
+	@echo "building everything in $(RELEASE)"
+	@cmake --build "$(RELEASE)" --parallel $(JOBS) $(QUIET)
 
 configure: setup
-	@mkdir -p build/release
-	@cmake --preset $(PRESET) $(LAUNCHER) >build/release/configure.log 2>&1 || \
-	  { cat build/release/configure.log >&2; exit 1; }
-	@sed -n 's/^-- Python: /python: /p' build/release/configure.log
+	@$(NEEDS) "$(RELEASE)" 500 $(TOOLS)
+	@cmake --preset $(PRESET) -B "$(RELEASE)" $(LAUNCHER) >"$(RELEASE)/configure.log" 2>&1 || \
+	  { cat "$(RELEASE)/configure.log" >&2; exit 1; }
+	@sed -n 's/^-- Python: /python: /p' "$(RELEASE)/configure.log"
 
 setup:
 ifneq ($(SETUP),no)
@@ -73,4 +82,4 @@ ifneq ($(SETUP),no)
 endif
 
 clean:
-	rm -rf build
+	rm -rf "$(BUILD)"

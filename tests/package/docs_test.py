@@ -71,7 +71,7 @@ class Documents(unittest.TestCase):
         if not shutil.which("systemd-analyze"):
             self.skipTest("systemd-analyze is not installed")
         unit = pathlib.Path(self.folder) / "pippin.service"
-        unit.write_text((PACKAGING / "pippin.service").read_text().replace("/usr/bin/pippin", PIPPIN))
+        unit.write_text((PACKAGING / "pippin.service").read_text().replace("/usr/bin/pippin", f'"{PIPPIN}"'))
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
         said = [line for line in done.stderr.splitlines() if "pippin.service" in line]
         self.assertEqual(said, [])
