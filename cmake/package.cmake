@@ -18,7 +18,7 @@ install(FILES ${docs}/zsh/_pippin DESTINATION share/zsh/vendor-completions ${opt
 install(FILES ${docs}/fish/pippin.fish DESTINATION share/fish/vendor_completions.d ${optional})
 install(FILES packaging/pippin.service packaging/pippin.socket DESTINATION lib/systemd/system ${optional})
 install(FILES packaging/pippin.default DESTINATION /etc/default RENAME pippin ${optional})
-install(FILES packaging/copyright ${docs}/changelog.gz DESTINATION share/doc/pippin ${optional})
+install(FILES packaging/copyright CHANGELOG.md ${docs}/changelog.gz DESTINATION share/doc/pippin ${optional})
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME pippin)
@@ -50,7 +50,7 @@ set(CPACK_DEBIAN_PIPPIN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/co
 # The Python module has what it needs of the library within itself.
 if(TARGET pippin_python)
   list(APPEND CPACK_COMPONENTS_ALL python python_debian)
-  install(FILES packaging/copyright ${docs}/changelog.gz DESTINATION share/doc/python3-pippin COMPONENT python_debian EXCLUDE_FROM_ALL)
+  install(FILES packaging/copyright CHANGELOG.md ${docs}/changelog.gz DESTINATION share/doc/python3-pippin COMPONENT python_debian EXCLUDE_FROM_ALL)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-pippin)
   set(CPACK_COMPONENT_PYTHON_DESCRIPTION "Core ML packages and language models from Python
 Pippin's Python module runs Core ML packages, whose arrays are NumPy's, and
