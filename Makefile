@@ -23,8 +23,10 @@ CCACHE := env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache
 LAUNCHER := $(if $(shell command -v ccache),"-DCMAKE_CXX_COMPILER_LAUNCHER=$(CCACHE)")
 # On a terminal ninja shows its progress in one line; in a log it would fill pages.
 QUIET := $(shell test -t 2 || echo -- --quiet)
-# packaging/needs.sh TARGET FOLDER MIB TOOL...
-NEEDS := packaging/needs.sh "make $(firstword $(MAKECMDGOALS) demo)"
+# packaging/needs.sh TARGET FOLDER MIB TOOL..., packaging/configure.sh TARGET FOLDER OPTION...
+TARGET := "make $(firstword $(MAKECMDGOALS) demo)"
+NEEDS := packaging/needs.sh $(TARGET)
+CONFIGURE := packaging/configure.sh $(TARGET)
 TOOLS := cmake ninja:ninja-build c++:g++ python3 pkg-config protoc:protobuf-compiler
 
 .PHONY: demo test package wheel test-aarch64 build clean setup configure
@@ -44,10 +46,8 @@ test: build
 # Without the tests, which are not installed. The packages appear when all of them are complete.
 package: setup
 	@$(NEEDS) "$(BUILD)/package" 1000 $(TOOLS) dpkg-deb:dpkg dpkg-shlibdeps:dpkg-dev strip:binutils gzip
-	@cmake --preset $(PRESET) -B "$(BUILD)/package" -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF \
-	  -DPIPPIN_PYTHON_STATIC=OFF -DPIPPIN_PYTHON_DIR=lib/python3/dist-packages \
-	  $(LAUNCHER) >"$(BUILD)/package/configure.log" 2>&1 || \
-	  { cat "$(BUILD)/package/configure.log" >&2; exit 1; }
+	@$(CONFIGURE) "$(BUILD)/package" --preset $(PRESET) -DPIPPIN_TESTS=OFF -DPIPPIN_BENCHMARKS=OFF \
+	  -DPIPPIN_PYTHON_STATIC=OFF -DPIPPIN_PYTHON_DIR=lib/python3/dist-packages $(LAUNCHER)
 	@echo "building what is installed"
 	@cmake --build "$(BUILD)/package" --parallel $(JOBS) --target all package_docs $(QUIET)
 	@cd "$(BUILD)/package" && cpack -G DEB -B new >package.log 2>&1 || { cat package.log >&2; exit 1; }
@@ -72,8 +72,7 @@ build: configure
 
 configure: setup
 	@$(NEEDS) "$(RELEASE)" 500 $(TOOLS)
-	@cmake --preset $(PRESET) -B "$(RELEASE)" $(LAUNCHER) >"$(RELEASE)/configure.log" 2>&1 || \
-	  { cat "$(RELEASE)/configure.log" >&2; exit 1; }
+	@$(CONFIGURE) "$(RELEASE)" --preset $(PRESET) $(LAUNCHER)
 	@sed -n 's/^-- Python: /python: /p' "$(RELEASE)/configure.log"
 
 setup:

@@ -193,5 +193,11 @@ def build_sdist(sdist_directory, config_settings=None):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
+    oldest = _find(r'^requires-python = ">=([0-9.]+)"$', "pyproject.toml")
+    if sys.version_info < tuple(int(part) for part in oldest.split(".")):
+        sys.exit(f"pippin: a wheel needs Python {oldest} or newer, and {sys.executable} is {sys.version.split()[0]}")
     Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
-    print(Path(sys.argv[1]) / build_wheel(sys.argv[1]))
+    try:
+        print(Path(sys.argv[1]) / build_wheel(sys.argv[1]))
+    except RuntimeError as error:
+        sys.exit(str(error))

@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
-"""packaging/needs.sh: one line for each thing that would end a long build, nothing where all is there."""
+"""packaging/needs.sh: one line for each thing that would end a long build, nothing where all is there.
+packaging/configure.sh: one line for an error of CMake."""
 
 import pathlib
 import subprocess
 import tempfile
 import unittest
 
-NEEDS = pathlib.Path(__file__).parents[2] / "packaging/needs.sh"
+PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "packaging"
+NEEDS = PACKAGING / "needs.sh"
 
 
-class Needs(unittest.TestCase):
+class InFolder(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="pippin needs ")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
+
+class Needs(InFolder):
     def run_it(self, folder, mib="1", *tools):
         return subprocess.run([NEEDS, "make x", folder, mib, *tools], capture_output=True, text=True, timeout=30)
 
@@ -43,6 +47,31 @@ class Needs(unittest.TestCase):
 
     def test_space(self):
         self.fail_with(r".* has \d+ MiB free, 999999999 are needed .BUILD=FOLDER", self.folder, "999999999")
+
+
+class Configure(InFolder):
+    def configure(self, *lines):
+        (self.folder / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.20)\nproject(x NONE)\n" + "\n".join(lines))
+        self.build = self.folder / "to build"
+        return subprocess.run([PACKAGING / "configure.sh", "make x", self.build, "-S", self.folder], capture_output=True,
+                              text=True, timeout=60)
+
+    def fail_with(self, error, *lines):
+        done = self.configure(*lines)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, f"make x: {error} (all of it: {self.build}/configure.log)\n")
+
+    def test_success_is_silent(self):
+        done = self.configure('message(STATUS "fine")', 'message(WARNING "odd")')
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertIn("-- fine", (self.build / "configure.log").read_text())
+
+    def test_errors(self):
+        words = " ".join(f"word{i}" for i in range(40))  # CMake wraps it
+        self.fail_with(words, f'message(FATAL_ERROR "{words}")')
+        self.fail_with("one two: three", 'message(FATAL_ERROR "one\n\ntwo: three")')
+        self.fail_with("the first", 'message(SEND_ERROR "the first")', 'message(SEND_ERROR "the second")')
+        self.fail_with('Unknown CMake command "no_such_command".', "no_such_command()")
 
 
 if __name__ == "__main__":
