@@ -4,6 +4,7 @@
 #   make test    build everything, run all tests
 #   make build   build everything
 #   make package build .debs of the program and of the Python module in build/package
+#   make dist    build a tarball of the program that runs on any Linux with glibc 2.31 or later, in build/dist
 #   make wheel   build a wheel of the Python module in build/wheels
 #   make test-aarch64   build the dot kernels for AArch64 and run their tests under QEMU
 #   make clean   remove build/
@@ -29,7 +30,7 @@ NEEDS := packaging/needs.sh $(TARGET)
 CONFIGURE := packaging/configure.sh $(TARGET)
 TOOLS := cmake ninja:ninja-build c++:g++ python3 pkg-config protoc:protobuf-compiler
 
-.PHONY: demo test package wheel test-aarch64 build clean setup configure
+.PHONY: demo test package dist wheel test-aarch64 build clean setup configure
 .NOTPARALLEL:
 
 demo: configure
@@ -53,6 +54,12 @@ package: setup
 	@cd "$(BUILD)/package" && cpack -G DEB -B new >package.log 2>&1 || { cat package.log >&2; exit 1; }
 	@rm -f "$(BUILD)/package"/*.deb && mv "$(BUILD)/package/new"/*.deb "$(BUILD)/package" && rm -rf "$(BUILD)/package/new"
 	@ls "$(BUILD)/package"/*.deb
+
+dist:
+ifneq ($(SETUP),no)
+	@./setup.sh --dist
+endif
+	@packaging/dist/make.sh "$(BUILD)/dist" $(JOBS)
 
 wheel: setup
 	@$(NEEDS) "$(BUILD)" 500 $(TOOLS)

@@ -7,6 +7,7 @@
 #                        what checks the interfaces of C and Python (abigail's tools, mypy), and GNUstep, for the tests
 #                        of the Core ML device
 #   ./setup.sh --browser also what the page is tested with
+#   ./setup.sh --dist    also what `make dist` needs: Debian 12's compiler, and the keys of its archive
 set -euo pipefail
 
 packages=(
@@ -23,8 +24,9 @@ for argument in "$@"; do
     --lint) packages+=(clang-14 libclang-rt-14-dev clang-format-14 clang-tidy-14 libc++-dev libc++abi-dev abigail-tools mypy
       libgnustep-base-dev libblocksruntime-dev) ;;
     --browser) packages+=(chromium fonts-inter) ;;
+    --dist) packages+=(gcc-12 g++-12 dpkg-dev xz-utils debian-archive-keyring) ;;
     *)
-      echo "setup.sh: unknown argument $argument (there are --lint and --browser)" >&2
+      echo "setup.sh: unknown argument $argument (there are --lint, --browser and --dist)" >&2
       exit 2
       ;;
   esac
