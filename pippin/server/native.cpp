@@ -177,7 +177,8 @@ void Endpoints::start_native(const RequestFields& fields, const std::shared_ptr<
   NativeOptions options = native_options(fields, *model, job);
   options.silence = silence_;
   auto writer = make_native_writer(reply, std::move(options));
-  start_text_job(model, std::move(job), reply, std::move(writer),
+  job.dialect = Dialect::LlamaServer;
+  start_text_job(model, std::move(job), forms_, reply, std::move(writer),
                  [reply](const Usage& usage, const ApiError*) { reply->note_usage(usage); });
 }
 
