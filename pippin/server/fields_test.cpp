@@ -140,6 +140,13 @@ TEST_F(Fields, WithoutARuleAreIgnoredAloud) {
     EXPECT_EQ(answer.status, 200) << answer.body;
     EXPECT_EQ(find_field(answer.headers, "x-ignored-fields"), "unheard_of") << target.path;
   }
+  // This model writes no thoughts.
+  for (const char* more :
+       {R"("reasoning_budget":5)", R"("reasoning":{"max_tokens":5})", R"("think":true)"}) {
+    const Answer answer = chat(std::string(R"("max_tokens":1,)") + more);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_NE(find_field(answer.headers, "x-ignored-fields"), "") << more;
+  }
   const Answer stream = chat(R"("max_tokens":2,"stream":true,"a b,c":1,"other":2)");
   EXPECT_EQ(find_field(stream.headers, "x-ignored-fields"), "abc, other");
 }

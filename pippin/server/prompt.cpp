@@ -14,6 +14,7 @@
 #include "pippin/server/chat_messages.h"
 #include "pippin/server/fill_in.h"
 #include "pippin/server/request_json.h"
+#include "pippin/server/text_request.h"
 
 namespace pippin::server {
 namespace {
@@ -90,6 +91,11 @@ std::vector<std::string> set_effort(const ServedModel& model, const RequestField
     } else if (*thinking.is_wanted != (model.reasoning != nullptr)) {
       unheeded.push_back(thinking.switch_name);
     }
+  }
+  if (model.reasoning == nullptr && read_thinking_budget(body) >= 0) {
+    unheeded.push_back(body.has("thinking_token_budget") ? body.spelling("thinking_token_budget")
+                       : body.has("reasoning")           ? "reasoning.max_tokens"
+                                                         : "thinking.budget_tokens");
   }
   return unheeded;
 }
