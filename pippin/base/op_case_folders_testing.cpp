@@ -41,6 +41,7 @@ std::vector<fs::path> op_case_folders(const std::string& set) {
     for (const auto& test : fs::directory_iterator(all)) add_cases(test, cases);
   }
   std::vector<fs::path> folders;
+  folders.reserve(cases.size());
   for (const auto& [name, folder] : cases) folders.push_back(folder);
   return folders;
 }

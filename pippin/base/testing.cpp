@@ -59,6 +59,7 @@ std::vector<fs::path> shared_entries(const std::string& name) {
     }
   }
   std::vector<fs::path> paths;
+  paths.reserve(entries.size());
   for (const auto& [key, path] : entries) paths.push_back(path);
   return paths;
 }
