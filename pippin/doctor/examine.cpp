@@ -63,14 +63,14 @@ class Examination {
       if (alone || error.code() == ErrorCode::Cancelled) throw;
       return add_closed(name, "no readable package", kUnreadable, error.what());
     }
-    add(model, name.empty() ? package.string() : name, has_tokenizer, false);
+    add(model, name.empty() ? package.string() : name, has_tokenizer, nullptr);
   }
 
   Report take() { return std::move(report_); }
 
  private:
   void add(const mil::Model& model, const std::string& name, std::optional<bool> has_tokenizer,
-           bool is_stage) {
+           const mil::Model* pipeline) {
     if (model.is_translated()) {
       const std::string kind(to_string(model.kind));
       return add_closed(name, kind, rule_of_kind(kind), {});
@@ -81,7 +81,7 @@ class Examination {
     part.specification_version = model.specification_version;
     const auto peaks = measured_.find(package_key(model.path));
     part.findings = examine_model(model, options_, has_tokenizer,
-                                  peaks == measured_.end() ? nullptr : &peaks->second, is_stage);
+                                  peaks == measured_.end() ? nullptr : &peaks->second, pipeline);
     if (!model.is_pipeline()) {
       part.estimate = estimate(model, part.findings);
       // What points into the model, which is about to go.
@@ -93,7 +93,7 @@ class Examination {
     }
     report_.parts.push_back(std::move(part));
     for (size_t i = 0; i < model.stages.size(); ++i) {
-      add(model.stages[i].model, name + " " + mil::stage_name(model, i), std::nullopt, true);
+      add(model.stages[i].model, name + " " + mil::stage_name(model, i), std::nullopt, &model);
     }
   }
 
@@ -126,9 +126,9 @@ int64_t Report::count(Severity severity) const {
 
 std::vector<Finding> examine_model(const mil::Model& model, const ExamineOptions& options,
                                    std::optional<bool> has_tokenizer, const Peaks* measured,
-                                   bool is_stage) {
+                                   const mil::Model* pipeline) {
   Subject subject(model, options.target);
-  subject.is_stage = is_stage;
+  subject.pipeline = pipeline;
   subject.has_tokenizer = has_tokenizer;
   subject.measured = measured;
   Findings findings;

@@ -41,9 +41,11 @@ struct Report {
 Report examine(const std::filesystem::path& path, const ExamineOptions& options = {});
 
 // The findings of one model, pointing to its operations: of a pipeline those of the package, not of
-// its stages. A stage (`is_stage`) needs no description of its own.
+// its stages. A stage of `pipeline` needs no description of its own, and what it passes on to other
+// stages is no interface.
 std::vector<Finding> examine_model(const mil::Model& model, const ExamineOptions& options = {},
                                    std::optional<bool> has_tokenizer = std::nullopt,
-                                   const Peaks* measured = nullptr, bool is_stage = false);
+                                   const Peaks* measured = nullptr,
+                                   const mil::Model* pipeline = nullptr);
 
 }  // namespace pippin::doctor

@@ -258,6 +258,22 @@ TEST(Doctor, DescribesPipelinesNotTheirStages) {
   EXPECT_TRUE(fix(model, rules, "p").empty());
 }
 
+// Values that one stage passes to the next are not declared for the caller.
+TEST(Doctor, KnowsTheInterfaceOfAPipeline) {
+  mil::Model pipeline = pipeline_model();
+  mil::FunctionDescription& stage = pipeline.stages[0].model.functions.at(0);
+  stage.inputs.at(0).data_type = stage.outputs.at(0).data_type = mil::DataType::Float32;
+  pipeline.functions.at(0).outputs.at(0).name = "boxes";
+  const std::vector<Finding> found =
+      examine_model(pipeline.stages[0].model, {}, {}, nullptr, &pipeline);
+  const auto finding = std::find_if(found.begin(), found.end(), [](const Finding& one) {
+    return one.rule->id == "interface-fp32";
+  });
+  ASSERT_NE(finding, found.end());
+  ASSERT_EQ(finding->places.size(), 1u);
+  EXPECT_EQ(finding->places[0].name, "input 'x'");
+}
+
 // Of the pipeline and of the stages that are newer than the target.
 TEST(Doctor, MendsThePartsOfAPipeline) {
   mil::Model model = pipeline_model();
@@ -269,20 +285,20 @@ TEST(Doctor, MendsThePartsOfAPipeline) {
                     .program);
   ExamineOptions options;
   options.target = parse_target("ios16");
-  const auto is_newer = [&](const mil::Model& one, bool is_stage) {
-    const std::vector<Finding> found = examine_model(one, options, {}, nullptr, is_stage);
+  const auto is_newer = [&](const mil::Model& one, const mil::Model* pipeline) {
+    const std::vector<Finding> found = examine_model(one, options, {}, nullptr, pipeline);
     return std::any_of(found.begin(), found.end(), [](const Finding& finding) {
       return finding.rule->id == "specification-version";
     });
   };
-  EXPECT_TRUE(is_newer(model, false));
-  EXPECT_TRUE(is_newer(model.stages[0].model, true));
+  EXPECT_TRUE(is_newer(model, nullptr));
+  EXPECT_TRUE(is_newer(model.stages[0].model, &model));
   const std::vector<std::string> rules = {"specification-version"};
   EXPECT_EQ(fix(model, rules, "p"),
             (std::vector<std::string>{
                 "specification-version: specification version 7 instead of 9",
                 "specification-version: stage 0 'net': specification version 7 instead of 9"}));
-  EXPECT_FALSE(is_newer(model, false));
+  EXPECT_FALSE(is_newer(model, nullptr));
 }
 
 TEST(Doctor, ReportsForPeopleAndForPrograms) {

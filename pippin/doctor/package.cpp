@@ -55,7 +55,7 @@ void check_package(const Subject& subject, Findings& findings) {
                                   ? "nor does its metadata name a model that has one"
                                   : fmt::format("its metadata names {}", origin->second)});
   }
-  if (metadata.short_description.empty() && !subject.is_stage) {
+  if (metadata.short_description.empty() && subject.pipeline == nullptr) {
     findings.add(kMetadata, {{}, {}, "no description"});
   }
 }

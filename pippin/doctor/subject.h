@@ -82,7 +82,7 @@ struct Subject {
   std::vector<FunctionView> functions;
   std::string file_name;              // of the package, for texts; may be empty
   std::optional<bool> has_tokenizer;  // nothing: that is somebody else's to say (a part of several)
-  bool is_stage = false;              // of a pipeline, whose package says what it is
+  const mil::Model* pipeline = nullptr;  // that the model is a stage of
   const Peaks* measured = nullptr;
 };
 

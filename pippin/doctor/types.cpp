@@ -114,6 +114,17 @@ void check_operation_types(const FunctionView& function, Findings& findings) {
   }
 }
 
+// Whether the caller passes the feature: of a stage those that the pipeline has as well.
+bool is_interface(const Subject& subject, const mil::Feature& feature) {
+  if (subject.pipeline == nullptr) return true;
+  const mil::FunctionDescription& own = subject.pipeline->functions.front();
+  const auto has = [&](const std::vector<mil::Feature>& features) {
+    return std::any_of(features.begin(), features.end(),
+                       [&](const mil::Feature& one) { return one.name == feature.name; });
+  };
+  return has(own.inputs) || has(own.outputs);
+}
+
 void check_types(const Subject& subject, Findings& findings) {
   for (const FunctionView& function : subject.functions) {
     check_operation_types(function, findings);
@@ -121,7 +132,8 @@ void check_types(const Subject& subject, Findings& findings) {
       for (const mil::Feature& feature : features) {
         const bool wide = feature.data_type == mil::DataType::Float32 ||
                           feature.data_type == mil::DataType::Float64;
-        if (feature.kind == mil::Feature::Kind::MultiArray && wide) {
+        if (feature.kind == mil::Feature::Kind::MultiArray && wide &&
+            is_interface(subject, feature)) {
           findings.add(kInterfaceFloat32,
                        {function.name(), fmt::format("{} '{}'", role, feature.name),
                         std::string(mil::to_string(feature.data_type))});
