@@ -1,6 +1,8 @@
 // Packages of others that Pippin once did wrong, as they were reported.
 #include <cmath>
+#include <map>
 #include <set>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -149,10 +151,60 @@ TEST(CoreMlReports, EveryFormIsOpened) {
   EXPECT_NE(run_pippin({"inspect", zipped}).out.find("ML Program"), std::string::npos);
 }
 
+// The outputs of one run, by name.
+std::map<std::string, std::vector<double>> predicted(std::vector<std::string> arguments) {
+  const TempDir scratch;
+  const std::string output = (scratch / "out.npz").string();
+  arguments.insert(arguments.begin(), "predict");
+  arguments.insert(arguments.end(), {"-o", output});
+  const auto result = run_pippin(arguments);
+  EXPECT_EQ(result.status, 0) << result.err;
+  std::map<std::string, std::vector<double>> outputs;
+  const NpzFile file = NpzFile::open(output);
+  for (const std::string& name : file.names()) outputs[name] = file.read(name).to_doubles();
+  return outputs;
+}
+
+TEST(CoreMlReports, ProgramsWithoutAPackageRun) {
+  PIPPIN_SHARED_OR_SKIP(reports, "reports/coreml");
+  const TempDir scratch;
+  const std::string input = (scratch / "in.npz").string();
+  std::vector<float> a(64), b(64);
+  std::vector<double> sum(64);
+  for (size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<float>(i);
+    b[i] = 100;
+    sum[i] = static_cast<double>(i) + 100;
+  }
+  const auto array = [](const std::vector<float>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return NpyArray{NpyType::F32, {1, 64, 1, 1}, {bytes.begin(), bytes.end()}};
+  };
+  write_npz(input, {{"a", array(a)}, {"b", array(b)}});
+  const std::string text = (reports / "model-mil-alone/model.mil").string();
+  EXPECT_EQ(predicted({text, "--input", input}).at("c"), sum);
+}
+
+// The package next to it is the one that was compiled.
+TEST(CoreMlReports, CompiledDetectorsGiveTheBoxesOfTheirPackage) {
+  PIPPIN_SHARED_OR_SKIP(reports, "reports/coreml");
+  const auto outputs = [&](const std::string& model) {
+    return predicted({(reports / model).string(), "--random-inputs", "1"});
+  };
+  const auto compiled = outputs("compiled-nms/model.mlmodelc");
+  EXPECT_EQ(compiled.at("confidence").size(), 8u);
+  EXPECT_EQ(compiled, outputs("fix-pipeline/model.mlpackage"));
+}
+
 TEST(CoreMlReports, CastsAgree) {
   PIPPIN_SHARED_OR_SKIP(reports, "reports/coreml");
   const TempDir scratch;
   const fs::path folder = reports / "cast-out-of-range";
+  // Of 300, -5, 70000, -70000, 3e9, -3e9, NaN, infinity, 127.9, -128.9, 255.5 and 1e20; the largest
+  // int32 is 2^31 as fp32, which the outputs are.
+  const std::map<std::string, std::vector<double>> wanted = {
+      {"int8", {127, -5, 127, -128, 127, -128, 0, 127, 127, -128, 127, 127}},
+      {"int32", {300, -5, 70000, -70000, 0x1p31, -0x1p31, 0, 0x1p31, 127, -128, 255, 0x1p31}}};
   for (const char* name : {"int8", "int32"}) {
     std::vector<std::vector<double>> outputs;
     for (const char* precision : {"exact", "reference", "fast"}) {
@@ -163,6 +215,7 @@ TEST(CoreMlReports, CastsAgree) {
       ASSERT_EQ(result.status, 0) << result.err;
       outputs.push_back(NpzFile::open(output).read("y").to_doubles());
     }
+    EXPECT_EQ(outputs[0], wanted.at(name)) << name;
     EXPECT_EQ(outputs[0], outputs[1]) << name;
     EXPECT_EQ(outputs[0], outputs[2]) << name;
   }
