@@ -1,5 +1,5 @@
-// Pippin's public interface: runs any Core ML model that is an ML Program, a GLM, a non-maximum
-// suppression, or a pipeline of these.
+// Pippin's public interface: runs any Core ML model that is an ML Program, a GLM, a feature
+// vectorizer, a non-maximum suppression, or a pipeline of these.
 //
 //   pippin::Model model = pippin::Model::load("X.mlpackage");
 //   pippin::Function function = model.function();

@@ -23,7 +23,8 @@ namespace wire = mil::wire;
 using Doubles = std::vector<double>;
 using Rows = std::vector<Doubles>;
 
-constexpr uint32_t kPipeline = 202, kRegressor = 300, kClassifier = 400, kSuppression = 610;
+constexpr uint32_t kPipeline = 202, kVectorizer = 602, kRegressor = 300, kClassifier = 400,
+                   kSuppression = 610;
 const double kNaN = std::numeric_limits<double>::quiet_NaN();
 const double kInf = std::numeric_limits<double>::infinity();
 
@@ -74,6 +75,29 @@ TEST(Glm, TwoNumbersAndAnOffset) {
   EXPECT_FAULT(predict(bytes, {{"feature_1", one(1)}}), "input 'feature_2' is missing");
   EXPECT_FAULT(predict(bytes, {{"feature_1", one(1)}, {"feature_2", vector({1, 2})}}),
                "shape [2]; expected one float64");
+}
+
+// Numbers and arrays in the order that the model names, alone and in front of a GLM, which takes
+// them by the name of the row.
+TEST(FeatureVectorizer, JoinsItsInputs) {
+  const std::vector<wire::Feature> inputs = {{"number", wire::double_type()},
+                                             {"count", wire::int64_type()},
+                                             {"matrix", wire::array_type({2, 2})},
+                                             {"any", wire::array_type({})}};
+  const std::vector<std::pair<std::string, uint64_t>> columns = {
+      {"matrix", 4}, {"count", 1}, {"any", 2}, {"number", 1}};
+  const std::string bytes = wire::model(wire::description(inputs, {{"row", wire::array_type({8})}}),
+                                        kVectorizer, wire::vectorizer(columns));
+  const Values values = {{"number", one(0.5)},
+                         {"count", Tensor::from(std::vector<int64_t>{-5}, {1})},
+                         {"matrix", Tensor::from(Doubles{1, 2, 3, 4}, {2, 2})},
+                         {"any", vector({7, 8})}};
+  EXPECT_EQ(numbers(predict(bytes, values), "row"), (Doubles{1, 2, 3, 4, -5, 7, 8, 0.5}));
+  const std::string glm = regressor({{1, 1, 1, 1, 10, 100, 1000, 2}}, {0.25}, 0,
+                                    {{"row", wire::array_type({8})}}, wire::double_type());
+  const std::string both = wire::model(wire::description(inputs, {{"y", wire::double_type()}}, "y"),
+                                       kPipeline, wire::pipeline({bytes, glm}));
+  EXPECT_EQ(numbers(predict(both, values), "y"), Doubles{10 - 50 + 700 + 8000 + 1 + 0.25});
 }
 
 double transformed(double x, uint64_t transform) {

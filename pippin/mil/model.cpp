@@ -22,6 +22,8 @@ std::string_view to_string(ModelKind kind) {
       return "GLM regressor";
     case ModelKind::GlmClassifier:
       return "GLM classifier";
+    case ModelKind::FeatureVectorizer:
+      return "feature vectorizer";
     case ModelKind::NonMaximumSuppression:
       return "non-maximum suppression";
   }

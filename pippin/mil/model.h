@@ -106,6 +106,7 @@ enum class ModelKind : uint8_t {
   PipelineRegressor,
   GlmRegressor,
   GlmClassifier,
+  FeatureVectorizer,
   NonMaximumSuppression
 };
 

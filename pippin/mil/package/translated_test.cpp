@@ -174,6 +174,36 @@ TEST(Translated, RegressorsWithFaults) {
             std::string::npos);
 }
 
+TEST(Translated, FeatureVectorizersWithFaults) {
+  const auto error = [](const std::vector<std::pair<std::string, uint64_t>>& columns,
+                        const std::vector<Feature>& inputs = kTwoNumbers,
+                        const std::string& output = wire::array_type({2})) {
+    return error_of(wire::model(wire::description(inputs, {{"row", output}}),
+                                kFeatureVectorizerField, wire::vectorizer(columns)));
+  };
+  EXPECT_EQ(error({{"b", 1}, {"a", 1}}), "no error");
+  EXPECT_EQ(error({}, {}),
+            "invalid file: m.mlmodel: the output 'row' does not have the 0 numbers "
+            "of the inputs");
+  EXPECT_EQ(error({{"a", 1}, {"c", 1}}),
+            "invalid file: m.mlmodel: no input 'c', which featureVectorizer names");
+  EXPECT_EQ(error({{"a", 1}}),
+            "invalid file: m.mlmodel: the input 'b' is not in featureVectorizer");
+  EXPECT_EQ(error({{"a", 1}, {"a", 1}}),
+            "invalid file: m.mlmodel: the input 'a' is in featureVectorizer twice");
+  EXPECT_EQ(error({{"a", 1}, {"b", 0}}), "invalid file: m.mlmodel: input 'b': 0 dimensions");
+  EXPECT_EQ(error({{"a", 1}, {"b", 2}}, kTwoNumbers, wire::array_type({3})),
+            "invalid file: m.mlmodel: input 'b': 1 numbers, the model takes 2");
+  EXPECT_EQ(error({{"a", 1}, {"b", 1}}, kTwoNumbers, wire::array_type({3})),
+            "invalid file: m.mlmodel: the output 'row' does not have the 2 numbers of the inputs");
+  EXPECT_EQ(error({{"a", 1}, {"b", 1}}, kTwoNumbers, wire::double_type()),
+            "invalid file: m.mlmodel: featureVectorizer gives one array");
+  EXPECT_EQ(error({{"a", 2}}, {{"a", wire::string_type()}}),
+            "invalid file: m.mlmodel: input 'a': neither a number nor an array");
+  EXPECT_NE(error({{"a", 2}}, {{"a", wire::dictionary_type(false)}}).find("a dictionary"),
+            std::string::npos);
+}
+
 TEST(Translated, ClassifiersWithFaults) {
   const auto error = [](const std::vector<std::vector<double>>& weights, const std::string& rest,
                         uint64_t transform = 0, uint64_t encoding = 0) {

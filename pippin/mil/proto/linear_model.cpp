@@ -97,35 +97,15 @@ class LinearModelTranslation {
 
   // All inputs in a row.
   Var* features() {
-    Argument pieces;
-    int64_t count = 0;
-    for (const Feature& input : description_.inputs) {
-      with_context(fmt::format("input '{}'", input.name), [&] {
-        if (input.kind != Feature::Kind::Double && input.kind != Feature::Kind::Int64 &&
-            input.kind != Feature::Kind::MultiArray) {
-          fail(ErrorCode::InvalidFile, "neither a number nor an array");
-        }
-        Var* piece = to_.add_input(input, DataType::Float64, {kUnknownDim});
-        const int64_t size = piece->type.is_static() ? piece->type.num_elements() : kUnknownDim;
-        if (piece->type.dims.size() != 1) {
-          const int32_t flat = -1;
-          piece = to_.add("reshape", vector_type(size),
-                          {{"x", {piece}}, {"shape", {Value::of_int32s({&flat, 1})}}});
-        }
-        pieces.push_back(piece);
-        count = count < 0 || size < 0
-                    ? kUnknownDim
-                    : checked_add(count, size).value_or(std::numeric_limits<int64_t>::max());
-      });
-    }
-    if (pieces.empty()) fail(ErrorCode::InvalidFile, "no inputs");
+    std::vector<RowPiece> pieces;
+    for (const Feature& input : description_.inputs) pieces.push_back({&input, kUnknownDim});
+    Var* row = to_.add_row(pieces);
+    const int64_t count = row->type.dims.front();
     if (count >= 0 && count != width_) {
       fail(ErrorCode::InvalidFile, "the inputs have {} numbers, a row of weights {}", count,
            width_);
     }
-    if (pieces.size() == 1) return std::get<Var*>(pieces.front());
-    return to_.add("concat", vector_type(count),
-                   {{"values", std::move(pieces)}, {"axis", {Value::of_int32(0)}}});
+    return row;
   }
 
   Var* scores() {

@@ -45,6 +45,8 @@ void write_metadata(const Metadata& metadata, proto::Metadata& message);
 // not fit together.
 Program translate_linear_model(const proto::LinearModel& message, ModelKind kind,
                                const FunctionDescription& description);
+Program translate_feature_vectorizer(const proto::FeatureVectorizer& message,
+                                     const FunctionDescription& description);
 Program translate_suppression(const proto::BoxSuppression& message,
                               FunctionDescription& description);
 

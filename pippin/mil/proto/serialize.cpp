@@ -217,6 +217,9 @@ Model translate_model(proto::Model& message) {
   if (message.has_non_maximum_suppression()) {
     model.kind = ModelKind::NonMaximumSuppression;
     model.program = translate_suppression(message.non_maximum_suppression(), description);
+  } else if (message.has_feature_vectorizer()) {
+    model.kind = ModelKind::FeatureVectorizer;
+    model.program = translate_feature_vectorizer(message.feature_vectorizer(), description);
   } else {
     model.kind = message.has_glm_regressor() ? ModelKind::GlmRegressor : ModelKind::GlmClassifier;
     model.program = translate_linear_model(
@@ -232,6 +235,7 @@ Model read_model(proto::Model& message, int depth) {
   switch (message.kind_case()) {
     case proto::Model::kGlmRegressor:
     case proto::Model::kGlmClassifier:
+    case proto::Model::kFeatureVectorizer:
     case proto::Model::kNonMaximumSuppression:
       return translate_model(message);
     case proto::Model::kMlProgram:
@@ -298,6 +302,7 @@ void write_model(const Model& model, const BlobOf& blob_of, proto::Model& messag
                           *message.mutable_pipeline_regressor()->mutable_pipeline());
     case ModelKind::GlmRegressor:
     case ModelKind::GlmClassifier:
+    case ModelKind::FeatureVectorizer:
     case ModelKind::NonMaximumSuppression:
       break;
   }
@@ -330,7 +335,7 @@ bool is_model_kind(int64_t field) {
 
 bool is_translated_kind(int64_t field) {
   return field == kGlmRegressorField || field == kGlmClassifierField ||
-         field == kNonMaximumSuppressionField;
+         field == kFeatureVectorizerField || field == kNonMaximumSuppressionField;
 }
 
 std::string model_kind_name(int64_t field) {
@@ -354,6 +359,8 @@ int64_t model_kind_field(ModelKind kind) {
       return kGlmRegressorField;
     case ModelKind::GlmClassifier:
       return kGlmClassifierField;
+    case ModelKind::FeatureVectorizer:
+      return kFeatureVectorizerField;
     case ModelKind::NonMaximumSuppression:
       return kNonMaximumSuppressionField;
   }

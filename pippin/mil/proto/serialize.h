@@ -43,6 +43,7 @@ inline constexpr int kPipelineField = 202;
 inline constexpr int kGlmRegressorField = 300;
 inline constexpr int kGlmClassifierField = 400;
 inline constexpr int kMlProgramField = 502;
+inline constexpr int kFeatureVectorizerField = 602;
 inline constexpr int kNonMaximumSuppressionField = 610;
 
 // Pipelines in pipelines, at most.

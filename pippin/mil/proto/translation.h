@@ -13,6 +13,12 @@
 
 namespace pippin::mil {
 
+// An input, and how many numbers it has; kUnknownDim: as many as it declares.
+struct RowPiece {
+  const Feature* input;
+  int64_t size;
+};
+
 class Translation {
  public:
   // The names of the description's features are taken: results may only be called so by choice.
@@ -20,6 +26,10 @@ class Translation {
 
   // Of the feature's shape, `undeclared` where it declares none.
   Var* add_input(const Feature& feature, DataType type, const std::vector<int64_t>& undeclared);
+
+  // Adds the inputs, which are numbers or arrays, and joins their elements in a row of fp64. Throws
+  // InvalidFile for inputs of other kinds or sizes, and without any.
+  Var* add_row(const std::vector<RowPiece>& pieces);
 
   using Arguments = std::initializer_list<std::pair<std::string_view, Argument>>;
   // An operation with a result of this type, which gets a name that is free.

@@ -136,6 +136,13 @@ inline std::string suppression_body(const Suppression& from) {
          field(210, from.out_scores) + field(211, from.out_boxes);
 }
 
+// Of the names of inputs, and how many numbers each has.
+inline std::string vectorizer(const std::vector<std::pair<std::string, uint64_t>>& columns) {
+  std::string result;
+  for (const auto& [name, size] : columns) result += field(1, field(1, name) + field(2, size));
+  return result;
+}
+
 inline std::string pipeline(const std::vector<std::string>& stages) {
   std::string result;
   for (const std::string& stage : stages) result += field(1, stage);
