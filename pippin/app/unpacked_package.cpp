@@ -26,7 +26,7 @@ fs::path unpacked_package(const fs::path& path, bool several) {
   auto& unpacked = known[key];
   if (unpacked == nullptr) unpacked = std::make_unique<mil::UnpackedArchive>(path);
   if (several && !unpacked->packages().empty()) {
-    const fs::path folder = unpacked->packages().front().parent_path();
+    fs::path folder = unpacked->packages().front().parent_path();
     const bool has_text = !files_of_role(folder, FileRole::Tokenizer).empty();
     if (unpacked->packages().size() > 1 || has_text) return folder;
   }

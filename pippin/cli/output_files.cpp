@@ -38,6 +38,7 @@ bool fits(const OutputFile& file, const FeatureInfo& output) {
 
 std::string names_of(const std::vector<FeatureInfo>& outputs) {
   std::vector<std::string> names;
+  names.reserve(outputs.size());
   for (const FeatureInfo& output : outputs) names.push_back(output.name);
   return fmt::format("{}", fmt::join(names, ", "));
 }

@@ -12,16 +12,15 @@
 
 namespace pippin::server {
 
-// Endpoints whose requests have fields in common.
-enum FieldsOf : uint32_t {
-  kChat = 1,         // /v1/chat/completions
-  kCompletions = 2,  // /v1/completions
-  kMessages = 4,     // /v1/messages
-  kNative = 8,       // /completion and /infill, as llama-server has them
-  kEmbeddings = 16,  // /v1/embeddings
-  kRerank = 32,      // /v1/rerank, /v2/rerank, /rerank
-  kScore = 64,       // /v1/score
-};
+// Endpoints whose requests have fields in common; a sum is a set of them.
+using FieldsOf = uint32_t;
+constexpr FieldsOf kChat = 1;         // /v1/chat/completions
+constexpr FieldsOf kCompletions = 2;  // /v1/completions
+constexpr FieldsOf kMessages = 4;     // /v1/messages
+constexpr FieldsOf kNative = 8;       // /completion and /infill, as llama-server has them
+constexpr FieldsOf kEmbeddings = 16;  // /v1/embeddings
+constexpr FieldsOf kRerank = 32;      // /v1/rerank, /v2/rerank, /rerank
+constexpr FieldsOf kScore = 64;       // /v1/score
 
 enum class Use : uint8_t {
   Honoured,
@@ -30,8 +29,8 @@ enum class Use : uint8_t {
 };
 
 struct FieldRule {
-  std::string_view name;   // as clients write it
-  uint32_t endpoints = 0;  // of FieldsOf
+  std::string_view name;  // as clients write it
+  FieldsOf endpoints = 0;
   Use use = Use::Ignored;
   std::string_view meaning;  // Honoured: which field it is, empty: itself; Only: the values, a JSON
                              // list; null is always one

@@ -93,7 +93,7 @@ TEST(FieldRules, NameEachFieldOnce) {
       EXPECT_TRUE(seen.emplace(rule.name, endpoint).second) << rule.name;
       if (rule.use != Use::Honoured || rule.meaning.empty()) continue;
       // A spelling is one of a field that is honoured there, too, or that only others spell.
-      const FieldRule* meant = find_rule(rule.meaning, static_cast<FieldsOf>(endpoint));
+      const FieldRule* meant = find_rule(rule.meaning, endpoint);
       EXPECT_TRUE(meant == nullptr || meant->use == Use::Honoured) << rule.name;
     }
   }
