@@ -1,5 +1,5 @@
-// What build_time.sh measures a machine's compiler with: templates of the standard library alone, so that no change of
-// the project changes it.
+// What build_time.sh measures a machine's compiler with: templates of the standard library alone,
+// so that no change of the project changes it.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -8,12 +8,13 @@
 #include <variant>
 #include <vector>
 
-std::map<std::string, std::vector<std::string>> words_by_pattern(const std::vector<std::string>& patterns,
-                                                                 const std::string& text) {
+std::map<std::string, std::vector<std::string>> words_by_pattern(
+    const std::vector<std::string>& patterns, const std::string& text) {
   std::map<std::string, std::vector<std::string>> result;
   for (const std::string& pattern : patterns) {
     const std::regex expression(pattern);
-    for (std::sregex_iterator match(text.begin(), text.end(), expression), end; match != end; ++match) {
+    for (std::sregex_iterator match(text.begin(), text.end(), expression), end; match != end;
+         ++match) {
       result[pattern].push_back(match->str());
     }
     std::stable_sort(result[pattern].begin(), result[pattern].end(), std::greater<>());

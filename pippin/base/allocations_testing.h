@@ -1,5 +1,5 @@
-// For tests that show that something allocates nothing, or no more than its input is worth: what the
-// whole test program has allocated with operator new. A program that asks replaces it
+// For tests that show that something allocates nothing, or no more than its input is worth: what
+// the whole test program has allocated with operator new. A program that asks replaces it
 // (pippin_allocations in CMakeLists.txt).
 #pragma once
 
