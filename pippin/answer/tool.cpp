@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -62,7 +63,9 @@ std::vector<Tool> read_each(const Json& tools, Read&& read) {
   for (size_t i = 0; i < tools.size(); ++i) {
     const std::string place = fmt::format("tools[{}]", i);
     if (!tools.at(i).is_object()) refuse(place, "expected an object");
-    result.push_back(read(tools.at(i), place));
+    std::optional<Tool> tool = read(tools.at(i), place);
+    if (!tool) continue;
+    result.push_back(*std::move(tool));
     if (!names.insert(result.back().name).second) {
       refuse(place, fmt::format("\"{}\" is the name of another tool, too", result.back().name));
     }
@@ -140,7 +143,7 @@ ValueKinds kinds_of_schema(const Json& root, Json schema, int references) {
 }  // namespace
 
 std::vector<Tool> read_tools(const Json& tools) {
-  return read_each(tools, [](const Json& tool, const std::string& place) {
+  return read_each(tools, [](const Json& tool, const std::string& place) -> std::optional<Tool> {
     const auto type = tool.find("type");
     if (type && (!type->is_string() || type->as_string() != "function")) {
       refuse(place + ".type", "only functions are taken");
@@ -160,16 +163,22 @@ std::vector<Tool> read_tools(const Json& tools) {
   });
 }
 
-std::vector<Tool> read_anthropic_tools(const Json& tools) {
-  return read_each(tools, [](const Json& tool, const std::string& place) {
-    const auto type = tool.find("type");
-    if (type && (!type->is_string() || type->as_string() != "custom")) {
-      refuse(place + ".type", "only the caller's own tools are taken");
+std::vector<Tool> read_anthropic_tools(const Json& tools, std::vector<std::string>& others) {
+  return read_each(tools, [&](const Json& tool, const std::string& place) -> std::optional<Tool> {
+    if (const auto type = tool.find("type")) {
+      if (!type->is_string()) refuse(place + ".type", "expected a string");
+      if (type->as_string() != "custom") {
+        others.emplace_back(type->as_string());
+        return std::nullopt;
+      }
     }
-    bool is_strict = false;
-    if (const auto strict = tool.find("strict")) is_strict = strict->is_bool() && strict->as_bool();
+    const auto is_true = [&](const char* name) {
+      const auto value = tool.find(name);
+      return value && value->is_bool() && value->as_bool();
+    };
     return Tool{name_of(tool, place), text_member(tool, "description", place),
-                parameters_of(tool, "input_schema", place), is_strict};
+                parameters_of(tool, "input_schema", place), is_true("strict"),
+                is_true("defer_loading")};
   });
 }
 

@@ -12,16 +12,18 @@ namespace pippin::answer {
 
 struct Tool {
   std::string name;
-  std::string description;  // may be empty
-  Json parameters;          // the JSON Schema of its arguments, an object
-  bool is_strict = false;   // arguments have to be of the schema
+  std::string description;   // may be empty
+  Json parameters;           // the JSON Schema of its arguments, an object
+  bool is_strict = false;    // arguments have to be of the schema
+  bool is_deferred = false;  // not for the prompt before a message refers to it
 };
 
 // Of OpenAI's "tools": [{"type": "function", "function": {"name", "description", "parameters",
 // "strict"}}]. Throws InvalidArgument that says where: "tools[0].function.name: is missing".
 std::vector<Tool> read_tools(const Json& tools);
-// Of Anthropic's: [{"name", "description", "input_schema"}].
-std::vector<Tool> read_anthropic_tools(const Json& tools);
+// Of Anthropic's: [{"name", "description", "input_schema", "defer_loading"}]. Tools of other types
+// than "custom", which have no schema, are left out; `others` gets their types.
+std::vector<Tool> read_anthropic_tools(const Json& tools, std::vector<std::string>& others);
 
 // As OpenAI writes them, which is what templates take.
 std::string tools_json(const std::vector<Tool>& tools);

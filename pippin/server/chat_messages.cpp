@@ -1,5 +1,8 @@
 #include "pippin/server/chat_messages.h"
 
+#include <algorithm>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -171,6 +174,10 @@ bool is_billing(std::string_view text) {
   return text.starts_with("x-anthropic-billing-header");
 }
 
+// Texts of other blocks than text; nothing: the model cannot read it.
+std::optional<std::string> text_in_block(const Json& block, const std::string& type,
+                                         const std::string& place);
+
 // A string, or blocks of text.
 std::string anthropic_text(const Json& content, const std::string& place) {
   if (content.is_string()) return std::string(content.as_string());
@@ -180,10 +187,45 @@ std::string anthropic_text(const Json& content, const std::string& place) {
     const std::string block_place = fmt::format("{}.{}", place, i);
     const Json block = content.at(i);
     const std::string type = type_of(block, block_place);
-    if (type != "text") refuse(block_place, fmt::format("the model takes text only, not {}", type));
-    const std::string part = text_of(member(block, "text", block_place), block_place + ".text");
-    if (!is_billing(part)) add_line(text, part);
+    const auto part = text_in_block(block, type, block_place);
+    if (!part) refuse(block_place, fmt::format("the model takes text only, not {}", type));
+    if (!is_billing(*part)) add_line(text, *part);
   }
+  return text;
+}
+
+// A document's source: text, or blocks of it.
+std::optional<std::string> document_text(const Json& block, const std::string& place) {
+  const Json source = member(block, "source", place);
+  const std::string type = type_of(source, place + ".source");
+  std::string text;
+  for (const char* name : {"title", "context"}) {
+    if (const auto value = block.find(name)) add_line(text, text_of(*value, place + "." + name));
+  }
+  if (type == "text") {
+    add_line(text, text_of(member(source, "data", place + ".source"), place + ".source.data"));
+  } else if (type == "content") {
+    add_line(text, anthropic_text(member(source, "content", place + ".source"),
+                                  place + ".source.content"));
+  } else {
+    return std::nullopt;
+  }
+  return text;
+}
+
+std::optional<std::string> text_in_block(const Json& block, const std::string& type,
+                                         const std::string& place) {
+  if (type == "text") return text_of(member(block, "text", place), place + ".text");
+  if (type == "document") return document_text(block, place);
+  if (type == "tool_reference") {
+    return text_of(member(block, "tool_name", place), place + ".tool_name");
+  }
+  if (type != "search_result") return std::nullopt;
+  std::string text;
+  for (const char* name : {"title", "source"}) {
+    if (const auto value = block.find(name)) add_line(text, text_of(*value, place + "." + name));
+  }
+  add_line(text, anthropic_text(member(block, "content", place), place + ".content"));
   return text;
 }
 
@@ -196,12 +238,12 @@ struct Blocks {
 
 void add_block(const Json& block, const std::string& place, Blocks& blocks) {
   const std::string type = type_of(block, place);
-  if (type == "text") {
-    add_line(blocks.text, text_of(member(block, "text", place), place + ".text"));
+  if (const auto text = text_in_block(block, type, place)) {
+    add_line(blocks.text, *text);
   } else if (type == "thinking") {
     add_line(blocks.thoughts, text_of(member(block, "thinking", place), place + ".thinking"));
-  } else if (type == "redacted_thinking") {
-    return;
+  } else if (type == "redacted_thinking" || type == "tool_addition" || type == "tool_removal") {
+    return;  // tools: tool_changes.h
   } else if (type == "tool_use") {
     blocks.calls.emplace_back(
         Dict{{"id", text_of(member(block, "id", place), place + ".id")},
@@ -221,11 +263,29 @@ void add_block(const Json& block, const std::string& place, Blocks& blocks) {
   }
 }
 
+// Those at the front are one. Some have changes of tools alone.
+void add_system(const std::string& text, std::vector<Value>& result) {
+  if (text.empty()) return;
+  const bool joins = result.size() == 1 && result[0].dict().find("role")->string() == "system";
+  std::string whole = joins ? result[0].dict().find("content")->string() : std::string();
+  add_line(whole, text);
+  if (joins) result.clear();
+  result.emplace_back(Dict{{"role", "system"}, {"content", std::move(whole)}});
+}
+
+// Whether a message that counts until the next turn of the user's is over.
+bool is_cleared(const Json& message, std::span<const Json> later) {
+  if (find_string(message, "clear_at").value_or("") != "next_user_message") return false;
+  return std::any_of(later.begin(), later.end(), [](const Json& next) {
+    return next.is_object() && find_string(next, "role") == "user";
+  });
+}
+
 void add_anthropic_message(const Json& message, const std::string& place,
                            std::vector<Value>& result) {
   const std::string role = role_of(message, place);
-  if (role != "user" && role != "assistant") {
-    refuse(place + ".role", fmt::format("\"{}\" is neither user nor assistant", role));
+  if (role != "user" && role != "assistant" && role != "system") {
+    refuse(place + ".role", fmt::format("\"{}\" is not user, assistant or system", role));
   }
   const Json content = member(message, "content", place);
   Blocks blocks;
@@ -241,6 +301,7 @@ void add_anthropic_message(const Json& message, const std::string& place,
   // Results answer what the turn before asked for.
   result.insert(result.end(), blocks.results.begin(), blocks.results.end());
   if (!blocks.results.empty() && blocks.text.empty()) return;
+  if (role == "system") return add_system(blocks.text, result);
   Dict made{{"role", role}, {"content", blocks.text}};
   if (!blocks.thoughts.empty()) made.set("reasoning_content", blocks.thoughts);
   if (!blocks.calls.empty()) made.set("tool_calls", std::move(blocks.calls));
@@ -261,12 +322,17 @@ Value anthropic_messages(const RequestFields& body) {
   std::vector<Value> result;
   if (const auto system = body.find("system")) {
     const std::string text = anthropic_text(*system, "system");
-    if (!text.empty()) result.emplace_back(Dict{{"role", "system"}, {"content", text}});
+    add_system(text, result);
   }
-  size_t number = 0;
-  for (const Json& message : list_of(body)) {
-    add_anthropic_message(message, fmt::format("messages.{}", number++), result);
+  const std::vector<Json> messages = list_of(body);
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const std::string place = fmt::format("messages.{}", i);
+    if (messages[i].is_object() && is_cleared(messages[i], std::span(messages).subspan(i + 1))) {
+      continue;
+    }
+    add_anthropic_message(messages[i], place, result);
   }
+  if (result.empty()) refuse("messages", "have no text");
   return result;
 }
 

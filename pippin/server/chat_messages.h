@@ -13,8 +13,9 @@ namespace pippin::server {
 // `param`, for what is no list of messages, and for pictures, sound and files.
 chat::Value openai_messages(const RequestFields& body);
 
-// Of Anthropic's: `system` comes first; thoughts, calls of tools and their results take OpenAI's
-// form; the result of a call that failed has `is_error`. Throws the same.
+// Of Anthropic's: `system` comes first, with the messages of that role at the front; thoughts,
+// calls of tools and their results take OpenAI's form; the result of a call that failed has
+// `is_error`. Throws the same.
 chat::Value anthropic_messages(const RequestFields& body);
 
 // With the role "system" for "developer", which older templates do not know.

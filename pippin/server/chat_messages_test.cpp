@@ -83,8 +83,8 @@ TEST(ChatMessages, OfAnthropic) {
       R"({"role": "assistant", "content": "b", "reasoning_content": "t", "tool_calls": [{"id": )"
       R"("1", "type": "function", "function": {"name": "f", "arguments": {"x": 1}}}]}, )"
       R"({"role": "tool", "tool_call_id": "1", "content": "r"}])");
-  EXPECT_EQ(error([] { anthropic(R"({"messages":[{"role":"system","content":"x"}]})"); }),
-            "messages.0.role: \"system\" is neither user nor assistant");
+  EXPECT_EQ(error([] { anthropic(R"({"messages":[{"role":"tool","content":"x"}]})"); }),
+            "messages.0.role: \"tool\" is not user, assistant or system");
 }
 
 TEST(ChatMessages, DevelopersAreSystems) {

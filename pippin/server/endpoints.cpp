@@ -34,6 +34,7 @@ void note_ignored(const Endpoints::Replying& reply, const RequestFields& fields,
   std::vector<std::string> names = fields.ignored();
   names.insert(names.end(), job.request.unheeded.begin(), job.request.unheeded.end());
   names.insert(names.end(), unheeded.begin(), unheeded.end());
+  names.insert(names.end(), job.tools.skipped.begin(), job.tools.skipped.end());
   reply->note_ignored(names);
 }
 
@@ -88,6 +89,12 @@ AnswerOptions answer_options(const TextJobOptions& job, const std::string& id,
   for (const auto& prompt : job.prompts) options.prompt_tokens += std::ssize(prompt);
   options.silence = silence;
   return options;
+}
+
+// A last message of the assistant's is the beginning of the answer.
+bool begins_answer(const chat::Value& messages) {
+  const chat::Dict& last = messages.list().items.back().dict();
+  return last.find("role")->string() == "assistant" && last.find("tool_calls") == nullptr;
 }
 
 void write_model(JsonWriter& json, const ModelStatus& status) {
@@ -202,12 +209,8 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
   job.request.form = read_anthropic_form(body);
   job.splits_reasoning = true;
   const chat::Value messages = anthropic_messages(body);
-  const auto& items = messages.list().items;
-  // A last message of the assistant's is the beginning of the answer.
-  const bool continues = items.back().dict().find("role")->string() == "assistant" &&
-                         items.back().dict().find("tool_calls") == nullptr;
   const auto model = open(job.request.model, reply);
-  RenderedChat prompt = render_chat(*model, messages, body, job.tools, continues);
+  RenderedChat prompt = render_chat(*model, messages, body, job.tools, begins_answer(messages));
   job.is_thinking = prompt.is_thinking;
   job.prompt_end = std::move(prompt.text);
   job.prompts.push_back(std::move(prompt.ids));
@@ -217,11 +220,14 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
 }
 
 void Endpoints::count_tokens(const http::Request& request, const Replying& reply) {
-  const Json body = parse_body(request.body);
+  const RequestFields body(parse_body(request.body), kMessages);
   const chat::Value messages = anthropic_messages(body);
-  const ToolRequest tools = read_anthropic_tool_request(body);
+  TextJobOptions job;
+  job.tools = read_anthropic_tool_request(body);
   const auto model = open(find_string(body, "model").value_or(""), reply);
-  const RenderedChat prompt = render_chat(*model, messages, body, tools, false);
+  const RenderedChat prompt =
+      render_chat(*model, messages, body, job.tools, begins_answer(messages));
+  note_ignored(reply, body, job, prompt.unheeded);
   JsonWriter json;
   json.begin_object().member("input_tokens", prompt.ids.size()).end_object();
   reply->send({.body = json.text()});

@@ -162,7 +162,10 @@ constexpr FieldRule kRules[] = {
     {"guided_choice", kText, Use::Honoured, "", ""},
     {"structured_outputs", kText, Use::Honoured, "", ""},
     {"output_format", kMessages, Use::Honoured, "", ""},
-    {"output_config", kMessages, Use::Honoured, "", ""},
+    {"output_config", kMessages, Use::Honoured, "",
+     "{\"format\", \"effort\"}; effort: the nearest level or the switch of the template; one "
+     "without either: "
+     "x-ignored-fields says so"},
     {"format", kText, Use::Honoured, "", R"("json", or a JSON Schema)"},
     {"guided_whitespace_pattern", kText, Use::Only, R"([""])", ""},
     {"guided_decoding_backend", kText, Use::Ignored, "", "there is one"},
@@ -175,7 +178,9 @@ constexpr FieldRule kRules[] = {
     {"audio", kChat, Use::Only, "[]", ""},
 
     // --- tools ---
-    {"tools", kTemplated, Use::Honoured, "", ""},
+    {"tools", kChat, Use::Honoured, "", ""},
+    {"tools", kMessages, Use::Honoured, "",
+     "the caller's; x-ignored-fields names Anthropic's own, and alone they get 400"},
     {"tool_choice", kTemplated, Use::Honoured, "", ""},
     {"parallel_tool_calls", kChat, Use::Honoured, "", ""},
     {"parse_tool_calls", kChat, Use::Only, "[true]", ""},
@@ -192,6 +197,9 @@ constexpr FieldRule kRules[] = {
     {"citation_options", kChat, Use::Only, R"(["disabled"])", ""},
     {"mcp_servers", kMessages, Use::Only, "[[]]", ""},
     {"container", kMessages, Use::Only, "[]", ""},
+    {"thread", kMessages, Use::Only, "[]", "nothing is stored"},
+    {"thread_id", kMessages, Use::Only, "[]", "nothing is stored"},
+    {"threads", kMessages, Use::Only, "[[]]", "nothing is stored"},
 
     // --- the template, and thoughts ---
     {"chat_template_kwargs", kTemplated, Use::Honoured, "", "go to the template"},
@@ -209,7 +217,8 @@ constexpr FieldRule kRules[] = {
     {"thinking_forced_open", kChat, Use::Only, "[false]", ""},
     {"transforms", kChat, Use::Only, "[[]]", ""},
     {"thinking", kTemplated, Use::Honoured, "",
-     R"({"type": "enabled" or "disabled", "budget_tokens": N})"},
+     R"({"type": "enabled", "disabled" or "adaptive" (the template chooses), "budget_tokens": N}; )"
+     "without a switch in the template: x-ignored-fields says so"},
     {"enable_thinking", kTemplated, Use::Honoured, "", "goes to the template"},
     {"think", kChat, Use::Honoured, "", "true, false, or an effort"},
     {"reasoning_effort", kTemplated, Use::Honoured, "",
@@ -314,6 +323,7 @@ constexpr FieldRule kRules[] = {
     {"cache_control", kMessages, Use::Ignored, "", "prompts that begin alike are found"},
     {"context_management", kMessages, Use::Ignored, "", ""},
     {"inference_geo", kMessages, Use::Ignored, "", ""},
+    {"speed", kMessages, Use::Ignored, "", ""},
     {"betas", kMessages, Use::Ignored, "", ""},
     {"provider", kText, Use::Ignored, "", ""},
     {"route", kText, Use::Ignored, "", ""},

@@ -123,7 +123,6 @@ std::optional<FormField> read_anthropic_form(const RequestFields& body) {
   auto format = body.find(param);
   if (const auto config = body.find("output_config")) {
     if (!config->is_object()) refuse("output_config", "expected an object");
-    refuse_unless(*config, "effort", {});
     if (const auto inner = config->find("format")) {
       param = "output_config";
       format = inner;

@@ -12,8 +12,10 @@
 #include "pippin/chat/json.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/chat_messages.h"
+#include "pippin/server/effort_hint.h"
 #include "pippin/server/fill_in.h"
 #include "pippin/server/request_json.h"
+#include "pippin/server/system_turns.h"
 #include "pippin/server/text_request.h"
 
 namespace pippin::server {
@@ -100,17 +102,77 @@ std::vector<std::string> set_effort(const ServedModel& model, const RequestField
   return unheeded;
 }
 
-// Anthropic's switch.
-void set_thinking(const ServedModel& model, const RequestFields& body, Dict& context) {
+constexpr const char* kHint = "output_config.effort";
+
+// The effort that Anthropic's clients name: a later turn's, else the whole request's.
+std::optional<std::string> effort_hint(const RequestFields& body) {
+  const auto effort_in = [](const RequestFields& object, const std::string& place) {
+    return read_field(place, [&]() -> std::optional<std::string> {
+      const auto config = object.find("output_config");
+      if (!config) return std::nullopt;
+      if (!config->is_object()) config->invalid("expected an object");
+      return config->find_string("effort");
+    });
+  };
+  if (const auto messages = body.find("messages"); messages && messages->is_array()) {
+    for (size_t i = messages->size(); i-- > 0;) {
+      if (!messages->at(i).is_object()) continue;
+      if (auto effort = effort_in(messages->at(i), fmt::format("messages.{}.output_config", i))) {
+        return effort;
+      }
+    }
+  }
+  return effort_in(body, "output_config");
+}
+
+// Anthropic's switch. With "adaptive" the template chooses, as it does without any.
+void set_thinking(const ServedModel& model, const RequestFields& body, bool has_hint, Dict& context,
+                  std::vector<std::string>& unheeded) {
   const auto thinking = body.find("thinking");
   if (!thinking) return;
   const std::string type = read_field("thinking", [&] { return thinking->get_string("type"); });
-  const bool wanted = type != "disabled";
-  if (model.template_source.find("enable_thinking") != std::string::npos) {
-    context.set("enable_thinking", wanted);
-  } else if (wanted != (model.reasoning != nullptr)) {
-    throw ApiError(400, "thinking: the model's template has no such switch", "thinking");
+  // Clients send thoughts back, so that the next prompt has them.
+  if (model.reasoning != nullptr && thinking->get_string_or("display", "") == "omitted") {
+    unheeded.emplace_back("thinking.display");
   }
+  if (type == "adaptive" || type == "auto") return;
+  if (type != "enabled" && type != "disabled") {
+    throw ApiError(400, "thinking: the type \"" + type + "\" is not enabled, disabled or adaptive",
+                   "thinking");
+  }
+  const bool wanted = type == "enabled";
+  const auto knows = [&](const char* word) {
+    return model.template_source.find(word) != std::string::npos;
+  };
+  if (knows("enable_thinking")) {
+    context.set("enable_thinking", wanted);
+  } else if (knows("reasoning_effort") && (knows("'none'") || knows("\"none\""))) {
+    if (!wanted) context.set("reasoning_effort", "none");
+    if (wanted && !has_hint && context.find("reasoning_effort") == nullptr) {
+      context.set("reasoning_effort", "high");
+    }
+  } else if (wanted != (model.reasoning != nullptr)) {
+    unheeded.emplace_back("thinking");
+  }
+}
+
+using Efforts = std::vector<std::optional<std::string>>;
+
+// The efforts to try with the template for the hint; none: there is none, or a switch heeds it.
+Efforts set_hint(const ServedModel& model, const std::string& hint, Dict& context,
+                 std::vector<std::string>& unheeded) {
+  const auto knows = [&](const char* word) {
+    return model.template_source.find(word) != std::string::npos;
+  };
+  // The fields that say it aloud come first.
+  if (context.find("reasoning_effort") != nullptr) return {};
+  if (knows("reasoning_effort")) return efforts_for(hint, model.template_source);
+  if (!knows("enable_thinking")) {
+    unheeded.emplace_back(kHint);
+  } else if (context.find("enable_thinking") == nullptr) {
+    context.set("enable_thinking", hint != "none");
+  }
+  return {};
 }
 
 // Whether a message is the error of a tool (chat_messages.h).
@@ -121,9 +183,14 @@ bool has_failed_call(const Value& messages) {
   });
 }
 
-Dict context_of(const ServedModel& model, const Value& messages, const RequestFields& body,
-                std::vector<std::string>& unheeded) {
-  Dict context{{"messages", messages}};
+struct Context {
+  Dict values;
+  Efforts efforts;  // of which the first that the template takes counts; none: as in `values`
+};
+
+Context context_of(const ServedModel& model, const Value& messages, const RequestFields& body,
+                   std::vector<std::string>& unheeded) {
+  Dict context;
   for (const char* name : {"documents", "add_generation_prompt"}) {
     if (const auto value = body.find(name)) {
       context.set(name, chat::parse_json(value->dump(), "request"));
@@ -133,16 +200,39 @@ Dict context_of(const ServedModel& model, const Value& messages, const RequestFi
   if (has_failed_call(messages) && model.template_source.find("is_error") == std::string::npos) {
     unheeded.emplace_back("tool_result.is_error");
   }
-  set_thinking(model, body, context);
+  const auto hint = effort_hint(body);
+  set_thinking(model, body, hint.has_value(), context, unheeded);
+  Efforts efforts;
+  if (hint) efforts = set_hint(model, *hint, context, unheeded);
   if (const auto more = body.find("chat_template_kwargs")) {
     if (!more->is_object()) {
       throw ApiError(400, "chat_template_kwargs: expected an object", "chat_template_kwargs");
     }
     for (const auto& [key, value] : more->members()) {
       context.set(std::string(key), chat::parse_json(value.dump(), "request"));
+      if (key == "reasoning_effort") efforts.clear();
     }
   }
-  return context;
+  return {std::move(context), std::move(efforts)};
+}
+
+// Renders with the first of the efforts that the template takes, which stays as the only one.
+std::string render_by(const ChatTemplate& chat, Context& context, const Value& messages,
+                      PromptEnd end) {
+  context.values.set("messages", messages);
+  if (context.efforts.empty()) return chat.render(context.values, end);
+  for (const auto& effort : context.efforts) {
+    Dict values = context.values;
+    if (effort) values.set("reasoning_effort", *effort);
+    try {
+      std::string text = chat.render(values, end);
+      context.efforts = {effort};
+      return text;
+    } catch (const Error&) {
+      if (&effort == &context.efforts.back()) throw;
+    }
+  }
+  return {};
 }
 
 void set_tools(const ServedModel& model, const std::vector<answer::Tool>& tools, Dict& context) {
@@ -198,13 +288,18 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
   Value spoken = knows_developer ? messages : without_developer(messages);
   if (model.calls != nullptr) spoken = answer::told_calls(*model.calls, spoken);
   RenderedChat result;
-  Dict context = context_of(model, spoken, body, result.unheeded);
-  if (tools.offered != nullptr) set_tools(model, *tools.offered, context);
+  Context context = context_of(model, spoken, body, result.unheeded);
+  if (tools.offered != nullptr) set_tools(model, *tools.offered, context.values);
+  spoken = place_systems(spoken, [&](const Value& some) {
+    return render_by(chat, context, some,
+                     generates ? PromptEnd::Generation : PromptEnd::Conversation);
+  });
   try {
-    result.text = chat.render(context, end);
+    result.text = render_by(chat, context, spoken, end);
   } catch (const Error& error) {
     throw ApiError(400, error.what(), "messages");
   }
+  if (!context.efforts.empty() && !context.efforts.front()) result.unheeded.emplace_back(kHint);
   // The template writes the special tokens itself.
   const bool adds = find_bool(body, "add_special_tokens").value_or(false);
   result.ids = model.loaded.tokenizer.encode(result.text, adds);
@@ -287,9 +382,14 @@ void truncate_prompt(const ServedModel& model, std::vector<int32_t>& ids, int64_
   ids.erase(ids.begin(), ids.end() - kept);
 }
 
-void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param) {
+void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param,
+                  Dialect dialect) {
   const int64_t context = model.loaded.model->context(), most = model.scheduler->max_prompt();
   if (std::ssize(ids) <= most) return;
+  if (dialect == Dialect::Anthropic) {
+    throw ApiError(400, fmt::format("prompt is too long: {} tokens > {} maximum", ids.size(), most),
+                   std::string(param), "context_length_exceeded");
+  }
   std::string place = fmt::format("the model's context holds {}", context);
   if (std::ssize(ids) <= context) {
     place = fmt::format("the memory for caches holds {} (--cache-tokens)", most);

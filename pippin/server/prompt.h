@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pippin/chat/value.h"
+#include "pippin/server/api_error.h"
 #include "pippin/server/model_list.h"
 #include "pippin/server/request_fields.h"
 #include "pippin/server/tool_fields.h"
@@ -51,8 +52,9 @@ void truncate_prompt(const ServedModel& model, std::vector<int32_t>& ids, int64_
                      int64_t max_tokens);
 
 // Throws ApiError(400) with both numbers for a prompt that the context, or the memory for caches,
-// does not hold.
-void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param);
+// does not hold. Anthropic's clients shorten the conversation where they read Anthropic's words.
+void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param,
+                  Dialect dialect = Dialect::OpenAi);
 
 // Ids of a list, each in the vocabulary. Throws ApiError(400) that names `param`.
 std::vector<int32_t> read_ids(const ServedModel& model, const Json& list, std::string_view param);

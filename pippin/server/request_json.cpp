@@ -63,13 +63,4 @@ std::vector<std::string> find_strings(const RequestFields& object, std::string_v
   });
 }
 
-void refuse_unless(const Json& object, std::string_view name,
-                   std::initializer_list<std::string_view> neutral) {
-  const auto value = object.find(name);
-  if (!value) return;
-  const std::string text = value->dump();
-  if (std::find(neutral.begin(), neutral.end(), text) != neutral.end()) return;
-  throw ApiError(400, fmt::format("{} is not supported", name), std::string(name));
-}
-
 }  // namespace pippin::server

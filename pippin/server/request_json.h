@@ -41,9 +41,4 @@ std::optional<std::string> find_string(const RequestFields& object, std::string_
 std::vector<std::string> find_strings(const RequestFields& object, std::string_view name,
                                       size_t most);
 
-// Throws ApiError(400) where the field has a value other than one of `neutral`, which are JSON
-// texts: "null" always is one.
-void refuse_unless(const Json& object, std::string_view name,
-                   std::initializer_list<std::string_view> neutral);
-
 }  // namespace pippin::server

@@ -9,6 +9,7 @@
 #include "pippin/base/error.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/request_json.h"
+#include "pippin/server/tool_changes.h"
 
 namespace pippin::server {
 namespace {
@@ -77,6 +78,30 @@ ToolRequest::Tools tools_of(const RequestFields& body,
   return std::make_shared<std::vector<Tool>>(std::move(found));
 }
 
+ToolRequest::Tools anthropic_tools(const RequestFields& body, std::vector<std::string>& skipped) {
+  return read_field("tools", [&]() -> ToolRequest::Tools {
+    std::vector<std::string> others;
+    std::vector<Tool> found;
+    if (const auto tools = body.find("tools")) found = answer::read_anthropic_tools(*tools, others);
+    if (found.empty() && !others.empty()) {
+      throw ApiError(400,
+                     "tools[0].type: " + others[0] + " is a tool of Anthropic's, not the caller's",
+                     "tools");
+    }
+    for (const std::string& type : others) {
+      skipped.push_back("tools." + type);
+      // The search for deferred tools is not there: all are loaded.
+      if (!type.starts_with("tool_search")) continue;
+      for (Tool& tool : found) tool.is_deferred = false;
+    }
+    if (const auto messages = body.find("messages")) {
+      found = changed_tools(std::move(found), *messages);
+    }
+    if (found.empty()) return nullptr;
+    return std::make_shared<std::vector<Tool>>(std::move(found));
+  });
+}
+
 // Without any that may be called there is no choice.
 ToolRequest checked(ToolRequest request) {
   if (request.callable == nullptr || request.callable->empty()) {
@@ -117,7 +142,7 @@ ToolRequest read_tool_request(const RequestFields& body) {
 
 ToolRequest read_anthropic_tool_request(const RequestFields& body) {
   ToolRequest request;
-  request.offered = request.callable = tools_of(body, answer::read_anthropic_tools);
+  request.offered = request.callable = anthropic_tools(body, request.skipped);
   request.id_prefix = "toolu_";
   request.choice = request.offered == nullptr ? Choice::None : Choice::Auto;
   if (const auto choice = body.find("tool_choice")) {

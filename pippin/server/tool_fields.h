@@ -23,15 +23,17 @@ struct ToolRequest {
   Tools offered;   // in the prompt; null: none
   Tools callable;  // of them; null: none
   Choice choice = Choice::None;
-  bool is_parallel = true;  // more than one call in an answer
-  std::string id_prefix;    // of calls
+  bool is_parallel = true;           // more than one call in an answer
+  std::string id_prefix;             // of calls
+  std::vector<std::string> skipped;  // fields of tools that there are not here
 
   bool is_constrained() const;  // what is written of calls is sure to be right
 };
 
 // tools, tool_choice and parallel_tool_calls of OpenAI's endpoint. Throws ApiError(400).
 ToolRequest read_tool_request(const RequestFields& body);
-// tools and tool_choice of Anthropic's. Throws ApiError(400).
+// tools and tool_choice of Anthropic's, with the changes of tools in messages. Tools of Anthropic's
+// servers are skipped, unless there are no others. Throws ApiError(400).
 ToolRequest read_anthropic_tool_request(const RequestFields& body);
 
 // Makes ids such as "call_a8Hk..."; of nine letters and digits where the model writes ids itself,
