@@ -29,6 +29,7 @@
 #include "pippin/cli/doctor.h"
 #include "pippin/cli/embed.h"
 #include "pippin/cli/inspect.h"
+#include "pippin/cli/launch.h"
 #include "pippin/cli/list.h"
 #include "pippin/cli/logits.h"
 #include "pippin/cli/predict.h"
@@ -109,6 +110,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_run_command(app, exit_status);
   pippin::cli::add_chat_command(app);
   pippin::cli::add_serve_command(app);
+  pippin::cli::add_launch_command(app, exit_status);
   pippin::cli::add_bench_command(app);
   pippin::cli::add_pull_command(app);
   pippin::cli::add_list_command(app);
