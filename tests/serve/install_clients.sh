@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Installs what package.json names, the server's clients, koffi and Apple's declarations as NativeScript has them, into build/clients, with npm, where they are not there yet.
 #
-#   tests/serve/install_clients.sh
+#   tests/serve/install_clients.sh [--agents]
+#
+# --agents: Claude Code as well, which has 400 MB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
@@ -9,8 +11,15 @@ if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
   exit 0
 fi
 folder=build/clients
+agents=()
+if [ "${1:-}" = --agents ]; then agents=(@anthropic-ai/claude-code@2.1.332); fi
+install_agents() {
+  # Its own script puts the program of this system into its place.
+  [ ${#agents[@]} -eq 0 ] || npm install --prefix "$folder" --no-audit --no-fund --no-save --no-package-lock "${agents[@]}"
+}
 if cmp -s tests/serve/package.json "$folder/package.json" && [ -d "$folder/node_modules/openai" ]; then
   echo "install_clients: they are there"
+  install_agents
   exit 0
 fi
 mkdir -p "$folder"
@@ -20,3 +29,4 @@ if ! npm install --prefix "$folder" --no-audit --no-fund --ignore-scripts --no-p
   rm -f "$folder/package.json"
   echo "install_clients: npm could not install them: the tests with clients will skip" >&2
 fi
+install_agents

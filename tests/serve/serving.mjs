@@ -17,6 +17,12 @@ export function client(name) {
   }
 }
 
+// A program that is installed as a package, or elsewhere in PATH; null where there is none.
+export function program(name) {
+  const folders = [path.join(modules, ".bin"), ...(process.env.PATH ?? "").split(path.delimiter)];
+  return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file)) ?? null;
+}
+
 // The file or folder of the test data, null where it is absent: as pippin/base/testing.h finds it.
 export function sharedData(name) {
   const built = process.env.PIPPIN_TEST_DATA ?? path.join(root, "build/release/test-data");
