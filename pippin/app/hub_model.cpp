@@ -167,6 +167,23 @@ std::string resolve_model(const std::string& model, ModelPart part, const PullOb
                  part, model);
 }
 
+std::optional<std::string> find_local_model(const std::string& model) {
+  const auto spec = repository_of(model);
+  if (!spec) return fs::exists(model) ? std::optional(model) : std::nullopt;
+  hub::Settings settings = hub::read_settings();
+  settings.offline = true;
+  hub::PullOptions options;
+  options.cached_first = true;
+  try {
+    return local_path(hub::pull(*spec, settings, options), *spec);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::NotFound || error.code() == ErrorCode::Network) {
+      return std::nullopt;
+    }
+    throw;
+  }
+}
+
 ModelChoice resolve_choice(const ModelChoice& choice, bool text) {
   ModelChoice local = choice;
   if (text) local.tokenizer = resolve_model(choice.tokenizer, ModelPart::Tokenizer, choice.pulls);

@@ -22,6 +22,9 @@ std::optional<hub::RepoSpec> repository_of(const std::string& model);
 std::string resolve_model(const std::string& model, ModelPart part = ModelPart::All,
                           const PullObserver& pulls = {});
 
+// The same where it is on this machine already, without asking the network. A GGUF stays that file.
+std::optional<std::string> find_local_model(const std::string& model);
+
 // The same for a model and its tokenizer. A repository of packages without a tokenizer gets that of
 // the model which the packages say they were made from; throws NotFound where they do not say. With
 // `text` false no tokenizer is looked for.

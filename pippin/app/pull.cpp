@@ -4,6 +4,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/hub/cache_scan.h"
 #include "pippin/io/json.h"
 
 namespace pippin::app {
@@ -52,6 +53,13 @@ PullReport pull(const PullRequest& request, const PullObserver& pulls) {
   }
   report.seconds = seconds_since(start);
   return report;
+}
+
+uint64_t remove_pulled(const std::string& model) {
+  const auto spec = hub::parse_repo_spec(model);
+  if (!spec) fail(ErrorCode::NotFound, "{} is not a repository", model);
+  const bool all = model.find('@') == std::string::npos;
+  return hub::remove_cached(hub::read_settings().cache, spec->id, all ? "" : spec->revision).bytes;
 }
 
 std::string to_json(const PullReport& report) {

@@ -32,6 +32,10 @@ hub::RepoSpec repository_of(const PullRequest& request, const std::string& endpo
 // Throws as repository_of() and hub::pull().
 PullReport pull(const PullRequest& request, const PullObserver& pulls = {});
 
+// Removes the files of MODEL, org/name, from the cache. Returns the bytes that are free now.
+// Throws as hub::remove_cached(); NotFound where it is not a repository.
+uint64_t remove_pulled(const std::string& model);
+
 // An object.
 std::string to_json(const PullReport& report);
 

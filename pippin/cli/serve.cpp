@@ -1,5 +1,6 @@
 #include "pippin/cli/serve.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +31,7 @@ struct ServeCommand {
   int64_t port = 8080, keep_alive = -1, max_body = 32 << 20, timeout = 60, grace = 10, ping = 5,
           form_timeout = 10;
   uint64_t max_model_memory = 0;
-  bool no_auth = false, quiet = false, verbose = false;
+  bool no_auth = false, ollama = false, quiet = false, verbose = false;
   runtime::LoadOptions load;
   server::Options options;
 };
@@ -48,12 +49,31 @@ void set_addresses(const ServeCommand& command, http::ServerOptions& options) {
   options.addresses.push_back({.host = command.host, .port = static_cast<uint16_t>(command.port)});
 }
 
+// Clients of ollama look there unless they are told otherwise.
+void add_ollama_address(const ServeCommand& command, http::ServerOptions& options) {
+  constexpr uint16_t kPort = 11434;
+  const bool is_there =
+      std::any_of(options.addresses.begin(), options.addresses.end(),
+                  [](const http::Address& address) { return address.port == kPort; });
+  if (command.ollama && !is_there) {
+    options.addresses.push_back({.host = command.host, .port = kPort});
+  }
+}
+
+bool has_keys(const server::Options& options) {
+  return !options.access.keys.empty() || !options.access.key_file.empty();
+}
+
+bool is_open_to_others(const server::Options& options) {
+  return std::any_of(options.http.addresses.begin(), options.http.addresses.end(),
+                     http::is_open_to_others);
+}
+
 void check(const ServeCommand& command, const server::Options& options) {
   if (options.http.certificate_file.empty() != options.http.key_file.empty()) {
     throw CLI::ValidationError("--tls-cert and --tls-key need each other");
   }
-  const bool has_keys = !options.access.keys.empty() || !options.access.key_file.empty();
-  if (has_keys || command.no_auth) return;
+  if (has_keys(options) || command.no_auth) return;
   for (const http::Address& address : options.http.addresses) {
     if (!http::is_open_to_others(address)) continue;
     const std::string place = address.inherited < 0 ? "--host " + address.host
@@ -111,10 +131,12 @@ void serve(ServeCommand& command) {
   guard_mapped_files(MappedGuard::MarkFile);  // other models go on
   server::Options options = command.options;
   set_addresses(command, options.http);
+  add_ollama_address(command, options.http);
   if (const char* key = std::getenv("PIPPIN_API_KEY"); key != nullptr && *key != '\0') {
     options.access.keys.emplace_back(key);
   }
   check(command, options);
+  options.allows_pulls = has_keys(options) || !is_open_to_others(options);
   options.http.takes_signals = true;
   options.http.max_body_bytes = static_cast<uint64_t>(command.max_body);
   options.http.read_timeout = std::chrono::seconds(command.timeout);
@@ -166,6 +188,7 @@ CLI::App* add_serve_command(CLI::App& app) {
   option("--port", command->port, "PORT", "Port to listen at (8080); 0: any that is free")
       ->check(between(0, 65535));
   option("--unix", command->unix_path, "PATH", "Listen at a Unix socket instead");
+  sub->add_flag("--ollama", command->ollama, "Listen at ollama's port as well (11434)");
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for packages without one");
   add_load_options(*sub, command->load);
   add_template_option(*sub, command->load);
@@ -233,7 +256,8 @@ CLI::App* add_serve_command(CLI::App& app) {
   sub->footer(
       "Endpoints: /v1/chat/completions, /v1/completions, /v1/models, /v1/messages (Anthropic),\n"
       "/v1/embeddings, /v1/rerank, /v1/score, /completion, /infill, /tokenize, /detokenize,\n"
-      "/apply-template, /health, /props, /metrics, /slots, /status, /models/load and unload.\n"
+      "/apply-template, /health, /props, /metrics, /slots, /status, /models/load and unload,\n"
+      "ollama's /api/chat, generate, embed, tags, show, ps, pull, copy, delete and version.\n"
       "SIGTERM ends the server gracefully, a second one at once. docs/serve.md tells more.");
   sub->callback([command] { serve(*command); });
   return sub;

@@ -85,6 +85,12 @@ std::string error_body(const ApiError& error, Dialect dialect) {
     json.member("error_type", error.status < 500 ? "Validation" : "Backend");
     return json.end_object().text();
   }
+  if (dialect == Dialect::Ollama) {
+    // Its clients look for the words.
+    const bool is_absent = error.code == "model_not_found";
+    json.member("error", std::string(is_absent ? "model not found: " : "") + error.what());
+    return json.end_object().text();
+  }
   if (dialect == Dialect::Anthropic) json.member("type", "error");
   json.key("error").begin_object();
   const bool is_native = dialect == Dialect::LlamaServer;

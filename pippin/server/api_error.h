@@ -1,5 +1,5 @@
-// Errors as clients read them: the error objects of OpenAI, Anthropic, llama-server and
-// text-embeddings-inference.
+// Errors as clients read them: the error objects of OpenAI, Anthropic, llama-server,
+// text-embeddings-inference and ollama.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace pippin::server {
 
-enum class Dialect : uint8_t { OpenAi, Anthropic, LlamaServer, TextEmbeddings };
+enum class Dialect : uint8_t { OpenAi, Anthropic, LlamaServer, TextEmbeddings, Ollama };
 
 struct ApiError : std::runtime_error {
   ApiError(int http_status, const std::string& message, std::string field = {},
@@ -38,6 +38,7 @@ ApiError api_error(const std::exception_ptr& error);
 // Anthropic: {"type": "error", "error": {"type": "invalid_request_error", "message": ...}}
 // llama-server: OpenAI's, with the status as `code`
 // text-embeddings-inference: {"error": ..., "error_type": "Validation"}
+// ollama: {"error": ...}
 std::string error_body(const ApiError& error, Dialect dialect);
 // With retry-after for 503, and where asking again cannot help OpenAI's word for that.
 http::Response error_response(const ApiError& error, Dialect dialect);

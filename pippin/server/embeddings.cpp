@@ -22,14 +22,14 @@ void check_dimensions(std::optional<int64_t> dimensions, const std::vector<float
 
 // What a language model's head multiplies.
 std::optional<app::Embedded> by_language_model(ModelList& models, const OpenedModel& opened,
-                                               const RequestFields& body,
+                                               const RequestFields& body, bool cuts,
                                                const Endpoints::Replying& reply) {
   ServedModel& model = *opened.model;
   const auto dimensions = find_int(body, "dimensions", 1);
   if (body.has("prompt_name")) {
     throw ApiError(400, "prompt_name: the model has no prompts for texts", "prompt_name");
   }
-  const bool truncates = find_bool(body, "truncate").value_or(false);
+  const bool truncates = find_bool(body, "truncate").value_or(cuts);
   auto prompts = read_texts(model, body, "input");
   for (auto& prompt : prompts) {
     const auto most = static_cast<size_t>(model.loaded.model->context());
@@ -91,12 +91,13 @@ RequestFields with_floats_only(const http::Request& request) {
 
 // Nothing when the client has left.
 std::optional<Endpoints::NamedVectors> Endpoints::embed(const RequestFields& fields,
-                                                        const Replying& reply) {
+                                                        const Replying& reply, bool cuts) {
   reply->note_ignored(fields.ignored());
   const OpenedModel opened = models_.open(find_string(fields, "model").value_or(""));
   reply->note_model(opened.name);
-  auto embedded = opened.encoder != nullptr ? by_encoder(*opened.encoder, fields)
-                                            : by_language_model(models_, opened, fields, reply);
+  auto embedded = opened.encoder != nullptr
+                      ? by_encoder(*opened.encoder, fields)
+                      : by_language_model(models_, opened, fields, cuts, reply);
   if (!embedded) return std::nullopt;
   models_.check_files(opened);
   return NamedVectors{opened.name, std::move(embedded->vectors), embedded->tokens};

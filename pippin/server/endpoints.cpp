@@ -97,8 +97,8 @@ bool begins_answer(const chat::Value& messages) {
   return last.find("role")->string() == "assistant" && last.find("tool_calls") == nullptr;
 }
 
-void write_model(JsonWriter& json, const ModelStatus& status) {
-  json.begin_object().member("id", status.name).member("object", "model");
+void write_model(JsonWriter& json, const ModelStatus& status, const std::string& name) {
+  json.begin_object().member("id", name).member("object", "model");
   json.member("created", status.created).member("owned_by", "pippin");
   constexpr const char* kStates[] = {"absent", "loading", "ready", "failed"};
   json.member("state", kStates[static_cast<size_t>(status.state)]);
@@ -342,18 +342,17 @@ void Endpoints::unload(const http::Request& request, const Replying& reply) {
 http::Response Endpoints::models() const {
   JsonWriter json;
   json.begin_object().member("object", "list").key("data").begin_array();
-  for (const ModelStatus& status : models_.all()) write_model(json, status);
+  for (const ModelStatus& status : models_.all()) {
+    write_model(json, status, status.name);
+    for (const std::string& alias : status.aliases) write_model(json, status, alias);
+  }
   return {.body = json.end_array().end_object().text()};
 }
 
 http::Response Endpoints::model(const std::string& name) const {
-  for (const ModelStatus& status : models_.all()) {
-    if (status.name != name) continue;
-    JsonWriter json;
-    write_model(json, status);
-    return {.body = json.text()};
-  }
-  throw ApiError(404, "there is no model \"" + name + "\"", "model", "model_not_found");
+  JsonWriter json;
+  write_model(json, models_.status(name), name);
+  return {.body = json.text()};
 }
 
 }  // namespace pippin::server

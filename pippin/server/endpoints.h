@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "pippin/http/server.h"
+#include "pippin/server/model_details.h"
 #include "pippin/server/model_list.h"
+#include "pippin/server/pull_queue.h"
 #include "pippin/server/request_fields.h"
 #include "pippin/server/text_job.h"
 
@@ -27,8 +29,14 @@ class NotedReply : public http::Reply {
 
 class Endpoints {
  public:
-  Endpoints(ModelList& models, FormQueue& forms, std::chrono::milliseconds silence)
-      : models_(models), forms_(forms), silence_(silence) {}
+  // `pulls` null: clients may not change which models there are.
+  Endpoints(ModelList& models, FormQueue& forms, std::chrono::milliseconds silence,
+            PullQueue* pulls = nullptr)
+      : models_(models),
+        forms_(forms),
+        pulls_(pulls),
+        describer_(models.load_options()),
+        silence_(silence) {}
 
   // Each answers, or throws ApiError.
   using Replying = std::shared_ptr<NotedReply>;
@@ -39,6 +47,22 @@ class Endpoints {
   void complete(const http::Request& request, const Replying& reply);
   void infill(const http::Request& request, const Replying& reply);
   void plain_completions(const http::Request& request, const Replying& reply);
+  // ollama.cpp
+  void ollama_chat(const http::Request& request, const Replying& reply);
+  void ollama_generate(const http::Request& request, const Replying& reply);
+  // ollama_models.cpp
+  void ollama_version(const http::Request& request, const Replying& reply);
+  void ollama_tags(const http::Request& request, const Replying& reply);
+  void ollama_show(const http::Request& request, const Replying& reply);
+  void ollama_ps(const http::Request& request, const Replying& reply);
+  // ollama_manage.cpp
+  void ollama_pull(const http::Request& request, const Replying& reply);
+  void ollama_delete(const http::Request& request, const Replying& reply);
+  void ollama_copy(const http::Request& request, const Replying& reply);
+  void ollama_refuse(const http::Request& request, const Replying& reply);
+  // ollama_embed.cpp
+  void ollama_embed(const http::Request& request, const Replying& reply);
+  void ollama_embeddings(const http::Request& request, const Replying& reply);
   // embeddings.cpp
   void embeddings(const http::Request& request, const Replying& reply);
   void native_embeddings(const http::Request& request, const Replying& reply);
@@ -64,16 +88,28 @@ class Endpoints {
     std::vector<std::vector<float>> vectors;
     int64_t tokens = 0;
   };
-  std::optional<NamedVectors> embed(const RequestFields& fields, const Replying& reply);
+  // Long texts are cut if the request says so, or, where it says nothing, if `cuts`.
+  std::optional<NamedVectors> embed(const RequestFields& fields, const Replying& reply,
+                                    bool cuts = false);
   void rerank(const http::Request& request, const RequestFields& fields, const Replying& reply);
   OpenedModel open_scorer(const RequestFields& fields, const Replying& reply);
   void complete(const RequestFields& fields, const Replying& reply);
   void start_native(const RequestFields& fields, const std::shared_ptr<ServedModel>& model,
                     TextJobOptions job, const Replying& reply);
   std::shared_ptr<ServedModel> open(const std::string& name, const Replying& reply);
+  struct OllamaRequest;
+  void open(OllamaRequest& request, const Replying& reply);
+  void load(OllamaRequest& request, bool is_chat, const Replying& reply);
+  void start(const OllamaRequest& request, TextJobOptions job, bool is_chat,
+             std::optional<std::vector<int32_t>> context, const std::vector<std::string>& unheeded,
+             const Replying& reply);
+  void check_may_pull() const;
+  void embed_for_ollama(const http::Request& request, bool is_one, const Replying& reply);
 
   ModelList& models_;
   FormQueue& forms_;
+  PullQueue* const pulls_;
+  ModelDescriber describer_;
   const std::chrono::milliseconds silence_;
 };
 

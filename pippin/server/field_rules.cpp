@@ -12,17 +12,23 @@ constexpr uint32_t kSampled = kText | kMessages;
 constexpr uint32_t kTemplated = kChat | kMessages;
 constexpr uint32_t kVectors = kEmbeddings | kRerank | kScore;
 constexpr uint32_t kAll = kSampled | kVectors;
+constexpr uint32_t kSampling = kSampled | kOllamaOptions;
+constexpr uint32_t kAnyOllama = kOllama | kOllamaEmbed;
 
 // Of two spellings of a field that a request has, the first one here counts. A plain array: clang
 // deduces the size of a std::array of at most 256.
 constexpr FieldRule kRules[] = {
     // --- the prompt ---
-    {"model", kAll, Use::Honoured, "", "without it the first model"},
-    {"messages", kTemplated, Use::Honoured, "", ""},
-    {"system", kMessages, Use::Honoured, "", ""},
+    {"model", kAll | kAnyOllama, Use::Honoured, "", "without it the first model"},
+    {"messages", kTemplated | kOllama, Use::Honoured, "", ""},
+    {"system", kMessages | kOllama, Use::Honoured, "", ""},
     {"prompt", kCompletions | kNative, Use::Honoured, "",
      "a text, tokens, or a list of them; /infill: the start of the middle"},
-    {"suffix", kCompletions, Use::Honoured, "", "for models with tokens to fill in"},
+    {"prompt", kOllama, Use::Honoured, "", "a text; empty: the model is loaded"},
+    {"suffix", kCompletions | kOllama, Use::Honoured, "", "for models with tokens to fill in"},
+    {"raw", kOllama, Use::Honoured, "", "true: the prompt goes without the template"},
+    {"context", kOllama, Use::Honoured, "",
+     "tokens of the answer before, which the prompt follows"},
     {"echo", kCompletions, Use::Honoured, "",
      "the prompt before the text; with logprobs those of the prompt, too"},
     {"echo", kChat, Use::Only, "[false]", ""},
@@ -37,7 +43,7 @@ constexpr FieldRule kRules[] = {
     {"prompt_token_ids", kText, Use::Only, "[]", "use prompt"},
     {"prompt_embeds", kText, Use::Only, "[]", ""},
     {"multimodal_data", kText, Use::Only, "[]", ""},
-    {"images", kText, Use::Only, "[[]]", ""},
+    {"images", kText | kOllama, Use::Only, "[[]]", ""},
     {"negative_prompt", kText, Use::Only, R"([""])", ""},
     {"return_full_text", kText, Use::Only, "[false]", "use echo"},
     {"token_healing", kText, Use::Only, "[false]", ""},
@@ -50,11 +56,11 @@ constexpr FieldRule kRules[] = {
     {"max_tokens", kSampled, Use::Honoured, "",
      "0 or more; -1, or none: to the end of the context (/v1/completions: 16)"},
     {"n_predict", kText, Use::Honoured, "max_tokens", ""},
-    {"num_predict", kText, Use::Honoured, "max_tokens", ""},
+    {"num_predict", kText | kOllamaOptions, Use::Honoured, "max_tokens", ""},
     {"max_new_tokens", kText, Use::Honoured, "max_tokens", ""},
     {"min_tokens", kText, Use::Honoured, "", "no end token before so many"},
     {"min_new_tokens", kText, Use::Honoured, "min_tokens", ""},
-    {"stop", kText, Use::Honoured, "", "a text or 256 of them"},
+    {"stop", kText | kOllamaOptions, Use::Honoured, "", "a text or 256 of them"},
     {"stop_sequences", kMessages, Use::Honoured, "stop", ""},
     {"stop_token_ids", kText, Use::Honoured, "", "the text ends before one of them"},
     {"include_stop_str_in_output", kText, Use::Honoured, "", "the text ends after the stop string"},
@@ -75,38 +81,38 @@ constexpr FieldRule kRules[] = {
     {"early_stopping", kText, Use::Only, "[false]", "it belongs to beam search"},
 
     // --- which token comes next ---
-    {"temperature", kSampled, Use::Honoured, "", "0: always the most likely token"},
+    {"temperature", kSampling, Use::Honoured, "", "0: always the most likely token"},
     {"do_sample", kText, Use::Honoured, "", "false: temperature 0"},
-    {"top_p", kSampled, Use::Honoured, "", ""},
-    {"top_k", kSampled, Use::Honoured, "", "0 or -1: all"},
-    {"min_p", kSampled, Use::Honoured, "", ""},
-    {"typical_p", kSampled, Use::Honoured, "", ""},
-    {"typ_p", kSampled, Use::Honoured, "typical_p", ""},
-    {"xtc_probability", kSampled, Use::Honoured, "", ""},
-    {"xtc_threshold", kSampled, Use::Honoured, "", ""},
-    {"mirostat", kSampled, Use::Honoured, "",
+    {"top_p", kSampling, Use::Honoured, "", ""},
+    {"top_k", kSampling, Use::Honoured, "", "0 or -1: all"},
+    {"min_p", kSampling, Use::Honoured, "", ""},
+    {"typical_p", kSampling, Use::Honoured, "", ""},
+    {"typ_p", kSampling, Use::Honoured, "typical_p", ""},
+    {"xtc_probability", kSampling, Use::Honoured, "", ""},
+    {"xtc_threshold", kSampling, Use::Honoured, "", ""},
+    {"mirostat", kSampling, Use::Honoured, "",
      "0: off; 2: version 2, with tau 5 unless it is given; 1 gets 400"},
-    {"mirostat_tau", kSampled, Use::Honoured, "", "above 0: version 2 of it"},
+    {"mirostat_tau", kSampling, Use::Honoured, "", "above 0: version 2 of it"},
     {"mirostat_target", kText, Use::Honoured, "mirostat_tau", ""},
-    {"mirostat_eta", kSampled, Use::Honoured, "", ""},
+    {"mirostat_eta", kSampling, Use::Honoured, "", ""},
     {"mirostat_lr", kText, Use::Honoured, "mirostat_eta", ""},
-    {"repetition_penalty", kSampled, Use::Honoured, "", ""},
-    {"repeat_penalty", kSampled, Use::Honoured, "repetition_penalty", ""},
-    {"presence_penalty", kSampled, Use::Honoured, "", ""},
-    {"frequency_penalty", kSampled, Use::Honoured, "", ""},
-    {"repeat_last_n", kSampled, Use::Honoured, "",
+    {"repetition_penalty", kSampling, Use::Honoured, "", ""},
+    {"repeat_penalty", kSampling, Use::Honoured, "repetition_penalty", ""},
+    {"presence_penalty", kSampling, Use::Honoured, "", ""},
+    {"frequency_penalty", kSampling, Use::Honoured, "", ""},
+    {"repeat_last_n", kSampling, Use::Honoured, "",
      "tokens that penalties look at; -1: all, 0: no penalties"},
-    {"penalty_last_n", kSampled, Use::Honoured, "repeat_last_n", ""},
+    {"penalty_last_n", kSampling, Use::Honoured, "repeat_last_n", ""},
     {"repetition_context_size", kText, Use::Honoured, "repeat_last_n", ""},
     {"presence_context_size", kText, Use::Only, "[]", "use repeat_last_n"},
     {"frequency_context_size", kText, Use::Only, "[]", "use repeat_last_n"},
-    {"dry_multiplier", kSampled, Use::Honoured, "", ""},
-    {"dry_base", kSampled, Use::Honoured, "", ""},
-    {"dry_allowed_length", kSampled, Use::Honoured, "", ""},
-    {"dry_last_n", kSampled, Use::Honoured, "", "-1: all, 0: off"},
-    {"dry_penalty_last_n", kSampled, Use::Honoured, "dry_last_n", ""},
-    {"dry_sequence_breakers", kSampled, Use::Honoured, "", ""},
-    {"logit_bias", kSampled, Use::Honoured, "",
+    {"dry_multiplier", kSampling, Use::Honoured, "", ""},
+    {"dry_base", kSampling, Use::Honoured, "", ""},
+    {"dry_allowed_length", kSampling, Use::Honoured, "", ""},
+    {"dry_last_n", kSampling, Use::Honoured, "", "-1: all, 0: off"},
+    {"dry_penalty_last_n", kSampling, Use::Honoured, "dry_last_n", ""},
+    {"dry_sequence_breakers", kSampling, Use::Honoured, "", ""},
+    {"logit_bias", kSampling, Use::Honoured, "",
      "{token: bias}, or a list of pairs; -100 or false: never"},
     {"allowed_token_ids", kText, Use::Honoured, "", "no other token comes"},
     {"bad_words", kText, Use::Honoured, "", "texts that the answer does not have"},
@@ -114,8 +120,8 @@ constexpr FieldRule kRules[] = {
     {"banned_tokens", kText, Use::Only, "[[]]", "use logit_bias"},
     {"custom_token_bans", kText, Use::Only, R"([""])", "use logit_bias"},
     {"logit_bias_exp", kText, Use::Only, "[[]]", "use logit_bias"},
-    {"seed", kSampled, Use::Honoured, "", "choice i has seed + i; -1: any"},
-    {"random_seed", kSampled, Use::Honoured, "seed", ""},
+    {"seed", kSampling, Use::Honoured, "", "choice i has seed + i; -1: any"},
+    {"random_seed", kSampling, Use::Honoured, "seed", ""},
     {"samplers", kText, Use::Honoured, "",
      "filters that are not in the list are off; their order is always the same"},
     {"min_keep", kText, Use::Only, "[0, 1]", ""},
@@ -126,7 +132,7 @@ constexpr FieldRule kRules[] = {
     {"adaptive_decay", kText, Use::Ignored, "", "it needs adaptive_target"},
     {"top_a", kText, Use::Only, "[0]", ""},
     {"tfs", kText, Use::Only, "[1]", ""},
-    {"tfs_z", kText, Use::Only, "[1]", ""},
+    {"tfs_z", kText | kOllamaOptions, Use::Only, "[1]", ""},
     {"smoothing_factor", kText, Use::Only, "[0]", ""},
     {"nsigma", kText, Use::Only, "[0]", ""},
     {"skew", kText, Use::Only, "[0]", ""},
@@ -145,6 +151,9 @@ constexpr FieldRule kRules[] = {
     {"custom_logit_processor", kText, Use::Only, R"([""])", ""},
     {"lora", kText, Use::Only, "[[]]", "adapters are chosen when the server starts"},
     {"lora_path", kText, Use::Only, R"([""])", "adapters are chosen when the server starts"},
+    {"temperature", kOllama, Use::Honoured, "", "some clients write it so; `options` counts first"},
+    {"top_p", kOllama, Use::Honoured, "", "the same"},
+    {"max_output_tokens", kOllama, Use::Honoured, "max_tokens", "the same"},
 
     // --- the form of the answer ---
     {"adapters", kText, Use::Only, R"([""])", "adapters are chosen when the server starts"},
@@ -166,7 +175,7 @@ constexpr FieldRule kRules[] = {
      "{\"format\", \"effort\"}; effort: the nearest level or the switch of the template; one "
      "without either: "
      "x-ignored-fields says so"},
-    {"format", kText, Use::Honoured, "", R"("json", or a JSON Schema)"},
+    {"format", kText | kOllama, Use::Honoured, "", R"("json", or a JSON Schema)"},
     {"guided_whitespace_pattern", kText, Use::Only, R"([""])", ""},
     {"guided_decoding_backend", kText, Use::Ignored, "", "there is one"},
     {"structural_tag", kText, Use::Only, R"([""])", ""},
@@ -178,11 +187,11 @@ constexpr FieldRule kRules[] = {
     {"audio", kChat, Use::Only, "[]", ""},
 
     // --- tools ---
-    {"tools", kChat, Use::Honoured, "", ""},
+    {"tools", kChat | kOllama, Use::Honoured, "", ""},
     {"tools", kMessages, Use::Honoured, "",
      "the caller's; x-ignored-fields names Anthropic's own, and alone they get 400"},
-    {"tool_choice", kTemplated, Use::Honoured, "", ""},
-    {"parallel_tool_calls", kChat, Use::Honoured, "", ""},
+    {"tool_choice", kTemplated | kOllama, Use::Honoured, "", ""},
+    {"parallel_tool_calls", kChat | kOllama, Use::Honoured, "", ""},
     {"parse_tool_calls", kChat, Use::Only, "[true]", ""},
     {"functions", kChat, Use::Only, "[[]]", "use tools"},
     {"function_call", kChat, Use::Only, R"(["none", "auto"])", "use tool_choice"},
@@ -220,7 +229,7 @@ constexpr FieldRule kRules[] = {
      R"({"type": "enabled", "disabled" or "adaptive" (the template chooses), "budget_tokens": N}; )"
      "without a switch in the template: x-ignored-fields says so"},
     {"enable_thinking", kTemplated, Use::Honoured, "", "goes to the template"},
-    {"think", kChat, Use::Honoured, "", "true, false, or an effort"},
+    {"think", kChat | kOllama, Use::Honoured, "", "true, false, or an effort"},
     {"reasoning_effort", kTemplated, Use::Honoured, "",
      "goes to the template; one without levels or a switch: x-ignored-fields says so"},
     {"reasoning", kChat, Use::Honoured, "", R"({"effort", "max_tokens", "enabled", "exclude"})"},
@@ -248,10 +257,10 @@ constexpr FieldRule kRules[] = {
     {"reasoning_in_content", kChat, Use::Only, "[false]", ""},
 
     // --- the answer besides its text ---
-    {"stream", kSampled, Use::Honoured, "", ""},
+    {"stream", kSampled | kOllama, Use::Honoured, "", ""},
     {"stream_options", kChat | kCompletions, Use::Honoured, "", "include_usage"},
-    {"logprobs", kChat, Use::Honoured, "", ""},
-    {"top_logprobs", kChat, Use::Honoured, "", "20 at most"},
+    {"logprobs", kChat | kOllama, Use::Honoured, "", ""},
+    {"top_logprobs", kChat | kOllama, Use::Honoured, "", "20 at most"},
     {"n_probs", kChat, Use::Honoured, "", "above 0: logprobs with so many top_logprobs"},
     {"logprobs", kCompletions, Use::Honoured, "", "20 at most"},
     {"n_probs", kCompletions | kNative, Use::Honoured, "logprobs", "0: none"},
@@ -287,7 +296,7 @@ constexpr FieldRule kRules[] = {
     {"n_cache_reuse", kText, Use::Ignored, "", ""},
     {"n_keep", kText, Use::Ignored, "", "nothing of a text is ever dropped"},
     {"n_discard", kText, Use::Ignored, "", "nothing of a text is ever dropped"},
-    {"num_ctx", kText, Use::Ignored, "", "--context of the server"},
+    {"num_ctx", kText | kOllamaOptions, Use::Ignored, "", "--context of the server"},
     {"backend_sampling", kText, Use::Ignored, "", ""},
     {"id_slot", kText, Use::Ignored, "", "requests have no fixed slots"},
     {"t_max_prompt_ms", kNative, Use::Ignored, "", ""},
@@ -297,12 +306,35 @@ constexpr FieldRule kRules[] = {
     {"data_parallel_rank", kText, Use::Ignored, "", ""},
     {"priority", kText | kVectors, Use::Ignored, "", ""},
     {"keep_alive", kAll, Use::Ignored, "", "--keep-alive of the server"},
+    {"keep_alive", kAnyOllama, Use::Honoured, "",
+     "how long the model stays when it is idle: seconds, or \"5m\"; negative: for ever; 0: not"},
     {"ttl", kAll, Use::Ignored, "", "--keep-alive of the server"},
 
     // --- other servers' ways to say some of this ---
+    {"options", kAnyOllama, Use::Honoured, "", "the fields of `ollama options`"},
     {"options", kAll, Use::Only, "[{}]", "name the options one by one"},
     {"raw", kText, Use::Only, "[false]", ""},
     {"template", kText, Use::Only, R"([""])", ""},
+    {"template", kOllama, Use::Only, R"([""])", "--chat-template of the server"},
+    {"shift", kOllama, Use::Ignored, "", "nothing of a text is ever dropped"},
+    {"truncate", kOllama, Use::Ignored, "", "a prompt that does not fit gets 400"},
+    {"_debug_render_only", kOllama, Use::Only, "[false]", "use /apply-template"},
+    {"width", kOllama, Use::Only, "[0]", ""},
+    {"height", kOllama, Use::Only, "[0]", ""},
+    {"steps", kOllama, Use::Only, "[0]", ""},
+    {"num_keep", kOllamaOptions, Use::Ignored, "", "nothing of a text is ever dropped"},
+    {"penalize_newline", kOllamaOptions, Use::Only, "[true]", ""},
+    {"num_batch", kOllamaOptions, Use::Ignored, "", ""},
+    {"num_gpu", kOllamaOptions, Use::Ignored, "", ""},
+    {"main_gpu", kOllamaOptions, Use::Ignored, "", ""},
+    {"num_thread", kOllamaOptions, Use::Ignored, "", "--threads of the server"},
+    {"numa", kOllamaOptions, Use::Ignored, "", ""},
+    {"low_vram", kOllamaOptions, Use::Ignored, "", ""},
+    {"f16_kv", kOllamaOptions, Use::Ignored, "", ""},
+    {"vocab_only", kOllamaOptions, Use::Only, "[false]", ""},
+    {"logits_all", kOllamaOptions, Use::Ignored, "", ""},
+    {"use_mmap", kOllamaOptions, Use::Ignored, "", "weights are always mapped"},
+    {"use_mlock", kOllamaOptions, Use::Ignored, "", ""},
     {"vllm_xargs", kText, Use::Only, "[{}]", ""},
     {"custom_params", kText, Use::Only, "[{}]", ""},
     {"deferred", kChat, Use::Only, "[false]", ""},
@@ -341,13 +373,18 @@ constexpr FieldRule kRules[] = {
 
     // --- vectors and scores ---
     {"input", kEmbeddings, Use::Honoured, "", "a text, tokens, or a list of one or the other"},
+    {"input", kOllamaEmbed, Use::Honoured, "",
+     "a text, or a list of them; empty: the model is loaded"},
+    {"prompt", kOllamaEmbed, Use::Honoured, "input", "/api/embeddings: a text"},
     {"content", kEmbeddings, Use::Honoured, "input", ""},
     {"inputs", kEmbeddings, Use::Honoured, "input", ""},
-    {"dimensions", kEmbeddings, Use::Honoured, "", ""},
+    {"dimensions", kEmbeddings | kOllamaEmbed, Use::Honoured, "", ""},
     {"encoding_format", kEmbeddings, Use::Honoured, "", "float or base64"},
     {"prompt_name", kEmbeddings, Use::Honoured, "", ""},
     {"truncate", kVectors, Use::Honoured, "",
      "whether long texts are cut or get 400: true for encoders, false for others, unless given"},
+    {"truncate", kOllamaEmbed, Use::Honoured, "",
+     "whether long texts are cut or get 400: true unless given"},
     {"normalize", kEmbeddings, Use::Only, "[true]", ""},
     {"embd_normalize", kEmbeddings, Use::Only, "[2]", ""},
     {"truncation_direction", kVectors, Use::Only, R"(["Right", "right"])", ""},
@@ -375,13 +412,16 @@ struct EndpointName {
   FieldsOf endpoint;
   std::string_view name;
 };
-constexpr std::array<EndpointName, 7> kEndpoints = {{{kChat, "chat"},
-                                                     {kCompletions, "completions"},
-                                                     {kMessages, "messages"},
-                                                     {kNative, "completion"},
-                                                     {kEmbeddings, "embeddings"},
-                                                     {kRerank, "rerank"},
-                                                     {kScore, "score"}}};
+constexpr std::array<EndpointName, 10> kEndpoints = {{{kChat, "chat"},
+                                                      {kCompletions, "completions"},
+                                                      {kMessages, "messages"},
+                                                      {kNative, "completion"},
+                                                      {kEmbeddings, "embeddings"},
+                                                      {kRerank, "rerank"},
+                                                      {kScore, "score"},
+                                                      {kOllama, "ollama"},
+                                                      {kOllamaOptions, "ollama options"},
+                                                      {kOllamaEmbed, "ollama embed"}}};
 
 std::string endpoints_of(const FieldRule& rule) {
   std::string text;
@@ -434,7 +474,8 @@ std::string fields_document() {
       "`/v1/messages`, `completion`\nllama-server's `/completion` and `/infill`, `embeddings` "
       "`/v1/embeddings`, `/embedding` and `/embed`,\n`rerank` `/v1/rerank` and its other "
       "spellings, "
-      "`score` `/v1/score`.\n\n"
+      "`score` `/v1/score`.\n`ollama` is `/api/chat` and `/api/generate`, `ollama options` their "
+      "`options`, `ollama embed` `/api/embed` and\n`/api/embeddings`.\n\n"
       "| field | endpoints | |\n|---|---|---|\n";
   for (const FieldRule& rule : kRules) {
     text.append("| `").append(rule.name).append("` | ").append(endpoints_of(rule));

@@ -14,13 +14,16 @@ namespace pippin::server {
 
 // Endpoints whose requests have fields in common; a sum is a set of them.
 using FieldsOf = uint32_t;
-constexpr FieldsOf kChat = 1;         // /v1/chat/completions
-constexpr FieldsOf kCompletions = 2;  // /v1/completions
-constexpr FieldsOf kMessages = 4;     // /v1/messages
-constexpr FieldsOf kNative = 8;       // /completion and /infill, as llama-server has them
-constexpr FieldsOf kEmbeddings = 16;  // /v1/embeddings
-constexpr FieldsOf kRerank = 32;      // /v1/rerank, /v2/rerank, /rerank
-constexpr FieldsOf kScore = 64;       // /v1/score
+constexpr FieldsOf kChat = 1;             // /v1/chat/completions
+constexpr FieldsOf kCompletions = 2;      // /v1/completions
+constexpr FieldsOf kMessages = 4;         // /v1/messages
+constexpr FieldsOf kNative = 8;           // /completion and /infill, as llama-server has them
+constexpr FieldsOf kEmbeddings = 16;      // /v1/embeddings
+constexpr FieldsOf kRerank = 32;          // /v1/rerank, /v2/rerank, /rerank
+constexpr FieldsOf kScore = 64;           // /v1/score
+constexpr FieldsOf kOllama = 256;         // /api/chat and /api/generate, as ollama has them
+constexpr FieldsOf kOllamaOptions = 512;  // the members of their `options`
+constexpr FieldsOf kOllamaEmbed = 1024;   // /api/embed and /api/embeddings
 
 enum class Use : uint8_t {
   Honoured,

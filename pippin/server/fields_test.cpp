@@ -88,7 +88,7 @@ TEST(FieldRules, NameEachFieldOnce) {
   std::set<std::pair<std::string_view, uint32_t>> seen;
   for (const FieldRule& rule : field_rules()) {
     EXPECT_NE(rule.endpoints, 0U) << rule.name;
-    for (uint32_t endpoint = 1; endpoint <= kScore; endpoint *= 2) {
+    for (uint32_t endpoint = 1; endpoint <= kOllamaEmbed; endpoint *= 2) {
       if ((rule.endpoints & endpoint) == 0) continue;
       EXPECT_TRUE(seen.emplace(rule.name, endpoint).second) << rule.name;
       if (rule.use != Use::Honoured || rule.meaning.empty()) continue;

@@ -128,6 +128,12 @@ std::vector<int32_t> fill_in(const ServedModel& model, const FillRequest& reques
   throw ApiError(400, param + ": the model has no tokens to fill in with", param);
 }
 
+bool can_fill_in(const ServedModel& model) {
+  return std::any_of(kFillMarks.begin(), kFillMarks.end(), [&](const FillMarks& marks) {
+    return around_gap(model, marks, {}).has_value();
+  });
+}
+
 std::vector<int32_t> fill_end_ids(const ServedModel& model) {
   Ids ids;
   append(ids, first_of(model, kRepositoryMarks));

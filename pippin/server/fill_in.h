@@ -23,6 +23,9 @@ struct FillRequest {
 std::vector<int32_t> fill_in(const ServedModel& model, const FillRequest& request, int64_t most,
                              const std::string& param);
 
+// Whether the model has such tokens.
+bool can_fill_in(const ServedModel& model);
+
 // Tokens that end the middle, in addition to those that end any text: marks of files and padding.
 std::vector<int32_t> fill_end_ids(const ServedModel& model);
 

@@ -18,12 +18,15 @@
 #include "pippin/runtime/sequence.h"
 #include "pippin/serve/block_pool.h"
 #include "pippin/server/api_error.h"
+#include "pippin/server/model_names.h"
 
 namespace pippin::server {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
+
+constexpr size_t kMostNames = 1024, kLongestName = 256;
 
 // What lies under a path; 0 for what cannot be seen.
 uint64_t bytes_at(const fs::path& path) {
@@ -83,6 +86,12 @@ ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
 }
 
 struct ModelList::Slot {
+  explicit Slot(ModelEntry what)
+      : entry(std::move(what)),
+        created(std::chrono::duration_cast<std::chrono::seconds>(
+                    std::chrono::system_clock::now().time_since_epoch())
+                    .count()) {}
+
   ModelEntry entry;
   ModelState state = ModelState::Absent;
   std::string error;
@@ -93,6 +102,13 @@ struct ModelList::Slot {
   uint64_t first_mapping = 0;
   Clock::time_point used{};
   int64_t created = 0;
+  std::vector<std::string> aliases;
+  // Added by a client, as its name or the aliases from here on.
+  bool is_added = false;
+  size_t own_aliases = 0;
+  // Not any more: it was removed. Requests may still hold the slot.
+  bool is_listed = true;
+  std::optional<std::chrono::milliseconds> keep_alive;  // as the last request that said wanted it
 
   bool is_loaded() const { return model != nullptr || encoder != nullptr; }
   // By requests, beside this.
@@ -101,16 +117,21 @@ struct ModelList::Slot {
 
 ModelList::ModelList(ModelListOptions options) : options_(std::move(options)) {
   if (options_.models.empty()) fail(ErrorCode::InvalidArgument, "there is no model to serve");
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::set<std::string> names;
   for (const ModelEntry& entry : options_.models) {
     if (!names.insert(entry.name).second) {
       fail(ErrorCode::InvalidArgument, "two models are called {}: name them with NAME=PATH",
            entry.name);
     }
-    slots_.push_back(std::make_unique<Slot>());
-    slots_.back()->entry = entry;
-    slots_.back()->created = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    const auto same = std::find_if(slots_.begin(), slots_.end(), [&](const auto& slot) {
+      return slot->entry.path == entry.path;
+    });
+    if (same == slots_.end()) {
+      slots_.push_back(std::make_unique<Slot>(entry));
+    } else {
+      (*same)->aliases.push_back(entry.name);
+      (*same)->own_aliases = (*same)->aliases.size();
+    }
   }
   watcher_ = Thread([this] { watch(); });
 }
@@ -134,13 +155,27 @@ void ModelList::stop() {
   }
 }
 
-ModelList::Slot& ModelList::find(const std::string& name) {
-  if (name.empty()) return *slots_.front();
+ModelList::Slot* ModelList::look_up(std::string_view name) const {
   for (const auto& slot : slots_) {
-    if (slot->entry.name == name) return *slot;
+    if (!slot->is_listed) continue;
+    const auto& others = slot->aliases;
+    if (slot->entry.name == name || std::find(others.begin(), others.end(), name) != others.end()) {
+      return slot.get();
+    }
   }
+  return nullptr;
+}
+
+ModelList::Slot& ModelList::find(const std::string& name) const {
+  if (name.empty()) return *slots_.front();
+  if (Slot* const slot = look_up(name)) return *slot;
+  if (Slot* const slot = look_up(plain_name(name))) return *slot;
   std::string known;
-  for (const auto& slot : slots_) known += (known.empty() ? "" : ", ") + slot->entry.name;
+  for (const auto& slot : slots_) {
+    if (!slot->is_listed) continue;
+    known += (known.empty() ? "" : ", ") + slot->entry.name;
+    for (const std::string& alias : slot->aliases) known += ", " + alias;
+  }
   throw ApiError(404, "there is no model \"" + name + "\", only " + known, "model",
                  "model_not_found");
 }
@@ -224,6 +259,86 @@ void ModelList::unload(const std::string& name) {
     throw ApiError(503, "the model \"" + name + "\" is being loaded", "model");
   }
   if (slot.is_loaded()) let_go(slot);
+}
+
+void ModelList::keep(const std::string& name, std::chrono::milliseconds time) {
+  const std::lock_guard lock(mutex_);
+  find(name).keep_alive = time;
+  changed_.notify_all();
+}
+
+std::chrono::milliseconds ModelList::keep_alive_of(const Slot& slot) const {
+  return slot.keep_alive.value_or(options_.keep_alive);
+}
+
+void ModelList::check_new(const std::string& name) const {
+  size_t count = 0;
+  for (const auto& slot : slots_) count += 1 + slot->aliases.size();
+  if (count >= kMostNames) {
+    throw ApiError(400, fmt::format("there are {} names of models already", count));
+  }
+  const bool is_plain =
+      !name.empty() && name.size() <= kLongestName &&
+      std::all_of(name.begin(), name.end(), [](unsigned char c) { return c > ' ' && c < 0x7F; });
+  if (!is_plain) throw ApiError(400, "\"" + name + "\" cannot be the name of a model");
+  if (look_up(name) != nullptr) {
+    throw ApiError(400, "there is a model \"" + name + "\" already");
+  }
+}
+
+void ModelList::add(const ModelEntry& entry) {
+  const std::lock_guard lock(mutex_);
+  const Slot* const known = look_up(entry.name);
+  if (known != nullptr && known->entry.path == entry.path) return;
+  check_new(entry.name);
+  const auto same = std::find_if(slots_.begin(), slots_.end(),
+                                 [&](const auto& slot) { return slot->entry.path == entry.path; });
+  if (same == slots_.end()) {
+    slots_.push_back(std::make_unique<Slot>(entry));
+    slots_.back()->is_added = true;
+  } else if ((*same)->is_listed) {
+    (*same)->aliases.push_back(entry.name);
+  } else {
+    (*same)->entry.name = entry.name;
+    (*same)->is_listed = true;
+  }
+}
+
+void ModelList::add_alias(const std::string& name, const std::string& alias) {
+  const std::lock_guard lock(mutex_);
+  Slot& slot = find(name);
+  if (look_up(alias) == &slot) return;
+  check_new(alias);
+  slot.aliases.push_back(alias);
+}
+
+std::optional<std::string> ModelList::remove(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  Slot& slot = find(name);
+  const auto refuse = [&] {
+    throw ApiError(403, "the model \"" + name + "\" was named when the server started, and stays",
+                   "model");
+  };
+  auto& aliases = slot.aliases;
+  auto alias = std::find(aliases.begin(), aliases.end(), name);
+  if (alias == aliases.end()) alias = std::find(aliases.begin(), aliases.end(), plain_name(name));
+  if (alias != aliases.end()) {
+    if (static_cast<size_t>(alias - aliases.begin()) < slot.own_aliases) refuse();
+    aliases.erase(alias);
+    return std::nullopt;
+  }
+  if (!slot.is_added) refuse();
+  if (!aliases.empty()) {
+    slot.entry.name = aliases.front();
+    aliases.erase(aliases.begin());
+    return std::nullopt;
+  }
+  if (slot.state == ModelState::Loading) {
+    throw ApiError(503, "the model \"" + name + "\" is being loaded", "model");
+  }
+  if (slot.is_loaded()) let_go(slot);
+  slot.is_listed = false;
+  return slot.entry.path;
 }
 
 // Others wait for it, or go on with other models.
@@ -330,6 +445,7 @@ void ModelList::let_go(Slot& slot) {
   slot.encoder.reset();
   slot.bytes = 0;
   slot.state = ModelState::Absent;
+  slot.keep_alive.reset();
   changed_.notify_all();
 }
 
@@ -352,11 +468,15 @@ void ModelList::watch() {
     if (has_freed) changed_.notify_all();
     if (is_stopped_ && leaving_.empty()) return;
     changed_.wait_for(lock, leaving_.empty() ? 1s : 10ms);
-    if (options_.keep_alive.count() < 0 || is_stopped_) continue;
+    if (is_stopped_) continue;
     for (const auto& slot : slots_) {
-      if (!slot->is_loaded()) continue;
-      if (slot->is_in_use()) slot->used = Clock::now();  // it is being used
-      if (Clock::now() - slot->used >= options_.keep_alive) let_go(*slot);
+      const auto keep_alive = keep_alive_of(*slot);
+      if (!slot->is_loaded() || keep_alive.count() < 0) continue;
+      if (slot->is_in_use()) {
+        slot->used = Clock::now();
+      } else if (Clock::now() - slot->used >= keep_alive) {
+        let_go(*slot);
+      }
     }
   }
 }
@@ -369,14 +489,38 @@ std::shared_ptr<Embedder> ModelList::embedder(ServedModel& model) try {
   throw api_error(error);
 }
 
+ModelStatus ModelList::status_of(const Slot& slot) const {
+  ModelStatus status;
+  status.name = slot.entry.name;
+  status.path = slot.entry.path;
+  status.aliases = slot.aliases;
+  status.state = slot.state;
+  status.error = slot.error;
+  status.created = slot.created;
+  status.model = slot.model;
+  status.encoder = slot.encoder;
+  status.bytes = slot.bytes;
+  const auto keep_alive = keep_alive_of(slot);
+  if (slot.is_loaded() && keep_alive.count() >= 0) {
+    using SystemClock = std::chrono::system_clock;
+    status.expires = SystemClock::now() + std::chrono::duration_cast<SystemClock::duration>(
+                                              slot.used + keep_alive - Clock::now());
+  }
+  return status;
+}
+
 std::vector<ModelStatus> ModelList::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<ModelStatus> result;
   for (const auto& slot : slots_) {
-    result.push_back(
-        {slot->entry.name, slot->entry.path, slot->state, slot->error, slot->created, slot->model});
+    if (slot->is_listed) result.push_back(status_of(*slot));
   }
   return result;
+}
+
+ModelStatus ModelList::status(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return status_of(find(name));
 }
 
 bool ModelList::is_ready() const {

@@ -56,7 +56,8 @@ struct ModelListOptions {
   app::ModelChoice choice;         // of every model but its path
   app::DraftChoice draft;          // of every model
   serve::SchedulerOptions scheduler;
-  std::chrono::seconds keep_alive{-1};  // without a request; negative: until memory is short
+  // Without a request; negative: until memory is short. keep() sets another for one model.
+  std::chrono::milliseconds keep_alive{-1};
   // Of all models that are loaded, that load, or that are unloaded when their last requests end; 0:
   // no limit. A larger model is loaded alone.
   uint64_t max_bytes = 0;
@@ -67,10 +68,15 @@ enum class ModelState { Absent, Loading, Ready, Failed };
 
 struct ModelStatus {
   std::string name, path;
+  std::vector<std::string> aliases;  // further names
   ModelState state = ModelState::Absent;
-  std::string error;                   // of the last try
-  int64_t created = 0;                 // seconds since 1970
-  std::shared_ptr<ServedModel> model;  // null unless it is ready, and a language model
+  std::string error;                                // of the last try
+  int64_t created = 0;                              // seconds since 1970
+  std::shared_ptr<ServedModel> model;               // null unless it is ready, and a language model
+  std::shared_ptr<const app::TextEncoder> encoder;  // null unless it is ready, and one
+  uint64_t bytes = 0;                               // of its files, while it is loaded
+  // When it is unloaded if nothing asks for it; nothing: when memory is short.
+  std::optional<std::chrono::system_clock::time_point> expires;
 };
 
 // One of the list: a language model, or one that embeds or scores texts.
@@ -84,12 +90,14 @@ struct OpenedModel {
 // Any thread.
 class ModelList {
  public:
-  // Throws InvalidArgument for two models of one name, and for none.
+  // Models of one path are one model of several names. Throws InvalidArgument for two models of one
+  // name, and for none.
   explicit ModelList(ModelListOptions options);
   ModelList(const ModelList&) = delete;
   ModelList& operator=(const ModelList&) = delete;
   ~ModelList();
 
+  const runtime::LoadOptions& load_options() const { return options_.choice.load; }  // of all
   // Loads the model if it is not loaded or one of its files was written to, and waits for that.
   // Throws ApiError: 404 for a name that is not on the list, 500 with the reason for a model
   // that cannot be loaded, 503 where there is no room for it.
@@ -97,6 +105,17 @@ class ModelList {
   // Lets it go where it is loaded; requests that run keep it until they end. Throws ApiError: 404
   // as above, 503 while it is being loaded.
   void unload(const std::string& name);
+  // Keeps the model for so long without a request, until it is unloaded; negative: until memory is
+  // short. Throws ApiError(404).
+  void keep(const std::string& name, std::chrono::milliseconds time);
+  // A further model, which is not loaded yet, or a further name of one. Throws ApiError: 400 for a
+  // name that cannot be one or belongs to another model, 404 for a model that is not there.
+  void add(const ModelEntry& entry);
+  void add_alias(const std::string& name, const std::string& alias);
+  // Takes away a name that was added. Returns the model's path if it was its last one; requests
+  // that run keep the model until they end. Throws ApiError: 404; 403 for a name of the options,
+  // 503 while it is being loaded.
+  std::optional<std::string> remove(const std::string& name);
   // Called between a computation and the answer made of it. Throws ApiError(500) and unloads the
   // model if one of its files is damaged (base/mapped_guard.h).
   void check_files(const OpenedModel& opened);
@@ -107,6 +126,8 @@ class ModelList {
   std::shared_ptr<Embedder> embedder(ServedModel& model);
   // As they are now.
   std::vector<ModelStatus> all() const;
+  // Of one. Throws ApiError(404).
+  ModelStatus status(const std::string& name) const;
   // Whether there is a model that can answer, or, after the first one was loaded, that can be
   // loaded when it is asked for.
   bool is_ready() const;
@@ -117,7 +138,11 @@ class ModelList {
   struct Slot;
   using Clock = std::chrono::steady_clock;
 
-  Slot& find(const std::string& name);
+  Slot* look_up(std::string_view name) const;
+  Slot& find(const std::string& name) const;
+  ModelStatus status_of(const Slot& slot) const;
+  void check_new(const std::string& name) const;
+  std::chrono::milliseconds keep_alive_of(const Slot& slot) const;
   void load(Slot& slot, std::unique_lock<std::mutex>& lock);
   void make_room(Slot& slot, uint64_t bytes);
   void let_go(Slot& slot);

@@ -41,6 +41,12 @@ bool takes_gzip(std::string_view accepted) {
 
 }  // namespace
 
+bool wants_page(const http::Request& request) {
+  return any_item(request.header("accept"), [](std::string_view item) {
+    return without_blanks(item.substr(0, item.find(';'))) == "text/html";
+  });
+}
+
 http::Response page_response(const page::File& file, const http::Request& request) {
   const bool is_packed = takes_gzip(request.header("accept-encoding"));
   const std::string tag = "\"" + std::string(file.digest) + (is_packed ? "-gzip\"" : "\"");
@@ -48,7 +54,7 @@ http::Response page_response(const page::File& file, const http::Request& reques
   // The name of a file tells its content; that of the page does not.
   response.headers = {
       {"etag", tag},
-      {"vary", "accept-encoding"},
+      {"vary", file.path == "/" ? "accept, accept-encoding" : "accept-encoding"},
       {"cache-control", file.path == "/" ? "no-cache" : "public, max-age=31536000, immutable"},
       {"content-security-policy", kPolicy},
       {"cross-origin-opener-policy", "same-origin"},

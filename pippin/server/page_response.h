@@ -7,6 +7,9 @@
 
 namespace pippin::server {
 
+// Whether a client that asks for "/" shows pages: others look for what ollama says there.
+bool wants_page(const http::Request& request);
+
 // To GET or HEAD.
 http::Response page_response(const page::File& file, const http::Request& request);
 

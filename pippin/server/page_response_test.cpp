@@ -24,7 +24,8 @@ class ServingPage : public testing::Test {
     if (page::files().empty()) GTEST_SKIP() << "this build is without the page";
   }
   static DemoServer& server() { return *shared_; }
-  static Answer get(std::string_view path, const http::Fields& headers = {}) {
+  static Answer get(std::string_view path, http::Fields headers = {}) {
+    headers.emplace_back("accept", "text/html,application/xml;q=0.9,*/*;q=0.8");
     return server().ask("GET", path, "", headers);
   }
   // Of a file that index.html names.
@@ -109,7 +110,7 @@ TEST_F(ServingPage, IsSentOnce) {
     }
     EXPECT_EQ(get(path, {{"if-none-match", "\"x\""}}).status, 200);
     http::Client client(server().port());
-    client.send_request("HEAD", path);
+    client.send_request("HEAD", path, "", {{"accept", "text/html"}});
     const Answer head = client.read_answer(true);
     EXPECT_EQ(head.status, 200);
     EXPECT_EQ(find_field(head.headers, "content-length"), std::to_string(first.body.size()));

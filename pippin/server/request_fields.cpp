@@ -24,27 +24,32 @@ bool is_one_of(const Json& value, std::string_view list) {
 RequestFields::RequestFields(const Json& object) : whole_(object) {}
 
 RequestFields::RequestFields(const Json& body, FieldsOf endpoint) {
-  for (const auto& [name, value] : body.members()) {
+  add(body, endpoint);
+}
+
+void RequestFields::add(const Json& object, FieldsOf endpoint, const std::string& place) {
+  for (const auto& [name, value] : object.members()) {
+    const std::string spelling = place + std::string(name);
     const FieldRule* const rule = find_rule(name, endpoint);
     if (rule == nullptr) {
-      ignored_.emplace_back(name);
+      ignored_.push_back(spelling);
       continue;
     }
     if (rule->use == Use::Ignored || value.is_null()) continue;
     if (rule->use == Use::Only) {
       if (is_one_of(value, rule->meaning)) continue;
-      std::string message = std::string(name) + " is not supported";
+      std::string message = spelling + " is not supported";
       if (!rule->note.empty()) message.append(": ").append(rule->note);
-      throw ApiError(400, message, std::string(name));
+      throw ApiError(400, message, spelling);
     }
     const std::string_view meant = rule->meaning.empty() ? name : rule->meaning;
-    const auto [place, is_new] =
-        fields_.try_emplace(std::string(meant), Field{value, std::string(name), rule});
+    const auto [kept, is_new] =
+        fields_.try_emplace(std::string(meant), Field{value, spelling, rule});
     if (is_new) continue;
     // Of two values one is ignored.
-    Field other{value, std::string(name), rule};
-    if (rule < place->second.rule) std::swap(other, place->second);
-    if (!is_same(other.value, place->second.value)) ignored_.push_back(other.spelling);
+    Field other{value, spelling, rule};
+    if (rule < kept->second.rule) std::swap(other, kept->second);
+    if (!is_same(other.value, kept->second.value)) ignored_.push_back(other.spelling);
   }
 }
 

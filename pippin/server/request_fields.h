@@ -17,6 +17,9 @@ class RequestFields {
   // Those that the rules honour at an endpoint: readers see no others. Throws ApiError(400), with
   // the client's name for it, for a field that is not supported with its value.
   RequestFields(const Json& body, FieldsOf endpoint);
+  // Adds the members of an object in the request, which have rules of their own; in messages their
+  // names have `place` before them. Throws the same.
+  void add(const Json& object, FieldsOf endpoint, const std::string& place = {});
   // All members as they are: of objects that are no requests of such an endpoint.
   RequestFields(const Json& object);  // NOLINT(google-explicit-constructor)
 

@@ -9,6 +9,8 @@ namespace pippin::server {
 namespace {
 
 constexpr Dialect kLlama = Dialect::LlamaServer;
+constexpr Status kNone = Status::None;
+constexpr Dialect kOllamas = Dialect::Ollama;
 
 // The first spelling of an endpoint is its label. A path with a name comes last.
 constexpr std::array kRoutes = {
@@ -43,6 +45,19 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/props", &Endpoints::props, Status::None, kLlama},
     Route{"POST", "/models/load", &Endpoints::load, Status::None, kLlama},
     Route{"POST", "/models/unload", &Endpoints::unload, Status::None, kLlama},
+    Route{"POST", "/api/chat", &Endpoints::ollama_chat, kNone, kOllamas},
+    Route{"POST", "/api/generate", &Endpoints::ollama_generate, kNone, kOllamas},
+    Route{"POST", "/api/embed", &Endpoints::ollama_embed, kNone, kOllamas},
+    Route{"POST", "/api/embeddings", &Endpoints::ollama_embeddings, kNone, kOllamas},
+    Route{"GET", "/api/version", &Endpoints::ollama_version, kNone, kOllamas},
+    Route{"GET", "/api/tags", &Endpoints::ollama_tags, kNone, kOllamas},
+    Route{"GET", "/api/ps", &Endpoints::ollama_ps, kNone, kOllamas},
+    Route{"POST", "/api/show", &Endpoints::ollama_show, kNone, kOllamas},
+    Route{"POST", "/api/pull", &Endpoints::ollama_pull, kNone, kOllamas},
+    Route{"DELETE", "/api/delete", &Endpoints::ollama_delete, kNone, kOllamas},
+    Route{"POST", "/api/copy", &Endpoints::ollama_copy, kNone, kOllamas},
+    Route{"POST", "/api/create", &Endpoints::ollama_refuse, kNone, kOllamas},
+    Route{"POST", "/api/push", &Endpoints::ollama_refuse, kNone, kOllamas},
     Route{"GET", "/v1/models", nullptr, Status::Models},
     Route{"GET", "/models", nullptr, Status::Models},
     Route{"GET", "/health", nullptr, Status::Health},
@@ -90,6 +105,7 @@ Dialect dialect_of(std::string_view path) {
   const auto* const found = std::find_if(kRoutes.begin(), kRoutes.end(),
                                          [&](const Route& route) { return has_path(route, path); });
   if (found != kRoutes.end()) return found->dialect;
+  if (path.starts_with("/api/")) return Dialect::Ollama;
   return path.starts_with("/v1/messages") ? Dialect::Anthropic : Dialect::OpenAi;
 }
 

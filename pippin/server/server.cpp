@@ -114,6 +114,7 @@ class Server::State {
   Endpoints endpoints_;
   http::Server http_;
   FormQueue forms_;  // for the workers
+  PullQueue pulls_;  // for the workers
   Workers workers_;
 };
 
@@ -197,7 +198,7 @@ Server::State::State(Options options)
     : options_(std::move(options)),
       access_(options_.access),
       models_(options_.models),
-      endpoints_(models_, forms_, options_.silence),
+      endpoints_(models_, forms_, options_.silence, options_.allows_pulls ? &pulls_ : nullptr),
       http_(options_.http, callbacks()),
       forms_(options_.form_timeout),
       workers_(kWorkers, kMaxTasks) {}
@@ -292,7 +293,9 @@ void Server::State::handle(const std::shared_ptr<const http::Request>& request,
   const auto noted = std::make_shared<Noted>(*this, *request, std::move(reply));
   if (request->method == "OPTIONS") return noted->send({.status = 204});
   if (const page::File* file = page::find(request->path)) {
-    return noted->send(page_response(*file, *request));
+    if (request->path != "/" || wants_page(*request)) {
+      return noted->send(page_response(*file, *request));
+    }
   }
   const Route& route = *find_route(request->method, request->path);
   const Dialect dialect = dialect_of(request->path);
@@ -323,7 +326,9 @@ http::Response Server::State::answer_now(Status status, const http::Request& req
       return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
               .body = metrics_.text(models_.all(), http_.num_connections())};
     case Status::Root:
-      return {.content_type = "text/plain; charset=utf-8", .body = "Pippin is running\n"};
+      return {.content_type = "text/plain; charset=utf-8",
+              .body = "Ollama is running",  // clients look for these words
+              .headers = {{"vary", "accept"}}};
     case Status::Model:
       return endpoints_.model(request.path.substr(kOneModel.size()));
     default:

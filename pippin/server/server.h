@@ -33,6 +33,7 @@ struct Options {
   AccessOptions access;
   std::chrono::milliseconds silence{5000};         // of a stream, before a comment
   std::chrono::milliseconds form_timeout{10'000};  // to compile what an answer has to be
+  bool allows_pulls = false;                       // clients may download models, and remove those
   // Called by any thread.
   std::function<void(const RequestRecord& record)> log = {};
   // Called once each: when the first model can answer, and when the end begins.

@@ -425,7 +425,7 @@ TEST_F(Serving, TellsOfItself) {
   EXPECT_EQ(json_of(server().ask("GET", "/v1/models")).at("data").size(), 1u);
   EXPECT_EQ(json_of(server().ask("GET", "/v1/models/demo")).get_int("context_length"), 512);
   EXPECT_EQ(error_of(server().ask("GET", "/v1/models/x%2Fy")),
-            "404 model: there is no model \"x/y\"");
+            "404 model: there is no model \"x/y\", only demo");
   EXPECT_EQ(json_of(server().ask("GET", "/props")).get_string("model"), "demo");
   server().post("/v1/completions", R"({"prompt":"a","max_tokens":1})");
   for (const char* target :
@@ -645,8 +645,10 @@ TEST(ServingAccess, ReadsItsKeysAgain) {
 }
 
 TEST(ServingModels, LoadsThemOnDemandAndLetsThemGo) {
+  const TempDir folder;
+  std::filesystem::copy(source_dir() / "pippin/demo/model", folder / "other");
   Options options = demo_options();
-  options.models.models.push_back({"other", ""});
+  options.models.models.push_back({"other", (folder / "other").string()});
   options.models.keep_alive = std::chrono::seconds(0);
   DemoServer server(options);
   const auto state = [&](const char* name) {

@@ -1,0 +1,36 @@
+// What clients are told of the models of a server, loaded or not.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "pippin/app/model_facts.h"
+#include "pippin/server/model_list.h"
+
+namespace pippin::server {
+
+struct ModelDetails : app::ModelFacts {
+  bool fills_in = false;  // known of models that are loaded
+};
+
+// Any thread.
+class ModelDescriber {
+ public:
+  explicit ModelDescriber(runtime::LoadOptions load) : load_(std::move(load)) {}
+
+  // Nothing for a model that is neither loaded nor on this machine. Files are read when they are
+  // new or were written to; of files that cannot be read no more than their sizes is known.
+  std::optional<ModelDetails> find(const ModelStatus& status);
+
+ private:
+  std::shared_ptr<const app::ModelFacts> facts_at(const std::string& path);
+
+  const runtime::LoadOptions load_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const app::ModelFacts>> known_;  // by path
+};
+
+}  // namespace pippin::server
