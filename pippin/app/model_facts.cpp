@@ -134,6 +134,8 @@ ModelFacts read_model_facts(const fs::path& path, const runtime::LoadOptions& lo
     facts.architecture = architecture_in(mil::read_package(folder));
   } else if (fs::exists(folder / "config.json")) {
     read_config(folder / "config.json", facts);
+    // The folder that stands for a GGUF tells the type of its arithmetic, not of its tensors.
+    if (facts.format == "gguf") facts.quantization.clear();
     if (facts.format == "safetensors" && !facts.quantization.empty()) {
       count_parameters(folder, facts);
     }

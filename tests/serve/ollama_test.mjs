@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { after, before, describe, test } from "node:test";
-import { client, serve } from "./serving.mjs";
+import { client, serve, sharedData } from "./serving.mjs";
 
 // Of packages without CommonJS.
 async function module(file) {
@@ -178,6 +178,22 @@ test("VS Code", async () => {
     top_p: 1, n: 1, max_tokens: 8, tools: [weather], tool_choice: "auto",
   });
   assert.match(await answer.text(), /data: \[DONE\]/);
+});
+
+const gguf = sharedData("architectures2/gguf_q5_k/model.gguf");
+test("a model is described without being loaded", { skip: !gguf && "shared test data is absent: data/architectures2" }, async () => {
+  const several = await serve("--quiet", "demo", `small=${gguf}`);
+  try {
+    const { models } = await (await ask(several.url + "/api/tags")).json();
+    const { details } = models.find((model) => model.name === "small:latest");
+    assert.deepEqual([details.format, details.family, details.quantization_level], ["gguf", "llama", ""]);
+    const shown = await (await ask(several.url + "/api/show", { model: "small" })).json();
+    assert.equal(shown.model_info["llama.context_length"], 256);
+    const { models: loaded } = await (await ask(several.url + "/api/ps")).json();
+    assert.deepEqual(loaded.map((model) => model.name), ["demo:latest"]);
+  } finally {
+    await several.stop();
+  }
 });
 
 test("probes", async () => {
