@@ -2,7 +2,7 @@
 //
 // The demo model does not call tools by itself. A proxy between both makes the first request demand a
 // call of the tool that is tested, with the one argument that the test expects, and gives later
-// answers a form; everything else passes as it is.
+// answers a form without calls; everything else passes as it is.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -25,7 +25,7 @@ function changed(body, file) {
     const schema = { type: "object", required: ["word"], additionalProperties: false,
       properties: { word: { enum: ["walnut"] } } };
     const format = { type: "json_schema", schema };
-    return { ...body, temperature: 0, output_config: { ...body.output_config, format } };
+    return { ...body, tool_choice: { type: "none" }, output_config: { ...body.output_config, format } };
   }
   const tools = body.tools.map((tool) => tool.name !== "Read" ? tool : {
     ...tool,
@@ -98,7 +98,7 @@ test("Claude Code reads a file and goes on", { skip: !claude && "Claude Code is 
   assert.match(JSON.stringify(result.content), /walnut/);
   // Only the new part of the prompt is read.
   const { cache_read_input_tokens: cached, input_tokens: read } = turns[1].usage;
-  assert.ok(cached > 0 && cached >= turns[0].usage.input_tokens * 0.8, JSON.stringify(turns.map((one) => one.usage)));
+  assert.ok(cached > 0 && cached >= turns[0].usage.input_tokens * 0.5, JSON.stringify(turns.map((one) => one.usage)));
   console.log(`the second request had ${cached} of ${cached + read} tokens cached`);
 
   const second = await say("--continue", "Go on");
