@@ -134,9 +134,11 @@ int run_client(const std::string& program, const LaunchSettings& settings,
   }
   for (const auto& [name, value] : settings.variables) variables[name] = value;
   std::vector<std::string> lines;
-  for (const auto& [name, value] : variables) lines.push_back(name + "=" + value);
+  lines.reserve(variables.size());
+  for (const auto& [name, value] : variables) lines.push_back(fmt::format("{}={}", name, value));
   const auto pointers = [](std::vector<std::string>& texts) {
     std::vector<char*> result;
+    result.reserve(texts.size() + 1);
     for (std::string& text : texts) result.push_back(text.data());
     result.push_back(nullptr);
     return result;

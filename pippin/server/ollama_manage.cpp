@@ -107,7 +107,7 @@ void Endpoints::ollama_pull(const http::Request& request, const Replying& reply)
   }
   const auto pull = [this, path, name, streams, is_repository, is_new = known == statuses.end(),
                      reply] {
-    const auto lines = std::make_shared<PullLines>(reply, name, streams, silence_);
+    auto lines = std::make_shared<PullLines>(reply, name, streams, silence_);
     try {
       if (is_repository) {
         pulls_->pull(path, *reply, [&](const std::string&, hub::PullOptions& options) {

@@ -68,7 +68,8 @@ void write_info(JsonWriter& json, const std::string& name, const ModelDetails& d
   json.member("general.basename", name);
   if (details.parameters > 0) json.member("general.parameter_count", details.parameters);
   if (details.context > 0) json.member(family + ".context_length", details.context);
-  for (const auto& [size, count] : details.sizes) json.member(family + "." + size, count);
+  for (const auto& [size, count] : details.sizes)
+    json.member(fmt::format("{}.{}", family, size), count);
   json.end_object();
 }
 
