@@ -1,6 +1,9 @@
 // Chatting on the page, in a real browser against a real server. Run by ctest as page_chat; skips where the browser is
 // not installed.
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { after, before, describe, test } from "node:test";
 import { openBrowser, openPage, send, serve, serveDemo, skipWithoutBrowser, story, texts, violations, waitForAnswer } from "./browsing.mjs";
 
@@ -139,7 +142,10 @@ describe("for everybody", () => {
 });
 
 test("another model is chosen, loaded, and asked", async () => {
-  const both = await serve("--quiet", "demo", "other=demo");
+  // A copy: two names of one path are one model.
+  const copy = fs.mkdtempSync(path.join(os.tmpdir(), "pippin-page-"));
+  fs.cpSync(path.join(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "../../pippin/demo/model"), copy, { recursive: true });
+  const both = await serve("--quiet", "demo", `other=${copy}`);
   try {
     await withPage({ url: both.url }, async (page) => {
       assert.deepEqual(await page.$$eval("#model option", (options) => options.map((option) => option.textContent)), ["demo", "other (not loaded)"]);
@@ -155,6 +161,7 @@ test("another model is chosen, loaded, and asked", async () => {
     });
   } finally {
     await both.stop();
+    fs.rmSync(copy, { recursive: true });
   }
 });
 
