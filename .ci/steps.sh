@@ -20,10 +20,11 @@ step() {
   echo "== $* (after $((SECONDS / 60)) min $((SECONDS % 60)) s)"
 }
 
-# cpu_seconds: user and system time of all processes that this shell has waited for.
+# cpu_seconds: sets cpu to the user and system time of all processes that this shell has waited for. Not printed, since
+# the subshell of $(cpu_seconds) has waited for none.
 cpu_seconds() {
   times >"$TMPDIR/times.$$"
-  awk -F'[ms ]' 'END { printf "%.0f\n", $1 * 60 + $2 + $4 * 60 + $5 }' "$TMPDIR/times.$$"
+  cpu=$(awk -F'[ms ]' 'END { printf "%.0f\n", $1 * 60 + $2 + $4 * 60 + $5 }' "$TMPDIR/times.$$")
   rm -f "$TMPDIR/times.$$"
 }
 
