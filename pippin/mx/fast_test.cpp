@@ -1,4 +1,7 @@
+#include <chrono>
+#include <cstdlib>
 #include <limits>
+#include <thread>
 
 #include "pippin/base/testing.h"
 #include "pippin/mx/mx_testing.h"
@@ -180,6 +183,21 @@ TEST(Fast, AttendsWithSinks) {
                "mask");
   EXPECT_ERROR(fast::scaled_dot_product_attention(q, v, ones({1, 3, 5, 8}), 1),
                ErrorCode::InvalidArgument, "do not go together");
+}
+
+// The thread of async_eval goes on after objects of static life have ended.
+TEST(FastDeathTest, RopesMayBeEvaluatedWhileTheProcessEnds) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto end_while_evaluating = [] {
+    // Runs after the ends of all objects that the evaluation makes.
+    std::atexit([] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); });
+    array x = ones({1, 1, 256, 64});
+    for (int i = 0; i < 4000; ++i) x = fast::rope(x, 64, false, 10000.0f, 1, i % 2);
+    async_eval({&x, 1});
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::exit(0);
+  };
+  EXPECT_EXIT(end_while_evaluating(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -43,13 +43,14 @@ std::vector<float> rates_of(const AngleKey& key) {
 }
 
 // cos and sin [offsets, length, pairs]. All layers of a model ask for the same ones, one after the
-// other, so the last ones are kept. Only evaluations use it, of which one runs at a time.
+// other, so the last ones are kept. Only evaluations use it, of which one runs at a time, also
+// while the process ends: it is never destroyed.
 struct Angles {
   AngleKey key;
   std::vector<float> cos, sin;
 };
 std::shared_ptr<const Angles> angles_of(AngleKey key) {
-  static std::shared_ptr<const Angles> last;
+  static auto& last = *new std::shared_ptr<const Angles>();
   if (last && last->key == key) return last;
   auto made = std::make_shared<Angles>();
   const std::vector<float> rates = rates_of(key);
