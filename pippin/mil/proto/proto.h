@@ -9,6 +9,7 @@
 
 namespace pippin::proto {
 class BoxSuppression;
+class FeatureVectorizer;
 class LinearModel;
 class Metadata;
 class Model;
