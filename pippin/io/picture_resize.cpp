@@ -31,7 +31,8 @@ std::vector<Mix> mixes_of(double begin, double end, int64_t size, int64_t count)
       sum += shares.back();
     }
     for (const double share : shares) {
-      mix.shares.push_back(static_cast<float>(sum > 0 ? share / sum : 1.0 / std::ssize(shares)));
+      mix.shares.push_back(
+          static_cast<float>(sum > 0 ? share / sum : 1.0 / static_cast<double>(shares.size())));
     }
     mixes.push_back(std::move(mix));
   }
@@ -55,7 +56,9 @@ Picture stretched(const Picture& picture, const Box& box, int64_t width, int64_t
       for (size_t channel = 0; channel < channels; ++channel) {
         float sum = 0;
         for (size_t k = 0; k < mix.shares.size(); ++k) {
-          sum += mix.shares[k] * from[(static_cast<size_t>(mix.first) + k) * channels + channel];
+          sum +=
+              mix.shares[k] *
+              static_cast<float>(from[(static_cast<size_t>(mix.first) + k) * channels + channel]);
         }
         *to++ = sum;
       }
