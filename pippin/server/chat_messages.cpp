@@ -8,8 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "pippin/chat/json.h"
-#include "pippin/server/api_error.h"
+#include "pippin/server/message_fields.h"
 #include "pippin/server/request_json.h"
 
 namespace pippin::server {
@@ -20,54 +19,15 @@ using chat::Value;
 
 constexpr size_t kMaxMessages = 65536;
 
-[[noreturn]] void refuse(const std::string& place, std::string_view what) {
-  throw ApiError(400, fmt::format("{}: {}", place, what), place);
-}
-
-Value value_of(const Json& json) {
-  return chat::parse_json(json.dump(), "request");
-}
-
-std::string text_of(const Json& json, const std::string& place) {
-  if (!json.is_string()) refuse(place, "expected a string");
-  return std::string(json.as_string());
-}
-
-std::string type_of(const Json& part, const std::string& place) {
-  if (!part.is_object()) refuse(place, "expected an object with a type");
-  const auto type = part.find("type");
-  if (!type) refuse(place, "has no type");
-  return text_of(*type, place + ".type");
-}
-
-// A member that has to be there.
-Json member(const Json& object, std::string_view name, const std::string& place) {
-  const auto found = object.find(name);
-  if (!found) refuse(place, fmt::format("has no {}", name));
-  return *found;
-}
-
-void add_line(std::string& text, std::string_view more) {
-  if (!text.empty()) text += '\n';
-  text += more;
-}
-
-std::string role_of(const Json& message, const std::string& place) {
-  if (!message.is_object()) refuse(place, "expected an object");
-  std::string role = text_of(member(message, "role", place), place + ".role");
-  if (role.empty()) refuse(place + ".role", "is empty");
-  return role;
-}
-
 std::vector<Json> list_of(const RequestFields& body) {
   const auto messages = body.find("messages");
-  if (!messages) refuse("messages", "is missing");
+  if (!messages) refuse_at("messages", "is missing");
   if (!messages->is_array() || messages->size() == 0) {
-    refuse("messages", "expected a list of at least one message");
+    refuse_at("messages", "expected a list of at least one message");
   }
   if (messages->size() > kMaxMessages) {
-    refuse("messages",
-           fmt::format("has {} messages, at most {} are taken", messages->size(), kMaxMessages));
+    refuse_at("messages",
+              fmt::format("has {} messages, at most {} are taken", messages->size(), kMaxMessages));
   }
   return messages->elements();
 }
@@ -78,17 +38,17 @@ std::vector<Json> list_of(const RequestFields& body) {
 std::string openai_content(const Json& content, const std::string& place) {
   if (content.is_null()) return {};
   if (content.is_string()) return std::string(content.as_string());
-  if (!content.is_array()) refuse(place, "expected a string or a list of parts");
+  if (!content.is_array()) refuse_at(place, "expected a string or a list of parts");
   std::string text;
   for (size_t i = 0; i < content.size(); ++i) {
     const std::string part_place = fmt::format("{}[{}]", place, i);
     const Json part = content.at(i);
-    const std::string type = type_of(part, part_place);
+    const std::string type = type_at(part, part_place);
     if (type == "text" || type == "refusal") {
       add_line(text,
                text_of(member(part, type, part_place), fmt::format("{}.{}", part_place, type)));
     } else {
-      refuse(part_place, fmt::format("the model takes text only, not {}", type));
+      refuse_at(part_place, fmt::format("the model takes text only, not {}", type));
     }
   }
   return text;
@@ -103,25 +63,15 @@ Dict dict_of(const Json& object) {
   return result;
 }
 
-// The arguments as an object. Clients send them as text, and nothing for none.
+// With the arguments as an object.
 Value with_arguments(const Json& call, const std::string& place) {
   const Json function = member(call, "function", place);
   const std::string where = place + ".function";
-  if (!function.is_object()) refuse(where, "expected an object");
+  if (!function.is_object()) refuse_at(where, "expected an object");
   if (text_of(member(function, "name", where), where + ".name").empty()) {
-    refuse(where + ".name", "is empty");
+    refuse_at(where + ".name", "is empty");
   }
-  Value arguments = Dict();
-  if (const auto given = function.find("arguments")) {
-    const bool is_text = given->is_string();
-    const std::string text = is_text ? std::string(given->as_string()) : given->dump();
-    try {
-      if (!text.empty()) arguments = chat::parse_json(text, "arguments");
-    } catch (const Error& error) {
-      refuse(where + ".arguments", fmt::format("not valid JSON: {}", error.what()));
-    }
-    if (!arguments.is_dict()) refuse(where + ".arguments", "expected a JSON object");
-  }
+  Value arguments = arguments_of(function.find("arguments"), where + ".arguments");
   Dict named = dict_of(function);
   named.set("arguments", std::move(arguments));
   Dict result = dict_of(call);
@@ -148,7 +98,7 @@ Value openai_message(const Json& message, const std::string& place) {
       std::vector<Value> calls;
       for (size_t i = 0; i < value.size(); ++i) {
         const std::string call_place = fmt::format("{}.tool_calls[{}]", place, i);
-        if (!value.at(i).is_object()) refuse(call_place, "expected an object");
+        if (!value.at(i).is_object()) refuse_at(call_place, "expected an object");
         calls.push_back(with_arguments(value.at(i), call_place));
       }
       if (!calls.empty()) result.set("tool_calls", std::move(calls));
@@ -161,7 +111,7 @@ Value openai_message(const Json& message, const std::string& place) {
     }
   }
   if (result.find("content") == nullptr) {
-    if (!may_lack_content(message, role)) refuse(place, "has no content");
+    if (!may_lack_content(message, role)) refuse_at(place, "has no content");
     result.set("content", "");
   }
   return result;
@@ -181,14 +131,14 @@ std::optional<std::string> text_in_block(const Json& block, const std::string& t
 // A string, or blocks of text.
 std::string anthropic_text(const Json& content, const std::string& place) {
   if (content.is_string()) return std::string(content.as_string());
-  if (!content.is_array()) refuse(place, "expected a string or a list of blocks");
+  if (!content.is_array()) refuse_at(place, "expected a string or a list of blocks");
   std::string text;
   for (size_t i = 0; i < content.size(); ++i) {
     const std::string block_place = fmt::format("{}.{}", place, i);
     const Json block = content.at(i);
-    const std::string type = type_of(block, block_place);
+    const std::string type = type_at(block, block_place);
     const auto part = text_in_block(block, type, block_place);
-    if (!part) refuse(block_place, fmt::format("the model takes text only, not {}", type));
+    if (!part) refuse_at(block_place, fmt::format("the model takes text only, not {}", type));
     if (!is_billing(*part)) add_line(text, *part);
   }
   return text;
@@ -197,7 +147,7 @@ std::string anthropic_text(const Json& content, const std::string& place) {
 // A document's source: text, or blocks of it.
 std::optional<std::string> document_text(const Json& block, const std::string& place) {
   const Json source = member(block, "source", place);
-  const std::string type = type_of(source, place + ".source");
+  const std::string type = type_at(source, place + ".source");
   std::string text;
   for (const char* name : {"title", "context"}) {
     if (const auto value = block.find(name)) add_line(text, text_of(*value, place + "." + name));
@@ -237,7 +187,7 @@ struct Blocks {
 };
 
 void add_block(const Json& block, const std::string& place, Blocks& blocks) {
-  const std::string type = type_of(block, place);
+  const std::string type = type_at(block, place);
   if (const auto text = text_in_block(block, type, place)) {
     add_line(blocks.text, *text);
   } else if (type == "thinking") {
@@ -259,7 +209,7 @@ void add_block(const Json& block, const std::string& place, Blocks& blocks) {
     if (find_bool(block, "is_error").value_or(false)) result.set("is_error", true);
     blocks.results.emplace_back(std::move(result));
   } else {
-    refuse(place, fmt::format("the model takes text only, not {}", type));
+    refuse_at(place, fmt::format("the model takes text only, not {}", type));
   }
 }
 
@@ -285,7 +235,7 @@ void add_anthropic_message(const Json& message, const std::string& place,
                            std::vector<Value>& result) {
   const std::string role = role_of(message, place);
   if (role != "user" && role != "assistant" && role != "system") {
-    refuse(place + ".role", fmt::format("\"{}\" is not user, assistant or system", role));
+    refuse_at(place + ".role", fmt::format("\"{}\" is not user, assistant or system", role));
   }
   const Json content = member(message, "content", place);
   Blocks blocks;
@@ -296,7 +246,7 @@ void add_anthropic_message(const Json& message, const std::string& place,
       add_block(content.at(i), fmt::format("{}.content.{}", place, i), blocks);
     }
   } else {
-    refuse(place + ".content", "expected a string or a list of blocks");
+    refuse_at(place + ".content", "expected a string or a list of blocks");
   }
   // Results answer what the turn before asked for.
   result.insert(result.end(), blocks.results.begin(), blocks.results.end());
@@ -332,7 +282,7 @@ Value anthropic_messages(const RequestFields& body) {
     }
     add_anthropic_message(messages[i], place, result);
   }
-  if (result.empty()) refuse("messages", "have no text");
+  if (result.empty()) refuse_at("messages", "have no text");
   return result;
 }
 

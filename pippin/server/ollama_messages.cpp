@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "pippin/server/api_error.h"
 #include "pippin/server/chat_messages.h"
+#include "pippin/server/message_fields.h"
 
 namespace pippin::server {
 namespace {
@@ -45,11 +45,6 @@ class OpenCalls {
   size_t count_ = 0;
 };
 
-std::string text_in(const Json& object, const char* name) {
-  const auto value = object.find(name);
-  return value && value->is_string() ? std::string(value->as_string()) : std::string();
-}
-
 // What has another form is left for OpenAI's reader to refuse.
 void write_call(JsonWriter& json, const Json& call, OpenCalls& calls) {
   const auto function = call.is_object() ? call.find("function") : std::nullopt;
@@ -74,8 +69,7 @@ void write_message(JsonWriter& json, const Json& message, const std::string& pla
   for (const auto& [key, value] : message.members()) {
     if (key == "images") {
       if (value.is_null() || (value.is_array() && value.size() == 0)) continue;
-      throw ApiError(400, place + ".images: the model takes text only, not images",
-                     place + ".images");
+      refuse_at(place + ".images", "the model takes text only, not images");
     }
     if (key == "thinking") {
       if (!text_in(message, "thinking").empty()) json.member("reasoning_content", value);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/server/message_fields.h"
 
 namespace pippin::server {
 namespace {
@@ -103,8 +104,7 @@ Value folded(const std::vector<Value>& messages, const std::set<size_t>& which) 
     const std::string_view text = member(messages[i], "content");
     if (joins) {
       std::string whole(member(result.back(), "content"));
-      if (!whole.empty() && !text.empty()) whole += '\n';
-      whole += text;
+      if (!text.empty()) add_line(whole, text);
       result.back() = with_content(result.back(), std::move(whole));
     } else if (folds) {
       result.emplace_back(Dict{{"role", "user"}, {"content", std::string(text)}});

@@ -6,16 +6,12 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/server/message_fields.h"
 
 namespace pippin::server {
 namespace {
 
 using answer::Tool;
-
-std::string text_in(const Json& object, const char* name) {
-  const auto value = object.find(name);
-  return value && value->is_string() ? std::string(value->as_string()) : std::string();
-}
 
 class ToolList {
  public:
