@@ -28,16 +28,6 @@ OnJobEnd noting(const std::shared_ptr<NotedReply>& reply) {
   return [reply](const Usage& usage, const ApiError*) { reply->note_usage(usage); };
 }
 
-// Tells the client which fields have no effect.
-void note_ignored(const Endpoints::Replying& reply, const RequestFields& fields,
-                  const TextJobOptions& job, const std::vector<std::string>& unheeded = {}) {
-  std::vector<std::string> names = fields.ignored();
-  names.insert(names.end(), job.request.unheeded.begin(), job.request.unheeded.end());
-  names.insert(names.end(), unheeded.begin(), unheeded.end());
-  names.insert(names.end(), job.tools.skipped.begin(), job.tools.skipped.end());
-  reply->note_ignored(names);
-}
-
 // Whether the answer has thoughts, and where.
 void read_reasoning_format(const RequestFields& fields, TextJobOptions& job) {
   const std::string format = find_string(fields, "reasoning_format").value_or("auto");
@@ -121,6 +111,15 @@ void write_model(JsonWriter& json, const ModelStatus& status, const std::string&
 
 }  // namespace
 
+void note_ignored(NotedReply& reply, const RequestFields& fields, const TextJobOptions& job,
+                  const std::vector<std::string>& unheeded) {
+  std::vector<std::string> names = fields.ignored();
+  names.insert(names.end(), job.request.unheeded.begin(), job.request.unheeded.end());
+  names.insert(names.end(), unheeded.begin(), unheeded.end());
+  names.insert(names.end(), job.tools.skipped.begin(), job.tools.skipped.end());
+  reply.note_ignored(names);
+}
+
 std::shared_ptr<ServedModel> Endpoints::open(const std::string& name, const Replying& reply) {
   auto model = models_.get(name);
   reply->note_model(model->name);
@@ -143,7 +142,7 @@ void Endpoints::chat(const http::Request& request, const Replying& reply) {
   job.is_thinking = prompt.is_thinking;
   job.prompt_end = std::move(prompt.text);
   job.prompts.push_back(std::move(prompt.ids));
-  note_ignored(reply, fields, job, prompt.unheeded);
+  note_ignored(*reply, fields, job, prompt.unheeded);
   auto writer = make_chat_writer(reply, answer_options(job, reply->id(), *model, silence_));
   start_text_job(model, std::move(job), forms_, reply, std::move(writer), noting(reply));
 }
@@ -180,7 +179,7 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
       job.request.stop_tokens.push_back(id);
     }
   }
-  note_ignored(reply, fields, job);
+  note_ignored(*reply, fields, job);
   AnswerOptions answer = answer_options(job, reply->id(), *model, silence_);
   answer.echoes_logprobs = echoes && answer.with_logprobs;
   answer.prompt_logprobs =
@@ -214,7 +213,7 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
   job.is_thinking = prompt.is_thinking;
   job.prompt_end = std::move(prompt.text);
   job.prompts.push_back(std::move(prompt.ids));
-  note_ignored(reply, body, job, prompt.unheeded);
+  note_ignored(*reply, body, job, prompt.unheeded);
   auto writer = make_message_writer(reply, answer_options(job, reply->id(), *model, silence_));
   start_text_job(model, std::move(job), forms_, reply, std::move(writer), noting(reply));
 }
@@ -227,7 +226,7 @@ void Endpoints::count_tokens(const http::Request& request, const Replying& reply
   const auto model = open(find_string(body, "model").value_or(""), reply);
   const RenderedChat prompt =
       render_chat(*model, messages, body, job.tools, begins_answer(messages));
-  note_ignored(reply, body, job, prompt.unheeded);
+  note_ignored(*reply, body, job, prompt.unheeded);
   JsonWriter json;
   json.begin_object().member("input_tokens", prompt.ids.size()).end_object();
   reply->send({.body = json.text()});

@@ -27,6 +27,11 @@ class NotedReply : public http::Reply {
   virtual const std::string& id() const = 0;  // the request's
 };
 
+// Tells the client which fields of a request for text have no effect; `unheeded` are those that the
+// template of the model does not know.
+void note_ignored(NotedReply& reply, const RequestFields& fields, const TextJobOptions& job,
+                  const std::vector<std::string>& unheeded = {});
+
 class Endpoints {
  public:
   // `pulls` null: clients may not change which models there are.

@@ -20,16 +20,13 @@ namespace {
 using http::Answer;
 using http::find_field;
 
-constexpr const char* kMessagesOf =
-    R"("messages":[{"role":"user","content":"Tell me a story about a fox called Mia."}])";
-
 struct Target {
   FieldsOf endpoint;
   const char* path;
   std::string body;  // the required fields, without the closing brace
 };
 std::vector<Target> targets() {
-  const std::string messages = kMessagesOf;
+  const std::string messages = kStory;
   return {{kChat, "/v1/chat/completions", "{" + messages},
           {kCompletions, "/v1/completions", R"({"prompt":"One day")"},
           {kMessages, "/v1/messages", "{" + messages},
@@ -55,7 +52,7 @@ class Fields : public testing::Test {
     return shared_->post(target.path, fmt::format("{}\"{}\":{}}}", body, name, value));
   }
   static Answer chat(const std::string& more) {
-    return shared_->post("/v1/chat/completions", "{" + std::string(kMessagesOf) + "," + more + "}");
+    return shared_->post("/v1/chat/completions", "{" + std::string(kStory) + "," + more + "}");
   }
   static Json choice(const Answer& answer) {
     EXPECT_EQ(answer.status, 200) << answer.body;
@@ -348,7 +345,7 @@ class ThinkingServer {
   Answer chat(const std::string& more) const {
     return server_->post(
         "/v1/chat/completions",
-        "{" + std::string(kMessagesOf) + R"(,"temperature":0,"max_tokens":60,)" + more + "}");
+        "{" + std::string(kStory) + R"(,"temperature":0,"max_tokens":60,)" + more + "}");
   }
   Answer post(std::string_view target, std::string_view body) const {
     return server_->post(target, body);
@@ -390,7 +387,7 @@ TEST(Thoughts, EndWhereTheirBudgetDoes) {
   const Json blocks =
       json_of(
           server.post("/v1/messages",
-                      "{" + std::string(kMessagesOf) +
+                      "{" + std::string(kStory) +
                           R"(,"max_tokens":40,"thinking":{"type":"enabled","budget_tokens":8}})"))
           .at("content");
   ASSERT_EQ(blocks.size(), 2U);

@@ -171,9 +171,7 @@ void Endpoints::start_native(const RequestFields& fields, const std::shared_ptr<
   for (Ids& prompt : job.prompts) {
     truncate_prompt(*model, prompt, job.request.prompt_tokens, job.request.max_tokens);
   }
-  std::vector<std::string> ignored = fields.ignored();
-  ignored.insert(ignored.end(), job.request.unheeded.begin(), job.request.unheeded.end());
-  reply->note_ignored(ignored);
+  note_ignored(*reply, fields, job);
   NativeOptions options = native_options(fields, *model, job);
   options.silence = silence_;
   auto writer = make_native_writer(reply, std::move(options));

@@ -144,10 +144,7 @@ void Endpoints::load(OllamaRequest& request, bool is_chat, const Replying& reply
 void Endpoints::start(const OllamaRequest& request, TextJobOptions job, bool is_chat,
                       std::optional<Ids> context, const std::vector<std::string>& unheeded,
                       const Replying& reply) {
-  std::vector<std::string> ignored = request.fields.ignored();
-  ignored.insert(ignored.end(), job.request.unheeded.begin(), job.request.unheeded.end());
-  ignored.insert(ignored.end(), unheeded.begin(), unheeded.end());
-  reply->note_ignored(ignored);
+  note_ignored(*reply, request.fields, job, unheeded);
   OllamaOptions options = request.options(job, silence_);
   options.is_chat = is_chat;
   options.context = std::move(context);

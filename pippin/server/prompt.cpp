@@ -12,11 +12,10 @@
 #include "pippin/chat/json.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/chat_messages.h"
-#include "pippin/server/effort_hint.h"
 #include "pippin/server/fill_in.h"
 #include "pippin/server/request_json.h"
 #include "pippin/server/system_turns.h"
-#include "pippin/server/text_request.h"
+#include "pippin/server/thinking.h"
 
 namespace pippin::server {
 namespace {
@@ -32,147 +31,6 @@ const ChatTemplate& template_of(const ServedModel& model) {
     throw ApiError(400, "the model has no chat template: /v1/completions goes without", "model");
   }
   return *model.loaded.chat_template;
-}
-
-// How much to think, under all of its names.
-struct Thinking {
-  std::optional<std::string> effort;
-  std::optional<bool> is_wanted;
-  std::string effort_name, switch_name;  // the fields that say so
-};
-
-Thinking read_thinking(const RequestFields& body) {
-  Thinking thinking{.effort_name = "reasoning_effort", .switch_name = "enable_thinking"};
-  thinking.effort = find_string(body, "reasoning_effort");
-  thinking.is_wanted = find_bool(body, "enable_thinking");
-  if (const auto reasoning = body.find("reasoning")) {
-    if (!reasoning->is_object()) {
-      throw ApiError(400, "reasoning: expected an object", "reasoning");
-    }
-    const auto effort = find_string(*reasoning, "effort");
-    const auto enabled = find_bool(*reasoning, "enabled");
-    if (effort && !thinking.effort) thinking.effort = effort, thinking.effort_name = "reasoning";
-    if (enabled && !thinking.is_wanted) {
-      thinking.is_wanted = enabled, thinking.switch_name = "reasoning";
-    }
-  }
-  if (const auto think = body.find("think")) {
-    if (think->is_string()) {
-      if (!thinking.effort) {
-        thinking.effort = std::string(think->as_string()), thinking.effort_name = "think";
-      }
-    } else if (!think->is_bool()) {
-      throw ApiError(400, "think: expected true, false or an effort", "think");
-    } else if (!thinking.is_wanted) {
-      thinking.is_wanted = think->as_bool(), thinking.switch_name = "think";
-    }
-  }
-  return thinking;
-}
-
-// Templates know one of these spellings, or none. Returns the fields without effect.
-std::vector<std::string> set_effort(const ServedModel& model, const RequestFields& body,
-                                    Dict& context) {
-  const Thinking thinking = read_thinking(body);
-  const auto knows = [&](const char* word) {
-    return model.template_source.find(word) != std::string::npos;
-  };
-  std::vector<std::string> unheeded;
-  if (thinking.effort) {
-    if (knows("reasoning_effort")) {
-      context.set("reasoning_effort", *thinking.effort);
-    } else if (knows("enable_thinking")) {
-      context.set("enable_thinking", *thinking.effort != "none");
-    } else if (*thinking.effort != (model.reasoning == nullptr ? "none" : "medium")) {
-      unheeded.push_back(thinking.effort_name);
-    }
-  }
-  if (thinking.is_wanted) {
-    if (knows("enable_thinking")) {
-      context.set("enable_thinking", *thinking.is_wanted);
-    } else if (*thinking.is_wanted != (model.reasoning != nullptr)) {
-      unheeded.push_back(thinking.switch_name);
-    }
-  }
-  if (model.reasoning == nullptr && read_thinking_budget(body) >= 0) {
-    unheeded.push_back(body.has("thinking_token_budget") ? body.spelling("thinking_token_budget")
-                       : body.has("reasoning")           ? "reasoning.max_tokens"
-                                                         : "thinking.budget_tokens");
-  }
-  return unheeded;
-}
-
-constexpr const char* kHint = "output_config.effort";
-
-// The effort that Anthropic's clients name: a later turn's, else the whole request's.
-std::optional<std::string> effort_hint(const RequestFields& body) {
-  const auto effort_in = [](const RequestFields& object, const std::string& place) {
-    return read_field(place, [&]() -> std::optional<std::string> {
-      const auto config = object.find("output_config");
-      if (!config) return std::nullopt;
-      if (!config->is_object()) config->invalid("expected an object");
-      return config->find_string("effort");
-    });
-  };
-  if (const auto messages = body.find("messages"); messages && messages->is_array()) {
-    for (size_t i = messages->size(); i-- > 0;) {
-      if (!messages->at(i).is_object()) continue;
-      if (auto effort = effort_in(messages->at(i), fmt::format("messages.{}.output_config", i))) {
-        return effort;
-      }
-    }
-  }
-  return effort_in(body, "output_config");
-}
-
-// Anthropic's switch. With "adaptive" the template chooses, as it does without any.
-void set_thinking(const ServedModel& model, const RequestFields& body, bool has_hint, Dict& context,
-                  std::vector<std::string>& unheeded) {
-  const auto thinking = body.find("thinking");
-  if (!thinking) return;
-  const std::string type = read_field("thinking", [&] { return thinking->get_string("type"); });
-  // Clients send thoughts back, so that the next prompt has them.
-  if (model.reasoning != nullptr && thinking->get_string_or("display", "") == "omitted") {
-    unheeded.emplace_back("thinking.display");
-  }
-  if (type == "adaptive" || type == "auto") return;
-  if (type != "enabled" && type != "disabled") {
-    throw ApiError(400, "thinking: the type \"" + type + "\" is not enabled, disabled or adaptive",
-                   "thinking");
-  }
-  const bool wanted = type == "enabled";
-  const auto knows = [&](const char* word) {
-    return model.template_source.find(word) != std::string::npos;
-  };
-  if (knows("enable_thinking")) {
-    context.set("enable_thinking", wanted);
-  } else if (knows("reasoning_effort") && (knows("'none'") || knows("\"none\""))) {
-    if (!wanted) context.set("reasoning_effort", "none");
-    if (wanted && !has_hint && context.find("reasoning_effort") == nullptr) {
-      context.set("reasoning_effort", "high");
-    }
-  } else if (wanted != (model.reasoning != nullptr)) {
-    unheeded.emplace_back("thinking");
-  }
-}
-
-using Efforts = std::vector<std::optional<std::string>>;
-
-// The efforts to try with the template for the hint; none: there is none, or a switch heeds it.
-Efforts set_hint(const ServedModel& model, const std::string& hint, Dict& context,
-                 std::vector<std::string>& unheeded) {
-  const auto knows = [&](const char* word) {
-    return model.template_source.find(word) != std::string::npos;
-  };
-  // The fields that say it aloud come first.
-  if (context.find("reasoning_effort") != nullptr) return {};
-  if (knows("reasoning_effort")) return efforts_for(hint, model.template_source);
-  if (!knows("enable_thinking")) {
-    unheeded.emplace_back(kHint);
-  } else if (context.find("enable_thinking") == nullptr) {
-    context.set("enable_thinking", hint != "none");
-  }
-  return {};
 }
 
 // Whether a message is the error of a tool (chat_messages.h).
@@ -196,14 +54,10 @@ Context context_of(const ServedModel& model, const Value& messages, const Reques
       context.set(name, chat::parse_json(value->dump(), "request"));
     }
   }
-  unheeded = set_effort(model, body, context);
+  Efforts efforts = set_thinking(model, body, context, unheeded);
   if (has_failed_call(messages) && model.template_source.find("is_error") == std::string::npos) {
     unheeded.emplace_back("tool_result.is_error");
   }
-  const auto hint = effort_hint(body);
-  set_thinking(model, body, hint.has_value(), context, unheeded);
-  Efforts efforts;
-  if (hint) efforts = set_hint(model, *hint, context, unheeded);
   if (const auto more = body.find("chat_template_kwargs")) {
     if (!more->is_object()) {
       throw ApiError(400, "chat_template_kwargs: expected an object", "chat_template_kwargs");
@@ -299,7 +153,8 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
   } catch (const Error& error) {
     throw ApiError(400, error.what(), "messages");
   }
-  if (!context.efforts.empty() && !context.efforts.front()) result.unheeded.emplace_back(kHint);
+  if (!context.efforts.empty() && !context.efforts.front())
+    result.unheeded.emplace_back(kEffortHint);
   // The template writes the special tokens itself.
   const bool adds = find_bool(body, "add_special_tokens").value_or(false);
   result.ids = model.loaded.tokenizer.encode(result.text, adds);

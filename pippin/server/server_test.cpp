@@ -8,16 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "pippin/app/unit_vector.h"
 #include "pippin/base/error.h"
-#include "pippin/base/temporary_folder.h"
 #include "pippin/base/testing.h"
-#include "pippin/page/page.h"
 #include "pippin/server/routes.h"
 #include "pippin/server/server_testing.h"
 
@@ -27,13 +23,6 @@ namespace {
 using namespace std::chrono_literals;
 using http::Answer;
 using http::find_field;
-
-constexpr const char* kStory =
-    R"("messages":[{"role":"user","content":"Tell me a story about a fox called Mia."}])";
-
-std::string chat(const std::string& more = "") {
-  return "{" + std::string(kStory) + (more.empty() ? "" : "," + more) + "}";
-}
 
 // The data of the events of a stream.
 std::vector<std::string> events_of(const std::string& body) {
@@ -89,7 +78,7 @@ class Serving : public testing::Test {
 DemoServer* Serving::shared_ = nullptr;
 
 TEST_F(Serving, AnswersWholeAndAsAStream) {
-  const Answer whole = server().post("/v1/chat/completions", chat(R"("max_tokens":30)"));
+  const Answer whole = server().post("/v1/chat/completions", story_chat(R"("max_tokens":30)"));
   ASSERT_EQ(whole.status, 200) << whole.body;
   const Json json = json_of(whole);
   EXPECT_EQ(json.get_string("object"), "chat.completion");
@@ -99,7 +88,7 @@ TEST_F(Serving, AnswersWholeAndAsAStream) {
 
   const Answer stream = server().post(
       "/v1/chat/completions",
-      chat(R"("max_tokens":30,"stream":true,"stream_options":{"include_usage":true})"));
+      story_chat(R"("max_tokens":30,"stream":true,"stream_options":{"include_usage":true})"));
   EXPECT_EQ(find_field(stream.headers, "content-type"), "text/event-stream; charset=utf-8");
   EXPECT_EQ(streamed_content(stream), content_of(whole));
   const auto events = events_of(stream.body);
@@ -152,35 +141,41 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
       {R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]})",
        "400 messages[0].content[0]: messages[0].content[0]: the model takes text only, not "
        "image_url"},
-      {chat(R"("temperature":"hot")"), "400 temperature: request: temperature: expected a number"},
-      {chat(R"("temperature":-1)"), "400 temperature: temperature is -1, must be 0 or more"},
-      {chat(R"("top_p":2)"), "400 top_p: top-p is 2, must be "},
-      {chat(R"("n":0)"), "400 n: request: n: "},
-      {chat(R"("max_tokens":1.5)"), "400 max_tokens: request: max_tokens: "},
-      {chat(R"("prediction":5)"), "400 prediction: request: prediction: "},
-      {chat(R"("speculative.n_max":-2)"), "400 speculative.n_max: request: speculative.n_max: "},
-      {chat(R"("stop":5)"), "400 stop: request: stop: "},
-      {chat(R"("stream":1)"), "400 stream: request: stream: "},
-      {chat(R"("top_logprobs":2)"), "400 top_logprobs: top_logprobs: needs logprobs"},
-      {chat(R"("logprobs":true,"top_logprobs":99)"), "400 top_logprobs: request: top_logprobs: "},
-      {chat(R"("logit_bias":{"x":1})"), "400 logit_bias: request: logit_bias: \"x\" is no token"},
-      {chat(R"("logit_bias":{"99999":1})"), "400 logit_bias: logit_bias: there is no token 99999"},
-      {chat(R"("tools":[{"type":"function"}])"), "400 tools: tools[0].name: is missing"},
-      {chat(R"("response_format":{"type":"xml"})"),
+      {story_chat(R"("temperature":"hot")"),
+       "400 temperature: request: temperature: expected a number"},
+      {story_chat(R"("temperature":-1)"), "400 temperature: temperature is -1, must be 0 or more"},
+      {story_chat(R"("top_p":2)"), "400 top_p: top-p is 2, must be "},
+      {story_chat(R"("n":0)"), "400 n: request: n: "},
+      {story_chat(R"("max_tokens":1.5)"), "400 max_tokens: request: max_tokens: "},
+      {story_chat(R"("prediction":5)"), "400 prediction: request: prediction: "},
+      {story_chat(R"("speculative.n_max":-2)"),
+       "400 speculative.n_max: request: speculative.n_max: "},
+      {story_chat(R"("stop":5)"), "400 stop: request: stop: "},
+      {story_chat(R"("stream":1)"), "400 stream: request: stream: "},
+      {story_chat(R"("top_logprobs":2)"), "400 top_logprobs: top_logprobs: needs logprobs"},
+      {story_chat(R"("logprobs":true,"top_logprobs":99)"),
+       "400 top_logprobs: request: top_logprobs: "},
+      {story_chat(R"("logit_bias":{"x":1})"),
+       "400 logit_bias: request: logit_bias: \"x\" is no token"},
+      {story_chat(R"("logit_bias":{"99999":1})"),
+       "400 logit_bias: logit_bias: there is no token 99999"},
+      {story_chat(R"("tools":[{"type":"function"}])"), "400 tools: tools[0].name: is missing"},
+      {story_chat(R"("response_format":{"type":"xml"})"),
        "400 response_format: response_format: the type \"xml\" is not text, json_object or "
        "json_schema"},
-      {chat(R"("response_format":{"type":"json_schema"})"),
+      {story_chat(R"("response_format":{"type":"json_schema"})"),
        "400 response_format: response_format: json_schema.schema is missing"},
-      {chat(R"("json_schema":{"properties":{"a":{"pattern":"["}}})"),
+      {story_chat(R"("json_schema":{"properties":{"a":{"pattern":"["}}})"),
        "400 json_schema: json_schema: #/properties/a/pattern: the pattern is broken at byte 1"},
-      {chat("\"guided_regex\":\"(\""), "400 guided_regex: guided_regex: regular expression: "},
-      {chat(R"("guided_choice":[])"), "400 guided_choice: guided_choice: there is nothing"},
-      {chat(R"("grammar":"root ::= x")"),
+      {story_chat("\"guided_regex\":\"(\""),
+       "400 guided_regex: guided_regex: regular expression: "},
+      {story_chat(R"("guided_choice":[])"), "400 guided_choice: guided_choice: there is nothing"},
+      {story_chat(R"("grammar":"root ::= x")"),
        "400 grammar: grammar: grammar, line 1, column 11: the rule \"x\" is not defined"},
-      {chat(R"("grammar":"root ::= \"a\"","guided_regex":"a")"),
+      {story_chat(R"("grammar":"root ::= \"a\"","guided_regex":"a")"),
        "400 guided_regex: guided_regex: the answer's form is given by grammar already"},
-      {chat(R"("reasoning_effort":5)"), "400 reasoning_effort: "},
-      {chat(R"("model":"gone")"), "404 model: there is no model \"gone\", only demo"},
+      {story_chat(R"("reasoning_effort":5)"), "400 reasoning_effort: "},
+      {story_chat(R"("model":"gone")"), "404 model: there is no model \"gone\", only demo"},
   };
   for (const auto& [body, wanted] : cases) {
     const std::string error = error_of(server().post("/v1/chat/completions", body));
@@ -188,7 +183,7 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
   }
   std::string stops;
   for (int i = 0; i < 10000; ++i) stops += (i == 0 ? "" : ",") + fmt::format("\"{}\"", i);
-  EXPECT_EQ(error_of(server().post("/v1/chat/completions", chat("\"stop\":[" + stops + "]"))),
+  EXPECT_EQ(error_of(server().post("/v1/chat/completions", story_chat("\"stop\":[" + stops + "]"))),
             "400 stop: request: stop: 10000 strings, at most 256 are taken");
   const std::string deep(200, '[');
   EXPECT_EQ(server().post("/v1/chat/completions", "{\"messages\":" + deep).status, 400);
@@ -196,14 +191,14 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
 
 TEST_F(Serving, AcceptsWhatDoesNotChangeTheText) {
   const std::string plain =
-      content_of(server().post("/v1/chat/completions", chat(R"("max_tokens":10)")));
+      content_of(server().post("/v1/chat/completions", story_chat(R"("max_tokens":10)")));
   const Answer answer = server().post(
       "/v1/chat/completions",
-      chat(R"("max_completion_tokens":10,"user":"me","metadata":{"a":"b"},"store":false,)"
-           R"("service_tier":"auto","tools":[],"tool_choice":"auto","modalities":["text"],)"
-           R"("prediction":{"type":"content","content":"x"},"parallel_tool_calls":true,)"
-           R"("response_format":{"type":"text"},"prompt_cache_key":"k","functions":null,)"
-           R"("stop":null,"logit_bias":null,"seed":null,"unheard_of":[1])"));
+      story_chat(R"("max_completion_tokens":10,"user":"me","metadata":{"a":"b"},"store":false,)"
+                 R"("service_tier":"auto","tools":[],"tool_choice":"auto","modalities":["text"],)"
+                 R"("prediction":{"type":"content","content":"x"},"parallel_tool_calls":true,)"
+                 R"("response_format":{"type":"text"},"prompt_cache_key":"k","functions":null,)"
+                 R"("stop":null,"logit_bias":null,"seed":null,"unheard_of":[1])"));
   EXPECT_EQ(content_of(answer), plain);
 }
 
@@ -213,12 +208,12 @@ TEST_F(Serving, MessagesHaveTheFormThatIsAskedFor) {
       R"("required":["kind"],"additionalProperties":false}})";
   for (const std::string& field :
        {"\"output_format\":" + format, "\"output_config\":{\"format\":" + format + "}"}) {
-    const Answer answer = server().post("/v1/messages", chat("\"max_tokens\":50," + field));
+    const Answer answer = server().post("/v1/messages", story_chat("\"max_tokens\":50," + field));
     const std::string text = json_of(answer).at("content").at(size_t{0}).get_string("text");
     EXPECT_EQ(Json::parse(text, "answer").keys(), std::vector<std::string>{"kind"});
   }
   const auto error = [](const std::string& more) {
-    return json_of(server().post("/v1/messages", chat("\"max_tokens\":5," + more)))
+    return json_of(server().post("/v1/messages", story_chat("\"max_tokens\":5," + more)))
         .at("error")
         .get_string("message");
   };
@@ -229,7 +224,8 @@ TEST_F(Serving, MessagesHaveTheFormThatIsAskedFor) {
 
 TEST_F(Serving, AnswersInTheFormThatIsAskedFor) {
   const auto answer_to = [](const std::string& more) {
-    return content_of(server().post("/v1/chat/completions", chat("\"max_tokens\":200," + more)));
+    return content_of(
+        server().post("/v1/chat/completions", story_chat("\"max_tokens\":200," + more)));
   };
   const std::string schema =
       R"({"type":"object","properties":{"name":{"type":"string","maxLength":12},)"
@@ -253,8 +249,8 @@ TEST_F(Serving, AnswersInTheFormThatIsAskedFor) {
   const std::string grammar = answer_to(R"("grammar":"root ::= \"<\" [a-c]{2} \">\"")");
   EXPECT_EQ(grammar.size(), 4U) << grammar;
   // What does not come to its end says so.
-  const Json cut = json_of(
-      server().post("/v1/chat/completions", chat(R"("max_tokens":3,"json_schema":)" + schema)));
+  const Json cut = json_of(server().post("/v1/chat/completions",
+                                         story_chat(R"("max_tokens":3,"json_schema":)" + schema)));
   EXPECT_EQ(cut.at("choices").at(size_t{0}).get_string("finish_reason"), "length");
   const Json whole = json_of(server().post(
       "/v1/completions", R"({"prompt":"x","max_tokens":50,"guided_choice":["yes"]})"));
@@ -265,7 +261,7 @@ TEST_F(Serving, AnswersInTheFormThatIsAskedFor) {
 // Guessed tokens are computed together; the answer is the same.
 TEST_F(Serving, DraftsChangeNoAnswer) {
   const auto ask = [](const std::string& more) {
-    return json_of(server().post("/v1/chat/completions", chat(R"("max_tokens":60,)" + more)));
+    return json_of(server().post("/v1/chat/completions", story_chat(R"("max_tokens":60,)" + more)));
   };
   const auto content = [](const Json& answer) {
     return answer.at("choices").at(size_t{0}).at("message").get_string("content");
@@ -395,7 +391,7 @@ TEST_F(Serving, SpeaksAnthropic) {
   EXPECT_EQ(kinds,
             (std::vector<std::string>{"message_start", "content_block_start", "content_block_delta",
                                       "content_block_stop", "message_delta", "message_stop"}));
-  const Answer wrong = server().post("/v1/messages", "{" + std::string(kStory) + "}");
+  const Answer wrong = server().post("/v1/messages", story_chat());
   EXPECT_EQ(json_of(wrong).get_string("type"), "error");
   EXPECT_EQ(json_of(wrong).at("error").get_string("message"), "max_tokens: is missing");
 }
@@ -407,7 +403,7 @@ TEST_F(Serving, TokenizesAndAppliesTemplates) {
     text += token.get_string("piece");
   }
   EXPECT_EQ(text, "Once upon");
-  EXPECT_EQ(json_of(server().post("/apply-template", chat())).get_string("prompt"),
+  EXPECT_EQ(json_of(server().post("/apply-template", story_chat())).get_string("prompt"),
             "<|im_start|>user\nTell me a story about a fox called Mia.<|im_end|>\n"
             "<|im_start|>assistant\n");
   EXPECT_EQ(
@@ -468,7 +464,7 @@ TEST_F(Serving, FreesWhatClientsLeave) {
     clients.push_back(std::make_unique<http::Client>(server().port()));
     clients.back()->send_request(
         "POST", "/v1/chat/completions",
-        chat(i % 2 == 0 ? R"("stream":true,"ignore_eos":true)" : R"("ignore_eos":true)"));
+        story_chat(i % 2 == 0 ? R"("stream":true,"ignore_eos":true)" : R"("ignore_eos":true)"));
   }
   EXPECT_TRUE(clients[0]->read_until("data: "));
   clients.clear();
@@ -488,162 +484,6 @@ TEST_F(Serving, KnowsItsNames) {
 }
 
 // A socket for IPv6 takes clients of IPv4 as ::ffff:127.0.0.1.
-TEST(ServingAccess, KnowsLoopbackInBothForms) {
-  Options options = demo_options();
-  options.http.addresses = {{.host = "::", .port = 0}};
-  try {
-    DemoServer server(options);
-    EXPECT_EQ(server.ask("GET", "/health", "", {{"host", "localhost"}}).status, 200);
-    for (const char* target : {"/health", "/v1/models"}) {
-      const http::Fields rebound{{"host", "evil.example"}, {"origin", "http://evil.example"}};
-      EXPECT_EQ(server.ask("GET", target, "", rebound).status, 403) << target;
-    }
-  } catch (const Error& error) {
-    ASSERT_NE(std::string(error.what()).find("cannot listen at :::0"), std::string::npos);
-    GTEST_SKIP() << error.what();
-  }
-}
-
-TEST(ServingAccess, ChecksHostsWhereNoKeyDoes) {
-  using http::PeerPlace;
-  const Access open({.hosts = {"models.example"}});
-  const Access keyed({.keys = {"key"}});
-  const auto status = [](const Access& access, PeerPlace place, const std::string& host,
-                         const std::string& key) {
-    const http::Request request{
-        .headers = {{"host", host}, {"origin", "http://" + host}, {"x-api-key", key}},
-        .place = place};
-    const auto error = access.check(request, false);
-    return error ? error->status : 200;
-  };
-  for (const PeerPlace place : {PeerPlace::Elsewhere, PeerPlace::Loopback}) {
-    EXPECT_EQ(status(open, place, "evil.example:8080", ""), 403);
-    EXPECT_EQ(status(open, place, "models.example:8080", ""), 200);
-    EXPECT_EQ(status(open, place, "192.168.1.5:8080", ""), 200);
-    EXPECT_EQ(status(open, place, "[fe80::1]:8080", ""), 200);
-  }
-  EXPECT_EQ(status(open, PeerPlace::UnixSocket, "any.example", ""), 200);
-  EXPECT_EQ(status(keyed, PeerPlace::Elsewhere, "any.example", ""), 401);
-  EXPECT_EQ(status(keyed, PeerPlace::Elsewhere, "any.example", "key"), 200);
-  EXPECT_EQ(status(keyed, PeerPlace::Loopback, "any.example", "key"), 403);
-}
-
-TEST(ServingAccess, NeedsOneOfItsKeys) {
-  const TemporaryFolder folder("keys");
-  const auto file = folder / "keys";
-  std::ofstream(file) << "# keys\n\n first \nsecond\n";
-  Options options = demo_options();
-  options.access.key_file = file;
-  options.access.keys = {"third"};
-  DemoServer server(options);
-  const auto status = [&](const std::string& name, const std::string& value) {
-    return server.ask("GET", "/v1/models", "", {{name, value}}).status;
-  };
-  EXPECT_EQ(server.ask("GET", "/v1/models").status, 401);
-  EXPECT_EQ(server.ask("GET", "/health").status, 200);
-  EXPECT_EQ(server.ask("GET", "/").status, 200);
-  for (const page::File& part : page::files()) {
-    EXPECT_EQ(server.ask("GET", part.path).status, 200) << part.path;
-  }
-  EXPECT_EQ(status("authorization", "Bearer first"), 200);
-  EXPECT_EQ(status("authorization", "bearer second"), 200);
-  EXPECT_EQ(status("x-api-key", "third"), 200);
-  for (const char* wrong : {"", "firs", "first ", "# keys", "fourth"}) {
-    EXPECT_EQ(status("x-api-key", wrong), std::string(wrong) == "first " ? 200 : 401) << wrong;
-  }
-  // A page may ask what it may send, without the key.
-  const Answer preflight =
-      server.ask("OPTIONS", "/v1/models", "", {{"origin", "http://localhost"}});
-  EXPECT_EQ(preflight.status, 204);
-  EXPECT_EQ(find_field(preflight.headers, "access-control-allow-origin"), "http://localhost");
-}
-
-// A browser hides an answer without these fields, and the reason with it.
-TEST(ServingAccess, PagesThatMayAskCanReadRefusals) {
-  const std::string page = "http://app.example";
-  Options options = demo_options();
-  options.access.keys = {"key"};
-  options.access.origins = {page};
-  options.http.max_body_bytes = 1000;
-  options.http.max_header_bytes = 2000;
-  options.http.max_connections = 2;
-  options.models.scheduler.max_waiting = 0;
-  DemoServer server(options);
-  const std::string head = "host: localhost\r\norigin: " + page + "\r\n";
-  const std::string key = head + "authorization: Bearer key\r\n";
-  const auto answer_to = [&](const std::string& request) {
-    http::Client client(server.port());
-    client.send(request);
-    return client.read_answer();
-  };
-  const std::string long_text(2000, 'x');
-  const auto post = [&](const std::string& fields, const std::string& body) {
-    return "POST /v1/messages HTTP/1.1\r\n" + fields +
-           fmt::format("content-length: {}\r\n\r\n{}", body.size(), body);
-  };
-  const std::vector<std::pair<std::string, int>> cases = {
-      {"GET /v1/models HTTP/1.1\r\n" + key + "\r\n", 200},
-      {"GET /v1/models HTTP/1.1\r\n" + head + "\r\n", 401},
-      {"GET /v1/models HTTP/1.1\r\nhost: evil.example\r\norigin: " + page + "\r\n\r\n", 403},
-      {"GET /nothing HTTP/1.1\r\n" + key + "\r\n", 404},
-      {"GET /v1/models/nothing HTTP/1.1\r\n" + key + "\r\n", 404},
-      {"PUT /v1/models HTTP/1.1\r\n" + key + "\r\n", 405},
-      {post(key, "{"), 400},
-      {post(key, long_text), 413},
-      {post(key, chat(R"("max_tokens":1,"n":1)")), 503},
-      {"GET / HTTP/1.1\r\n" + key + "x: " + long_text + "\r\n\r\n", 431},
-      {"GET / HTTP/1.1\r\nno colon\r\n" + key + "\r\n", 400},
-      {"GET /%zz HTTP/1.1\r\n" + key + "\r\n", 400},
-      {"GET / HTTP/7.0\r\n" + key + "\r\n", 505}};
-  const auto expect_readable = [&](const Answer& answer) {
-    EXPECT_EQ(find_field(answer.headers, "access-control-allow-origin"), page);
-    EXPECT_EQ(find_field(answer.headers, "access-control-expose-headers"),
-              "x-request-id, retry-after, x-should-retry, x-ignored-fields");
-    EXPECT_EQ(find_field(answer.headers, "vary"), "origin");
-    EXPECT_FALSE(find_field(answer.headers, "x-request-id").empty());
-    EXPECT_EQ(find_field(answer.headers, "retry-after"), answer.status == 503 ? "1" : "");
-  };
-  for (const auto& [request, status] : cases) {
-    SCOPED_TRACE(request.substr(0, 100));
-    const Answer answer = answer_to(request);
-    EXPECT_EQ(answer.status, status) << answer.body;
-    expect_readable(answer);
-  }
-  // Errors have the form of the endpoint.
-  EXPECT_EQ(json_of(answer_to(post(key, long_text))).get_string("type"), "error");
-  // Other pages learn nothing.
-  const Answer other = server.ask("GET", "/v1/models", "", {{"origin", "http://other.example"}});
-  EXPECT_EQ(other.status, 403);
-  EXPECT_EQ(find_field(other.headers, "access-control-allow-origin"), "");
-
-  const http::Client first(server.port()), second(server.port());
-  const std::vector<std::pair<std::string, std::string>> origin = {{"origin", page}};
-  Answer full = server.ask("GET", "/health", "", origin);
-  for (int tries = 0; tries < 1000 && full.status != 503; ++tries) {
-    full = server.ask("GET", "/health", "", origin);
-  }
-  EXPECT_EQ(full.status, 503);
-  expect_readable(full);
-  EXPECT_EQ(server.ask("OPTIONS", "/v1/models", "", origin).status, 204);
-}
-
-TEST(ServingAccess, ReadsItsKeysAgain) {
-  const TemporaryFolder folder("keys");
-  const auto file = folder / "keys";
-  std::ofstream(file) << "first\n";
-  Access access({.key_file = file});
-  http::Request request{.headers = {{"x-api-key", "second"}}};
-  EXPECT_TRUE(access.check(request, false).has_value());
-  std::ofstream(file) << "second\n";
-  access.reload();
-  EXPECT_FALSE(access.check(request, false).has_value());
-  std::filesystem::remove(file);
-  EXPECT_THROW(access.reload(), Error);
-  EXPECT_FALSE(access.check(request, false).has_value());
-  std::ofstream(file) << "# none\n";
-  EXPECT_ERROR(access.reload(), ErrorCode::InvalidFile, file.string() + ": has no key in it");
-}
-
 TEST(ServingModels, LoadsThemOnDemandAndLetsThemGo) {
   const TempDir folder;
   std::filesystem::copy(source_dir() / "pippin/demo/model", folder / "other");
@@ -655,14 +495,16 @@ TEST(ServingModels, LoadsThemOnDemandAndLetsThemGo) {
     return json_of(server.ask("GET", "/v1/models/" + std::string(name))).get_string("state");
   };
   EXPECT_EQ(state("other"), "absent");
-  EXPECT_EQ(server.post("/v1/chat/completions", chat(R"("model":"other","max_tokens":2)")).status,
-            200);
+  EXPECT_EQ(
+      server.post("/v1/chat/completions", story_chat(R"("model":"other","max_tokens":2)")).status,
+      200);
   for (int tries = 0; tries < 500 && state("other") != "absent"; ++tries) {
     std::this_thread::sleep_for(10ms);
   }
   EXPECT_EQ(state("other"), "absent");
-  EXPECT_EQ(server.post("/v1/chat/completions", chat(R"("model":"other","max_tokens":2)")).status,
-            200);
+  EXPECT_EQ(
+      server.post("/v1/chat/completions", story_chat(R"("model":"other","max_tokens":2)")).status,
+      200);
   EXPECT_ERROR(ModelList({.models = {{"a", ""}, {"a", "b"}}}), ErrorCode::InvalidArgument,
                "two models are called a: name them with NAME=PATH");
 }
@@ -691,7 +533,7 @@ TEST(ServingEnd, HealthSaysThatTheServerIsEnding) {
   EXPECT_EQ(health.status, 503);
   EXPECT_EQ(health.body, R"({"status":"stopping"})");
   EXPECT_EQ(find_field(health.headers, "retry-after"), "1");
-  const Answer refused = server.post("/v1/chat/completions", chat());
+  const Answer refused = server.post("/v1/chat/completions", story_chat());
   EXPECT_EQ(error_of(refused), "503 -: the server is ending");
   EXPECT_EQ(find_field(refused.headers, "retry-after"), "1");
 }
@@ -705,10 +547,10 @@ TEST(ServingLimits, TheQueueIsFull) {
   for (int i = 0; i < 3; ++i) {
     clients.push_back(std::make_unique<http::Client>(server.port()));
     clients.back()->send_request("POST", "/v1/chat/completions",
-                                 chat(R"("stream":true,"ignore_eos":true,"max_tokens":400)"));
+                                 story_chat(R"("stream":true,"ignore_eos":true,"max_tokens":400)"));
     std::this_thread::sleep_for(10ms);
   }
-  const Answer last = server.post("/v1/chat/completions", chat(R"("n":3,"ignore_eos":true)"));
+  const Answer last = server.post("/v1/chat/completions", story_chat(R"("n":3,"ignore_eos":true)"));
   EXPECT_EQ(last.status, 503);
   EXPECT_EQ(find_field(last.headers, "retry-after"), "1");
 }

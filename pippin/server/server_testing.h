@@ -52,6 +52,14 @@ class DemoServer {
   Thread thread_;
 };
 
+constexpr const char* kStory =
+    R"("messages":[{"role":"user","content":"Tell me a story about a fox called Mia."}])";
+
+// A request to /v1/chat/completions with it, and with further fields.
+inline std::string story_chat(const std::string& more = "") {
+  return "{" + std::string(kStory) + (more.empty() ? "" : "," + more) + "}";
+}
+
 inline Json json_of(const http::Answer& answer) {
   if (answer.body.empty()) {
     throw Error(ErrorCode::Network, "no answer: status " + std::to_string(answer.status));

@@ -1,0 +1,161 @@
+#include "pippin/server/thinking.h"
+
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "pippin/server/api_error.h"
+#include "pippin/server/effort_hint.h"
+#include "pippin/server/request_json.h"
+#include "pippin/server/text_request.h"
+
+namespace pippin::server {
+namespace {
+
+using chat::Dict;
+
+bool knows(const ServedModel& model, std::string_view word) {
+  return model.template_source.find(word) != std::string::npos;
+}
+
+// How much to think, under all of its names.
+struct Thinking {
+  std::optional<std::string> effort;
+  std::optional<bool> is_wanted;
+  std::string effort_name, switch_name;  // the fields that say so
+};
+
+Thinking read_thinking(const RequestFields& body) {
+  Thinking thinking{.effort_name = "reasoning_effort", .switch_name = "enable_thinking"};
+  thinking.effort = find_string(body, "reasoning_effort");
+  thinking.is_wanted = find_bool(body, "enable_thinking");
+  if (const auto reasoning = body.find("reasoning")) {
+    if (!reasoning->is_object()) {
+      throw ApiError(400, "reasoning: expected an object", "reasoning");
+    }
+    const auto effort = find_string(*reasoning, "effort");
+    const auto enabled = find_bool(*reasoning, "enabled");
+    if (effort && !thinking.effort) thinking.effort = effort, thinking.effort_name = "reasoning";
+    if (enabled && !thinking.is_wanted) {
+      thinking.is_wanted = enabled, thinking.switch_name = "reasoning";
+    }
+  }
+  if (const auto think = body.find("think")) {
+    if (think->is_string()) {
+      if (!thinking.effort) {
+        thinking.effort = std::string(think->as_string()), thinking.effort_name = "think";
+      }
+    } else if (!think->is_bool()) {
+      throw ApiError(400, "think: expected true, false or an effort", "think");
+    } else if (!thinking.is_wanted) {
+      thinking.is_wanted = think->as_bool(), thinking.switch_name = "think";
+    }
+  }
+  return thinking;
+}
+
+// Templates know one of these spellings, or none. Returns the fields without effect.
+std::vector<std::string> set_effort(const ServedModel& model, const RequestFields& body,
+                                    Dict& context) {
+  const Thinking thinking = read_thinking(body);
+  std::vector<std::string> unheeded;
+  if (thinking.effort) {
+    if (knows(model, "reasoning_effort")) {
+      context.set("reasoning_effort", *thinking.effort);
+    } else if (knows(model, "enable_thinking")) {
+      context.set("enable_thinking", *thinking.effort != "none");
+    } else if (*thinking.effort != (model.reasoning == nullptr ? "none" : "medium")) {
+      unheeded.push_back(thinking.effort_name);
+    }
+  }
+  if (thinking.is_wanted) {
+    if (knows(model, "enable_thinking")) {
+      context.set("enable_thinking", *thinking.is_wanted);
+    } else if (*thinking.is_wanted != (model.reasoning != nullptr)) {
+      unheeded.push_back(thinking.switch_name);
+    }
+  }
+  if (model.reasoning == nullptr && read_thinking_budget(body) >= 0) {
+    unheeded.push_back(body.has("thinking_token_budget") ? body.spelling("thinking_token_budget")
+                       : body.has("reasoning")           ? "reasoning.max_tokens"
+                                                         : "thinking.budget_tokens");
+  }
+  return unheeded;
+}
+
+// The effort that Anthropic's clients name: a later turn's, else the whole request's.
+std::optional<std::string> effort_hint(const RequestFields& body) {
+  const auto effort_in = [](const RequestFields& object, const std::string& place) {
+    return read_field(place, [&]() -> std::optional<std::string> {
+      const auto config = object.find("output_config");
+      if (!config) return std::nullopt;
+      if (!config->is_object()) config->invalid("expected an object");
+      return config->find_string("effort");
+    });
+  };
+  if (const auto messages = body.find("messages"); messages && messages->is_array()) {
+    for (size_t i = messages->size(); i-- > 0;) {
+      if (!messages->at(i).is_object()) continue;
+      if (auto effort = effort_in(messages->at(i), fmt::format("messages.{}.output_config", i))) {
+        return effort;
+      }
+    }
+  }
+  return effort_in(body, "output_config");
+}
+
+// Anthropic's switch. With "adaptive" the template chooses, as it does without any.
+void set_switch(const ServedModel& model, const RequestFields& body, bool has_hint, Dict& context,
+                std::vector<std::string>& unheeded) {
+  const auto thinking = body.find("thinking");
+  if (!thinking) return;
+  const std::string type = read_field("thinking", [&] { return thinking->get_string("type"); });
+  // Clients send thoughts back, so that the next prompt has them.
+  if (model.reasoning != nullptr && thinking->get_string_or("display", "") == "omitted") {
+    unheeded.emplace_back("thinking.display");
+  }
+  if (type == "adaptive" || type == "auto") return;
+  if (type != "enabled" && type != "disabled") {
+    throw ApiError(400, "thinking: the type \"" + type + "\" is not enabled, disabled or adaptive",
+                   "thinking");
+  }
+  const bool wanted = type == "enabled";
+  if (knows(model, "enable_thinking")) {
+    context.set("enable_thinking", wanted);
+  } else if (knows(model, "reasoning_effort") &&
+             (knows(model, "'none'") || knows(model, "\"none\""))) {
+    if (!wanted) context.set("reasoning_effort", "none");
+    if (wanted && !has_hint && context.find("reasoning_effort") == nullptr) {
+      context.set("reasoning_effort", "high");
+    }
+  } else if (wanted != (model.reasoning != nullptr)) {
+    unheeded.emplace_back("thinking");
+  }
+}
+
+// The efforts to try with the template for the hint; none: there is none, or a switch heeds it.
+Efforts set_hint(const ServedModel& model, const std::string& hint, Dict& context,
+                 std::vector<std::string>& unheeded) {
+  // The fields that say it aloud come first.
+  if (context.find("reasoning_effort") != nullptr) return {};
+  if (knows(model, "reasoning_effort")) return efforts_for(hint, model.template_source);
+  if (!knows(model, "enable_thinking")) {
+    unheeded.emplace_back(kEffortHint);
+  } else if (context.find("enable_thinking") == nullptr) {
+    context.set("enable_thinking", hint != "none");
+  }
+  return {};
+}
+
+}  // namespace
+
+Efforts set_thinking(const ServedModel& model, const RequestFields& body, Dict& context,
+                     std::vector<std::string>& unheeded) {
+  unheeded = set_effort(model, body, context);
+  const auto hint = effort_hint(body);
+  set_switch(model, body, hint.has_value(), context, unheeded);
+  return hint ? set_hint(model, *hint, context, unheeded) : Efforts();
+}
+
+}  // namespace pippin::server
