@@ -1,4 +1,4 @@
-// What build_time.sh measures a machine's compiler with: templates of the standard library alone,
+// build_time.sh measures a machine's compiler with this: templates of the standard library alone,
 // so that no change of the project changes it.
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-# cmake -P unpack.cmake FOLDER ARCHIVE...: the folder has what is in the archives and nothing else. One that has it already
+# cmake -P unpack.cmake FOLDER ARCHIVE...: the folder gets the contents of the archives and nothing else. One that has it already
 # is left alone, whatever the times of the files say. It appears when all is there, under a name of its own until then.
 cmake_minimum_required(VERSION 3.25)
 math(EXPR last "${CMAKE_ARGC} - 1")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks, before a long build, that it can end: one line says what is missing.
+# Checks, before a long build, that it can end: one line names the missing part.
 #
 #   packaging/needs.sh TARGET FOLDER MIB TOOL[:PACKAGE]...
 #

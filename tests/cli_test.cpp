@@ -68,7 +68,7 @@ TEST(Cli, HelpAndVersion) {
 
 TEST(Cli, WrongUsageIsStatusTwo) {
   expect_failure(run_pippin({"frob"}), 2, "\"frob\" is not a command (see pippin --help)");
-  // --help and --version of a command that there is not are no success.
+  // --help and --version of an unknown command fail.
   for (const std::vector<std::string>& more :
        std::vector<std::vector<std::string>>{{"rnu"},
                                              {"rnu", "--help"},

@@ -129,7 +129,7 @@ constexpr const char* kProgram =
     "program(1.3)\n{\n    func main<ios18>(tensor<fp16, [4]> x) {\n"
     "            tensor<fp16, [4]> y = add(x = x, y = fp16(1));\n        } -> (y);\n}\n";
 
-// What every command that opens a package says of one in this form.
+// The output of every command that opens a package, for this form.
 std::vector<std::string> said_of(const std::string& path, const TempDir& scratch) {
   const auto without_name = [](const std::string& text) { return text.substr(text.find(':')); };
   const std::string compiled = (scratch / "out.mlmodelc").string();
@@ -162,7 +162,7 @@ TEST(Containers, EveryCommandReadsTextsAndArchives) {
   write_file(scratch / "m.mlmodel.gz",
              stored_gzip(read_file(scratch / "m.mlpackage/Data/com.apple.CoreML/model.mlmodel")));
   EXPECT_EQ(said_of((scratch / "m.mlmodel.gz").string(), scratch), wanted);
-  // Nothing stays of what was unpacked.
+  // Unpacked files are removed.
   fs::create_directory(scratch / "tmp");
   const auto result = run_pippin({"inspect", (scratch / "m.zip").string()},
                                  {.environment = {{"TMPDIR", (scratch / "tmp").string()}}});

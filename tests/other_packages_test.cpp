@@ -24,7 +24,7 @@ using runtime::Sequence;
 using Ids = std::vector<int32_t>;
 
 const Ids kIds = {3, 17, 5, 22, 0, 9, 9, 14, 1, 20, 7, 11, 2};
-// Relative to the largest logit: what is between is fp16 (tests/run_families_test.cpp).
+// Relative to the largest logit: the difference is due to fp16 (tests/run_families_test.cpp).
 constexpr double kTolerance = 6e-4;
 
 enum class Rows : uint8_t { Every, Last };

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# What a test's output says of its checks, the surest first: the line of pippin/base/testing_main.cpp and of
+# Counts of checks in a test's output, the surest first: the line of pippin/base/testing_main.cpp and of
 # tests/python/testing.py; node's; unittest's own.
 COUNTED = re.compile(r"^checks: (\d+), skipped: (\d+)(?:: (.+))?$", re.M)
 NODE = re.compile(r"^ℹ tests (\d+)$.*?^ℹ skipped (\d+)$", re.M | re.S)

@@ -11,7 +11,7 @@
 
 namespace {
 
-// What glibc's _dl_find_object fills in on machines where exception tables need no base address.
+// The result of glibc's _dl_find_object on machines where exception tables need no base address.
 struct FoundObject {
   unsigned long long flags;
   void* map_start;
@@ -52,7 +52,7 @@ extern "C" {
 // Says that there may be threads: counters of references are then always atomic.
 __attribute__((visibility("hidden"))) char __libc_single_threaded = 0;
 
-// The exception table of the object that has `address`; -1 where there is none. GCC's unwinder
+// The exception table of the object that has `address`; -1 without one. GCC's unwinder
 // reads nothing else of what is found.
 __attribute__((visibility("hidden"))) int _dl_find_object(void* address, FoundObject* found) {
   *found = {};

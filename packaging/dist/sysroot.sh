@@ -26,7 +26,7 @@ fail() {
   exit 1
 }
 
-# What the folder is made from; another list makes it anew.
+# The sources of the folder; other sources make it anew.
 stamp=$(cat "$here"/{sysroot.sh,toolchain.cmake,older_libc.cpp} | sha256sum | cut -d ' ' -f 1)
 [ "$(cat "$folder/complete" 2>/dev/null)" != "$stamp" ] || exit 0
 
@@ -135,7 +135,7 @@ done
 for name in "${sources[@]}"; do
   cp "$work/sources/$name"-*/debian/copyright "$root/licences/$name"
 done
-# What was downloaded: package, version and architecture.
+# The downloaded packages: name, version and architecture.
 (cd "$work/debs" && printf '%s\n' *.deb; cd "$work/sources" && printf '%s\n' *.dsc) | sed 's/%3a/:/; s/_/ /g; s/[.]d[a-z]*$//' \
   >"$root/versions"
 

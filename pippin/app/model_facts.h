@@ -1,4 +1,4 @@
-// What is known of a model on this machine without loading it: its files, its architecture, its
+// Facts about a local model without loading it: its files, its architecture, its
 // sizes, and what its chat template can do.
 #pragma once
 
@@ -18,7 +18,7 @@ struct FileFacts {
   std::string digest;    // SHA-256 of their names, sizes and times
 };
 
-// Of a file, or of what lies in a folder.
+// Of a file, or of all files of a folder.
 FileFacts read_file_facts(const std::filesystem::path& path);
 
 struct ModelFacts {
@@ -34,7 +34,7 @@ struct ModelFacts {
   std::vector<std::pair<std::string, int64_t>> sizes;
 };
 
-// What a model that runs says; empty: nothing.
+// Details of a loaded model; empty: unknown.
 std::string architecture_of(const runtime::RunnableModel& model);
 
 // Of MODEL where it is on this machine. Throws as opening it would for files that cannot be read.

@@ -114,7 +114,7 @@ std::optional<std::string> read_piped_text(std::chrono::milliseconds patience) {
     const int ready = ::poll(&input, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
     check_cancel();
     if (ready == 0) return std::nullopt;
-    // What poll() cannot tell of a device, read() can.
+    // read() tells of a device what poll() cannot.
     if (ready > 0 || errno != EINTR) return read_text("-");
   }
 }

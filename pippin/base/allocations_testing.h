@@ -7,7 +7,7 @@
 
 namespace pippin {
 
-// How often operator new was called, by any thread.
+// The calls of operator new so far, by any thread.
 int64_t allocations() noexcept;
 
 // The most bytes that were allocated at a time since reset_peak_bytes(), and those that are now.

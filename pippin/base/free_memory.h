@@ -11,7 +11,7 @@ namespace pippin {
 uint64_t free_memory();
 
 // Bytes that the process could use if no other did: those of the machine, or the limit of its
-// control groups. Unlike what is free they stay the same.
+// control groups. Unlike free memory they stay the same.
 uint64_t total_memory();
 
 }  // namespace pippin

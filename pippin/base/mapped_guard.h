@@ -27,7 +27,7 @@ uint64_t num_damaged_files() noexcept;
 // --- for MappedFile ---
 
 class GuardedRange;
-// Guards mapped memory from now on. Null if there is no memory for that.
+// Guards mapped memory from now on. Null if memory for that is lacking.
 GuardedRange* guard_range(const std::byte* data, size_t size,
                           const std::filesystem::path& path) noexcept;
 // Must be called before the memory is unmapped.

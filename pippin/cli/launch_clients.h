@@ -29,7 +29,7 @@ struct LaunchClient {
 };
 
 std::span<const LaunchClient> launch_clients();
-// Null where there is none of that name.
+// Null for an unknown name.
 const LaunchClient* find_launch_client(std::string_view name);
 
 }  // namespace pippin::cli

@@ -10,13 +10,13 @@
 
 namespace pippin::cli {
 
-// What follows --output: "out.npz" and "out.json" for all outputs, "out.npy" and "out.png" (.jpg,
-// .bmp, .ppm, .pgm) for one, which "name=out.png" names.
+// The argument of --output: "out.npz" and "out.json" for all outputs, "out.npy" and "out.png"
+// (.jpg, .bmp, .ppm, .pgm) for one, which "name=out.png" names.
 struct OutputFile {
   std::string name;  // empty: all outputs, or the only one of its kind
   std::filesystem::path path;
 };
-// Throws InvalidArgument for anything else, saying what is accepted.
+// Throws InvalidArgument for anything else, with the list of accepted forms.
 OutputFile parse_output(const std::string& argument);
 
 // Gives each file that holds one output that output's name. Throws InvalidArgument for outputs that

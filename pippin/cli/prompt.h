@@ -19,8 +19,8 @@ RunArguments split_run_arguments(const std::optional<std::string>& first,
                                  const std::optional<std::string>& second,
                                  bool prompt_elsewhere = false);
 
-// The prompt of a text that was piped in and what is asked of it: the text first, a blank line
-// between them unless they are to be joined `raw`. A text of blanks alone is none.
+// The prompt of a piped text and a question about it: the text first, a blank line
+// between them unless they are to be joined `raw`. A text of blanks alone counts as absent.
 std::string join_piped(std::string piped, const std::string& prompt, bool raw);
 
 }  // namespace pippin::cli

@@ -63,7 +63,7 @@ TEST(DoctorCalibrate, MeasuresNormsOnAText) {
   const auto embedded = peaks.at({"main", "model_embed_tokens"});
   EXPECT_GT(embedded, 0);
   for (const double peak : norms) {
-    EXPECT_GE(peak, embedded);  // what is added only grows
+    EXPECT_GE(peak, embedded);  // the sums only grow
     EXPECT_LT(peak, 250);
   }
   EXPECT_FALSE(rules_of(model, {}, {}, &peaks).contains("norm-squares"));

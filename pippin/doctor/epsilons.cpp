@@ -47,7 +47,7 @@ bool keeps_zeros(const Operation& operation) {
                        operation);
 }
 
-// A number that an operation takes beside its input, or nothing.
+// A number that an operation takes in addition to its input, or nothing.
 std::optional<double> number_beside(const Operation& operation, std::string_view parameter) {
   const mil::Value* value = operation.constant_input(parameter);
   if (value == nullptr || !value->type.is_tensor() || value->type.num_elements() != 1) return {};

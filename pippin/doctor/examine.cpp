@@ -84,7 +84,7 @@ class Examination {
                                   peaks == measured_.end() ? nullptr : &peaks->second, pipeline);
     if (!model.is_pipeline()) {
       part.estimate = estimate(model, part.findings);
-      // What points into the model, which is about to go.
+      // Findings point into the model, which is about to go.
       for (FunctionEstimate& function : part.estimate->functions) function.operations.clear();
     }
     for (Finding& finding : part.findings) {

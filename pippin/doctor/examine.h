@@ -42,7 +42,7 @@ Report examine(const std::filesystem::path& path, const ExamineOptions& options 
 
 // The findings of one model, pointing to its operations: of a pipeline those of the package, not of
 // its stages. A stage of `pipeline` needs no description of its own, and what it passes on to other
-// stages is no interface.
+// stages is not an interface.
 std::vector<Finding> examine_model(const mil::Model& model, const ExamineOptions& options = {},
                                    std::optional<bool> has_tokenizer = std::nullopt,
                                    const Peaks* measured = nullptr,

@@ -17,7 +17,7 @@ class Magnitudes {
   // `program`: that the function is of; pages of its weights are given back on the way.
   Magnitudes(const FunctionView& function, const mil::Program& program);
 
-  // The root of the mean square of the elements; 1 for what is not known (inputs, but for images).
+  // The root of the mean square of the elements; 1 if unknown (inputs, but for images).
   double rms(const mil::Var& var) const;
   // The largest that is to be expected among them.
   double peak(const mil::Var& var) const { return kPeakOfRms * rms(var); }

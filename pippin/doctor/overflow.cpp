@@ -70,7 +70,7 @@ std::set<const Operation*> operations_of_norms(const FunctionView& function) {
   return operations;
 }
 
-// How many exponentials an operation adds up as they are, and of which x.
+// The number of exponentials that an operation adds up as they are, and their x.
 struct Exponentials {
   const Var* x = nullptr;
   double count = 0;

@@ -8,7 +8,7 @@
 namespace pippin::doctor {
 
 inline constexpr double kLargestHalf = 65504;
-// An estimate or one text does not see the largest value: what comes this near counts.
+// An estimate or one text does not see the largest value: values this near count.
 inline constexpr double kEstimateMargin = 4;
 
 // Of the function's own operations, not of nested ones, and without those that only move elements.

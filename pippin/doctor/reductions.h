@@ -1,4 +1,4 @@
-// Sums and largest elements: how many terms there are, and what is kept small by its largest.
+// Sums and largest elements: their numbers of terms, and sums that their largest term keeps small.
 #pragma once
 
 #include "pippin/doctor/subject.h"

@@ -25,7 +25,7 @@ namespace pippin::engine {
 // fetched before a run where it could have been written, and gone after it.
 class ReferenceStateMemory final : public StateMemory {
  public:
-  // How many arrays were copied to mirrors, and back.
+  // The number of arrays copied to mirrors, and back.
   struct Copies {
     std::atomic<int64_t> to_host = 0, to_device = 0;
   };

@@ -30,7 +30,7 @@ struct OpCase {
 // The cases of a set, of the repository and of the shared data (base/op_case_folders_testing.h).
 std::vector<OpCase> load_op_cases(const std::string& set);
 
-// Runs the case and says what is wrong, or nothing.
+// Runs the case. Returns the difference, or an empty text.
 std::string run_op_case(const mil::Model& model, const OpCase& item, Precision precision,
                         ThreadPool& pool);
 

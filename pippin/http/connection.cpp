@@ -222,7 +222,7 @@ bool Connection::fill_request() {
   return split_target({target.data(), target.size()}, *request_);
 }
 
-// Who is refused anyway shall not keep the server for long.
+// A client that is refused anyway may not keep the server for long.
 void Connection::limit_reading() {
   transport_->limit(is_above_limit_ || is_late_ ? kLinger : shared_.options.read_timeout);
 }

@@ -324,7 +324,7 @@ TEST_F(Http, EndsGracefully) {
   EXPECT_TRUE(busy.is_closed());
   EXPECT_TRUE(silent.is_closed());
   thread_ = Thread();
-  EXPECT_EQ(Client(port_).read_answer().status, 0);  // nobody listens
+  EXPECT_EQ(Client(port_).read_answer().status, 0);  // nothing listens
 }
 
 TEST_F(Http, ASecondStopCuts) {

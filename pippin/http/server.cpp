@@ -112,7 +112,7 @@ class Server::Loop {
 
   void stop_here() {
     if (std::exchange(shared_->is_stopping, true)) return cut();
-    // What waits at a socket of the service manager's is for the next process.
+    // Clients that wait at a socket of the service manager are for the next process.
     for (size_t i = 0; i < acceptors_.size(); ++i) {
       if (shared_->options.addresses[i].inherited >= 0) close(acceptors_[i]);
     }

@@ -84,7 +84,7 @@ TEST(Pickle, WhatIsSharedIsNotCopied) {
   };
   EXPECT_FAULT(read(shared(text("a") + "q\x01h\x02h\x01h\x02")), "two entries are called a");
   EXPECT_FAULT(read(shared(text("a") + "h\x02" + text("a") + "h\x02")), "two entries are called a");
-  // Of others that are no tensors the last one counts, as in Python: they are passed over.
+  // Of others that are not tensors the last one counts, as in Python: they are passed over.
   EXPECT_EQ(read(shared(text("a") + "K\x01" + text("a") + "h\x02")).size(), 1u);
   const auto two = read(shared(text("a") + "h\x02" + text("b") + "h\x02"));
   ASSERT_EQ(two.size(), 2u);

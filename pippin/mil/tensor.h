@@ -68,7 +68,7 @@ class ElementLimit {
 // integers truncate toward zero and wrap to their width, bool is != 0.
 double round_to_type(double value, DataType type);
 void round_to_type(Tensor& tensor);  // to its own type
-// What a float becomes as an integer of `type`: truncated toward zero, the nearest end of the range
+// A float as an integer of `type`: truncated toward zero, the nearest end of the range
 // beyond it, and 0 for NaN, as AArch64 converts (FCVTZS, FCVTZU).
 double saturate_to_type(double value, DataType type);
 

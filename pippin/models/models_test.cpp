@@ -191,8 +191,8 @@ TEST(Llama, Context) {
   EXPECT_THAT(error_of(model, {.context = -1}), testing::HasSubstr("too short"));
   const TinyModel large("max_position_embeddings", "131072");
   EXPECT_EQ(build(large.path()).functions[0].states[0].shape[3], 2048);
-  // What is run here holds as much as memory does: a key and a value of 4 numbers, and rows of 4 of
-  // both tables.
+  // A model that runs here gets the context that fits into memory: a key and a value of 4 numbers,
+  // and rows of 4 of both tables.
   const auto run_here = [&](uint64_t memory) {
     const auto built = build(
         large.path(), {.context_memory = memory, .compute = BuildOptions::Compute::Float32Direct});

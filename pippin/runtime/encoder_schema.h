@@ -1,4 +1,4 @@
-// What the package of an encoder of texts takes and gives, told from its declaration: those of the
+// Inputs and outputs of the package of a text encoder, by its declaration: those of the
 // family `encoder` (families/encoder.h) and others of the same form.
 //
 //   takes   token ids, attention mask (1 for tokens, 0 for padding) and, where it wants them, types
@@ -19,7 +19,7 @@
 namespace pippin::runtime {
 
 struct EncoderSchema {
-  std::string ids, mask, types, positions, pooling_mask;  // inputs; empty: there is none
+  std::string ids, mask, types, positions, pooling_mask;  // inputs; empty: absent
   std::string output;
   bool scores = false;        // logits
   bool gives_states = false;  // instead of embeddings

@@ -143,7 +143,7 @@ class PIPPIN_API Sequence {
   // The caches of a sequence that has or will have `count` tokens: their forms, for which a device
   // copies nothing. None by default.
   virtual std::vector<CacheArray> arrays(int64_t count);
-  // What the cache of that index holds; valid until the next call. A device may copy all of it
+  // The contents of the cache of that index; valid until the next call. A device may copy all of it
   // here, and, where it may be written to, back before the next run.
   virtual ByteSpan read_cache(size_t index);
   virtual MutableByteSpan write_cache(size_t index);

@@ -14,7 +14,7 @@
 
 namespace pippin::runtime {
 
-// What a model writes before or behind its thoughts: tokens, or a text where there are none.
+// The marks before or after a model's thoughts: tokens, else a text.
 struct ThinkingMark {
   std::string text;
   std::vector<int32_t> ids;

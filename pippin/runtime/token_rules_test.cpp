@@ -78,7 +78,7 @@ class Thinking : public testing::Test {
  protected:
   Thinking() : tokenizer_(Tokenizer::open(source_dir() / "pippin/demo/model")) {}
 
-  // What a model writes that always prefers `id`.
+  // The tokens of a model that always prefers `id`.
   std::string written(ThinkingBudget budget, int count, int32_t id) const {
     Sampler sampler(SamplingOptions{});
     sampler.add(budget.clone());

@@ -232,7 +232,7 @@ bool Scheduler::Loop::begin(Task& task) {
   if (!pool_.grow(task.held_blocks, size)) return false;
   try {
     if (task.num_generated() == 0) log_lookup(task.tokens());
-    // What the cache has comes without logits.
+    // Tokens from the cache come without logits.
     task.begin(cache_->begin(task.wants_prompt() ? task.tokens().first(1) : task.tokens()));
     return true;
   } catch (const Error& error) {

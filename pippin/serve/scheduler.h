@@ -37,7 +37,7 @@ namespace pippin::serve {
 struct Request {
   std::vector<int32_t> prompt;
   runtime::TextOptions options;  // of Overflow only Stop
-  // How many of the likely tokens to report with each of the prompt's; negative: nothing of these.
+  // The number of likely tokens to report with each of the prompt's; negative: nothing of these.
   // Such a prompt is computed anew, whatever the prompt cache has.
   int64_t prompt_logprobs = -1;
 };

@@ -126,7 +126,7 @@ bool Access::has_right_key(const http::Request& request) const {
 std::optional<ApiError> Access::check(const http::Request& request, bool is_public) const {
   const std::string_view host = request.header("host");
   // Any page can have a name of its own lead here; only its Host tells (DNS rebinding). A key,
-  // which such a page has not, tells it as well, but a proxy on this machine may add one.
+  // which such a page lacks, tells it as well, but a proxy on this machine may add one.
   const bool checks_host = request.place == http::PeerPlace::Loopback ||
                            (request.place == http::PeerPlace::Elsewhere && !has_keys());
   if (checks_host && !host.empty() && !is_known_host(host)) {

@@ -1,4 +1,4 @@
-// How much to think, as a hint: in the words that a template knows.
+// An effort of thinking in the words of a template.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// How long a request wants its model to stay, as ollama's clients write it.
+// The keep-alive of a request's model, as ollama's clients write it.
 #pragma once
 
 #include <chrono>

@@ -24,7 +24,7 @@ std::string role_of(const Json& message, const std::string& place);
 // The arguments of a call as an object. Clients send them as text, and nothing for none.
 chat::Value arguments_of(const std::optional<Json>& given, const std::string& place);
 
-// A member that is a string; empty where there is none.
+// A member that is a string; empty if absent.
 std::string text_in(const Json& object, std::string_view name);
 
 chat::Value value_of(const Json& json);

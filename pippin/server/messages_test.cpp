@@ -34,7 +34,7 @@ class TemplateServer {
   Answer ask(const std::string& more, const char* path = "/v1/messages") const {
     return server_->post(path, R"({"max_tokens":1,)" + more + "}");
   }
-  // How many tokens the prompt has, from both endpoints.
+  // The number of a prompt's tokens, from both endpoints.
   int64_t tokens(const std::string& more) const {
     const Answer counted = ask(more, "/v1/messages/count_tokens"), answer = ask(more);
     EXPECT_EQ(counted.status, 200) << counted.body;

@@ -1,4 +1,4 @@
-// What clients are told of the models of a server, loaded or not.
+// Details of the models of a server for its clients, loaded or not.
 #pragma once
 
 #include <map>

@@ -100,7 +100,7 @@ class ModelList {
   const runtime::LoadOptions& load_options() const { return options_.choice.load; }  // of all
   // Loads the model if it is not loaded or one of its files was written to, and waits for that.
   // Throws ApiError: 404 for a name that is not on the list, 500 with the reason for a model
-  // that cannot be loaded, 503 where there is no room for it.
+  // that cannot be loaded, 503 without room for it.
   OpenedModel open(const std::string& name);
   // Lets it go where it is loaded; requests that run keep it until they end. Throws ApiError: 404
   // as above, 503 while it is being loaded.

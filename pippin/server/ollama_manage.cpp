@@ -28,7 +28,7 @@ std::string status_line(std::string_view status) {
   return json.text();
 }
 
-// What a download tells its client. Any thread.
+// The progress lines of a download. Any thread.
 class PullLines {
  public:
   PullLines(Endpoints::Replying reply, const std::string& model, bool streams,

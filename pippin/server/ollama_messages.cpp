@@ -22,7 +22,7 @@ class OpenCalls {
     return id;
   }
   void add(const std::string& name, const std::string& id) { open_.push_back({name, id}); }
-  // Empty where there is no call.
+  // Empty without a call.
   std::string answer(const std::string& name) {
     auto found = std::find_if(open_.begin(), open_.end(),
                               [&](const Call& call) { return call.name == name; });
@@ -45,7 +45,7 @@ class OpenCalls {
   size_t count_ = 0;
 };
 
-// What has another form is left for OpenAI's reader to refuse.
+// OpenAI's reader refuses other forms.
 void write_call(JsonWriter& json, const Json& call, OpenCalls& calls) {
   const auto function = call.is_object() ? call.find("function") : std::nullopt;
   if (!function || !function->is_object()) {

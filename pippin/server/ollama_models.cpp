@@ -39,7 +39,7 @@ std::string modified_text(const ModelDetails& details) {
   return utc_text(system_clock::time_point(std::chrono::seconds(details.files.modified)));
 }
 
-// What /api/tags and /api/ps have in common.
+// The members that /api/tags and /api/ps share.
 void write_model(JsonWriter& json, const std::string& name, const ModelDetails& details) {
   const std::string tagged = tagged_name(name);
   json.member("name", tagged).member("model", tagged);

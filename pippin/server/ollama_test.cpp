@@ -204,7 +204,7 @@ TEST_F(Ollama, ErrorsAreTexts) {
                 "/api/chat",
                 R"({"messages":[{"role":"user","content":"What is it?","images":["aGk="]}]})")),
             "400 messages[0].images: the model takes text only, not images");
-  // The server of this test lets nobody change its models.
+  // Clients of this server may not change its models.
   EXPECT_TRUE(
       ollama_error(shared_->post("/api/pull", R"({"model":"org/name"})")).starts_with("403 "));
 }
@@ -289,7 +289,7 @@ TEST(OllamaModels, ComeAndGoAsKeepAliveSays) {
   for (int tries = 0; tries < 1000 && loaded().size() > 0; ++tries)
     std::this_thread::sleep_for(5ms);
   EXPECT_EQ(loaded().size(), 0U);
-  // What was said holds until then.
+  // The keep-alive holds until then.
   ask("/api/generate", "");
   EXPECT_EQ(loaded().at(size_t{0}).get_string("expires_at").substr(0, 4), "9999");
 }

@@ -20,7 +20,7 @@ class PullQueue {
 
   // Runs `task`, which may not throw, in a thread of the queue. False if too many wait.
   bool add(std::function<void()> task) { return workers_.add(std::move(task)); }
-  // Called in such a thread. Ends when the client leaves or the server ends; what was downloaded by
+  // Called in such a thread. Ends when the client leaves or the server ends; bytes downloaded by
   // then is kept for the next try. Throws as app::pull().
   app::PullReport pull(const std::string& model, const http::Reply& reply,
                        const app::PullObserver& observer) const;

@@ -20,7 +20,7 @@ class RequestFields {
   // Adds the members of an object in the request, which have rules of their own; in messages their
   // names have `place` before them. Throws the same.
   void add(const Json& object, FieldsOf endpoint, const std::string& place = {});
-  // All members as they are: of objects that are no requests of such an endpoint.
+  // All members as they are: of objects that are not requests of such an endpoint.
   RequestFields(const Json& object);  // NOLINT(google-explicit-constructor)
 
   // Nothing where the field is absent or null. Of several spellings that of the first rule counts.

@@ -10,7 +10,7 @@
 
 namespace pippin::server {
 
-// Answered at once, by the thread of the server: of what is there already.
+// Answered at once, by the thread of the server: from state that exists.
 enum class Status : uint8_t { None, Models, Model, Health, Metrics, Slots, Requests, Root };
 
 struct Route {
@@ -25,7 +25,7 @@ struct Route {
 // The path of Route{.status = Status::Model} goes on with a name.
 constexpr std::string_view kOneModel = "/v1/models/";
 
-// Null for a path that is none of an endpoint's, or of another method's; HEAD is taken as GET is.
+// Null for a path or method without an endpoint; HEAD is taken as GET is.
 const Route* find_route(std::string_view method, std::string_view path);
 // Whether any method has the path.
 bool is_routed(std::string_view path);
@@ -34,7 +34,7 @@ bool is_routed(std::string_view path);
 // are as many labels as endpoints, whatever clients ask for.
 std::string_view route_label(std::string_view path);
 
-// How errors of a path are written.
+// The dialect of errors at a path.
 Dialect dialect_of(std::string_view path);
 
 }  // namespace pippin::server

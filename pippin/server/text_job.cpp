@@ -188,7 +188,7 @@ std::string TextJob::form_param() const {
   return options_.request.form ? options_.request.form->param : "tools";
 }
 
-// What the answer has to be; nothing: anything.
+// The form of the answer; nothing: any.
 std::optional<app::AnswerForm> TextJob::form() const {
   const ToolRequest& tools = options_.tools;
   const bool has_form = options_.request.form.has_value();

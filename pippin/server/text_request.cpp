@@ -73,7 +73,7 @@ void turn_off_penalties(app::SamplingChoice& sampling) {
 struct SamplerLink {
   std::string_view name;
   char letter;
-  void (*turn_off)(app::SamplingChoice&);  // null: there is none
+  void (*turn_off)(app::SamplingChoice&);  // null: absent
 };
 constexpr std::array<SamplerLink, 12> kLinks = {{
     {"penalties", 'e', turn_off_penalties},
@@ -181,7 +181,7 @@ void read_sampling(const RequestFields& body, app::SamplingChoice& sampling,
     sampling.dry_breakers = find_strings(body, "dry_sequence_breakers", kMaxStops);
   }
   read_mirostat(body, sampling);
-  // 0 of these tokens is none, which is all here.
+  // 0 means none of these tokens there, and all of them here.
   if (find_int(body, "repeat_last_n") == 0) turn_off_penalties(sampling);
   if (find_int(body, "dry_last_n") == 0) sampling.dry_multiplier = 0;
   if (body.has("samplers")) {

@@ -44,7 +44,7 @@ constexpr int64_t kMaxTopLogprobs = 20;
 // Fields that the endpoints of texts have in common. Throws ApiError(400).
 TextRequest read_text_request(const RequestFields& body);
 
-// How many tokens of thoughts a request allows, under all of its names; negative: any number.
+// The most tokens of thoughts of a request, under all of its names; negative: any number.
 int64_t read_thinking_budget(const RequestFields& body);
 
 // What SamplingOptions::check() and SamplingChoice::over() refuse, as an error of the field that

@@ -33,7 +33,7 @@ struct ToolRequest {
 // tools, tool_choice and parallel_tool_calls of OpenAI's endpoint. Throws ApiError(400).
 ToolRequest read_tool_request(const RequestFields& body);
 // tools and tool_choice of Anthropic's, with the changes of tools in messages. Tools of Anthropic's
-// servers are skipped, unless there are no others. Throws ApiError(400).
+// servers are skipped, unless they are the only ones. Throws ApiError(400).
 ToolRequest read_anthropic_tool_request(const RequestFields& body);
 
 // Makes ids such as "call_a8Hk..."; of nine letters and digits where the model writes ids itself,

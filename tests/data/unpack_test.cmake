@@ -44,7 +44,7 @@ execute_process(
   COMMAND ${unpack} "${folder}" ${WORK}/one.tar.xz ${WORK}/two.tar.xz COMMAND_ERROR_IS_FATAL ANY)
 expect_contents(one two)
 
-# What cannot be unpacked leaves what was there. The largest file that may be written stands for a full disk.
+# An archive that cannot be unpacked leaves the old contents. The largest file that may be written stands for a full disk.
 expect_failure("absent.tar.xz: no such file" ${unpack} "${folder}" ${WORK}/absent.tar.xz)
 expect_contents(one two)
 file(WRITE ${WORK}/broken.tar.xz "no archive")

@@ -18,7 +18,7 @@ struct Hostile {
 
 std::vector<Hostile> hostile_weights();   // pickles, safetensors, GGUF, .npy, .npz, weight blobs
 std::vector<Hostile> hostile_texts();     // JSON, YAML, templates, answers of hubs and servers
-std::vector<Hostile> hostile_programs();  // MIL text, protobuf, what lies beside them in packages
+std::vector<Hostile> hostile_programs();  // MIL text, protobuf, other files of packages
 std::vector<Hostile> hostile_tokenizers();
 std::vector<Hostile> hostile_pictures();
 std::vector<Hostile> hostile_caches();  // saved sequences, prompt caches, the load cache

@@ -40,7 +40,7 @@ std::string jpeg(uint16_t width, uint16_t height) {
 
 }  // namespace
 
-// What a format's compression may expand a byte to, all of it held as pixels, is no lie: a thousand
+// The largest honest expansion of a byte by a format's compression, held as pixels: a thousand
 // times 8 pixels of a bit for PNG, blocks of 64 pixels of a bit for JPEG.
 std::vector<Hostile> hostile_pictures() {
   const auto read = [](const std::string& file) { parse_picture(as_byte_span(file), "x"); };

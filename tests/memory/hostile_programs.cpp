@@ -88,7 +88,7 @@ std::vector<Hostile> protobufs() {
   return result;
 }
 
-// ---- what lies beside a program
+// ---- other files of a package
 
 std::vector<Hostile> other_programs() {
   const auto metadata = [](const std::string& file) {

@@ -63,7 +63,7 @@ HOSTILE(Tokenizers, hostile_tokenizers);
 HOSTILE(Pictures, hostile_pictures);
 HOSTILE(Caches, hostile_caches);
 
-// What counts is there: a reader that takes a thousandfold is seen.
+// The count works: a reader that takes a thousandfold is seen.
 TEST(MemoryCount, SeesWhatIsTaken) {
   const Hostile taker{"taker", 1, std::string(10'000, 'x'),
                       [](const std::string& file) { std::string(file.size() * 1000, 'x'); }};

@@ -1,4 +1,4 @@
-"""What tests in Python share: where their data is, what they say of what is missing, and their last line."""
+"""Shared by tests in Python: the places of data, messages about missing data, and the last line."""
 
 import collections
 import importlib

@@ -145,7 +145,7 @@ describe("ollama-ai-provider-v2", {
   });
 });
 
-// What the integration of Home Assistant sends, through ollama's client for Python.
+// The requests of Home Assistant's integration, through ollama's client for Python.
 test("Home Assistant", async () => {
   const { models } = await (await ask(tooled.url + "/api/tags")).json();
   assert.ok(models.some((model) => model.model === "demo:latest"));
@@ -161,7 +161,7 @@ test("Home Assistant", async () => {
   assert.ok(new Date(loaded[0].expires_at) > new Date("2100-01-01"));
 });
 
-// What VS Code does for models of a server of ollama's: it asks for the version, the models and what each can do, and
+// VS Code with models of an ollama server: it asks for the version, the models and what each can do, and
 // chats in OpenAI's form.
 test("VS Code", async () => {
   const { version } = await (await ask(tooled.url + "/api/version")).json();

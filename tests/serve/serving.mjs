@@ -17,7 +17,7 @@ export function client(name) {
   }
 }
 
-// A program that is installed as a package, or elsewhere in PATH; null where there is none.
+// A program that is installed as a package, or elsewhere in PATH; null if absent.
 export function program(name) {
   const folders = [path.join(modules, ".bin"), ...(process.env.PATH ?? "").split(path.delimiter)];
   return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file)) ?? null;

@@ -176,7 +176,7 @@ TEST(Schema, WhatExplodesEndsWithAnError) {
   EXPECT_THROW(compiled(deep + "true" + std::string(10'000, '}')), Error);
 }
 
-// Grammars and schemas, of others and our own, with texts that they have and have not.
+// Grammars and schemas, of others and our own, with texts that they accept and reject.
 TEST(Schema, CollectedSchemasAcceptAndRefuseAsTheyShould) {
   PIPPIN_SHARED_ENTRIES_OR_SKIP(files, "serving/grammars");
   int schemas = 0, texts = 0;

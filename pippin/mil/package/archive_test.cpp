@@ -47,7 +47,7 @@ TEST(Archive, PackagesAreReadFromArchives) {
   write_tested(folder / "m.mlpackage");
   const std::string wanted = text_of(read_package(folder / "m.mlpackage"));
   for (const char* prefix : {"m.mlpackage/", "", "a/b/m.mlpackage/"}) {
-    // Any name: the content says what it is.
+    // Any name: the content decides.
     for (const char* name : {"m.mlpackage.zip", "download"}) {
       put_file(folder / name, stored_zip(files_of(folder / "m.mlpackage", prefix)));
       EXPECT_TRUE(is_archive(folder / name));

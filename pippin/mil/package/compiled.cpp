@@ -42,7 +42,7 @@ class CompiledReader {
     } else {
       model = describe_program(std::move(model.program));
     }
-    // A version below what the program needs is no version.
+    // A version below that of the program is not valid.
     for (const auto& [name, function] : model.program.functions) {
       const auto opset = parse_opset(function->opset);
       if (!opset) continue;

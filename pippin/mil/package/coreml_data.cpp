@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kForm = 5, kWholeForm = 1;
 constexpr size_t kFirstText = 28;
 constexpr size_t kAfterVersion = 28;
-// How far behind the version a whole model is looked for, and the tag that it begins with: that of
+// The largest offset after the version at which a whole model may begin, and its first tag: that of
 // its specification version.
 constexpr size_t kLongestHead = 1024;
 constexpr auto kFirstTag = std::byte{0x08};

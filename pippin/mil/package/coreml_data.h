@@ -40,7 +40,7 @@ int64_t coreml_data_kind(ByteSpan bytes);
 // the program next to it, is the caller's to check.
 CoreMlData parse_coreml_data(ByteSpan bytes);
 
-// The specification version alone; 0 where there is none.
+// The specification version alone; 0 without one.
 int64_t coreml_data_version(ByteSpan bytes);
 
 // Of a file that holds a whole model: what may be its message, the most likely first. Whether it is

@@ -20,8 +20,8 @@
 namespace pippin::mil {
 
 // An .mlpackage, an .mlmodelc, an .mlmodel or a .mil, or an archive of one, whatever its name.
-// Throws InvalidFile, NotFound, Unsupported (a model or a stage that is no ML Program is named with
-// its kind and version). Weight files that are absent are an error only when a weight is used.
+// Throws InvalidFile, NotFound, Unsupported (a model or a stage that is not an ML Program is named
+// with its kind and version). Weight files that are absent are an error only when a weight is used.
 Model read_package(const std::filesystem::path& path);
 // Whether `path` has the name or the files of something that read_package takes, whatever is in it.
 bool is_package(const std::filesystem::path& path);

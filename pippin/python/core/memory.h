@@ -18,7 +18,7 @@ std::optional<mx::array> read_memory(PyObject* object, std::optional<mx::Dtype> 
 std::optional<mx::array> share_memory(PyObject* object);
 
 // Whether other libraries may write to the memory of an array that is available: not to files that
-// are mapped, nor to what was borrowed itself.
+// are mapped, nor to borrowed memory itself.
 bool is_writable(const mx::array& a);
 
 void bind_memory(pybind11::module_& module);  // from_dlpack, and the array's methods

@@ -164,7 +164,7 @@ class Making(unittest.TestCase):
                     copied = dlpack_of(a.__dlpack__(max_version=(1, 0), copy=True))
                     self.assertEqual(copied.flags, 2)
                     self.assertNotEqual(copied.view.data, shared.view.data)
-                    # Before version 1 nothing says what is read-only: others write to what they get.
+                    # Before version 1 read-only memory is not marked, and consumers write to it.
                     capsule = a.__dlpack__()
                     legacy = dlpack_of(capsule)
                     self.assertEqual(legacy.view.data == shared.view.data, not is_read_only)

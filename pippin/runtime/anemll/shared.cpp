@@ -220,7 +220,7 @@ void AnemllShared::find_vocabulary(const std::optional<AnemllMeta>& meta) {
 }
 
 // The sizes of the vocabulary's parts as the metadata says them, else equal parts of which the
-// first ones have what is left over. A vocabulary in one part is as large as its table.
+// first ones have the remainder. A vocabulary in one part is as large as its table.
 void AnemllShared::find_argmax(StepRunner& runner, const Part& head,
                                const std::optional<AnemllMeta>& meta) {
   const auto count = static_cast<int64_t>(runner.argmax_indices().size());

@@ -45,7 +45,7 @@ class Drafts {
   const std::shared_ptr<LookupPool> pool_;
 };
 
-// Null where there are none: not asked for, or the model has no logits of every token to compare
+// Null without drafts: not asked for, or the model has no logits of every token to compare
 // with or its sequences cannot drop tokens.
 std::unique_ptr<Drafting> begin_drafting(const Model& model, const GenerateOptions& options);
 // How many drafts a sequence can be fed behind its next token, if `left` tokens may still come.

@@ -34,7 +34,7 @@ size_t axis_of(const mil::Operation& gather, int64_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + rank : axis);
 }
 
-// What a declared output holds for each token at most; 0: it does not say.
+// The most numbers that a declared output holds for a token; 0: unknown.
 int64_t declared_width(const mil::Model& model, const StepSchema& step, const std::string& name) {
   for (const mil::Feature& output : model.description(step.function).outputs) {
     if (output.name != name || output.shape.empty()) continue;

@@ -1,4 +1,4 @@
-// What a program tells of its vocabulary.
+// The size of a program's vocabulary, as its operations show it.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace pippin::runtime {
 
-// The rows of the table that the ids are looked up in; nothing where there is none.
+// The rows of the table that the ids are looked up in; nothing without one.
 std::optional<int64_t> embedding_rows(const mil::Model& model, const StepSchema& step);
 
-// Why what the step gives are no logits, or nothing: numbers that are far fewer than the tokens
-// that it knows are states or scores of classes.
+// Why the outputs of the step are not logits, or nothing: numbers that are far fewer than the
+// tokens that it knows are states or scores of classes.
 std::optional<std::string> not_logits(const mil::Model& model, const StepSchema& step);
 
 }  // namespace pippin::runtime

@@ -1,4 +1,4 @@
-// What Hugging Face's tokenizers library makes of strings, with the tokenizers of make_tokenizers.py.
+// Ids of strings by Hugging Face's tokenizers library, with the tokenizers of make_tokenizers.py.
 //
 //   node make_vectors.mjs STRINGS.json OUT    reads OUT/tokenizers/NAME, writes OUT/vectors/hf-rust/NAME.json
 //
