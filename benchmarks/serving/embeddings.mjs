@@ -1,4 +1,4 @@
-// Embeddings through pippin serve against `pippin embed` on the same texts, in turns: the figures of docs/performance.md.
+// Embeddings through pippin serve against `pippin embed` on the same texts, in turns: the figures of docs/performance-log.md.
 // Clients keep their connections and send one text after another; nothing but Node is needed.
 //
 //   node benchmarks/serving/embeddings.mjs MODEL [--program pippin] [--clients 16] [--texts 256] [--shortest 10] [--longest 500]

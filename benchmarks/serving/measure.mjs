@@ -1,4 +1,4 @@
-// Measures pippin serve with a model: the figures of docs/performance.md. Prompts are random tokens, so that lengths are
+// Measures pippin serve with a model: the figures of docs/performance-log.md. Prompts are random tokens, so that lengths are
 // exact; nothing but Node is needed.
 //
 //   node benchmarks/serving/measure.mjs MODEL [--program pippin] [--rounds 3] [--only overhead,prefix,disk,clients,gap,cancel]
