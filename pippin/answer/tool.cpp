@@ -73,6 +73,21 @@ std::vector<Tool> read_each(const Json& tools, Read&& read) {
   return result;
 }
 
+Tool read_function(const Json& tool, const std::string& place) {
+  const auto function = tool.find("function");
+  // Some clients leave out the object around it, as OpenAI's newer endpoint does.
+  const std::string where = function ? place + ".function" : place;
+  const Json& object = function ? *function : tool;
+  if (!object.is_object()) refuse(where, "expected an object");
+  bool is_strict = false;
+  if (const auto strict = object.find("strict")) {
+    if (!strict->is_bool()) refuse(where + ".strict", "expected true or false");
+    is_strict = strict->as_bool();
+  }
+  return {name_of(object, where), text_member(object, "description", where),
+          parameters_of(object, "parameters", where), is_strict};
+}
+
 // The schema that a reference within `root` leads to; nothing where it leads elsewhere.
 std::optional<Json> referred(const Json& root, std::string_view reference) {
   if (!reference.starts_with("#/")) return std::nullopt;
@@ -148,18 +163,16 @@ std::vector<Tool> read_tools(const Json& tools) {
     if (type && (!type->is_string() || type->as_string() != "function")) {
       refuse(place + ".type", "only functions are taken");
     }
-    const auto function = tool.find("function");
-    // Some clients leave out the object around it, as OpenAI's newer endpoint does.
-    const std::string where = function ? place + ".function" : place;
-    const Json& object = function ? *function : tool;
-    if (!object.is_object()) refuse(where, "expected an object");
-    bool is_strict = false;
-    if (const auto strict = object.find("strict")) {
-      if (!strict->is_bool()) refuse(where + ".strict", "expected true or false");
-      is_strict = strict->as_bool();
-    }
-    return Tool{name_of(object, where), text_member(object, "description", where),
-                parameters_of(object, "parameters", where), is_strict};
+    return read_function(tool, place);
+  });
+}
+
+std::vector<Tool> read_response_tools(const Json& tools) {
+  return read_each(tools, [](const Json& tool, const std::string& place) -> std::optional<Tool> {
+    const auto type = tool.find("type");
+    if (!type || !type->is_string()) refuse(place + ".type", "expected a string");
+    if (type->as_string() != "function") return std::nullopt;
+    return read_function(tool, place);
   });
 }
 

@@ -21,6 +21,9 @@ struct Tool {
 // Of OpenAI's "tools": [{"type": "function", "function": {"name", "description", "parameters",
 // "strict"}}]. Throws InvalidArgument that says where: "tools[0].function.name: is missing".
 std::vector<Tool> read_tools(const Json& tools);
+// Of OpenAI's Responses API: the same without the object "function". Tools of other types, which
+// clients send unasked, are left out.
+std::vector<Tool> read_response_tools(const Json& tools);
 // Of Anthropic's: [{"name", "description", "input_schema", "defer_loading"}]. Tools of other types
 // than "custom", which have no schema, are left out; `others` gets their types.
 std::vector<Tool> read_anthropic_tools(const Json& tools, std::vector<std::string>& others);

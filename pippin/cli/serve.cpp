@@ -146,6 +146,7 @@ void serve(ServeCommand& command) {
   options.form_timeout = std::chrono::seconds(command.form_timeout);
   options.models.keep_alive = std::chrono::seconds(command.keep_alive);
   options.models.max_bytes = command.max_model_memory;
+  options.responses.folder = options.models.scheduler.cache_disk;
   options.models.choice.tokenizer = command.tokenizer;
   options.models.choice.load = command.load;
   options.models.choice.pulls = show_pulls();
@@ -212,6 +213,10 @@ CLI::App* add_serve_command(CLI::App& app) {
   option("--cache-disk-size", options.models.scheduler.cache_disk_bytes, "BYTES",
          "Most of it on disk (16G)")
       ->transform(CLI::AsSizeValue(false).description(""));
+  option("--stored-responses", options.responses.limit, "BYTES",
+         "Memory, and room in the folder of --cache-disk, for responses that clients go on from; "
+         "0: none (256M)")
+      ->transform(CLI::AsSizeValue(false).description(""));
   option("--keep-alive", command->keep_alive, "SECONDS",
          "Let a model go that nobody asked for so long; -1: never (-1)")
       ->check(between(-1));
@@ -254,10 +259,11 @@ CLI::App* add_serve_command(CLI::App& app) {
   sub->add_flag("-q,--quiet", command->quiet, "Log no requests");
   sub->add_flag("-v,--verbose", command->verbose, "Report what was chosen");
   sub->footer(
-      "Endpoints: /v1/chat/completions, /v1/completions, /v1/models, /v1/messages (Anthropic),\n"
-      "/v1/embeddings, /v1/rerank, /v1/score, /completion, /infill, /tokenize, /detokenize,\n"
-      "/apply-template, /health, /props, /metrics, /slots, /status, /models/load and unload,\n"
-      "ollama's /api/chat, generate, embed, tags, show, ps, pull, copy, delete and version.\n"
+      "Endpoints: /v1/chat/completions, /v1/responses, /v1/completions, /v1/models,\n"
+      "/v1/messages (Anthropic), /v1/embeddings, /v1/rerank, /v1/score, /completion, /infill,\n"
+      "/tokenize, /detokenize, /apply-template, /health, /props, /metrics, /slots, /status,\n"
+      "/models/load and unload, ollama's /api/chat, generate, embed, tags, show, ps, pull, copy,\n"
+      "delete and version.\n"
       "SIGTERM ends the server gracefully, a second one at once. docs/serve.md tells more.");
   sub->callback([command] { serve(*command); });
   return sub;

@@ -151,7 +151,7 @@ http::Fields Access::headers_for(const http::Request& request) const {
   fields.emplace_back("access-control-expose-headers",
                       "x-request-id, retry-after, x-should-retry, x-ignored-fields");
   if (request.method == "OPTIONS") {
-    fields.emplace_back("access-control-allow-methods", "GET, POST, OPTIONS");
+    fields.emplace_back("access-control-allow-methods", "GET, POST, DELETE, OPTIONS");
     const std::string_view wanted = request.header("access-control-request-headers");
     fields.emplace_back("access-control-allow-headers",
                         wanted.empty() ? "authorization, content-type" : std::string(wanted));

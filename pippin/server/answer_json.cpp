@@ -10,6 +10,12 @@ double per_second(int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
+void write_token(JsonWriter& json, std::string_view text, double logprob) {
+  json.member("token", text).member("logprob", logprob);
+  json.key("bytes");
+  write_bytes(json, text);
+}
+
 }  // namespace
 
 void write_head(JsonWriter& json, const AnswerOptions& options, std::string_view prefix,
@@ -85,6 +91,18 @@ void write_bytes(JsonWriter& json, std::string_view text) {
   json.begin_array();
   for (const char c : text) json.value(int{static_cast<unsigned char>(c)});
   json.end_array();
+}
+
+void write_logged(JsonWriter& json, const Piece& piece) {
+  json.begin_object();
+  write_token(json, piece.token, piece.logprobs->chosen.logprob);
+  json.key("top_logprobs").begin_array();
+  for (size_t i = 0; i < piece.logprobs->top.size(); ++i) {
+    json.begin_object();
+    write_token(json, piece.top_tokens[i], piece.logprobs->top[i].logprob);
+    json.end_object();
+  }
+  json.end_array().end_object();
 }
 
 std::string_view to_string(Finish finish) {

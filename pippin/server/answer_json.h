@@ -20,6 +20,9 @@ void write_prompt_logprobs(JsonWriter& json, const PromptTokens& tokens, size_t 
 // Numbers of the bytes of a text.
 void write_bytes(JsonWriter& json, std::string_view text);
 
+// A token with its logprobs: {"token", "logprob", "bytes", "top_logprobs"}.
+void write_logged(JsonWriter& json, const Piece& piece);
+
 std::string_view to_string(Finish finish);
 
 // Of an answer that is nothing else.

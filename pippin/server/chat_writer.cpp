@@ -7,24 +7,6 @@
 namespace pippin::server {
 namespace {
 
-void write_token(JsonWriter& json, std::string_view text, double logprob) {
-  json.member("token", text).member("logprob", logprob);
-  json.key("bytes");
-  write_bytes(json, text);
-}
-
-void write_logged(JsonWriter& json, const Piece& piece) {
-  json.begin_object();
-  write_token(json, piece.token, piece.logprobs->chosen.logprob);
-  json.key("top_logprobs").begin_array();
-  for (size_t i = 0; i < piece.logprobs->top.size(); ++i) {
-    json.begin_object();
-    write_token(json, piece.top_tokens[i], piece.logprobs->top[i].logprob);
-    json.end_object();
-  }
-  json.end_array().end_object();
-}
-
 // {"content": [...], "refusal": null}; `tokens` is JSON.
 void write_logprobs(JsonWriter& json, const std::string& tokens) {
   json.key("logprobs").begin_object();

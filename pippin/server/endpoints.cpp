@@ -130,6 +130,7 @@ void Endpoints::chat(const http::Request& request, const Replying& reply) {
   const RequestFields fields(parse_body(request.body), kChat);
   TextJobOptions job;
   job.is_chat = true;
+  job.prompt_field = "messages";
   job.request = read_text_request(fields);
   read_logprobs(fields, job.request);
   read_reasoning_format(fields, job);
@@ -195,6 +196,7 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
   const RequestFields body(parse_body(request.body), kMessages);
   TextJobOptions job;
   job.is_chat = true;
+  job.prompt_field = "messages";
   job.request.model = find_string(body, "model").value_or("");
   read_sampling(body, job.request.sampling, &job.request.unheeded);
   const auto max_tokens = find_int(body, "max_tokens", 1);

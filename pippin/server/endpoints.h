@@ -13,6 +13,8 @@
 #include "pippin/server/model_list.h"
 #include "pippin/server/pull_queue.h"
 #include "pippin/server/request_fields.h"
+#include "pippin/server/response_store.h"
+#include "pippin/server/running_responses.h"
 #include "pippin/server/text_job.h"
 
 namespace pippin::server {
@@ -32,16 +34,24 @@ class NotedReply : public http::Reply {
 void note_ignored(NotedReply& reply, const RequestFields& fields, const TextJobOptions& job,
                   const std::vector<std::string>& unheeded = {});
 
+// Responses of earlier requests.
+struct KnownResponses {
+  explicit KnownResponses(const ResponseStoreOptions& options) : store(options) {}
+  ResponseStore store;
+  RunningResponses running;
+};
+
 class Endpoints {
  public:
-  // `pulls` null: clients may not change which models there are.
+  // `pulls` null: clients may not change which models there are. Throws as ResponseStore.
   Endpoints(ModelList& models, FormQueue& forms, std::chrono::milliseconds silence,
-            PullQueue* pulls = nullptr)
+            PullQueue* pulls = nullptr, const ResponseStoreOptions& responses = {})
       : models_(models),
         forms_(forms),
         pulls_(pulls),
         describer_(models.load_options()),
-        silence_(silence) {}
+        silence_(silence),
+        responses_(std::make_shared<KnownResponses>(responses)) {}
 
   // Each answers, or throws ApiError.
   using Replying = std::shared_ptr<NotedReply>;
@@ -75,6 +85,13 @@ class Endpoints {
   // rerank.cpp
   void rerank(const http::Request& request, const Replying& reply);
   void score(const http::Request& request, const Replying& reply);
+  // responses.cpp
+  void create_response(const http::Request& request, const Replying& reply);
+  void count_response_tokens(const http::Request& request, const Replying& reply);
+  void retrieve_response(const http::Request& request, const Replying& reply);
+  void list_response_input(const http::Request& request, const Replying& reply);
+  void delete_response(const http::Request& request, const Replying& reply);
+  void cancel_response(const http::Request& request, const Replying& reply);
   void count_tokens(const http::Request& request, const Replying& reply);
   void tokenize(const http::Request& request, const Replying& reply);
   void detokenize(const http::Request& request, const Replying& reply);
@@ -116,6 +133,7 @@ class Endpoints {
   PullQueue* const pulls_;
   ModelDescriber describer_;
   const std::chrono::milliseconds silence_;
+  const std::shared_ptr<KnownResponses> responses_;
 };
 
 }  // namespace pippin::server

@@ -21,6 +21,7 @@ constexpr FieldsOf kNative = 8;           // /completion and /infill, as llama-s
 constexpr FieldsOf kEmbeddings = 16;      // /v1/embeddings
 constexpr FieldsOf kRerank = 32;          // /v1/rerank, /v2/rerank, /rerank
 constexpr FieldsOf kScore = 64;           // /v1/score
+constexpr FieldsOf kResponses = 128;      // /v1/responses
 constexpr FieldsOf kOllama = 256;         // /api/chat and /api/generate, as ollama has them
 constexpr FieldsOf kOllamaOptions = 512;  // the members of their `options`
 constexpr FieldsOf kOllamaEmbed = 1024;   // /api/embed and /api/embeddings

@@ -30,7 +30,8 @@ std::vector<Target> targets() {
   return {{kChat, "/v1/chat/completions", "{" + messages},
           {kCompletions, "/v1/completions", R"({"prompt":"One day")"},
           {kMessages, "/v1/messages", "{" + messages},
-          {kEmbeddings, "/v1/embeddings", R"({"input":"One day")"}};
+          {kEmbeddings, "/v1/embeddings", R"({"input":"One day")"},
+          {kResponses, "/v1/responses", R"({"input":"One day")"}};
 }
 
 class Fields : public testing::Test {

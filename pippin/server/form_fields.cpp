@@ -41,30 +41,6 @@ FormField choice_form(const Json& value, const std::string& param) {
   return field;
 }
 
-std::optional<FormField> read_response_format(const Json& format) {
-  const std::string param = "response_format";
-  if (!format.is_object()) refuse(param, "expected an object");
-  const std::string type = find_string(format, "type").value_or("");
-  if (type == "text") return std::nullopt;
-  if (type == "json_object") {
-    // llama.cpp's users put a schema beside the type.
-    if (format.has("schema")) return schema_form(format.at("schema"), param);
-    return FormField{{.kind = Kind::JsonObject}, param};
-  }
-  if (type == "json_schema") {
-    const auto inner = format.find("json_schema");
-    if (inner && inner->is_object() && inner->has("schema"))
-      return schema_form(inner->at("schema"), param);
-    if (format.has("schema")) return schema_form(format.at("schema"), param);
-    refuse(param, "json_schema.schema is missing");
-  }
-  if (type == "regex" && format.has("pattern"))
-    return text_form(Kind::Regex, format.at("pattern"), param);
-  if (type == "grammar" && format.has("grammar"))
-    return text_form(Kind::Grammar, format.at("grammar"), param);
-  refuse(param, "the type \"" + type + "\" is not text, json_object or json_schema");
-}
-
 std::optional<FormField> read_structured_outputs(const Json& outputs) {
   const std::string param = "structured_outputs";
   if (!outputs.is_object()) refuse(param, "expected an object");
@@ -87,6 +63,30 @@ FormField read_format(const Json& format) {
 
 }  // namespace
 
+std::optional<FormField> read_response_format(const Json& format, const std::string& param) {
+  if (!format.is_object()) refuse(param, "expected an object");
+  const std::string type =
+      read_field(param, [&] { return format.find_string("type"); }).value_or("");
+  if (type == "text") return std::nullopt;
+  if (type == "json_object") {
+    // llama.cpp's users put a schema beside the type.
+    if (format.has("schema")) return schema_form(format.at("schema"), param);
+    return FormField{{.kind = Kind::JsonObject}, param};
+  }
+  if (type == "json_schema") {
+    const auto inner = format.find("json_schema");
+    if (inner && inner->is_object() && inner->has("schema"))
+      return schema_form(inner->at("schema"), param);
+    if (format.has("schema")) return schema_form(format.at("schema"), param);
+    refuse(param, "json_schema.schema is missing");
+  }
+  if (type == "regex" && format.has("pattern"))
+    return text_form(Kind::Regex, format.at("pattern"), param);
+  if (type == "grammar" && format.has("grammar"))
+    return text_form(Kind::Grammar, format.at("grammar"), param);
+  refuse(param, "the type \"" + type + "\" is not text, json_object or json_schema");
+}
+
 std::optional<FormField> read_form(const RequestFields& body) {
   std::optional<FormField> found;
   const auto take = [&](std::optional<FormField> field) {
@@ -102,7 +102,9 @@ std::optional<FormField> read_form(const RequestFields& body) {
                                                                                     : std::nullopt;
   };
   const auto spelled = [&](const char* name) { return body.spelling(name); };
-  if (const auto value = given("response_format")) take(read_response_format(*value));
+  if (const auto value = given("response_format")) {
+    take(read_response_format(*value, "response_format"));
+  }
   if (const auto value = given("json_schema")) take(schema_form(*value, spelled("json_schema")));
   if (const auto value = given("guided_json")) take(schema_form(*value, spelled("guided_json")));
   if (const auto value = given("format")) take(read_format(*value));

@@ -38,6 +38,7 @@ void read_ollama_logprobs(const RequestFields& fields, TextRequest& request) {
 TextJobOptions ollama_job(const RequestFields& fields, bool is_chat) {
   TextJobOptions job;
   job.is_chat = is_chat;
+  if (is_chat) job.prompt_field = "messages";
   job.splits_reasoning = true;
   job.dialect = Dialect::Ollama;
   job.request = read_text_request(fields);

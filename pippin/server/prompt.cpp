@@ -131,7 +131,7 @@ void refuse_empty(const std::vector<std::vector<int32_t>>& prompts, std::string_
 }  // namespace
 
 RenderedChat render_chat(const ServedModel& model, const Value& messages, const RequestFields& body,
-                         const ToolRequest& tools, bool continues_last) {
+                         const ToolRequest& tools, bool continues_last, std::string_view param) {
   const ChatTemplate& chat = template_of(model);
   const bool generates = find_bool(body, "add_generation_prompt").value_or(true);
   const bool continues = find_bool(body, "continue_final_message").value_or(continues_last);
@@ -151,14 +151,16 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
   try {
     result.text = render_by(chat, context, spoken, end);
   } catch (const Error& error) {
-    throw ApiError(400, error.what(), "messages");
+    throw ApiError(400, error.what(), std::string(param));
   }
   if (!context.efforts.empty() && !context.efforts.front())
     result.unheeded.emplace_back(kEffortHint);
   // The template writes the special tokens itself.
   const bool adds = find_bool(body, "add_special_tokens").value_or(false);
   result.ids = model.loaded.tokenizer.encode(result.text, adds);
-  if (result.ids.empty()) throw ApiError(400, "messages: the prompt has no tokens", "messages");
+  if (result.ids.empty()) {
+    throw ApiError(400, fmt::format("{}: the prompt has no tokens", param), std::string(param));
+  }
   result.is_thinking =
       model.reasoning != nullptr && answer::begins_thinking(*model.reasoning, result.text);
   return result;

@@ -26,9 +26,11 @@ struct RenderedChat {
 
 // `body` may have chat_template_kwargs, documents, add_generation_prompt, continue_final_message,
 // add_special_tokens and what says how much to think: reasoning_effort, reasoning, think,
-// enable_thinking and thinking. Throws ApiError(400): the template's own words where it refuses.
+// enable_thinking and thinking. Throws ApiError(400) for `param`, where the messages come from: the
+// template's own words where it refuses.
 RenderedChat render_chat(const ServedModel& model, const chat::Value& messages,
-                         const RequestFields& body, const ToolRequest& tools, bool continues_last);
+                         const RequestFields& body, const ToolRequest& tools, bool continues_last,
+                         std::string_view param = "messages");
 
 // One prompt of /v1/completions, or several: texts or tokens, with a suffix for models that fill
 // in. `echoes` gets the texts. Throws ApiError(400).

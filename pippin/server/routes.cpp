@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "pippin/page/page.h"
 
@@ -24,6 +25,10 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/messages", &Endpoints::messages, Status::None, Dialect::Anthropic},
     Route{"POST", "/v1/messages/count_tokens", &Endpoints::count_tokens, Status::None,
           Dialect::Anthropic},
+    Route{"POST", "/v1/responses", &Endpoints::create_response},
+    Route{"POST", "/responses", &Endpoints::create_response},
+    Route{"POST", "/v1/responses/input_tokens", &Endpoints::count_response_tokens},
+    Route{"POST", "/v1/responses/*/cancel", &Endpoints::cancel_response},
     Route{"POST", "/v1/embeddings", &Endpoints::embeddings},
     Route{"POST", "/embeddings", &Endpoints::embeddings},
     Route{"POST", "/embedding", &Endpoints::native_embeddings, Status::None, kLlama},
@@ -67,12 +72,28 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/slots", nullptr, Status::Slots, kLlama},
     Route{"GET", "/status", nullptr, Status::Requests},
     Route{"GET", "/", nullptr, Status::Root},
-    Route{"GET", kOneModel, nullptr, Status::Model},
+    Route{"GET", "/v1/responses/*/input_items", &Endpoints::list_response_input},
+    Route{"GET", "/v1/responses/*", &Endpoints::retrieve_response},
+    Route{"DELETE", "/v1/responses/*", &Endpoints::delete_response},
+    Route{"GET", "/v1/models/*", nullptr, Status::Model},
 };
 
+// The name in `path`; nothing for another path than the pattern's.
+std::optional<std::string_view> match(std::string_view pattern, std::string_view path) {
+  const size_t star = pattern.find('*');
+  if (star == std::string_view::npos) {
+    return pattern == path ? std::optional(std::string_view()) : std::nullopt;
+  }
+  const std::string_view begin = pattern.substr(0, star), end = pattern.substr(star + 1);
+  if (path.size() <= begin.size() + end.size() || !path.starts_with(begin) ||
+      !path.ends_with(end)) {
+    return std::nullopt;
+  }
+  return path.substr(begin.size(), path.size() - begin.size() - end.size());
+}
+
 bool has_path(const Route& route, std::string_view path) {
-  if (route.status == Status::Model) return path.starts_with(route.path);
-  return route.path == path;
+  return match(route.path, path).has_value();
 }
 
 }  // namespace
@@ -99,6 +120,13 @@ std::string_view route_label(std::string_view path) {
     return route.handler == found->handler && route.status == found->status;
   });
   return first->path;
+}
+
+std::string_view name_in_path(std::string_view path) {
+  for (const Route& route : kRoutes) {
+    if (const auto name = match(route.path, path)) return *name;
+  }
+  return {};
 }
 
 Dialect dialect_of(std::string_view path) {

@@ -198,7 +198,8 @@ Server::State::State(Options options)
     : options_(std::move(options)),
       access_(options_.access),
       models_(options_.models),
-      endpoints_(models_, forms_, options_.silence, options_.allows_pulls ? &pulls_ : nullptr),
+      endpoints_(models_, forms_, options_.silence, options_.allows_pulls ? &pulls_ : nullptr,
+                 options_.responses),
       http_(options_.http, callbacks()),
       forms_(options_.form_timeout),
       workers_(kWorkers, kMaxTasks) {}
@@ -330,7 +331,7 @@ http::Response Server::State::answer_now(Status status, const http::Request& req
               .body = "Ollama is running",  // clients look for these words
               .headers = {{"vary", "accept"}}};
     case Status::Model:
-      return endpoints_.model(request.path.substr(kOneModel.size()));
+      return endpoints_.model(std::string(name_in_path(request.path)));
     default:
       return endpoints_.models();
   }

@@ -31,6 +31,7 @@ struct Options {
   http::ServerOptions http;
   ModelListOptions models;
   AccessOptions access;
+  ResponseStoreOptions responses;
   std::chrono::milliseconds silence{5000};         // of a stream, before a comment
   std::chrono::milliseconds form_timeout{10'000};  // to compile what an answer has to be
   bool allows_pulls = false;                       // clients may download models, and remove those
@@ -42,7 +43,7 @@ struct Options {
 
 class Server {
  public:
-  // Listens, and loads nothing yet. Throws as http::Server, ModelList and Access.
+  // Listens, and loads nothing yet. Throws as http::Server, ModelList, Access and ResponseStore.
   explicit Server(Options options);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

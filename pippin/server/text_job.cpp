@@ -220,7 +220,7 @@ std::optional<app::AnswerForm> TextJob::form() const {
 
 void TextJob::start(FormQueue& forms) {
   for (const auto& prompt : options_.prompts) {
-    check_prompt(*model_, prompt, options_.is_chat ? "messages" : "prompt", options_.dialect);
+    check_prompt(*model_, prompt, options_.prompt_field, options_.dialect);
   }
   try {
     generation_ = text_options();

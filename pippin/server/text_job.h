@@ -72,9 +72,10 @@ struct TextJobOptions {
   bool is_chat = false;                       // ends of turns end an answer
   bool splits_reasoning = false;
   bool hides_thoughts = false;
-  bool is_thinking = false;  // from the first token on
-  std::string prompt_end;    // of a chat: what answers begin behind
-  ToolRequest tools;         // of a chat
+  bool is_thinking = false;                  // from the first token on
+  std::string prompt_end;                    // of a chat: what answers begin behind
+  std::string_view prompt_field = "prompt";  // of the request, for errors
+  ToolRequest tools;                         // of a chat
   std::optional<LineLimitOptions> lines;
   bool tells_tokens = false;  // also those that add nothing to the text
   TextRequest request;

@@ -132,18 +132,6 @@ std::vector<int32_t> find_tokens(const RequestFields& body, std::string_view nam
   });
 }
 
-// A form says itself which tokens come, and where the text ends.
-void refuse_with_form(const RequestFields& body, const TextRequest& request) {
-  if (!request.form) return;
-  for (const char* name : {"min_tokens", "allowed_token_ids"}) {
-    const auto value = body.find(name);
-    if (!value || (value->is_integer() && value->as_int() == 0)) continue;
-    throw ApiError(400,
-                   body.spelling(name) + ": the answer's form is given by " + request.form->param,
-                   body.spelling(name));
-  }
-}
-
 // {"type": "content", "content": "..."}, or text parts as content.
 std::string read_prediction(const RequestFields& body) {
   std::string text;
@@ -216,6 +204,17 @@ int64_t read_thinking_budget(const RequestFields& body) {
   int64_t budget = within("thinking", "budget_tokens").value_or(-1);
   budget = within("reasoning", "max_tokens").value_or(budget);
   return find_int(body, "thinking_token_budget", -1).value_or(budget);
+}
+
+void refuse_with_form(const RequestFields& body, const TextRequest& request) {
+  if (!request.form) return;
+  for (const char* name : {"min_tokens", "allowed_token_ids"}) {
+    const auto value = body.find(name);
+    if (!value || (value->is_integer() && value->as_int() == 0)) continue;
+    throw ApiError(400,
+                   body.spelling(name) + ": the answer's form is given by " + request.form->param,
+                   body.spelling(name));
+  }
 }
 
 TextRequest read_text_request(const RequestFields& body) {

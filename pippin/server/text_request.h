@@ -44,6 +44,10 @@ constexpr int64_t kMaxTopLogprobs = 20;
 // Fields that the endpoints of texts have in common. Throws ApiError(400).
 TextRequest read_text_request(const RequestFields& body);
 
+// A form says itself which tokens come, and where the text ends: throws ApiError(400) for fields
+// that say so next to it.
+void refuse_with_form(const RequestFields& body, const TextRequest& request);
+
 // The most tokens of thoughts of a request, under all of its names; negative: any number.
 int64_t read_thinking_budget(const RequestFields& body);
 

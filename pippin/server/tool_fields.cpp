@@ -34,6 +34,7 @@ ToolRequest::Tools only(const ToolRequest::Tools& tools, const std::set<std::str
 }
 
 std::string name_in(const Json& object) {
+  if (!object.is_object()) refuse_choice("expected an object with the name of a function");
   const auto function = object.find("function");
   const Json& named = function && function->is_object() ? *function : object;
   const auto name = named.find("name");
@@ -49,7 +50,7 @@ Choice mode_of(std::string_view mode) {
 }
 
 // {"type": "function", "function": {"name": ...}}, or a list that is allowed.
-void read_choice_object(const Json& choice, ToolRequest& request) {
+void read_choice_object(const Json& choice, bool skips_others, ToolRequest& request) {
   const std::string type = find_string(choice, "type").value_or("");
   if (type == "function") {
     request.choice = Choice::Required;
@@ -65,7 +66,11 @@ void read_choice_object(const Json& choice, ToolRequest& request) {
   const auto tools = allowed.find("tools");
   if (!tools || !tools->is_array()) refuse_choice("allowed_tools has no tools");
   std::set<std::string> names;
-  for (const Json& tool : tools->elements()) names.insert(name_in(tool));
+  for (const Json& tool : tools->elements()) {
+    const bool is_skipped = skips_others && tool.is_object() &&
+                            find_string(tool, "type").value_or("function") != "function";
+    if (!is_skipped) names.insert(name_in(tool));
+  }
   request.callable = only(request.offered, names);
 }
 
@@ -112,17 +117,11 @@ ToolRequest checked(ToolRequest request) {
   return request;
 }
 
-}  // namespace
-
-bool ToolRequest::is_constrained() const {
-  if (choice == Choice::Required) return true;
-  return choice == Choice::Auto && std::any_of(callable->begin(), callable->end(),
-                                               [](const Tool& tool) { return tool.is_strict; });
-}
-
-ToolRequest read_tool_request(const RequestFields& body) {
+// `skips_others`: tools that are no functions may be in lists.
+ToolRequest openai_request(const RequestFields& body, const ToolRequest::Tools& tools,
+                           bool skips_others) {
   ToolRequest request;
-  request.offered = request.callable = tools_of(body, answer::read_tools);
+  request.offered = request.callable = tools;
   request.is_parallel = find_bool(body, "parallel_tool_calls").value_or(true);
   request.id_prefix = "call_";
   request.choice = request.offered == nullptr ? Choice::None : Choice::Auto;
@@ -134,10 +133,26 @@ ToolRequest read_tool_request(const RequestFields& body) {
     } else if (request.offered == nullptr) {
       refuse_choice("there are no tools to choose from");
     } else {
-      read_choice_object(*choice, request);
+      read_choice_object(*choice, skips_others, request);
     }
   }
   return checked(std::move(request));
+}
+
+}  // namespace
+
+bool ToolRequest::is_constrained() const {
+  if (choice == Choice::Required) return true;
+  return choice == Choice::Auto && std::any_of(callable->begin(), callable->end(),
+                                               [](const Tool& tool) { return tool.is_strict; });
+}
+
+ToolRequest read_tool_request(const RequestFields& body) {
+  return openai_request(body, tools_of(body, answer::read_tools), false);
+}
+
+ToolRequest read_response_tool_request(const RequestFields& body) {
+  return openai_request(body, tools_of(body, answer::read_response_tools), true);
 }
 
 ToolRequest read_anthropic_tool_request(const RequestFields& body) {

@@ -32,6 +32,9 @@ struct ToolRequest {
 
 // tools, tool_choice and parallel_tool_calls of OpenAI's endpoint. Throws ApiError(400).
 ToolRequest read_tool_request(const RequestFields& body);
+// The same of OpenAI's Responses API. Tools that are no functions are skipped, and cannot be
+// chosen.
+ToolRequest read_response_tool_request(const RequestFields& body);
 // tools and tool_choice of Anthropic's, with the changes of tools in messages. Tools of Anthropic's
 // servers are skipped, unless they are the only ones. Throws ApiError(400).
 ToolRequest read_anthropic_tool_request(const RequestFields& body);

@@ -1,5 +1,4 @@
 // Calls of tools over the endpoints, with templates of several kinds around the demo model.
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -7,41 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "pippin/answer/syntax_testing.h"
-#include "pippin/base/output.h"
-#include "pippin/base/testing.h"
-#include "pippin/server/server_testing.h"
+#include "pippin/server/tool_server_testing.h"
 
 namespace pippin::server {
 namespace {
-
-// The demo model with a template that writes calls so.
-class ToolServer {
- public:
-  explicit ToolServer(std::string_view calls) : ToolServer(answer::template_source(calls), 0) {}
-  // A template as it is.
-  ToolServer(const std::string& source, int /*whole*/) {
-    const std::filesystem::path file = folder_ / "template.jinja";
-    write_file(file, source);
-    Options options = demo_options();
-    options.models.choice.load.chat_template = file.string();
-    server_ = std::make_unique<DemoServer>(std::move(options));
-  }
-  http::Answer chat(const std::string& more) const {
-    return server_->post("/v1/chat/completions",
-                         R"({"messages":[{"role":"user","content":"Go"}],)" + more + "}");
-  }
-  http::Answer messages(const std::string& more) const {
-    return server_->post("/v1/messages",
-                         R"({"messages":[{"role":"user","content":"Go"}],)" + more + "}");
-  }
-  http::Answer post(std::string_view target, std::string_view body) const {
-    return server_->post(target, body);
-  }
-
- private:
-  TempDir folder_;
-  std::unique_ptr<DemoServer> server_;
-};
 
 constexpr const char* kSchema =
     R"({"type":"object","properties":{"city":{"type":"string","pattern":"^[a-z]{1,5}$"},)"
