@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import fs from "node:fs";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 
 const root = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "../..");
 const modules = process.env.PIPPIN_CLIENTS ?? path.join(root, "build/clients/node_modules");
@@ -21,6 +22,17 @@ export function client(name) {
 export function program(name) {
   const folders = [path.join(modules, ".bin"), ...(process.env.PATH ?? "").split(path.delimiter)];
   return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file)) ?? null;
+}
+
+// A package of install_clients.sh as a module of ECMAScript, which is all that some have.
+export async function module(name) {
+  let file;
+  try {
+    file = createRequire(path.join(modules, "x.js")).resolve(name);
+  } catch {
+    return null;
+  }
+  return import(pathToFileURL(file));
 }
 
 // The file or folder of the test data, null where it is absent: as pippin/base/testing.h finds it.
