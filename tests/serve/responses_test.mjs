@@ -1,5 +1,5 @@
 // The clients that speak OpenAI's Responses API, against pippin serve. Run by ctest as serve_responses; a client that is
-// not installed (install_clients.sh) makes its tests skip.
+// not installed (install_clients.sh, --agents for Codex) makes its tests skip.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -7,7 +7,7 @@ import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { after, before, describe, test } from "node:test";
-import { client, module, serve, sharedData } from "./serving.mjs";
+import { client, module, program, serve, sharedData } from "./serving.mjs";
 
 const OpenAI = client("openai");
 const Ajv = client("ajv/dist/2020");
@@ -15,6 +15,7 @@ const agents = await module("@openai/agents");
 const aiSdk = await module("@ai-sdk/openai");
 const ai = await module("ai");
 const zod = await module("zod");
+const codex = program("codex");
 const unless = (found, name) => ({ skip: found ? false : name + " is not installed" });
 
 const bundle = sharedData("serving/openapi/openai-bundle.schema.json");
@@ -281,6 +282,50 @@ describe("@ai-sdk/openai", unless(aiSdk && ai && zod, "@ai-sdk/openai"), () => {
     const schema = zod.z.object({ animal: zod.z.enum(["fox", "hen"]), legs: zod.z.number().int().min(2).max(4) });
     const { output } = await ai.generateText({ model, prompt: story, output: ai.Output.object({ schema }) });
     assert.ok(schema.safeParse(output).success, JSON.stringify(output));
+  });
+});
+
+describe("Codex", unless(codex, "Codex"), () => {
+  let brief, proxy, home;
+  before(async () => {
+    // Its prompt has some thousand tokens, the demo model's context 512: the template cuts it.
+    brief = await serve("--quiet", "--chat-template", template("brief.jinja"));
+    proxy = await demand("get_goal", brief.url);
+    home = fs.mkdtempSync(path.join(os.tmpdir(), "pippin-codex-"));
+  });
+  after(async () => {
+    proxy.stop();
+    await brief.stop();
+    fs.rmSync(home, { recursive: true, force: true });
+  });
+
+  // Its events, one JSON object a line.
+  async function run(url, prompt) {
+    const provider = `{name="pippin",base_url="${url}/v1",wire_api="responses",request_max_retries=0,stream_max_retries=0}`;
+    const child = spawn(codex, ["exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", "-C", home,
+      "-c", "model_provider=pippin", "-c", "model=demo", "-c", "model_providers.pippin=" + provider, prompt],
+      { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, CODEX_HOME: home } });
+    let out = "", err = "";
+    child.stdout.setEncoding("utf8").on("data", (text) => { out += text; });
+    child.stderr.setEncoding("utf8").on("data", (text) => { err += text; });
+    const code = await new Promise((done) => child.on("close", done));
+    return { code, events: out.trim().split("\n").map((line) => JSON.parse(line)), err };
+  }
+
+  test("answers a prompt", async () => {
+    const { code, events, err } = await run(brief.url, "Hello");
+    assert.equal(code, 0, err + JSON.stringify(events));
+    const said = events.filter((event) => event.item?.type === "agent_message");
+    assert.ok(said.length === 1 && said[0].item.text.length > 0, JSON.stringify(events));
+    assert.ok(events.at(-1).usage.output_tokens > 0);
+  });
+
+  test("calls a tool and goes on with its result", async () => {
+    const { code, events, err } = await run(proxy.url, "Hello");
+    assert.equal(code, 0, err + JSON.stringify(events));
+    assert.ok(events.some((event) => event.item?.type === "agent_message"), JSON.stringify(events));
+    assert.deepEqual(proxy.outputs.length, 1);
+    assert.match(proxy.outputs[0], /goal/);
   });
 });
 

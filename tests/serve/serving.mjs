@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const root = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "../..");
 const modules = process.env.PIPPIN_CLIENTS ?? path.join(root, "build/clients/node_modules");
+const agents = process.env.PIPPIN_AGENTS ?? path.join(root, "build/agents/node_modules");
 
 // A package of install_clients.sh; null where it is not installed.
 export function client(name) {
@@ -18,9 +19,9 @@ export function client(name) {
   }
 }
 
-// A program that is installed as a package, or elsewhere in PATH; null if absent.
+// A program of install_clients.sh --agents, or elsewhere in PATH; null if absent.
 export function program(name) {
-  const folders = [path.join(modules, ".bin"), ...(process.env.PATH ?? "").split(path.delimiter)];
+  const folders = [path.join(agents, ".bin"), ...(process.env.PATH ?? "").split(path.delimiter)];
   return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file)) ?? null;
 }
 
