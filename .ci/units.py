@@ -30,22 +30,31 @@ def tracked(*patterns):
                           text=True).stdout.split()
 
 
-def changed(sources):
-    """Those of `sources` that changed since the commit that PIPPIN_CHANGED_SINCE names, or one that includes it for each
-    header that did. Without the variable: since the branch left origin's default branch; on that branch itself, since
-    the newest commit that is more than a day older than the last. All of them where there is no such commit."""
-    def git(*arguments):
-        result = subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        return result.stdout.strip() if result.returncode == 0 else ""
+def git(*arguments):
+    """What git prints, or nothing where it fails."""
+    result = subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return result.stdout.strip() if result.returncode == 0 else ""
 
+
+def base():
+    """The commit that changes are counted from: the one that PIPPIN_CHANGED_SINCE names. Without the variable: where the
+    branch left origin's default branch; on that branch itself, the newest commit that is more than a day older than the
+    last. Empty where there is none."""
     head = git("rev-parse", "HEAD")
-    base = os.environ.get("PIPPIN_CHANGED_SINCE") or git("merge-base", "HEAD", "origin/HEAD")
-    if not base or base == head:
-        day_before = int(git("log", "-1", "--format=%ct")) - 24 * 3600
-        base = git("rev-list", "-1", f"--before={day_before}", "HEAD")
-    if not base:
+    found = os.environ.get("PIPPIN_CHANGED_SINCE") or git("merge-base", "HEAD", "origin/HEAD")
+    if found and found != head:
+        return found
+    day_before = int(git("log", "-1", "--format=%ct")) - 24 * 3600
+    return git("rev-list", "-1", f"--before={day_before}", "HEAD")
+
+
+def changed(sources):
+    """Those of `sources` that changed since base(), or one that includes it for each header that did. All of them where
+    there is no such commit."""
+    since = base()
+    if not since:
         return sources
-    names = set(git("diff", "--name-only", base).split())
+    names = set(git("diff", "--name-only", since).split())
     # A change of lint.py or its rules may add findings everywhere.
     if names & {".clang-tidy", ".ci/lint.py", ".ci/units.py"}:
         return sources
@@ -56,7 +65,7 @@ def changed(sources):
         headers -= included
         if source in names or included:
             result.append(source)
-    print(f"{len(result)} of {len(sources)} files changed since {base[:8]}, or include a header that did", flush=True)
+    print(f"{len(result)} of {len(sources)} files changed since {since[:8]}, or include a header that did", flush=True)
     return result
 
 
