@@ -20,11 +20,31 @@ std::string id_of(const Json& item, const std::string& name, size_t index) {
   return fmt::format("item_{}_{}", name, index);
 }
 
+// Clients may send content as a text; those that read it expect parts.
+void write_text_part(JsonWriter& json, bool is_output, std::string_view text) {
+  json.begin_array().begin_object();
+  json.member("type", is_output ? "output_text" : "input_text").member("text", text);
+  if (is_output) {
+    json.key("annotations").begin_array().end_array();
+    json.key("logprobs").begin_array().end_array();
+  }
+  json.end_object().end_array();
+}
+
 void write_item(JsonWriter& json, const Json& item, const std::string& id) {
+  const bool is_message = item.get_string_or("type", "message") == "message";
+  const bool is_output = is_message && item.get_string_or("role", "") == "assistant";
   json.begin_object().member("id", id);
   if (!item.has("type")) json.member("type", "message");
+  if (is_output && !item.has("status")) json.member("status", "completed");
   for (const auto& [key, value] : item.members()) {
-    if (key != "id") json.key(key).value(value);
+    if (key == "id") continue;
+    json.key(key);
+    if (is_message && key == "content" && value.is_string()) {
+      write_text_part(json, is_output, value.as_string());
+    } else {
+      json.value(value);
+    }
   }
   json.end_object();
 }

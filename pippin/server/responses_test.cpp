@@ -257,16 +257,17 @@ TEST_F(Responses, AreGivenAndDeleted) {
 }
 
 TEST_F(Responses, ListTheirInput) {
-  const Json made = answer_of(
-      post(R"({"input":[{"role":"user","content":"a"},{"id":"m","role":"user","content":"b"},)"
-           R"({"role":"user","content":"c"}],"max_output_tokens":2})"));
+  const Json made = answer_of(post(
+      R"({"input":[{"role":"user","content":"a"},{"id":"m","role":"user","content":"b"},)"
+      R"({"role":"user","content":[{"type":"input_text","text":"c"}]}],"max_output_tokens":2})"));
   const std::string path = "/v1/responses/" + made.get_string("id") + "/input_items";
   const auto said = [&](const std::string& query) {
     const Json list = answer_of(server().ask("GET", path + query));
     std::string text;
     for (const Json& item : list.at("data").elements()) {
       EXPECT_EQ(item.get_string("type"), "message");
-      text += item.get_string("content");
+      EXPECT_EQ(item.at("content").size(), 1U);
+      text += item.at("content").at(size_t{0}).get_string("text");
     }
     return text + (list.get_bool("has_more") ? "..." : "");
   };

@@ -99,9 +99,15 @@ describe("openai-node", unless(OpenAI && Ajv, "openai"), () => {
     const given = await openai.responses.retrieve(made.id);
     assert.deepEqual(given.output, sent.output);
     conforms("Response", given);
+    const next = await openai.responses.create({
+      model: "demo", previous_response_id: made.id, max_output_tokens: 2, input: [{ role: "assistant", content: "So." }, { role: "user", content: "And?" }] });
     const items = [];
-    for await (const item of openai.responses.inputItems.list(made.id)) items.push(item);
-    assert.deepEqual(items.map((item) => [item.role, item.content]), [["user", story]]);
+    for await (const item of openai.responses.inputItems.list(next.id, { order: "asc", limit: 3 })) {
+      conforms("Item", item);
+      items.push(item);
+    }
+    assert.deepEqual(items.map((item) => [item.role, item.content[0].text]),
+      [["user", story], ["assistant", made.output_text], ["assistant", "So."], ["user", "And?"]]);
     await openai.responses.delete(made.id);
     await assert.rejects(openai.responses.retrieve(made.id), OpenAI.NotFoundError);
     await assert.rejects(openai.responses.create({ model: "demo", input: "x", previous_response_id: made.id }),
