@@ -70,7 +70,7 @@ std::string parts_text(const Json& item, const char* name, const std::string& pl
 // Content of other servers is sealed in ways of their own: their summary is all that can be read.
 std::string thoughts_of(const Json& item, const std::string& place) {
   std::string text = parts_text(item, "content", place);
-  const std::string summary = parts_text(item, "summary", place);
+  std::string summary = parts_text(item, "summary", place);
   if (!text.empty()) return text;
   if (const auto sealed = item.find("encrypted_content")) {
     const auto opened = decode_base64(text_of(*sealed, place + ".encrypted_content"));
