@@ -78,7 +78,7 @@ std::optional<FormField> read_response_format(const Json& format, const std::str
     if (inner && inner->is_object() && inner->has("schema"))
       return schema_form(inner->at("schema"), param);
     if (format.has("schema")) return schema_form(format.at("schema"), param);
-    refuse(param, "json_schema.schema is missing");
+    refuse(param, "schema (or json_schema.schema) is missing");
   }
   if (type == "regex" && format.has("pattern"))
     return text_form(Kind::Regex, format.at("pattern"), param);

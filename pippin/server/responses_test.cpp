@@ -252,6 +252,8 @@ TEST_F(Responses, AreGivenAndDeleted) {
   const Json loose = answer_of(post(ask(R"("max_output_tokens":4,"store":false)")));
   EXPECT_EQ(server().ask("GET", "/v1/responses/" + loose.get_string("id")).status, 404);
   EXPECT_EQ(server().ask("PUT", path).status, 405);
+  EXPECT_EQ(error_of(server().ask("GET", "/v1/responses/input_tokens")),
+            "404 response_id: there is no stored response \"input_tokens\"");
   EXPECT_EQ(error_of(server().ask("GET", path + "?stream=true")),
             "400 stream: stream: a response that was written is given as a whole");
 }
@@ -384,6 +386,8 @@ TEST_F(Responses, ErrorsNameTheField) {
       {ask(R"("text":{"verbosity":"low"})"), "400 text.verbosity: "},
       {ask(R"("text":{"verbosity":1})"), "400 text.verbosity: "},
       {ask(R"("text":{"format":{"type":1}})"), "400 text.format: "},
+      {ask(R"("text":{"format":{"type":"json_schema","name":"a"}})"),
+       "400 text.format: text.format: schema (or json_schema.schema) is missing"},
       {ask(R"("tools":[{"type":"function","name":"f"}],"tool_choice":{"type":"allowed_tools",)"
            R"("mode":"auto","tools":[-1]})"),
        "400 tool_choice: tool_choice: expected an object with the name of a function"},

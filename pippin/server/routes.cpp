@@ -124,7 +124,8 @@ std::string_view route_label(std::string_view path) {
 
 std::string_view name_in_path(std::string_view path) {
   for (const Route& route : kRoutes) {
-    if (const auto name = match(route.path, path)) return *name;
+    const auto name = match(route.path, path);
+    if (name && !name->empty()) return *name;
   }
   return {};
 }

@@ -164,7 +164,7 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
        "400 response_format: response_format: the type \"xml\" is not text, json_object or "
        "json_schema"},
       {story_chat(R"("response_format":{"type":"json_schema"})"),
-       "400 response_format: response_format: json_schema.schema is missing"},
+       "400 response_format: response_format: schema (or json_schema.schema) is missing"},
       {story_chat(R"("json_schema":{"properties":{"a":{"pattern":"["}}})"),
        "400 json_schema: json_schema: #/properties/a/pattern: the pattern is broken at byte 1"},
       {story_chat("\"guided_regex\":\"(\""),
