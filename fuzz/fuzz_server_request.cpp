@@ -7,6 +7,9 @@
 #include "pippin/http/message.h"
 #include "pippin/server/chat_messages.h"
 #include "pippin/server/request_json.h"
+#include "pippin/server/response_items.h"
+#include "pippin/server/response_list.h"
+#include "pippin/server/response_request.h"
 #include "pippin/server/text_request.h"
 
 namespace {
@@ -31,6 +34,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const auto endpoint : {server::kChat, server::kCompletions, server::kNative}) {
       attempt([&] { (void)server::read_text_request({body, endpoint}); });
     }
+    attempt([&] { (void)server::read_response_request({body, server::kResponses}); });
+    attempt([&] {
+      const auto input = body.find("input");
+      if (!input) return;
+      (void)chat::to_json(server::response_messages("", server::input_items(*input)));
+      if (input->is_array()) (void)server::list_input_items(*input, {}, "name");
+    });
     attempt([&] { (void)chat::to_json(server::anthropic_messages(body)); });
     attempt([&] { (void)chat::to_json(server::without_developer(server::openai_messages(body))); });
   });
