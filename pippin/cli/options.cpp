@@ -9,6 +9,7 @@
 
 #include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/number.h"
 #include "pippin/cli/backend.h"
 #include "pippin/cli/named_arrays.h"
 #include "pippin/io/load_cache.h"
@@ -23,6 +24,19 @@ CLI::Validator between(int64_t smallest, int64_t largest) {
     return fmt::format("{} is not a number from {} to {}", text, smallest, largest);
   };
   return CLI::Validator(check, "");
+}
+
+CLI::Validator size_in_bytes() {
+  const auto read = [](std::string& text) {
+    const std::string given = text;
+    try {
+      uint64_t bytes = 0;
+      if (CLI::AsSizeValue(false)(text).empty() && parse_number(text, bytes)) return std::string();
+    } catch (const CLI::ValidationError&) {  // its message lists all units
+    }
+    return fmt::format("{} is not a size in bytes, such as 512M or 16G", given);
+  };
+  return {read, ""};
 }
 
 CLI::Validator ends_in(const std::string& ending) {

@@ -19,6 +19,10 @@ namespace pippin::cli {
 // help.)
 CLI::Validator between(int64_t smallest, int64_t largest = std::numeric_limits<int64_t>::max());
 
+// Accepts sizes in bytes, with a unit if there is one ("16G"; units of 1024). CLI11's own takes -1
+// and 2^64 as the largest size.
+CLI::Validator size_in_bytes();
+
 // Accepts names that end so (".npz"), in any case.
 CLI::Validator ends_in(const std::string& ending);
 

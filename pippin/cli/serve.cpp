@@ -207,22 +207,22 @@ CLI::App* add_serve_command(CLI::App& app) {
   option(
       "--cache-ram", options.models.scheduler.cache_ram, "BYTES",
       "Memory for what was computed of prompts, of each model; 0: none (a quarter of what is free)")
-      ->transform(CLI::AsSizeValue(false).description(""));
+      ->transform(size_in_bytes());
   option("--cache-disk", options.models.scheduler.cache_disk, "DIR",
          "Folder for what leaves that memory, and for the next start");
   option("--cache-disk-size", options.models.scheduler.cache_disk_bytes, "BYTES",
          "Most of it on disk (16G)")
-      ->transform(CLI::AsSizeValue(false).description(""));
+      ->transform(size_in_bytes());
   option("--stored-responses", options.responses.limit, "BYTES",
          "Memory, and room in the folder of --cache-disk, for responses that clients go on from; "
          "0: none (256M)")
-      ->transform(CLI::AsSizeValue(false).description(""));
+      ->transform(size_in_bytes());
   option("--keep-alive", command->keep_alive, "SECONDS",
          "Let a model go that nobody asked for so long; -1: never (-1)")
       ->check(between(-1));
   option("--max-model-memory", command->max_model_memory, "BYTES",
          "Let models go, the longest unused first, beyond this size of their files together")
-      ->transform(CLI::AsSizeValue(false).description(""));
+      ->transform(size_in_bytes());
   option("--api-key", options.access.keys, "KEY",
          "A key that clients have to give; repeatable; also PIPPIN_API_KEY")
       ->allow_extra_args(false);
@@ -239,7 +239,7 @@ CLI::App* add_serve_command(CLI::App& app) {
          "Certificate chain in PEM: serve HTTPS; read again on SIGHUP");
   option("--tls-key", options.http.key_file, "FILE", "Its key in PEM");
   option("--max-body", command->max_body, "BYTES", "Largest body of a request (32M)")
-      ->transform(CLI::AsSizeValue(false).description(""))
+      ->transform(size_in_bytes())
       ->check(between(1));
   option("--max-connections", options.http.max_connections, "N", "Connections at once (1024)")
       ->check(between(1, 100000));

@@ -308,6 +308,12 @@ class PromptCache(ServeTest):
         server = self.serve("--port", "0", "--cache-ram", "0").ready()
         self.assertEqual(self.first(server), self.first(server))
 
+    def test_sizes_that_are_none(self):
+        for option, size in ("--cache-ram", "-1"), ("--cache-disk-size", "-1G"), ("--stored-responses", "some"), ("--max-body", str(2**64)):
+            server = self.serve("--port", "0", option, size)
+            self.assertEqual(server.process.wait(timeout=30), 2)
+            server.wait_for(f"{option}: {size} is not a size in bytes, such as 512M or 16G")
+
 
 class Files(ServeTest):
     def setUp(self):
