@@ -72,4 +72,9 @@ std::string ChatTemplate::render(const Dict& context, PromptEnd end,
   return continues ? chat::cut_at_mark(std::move(text)) : text;
 }
 
+bool ChatTemplate::reads(const std::string& variable) const {
+  return (template_ && template_->free_names().contains(variable)) ||
+         (with_tools_ && with_tools_->free_names().contains(variable));
+}
+
 }  // namespace pippin

@@ -43,6 +43,10 @@ class ChatTemplate {
   std::string render(const chat::Dict& context, PromptEnd end,
                      const chat::RenderOptions& options = {}) const;
 
+  // Whether it takes a variable of this name from its context: one that it does not set itself
+  // before. Of several templates, whether any that render() may choose does.
+  bool reads(const std::string& variable) const;
+
   // The text of the template; of several that of the first that render() may choose.
   const std::string& source() const { return source_; }
   // The dict that it was made with.

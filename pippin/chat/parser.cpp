@@ -10,7 +10,6 @@ namespace pippin::chat {
 namespace {
 
 using StatementPtr = std::unique_ptr<Statement>;
-using Kind = Statement::Kind;
 
 constexpr int kMaxNesting = 100;
 
@@ -27,6 +26,8 @@ class Parser {
   }
 
  private:
+  using Kind = Statement::Kind;
+
   StatementPtr make(Kind kind) {
     auto statement = std::make_unique<Statement>();
     statement->kind = kind;

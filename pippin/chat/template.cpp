@@ -1,6 +1,7 @@
 #include "pippin/chat/template.h"
 
 #include "pippin/base/error.h"
+#include "pippin/chat/free_names.h"
 #include "pippin/chat/interpreter.h"
 #include "pippin/chat/parser.h"
 
@@ -33,6 +34,10 @@ Template Template::parse(std::string_view source) {
 std::string Template::render(const Value& context, const RenderOptions& options) const {
   if (!context.is_dict()) fail(ErrorCode::InvalidArgument, "a template's context is a dict");
   return run(tree_->body, context.dict(), options.limits, options.now.value_or(local_time()));
+}
+
+std::set<std::string> Template::free_names() const {
+  return chat::free_names(tree_->body);
 }
 
 }  // namespace pippin::chat

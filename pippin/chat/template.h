@@ -11,6 +11,7 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,9 @@ class Template {
   // `context` is a dict. Throws Error with the line: InvalidArgument for what the template refuses
   // (raise_exception too), LimitExceeded for one that wants too much.
   std::string render(const Value& context, const RenderOptions& options = {}) const;
+
+  // The variables that it takes from its context (free_names.h).
+  std::set<std::string> free_names() const;
 
  private:
   struct Tree;

@@ -314,6 +314,7 @@ void Endpoints::props(const http::Request& request, const Replying& reply) {
   json.member("bos_token", begin.size() == 1 ? token_text(begin.front()) : "");
   json.member("eos_token", model->end_ids.empty() ? "" : token_text(model->end_ids.front()));
   json.member("reasoning", model->reasoning != nullptr);
+  json.member("thinking_switch", !model->thinking_switch.empty());
   json.member("tools", model->takes_tools && model->calls != nullptr);
   json.member("vocab_size", loaded.model->vocab_size());
   json.member("end_tokens", model->chat_end_ids);

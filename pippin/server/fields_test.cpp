@@ -426,7 +426,8 @@ TEST(Thoughts, AreToldAsAskedFor) {
 }
 
 TEST(Thoughts, OfATemplateWithoutASwitchSaySo) {
-  const ThinkingServer always, with_switch("{# enable_thinking #}");
+  const ThinkingServer always, with_switch("{{ '' if enable_thinking }}"),
+      with_other_name("{{ '' if thinking }}"), with_word("{# enable_thinking #}");
   const auto ignored = [](const ThinkingServer& server, const std::string& more) {
     const Answer answer = server.chat(more);
     EXPECT_EQ(answer.status, 200) << answer.body;
@@ -441,6 +442,8 @@ TEST(Thoughts, OfATemplateWithoutASwitchSaySo) {
   for (const char* more : {R"("reasoning_effort":"high")", R"("think":"low")", R"("think":false)",
                            R"("enable_thinking":false)", R"("reasoning":{"enabled":false})"}) {
     EXPECT_EQ(ignored(with_switch, more), "") << more;
+    EXPECT_EQ(ignored(with_other_name, more), "") << more;
+    EXPECT_NE(ignored(with_word, more), "") << more;
   }
 }
 

@@ -111,11 +111,15 @@ TEST(MessageHints, WithoutLevelsOrASwitchAreNamed) {
   }
 }
 
-TEST(MessageHints, TurnASwitch) {
+// By the name of Qwen's templates and by that of DeepSeek's and Granite's.
+class MessageSwitch : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Names, MessageSwitch, testing::Values("enable_thinking", "thinking"));
+
+TEST_P(MessageSwitch, IsTurnedByAllFields) {
   const TemplateServer model(
-      std::string(kMark) +
-      "{% if enable_thinking is defined %}{{ 'one one one one one' if enable_thinking "
-      "else 'off' }}{% endif %}");
+      std::string(kMark) + fmt::format("{{% if {0} is defined %}}{{{{ 'one one one one one' if {0} "
+                                       "else 'off' }}}}{{% endif %}}",
+                                       GetParam()));
   const int64_t free = model.tokens(kHello), on = model.tokens(thinking("enabled")),
                 off = model.tokens(thinking("disabled"));
   EXPECT_LT(free, off);
@@ -124,6 +128,11 @@ TEST(MessageHints, TurnASwitch) {
   EXPECT_EQ(model.tokens(effort("low")), on);
   EXPECT_EQ(model.tokens(R"("thinking":{"type":"disabled"},)" + effort("high")), off);
   EXPECT_EQ(model.ignored(effort("low")), "");
+  for (const char* name : {"enable_thinking", "thinking"}) {
+    const std::string more =
+        fmt::format(R"("chat_template_kwargs":{{"{}":false}},{})", name, kHello);
+    EXPECT_EQ(model.tokens(more), off) << name;
+  }
 }
 
 TEST(MessageHints, OfAModelThatAlwaysThinks) {

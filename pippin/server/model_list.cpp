@@ -19,6 +19,7 @@
 #include "pippin/serve/block_pool.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/model_names.h"
+#include "pippin/server/thinking.h"
 
 namespace pippin::server {
 namespace {
@@ -78,6 +79,7 @@ ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
     template_source = loaded.chat_template->source();
     auto marks = answer::find_reasoning(*loaded.chat_template, &loaded.tokenizer);
     if (marks) reasoning = std::make_shared<answer::ReasoningMarks>(std::move(*marks));
+    thinking_switch = find_thinking_switch(*loaded.chat_template);
     takes_tools = answer::takes_tools(*loaded.chat_template);
     auto syntax = answer::read_call_syntax(*loaded.chat_template);
     if (syntax) calls = std::make_shared<answer::CallSyntax>(std::move(*syntax));

@@ -35,6 +35,7 @@ struct ServedModel {
   std::vector<int32_t> end_ids, chat_end_ids;
   std::string template_source;                              // empty: none
   std::shared_ptr<const answer::ReasoningMarks> reasoning;  // null: none
+  std::string thinking_switch;                              // of the template (thinking.h)
   std::shared_ptr<const answer::CallSyntax> calls;          // of tools; null: nothing tells how
   bool takes_tools = false;                                 // the template does
   std::unique_ptr<app::FormCompiler> forms;

@@ -63,7 +63,7 @@ Context context_of(const ServedModel& model, const Value& messages, const Reques
       throw ApiError(400, "chat_template_kwargs: expected an object", "chat_template_kwargs");
     }
     for (const auto& [key, value] : more->members()) {
-      context.set(std::string(key), chat::parse_json(value.dump(), "request"));
+      context.set(own_variable(model, std::string(key)), chat::parse_json(value.dump(), "request"));
       if (key == "reasoning_effort") efforts.clear();
     }
   }

@@ -1,5 +1,7 @@
 #include "pippin/server/thinking.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 
@@ -15,8 +17,18 @@ namespace {
 
 using chat::Dict;
 
+// Qwen's name and most others'; that of DeepSeek V3.1 and Granite.
+constexpr std::array kSwitches = {"enable_thinking", "thinking"};
+
 bool knows(const ServedModel& model, std::string_view word) {
   return model.template_source.find(word) != std::string::npos;
+}
+
+// Turns the template's switch. Returns false where it has none.
+bool set_switch(const ServedModel& model, bool is_on, Dict& context) {
+  if (model.thinking_switch.empty()) return false;
+  context.set(model.thinking_switch, is_on);
+  return true;
 }
 
 // How much to think, under all of its names.
@@ -63,18 +75,14 @@ std::vector<std::string> set_effort(const ServedModel& model, const RequestField
   if (thinking.effort) {
     if (knows(model, "reasoning_effort")) {
       context.set("reasoning_effort", *thinking.effort);
-    } else if (knows(model, "enable_thinking")) {
-      context.set("enable_thinking", *thinking.effort != "none");
-    } else if (*thinking.effort != (model.reasoning == nullptr ? "none" : "medium")) {
+    } else if (!set_switch(model, *thinking.effort != "none", context) &&
+               *thinking.effort != (model.reasoning == nullptr ? "none" : "medium")) {
       unheeded.push_back(thinking.effort_name);
     }
   }
-  if (thinking.is_wanted) {
-    if (knows(model, "enable_thinking")) {
-      context.set("enable_thinking", *thinking.is_wanted);
-    } else if (*thinking.is_wanted != (model.reasoning != nullptr)) {
-      unheeded.push_back(thinking.switch_name);
-    }
+  if (thinking.is_wanted && !set_switch(model, *thinking.is_wanted, context) &&
+      *thinking.is_wanted != (model.reasoning != nullptr)) {
+    unheeded.push_back(thinking.switch_name);
   }
   if (model.reasoning == nullptr && read_thinking_budget(body) >= 0) {
     unheeded.push_back(body.has("thinking_token_budget") ? body.spelling("thinking_token_budget")
@@ -106,8 +114,8 @@ std::optional<std::string> effort_hint(const RequestFields& body) {
 }
 
 // Anthropic's switch. With "adaptive" the template chooses, as it does without any.
-void set_switch(const ServedModel& model, const RequestFields& body, bool has_hint, Dict& context,
-                std::vector<std::string>& unheeded) {
+void read_switch(const ServedModel& model, const RequestFields& body, bool has_hint, Dict& context,
+                 std::vector<std::string>& unheeded) {
   const auto thinking = body.find("thinking");
   if (!thinking) return;
   const std::string type = read_field("thinking", [&] { return thinking->get_string("type"); });
@@ -121,10 +129,8 @@ void set_switch(const ServedModel& model, const RequestFields& body, bool has_hi
                    "thinking");
   }
   const bool wanted = type == "enabled";
-  if (knows(model, "enable_thinking")) {
-    context.set("enable_thinking", wanted);
-  } else if (knows(model, "reasoning_effort") &&
-             (knows(model, "'none'") || knows(model, "\"none\""))) {
+  if (set_switch(model, wanted, context)) return;
+  if (knows(model, "reasoning_effort") && (knows(model, "'none'") || knows(model, "\"none\""))) {
     if (!wanted) context.set("reasoning_effort", "none");
     if (wanted && !has_hint && context.find("reasoning_effort") == nullptr) {
       context.set("reasoning_effort", "high");
@@ -140,10 +146,9 @@ Efforts set_hint(const ServedModel& model, const std::string& hint, Dict& contex
   // The fields that say it aloud come first.
   if (context.find("reasoning_effort") != nullptr) return {};
   if (knows(model, "reasoning_effort")) return efforts_for(hint, model.template_source);
-  if (!knows(model, "enable_thinking")) {
+  if (context.find(model.thinking_switch) == nullptr &&
+      !set_switch(model, hint != "none", context)) {
     unheeded.emplace_back(kEffortHint);
-  } else if (context.find("enable_thinking") == nullptr) {
-    context.set("enable_thinking", hint != "none");
   }
   return {};
 }
@@ -154,8 +159,22 @@ Efforts set_thinking(const ServedModel& model, const RequestFields& body, Dict& 
                      std::vector<std::string>& unheeded) {
   unheeded = set_effort(model, body, context);
   const auto hint = effort_hint(body);
-  set_switch(model, body, hint.has_value(), context, unheeded);
+  read_switch(model, body, hint.has_value(), context, unheeded);
   return hint ? set_hint(model, *hint, context, unheeded) : Efforts();
+}
+
+std::string find_thinking_switch(const ChatTemplate& chat) {
+  for (const char* name : kSwitches) {
+    if (chat.reads(name)) return name;
+  }
+  return {};
+}
+
+const std::string& own_variable(const ServedModel& model, const std::string& name) {
+  const bool is_switch = std::find(kSwitches.begin(), kSwitches.end(), name) != kSwitches.end();
+  return is_switch && !model.thinking_switch.empty() && !model.loaded.chat_template->reads(name)
+             ? model.thinking_switch
+             : name;
 }
 
 }  // namespace pippin::server

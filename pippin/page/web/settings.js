@@ -46,7 +46,7 @@ export class Settings {
       input.placeholder = typeof value === "number" ? String(Number(value.toPrecision(4))) : value ?? "";
     }
     this.#thinking.value = settings.thinking ?? "";
-    this.#thinking.parentElement.hidden = settings.thinking === undefined && !props?.chat_template?.includes("enable_thinking");
+    this.#thinking.parentElement.hidden = settings.thinking === undefined && !props?.thinking_switch;
     const fill = (id, text) => { if (document.activeElement !== $(id)) $(id).value = text; };
     fill("system", settings.system ?? "");
     fill("stop-texts", (settings.stop ?? []).join("\n"));
