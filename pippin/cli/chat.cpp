@@ -83,16 +83,16 @@ void set_parameters(const ChatCommand& command, repl::Dialogue& dialogue) {
 void set_tools(const ChatCommand& command, repl::Session& session) {
   for (const std::string& text : command.tools) {
     try {
-      session.tools.push_back(repl::read_chat_tool(text));
+      session.tools.push_back(shell::read_chat_tool(text));
     } catch (const Error& error) {
       throw CLI::ValidationError(std::string("--tool: ") + error.what());
     }
   }
   if (!command.tool_file.empty()) {
-    repl::describe_tools(session.tools, Json::load(command.tool_file));
+    shell::describe_tools(session.tools, Json::load(command.tool_file));
   }
   session.allows_tools = command.allows_tools;
-  if (!session.tools.empty()) session.dialogue.tools = repl::tools_json(session.tools);
+  if (!session.tools.empty()) session.dialogue.tools = shell::tools_json(session.tools);
 }
 
 void set_form(const app::AnswerForm& form, repl::Dialogue& dialogue) {

@@ -18,9 +18,9 @@
 #include "pippin/base/text.h"
 #include "pippin/base/thread.h"
 #include "pippin/repl/answer_display.h"
-#include "pippin/repl/command_run.h"
 #include "pippin/repl/line_joiner.h"
-#include "pippin/repl/shell_places.h"
+#include "pippin/shell/command_run.h"
+#include "pippin/shell/shell_places.h"
 
 namespace pippin::repl {
 namespace {
@@ -196,7 +196,8 @@ std::string Repl::write_elsewhere(const std::string& text) {
     const TemporaryFolder folder("chat");
     const auto file = folder / "message.md";
     write_file(file, text);
-    const int status = terminal_.run(fmt::format("{} {}", program, shell_quoted(file.string())));
+    const int status =
+        terminal_.run(fmt::format("{} {}", program, shell::shell_quoted(file.string())));
     if (status != 0) {
       say_error(fmt::format("{}: status {}; the message is as it was", program, status));
       return text;
@@ -309,18 +310,18 @@ void Repl::go_on() {
 
 std::string Repl::result_of(const ToolCall& call) {
   const auto tool = std::find_if(session_.tools.begin(), session_.tools.end(),
-                                 [&](const ChatTool& one) { return one.name == call.name; });
+                                 [&](const shell::ChatTool& one) { return one.name == call.name; });
   if (tool == session_.tools.end()) return "error: there is no tool " + call.name;
-  ToolCommand command;
+  shell::ToolCommand command;
   try {
-    command = command_for(*tool, call.arguments);
+    command = shell::command_for(*tool, call.arguments);
   } catch (const Error& error) {
     say(fmt::format("[{}: {}]\n", call.name, error.what()));
     return fmt::format("error: {}", error.what());
   }
   if (!may_run(*tool, command.shown)) return "error: the user did not allow this call";
   try {
-    CommandRun run(command.program, call.arguments, command.variables);
+    shell::CommandRun run(command.program, call.arguments, command.variables);
     while (!run.wait(kPatience)) {
       check_cancel();
       if (!terminal_.is_interactive()) continue;
@@ -344,7 +345,7 @@ std::string Repl::result_of(const ToolCall& call) {
 }
 
 // Asks, unless the user has said so for all calls.
-bool Repl::may_run(ChatTool& tool, const std::string& command) {
+bool Repl::may_run(shell::ChatTool& tool, const std::string& command) {
   if (tool.is_allowed || session_.allows_tools) {
     say(fmt::format("[{}: {}]\n", tool.name, command));
     return true;

@@ -39,7 +39,7 @@ class Repl {
   bool answer(bool continues);
   void go_on();
   std::string result_of(const ToolCall& call);
-  bool may_run(ChatTool& tool, const std::string& command);
+  bool may_run(shell::ChatTool& tool, const std::string& command);
   void say(const std::string& text);
   void say_error(const std::string& text);
   void read_keys(const std::string& bytes);

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "pippin/repl/chat_tool.h"
 #include "pippin/repl/client.h"
 #include "pippin/repl/dialogue.h"
+#include "pippin/shell/chat_tool.h"
 #include "pippin/terminal/history.h"
 
 namespace pippin::repl {
@@ -25,12 +25,12 @@ struct Session {
   Opened opened;
   Dialogue dialogue;
   terminal::History history;
-  std::vector<ChatTool> tools;  // that the model may call
-  bool allows_tools = false;    // all of them, without being asked
-  AnswerEnd last;               // of the last answer
-  std::string greeting;         // the first line at a terminal; empty: none
-  bool is_verbose = false;      // tells of speed and context after each answer
-  bool wraps = true;            // words that do not fit go to the next line
+  std::vector<shell::ChatTool> tools;  // that the model may call
+  bool allows_tools = false;           // all of them, without being asked
+  AnswerEnd last;                      // of the last answer
+  std::string greeting;                // the first line at a terminal; empty: none
+  bool is_verbose = false;             // tells of speed and context after each answer
+  bool wraps = true;                   // words that do not fit go to the next line
 };
 
 }  // namespace pippin::repl

@@ -21,6 +21,7 @@ ALLOWED = {
     "io": ["base"],
     "http": ["base"],
     "page": ["base"],
+    "shell": ["base", "io"],
     "families": [],
     "kernels": ["base"],
     "hub": ["base", "io"],
@@ -41,8 +42,8 @@ ALLOWED = {
     "serve": ["base", "io", "tokenizers", "constrain", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "answer", "mil", "compress", "engine", "models", "demo", "runtime"],
     "doctor": ["base", "io", "families", "mil", "engine", "runtime", "app"],
-    "server": ["base", "io", "http", "page", "tokenizers", "chat", "constrain", "answer", "runtime", "serve", "app"],
-    "repl": ["base", "io", "http", "hub", "terminal", "server"],
+    "server": ["base", "io", "http", "page", "shell", "tokenizers", "chat", "constrain", "answer", "runtime", "serve", "app"],
+    "repl": ["base", "io", "http", "shell", "hub", "terminal", "server"],
     "api": ["base", "io", "hub", "chat", "constrain", "mil", "engine", "coreml", "runtime", "app"],
     "c": ["base", "io", "runtime", "api"],
 }

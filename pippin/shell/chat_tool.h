@@ -8,7 +8,7 @@
 
 #include "pippin/io/json.h"
 
-namespace pippin::repl {
+namespace pippin::shell {
 
 struct ChatTool {
   std::string name, command, description;
@@ -36,4 +36,4 @@ struct ToolCommand {
 // command can take.
 ToolCommand command_for(const ChatTool& tool, std::string_view arguments);
 
-}  // namespace pippin::repl
+}  // namespace pippin::shell

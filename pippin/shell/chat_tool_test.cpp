@@ -1,13 +1,13 @@
-#include "pippin/repl/chat_tool.h"
+#include "pippin/shell/chat_tool.h"
 
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
-#include "pippin/repl/command_run.h"
+#include "pippin/shell/command_run.h"
 
-namespace pippin::repl {
+namespace pippin::shell {
 namespace {
 
 TEST(ChatTool, HasTheArgumentsOfItsCommand) {
@@ -103,4 +103,4 @@ TEST(ChatTool, IsDescribedByAFile) {
 }
 
 }  // namespace
-}  // namespace pippin::repl
+}  // namespace pippin::shell

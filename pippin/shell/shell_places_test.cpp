@@ -1,10 +1,10 @@
-#include "pippin/repl/shell_places.h"
+#include "pippin/shell/shell_places.h"
 
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
 
-namespace pippin::repl {
+namespace pippin::shell {
 namespace {
 
 // The command with <word> in its places.
@@ -53,4 +53,4 @@ TEST(ShellPlaces, QuotesAreQuoted) {
 }
 
 }  // namespace
-}  // namespace pippin::repl
+}  // namespace pippin::shell

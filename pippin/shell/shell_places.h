@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace pippin::repl {
+namespace pippin::shell {
 
 struct ShellPlace {
   size_t begin = 0, end = 0;  // in the command, with the quotes around it where it is alone in them
@@ -20,4 +20,4 @@ std::vector<ShellPlace> find_shell_places(std::string_view command);
 // As one word for the shell.
 std::string shell_quoted(std::string_view text);
 
-}  // namespace pippin::repl
+}  // namespace pippin::shell

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-namespace pippin::repl {
+namespace pippin::shell {
 
 class CommandRun {
  public:
@@ -36,4 +36,4 @@ class CommandRun {
   int status_ = 0;
 };
 
-}  // namespace pippin::repl
+}  // namespace pippin::shell

@@ -1,4 +1,4 @@
-#include "pippin/repl/command_run.h"
+#include "pippin/shell/command_run.h"
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): not on every system
 
-namespace pippin::repl {
+namespace pippin::shell {
 namespace {
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
@@ -45,6 +46,9 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 
 CommandRun::CommandRun(const std::string& command, std::string_view input,
                        const std::map<std::string, std::string>& variables) {
+  // Commands that begin at the same time in other threads get no copies of these files.
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   // A file, for what it does not read would block a pipe.
   const File file(std::tmpfile(), std::fclose);
   if (file == nullptr || std::fwrite(input.data(), 1, input.size(), file.get()) != input.size() ||
@@ -52,6 +56,7 @@ CommandRun::CommandRun(const std::string& command, std::string_view input,
     fail_to("keep the command's input", errno);
   }
   std::rewind(file.get());
+  ::fcntl(::fileno(file.get()), F_SETFD, FD_CLOEXEC);
   std::array<int, 2> pipe{};
   if (::pipe(pipe.data()) != 0) fail_to("make a pipe", errno);
   read_ = pipe[0];
@@ -123,4 +128,4 @@ std::string CommandRun::output() const {
   return text;
 }
 
-}  // namespace pippin::repl
+}  // namespace pippin::shell

@@ -1,4 +1,4 @@
-#include "pippin/repl/chat_tool.h"
+#include "pippin/shell/chat_tool.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/repl/shell_places.h"
+#include "pippin/shell/shell_places.h"
 
-namespace pippin::repl {
+namespace pippin::shell {
 namespace {
 
 constexpr std::string_view kVariable = "PIPPIN_ARGUMENT_";
@@ -101,4 +101,4 @@ ToolCommand command_for(const ChatTool& tool, std::string_view arguments) {
   return command;
 }
 
-}  // namespace pippin::repl
+}  // namespace pippin::shell

@@ -1,10 +1,10 @@
-#include "pippin/repl/command_run.h"
+#include "pippin/shell/command_run.h"
 
 #include <chrono>
 
 #include <gtest/gtest.h>
 
-namespace pippin::repl {
+namespace pippin::shell {
 namespace {
 
 std::string output_of(const std::string& command, std::string_view input = "") {
@@ -40,4 +40,4 @@ TEST(CommandRun, EndsWithItsObject) {
 }
 
 }  // namespace
-}  // namespace pippin::repl
+}  // namespace pippin::shell

@@ -1,11 +1,11 @@
-#include "pippin/repl/shell_places.h"
+#include "pippin/shell/shell_places.h"
 
 #include <algorithm>
 #include <cctype>
 
 #include "pippin/base/error.h"
 
-namespace pippin::repl {
+namespace pippin::shell {
 namespace {
 
 bool is_word(char c) {
@@ -121,4 +121,4 @@ std::string shell_quoted(std::string_view text) {
   return result + "'";
 }
 
-}  // namespace pippin::repl
+}  // namespace pippin::shell
