@@ -15,6 +15,7 @@
 #include "pippin/cli/model_entry.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
+#include "pippin/cli/tool_options.h"
 #include "pippin/repl/repl.h"
 
 namespace pippin::cli {
@@ -23,8 +24,8 @@ namespace {
 struct ChatCommand {
   std::string model, url, key, system, tokenizer, history, load_file, thinking;
   std::filesystem::path prompt_cache;
-  std::vector<std::string> parameters, tools;
-  std::string tool_file;
+  std::vector<std::string> parameters;
+  ToolOptions tools;
   bool allows_tools = false;
   runtime::LoadOptions load;
   app::DraftChoice draft;
@@ -81,16 +82,7 @@ void set_parameters(const ChatCommand& command, repl::Dialogue& dialogue) {
 }
 
 void set_tools(const ChatCommand& command, repl::Session& session) {
-  for (const std::string& text : command.tools) {
-    try {
-      session.tools.push_back(shell::read_chat_tool(text));
-    } catch (const Error& error) {
-      throw CLI::ValidationError(std::string("--tool: ") + error.what());
-    }
-  }
-  if (!command.tool_file.empty()) {
-    shell::describe_tools(session.tools, Json::load(command.tool_file));
-  }
+  session.tools = command.tools.tools();
   session.allows_tools = command.allows_tools;
   if (!session.tools.empty()) session.dialogue.tools = shell::tools_json(session.tools);
 }
@@ -172,12 +164,7 @@ CLI::App* add_chat_command(CLI::App& app) {
       ->allow_extra_args(false);
   option("--think", command->thinking, "LEVEL",
          "on, off, or an effort that the model's template knows");
-  option("--tool", command->tools, "NAME=COMMAND",
-         "Let the model call a command of the shell, after you were asked; {word} in it, outside "
-         "quotes, stands for an argument, and all of them come as JSON on its input; repeatable")
-      ->allow_extra_args(false);
-  option("--tools", command->tool_file, "FILE",
-         "Descriptions and parameters of these tools, a JSON list as OpenAI's clients send it");
+  add_tool_options(*sub, command->tools, "after you were asked");
   sub->add_flag("--allow-tools", command->allows_tools, "Run commands of --tool without asking");
   option("--load", command->load_file, "FILE", "Go on with a chat that /save wrote");
   option("--prompt-cache", command->prompt_cache, "FILE",

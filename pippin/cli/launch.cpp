@@ -24,11 +24,11 @@
 #include "pippin/base/error.h"
 #include "pippin/base/mapped_guard.h"
 #include "pippin/base/thread.h"
-#include "pippin/cli/launch_clients.h"
 #include "pippin/cli/model_entry.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/repl/client.h"
+#include "pippin/server/client_setups.h"
 #include "pippin/server/server.h"
 
 extern char** environ;
@@ -92,7 +92,7 @@ class LocalServer {
   std::optional<Thread> thread_;
 };
 
-std::string find_program(const LaunchClient& client) {
+std::string find_program(const server::ClientSetup& client) {
   const char* const path = std::getenv("PATH");
   std::string folders = path == nullptr ? "" : path;
   while (!folders.empty()) {
@@ -121,7 +121,7 @@ const repl::ModelInfo& choose(const std::vector<repl::ModelInfo>& models, const 
 }
 
 // The agent has the terminal and its signals until it ends.
-int run_client(const std::string& program, const LaunchSettings& settings,
+int run_client(const std::string& program, const server::LaunchSettings& settings,
                const std::vector<std::string>& more) {
   std::vector<std::string> words = {program};
   words.insert(words.end(), settings.arguments.begin(), settings.arguments.end());
@@ -171,24 +171,15 @@ int run_client(const std::string& program, const LaunchSettings& settings,
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-void print(const std::string& program, const LaunchSettings& settings) {
-  const auto shell = [](const std::string& text) {
-    std::string result = "'";
-    for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return result + "'";
-  };
-  std::string line;
-  for (const auto& [name, value] : settings.variables) line += name + "=" + shell(value) + " ";
-  line += program;
-  for (const std::string& word : settings.arguments) line += " " + shell(word);
-  std::printf("%s\n", line.c_str());
-}
-
 int launch(const LaunchCommand& command) {
-  const LaunchClient& client = *find_launch_client(command.client);
-  const std::string program =
-      command.only_prints ? std::string(client.program) : find_program(client);
-  LaunchTarget target{.url = command.url.empty() ? kDefaultUrl : command.url, .key = command.key};
+  const server::ClientSetup& client = *server::find_client_setup(command.client);
+  if (client.program.empty() && !command.only_prints) {
+    fail(ErrorCode::InvalidArgument, "{} is not started by pippin: --print shows what {} needs",
+         client.title, client.place);
+  }
+  const std::string program = command.only_prints ? std::string() : find_program(client);
+  server::ClientTarget target{.url = command.url.empty() ? kDefaultUrl : command.url,
+                              .key = command.key};
   if (const char* key = std::getenv("PIPPIN_API_KEY"); target.key.empty() && key != nullptr) {
     target.key = key;
   }
@@ -224,14 +215,13 @@ int launch(const LaunchCommand& command) {
   const repl::ModelInfo& model = choose(models, local ? "" : command.model, target.url);
   target.model = model.name;
   target.context = model.context;
-  const LaunchSettings settings = client.settings(target);
   if (command.only_prints) {
-    print(program, settings);
+    std::printf("%s\n", server::setup_text(client, target).c_str());
     return 0;
   }
   std::fprintf(stderr, "pippin: %s with %s at %s\n", std::string(client.title).c_str(),
                target.model.c_str(), target.url.c_str());
-  return run_client(program, settings, command.arguments);
+  return run_client(program, client.settings(target), command.arguments);
 }
 
 }  // namespace
@@ -240,8 +230,11 @@ CLI::App* add_launch_command(CLI::App& app, int& status) {
   auto command = std::make_shared<LaunchCommand>();
   CLI::App* sub = app.add_subcommand("launch", "Start Claude Code, Codex or opencode with a model");
   std::vector<std::string> names;
-  for (const LaunchClient& client : launch_clients()) names.emplace_back(client.name);
-  sub->add_option("CLIENT", command->client, "claude, codex or opencode")
+  for (const server::ClientSetup& client : server::client_setups()) {
+    names.emplace_back(client.name);
+  }
+  sub->add_option("CLIENT", command->client,
+                  "claude, codex or opencode; with --print also others, such as continue or curl")
       ->type_name("")
       ->required()
       ->check(CLI::IsMember(names).description(""));
@@ -263,7 +256,7 @@ CLI::App* add_launch_command(CLI::App& app, int& status) {
   sub->add_option("--api-key", command->key, "The server's key; also PIPPIN_API_KEY")
       ->type_name("KEY");
   sub->add_flag("--print", command->only_prints,
-                "Print the command for a shell, and start nothing");
+                "Print the command for a shell, or what else the client needs, and start nothing");
   add_load_options(*sub, command->load);
   add_template_option(*sub, command->load);
   sub->callback([command, &status] { status = launch(*command); });

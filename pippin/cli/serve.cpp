@@ -19,6 +19,7 @@
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/cli/service_manager.h"
+#include "pippin/cli/tool_options.h"
 #include "pippin/io/json.h"
 #include "pippin/server/server.h"
 
@@ -29,10 +30,11 @@ struct ServeCommand {
   std::vector<std::string> models;
   std::string host = "127.0.0.1", unix_path, tokenizer, log_format = "text";
   int64_t port = 8080, keep_alive = -1, max_body = 32 << 20, timeout = 60, grace = 10, ping = 5,
-          form_timeout = 10;
+          form_timeout = 10, tool_timeout = 60;
   uint64_t max_model_memory = 0;
   bool no_auth = false, ollama = false, quiet = false, verbose = false;
   runtime::LoadOptions load;
+  ToolOptions tools;
   server::Options options;
 };
 
@@ -72,6 +74,11 @@ bool is_open_to_others(const server::Options& options) {
 void check(const ServeCommand& command, const server::Options& options) {
   if (options.http.certificate_file.empty() != options.http.key_file.empty()) {
     throw CLI::ValidationError("--tls-cert and --tls-key need each other");
+  }
+  if (!command.tools.commands.empty() && !has_keys(options) && is_open_to_others(options)) {
+    throw CLI::ValidationError(
+        "--tool: others can reach this server and could run its commands: give --api-key or "
+        "--api-key-file");
   }
   if (has_keys(options) || command.no_auth) return;
   for (const http::Address& address : options.http.addresses) {
@@ -144,6 +151,8 @@ void serve(ServeCommand& command) {
   options.http.grace = std::chrono::seconds(command.grace);
   options.silence = std::chrono::seconds(command.ping);
   options.form_timeout = std::chrono::seconds(command.form_timeout);
+  options.tools = command.tools.tools();
+  options.tool_timeout = std::chrono::seconds(command.tool_timeout);
   options.models.keep_alive = std::chrono::seconds(command.keep_alive);
   options.models.max_bytes = command.max_model_memory;
   options.responses.folder = options.models.scheduler.cache_disk;
@@ -248,6 +257,10 @@ CLI::App* add_serve_command(CLI::App& app) {
       ->check(between(1, 86400));
   option("--form-timeout", command->form_timeout, "SECONDS",
          "To compile the form of an answer: a schema, a grammar, tools (10)")
+      ->check(between(1, 86400));
+  add_tool_options(*sub, command->tools, "from the page, after its user allowed the call");
+  option("--tool-timeout", command->tool_timeout, "SECONDS",
+         "For a command of --tool; then it is ended (60)")
       ->check(between(1, 86400));
   option("--ping", command->ping, "SECONDS", "Silence in a stream before a comment is sent (5)")
       ->check(between(1, 3600));

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -30,6 +32,7 @@ void set_up(int socket) {
   const int yes = 1;
   ::setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &yes, sizeof(yes));
 #endif
+  ::fcntl(socket, F_SETFD, FD_CLOEXEC);  // as the server's own
   const timeval limit{.tv_sec = 60, .tv_usec = 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
@@ -81,7 +84,10 @@ void Client::send_request(std::string_view method, std::string_view target, std:
 
 bool Client::fill() {
   std::array<char, 65536> bytes;
-  const auto size = ::recv(socket_, bytes.data(), bytes.size(), 0);
+  ssize_t size = 0;
+  do {  // where a child of this process ends, a wait with a limit is interrupted
+    size = ::recv(socket_, bytes.data(), bytes.size(), 0);
+  } while (size < 0 && errno == EINTR);
   if (size <= 0) return false;
   received_.append(bytes.data(), static_cast<size_t>(size));
   return true;

@@ -4,6 +4,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -125,11 +126,20 @@ bool is_open_to_others(const Address& address) {
   return error || !plain_address(literal).is_loopback();
 }
 
+void keep_from_children(int descriptor) {
+  ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
 Acceptor listen_at(asio::io_context& io, const Address& address, bool with_tls, std::string& url) {
-  if (address.inherited >= 0) return take_inherited(io, address.inherited, url);
-  if (address.path.empty()) return listen_at_port(io, address, with_tls, url);
-  url = "unix:" + address.path;
-  return listen_at_path(io, address.path);
+  const auto listen = [&] {
+    if (address.inherited >= 0) return take_inherited(io, address.inherited, url);
+    if (address.path.empty()) return listen_at_port(io, address, with_tls, url);
+    url = "unix:" + address.path;
+    return listen_at_path(io, address.path);
+  };
+  Acceptor acceptor = listen();
+  keep_from_children(acceptor.native_handle());
+  return acceptor;
 }
 
 }  // namespace pippin::http

@@ -42,6 +42,9 @@ struct Shared : std::enable_shared_from_this<Shared> {
 // Listens; in `urls` what clients call it.
 Acceptor listen_at(asio::io_context& io, const Address& address, bool with_tls, std::string& url);
 
+// Programs that this one starts get no copy: a connection would stay open as long as they run.
+void keep_from_children(int descriptor);
+
 // As IPv4 where it is an IPv4 address in IPv6's form (::ffff:127.0.0.1), as sockets for both have
 // it.
 asio::ip::address plain_address(const asio::ip::address& address);

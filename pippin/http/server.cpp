@@ -79,6 +79,7 @@ class Server::Loop {
 
   void begin(Socket socket) {
     const bool is_full = shared_->num_connections >= shared_->options.max_connections;
+    keep_from_children(socket.native_handle());
     std::make_shared<Connection>(*shared_, std::move(socket))->start(is_full);
   }
 

@@ -87,6 +87,16 @@ bool begins_answer(const chat::Value& messages) {
   return last.find("role")->string() == "assistant" && last.find("tool_calls") == nullptr;
 }
 
+// What a loaded model can do, in ollama's words where it has one.
+std::vector<std::string> capabilities_of(const ModelStatus& status) {
+  if (status.encoder != nullptr) return {status.encoder->scores() ? "rerank" : "embedding"};
+  std::vector<std::string> names = {"completion"};
+  if (status.model->takes_tools && status.model->calls != nullptr) names.emplace_back("tools");
+  if (can_fill_in(*status.model)) names.emplace_back("insert");
+  if (status.model->reasoning != nullptr) names.emplace_back("thinking");
+  return names;
+}
+
 void write_model(JsonWriter& json, const ModelStatus& status, const std::string& name) {
   json.begin_object().member("id", name).member("object", "model");
   json.member("created", status.created).member("owned_by", "pippin");
@@ -96,6 +106,9 @@ void write_model(JsonWriter& json, const ModelStatus& status, const std::string&
   json.key("status").begin_object();
   json.member("value", kRouterStates[static_cast<size_t>(status.state)]).end_object();
   if (!status.error.empty()) json.member("error", status.error);
+  if (status.model != nullptr || status.encoder != nullptr) {
+    json.member("capabilities", capabilities_of(status));
+  }
   if (status.model != nullptr) {
     const auto& loaded = status.model->loaded;
     json.member("context_length", loaded.model->context());

@@ -16,6 +16,7 @@
 #include "pippin/server/response_store.h"
 #include "pippin/server/running_responses.h"
 #include "pippin/server/text_job.h"
+#include "pippin/server/tool_runner.h"
 
 namespace pippin::server {
 
@@ -43,12 +44,15 @@ struct KnownResponses {
 
 class Endpoints {
  public:
-  // `pulls` null: clients may not change which models there are. Throws as ResponseStore.
+  // `pulls` null: clients may not change which models there are. `tools` null: there are none.
+  // Throws as ResponseStore.
   Endpoints(ModelList& models, FormQueue& forms, std::chrono::milliseconds silence,
-            PullQueue* pulls = nullptr, const ResponseStoreOptions& responses = {})
+            PullQueue* pulls = nullptr, ToolRunner* tools = nullptr,
+            const ResponseStoreOptions& responses = {})
       : models_(models),
         forms_(forms),
         pulls_(pulls),
+        tools_(tools),
         describer_(models.load_options()),
         silence_(silence),
         responses_(std::make_shared<KnownResponses>(responses)) {}
@@ -75,6 +79,10 @@ class Endpoints {
   void ollama_delete(const http::Request& request, const Replying& reply);
   void ollama_copy(const http::Request& request, const Replying& reply);
   void ollama_refuse(const http::Request& request, const Replying& reply);
+  // page_endpoints.cpp
+  void tools(const http::Request& request, const Replying& reply);
+  void run_tool(const http::Request& request, const Replying& reply);
+  void clients(const http::Request& request, const Replying& reply);
   // ollama_embed.cpp
   void ollama_embed(const http::Request& request, const Replying& reply);
   void ollama_embeddings(const http::Request& request, const Replying& reply);
@@ -131,6 +139,7 @@ class Endpoints {
   ModelList& models_;
   FormQueue& forms_;
   PullQueue* const pulls_;
+  ToolRunner* const tools_;
   ModelDescriber describer_;
   const std::chrono::milliseconds silence_;
   const std::shared_ptr<KnownResponses> responses_;

@@ -115,6 +115,7 @@ class Server::State {
   http::Server http_;
   FormQueue forms_;  // for the workers
   PullQueue pulls_;  // for the workers
+  ToolRunner tools_;
   Workers workers_;
 };
 
@@ -199,9 +200,10 @@ Server::State::State(Options options)
       access_(options_.access),
       models_(options_.models),
       endpoints_(models_, forms_, options_.silence, options_.allows_pulls ? &pulls_ : nullptr,
-                 options_.responses),
+                 options_.tools.empty() ? nullptr : &tools_, options_.responses),
       http_(options_.http, callbacks()),
       forms_(options_.form_timeout),
+      tools_(options_.tools, options_.tool_timeout),
       workers_(kWorkers, kMaxTasks) {}
 
 Server::State::~State() {

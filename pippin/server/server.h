@@ -15,6 +15,7 @@
 #include "pippin/server/access.h"
 #include "pippin/server/endpoints.h"
 #include "pippin/server/model_list.h"
+#include "pippin/shell/chat_tool.h"
 
 namespace pippin::server {
 
@@ -34,7 +35,9 @@ struct Options {
   ResponseStoreOptions responses;
   std::chrono::milliseconds silence{5000};         // of a stream, before a comment
   std::chrono::milliseconds form_timeout{10'000};  // to compile what an answer has to be
-  bool allows_pulls = false;                       // clients may download models, and remove those
+  std::vector<shell::ChatTool> tools = {};         // commands that clients may have run
+  std::chrono::milliseconds tool_timeout{60'000};
+  bool allows_pulls = false;  // clients may download models, and remove those
   // Called by any thread.
   std::function<void(const RequestRecord& record)> log = {};
   // Called once each: when the first model can answer, and when the end begins.

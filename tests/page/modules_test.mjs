@@ -347,3 +347,12 @@ test("requests have what was chosen, and no more", async () => {
     stream: true, stream_options: { include_usage: true }, return_progress: true, model: "m", top_k: 4, stop: ["x"],
     chat_template_kwargs: { enable_thinking: false }, continue_final_message: true, seed: 3 });
 });
+
+test("calls of a file are not asked for again, and have texts only", async () => {
+  assert.deepEqual(await page.evaluate(async () => {
+    const { importChats } = await load("transfer");
+    const { messages: [message] } = importChats(JSON.stringify({ format: "pippin-chats", version: 1, chats: [{ title: "t", updated: 1, messages: [
+      { id: "m", role: "assistant", text: "", created: 1, calls: [{ name: "a", state: "asked", arguments: { b: 1 } }, 3, { id: "1", state: "done", output: "c", other: 1 }] }] }] }));
+    return message.calls;
+  }), [{ id: "", name: "a", arguments: "{}", output: "", state: "denied" }, { id: "1", name: "", arguments: "{}", output: "c", state: "done" }]);
+});

@@ -1,5 +1,6 @@
 // The chat that is looked at, and what one can do with it. Everything is kept as soon as it is there.
 import { Reading, say } from "./announce.js";
+import { isSettled, waitsForUser } from "./calls.js";
 import { copyText, download } from "./dom.js";
 import { Runs } from "./runs.js";
 import { settingsOfNewChats } from "./settings.js";
@@ -9,9 +10,14 @@ import { Tree } from "./tree.js";
 
 const kAlive = 6000;  // milliseconds: an answer that another tab writes is saved more often
 const kTitle = 60;
+const kMostRounds = 32;     // of calls in a row, until the user says to go on
 function titleOf(text, files) {
   const line = (text || files[0]?.name || "New chat").trim().split("\n")[0];
   return line.length > kTitle ? line.slice(0, kTitle - 1).trimEnd() + "…" : line;
+}
+
+function newMessage(chat, role, parent, more = {}) {
+  return { id: newId(), chat: chat.id, parent: parent?.id ?? null, role, text: "", thoughts: "", created: now(), ...more };
 }
 
 export class App {
@@ -23,7 +29,7 @@ export class App {
   #channel = "BroadcastChannel" in window ? new BroadcastChannel("pippin") : null;
   #parts;
 
-  // parts: store, thread, sidebar, composer, models; shown() after each change, failed(error, again).
+  // parts: store, thread, sidebar, composer, models, tools; shown() after each change, failed(error, again).
   constructor(parts) {
     this.#parts = parts;
     this.runs = new Runs((message) => this.#save({ messages: [message] }), (message) => this.#grow(message));
@@ -52,6 +58,9 @@ export class App {
     const mine = this.runs.of(chat.id)?.message;
     const messages = await this.#parts.store.messages(chat.id);
     for (const message of messages) {
+      for (const call of message.id === mine?.id ? [] : message.calls ?? []) {
+        if (call.state === "running") Object.assign(call, { state: "failed", output: "The page was left before the result came." });
+      }
       if (message.finish !== "running" || message.id === mine?.id) continue;
       // Another tab writes it, or did until it was closed.
       const age = Date.now() - (message.savedAt ?? message.created);
@@ -94,7 +103,8 @@ export class App {
     if (this.chat?.id !== id || this.run) return;
     this.#parts.thread.forgetChanged((old) => {
       const message = tree.get(old.id);
-      return message?.text !== old.text || message.thoughts !== old.thoughts || message.finish !== old.finish;
+      return message?.text !== old.text || message.thoughts !== old.thoughts || message.finish !== old.finish ||
+        JSON.stringify(message.calls) !== JSON.stringify(old.calls);
     });
     this.chat = chat;
     this.settings = chat.settings;
@@ -117,8 +127,8 @@ export class App {
     }
   }
 
-  #message(role, parent, more = {}) {
-    const message = { id: newId(), chat: this.chat.id, parent: parent?.id ?? null, role, text: "", thoughts: "", created: now(), ...more };
+  #message(role, parent, more) {
+    const message = newMessage(this.chat, role, parent, more);
     this.#tree.add(message);
     this.chat.leaf = message.id;
     return message;
@@ -134,30 +144,97 @@ export class App {
       navigator.storage?.persist?.().catch(() => {});
     }
     const { id: chat } = this.chat;
+    this.#denyRest(this.path.at(-1));
     const message = this.#message("user", this.path.at(-1), { text, files: files.map(({ id, name, size }) => ({ id, name, size })) });
     this.#saveChat({ messages: [message], attachments: files.map(({ id, text: words }) => ({ id, chat, text: words })) });
     this.#parts.thread.toEnd();
     await this.#answer(message, files);
   }
 
-  // Another answer to a message of the user's.
+  // Another answer to a message of the user's, or to one whose calls are settled.
   async #answer(question, files) {
     const answer = this.#message("assistant", question, { model: this.settings.model });
     await this.#start(this.#tree.path(question.id), answer, files);
   }
-  async #start(path, answer, files = []) {
-    if (this.run) return;
-    const chat = this.chat;
+  async #start(path, answer, files = [], chat = this.chat) {
+    if (this.runs.of(chat.id)) return;
     const texts = new Map(files.map((file) => [file.id, file.text]));
     if (path.some((message) => message.files?.some((file) => !texts.has(file.id)))) {
       for (const { id, text } of await this.#parts.store.attachments(chat.id)) texts.set(id, text);
     }
-    // The one that is shown: the chat's own may be gone.
-    const settings = { ...this.settings, model: this.#parts.models.chosen || this.settings.model };
-    const run = this.runs.start(settings, path, answer, texts);
-    this.#saveChat({ messages: [answer] });
+    // Of the chat that is shown, the model that is shown: the chat's own may be gone.
+    const settings = { ...chat.settings };
+    if (chat === this.chat) settings.model = this.#parts.models.chosen || settings.model;
+    const run = this.runs.start(settings, path, answer, texts, () => this.#callable(settings.model));
+    chat.updated = now();
+    this.#save({ messages: [answer], chats: [chat] }).then(() => this.#parts.sidebar.refresh());
     this.#show();
     await run;
+    await this.#settle(answer);
+  }
+
+  // The tools that the model may call, as a request has them.
+  async #callable(model) {
+    const { tools, models } = this.#parts;
+    const { definitions } = tools;
+    return definitions.length > 0 && await models.callsTools(model) ? definitions : [];
+  }
+
+  // Runs the calls of an answer that need no question. When all are settled, the model goes on, also in a chat that is not
+  // looked at.
+  async #settle(message) {
+    if (message.finish !== "tool_calls") return;
+    for (const call of message.calls ?? []) {
+      if (call.state !== "asked") continue;
+      const tool = this.#parts.tools.find(call.name);
+      if (tool && this.#parts.tools.use(tool) !== "always") continue;
+      await this.#run(message, call, tool);
+      if (call.state === "stopped") return this.#denyRest(message);
+    }
+    if (waitsForUser(message) && this.chat?.id === message.chat) say("The model wants to run a tool. Allow it?");
+    if (!isSettled(message)) return;
+    const isShown = this.chat?.id === message.chat;
+    const chat = isShown ? this.chat : await this.#parts.store.chat(message.chat);
+    if (!chat) return;  // deleted meanwhile
+    const tree = isShown ? this.#tree : await this.#treeOf(chat);
+    const path = tree.path(message.id);
+    const rounds = path.length - 1 - path.findLastIndex((one) => one.role === "user");
+    if (rounds >= kMostRounds) return;
+    const answer = newMessage(chat, "assistant", message, { model: chat.settings.model });
+    tree.add(answer);
+    chat.leaf = answer.id;
+    await this.#start(path, answer, [], chat);
+  }
+  async #run(message, call, tool) {
+    if (tool) return this.runs.call(message, call, tool.command);
+    Object.assign(call, { state: "failed", output: `there is no tool ${call.name}` });
+    this.#changedCalls(message);
+  }
+  #denyRest(message) {
+    if (!waitsForUser(message)) return;
+    for (const call of message.calls) if (call.state === "asked") call.state = "denied";
+    this.#changedCalls(message);
+  }
+  #changedCalls(message) {
+    this.#save({ messages: [message] });
+    this.#grow(message);
+  }
+
+  // What the user says to a call: "once", "always" or "deny".
+  async decide(id, index, decision) {
+    const message = this.#tree.get(id);
+    const call = message?.calls?.[index];
+    if (call?.state !== "asked" || this.run) return;
+    const tool = this.#parts.tools.find(call.name);
+    if (decision === "deny") {
+      call.state = "denied";
+      this.#changedCalls(message);
+    } else {
+      if (decision === "always" && tool) this.#parts.tools.setUse(tool, "always");
+      await this.#run(message, call, tool);
+      if (call.state === "stopped") return this.#denyRest(message);
+    }
+    await this.#settle(message);
   }
 
   async regenerate(id) {
@@ -166,6 +243,7 @@ export class App {
   }
   async continueAnswer(id) {
     const answer = this.#tree.get(id);
+    if (isSettled(answer)) return this.#answer(answer);
     await this.#start(this.#tree.path(id), answer);
   }
   // The edited message is a version of its own; another question is answered.

@@ -83,13 +83,18 @@ export class Composer {
     $("send").hidden = runs;
     this.#fit(runs);
   }
+  // Where no model can answer.
+  setClosed(isClosed) {
+    this.#input.disabled = isClosed;
+    this.#fit();
+  }
   static forget(chat) { keep(kDraft + chat, ""); }
 
   #fit(runs = !$("stop").hidden) {
     // Without field-sizing, which not every browser has.
     this.#input.style.height = "auto";
     this.#input.style.height = this.#input.scrollHeight + "px";
-    $("send").disabled = runs || (this.#input.value.trim() === "" && this.#files.length === 0);
+    $("send").disabled = runs || this.#input.disabled || (this.#input.value.trim() === "" && this.#files.length === 0);
   }
   #keep() {
     if (!keep(kDraft + this.#chat, this.#input.value)) this.#tell("This browser could not keep the draft.");

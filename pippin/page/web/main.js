@@ -3,6 +3,7 @@ import * as api from "./api.js";
 import { say } from "./announce.js";
 import { App } from "./app.js";
 import { Composer } from "./composer.js";
+import { Connect } from "./connect.js";
 import { ask, banner, noBanner } from "./dialogs.js";
 import { $, copyText, el } from "./dom.js";
 import { editMessage } from "./editor.js";
@@ -14,6 +15,7 @@ import { Sidebar } from "./sidebar.js";
 import { MemoryStore, openStore } from "./store.js";
 import { applyTheme, nextTheme, themeName } from "./theme.js";
 import { Thread } from "./thread.js";
+import { Tools } from "./tools.js";
 
 // The demo model tells stories, and nothing else.
 const kStories = ["Tell me a story about a fox called Mia.", "Tell me a story about a boat that was afraid.", "Once upon a time, there was a hare."];
@@ -27,11 +29,13 @@ const store = await openStore("pippin", {
   return new MemoryStore();
 });
 const sidebar = new Sidebar(store);
-const thread = new Thread();
+const tools = new Tools();
+const thread = new Thread((name) => tools.find(name)?.command ?? "");
 const tell = (words) => banner("told", words);
 const composer = new Composer((text, files) => app.send(text, files), tell);
 const models = new Models((model) => app.setSettings({ ...app.settings, model }), () => showState());
-const app = new App({ store, sidebar, thread, composer, models, shown: () => showState(), failed });
+const app = new App({ store, sidebar, thread, composer, models, tools, shown: () => showState(), failed });
+const connect = new Connect(models);
 const settings = new Settings((changed) => app.setSettings({ ...changed, model: app.settings.model }));
 
 // --- what stands around the conversation ---
@@ -42,6 +46,9 @@ function showState() {
   document.title = app.chat ? `${title} · Pippin` : "Pippin";
   $("empty").hidden = app.path.length > 0;
   composer.setRunning(!!app.run);
+  composer.setClosed(models.hasEncodersOnly);
+  if (!models.hasEncodersOnly) noBanner("encoders");
+  else banner("encoders", "The models of this server are encoders: they embed and score texts, and write none.", { action: ["Connect programs", () => actions.connect()] });
   showIdeas(models.chosen === "demo" ? kStories : kIdeas);
   showGauge();
   if ($("settings").open) settings.show(app.settings, models.props);
@@ -66,6 +73,12 @@ function showGauge() {
 
 // --- failures ---
 
+async function refresh() {
+  await models.refresh();
+  await tools.refresh();
+  thread.showCalls();
+}
+
 // Null: the server went away.
 function failed(error) {
   if (error === null || error instanceof api.Unreachable) return watch();
@@ -85,10 +98,10 @@ async function watch() {
   watching = false;
   noBanner("server");
   say("The server answers again.");
-  await models.refresh();
+  await refresh();
 }
 addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && !watching) models.refresh().catch(failed);
+  if (document.visibilityState === "visible" && !watching) refresh().catch(failed);
 });
 
 api.onKeyNeeded((wasWrong) => ask(wasWrong ? "The server does not know this API key. Another one:" : "The server wants an API key:",
@@ -134,6 +147,17 @@ const actions = {
     showStorage();
     $("settings").showModal();
   },
+  tools: () => {
+    tools.show(models.props && !models.props.tools ? `${models.chosen} calls no tools: its chat template does not say how.` : "");
+    $("tools").showModal();
+  },
+  connect: () => {
+    $("connect").showModal();
+    return connect.show();
+  },
+  allow: (call) => decide(call, "once"),
+  "allow-always": (call) => decide(call, "always"),
+  deny: (call) => decide(call, "deny"),
   keys: () => $("keys").showModal(),
   theme: () => {
     nextTheme();
@@ -182,6 +206,12 @@ const actions = {
   },
 };
 
+// The button goes, and the focus to the next question, or to the message box.
+function decide({ id, button }, decision) {
+  const done = app.decide(id, Number(button.dataset.call), decision);
+  (thread.element(id)?.querySelector(".call[data-state=asked] button:enabled") ?? $("input")).focus();
+  return done;
+}
 function flash(button) {
   button.classList.add("done");
   say("Copied");
@@ -207,7 +237,7 @@ $("input").addEventListener("keydown", (event) => {
 });
 $("key").addEventListener("change", ({ target }) => {
   api.setKey(target.value.trim());
-  models.refresh().catch(failed);
+  refresh().catch(failed);
 });
 $("import-input").addEventListener("change", async ({ target }) => {
   const [file] = target.files;
@@ -234,4 +264,4 @@ await sidebar.refresh();
 await app.open(location.hash.slice(1));
 document.body.classList.add("ready");
 if (matchMedia("(pointer: fine)").matches) composer.focus();
-models.refresh().catch(failed);
+refresh().catch(failed);

@@ -1,4 +1,6 @@
 // One message of a conversation.
+import { CallViews } from "./call_view.js";
+import { isSettled } from "./calls.js";
 import { $, el } from "./dom.js";
 import { GrowingMarkdown, render } from "./markdown.js";
 
@@ -25,8 +27,12 @@ export class MessageView {
   #grows = null;         // while the answer is written
   #thoughtsGrow = null;
   #isRendered = false;
+  #calls;
+  #commandOf;
 
-  constructor(message) {
+  // commandOf(name): the command of a tool, where the server has it.
+  constructor(message, commandOf = () => "") {
+    this.#commandOf = commandOf;
     this.#message = message;
     this.element = $(message.role + "-message").content.firstElementChild.cloneNode(true);
     this.element.dataset.id = message.id;
@@ -43,6 +49,7 @@ export class MessageView {
     }
     if (message.role !== "assistant") return;
     this.#parts.text.classList.add("plain");
+    this.#calls = new CallViews(find(".calls"));
     this.#showState();
   }
 
@@ -77,6 +84,8 @@ export class MessageView {
     this.#showState();
   }
 
+  showCalls() { this.#calls?.show(this.#message.calls ?? [], this.#commandOf); }
+
   // Its place among the versions of this message.
   showBranch(index, all) {
     this.#parts.branches.hidden = all < 2;
@@ -94,14 +103,16 @@ export class MessageView {
     if (runs) this.element.setAttribute("aria-busy", "true");
     else this.element.removeAttribute("aria-busy");
     again.disabled = more.disabled = runs;
-    more.hidden = !message.text || message.finish === "stop";
+    this.showCalls();
+    // Settled calls wait for the model to go on.
+    more.hidden = message.calls?.length ? !isSettled(message) : !message.text || message.finish === "stop";
     thoughts.hidden = !message.thoughts;
     if (message.thoughts) {
       const seconds = message.thoughtSeconds;
       const summary = runs && !message.text ? "Thinking" : seconds >= 0.1 ? `Thought for ${seconds.toFixed(seconds < 10 ? 1 : 0)} s` : "Thoughts";
       if (thoughts.firstElementChild.textContent !== summary) thoughts.firstElementChild.textContent = summary;
     }
-    wait.hidden = !runs || !!message.text || !!message.thoughts;
+    wait.hidden = !runs || !!message.text || !!message.thoughts || !!message.calls?.length;
     if (!wait.hidden) this.#showProgress(wait);
     const words = message.error || kNotes[message.finish] || "";
     note.textContent = words;

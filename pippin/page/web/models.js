@@ -2,11 +2,13 @@
 import * as api from "./api.js";
 import { $, el } from "./dom.js";
 
+const kEncoders = "Encoders: for embeddings and scores, not to chat with";
 const kStates = { absent: "not loaded", loading: "loading", ready: "ready", failed: "cannot be loaded" };
 
 export class Models {
   #models = [];
   #props = new Map();
+  #capabilities = new Map();  // of models that are not loaded; null: asked for, or unknown
   #wanted = "";   // what the chat names
   #chosen = "";   // that, or the first
   #timer = 0;
@@ -26,12 +28,23 @@ export class Models {
   get context() { return this.#find()?.context_length ?? 0; }
   // Defaults and template of the chosen model, where they are known.
   get props() { return this.#props.get(this.#chosen) ?? null; }
+  // Names, of encoders too, in the server's order.
+  get all() { return this.#models.map(({ id }) => id); }
   #find() { return this.#models.find((model) => model.id === this.#chosen); }
 
-  // A model that is not there any more leaves the first.
+  // Whether a model embeds or scores texts, and writes none.
+  isEncoder(name) {
+    const model = this.#models.find(({ id }) => id === name);
+    const can = model?.capabilities ?? this.#capabilities.get(name);
+    return !!can && !can.includes("completion");
+  }
+  get hasEncodersOnly() { return this.#models.length > 0 && this.#chosen === ""; }
+
+  // A model that is not there any more, or cannot chat, leaves the first that can.
   select(name) {
     this.#wanted = name;
-    this.#chosen = this.#models.some((model) => model.id === name) ? name : this.#models[0]?.id ?? "";
+    const can = this.#models.filter((model) => !this.isEncoder(model.id)).map(({ id }) => id);
+    this.#chosen = can.includes(name) ? name : can[0] ?? "";
     this.#show();
     this.#learn();
   }
@@ -40,11 +53,28 @@ export class Models {
     clearTimeout(this.#timer);
     this.#models = await api.models();
     this.select(this.#wanted);
+    this.#learnCapabilities();
     if (this.#models.some((model) => model.state === "loading")) this.#soon();
+  }
+  async #learnCapabilities() {
+    for (const { id, capabilities } of this.#models) {
+      if (capabilities || this.#capabilities.has(id)) continue;
+      this.#capabilities.set(id, null);
+      try {
+        this.#capabilities.set(id, await api.capabilities(id));
+        if (this.isEncoder(id)) this.select(this.#wanted);
+      } catch { /* a model that is not on the server's machine yet */ }
+    }
   }
   #soon() {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.refresh().catch(() => {}), 500);
+  }
+
+  // Whether a model calls tools. Loads it.
+  async callsTools(name) {
+    if (!this.#props.has(name)) this.#props.set(name, await api.props(name));
+    return !!this.#props.get(name).tools;
   }
 
   // Asking for its defaults loads a model.
@@ -69,8 +99,11 @@ export class Models {
 
   #show() {
     const select = $("model");
-    select.replaceChildren(...this.#models.map((model) => el("option", { value: model.id },
-      model.id + (model.state === "ready" ? "" : ` (${kStates[model.state] ?? model.state})`))));
+    const option = (model, isOff) => el("option", { value: model.id, disabled: isOff },
+      model.id + (model.state === "ready" ? "" : ` (${kStates[model.state] ?? model.state})`));
+    const encoders = this.#models.filter(({ id }) => this.isEncoder(id));
+    select.replaceChildren(...this.#models.filter((model) => !encoders.includes(model)).map((model) => option(model, false)));
+    if (encoders.length > 0) select.append(el("optgroup", { label: kEncoders }, ...encoders.map((model) => option(model, true))));
     select.value = this.#chosen;
     const model = this.#find();
     const state = $("model-state");

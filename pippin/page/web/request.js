@@ -1,4 +1,5 @@
 // From a chat to the body of a request.
+import { resultOf } from "./calls.js";
 
 // Sampling settings: name of the field, label, how it is entered. `of` reads the model's default.
 export const kSampling = [
@@ -26,9 +27,18 @@ export function contentOf(message, texts) {
   return files.join("") + message.text;
 }
 
-// `path` are the messages from the first on; an answer at the end is continued. `texts`: of attachments, by id.
-export function bodyOf(settings, path, texts = new Map()) {
-  const messages = path.map((message) => ({ role: message.role, content: contentOf(message, texts) }));
+// A message, and behind an answer with calls of tools their results.
+function messagesOf(message, texts) {
+  const own = { role: message.role, content: contentOf(message, texts) };
+  if (!message.calls?.length) return [own];
+  own.tool_calls = message.calls.map(({ id, name, arguments: given }) => ({ id, type: "function", function: { name, arguments: given } }));
+  return [own, ...message.calls.map((call) => ({ role: "tool", tool_call_id: call.id, content: resultOf(call) }))];
+}
+
+// `path` are the messages from the first on; an answer at the end is continued, unless it calls tools. `texts`: of
+// attachments, by id. `tools`: that the model may call, as a request has them.
+export function bodyOf(settings, path, texts = new Map(), tools = []) {
+  const messages = path.flatMap((message) => messagesOf(message, texts));
   if (settings.system) messages.unshift({ role: "system", content: settings.system });
   const body = { messages, stream: true, stream_options: { include_usage: true }, return_progress: true };
   if (settings.model) body.model = settings.model;
@@ -37,6 +47,7 @@ export function bodyOf(settings, path, texts = new Map()) {
   }
   if (settings.stop?.length) body.stop = settings.stop;
   if (settings.thinking !== undefined) body.chat_template_kwargs = { enable_thinking: settings.thinking };
-  if (path.at(-1)?.role === "assistant") body.continue_final_message = true;
+  if (tools.length > 0) body.tools = tools;
+  if (path.at(-1)?.role === "assistant" && !path.at(-1).calls?.length) body.continue_final_message = true;
   return { ...body, ...settings.more };
 }

@@ -1,5 +1,6 @@
 // Answers under way, one a chat at most. They go on while another chat is looked at.
 import * as api from "./api.js";
+import { endCalls, runCall, takeCalls } from "./calls.js";
 import { bodyOf } from "./request.js";
 
 const kSaveEvery = 2000;  // milliseconds, of an answer that is still written
@@ -28,16 +29,46 @@ export class Runs {
   // What is there when the page ends.
   saveAll() { for (const { message } of this.#runs.values()) this.#save({ ...message, finish: "lost" }); }
 
-  // Fills `message` with the model's answer to `path`; a text that it has is continued.
-  async start(settings, path, message, texts) {
-    const control = new AbortController();
-    const run = { message, control, isDropped: false };
+  #begin(message) {
+    const run = { message, control: new AbortController(), isDropped: false };
     this.#runs.set(message.chat, run);
+    return run;
+  }
+  #end(run) {
+    this.#runs.delete(run.message.chat);
+    if (run.isDropped) return;
+    this.#save(run.message);
+    this.#changed(run.message);
+  }
+
+  // Runs a call of an answer that was allowed.
+  async call(message, call, command) {
+    const run = this.#begin(message);
+    const state = call.state = "running";
+    try {
+      this.#save(message);
+      this.#changed(message);
+      call.output = await runCall(call, command, run.control.signal);
+      call.state = "done";
+    } catch (error) {
+      call.state = run.control.signal.aborted ? "stopped" : "failed";
+      call.output = call.state === "failed" ? error.message : "";
+    } finally {
+      if (call.state === state) call.state = "failed";
+      this.#end(run);
+    }
+  }
+
+  // Fills `message` with the model's answer to `path`; a text that it has is continued. `tools()` gives those that the
+  // model may call, later.
+  async start(settings, path, message, texts, tools) {
+    const run = this.#begin(message);
+    const { control } = run;
     Object.assign(message, { finish: "running", error: "", usage: undefined, timings: undefined, progress: undefined });
     let saved = performance.now();
     try {
       this.#changed(message);
-      for await (const chunk of api.chat(bodyOf(settings, path, texts), control.signal)) {
+      for await (const chunk of api.chat(bodyOf(settings, path, texts, await tools()), control.signal)) {
         if (!take(chunk, message)) continue;
         this.#changed(message);
         if (performance.now() - saved < kSaveEvery) continue;
@@ -55,11 +86,8 @@ export class Runs {
     } finally {
       if (message.finish === "running") message.finish = "stop";
       delete message.progress;
-      this.#runs.delete(message.chat);
-      if (!run.isDropped) {
-        this.#save(message);
-        this.#changed(message);
-      }
+      endCalls(message);
+      this.#end(run);
     }
   }
 }
@@ -81,6 +109,8 @@ function take(chunk, message) {
     delete message.thoughtSince;
     message.text += content;
   }
+  const calls = choice.delta.tool_calls;
+  if (calls) takeCalls(message, calls);
   if (choice.finish_reason) message.finish = choice.finish_reason;
-  return !!(content || thought || choice.finish_reason || chunk.prompt_progress);
+  return !!(content || thought || calls || choice.finish_reason || chunk.prompt_progress);
 }

@@ -19,8 +19,11 @@ export class Thread {
   #grown = new Set();      // views whose messages changed since the last picture
   #restUntil = 0;
   #rendering = 0;
+  #commandOf;
 
-  constructor() {
+  // commandOf(name): the command of a tool of the server.
+  constructor(commandOf) {
+    this.#commandOf = commandOf;
     // What scrolls by itself, when something grows, does not end the following: only what somebody does.
     const leave = () => this.#canScroll() && this.#setFollows(false);
     this.#thread.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && leave(), { passive: true });
@@ -56,7 +59,7 @@ export class Thread {
     let next = this.#list.firstElementChild;
     for (const message of path) {
       let view = this.#views.get(message.id);
-      if (!view) this.#views.set(message.id, view = new MessageView(message));
+      if (!view) this.#views.set(message.id, view = new MessageView(message, this.#commandOf));
       view.showBranch(...branch(message));
       if (view.element === next) next = next.nextElementSibling;
       else this.#list.insertBefore(view.element, next);
@@ -87,6 +90,9 @@ export class Thread {
   forgetChanged(hasChanged) {
     for (const [id, view] of this.#views) if (hasChanged(view.message)) this.#views.delete(id);
   }
+
+  // The tools of the server are others now.
+  showCalls() { for (const view of this.#views.values()) view.showCalls(); }
 
   // The message that an element belongs to.
   idOf(element) { return element.closest(".message")?.dataset.id; }

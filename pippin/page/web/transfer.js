@@ -1,4 +1,5 @@
 // Chats as a file: {"format": "pippin-chats", "version": 1, "chats": [{...chat, "messages": [...], "attachments": [...]}]}.
+import { kSettled } from "./calls.js";
 import { kSampling } from "./request.js";
 import { newId } from "./store.js";
 
@@ -34,6 +35,11 @@ function settingsOf(given) {
   take("more", isObject);
   return settings;
 }
+// Calls that were not allowed when the file was written are not asked for again.
+const callsOf = (given) => list(given, "calls").filter(isObject).map(({ id, name, arguments: words, state, output }) => ({
+  id: String(id ?? ""), name: String(name ?? ""), arguments: isText(words) ? words : "{}", output: String(output ?? ""),
+  state: kSettled.includes(state) ? state : "denied",
+}));
 const usageOf = (given) => (["prompt_tokens", "completion_tokens", "total_tokens"].every((name) => Number.isFinite(given?.[name])) ? {
   prompt_tokens: given.prompt_tokens, completion_tokens: given.completion_tokens, total_tokens: given.total_tokens,
   prompt_tokens_details: { cached_tokens: Number(given.prompt_tokens_details?.cached_tokens) || 0 },
@@ -71,7 +77,7 @@ export function importChats(text) {
       const { role, text: words, created } = message;
       records.messages.push({
         id: renamed(message.id), chat: id, parent: message.parent == null ? null : renamed(message.parent),
-        role, text: words, created, files, usage: usageOf(message.usage),
+        role, text: words, created, files, usage: usageOf(message.usage), ...(message.calls && { calls: callsOf(message.calls) }),
         thoughts: String(message.thoughts ?? ""), model: String(message.model ?? ""), finish: String(message.finish ?? ""),
       });
     }
