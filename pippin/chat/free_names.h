@@ -8,7 +8,7 @@
 
 namespace pippin::chat {
 
-// The names that the template reads where it has not set them itself on every way there. Names of
+// The names that the template reads without having set them on every path. Names of
 // functions that every template has (range, namespace) are among them.
 std::set<std::string> free_names(const Body& body);
 

@@ -87,7 +87,7 @@ bool begins_answer(const chat::Value& messages) {
   return last.find("role")->string() == "assistant" && last.find("tool_calls") == nullptr;
 }
 
-// What a loaded model can do, in ollama's words where it has one.
+// The capabilities of a loaded model, in ollama's terms where it has one.
 std::vector<std::string> capabilities_of(const ModelStatus& status) {
   if (status.encoder != nullptr) return {status.encoder->scores() ? "rerank" : "embedding"};
   std::vector<std::string> names = {"completion"};

@@ -1,5 +1,5 @@
-// What the page asks for besides the endpoints of others: tools of the server, and the texts that
-// tell other programs of it.
+// The page's own endpoints: the server's tools, and texts that set other programs up for this
+// server.
 #include <string>
 
 #include "pippin/base/error.h"

@@ -25,7 +25,7 @@ function viewOf(call, index, command, isBusy) {
   return view;
 }
 
-// Shows the calls in `target`; what has not changed stays, with its focus and what is open of it.
+// Shows the calls in `target`; unchanged elements stay, with their focus and open details.
 export class CallViews {
   #shown = [];
   #target;
