@@ -30,6 +30,7 @@ struct SamplingChoice {
   runtime::SamplingOptions greedy_only() const;
   // Throws InvalidArgument for values out of range, before any model is opened.
   void check() const;
+  bool operator==(const SamplingChoice&) const = default;
 
  private:
   runtime::SamplingOptions without_tokens(const runtime::SamplingOptions& defaults) const;

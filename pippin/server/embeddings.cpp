@@ -93,8 +93,7 @@ RequestFields with_floats_only(const http::Request& request) {
 std::optional<Endpoints::NamedVectors> Endpoints::embed(const RequestFields& fields,
                                                         const Replying& reply, bool cuts) {
   reply->note_ignored(fields.ignored());
-  const OpenedModel opened = models_.open(find_string(fields, "model").value_or(""));
-  reply->note_model(opened.name);
+  const OpenedModel opened = open_any(fields, reply);
   auto embedded = opened.encoder != nullptr
                       ? by_encoder(*opened.encoder, fields)
                       : by_language_model(models_, opened, fields, cuts, reply);

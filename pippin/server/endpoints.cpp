@@ -12,6 +12,7 @@
 #include "pippin/server/answer_writers.h"
 #include "pippin/server/chat_messages.h"
 #include "pippin/server/fill_in.h"
+#include "pippin/server/keep_alive.h"
 #include "pippin/server/prompt.h"
 #include "pippin/server/request_json.h"
 
@@ -139,8 +140,33 @@ std::shared_ptr<ServedModel> Endpoints::open(const std::string& name, const Repl
   return model;
 }
 
+OpenedModel Endpoints::open_any(const RequestFields& fields, const Replying& reply) {
+  const auto keep_alive = read_keep_alive(fields);
+  OpenedModel opened = models_.open(find_string(fields, "model").value_or(""));
+  reply->note_model(opened.name);
+  if (keep_alive) models_.keep(opened.name, *keep_alive);
+  return opened;
+}
+
+std::shared_ptr<ServedModel> Endpoints::open(const RequestFields& fields, const Replying& reply) {
+  const auto keep_alive = read_keep_alive(fields);
+  auto model = open(find_string(fields, "model").value_or(""), reply);
+  if (keep_alive) models_.keep(model->name, *keep_alive);
+  return model;
+}
+
+RequestFields Endpoints::read_fields(const Json& body, FieldsOf endpoint) const {
+  return with_defaults({body, endpoint}, endpoint);
+}
+
+RequestFields Endpoints::with_defaults(RequestFields fields, FieldsOf endpoint) const {
+  const auto settings = models_.settings(find_string(fields, "model").value_or(""));
+  if (settings != nullptr) fields.add_defaults(settings->fields, endpoint);
+  return fields;
+}
+
 void Endpoints::chat(const http::Request& request, const Replying& reply) {
-  const RequestFields fields(parse_body(request.body), kChat);
+  const RequestFields fields = read_fields(parse_body(request.body), kChat);
   TextJobOptions job;
   job.is_chat = true;
   job.prompt_field = "messages";
@@ -150,7 +176,7 @@ void Endpoints::chat(const http::Request& request, const Replying& reply) {
   if (job.request.prompt_logprobs >= 0) refuse_streams(job.request, "prompt_logprobs");
   job.tools = read_tool_request(fields);
   const chat::Value messages = openai_messages(fields);
-  const auto model = open(job.request.model, reply);
+  const auto model = open(fields, reply);
   RenderedChat prompt = render_chat(*model, messages, fields, job.tools, false);
   truncate_prompt(*model, prompt.ids, job.request.prompt_tokens, job.request.max_tokens);
   job.is_thinking = prompt.is_thinking;
@@ -162,7 +188,7 @@ void Endpoints::chat(const http::Request& request, const Replying& reply) {
 }
 
 void Endpoints::completions(const http::Request& request, const Replying& reply) {
-  const RequestFields fields(parse_body(request.body), kCompletions);
+  const RequestFields fields = read_fields(parse_body(request.body), kCompletions);
   constexpr int64_t kMaxTokens = 16;  // OpenAI's
   TextJobOptions job;
   job.request = read_text_request(fields);
@@ -179,7 +205,7 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
     refuse_streams(job.request, "echo");
     job.request.prompt_logprobs = std::max(prompt_logprobs, job.request.top_logprobs);
   }
-  const auto model = open(job.request.model, reply);
+  const auto model = open(fields, reply);
   std::vector<std::string> texts;
   job.prompts = read_prompts(*model, fields, texts);
   for (size_t i = 0; i < job.prompts.size(); ++i) {
@@ -206,7 +232,7 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
 }
 
 void Endpoints::messages(const http::Request& request, const Replying& reply) {
-  const RequestFields body(parse_body(request.body), kMessages);
+  const RequestFields body = read_fields(parse_body(request.body), kMessages);
   TextJobOptions job;
   job.is_chat = true;
   job.prompt_field = "messages";
@@ -223,7 +249,7 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
   job.request.form = read_anthropic_form(body);
   job.splits_reasoning = true;
   const chat::Value messages = anthropic_messages(body);
-  const auto model = open(job.request.model, reply);
+  const auto model = open(body, reply);
   RenderedChat prompt = render_chat(*model, messages, body, job.tools, begins_answer(messages));
   job.is_thinking = prompt.is_thinking;
   job.prompt_end = std::move(prompt.text);
@@ -234,11 +260,11 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
 }
 
 void Endpoints::count_tokens(const http::Request& request, const Replying& reply) {
-  const RequestFields body(parse_body(request.body), kMessages);
+  const RequestFields body = read_fields(parse_body(request.body), kMessages);
   const chat::Value messages = anthropic_messages(body);
   TextJobOptions job;
   job.tools = read_anthropic_tool_request(body);
-  const auto model = open(find_string(body, "model").value_or(""), reply);
+  const auto model = open(body, reply);
   const RenderedChat prompt =
       render_chat(*model, messages, body, job.tools, begins_answer(messages));
   note_ignored(*reply, body, job, prompt.unheeded);

@@ -126,7 +126,13 @@ class Endpoints {
   void complete(const RequestFields& fields, const Replying& reply);
   void start_native(const RequestFields& fields, const std::shared_ptr<ServedModel>& model,
                     TextJobOptions job, const Replying& reply);
+  // The fields of a request with the defaults of its model.
+  RequestFields read_fields(const Json& body, FieldsOf endpoint) const;
+  RequestFields with_defaults(RequestFields fields, FieldsOf endpoint) const;
   std::shared_ptr<ServedModel> open(const std::string& name, const Replying& reply);
+  // The same for the model of a request, which is kept as long as that says.
+  std::shared_ptr<ServedModel> open(const RequestFields& fields, const Replying& reply);
+  OpenedModel open_any(const RequestFields& fields, const Replying& reply);
   struct OllamaRequest;
   void open(OllamaRequest& request, const Replying& reply);
   void load(OllamaRequest& request, bool is_chat, const Replying& reply);

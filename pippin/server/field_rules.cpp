@@ -234,7 +234,7 @@ constexpr FieldRule kRules[] = {
     {"threads", kMessages, Use::Only, "[[]]", "nothing is stored"},
 
     // --- the template, and thoughts ---
-    {"chat_template_kwargs", kTemplated, Use::Honoured, "", "go to the template"},
+    {"chat_template_kwargs", kTemplated | kOllama, Use::Honoured, "", "go to the template"},
     {"documents", kTemplated, Use::Honoured, "", "go to the template"},
     {"add_generation_prompt", kTemplated, Use::Honoured, "", "goes to the template"},
     {"continue_final_message", kTemplated, Use::Honoured, "", "goes to the template"},
@@ -257,7 +257,7 @@ constexpr FieldRule kRules[] = {
      "goes to the template; one without levels or a switch: x-ignored-fields says so"},
     {"reasoning", kConversations, Use::Honoured, "",
      R"({"effort", "max_tokens", "enabled", "exclude"}; responses: "summary", too, in place of which thoughts come whole)"},
-    {"thinking_token_budget", kTemplated, Use::Honoured, "",
+    {"thinking_token_budget", kTemplated | kOllama, Use::Honoured, "",
      "after so many tokens of thoughts their end is forced; -1: none"},
     {"thinking_budget", kTemplated, Use::Honoured, "thinking_token_budget", ""},
     {"thinking_budget_tokens", kTemplated, Use::Honoured, "thinking_token_budget", ""},
@@ -340,10 +340,9 @@ constexpr FieldRule kRules[] = {
     {"extra_key", kText, Use::Ignored, "", ""},
     {"data_parallel_rank", kText, Use::Ignored, "", ""},
     {"priority", kText | kVectors, Use::Ignored, "", ""},
-    {"keep_alive", kAll, Use::Ignored, "", "--keep-alive of the server"},
-    {"keep_alive", kAnyOllama, Use::Honoured, "",
+    {"keep_alive", kAll | kAnyOllama, Use::Honoured, "",
      "how long the model stays when it is idle: seconds, or \"5m\"; negative: for ever; 0: not"},
-    {"ttl", kAll, Use::Ignored, "", "--keep-alive of the server"},
+    {"ttl", kAll | kAnyOllama, Use::Honoured, "keep_alive", ""},
 
     // --- other servers' ways to say some of this ---
     {"options", kAnyOllama, Use::Honoured, "", "the fields of `ollama options`"},

@@ -47,19 +47,27 @@ std::optional<double> seconds_of(std::string_view text) {
   return is_negative ? -seconds : seconds;
 }
 
+std::optional<milliseconds> as_time(std::optional<double> seconds) {
+  if (!seconds || std::isnan(*seconds)) return std::nullopt;
+  if (*seconds < 0 || *seconds > kMostSeconds) return milliseconds(-1);
+  return milliseconds(static_cast<int64_t>(std::ceil(*seconds * 1000)));
+}
+
 }  // namespace
+
+std::optional<milliseconds> parse_keep_alive(std::string_view text) {
+  return as_time(seconds_of(text));
+}
 
 std::optional<milliseconds> read_keep_alive(const RequestFields& body) {
   const auto value = body.find("keep_alive");
   if (!value) return std::nullopt;
-  std::optional<double> seconds;
-  if (value->is_number()) seconds = value->as_float();
-  if (value->is_string()) seconds = seconds_of(value->as_string());
-  if (!seconds || std::isnan(*seconds)) {
-    throw ApiError(400, "keep_alive: expected seconds or a duration such as \"5m\"", "keep_alive");
-  }
-  if (*seconds < 0 || *seconds > kMostSeconds) return milliseconds(-1);
-  return milliseconds(static_cast<int64_t>(std::ceil(*seconds * 1000)));
+  std::optional<milliseconds> time;
+  if (value->is_number()) time = as_time(value->as_float());
+  if (value->is_string()) time = parse_keep_alive(value->as_string());
+  if (time) return time;
+  const std::string name = body.spelling("keep_alive");
+  throw ApiError(400, name + ": expected seconds or a duration such as \"5m\"", name);
 }
 
 }  // namespace pippin::server

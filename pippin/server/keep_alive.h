@@ -1,15 +1,19 @@
-// The keep-alive of a request's model, as ollama's clients write it.
+// How long an idle model stays loaded, as ollama's clients write it.
 #pragma once
 
 #include <chrono>
 #include <optional>
+#include <string_view>
 
 #include "pippin/server/request_fields.h"
 
 namespace pippin::server {
 
-// `keep_alive`: a number of seconds, or a text as Go writes durations ("5m", "1h30m", "-1").
-// Negative: for ever. Throws ApiError(400).
+// A number of seconds, or a text as Go writes durations ("5m", "1h30m"). Negative: for ever.
+// Nothing for another form.
+std::optional<std::chrono::milliseconds> parse_keep_alive(std::string_view text);
+
+// `keep_alive`, and `ttl`, which is the same: a number, or such a text. Throws ApiError(400).
 std::optional<std::chrono::milliseconds> read_keep_alive(const RequestFields& body);
 
 }  // namespace pippin::server

@@ -53,6 +53,16 @@ std::string sizes_of(const ServedModel& model) {
                             format_bytes(bytes * static_cast<uint64_t>(tokens)));
 }
 
+// Requests start from the settings' sampling, and clients see it as the model's.
+void set_sampling(const app::SamplingChoice& choice, runtime::LoadedModel& loaded) {
+  if (choice == app::SamplingChoice{}) return;
+  if (loaded.model->capabilities().greedy_only) {
+    choice.greedy_only();
+  } else {
+    loaded.config.sampling = choice.over(loaded.config.sampling, loaded.tokenizer);
+  }
+}
+
 // Whether a file is the model, lies below its folder, or is another piece of it
 // (x-00001-of-00002.gguf).
 bool belongs_to(const fs::path& file, const fs::path& model) {
@@ -88,13 +98,19 @@ ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
 }
 
 struct ModelList::Slot {
-  explicit Slot(ModelEntry what)
+  Slot(ModelEntry what, const std::shared_ptr<const ModelSettings>& otherwise)
       : entry(std::move(what)),
+        settings(entry.settings == nullptr ? otherwise : entry.settings),
+        aliases(entry.aliases),
+        own_aliases(aliases.size()),
         created(std::chrono::duration_cast<std::chrono::seconds>(
                     std::chrono::system_clock::now().time_since_epoch())
                     .count()) {}
 
   ModelEntry entry;
+  const std::shared_ptr<const ModelSettings> settings;
+  std::vector<std::string> aliases;
+  size_t own_aliases;  // of these
   ModelState state = ModelState::Absent;
   std::string error;
   std::shared_ptr<ServedModel> model;  // one of both, where it is loaded
@@ -103,11 +119,8 @@ struct ModelList::Slot {
   fs::path path;       // of its files; empty: in this program
   uint64_t first_mapping = 0;
   Clock::time_point used{};
-  int64_t created = 0;
-  std::vector<std::string> aliases;
-  // Added by a client, as its name or the aliases from here on.
-  bool is_added = false;
-  size_t own_aliases = 0;
+  int64_t created;
+  bool is_added = false;  // by a client
   // Not any more: it was removed. Requests may still hold the slot.
   bool is_listed = true;
   std::optional<std::chrono::milliseconds> keep_alive;  // as the last request that said wanted it
@@ -117,24 +130,27 @@ struct ModelList::Slot {
   bool is_in_use() const { return model.use_count() > 1 || encoder.use_count() > 1; }
 };
 
-ModelList::ModelList(ModelListOptions options) : options_(std::move(options)) {
+ModelList::ModelList(ModelListOptions options)
+    : options_(std::move(options)), settings_(std::make_shared<ModelSettings>(options_)) {
   if (options_.models.empty()) fail(ErrorCode::InvalidArgument, "there is no model to serve");
   std::set<std::string> names;
+  const auto check_name = [&](const std::string& name) {
+    if (names.insert(name).second) return;
+    fail(ErrorCode::InvalidArgument, "two models are called {}: name them with NAME=PATH", name);
+  };
   for (const ModelEntry& entry : options_.models) {
-    if (!names.insert(entry.name).second) {
-      fail(ErrorCode::InvalidArgument, "two models are called {}: name them with NAME=PATH",
-           entry.name);
-    }
-    const auto same = std::find_if(slots_.begin(), slots_.end(), [&](const auto& slot) {
-      return slot->entry.path == entry.path;
-    });
-    if (same == slots_.end()) {
-      slots_.push_back(std::make_unique<Slot>(entry));
+    check_name(entry.name);
+    std::for_each(entry.aliases.begin(), entry.aliases.end(), check_name);
+    Slot* const same = find_same(entry);
+    if (same == nullptr) {
+      slots_.push_back(std::make_unique<Slot>(entry, settings_));
     } else {
-      (*same)->aliases.push_back(entry.name);
-      (*same)->own_aliases = (*same)->aliases.size();
+      same->aliases.push_back(entry.name);
+      same->aliases.insert(same->aliases.end(), entry.aliases.begin(), entry.aliases.end());
+      same->own_aliases = same->aliases.size();
     }
   }
+  has_begun_ = names_at_start().empty();
   watcher_ = Thread([this] { watch(); });
 }
 
@@ -157,6 +173,15 @@ void ModelList::stop() {
   }
 }
 
+ModelList::Slot* ModelList::find_same(const ModelEntry& entry) const {
+  for (const auto& slot : slots_) {
+    if (slot->entry.path == entry.path && slot->entry.settings == entry.settings) {
+      return slot.get();
+    }
+  }
+  return nullptr;
+}
+
 ModelList::Slot* ModelList::look_up(std::string_view name) const {
   for (const auto& slot : slots_) {
     if (!slot->is_listed) continue;
@@ -168,10 +193,14 @@ ModelList::Slot* ModelList::look_up(std::string_view name) const {
   return nullptr;
 }
 
+ModelList::Slot* ModelList::find_slot(const std::string& name) const {
+  if (name.empty()) return slots_.front().get();
+  if (Slot* const slot = look_up(name)) return slot;
+  return look_up(plain_name(name));
+}
+
 ModelList::Slot& ModelList::find(const std::string& name) const {
-  if (name.empty()) return *slots_.front();
-  if (Slot* const slot = look_up(name)) return *slot;
-  if (Slot* const slot = look_up(plain_name(name))) return *slot;
+  if (Slot* const slot = find_slot(name)) return *slot;
   std::string known;
   for (const auto& slot : slots_) {
     if (!slot->is_listed) continue;
@@ -270,7 +299,8 @@ void ModelList::keep(const std::string& name, std::chrono::milliseconds time) {
 }
 
 std::chrono::milliseconds ModelList::keep_alive_of(const Slot& slot) const {
-  return slot.keep_alive.value_or(options_.keep_alive);
+  if (slot.settings->is_pinned) return std::chrono::milliseconds(-1);
+  return slot.keep_alive.value_or(slot.settings->keep_alive);
 }
 
 void ModelList::check_new(const std::string& name) const {
@@ -293,16 +323,15 @@ void ModelList::add(const ModelEntry& entry) {
   const Slot* const known = look_up(entry.name);
   if (known != nullptr && known->entry.path == entry.path) return;
   check_new(entry.name);
-  const auto same = std::find_if(slots_.begin(), slots_.end(),
-                                 [&](const auto& slot) { return slot->entry.path == entry.path; });
-  if (same == slots_.end()) {
-    slots_.push_back(std::make_unique<Slot>(entry));
+  Slot* const same = find_same(entry);
+  if (same == nullptr) {
+    slots_.push_back(std::make_unique<Slot>(entry, settings_));
     slots_.back()->is_added = true;
-  } else if ((*same)->is_listed) {
-    (*same)->aliases.push_back(entry.name);
+  } else if (same->is_listed) {
+    same->aliases.push_back(entry.name);
   } else {
-    (*same)->entry.name = entry.name;
-    (*same)->is_listed = true;
+    same->entry.name = entry.name;
+    same->is_listed = true;
   }
 }
 
@@ -355,7 +384,8 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
   const uint64_t first_mapping = next_mapping();
   try {
     const auto start = Clock::now();
-    app::ModelChoice choice = options_.choice;
+    const ModelSettings& settings = *slot.settings;
+    app::ModelChoice choice = settings.choice;
     choice.path = slot.entry.path;
     if (!choice.path.empty()) {
       path = app::resolve_model(choice.path, app::ModelPart::All, choice.pulls);
@@ -368,8 +398,9 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
       encoder = std::make_shared<const app::TextEncoder>(app::TextEncoder::open(choice));
     } else {
       runtime::LoadedModel loaded = app::open_model(choice);
-      serve::SchedulerOptions scheduler = options_.scheduler;
-      scheduler.drafts = app::open_drafts(options_.draft, loaded, choice);
+      set_sampling(settings.sampling, loaded);
+      serve::SchedulerOptions scheduler = settings.scheduler;
+      scheduler.drafts = app::open_drafts(settings.draft, loaded, choice);
       scheduler.check_files = [this, &slot, first_mapping] { check_files(slot, first_mapping); };
       made = std::make_shared<ServedModel>(slot.entry.name, std::move(loaded), scheduler);
       made->bytes = bytes;
@@ -410,6 +441,34 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
   if (!error.empty()) throw ApiError(500, "model " + slot.entry.name + ": " + error, "model");
 }
 
+struct ModelList::Taken {
+  uint64_t bytes = 0, pinned_bytes = 0;
+  std::string pinned;  // names
+};
+
+// The bytes of other models' files.
+ModelList::Taken ModelList::taken_besides(const Slot& slot) const {
+  Taken taken;
+  std::set<fs::path> counted = {slot.path};
+  const auto count = [&](const fs::path& path, uint64_t bytes) {
+    if (bytes == 0 || !counted.insert(path).second) return uint64_t{0};
+    taken.bytes += bytes;
+    return bytes;
+  };
+  // Pinned models first, so that files which others share count as theirs.
+  for (const bool is_pinned : {true, false}) {
+    for (const auto& other : slots_) {
+      if (other.get() == &slot || other->settings->is_pinned != is_pinned) continue;
+      const uint64_t bytes = count(other->path, other->bytes);
+      if (!is_pinned || bytes == 0) continue;
+      taken.pinned_bytes += bytes;
+      taken.pinned += (taken.pinned.empty() ? "" : ", ") + other->entry.name;
+    }
+  }
+  for (const Leaving& leaving : leaving_) count(leaving.path, leaving.bytes);
+  return taken;
+}
+
 // Idle models are unloaded first, the longest unused one before others, then those with answers
 // under way: their memory is free when they have answered. Models that load have reserved theirs.
 void ModelList::make_room(Slot& slot, uint64_t bytes) {
@@ -417,22 +476,29 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
   const auto give_up = Clock::now() + options_.room_wait;
   while (options_.max_bytes > 0) {
     if (is_stopped_) throw ApiError(503, "the server is ending");
-    uint64_t taken = leaving_bytes_;
+    const Taken taken = taken_besides(slot);
+    if (taken.bytes == 0 || bytes + taken.bytes <= options_.max_bytes) break;
+    if (taken.pinned_bytes > 0 && bytes + taken.pinned_bytes > options_.max_bytes) {
+      throw ApiError(503, fmt::format("model {}: there is no room for its {} bytes: pinned models "
+                                      "({}) take {} of {}",
+                                      slot.entry.name, bytes, taken.pinned, taken.pinned_bytes,
+                                      options_.max_bytes));
+    }
     Slot* next = nullptr;
     for (const auto& other : slots_) {
-      if (other.get() == &slot) continue;
-      taken += other->bytes;
-      if (!other->is_loaded()) continue;
+      if (other.get() == &slot || !other->is_loaded() || other->settings->is_pinned) continue;
+      if (other->path == slot.path) continue;  // its files stay
       const auto order = [](const Slot& one) { return std::pair(one.is_in_use(), one.used); };
       if (next == nullptr || order(*other) < order(*next)) next = other.get();
     }
-    if (taken == 0 || bytes + taken <= options_.max_bytes) break;
     if (next != nullptr) {
       let_go(*next);
     } else if (changed_.wait_until(lock, give_up) == std::cv_status::timeout) {
-      throw ApiError(503, fmt::format("model {}: there is no room for its {} bytes: models that "
-                                      "load or still answer take {} of {}",
-                                      slot.entry.name, bytes, taken, options_.max_bytes));
+      throw ApiError(
+          503, fmt::format("model {}: there is no room for its {} bytes: models that load or still "
+                           "answer take {} of {}{}",
+                           slot.entry.name, bytes, taken.bytes, options_.max_bytes,
+                           taken.pinned.empty() ? "" : ", pinned ones: " + taken.pinned));
     }
   }
   slot.bytes = bytes;
@@ -441,8 +507,7 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
 // Requests that run keep the model: its scheduler may not end in a thread of its own.
 void ModelList::let_go(Slot& slot) {
   log_info("model {}: let go", slot.entry.name);
-  leaving_.push_back({std::move(slot.model), std::move(slot.encoder), slot.bytes});
-  leaving_bytes_ += slot.bytes;
+  leaving_.push_back({std::move(slot.model), std::move(slot.encoder), slot.path, slot.bytes});
   slot.model.reset();
   slot.encoder.reset();
   slot.bytes = 0;
@@ -455,19 +520,19 @@ void ModelList::watch() {
   std::unique_lock lock(mutex_);
   for (;;) {
     std::vector<Leaving> gone;
-    uint64_t freed = 0;
-    std::erase_if(leaving_, [&](Leaving& leaving) {
-      if (leaving.model.use_count() > 1 || leaving.encoder.use_count() > 1) return false;
-      freed += leaving.bytes;
-      gone.push_back(std::move(leaving));
-      return true;
-    });
-    const bool has_freed = !gone.empty();
-    lock.unlock();
-    gone.clear();
-    lock.lock();
-    leaving_bytes_ -= freed;
-    if (has_freed) changed_.notify_all();
+    for (Leaving& leaving : leaving_) {
+      if (leaving.model.use_count() > 1 || leaving.encoder.use_count() > 1) continue;
+      gone.push_back({std::move(leaving.model), std::move(leaving.encoder), {}, 0});
+    }
+    if (!gone.empty()) {
+      lock.unlock();
+      gone.clear();
+      lock.lock();
+      std::erase_if(leaving_, [](const Leaving& leaving) {
+        return leaving.model == nullptr && leaving.encoder == nullptr;
+      });
+      changed_.notify_all();
+    }
     if (is_stopped_ && leaving_.empty()) return;
     changed_.wait_for(lock, leaving_.empty() ? 1s : 10ms);
     if (is_stopped_) continue;
@@ -509,6 +574,22 @@ ModelStatus ModelList::status_of(const Slot& slot) const {
                                               slot.used + keep_alive - Clock::now());
   }
   return status;
+}
+
+std::shared_ptr<const ModelSettings> ModelList::settings(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const Slot* const slot = find_slot(name);
+  return slot == nullptr ? nullptr : slot->settings;
+}
+
+std::vector<std::string> ModelList::names_at_start() const {
+  std::vector<std::string> names;
+  const std::lock_guard lock(mutex_);
+  for (const auto& slot : slots_) {
+    const bool is_usual = slot == slots_.front() || slot->settings->is_pinned;
+    if (slot->settings->loads_at_start.value_or(is_usual)) names.push_back(slot->entry.name);
+  }
+  return names;
 }
 
 std::vector<ModelStatus> ModelList::all() const {

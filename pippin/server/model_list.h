@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,13 +15,13 @@
 #include "pippin/answer/call_syntax.h"
 #include "pippin/answer/reasoning.h"
 #include "pippin/app/answer_form.h"
-#include "pippin/app/draft_choice.h"
 #include "pippin/app/open_model.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/mapped_origin.h"
 #include "pippin/base/thread.h"
 #include "pippin/serve/scheduler.h"
 #include "pippin/server/embedder.h"
+#include "pippin/server/model_settings.h"
 
 namespace pippin::server {
 
@@ -50,17 +51,15 @@ struct ServedModel {
 struct ModelEntry {
   std::string name;
   std::string path;  // as `pippin run` takes it; empty: the demo model
+  std::vector<std::string> aliases = {};
+  std::shared_ptr<const ModelSettings> settings = nullptr;  // null: those of the list
 };
 
-struct ModelListOptions {
+// The settings of entries without their own, and of the list.
+struct ModelListOptions : ModelSettings {
   std::vector<ModelEntry> models;  // the first one is meant where a request names none
-  app::ModelChoice choice;         // of every model but its path
-  app::DraftChoice draft;          // of every model
-  serve::SchedulerOptions scheduler;
-  // Without a request; negative: until memory is short. keep() sets another for one model.
-  std::chrono::milliseconds keep_alive{-1};
   // Of all models that are loaded, that load, or that are unloaded when their last requests end; 0:
-  // no limit. A larger model is loaded alone.
+  // no limit. Files count once, whatever models are made of them. A larger model is loaded alone.
   uint64_t max_bytes = 0;
   std::chrono::seconds room_wait{60};  // for others to make room
 };
@@ -91,8 +90,8 @@ struct OpenedModel {
 // Any thread.
 class ModelList {
  public:
-  // Models of one path are one model of several names. Throws InvalidArgument for two models of one
-  // name, and for none.
+  // Entries of one path and the same settings are one model of several names. Throws
+  // InvalidArgument for two models of one name, and for none.
   explicit ModelList(ModelListOptions options);
   ModelList(const ModelList&) = delete;
   ModelList& operator=(const ModelList&) = delete;
@@ -107,7 +106,7 @@ class ModelList {
   // as above, 503 while it is being loaded.
   void unload(const std::string& name);
   // Keeps the model for so long without a request, until it is unloaded; negative: until memory is
-  // short. Throws ApiError(404).
+  // short. A pinned model stays as it is. Throws ApiError(404).
   void keep(const std::string& name, std::chrono::milliseconds time);
   // A further model, which is not loaded yet, or a further name of one. Throws ApiError: 400 for a
   // name that cannot be one or belongs to another model, 404 for a model that is not there.
@@ -125,12 +124,16 @@ class ModelList {
   // Its embeddings; opened when they are first asked for. Throws ApiError(400) for a model that can
   // give none.
   std::shared_ptr<Embedder> embedder(ServedModel& model);
+  // Null for a name that is not on the list.
+  std::shared_ptr<const ModelSettings> settings(const std::string& name) const;
+  // Names of the models to load before the first request.
+  std::vector<std::string> names_at_start() const;
   // As they are now.
   std::vector<ModelStatus> all() const;
   // Of one. Throws ApiError(404).
   ModelStatus status(const std::string& name) const;
-  // Whether there is a model that can answer, or, after the first one was loaded, that can be
-  // loaded when it is asked for.
+  // Whether there is a model that can answer, or, after the first one was loaded or where none is
+  // to be loaded at start, that can be loaded on request.
   bool is_ready() const;
   // Every sequence ends, no model is loaded any more.
   void stop();
@@ -139,13 +142,17 @@ class ModelList {
   struct Slot;
   using Clock = std::chrono::steady_clock;
 
+  Slot* find_same(const ModelEntry& entry) const;
   Slot* look_up(std::string_view name) const;
+  Slot* find_slot(const std::string& name) const;  // null: none
   Slot& find(const std::string& name) const;
   ModelStatus status_of(const Slot& slot) const;
   void check_new(const std::string& name) const;
   std::chrono::milliseconds keep_alive_of(const Slot& slot) const;
   void load(Slot& slot, std::unique_lock<std::mutex>& lock);
   void make_room(Slot& slot, uint64_t bytes);
+  struct Taken;
+  Taken taken_besides(const Slot& slot) const;
   void let_go(Slot& slot);
   bool is_of(const FileOrigin& file, const Slot& slot, uint64_t first_mapping) const;
   std::optional<std::string> find_change(const Slot& slot) const;
@@ -154,6 +161,7 @@ class ModelList {
   void watch();
 
   const ModelListOptions options_;
+  const std::shared_ptr<const ModelSettings> settings_;  // of entries without their own
   std::vector<std::unique_ptr<Slot>> slots_;
   mutable std::mutex mutex_;  // of what is in the slots
   std::condition_variable changed_;
@@ -162,10 +170,11 @@ class ModelList {
   struct Leaving {
     std::shared_ptr<ServedModel> model;
     std::shared_ptr<const app::TextEncoder> encoder;
+    std::filesystem::path path;
     uint64_t bytes = 0;
   };
-  std::vector<Leaving> leaving_;  // until their last request has ended
-  uint64_t leaving_bytes_ = 0;    // of leaving_ and of models that are being freed
+  // Until their last request has ended and they are freed; then without the model.
+  std::vector<Leaving> leaving_;
   Thread watcher_;
 };
 

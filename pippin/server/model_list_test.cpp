@@ -80,5 +80,139 @@ TEST_F(ServingRoom, IsFreeWhenAModelHasAnswered) {
   EXPECT_TRUE(refused.starts_with("503 -: model b: there is no room for its ")) << refused;
 }
 
+class PinnedModels : public ServingRoom {
+ protected:
+  void pin(size_t index) {
+    auto settings = std::make_shared<ModelSettings>(options_.models);
+    settings->is_pinned = true;
+    options_.models.models[index].settings = settings;
+  }
+  static std::string state(const DemoServer& server, const std::string& name) {
+    return json_of(server.ask("GET", "/v1/models/" + name)).get_string("state");
+  }
+};
+
+TEST_F(PinnedModels, AreLoadedAtStartAndStay) {
+  pin(1);
+  options_.models.models[0].path = "";  // the demo model has no files
+  options_.models.keep_alive = 0s;
+  const DemoServer server(options_);
+  EXPECT_EQ(state(server, "b"), "ready");
+  for (const char* field : {R"("keep_alive":0)", R"("ttl":0)"}) {
+    EXPECT_EQ(
+        server.post("/v1/completions", body("b", R"("max_tokens":1,)" + std::string(field))).status,
+        200);
+  }
+  EXPECT_EQ(server.post("/v1/completions", body("a", R"("max_tokens":1)")).status, 200);
+  for (int tries = 0; tries < 500 && state(server, "a") != "absent"; ++tries) {
+    std::this_thread::sleep_for(10ms);
+  }
+  EXPECT_EQ(state(server, "a"), "absent");
+  EXPECT_EQ(state(server, "b"), "ready");
+}
+
+TEST_F(PinnedModels, AreNamedWhereOthersFindNoRoom) {
+  pin(0);
+  const DemoServer server(options_);
+  const std::string bytes =
+      std::to_string(std::filesystem::file_size(folder_ / "b/model.safetensors"));
+  const std::string refused =
+      error_of(server.post("/v1/completions", body("b", R"("max_tokens":1)")));
+  EXPECT_TRUE(refused.starts_with("503 -: model b: there is no room for its ")) << refused;
+  EXPECT_NE(refused.find(" bytes: pinned models (a) take "), std::string::npos) << refused;
+  EXPECT_EQ(state(server, "a"), "ready");
+  EXPECT_EQ(server.post("/v1/completions", body("a", R"("max_tokens":1)")).status, 200);
+  // It can be unloaded by name.
+  EXPECT_EQ(server.post("/models/unload", R"({"model":"a"})").status, 200);
+  EXPECT_EQ(server.post("/v1/completions", body("b", R"("max_tokens":1)")).status, 200);
+}
+
+TEST_F(ServingRoom, CountsFilesOnceThatSeveralModelsHave) {
+  const auto settings = std::make_shared<ModelSettings>(options_.models);
+  options_.models.models[1] = {"b", (folder_ / "a").string(), {"c"}, settings};
+  const DemoServer server(options_);
+  for (const char* model : {"a", "b", "a", "c"}) {
+    EXPECT_EQ(server.post("/v1/completions", body(model, R"("max_tokens":1)")).status, 200);
+  }
+  for (const char* model : {"a", "b", "c"}) {
+    EXPECT_EQ(json_of(server.ask("GET", "/v1/models/" + std::string(model))).get_string("state"),
+              "ready");
+  }
+}
+
+TEST(ModelSettingsOfOne, ComeBeforeTheModelsAndAfterTheRequests) {
+  Options options = demo_options();
+  auto settings = std::make_shared<ModelSettings>(options.models);
+  settings->sampling.temperature = 0.25;
+  settings->sampling.top_k = 7;
+  settings->choice.load.context = 64;
+  settings->fields = {{"max_tokens", Json::parse("3", "")}, {"seed", Json::parse("5", "")}};
+  options.models.models.push_back({"own", "", {}, settings});
+  const DemoServer server(options);
+  const auto tokens = [&](const std::string& model, const std::string& path,
+                          const std::string& more) {
+    const Json answer = json_of(server.post(
+        path, R"({"prompt":"Once","ignore_eos":true,"model":")" + model + "\"" + more + "}"));
+    return answer.at("usage").get_int("completion_tokens");
+  };
+  EXPECT_EQ(tokens("own", "/v1/completions", ""), 3);
+  EXPECT_EQ(tokens("own", "/v1/completions", R"(,"max_tokens":5)"), 5);
+  EXPECT_EQ(tokens("demo", "/v1/completions", ""), 16);
+  const Json props = json_of(server.ask("GET", "/props?model=own"));
+  const Json defaults = props.at("default_generation_settings");
+  EXPECT_EQ(defaults.get_int("n_ctx"), 64);
+  EXPECT_EQ(defaults.at("params").get_float("temperature"), 0.25);
+  EXPECT_EQ(defaults.at("params").get_int("top_k"), 7);
+  const auto text = [&](const std::string& more) {
+    return json_of(server.post("/v1/completions", R"({"prompt":"Once","model":"own","temperature":1,
+      "max_tokens":20)" + more + "}"))
+        .at("choices")
+        .at(size_t{0})
+        .get_string("text");
+  };
+  EXPECT_EQ(text(""), text(R"(,"seed":5)"));
+}
+
+TEST(ModelSettingsOfOne, LeaveTheFirstModelForTheFirstRequest) {
+  Options options = demo_options();
+  options.models.loads_at_start = false;
+  const DemoServer server(options);
+  EXPECT_EQ(json_of(server.ask("GET", "/v1/models/demo")).get_string("state"), "absent");
+  EXPECT_EQ(server.post("/v1/completions", R"({"prompt":"Once","max_tokens":1})").status, 200);
+}
+
+// At every endpoint; both spellings.
+TEST(KeepAlive, OfARequestHoldsForItsModel) {
+  const DemoServer server;
+  const auto expires = [&] {
+    return json_of(server.ask("GET", "/api/ps"))
+        .at("models")
+        .at(size_t{0})
+        .get_string("expires_at");
+  };
+  const std::string forever = expires();
+  EXPECT_EQ(forever, "9999-12-31T23:59:59Z");
+  const std::string prompt = R"({"prompt":"Once","max_tokens":1,)",
+                    chat = R"({"max_tokens":1,)" + std::string(kStory) + ",";
+  struct Case {
+    const char* path;
+    std::string body;
+  };
+  for (const Case& one :
+       {Case{"/v1/completions", prompt}, Case{"/v1/chat/completions", chat},
+        Case{"/v1/messages", chat}, Case{"/v1/messages/count_tokens", chat},
+        Case{"/completion", prompt}, Case{"/v1/embeddings", R"({"input":"a",)"},
+        Case{"/api/embed", R"({"input":"a",)"},
+        Case{"/api/generate", R"({"prompt":"a","stream":false,"options":{"num_predict":1},)"}}) {
+    EXPECT_EQ(server.post(one.path, one.body + R"("ttl":3600})").status, 200) << one.path;
+    EXPECT_NE(expires(), forever) << one.path;
+    EXPECT_EQ(server.post(one.path, one.body + R"("keep_alive":"-1s"})").status, 200) << one.path;
+    EXPECT_EQ(expires(), forever) << one.path;
+    const Answer refused = server.post(one.path, one.body + R"("ttl":"soon"})");
+    EXPECT_EQ(refused.status, 400) << one.path;
+    EXPECT_NE(refused.body.find("ttl: expected seconds or a duration such as "), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace pippin::server

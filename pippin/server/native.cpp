@@ -125,7 +125,7 @@ bool is_native(const Json& body) {
 }  // namespace
 
 void Endpoints::complete(const http::Request& request, const Replying& reply) {
-  complete({parse_body(request.body), kNative}, reply);
+  complete(read_fields(parse_body(request.body), kNative), reply);
 }
 
 // Without /v1 both OpenAI's clients and llama-server's ask here: the fields tell which.
@@ -133,7 +133,7 @@ void Endpoints::plain_completions(const http::Request& request, const Replying& 
   const Json body = parse_body(request.body);
   if (!is_native(body)) return completions(request, reply);
   try {
-    complete({body, kNative}, reply);
+    complete(read_fields(body, kNative), reply);
   } catch (...) {
     reply->send(error_response(api_error(std::current_exception()), Dialect::LlamaServer));
   }
@@ -141,13 +141,13 @@ void Endpoints::plain_completions(const http::Request& request, const Replying& 
 
 void Endpoints::complete(const RequestFields& fields, const Replying& reply) {
   TextJobOptions job = native_job(fields);
-  const auto model = open(job.request.model, reply);
+  const auto model = open(fields, reply);
   job.prompts = read_native_prompts(*model, fields);
   start_native(fields, model, std::move(job), reply);
 }
 
 void Endpoints::infill(const http::Request& request, const Replying& reply) {
-  const RequestFields fields(parse_body(request.body), kNative);
+  const RequestFields fields = read_fields(parse_body(request.body), kNative);
   TextJobOptions job = native_job(fields);
   FillRequest fill;
   for (const auto& [name, text] :
@@ -158,7 +158,7 @@ void Endpoints::infill(const http::Request& request, const Replying& reply) {
   }
   fill.begin = find_string(fields, "prompt").value_or("");
   fill.others = read_other_files(fields);
-  const auto model = open(job.request.model, reply);
+  const auto model = open(fields, reply);
   const int64_t most =
       model->scheduler->max_prompt() - std::max<int64_t>(job.request.max_tokens, 1);
   job.prompts.push_back(fill_in(*model, fill, most, "input_prefix"));

@@ -120,11 +120,9 @@ struct Endpoints::OllamaRequest {
 };
 
 void Endpoints::open(OllamaRequest& request, const Replying& reply) {
-  const auto keep_alive = read_keep_alive(request.fields);
   const auto start = Clock::now();
-  request.model = open(request.name, reply);
+  request.model = open(request.fields, reply);
   request.load_seconds = seconds_since(start);
-  if (keep_alive) models_.keep(request.model->name, *keep_alive);
 }
 
 // A request without a text: loads the model, or unloads it.
@@ -155,7 +153,7 @@ void Endpoints::start(const OllamaRequest& request, TextJobOptions job, bool is_
 }
 
 void Endpoints::ollama_chat(const http::Request& http, const Replying& reply) {
-  OllamaRequest request{read_ollama_fields(http)};
+  OllamaRequest request{with_defaults(read_ollama_fields(http), kOllama | kOllamaOptions)};
   const RequestFields& fields = request.fields;
   request.name = find_string(fields, "model").value_or("");
   TextJobOptions job = ollama_job(fields, true);
@@ -173,7 +171,7 @@ void Endpoints::ollama_chat(const http::Request& http, const Replying& reply) {
 }
 
 void Endpoints::ollama_generate(const http::Request& http, const Replying& reply) {
-  OllamaRequest request{read_ollama_fields(http)};
+  OllamaRequest request{with_defaults(read_ollama_fields(http), kOllama | kOllamaOptions)};
   const RequestFields& fields = request.fields;
   request.name = find_string(fields, "model").value_or("");
   const std::string prompt = find_string(fields, "prompt").value_or("");

@@ -3,7 +3,6 @@
 
 #include "pippin/base/stopwatch.h"
 #include "pippin/server/endpoints.h"
-#include "pippin/server/keep_alive.h"
 #include "pippin/server/request_json.h"
 
 namespace pippin::server {
@@ -35,9 +34,8 @@ void Endpoints::embed_for_ollama(const http::Request& request, bool is_one, cons
   if (is_one && fields.has("input") && !fields.find("input")->is_string()) {
     throw ApiError(400, "prompt: expected a string", "prompt");
   }
-  const auto keep_alive = read_keep_alive(fields);
   const std::string name = find_string(fields, "model").value_or("");
-  const OpenedModel opened = models_.open(name);
+  const OpenedModel opened = open_any(fields, reply);
   const double load_seconds = seconds_since(start);
   NamedVectors vectors{.model = opened.name};
   if (has_input(fields)) {
@@ -45,7 +43,6 @@ void Endpoints::embed_for_ollama(const http::Request& request, bool is_one, cons
     if (!embedded) return;
     vectors = std::move(*embedded);
   }
-  if (keep_alive) models_.keep(opened.name, *keep_alive);
   JsonWriter json;
   json.begin_object();
   if (is_one) {

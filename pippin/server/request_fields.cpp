@@ -19,7 +19,43 @@ bool is_one_of(const Json& value, std::string_view list) {
                      [&](const Json& one) { return is_same(one, value); });
 }
 
+std::string_view meaning_of(const FieldRule& rule) {
+  return rule.meaning.empty() ? rule.name : rule.meaning;
+}
+
+// The rule by which an endpoint honours a field, by any spelling; null: it does not.
+const FieldRule* find_honoured(std::string_view name, FieldsOf endpoint) {
+  const auto rules = field_rules();
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const FieldRule& rule) {
+    return (rule.endpoints & endpoint) != 0 && rule.use == Use::Honoured &&
+           meaning_of(rule) == name;
+  });
+  return found == rules.end() ? nullptr : &*found;
+}
+
+Json joined(const Json& first, const Json& second) {
+  JsonWriter json;
+  json.begin_object();
+  for (const auto& [name, value] : first.members()) {
+    if (!second.contains(name)) json.member(name, value);
+  }
+  for (const auto& [name, value] : second.members()) json.member(name, value);
+  return Json::parse(json.end_object().text(), "request");
+}
+
 }  // namespace
+
+void RequestFields::add_defaults(const std::vector<FieldDefault>& defaults, FieldsOf endpoint) {
+  for (const FieldDefault& one : defaults) {
+    const FieldRule* const rule = find_honoured(one.name, endpoint);
+    const bool is_said = std::any_of(one.others.begin(), one.others.end(),
+                                     [&](const std::string& other) { return has(other); });
+    if (rule == nullptr || is_said) continue;
+    const auto [kept, is_new] = fields_.try_emplace(one.name, Field{one.value, one.name, rule});
+    Json& value = kept->second.value;
+    if (!is_new && value.is_object() && one.value.is_object()) value = joined(one.value, value);
+  }
+}
 
 RequestFields::RequestFields(const Json& object) : whole_(object) {}
 
@@ -42,9 +78,8 @@ void RequestFields::add(const Json& object, FieldsOf endpoint, const std::string
       if (!rule->note.empty()) message.append(": ").append(rule->note);
       throw ApiError(400, message, spelling);
     }
-    const std::string_view meant = rule->meaning.empty() ? name : rule->meaning;
     const auto [kept, is_new] =
-        fields_.try_emplace(std::string(meant), Field{value, spelling, rule});
+        fields_.try_emplace(std::string(meaning_of(*rule)), Field{value, spelling, rule});
     if (is_new) continue;
     // Of two values one is ignored.
     Field other{value, spelling, rule};

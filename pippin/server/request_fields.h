@@ -12,6 +12,13 @@
 
 namespace pippin::server {
 
+// The value of a field for requests that have neither it nor one of `others`, which say the same.
+struct FieldDefault {
+  std::string name;  // as readers ask for it
+  Json value;
+  std::vector<std::string> others = {};
+};
+
 class RequestFields {
  public:
   // Those that the rules honour at an endpoint: readers see no others. Throws ApiError(400), with
@@ -20,6 +27,9 @@ class RequestFields {
   // Adds the members of an object in the request, which have rules of their own; in messages their
   // names have `place` before them. Throws the same.
   void add(const Json& object, FieldsOf endpoint, const std::string& place = {});
+  // Sets fields that the endpoint has and the request lacks. Objects of both are joined, member by
+  // member.
+  void add_defaults(const std::vector<FieldDefault>& defaults, FieldsOf endpoint);
   // All members as they are: of objects that are not requests of such an endpoint.
   RequestFields(const Json& object);  // NOLINT(google-explicit-constructor)
 

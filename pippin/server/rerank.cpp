@@ -63,8 +63,7 @@ void write_counts(JsonWriter& json, int64_t tokens) {
 
 OpenedModel Endpoints::open_scorer(const RequestFields& fields, const Replying& reply) {
   reply->note_ignored(fields.ignored());
-  OpenedModel opened = models_.open(find_string(fields, "model").value_or(""));
-  reply->note_model(opened.name);
+  OpenedModel opened = open_any(fields, reply);
   if (opened.encoder == nullptr) {
     throw ApiError(400, "the model \"" + opened.name + "\" writes texts and scores none", "model");
   }

@@ -248,10 +248,10 @@ void Server::State::run() {
   if (preload_error_) fail(ErrorCode::InvalidFile, "{}", preload_error_->what());
 }
 
-// Without its first model there is nothing to serve.
+// What cannot be loaded now could not be loaded later either.
 void Server::State::preload() {
   try {
-    models_.open("");
+    for (const std::string& name : models_.names_at_start()) models_.open(name);
     if (options_.on_ready && !is_stopping_) options_.on_ready();
   } catch (const ApiError& error) {
     if (is_stopping_) return;

@@ -1,0 +1,28 @@
+// The settings of a served model: those of the command line for all models, or of a preset for one.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "pippin/app/draft_choice.h"
+#include "pippin/app/open_model.h"
+#include "pippin/app/sampling_choice.h"
+#include "pippin/serve/scheduler.h"
+#include "pippin/server/request_fields.h"
+
+namespace pippin::server {
+
+struct ModelSettings {
+  app::ModelChoice choice;  // its path is the entry's
+  app::DraftChoice draft;
+  serve::SchedulerOptions scheduler;
+  app::SamplingChoice sampling;      // in place of what the model recommends
+  std::vector<FieldDefault> fields;  // for requests without them
+  // Without a request; negative: until memory is short. ModelList::keep() sets another.
+  std::chrono::milliseconds keep_alive{-1};
+  bool is_pinned = false;              // not unloaded for room, nor because it is idle
+  std::optional<bool> loads_at_start;  // nothing: the first model and pinned ones
+};
+
+}  // namespace pippin::server
