@@ -19,6 +19,7 @@
 #include "pippin/io/digest.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/runtime/package/functions.h"
 
 namespace pippin::app {
 namespace {
@@ -91,6 +92,26 @@ void read_template(const chat::TemplateSources& sources, ModelFacts& facts) {
 
 std::string architecture_of(const runtime::RunnableModel& model) {
   return model.program == nullptr ? std::string() : architecture_in(*model.program);
+}
+
+std::vector<std::string> read_adapters(const fs::path& path) {
+  if (!runtime::names_packages(path)) return {};
+  runtime::FoundPackages found = runtime::find_packages(path);
+  using Family = runtime::FoundPackages::Family;
+  if (found.family == Family::Single) {
+    return runtime::adapter_names(mil::read_package(found.package));
+  }
+  std::vector<std::string> names;
+  if (found.family == Family::Windowed) return names;
+  for (const std::string& part : found.anemll.chunks) {
+    for (std::string& name :
+         runtime::adapter_names(mil::read_package(found.folder->package(part)))) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        names.push_back(std::move(name));
+      }
+    }
+  }
+  return names;
 }
 
 FileFacts read_file_facts(const fs::path& path) {

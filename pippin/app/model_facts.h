@@ -40,4 +40,8 @@ std::string architecture_of(const runtime::RunnableModel& model);
 // Of MODEL where it is on this machine. Throws as opening it would for files that cannot be read.
 ModelFacts read_model_facts(const std::filesystem::path& path, const runtime::LoadOptions& load);
 
+// The adapters that a package, or a folder of packages, has as functions; none of another model.
+// Throws as opening it would.
+std::vector<std::string> read_adapters(const std::filesystem::path& path);
+
 }  // namespace pippin::app

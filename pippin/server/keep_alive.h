@@ -1,4 +1,4 @@
-// How long an idle model stays loaded, as ollama's clients write it.
+// The keep-alive of idle models, as clients of ollama write it.
 #pragma once
 
 #include <chrono>

@@ -9,6 +9,7 @@
 
 #include "pippin/answer/read_syntax.h"
 #include "pippin/app/hub_model.h"
+#include "pippin/app/model_facts.h"
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
@@ -121,6 +122,9 @@ struct ModelList::Slot {
   Clock::time_point used{};
   int64_t created;
   bool is_added = false;  // by a client
+  Slot* base = nullptr;   // of an adapter: the model that has it
+  std::string adapter;
+  bool is_examined = false;  // its adapters are on the list
   // Not any more: it was removed. Requests may still hold the slot.
   bool is_listed = true;
   std::optional<std::chrono::milliseconds> keep_alive;  // as the last request that said wanted it
@@ -175,7 +179,8 @@ void ModelList::stop() {
 
 ModelList::Slot* ModelList::find_same(const ModelEntry& entry) const {
   for (const auto& slot : slots_) {
-    if (slot->entry.path == entry.path && slot->entry.settings == entry.settings) {
+    if (slot->base == nullptr && slot->entry.path == entry.path &&
+        slot->entry.settings == entry.settings) {
       return slot.get();
     }
   }
@@ -193,19 +198,88 @@ ModelList::Slot* ModelList::look_up(std::string_view name) const {
   return nullptr;
 }
 
+// Whole names come first: those of ollama have colons too.
 ModelList::Slot* ModelList::find_slot(const std::string& name) const {
   if (name.empty()) return slots_.front().get();
   if (Slot* const slot = look_up(name)) return slot;
-  return look_up(plain_name(name));
+  if (Slot* const slot = look_up(plain_name(name))) return slot;
+  const Slot* const base = find_base(name);
+  if (base == nullptr) return nullptr;
+  for (const auto& slot : slots_) {
+    if (slot->base == base && slot->is_listed && name.ends_with(":" + slot->adapter)) {
+      return slot.get();
+    }
+  }
+  return nullptr;
+}
+
+ModelList::Slot* ModelList::find_base(const std::string& name) const {
+  const size_t colon = name.rfind(':');
+  if (colon == std::string::npos || colon == 0) return nullptr;
+  const std::string before = name.substr(0, colon);
+  Slot* const slot = look_up(before);
+  return slot == nullptr ? look_up(plain_name(before)) : slot;
+}
+
+void ModelList::find_adapters() {
+  std::vector<Slot*> slots;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& slot : slots_) slots.push_back(slot.get());
+  }
+  for (Slot* const slot : slots) {
+    if (slot->entry.path.empty()) continue;
+    if (const auto path = app::find_local_model(slot->entry.path)) add_adapters(*slot, *path);
+  }
+}
+
+void ModelList::find_adapters_for(const std::string& name) {
+  std::unique_lock lock(mutex_);
+  Slot* const base = find_slot(name) == nullptr ? find_base(name) : nullptr;
+  if (base == nullptr || base->is_examined || base->entry.path.empty()) return;
+  lock.unlock();
+  if (const auto path = app::find_local_model(base->entry.path)) add_adapters(*base, *path);
+}
+
+// An adapter that the settings name is the model itself.
+void ModelList::add_adapters(Slot& slot, const fs::path& path) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (slot.is_examined || slot.base != nullptr) return;
+  }
+  std::vector<std::string> names;
+  try {
+    names = app::read_adapters(path);
+  } catch (const Error& error) {
+    log_warn("{} cannot be asked for its adapters: {}", slot.entry.name, error.what());
+  }
+  const std::lock_guard lock(mutex_);
+  slot.is_examined = true;
+  for (const std::string& name : names) {
+    const std::string whole = slot.entry.name + ":" + name;
+    if (look_up(whole) != nullptr) continue;
+    auto made = std::make_unique<Slot>(ModelEntry{whole, slot.entry.path}, slot.settings);
+    made->base = &slot;
+    made->adapter = name;
+    slots_.push_back(std::move(made));
+  }
 }
 
 ModelList::Slot& ModelList::find(const std::string& name) const {
   if (Slot* const slot = find_slot(name)) return *slot;
+  const Slot* const base = find_base(name);
   std::string known;
   for (const auto& slot : slots_) {
+    if (base != nullptr && slot->base != base) continue;
     if (!slot->is_listed) continue;
     known += (known.empty() ? "" : ", ") + slot->entry.name;
     for (const std::string& alias : slot->aliases) known += ", " + alias;
+  }
+  if (base != nullptr) {
+    throw ApiError(404,
+                   fmt::format("there is no model \"{}\": {} has {}", name, base->entry.name,
+                               known.empty() ? "no adapters" : "only " + known),
+                   "model", "model_not_found");
   }
   throw ApiError(404, "there is no model \"" + name + "\", only " + known, "model",
                  "model_not_found");
@@ -219,6 +293,7 @@ std::shared_ptr<ServedModel> ModelList::get(const std::string& name) {
 }
 
 OpenedModel ModelList::open(const std::string& name) {
+  find_adapters_for(name);
   std::unique_lock lock(mutex_);
   Slot& slot = find(name);
   changed_.wait(lock, [&] { return is_stopped_ || slot.state != ModelState::Loading; });
@@ -358,17 +433,33 @@ std::optional<std::string> ModelList::remove(const std::string& name) {
     aliases.erase(alias);
     return std::nullopt;
   }
+  if (slot.base != nullptr) {
+    throw ApiError(
+        403,
+        fmt::format("\"{}\" is an adapter of {}, and goes with it", name, slot.base->entry.name),
+        "model");
+  }
   if (!slot.is_added) refuse();
+  const auto each_adapter = [&](const auto& take) {
+    for (const auto& other : slots_) {
+      if (other->base == &slot) take(*other);
+    }
+  };
   if (!aliases.empty()) {
     slot.entry.name = aliases.front();
     aliases.erase(aliases.begin());
+    each_adapter([&](Slot& one) { one.entry.name = slot.entry.name + ":" + one.adapter; });
     return std::nullopt;
   }
   if (slot.state == ModelState::Loading) {
     throw ApiError(503, "the model \"" + name + "\" is being loaded", "model");
   }
+  each_adapter([&](Slot& one) {
+    if (one.is_loaded()) let_go(one);
+    one.is_listed = false;
+  });
   if (slot.is_loaded()) let_go(slot);
-  slot.is_listed = false;
+  slot.is_listed = slot.is_examined = false;
   return slot.entry.path;
 }
 
@@ -392,6 +483,8 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
       const std::lock_guard guard(mutex_);
       slot.path = path;
     }
+    if (!path.empty()) add_adapters(slot, path);
+    if (slot.base != nullptr) choice.load.adapter = slot.adapter;
     const uint64_t bytes = path.empty() ? 0 : bytes_at(path);
     make_room(slot, bytes);
     if (!path.empty() && app::is_text_encoder(path)) {
@@ -576,7 +669,8 @@ ModelStatus ModelList::status_of(const Slot& slot) const {
   return status;
 }
 
-std::shared_ptr<const ModelSettings> ModelList::settings(const std::string& name) const {
+std::shared_ptr<const ModelSettings> ModelList::settings(const std::string& name) {
+  find_adapters_for(name);
   const std::lock_guard lock(mutex_);
   const Slot* const slot = find_slot(name);
   return slot == nullptr ? nullptr : slot->settings;
@@ -586,6 +680,7 @@ std::vector<std::string> ModelList::names_at_start() const {
   std::vector<std::string> names;
   const std::lock_guard lock(mutex_);
   for (const auto& slot : slots_) {
+    if (slot->base != nullptr) continue;
     const bool is_usual = slot == slots_.front() || slot->settings->is_pinned;
     if (slot->settings->loads_at_start.value_or(is_usual)) names.push_back(slot->entry.name);
   }

@@ -124,8 +124,12 @@ class ModelList {
   // Its embeddings; opened when they are first asked for. Throws ApiError(400) for a model that can
   // give none.
   std::shared_ptr<Embedder> embedder(ServedModel& model);
+  // Puts the adapters of packages on this machine on the list: models of their own, called
+  // MODEL:ADAPTER, which are made of the same mapped files. Those of other packages join it when
+  // they are loaded.
+  void find_adapters();
   // Null for a name that is not on the list.
-  std::shared_ptr<const ModelSettings> settings(const std::string& name) const;
+  std::shared_ptr<const ModelSettings> settings(const std::string& name);
   // Names of the models to load before the first request.
   std::vector<std::string> names_at_start() const;
   // As they are now.
@@ -146,6 +150,9 @@ class ModelList {
   Slot* look_up(std::string_view name) const;
   Slot* find_slot(const std::string& name) const;  // null: none
   Slot& find(const std::string& name) const;
+  Slot* find_base(const std::string& name) const;  // of MODEL:ADAPTER; null: none
+  void find_adapters_for(const std::string& name);
+  void add_adapters(Slot& slot, const std::filesystem::path& path);
   ModelStatus status_of(const Slot& slot) const;
   void check_new(const std::string& name) const;
   std::chrono::milliseconds keep_alive_of(const Slot& slot) const;

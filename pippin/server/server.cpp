@@ -104,7 +104,7 @@ class Server::State {
   Access access_;
   Metrics metrics_;
   Names names_;
-  std::atomic<bool> is_stopping_{false};
+  std::atomic<bool> is_stopping_{false}, is_preloaded_{false};
   mutable std::mutex mutex_;  // of what follows
   std::map<uint64_t, Running> running_;
   std::optional<ApiError> preload_error_;
@@ -248,10 +248,12 @@ void Server::State::run() {
   if (preload_error_) fail(ErrorCode::InvalidFile, "{}", preload_error_->what());
 }
 
-// What cannot be loaded now could not be loaded later either.
+// A model of the start that cannot be loaded ends the server.
 void Server::State::preload() {
   try {
+    models_.find_adapters();
     for (const std::string& name : models_.names_at_start()) models_.open(name);
+    is_preloaded_ = true;
     if (options_.on_ready && !is_stopping_) options_.on_ready();
   } catch (const ApiError& error) {
     if (is_stopping_) return;
@@ -340,7 +342,7 @@ http::Response Server::State::answer_now(Status status, const http::Request& req
 }
 
 http::Response Server::State::health() const {
-  const bool is_ready = models_.is_ready() && !is_stopping_;
+  const bool is_ready = is_preloaded_ && models_.is_ready() && !is_stopping_;
   JsonWriter json;
   json.begin_object();
   json.member("status", is_stopping_ ? "stopping" : is_ready ? "ok" : "loading").end_object();

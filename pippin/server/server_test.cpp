@@ -452,6 +452,12 @@ TEST_F(Serving, TellsOfItself) {
   for (const char* target : {"//v1/models", "/v1/models/", "//v1//models//", "/v1/models/demo/"}) {
     EXPECT_EQ(server().ask("GET", target).status, 200) << target;
   }
+  for (const char* target :
+       {"//v1/chat/completions", "/v1//messages/", "//v1/messages//count_tokens/", "//api/chat/"}) {
+    const std::string body = story_chat(R"("max_tokens":1,"stream":false)");
+    EXPECT_EQ(server().post(target, body).status, 200) << target;
+  }
+  EXPECT_EQ(server().post("//completion/", R"({"prompt":"a","n_predict":1})").status, 200);
   EXPECT_EQ(find_field(server().ask("GET", "/health", "", {{"x-request-id", "mine-1"}}).headers,
                        "x-request-id"),
             "mine-1");
