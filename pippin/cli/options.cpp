@@ -21,6 +21,9 @@ CLI::Validator between(int64_t smallest, int64_t largest) {
     int64_t value = 0;
     const bool is_number = CLI::detail::lexical_cast(text, value);
     if (is_number && value >= smallest && value <= largest) return std::string();
+    if (largest == std::numeric_limits<int64_t>::max()) {
+      return fmt::format("{} is not a number of {} or more", text, smallest);
+    }
     return fmt::format("{} is not a number from {} to {}", text, smallest, largest);
   };
   return CLI::Validator(check, "");
@@ -63,7 +66,7 @@ void add_draft_options(CLI::App& command, app::DraftChoice& choice, const std::s
       ->check(between(0, 15));
 }
 
-void add_load_options(CLI::App& command, runtime::LoadOptions& options) {
+void add_load_options(CLI::App& command, runtime::LoadOptions& options, const char* pin_names) {
   using runtime::PrefillMode;
   command
       .add_option("--context", options.context,
@@ -75,7 +78,7 @@ void add_load_options(CLI::App& command, runtime::LoadOptions& options) {
       ->type_name("N")
       ->check(between(1, 1024));
   command.add_flag_callback(
-      "--pin", [&options] { options.pinning = Pinning::Always; },
+      pin_names, [&options] { options.pinning = Pinning::Always; },
       "Pin each thread to a core (default: if there is a thread for every core)");
   command
       .add_option("--adapter", options.adapter,

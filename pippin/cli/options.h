@@ -31,8 +31,10 @@ void add_no_cache_option(CLI::App& command, bool& no_cache);
 
 // What every command that runs a language model has: --context, --threads, --adapter, --low-memory,
 // --prefill, --precision, --no-cache,
-// --backend and --compute-units. `options` has to live as long as `command`.
-void add_load_options(CLI::App& command, runtime::LoadOptions& options);
+// --backend and --compute-units, and the flag that pins threads, by the names given. `options` has
+// to live as long as `command`.
+void add_load_options(CLI::App& command, runtime::LoadOptions& options,
+                      const char* pin_names = "--pin,--pin-threads");
 // --chat-template
 void add_template_option(CLI::App& command, runtime::LoadOptions& options);
 

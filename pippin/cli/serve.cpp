@@ -16,8 +16,9 @@
 #include "pippin/base/log.h"
 #include "pippin/base/mapped_guard.h"
 #include "pippin/cli/model_entry.h"
+#include "pippin/cli/model_options.h"
 #include "pippin/cli/options.h"
-#include "pippin/cli/pull_display.h"
+#include "pippin/cli/presets.h"
 #include "pippin/cli/service_manager.h"
 #include "pippin/cli/tool_options.h"
 #include "pippin/io/json.h"
@@ -27,15 +28,16 @@ namespace pippin::cli {
 namespace {
 
 struct ServeCommand {
-  std::vector<std::string> models;
-  std::string host = "127.0.0.1", unix_path, tokenizer, log_format = "text";
-  int64_t port = 8080, keep_alive = -1, max_body = 32 << 20, timeout = 60, grace = 10, ping = 5,
-          form_timeout = 10, tool_timeout = 60;
+  std::vector<std::string> models, pinned;
+  std::string host = "127.0.0.1", unix_path, presets, log_format = "text";
+  int64_t port = 8080, max_body = 32 << 20, timeout = 60, grace = 10, ping = 5, form_timeout = 10,
+          tool_timeout = 60;
   uint64_t max_model_memory = 0;
   bool no_auth = false, ollama = false, quiet = false, verbose = false;
-  runtime::LoadOptions load;
+  ModelArguments model_options;  // of every model
   ToolOptions tools;
   server::Options options;
+  const CLI::App* parsed = nullptr;
 };
 
 void set_addresses(const ServeCommand& command, http::ServerOptions& options) {
@@ -134,6 +136,40 @@ std::string json_line(const server::RequestRecord& record) {
   return json.end_object().text() + "\n";
 }
 
+// Models of one path stay one model.
+void pin(const std::string& name, const server::ModelSettings& otherwise,
+         std::vector<server::ModelEntry>& models) {
+  const auto is_called = [&](const server::ModelEntry& one) {
+    return one.name == name ||
+           std::find(one.aliases.begin(), one.aliases.end(), name) != one.aliases.end();
+  };
+  const auto found = std::find_if(models.begin(), models.end(), is_called);
+  if (found == models.end()) {
+    throw CLI::ValidationError("--pin " + name + ": there is no model of this name");
+  }
+  const auto before = found->settings;
+  auto settings = std::make_shared<server::ModelSettings>(before == nullptr ? otherwise : *before);
+  settings->is_pinned = true;
+  const std::string path = found->path;
+  for (server::ModelEntry& one : models) {
+    if (one.path == path && one.settings == before) one.settings = settings;
+  }
+}
+
+std::vector<server::ModelEntry> find_models(const ServeCommand& command) {
+  std::vector<server::ModelEntry> models;
+  for (const std::string& model : command.models) models.push_back(model_entry(model));
+  if (!command.presets.empty()) {
+    for (auto& model : read_presets(command.presets, *command.parsed)) {
+      models.push_back(std::move(model));
+    }
+  }
+  if (models.empty()) models.push_back(model_entry("demo"));
+  const server::ModelSettings settings = command.model_options.settings();
+  for (const std::string& name : command.pinned) pin(name, settings, models);
+  return models;
+}
+
 void serve(ServeCommand& command) {
   guard_mapped_files(MappedGuard::MarkFile);  // other models go on
   server::Options options = command.options;
@@ -153,16 +189,10 @@ void serve(ServeCommand& command) {
   options.form_timeout = std::chrono::seconds(command.form_timeout);
   options.tools = command.tools.tools();
   options.tool_timeout = std::chrono::seconds(command.tool_timeout);
-  options.models.keep_alive = std::chrono::seconds(command.keep_alive);
+  static_cast<server::ModelSettings&>(options.models) = command.model_options.settings();
   options.models.max_bytes = command.max_model_memory;
+  options.models.models = find_models(command);
   options.responses.folder = options.models.scheduler.cache_disk;
-  options.models.choice.tokenizer = command.tokenizer;
-  options.models.choice.load = command.load;
-  options.models.choice.pulls = show_pulls();
-  if (command.models.empty()) command.models.emplace_back("demo");
-  for (const std::string& model : command.models) {
-    options.models.models.push_back(model_entry(model));
-  }
   if (!command.quiet) {
     const bool as_json = command.log_format == "json";
     options.log = [as_json](const server::RequestRecord& record) {
@@ -199,39 +229,19 @@ CLI::App* add_serve_command(CLI::App& app) {
       ->check(between(0, 65535));
   option("--unix", command->unix_path, "PATH", "Listen at a Unix socket instead");
   sub->add_flag("--ollama", command->ollama, "Listen at ollama's port as well (11434)");
-  option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for packages without one");
-  add_load_options(*sub, command->load);
-  add_template_option(*sub, command->load);
-  add_draft_options(*sub, options.models.draft);
-  option("--parallel", options.models.scheduler.max_running, "N",
-         "Requests of a model that run at the same time; others wait (16)")
-      ->check(between(1, 1024));
-  option("--max-queue", options.models.scheduler.max_waiting, "N",
-         "Requests of a model that may wait; others get 503 (512)")
-      ->check(between(0));
-  option("--cache-tokens", options.models.scheduler.cache_tokens, "N",
-         "Tokens that the conversations that run may have together (what half of free memory "
-         "holds, or a whole context)")
-      ->check(between(1));
-  option(
-      "--cache-ram", options.models.scheduler.cache_ram, "BYTES",
-      "Memory for what was computed of prompts, of each model; 0: none (a quarter of what is free)")
-      ->transform(size_in_bytes());
-  option("--cache-disk", options.models.scheduler.cache_disk, "DIR",
-         "Folder for what leaves that memory, and for the next start");
-  option("--cache-disk-size", options.models.scheduler.cache_disk_bytes, "BYTES",
-         "Most of it on disk (16G)")
+  option("--presets,--models-preset", command->presets, "FILE",
+         "Models with options of their own: INI as of llama-server, or JSON");
+  option("--pin", command->pinned, "NAME",
+         "Load this model at start and never unload it by itself; repeatable")
+      ->allow_extra_args(false);
+  option("--max-model-memory", command->max_model_memory, "BYTES",
+         "Let models go, the longest unused first, beyond this size of their files together")
       ->transform(size_in_bytes());
   option("--stored-responses", options.responses.limit, "BYTES",
          "Memory, and room in the folder of --cache-disk, for responses that clients go on from; "
          "0: none (256M)")
       ->transform(size_in_bytes());
-  option("--keep-alive", command->keep_alive, "SECONDS",
-         "Let a model go that nobody asked for so long; -1: never (-1)")
-      ->check(between(-1));
-  option("--max-model-memory", command->max_model_memory, "BYTES",
-         "Let models go, the longest unused first, beyond this size of their files together")
-      ->transform(size_in_bytes());
+  add_model_options(*sub, command->model_options);
   option("--api-key", options.access.keys, "KEY",
          "A key that clients have to give; repeatable; also PIPPIN_API_KEY")
       ->allow_extra_args(false);
@@ -278,6 +288,7 @@ CLI::App* add_serve_command(CLI::App& app) {
       "/models/load and unload, ollama's /api/chat, generate, embed, tags, show, ps, pull, copy,\n"
       "delete and version.\n"
       "SIGTERM ends the server gracefully, a second one at once. docs/serve.md tells more.");
+  command->parsed = sub;
   sub->callback([command] { serve(*command); });
   return sub;
 }

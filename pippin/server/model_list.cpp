@@ -303,6 +303,7 @@ OpenedModel ModelList::open(const std::string& name) {
       log_warn("model {}: {} was written to since it was loaded: it is loaded again",
                slot.entry.name, *changed);
       let_go(slot);
+      slot.is_examined = false;
     }
   }
   if (slot.state != ModelState::Ready) load(slot, lock);
