@@ -19,7 +19,6 @@ Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request requ
       text_(tokenizer, std::move(request.options.stop), std::move(request.options.shown_tokens)),
       drafts_(request.options.drafts),
       drafting_(runtime::begin_drafting(model, request.options)) {
-  if (drafting_ != nullptr) drafting_->observe(tokens_);
   generation_.observe(tokens_);
   outcome_.prompt_tokens = prompt_size_;
 }
@@ -76,7 +75,18 @@ void Task::tell_prompt(int64_t first, std::span<const float> rows) try {
   fail(std::current_exception());
 }
 
+// Reading a long prompt for lookups takes longer than a step of a small model: the first token does
+// not wait for it, nor do requests that share their steps and draft nothing.
+void Task::begin_drafting() {
+  if (drafting_ == nullptr || is_drafting_) return;
+  is_drafting_ = true;
+  const auto prompt = static_cast<size_t>(prompt_size_);
+  drafting_->observe(std::span(tokens_).first(prompt));
+  drafting_->observe(std::span(tokens_).subspan(prompt));
+}
+
 std::span<const int32_t> Task::propose(int64_t most) {
+  begin_drafting();
   const auto certain = generation_.certain();
   are_certain_ = !certain.empty();
   if (drafting_ == nullptr && !are_certain_) return {};
@@ -112,7 +122,7 @@ void Task::take(std::span<const float> logits, double seconds) try {
     runtime::drop_behind(sequence(), std::ssize(tokens_) - (is_token ? 1 : 0));
   }
   drafted_ = {};
-  if (drafting_ != nullptr) {
+  if (is_drafting_) {
     drafting_->took(std::span(tokens_).subspan(known), are_certain_ ? 0 : seconds);
   }
   are_certain_ = false;

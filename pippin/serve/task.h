@@ -72,6 +72,7 @@ class Task final : public Job {
 
  private:
   using Clock = std::chrono::steady_clock;
+  void begin_drafting();
   bool take_row(std::span<const float> logits, size_t row);
   void finish() noexcept;
 
@@ -85,6 +86,7 @@ class Task final : public Job {
   runtime::TextStream text_;
   std::shared_ptr<runtime::Drafts> drafts_;
   std::unique_ptr<runtime::Drafting> drafting_;  // null: none
+  bool is_drafting_ = false;                     // it knows the text
   std::span<const int32_t> drafted_;             // of the pass that runs
   std::vector<int32_t> certain_;                 // or what certainly comes
   bool are_certain_ = false;                     // drafted_: no guesses
