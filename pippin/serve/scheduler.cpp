@@ -90,6 +90,7 @@ Scheduler::Loop::Loop(std::shared_ptr<runtime::Model> model, Tokenizer tokenizer
       piece_size_(options.step_seconds),
       batch_(model_) {
   context_.logger = CallContext::current().logger;
+  counts_.cache.ram_limit = static_cast<int64_t>(cache_options_.ram_bytes);  // the thread makes it
   publish();
   thread_ = Thread([this] { run(); });
 }

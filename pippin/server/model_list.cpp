@@ -44,14 +44,19 @@ uint64_t bytes_at(const fs::path& path) {
   return bytes;
 }
 
-// "; context 131072; memory for 400000 tokens of all conversations, 1.2 GB"
+// "; context 131072; memory for 400000 tokens of all conversations, 1.2 GB, and 600 MB of kept
+// prompts"
 std::string sizes_of(const ServedModel& model) {
   std::string text = fmt::format("; context {}", model.loaded.model->context());
   const int64_t tokens = model.scheduler->state().blocks * serve::kBlockTokens;
   if (tokens == 0) return text;
   const uint64_t bytes = model.loaded.model->new_sequence()->row_layout().row_bytes();
-  return text + fmt::format("; memory for {} tokens of all conversations, {}", tokens,
-                            format_bytes(bytes * static_cast<uint64_t>(tokens)));
+  text += fmt::format("; memory for {} tokens of all conversations, {}", tokens,
+                      format_bytes(bytes * static_cast<uint64_t>(tokens)));
+  const auto kept = static_cast<uint64_t>(model.scheduler->state().cache.ram_limit);
+  return kept == 0 || bytes == 0
+             ? text
+             : text + fmt::format(", and {} of kept prompts", format_bytes(kept));
 }
 
 // Requests start from the settings' sampling, and clients see it as the model's.

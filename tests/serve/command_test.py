@@ -122,6 +122,22 @@ class Addresses(ServeTest):
         self.assertEqual(server.process.wait(timeout=30), 2)
         server.wait_for("--host 0.0.0.0: others can reach this server: give --api-key")
 
+    def test_tools_elsewhere_need_a_key(self):
+        for more in ([], ["--no-auth"]):
+            server = self.serve("--host", "0.0.0.0", "--port", "0", "--tool", "now=date", *more, environment={"PIPPIN_API_KEY": ""})
+            self.assertEqual(server.process.wait(timeout=30), 2)
+            server.wait_for("--tool: others can reach this server and could run its commands: give --api-key")
+
+    def test_tools_of_one_name(self):
+        server = self.serve("--port", "0", "--tool", "now=date", "--tool", "now=uptime")
+        self.assertEqual(server.process.wait(timeout=30), 2)
+        server.wait_for('--tool: two tools are named "now"')
+
+    def test_memory_is_told(self):
+        server = self.serve("--port", "0", "--cache-ram", "64M", "--cache-tokens", "512")
+        server.wait_for(r"model demo: loaded in .*; context 512; memory for 512 tokens of all conversations, .*, and 6\d.* MB of kept prompts")
+        self.serve("--port", "0", "--cache-ram", "0").wait_for(r"tokens of all conversations, [^,]*\n")
+
     def test_unix_socket(self):
         path = self.path("socket")
         with socket.socket(socket.AF_UNIX) as stale:
