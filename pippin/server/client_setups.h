@@ -39,7 +39,7 @@ std::span<const ClientSetup> client_setups();
 // Null for an unknown name.
 const ClientSetup* find_client_setup(std::string_view name);
 
-// The text to paste: a shell command for a program that can be started.
+// The text to paste. Of a program that can be started, the command for a shell.
 std::string setup_text(const ClientSetup& client, const ClientTarget& target);
 
 }  // namespace pippin::server

@@ -63,10 +63,10 @@ export const models = async () => (await getJson("v1/models")).data;
 export const tools = async () => (await getJson("tools")).data;
 // The output of a call. The command is the one that was allowed: the server refuses another.
 export const runTool = async (body, signal) => (await (await send("tools/run", { body, signal })).json()).output;
-// Texts that set other programs up for this server and a model.
+// Texts that tell other programs of this server and a model.
 export const clients = async (model, url, keyName) =>
   (await getJson("clients?" + new URLSearchParams({ model, url, key: keyName }))).data;
-// The capabilities of a model that is not loaded.
+// Capabilities of a model that is not loaded.
 export const capabilities = async (model) => (await (await send("api/show", { body: { model } })).json()).capabilities;
 export const props = (model) => getJson("props?model=" + encodeURIComponent(model));
 

@@ -220,7 +220,7 @@ export class App {
     this.#grow(message);
   }
 
-  // The user's decision on a call: "once", "always" or "deny".
+  // Takes the user's decision on a call: "once", "always" or "deny".
   async decide(id, index, decision) {
     const message = this.#tree.get(id);
     const call = message?.calls?.[index];

@@ -27,7 +27,7 @@ export function endCalls(message) {
 export const waitsForUser = (message) => !!message?.calls?.some(({ state }) => state === "asked");
 export const isSettled = (message) => !!message?.calls?.length && message.calls.every(({ state }) => kSettled.includes(state));
 
-// The part of a call that the model reads.
+// The result of a call as the model reads it.
 export function resultOf({ state, output }) {
   if (state === "done") return output;
   if (state === "failed") return `error: ${output || "the result was lost"}`;

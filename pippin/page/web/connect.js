@@ -1,4 +1,4 @@
-// Texts to paste into other programs that are to use this server.
+// Texts to paste into other programs, so that they ask this server.
 import * as api from "./api.js";
 import { $, copyText, el, icon } from "./dom.js";
 import { ColoredCode } from "./highlight.js";

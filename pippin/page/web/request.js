@@ -27,7 +27,7 @@ export function contentOf(message, texts) {
   return files.join("") + message.text;
 }
 
-// A message, and behind an answer with calls of tools their results.
+// A message, and after an answer with calls of tools their results.
 function messagesOf(message, texts) {
   const own = { role: message.role, content: contentOf(message, texts) };
   if (!message.calls?.length) return [own];
