@@ -8,8 +8,8 @@
 
 namespace pippin::chat {
 
-// The names that the template reads without having set them on every path. Names of
-// functions that every template has (range, namespace) are among them.
+// The names that the template reads although it does not set them itself on every way there. Names
+// of functions that every template has (range, namespace) are among them.
 std::set<std::string> free_names(const Body& body);
 
 }  // namespace pippin::chat

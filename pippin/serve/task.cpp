@@ -75,8 +75,8 @@ void Task::tell_prompt(int64_t first, std::span<const float> rows) try {
   fail(std::current_exception());
 }
 
-// Reading a long prompt for lookups takes longer than a step of a small model: the first token does
-// not wait for it, nor do requests that share their steps and draft nothing.
+// Indexing a long prompt for lookups takes longer than a step of a small model: the first token
+// does not wait for it, and requests that share their steps go without.
 void Task::begin_drafting() {
   if (drafting_ == nullptr || is_drafting_) return;
   is_drafting_ = true;

@@ -1,5 +1,5 @@
-// Programs that ask a server, and what each of them has to be told of it: for `pippin launch`,
-// which starts some of them, and for the page, which shows what to paste.
+// Programs that ask a server, and the settings or texts that tell each of them of it: for
+// `pippin launch`, which starts some of them, and for the page, which shows texts to paste.
 #pragma once
 
 #include <cstdint>
