@@ -62,6 +62,16 @@ CLI::Validator is_duration() {
           ""};
 }
 
+CLI::Validator is_length() {
+  return {[](const std::string& text) {
+            int64_t length = 0;
+            const bool is_one =
+                CLI::detail::lexical_cast(text, length) && (length > 0 || length == -1);
+            return is_one ? std::string() : text + " is neither -1 nor a number of 1 or more";
+          },
+          ""};
+}
+
 // llama-server's option of this name counts MiB.
 CLI::Validator is_cache_size() {
   constexpr int64_t kLeast = 1 << 20;
@@ -91,7 +101,7 @@ server::ModelSettings ModelArguments::settings() const {
     result.fields.push_back({"dry_sequence_breakers", json_of(result.sampling.dry_breakers)});
     result.sampling.dry_breakers = app::SamplingChoice{}.dry_breakers;
   }
-  if (max_tokens) result.fields.push_back({"max_tokens", json_of(*max_tokens)});
+  if (max_tokens.value_or(-1) > 0) result.fields.push_back({"max_tokens", json_of(*max_tokens)});
   if (thinking_budget) {
     result.fields.push_back(
         {"thinking_token_budget", json_of(*thinking_budget), {"thinking", "reasoning"}});
@@ -138,9 +148,10 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
   option("--keep-alive,--ttl", arguments.keep_alive, "TIME",
          "Unload a model that had no request for so long: seconds, or 5m; negative: never (-1)")
       ->check(is_duration());
-  option("-n,--predict", arguments.max_tokens, "N",
-         "Most tokens of an answer, for requests that say nothing; -1: to the end of the context")
-      ->check(between(-1));
+  option(
+      "-n,--predict", arguments.max_tokens, "N",
+      "Most tokens of an answer, for requests that say nothing; -1: as many as the endpoint says")
+      ->check(is_length());
   option("--think", arguments.thinking, "LEVEL",
          "Thoughts, for requests that say nothing: on, off, or an effort that the template knows");
   option("--reasoning-budget", arguments.thinking_budget, "N",

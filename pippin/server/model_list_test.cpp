@@ -201,8 +201,9 @@ TEST(KeepAlive, OfARequestHoldsForItsModel) {
   for (const Case& one :
        {Case{"/v1/completions", prompt}, Case{"/v1/chat/completions", chat},
         Case{"/v1/messages", chat}, Case{"/v1/messages/count_tokens", chat},
-        Case{"/completion", prompt}, Case{"/v1/embeddings", R"({"input":"a",)"},
-        Case{"/api/embed", R"({"input":"a",)"},
+        Case{"/completion", prompt},
+        Case{"/v1/responses", R"({"max_output_tokens":1,"input":"a",)"},
+        Case{"/v1/embeddings", R"({"input":"a",)"}, Case{"/api/embed", R"({"input":"a",)"},
         Case{"/api/generate", R"({"prompt":"a","stream":false,"options":{"num_predict":1},)"}}) {
     EXPECT_EQ(server.post(one.path, one.body + R"("ttl":3600})").status, 200) << one.path;
     EXPECT_NE(expires(), forever) << one.path;

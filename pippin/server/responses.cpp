@@ -166,14 +166,14 @@ ResponseWriterOptions writer_options(const RequestFields& body, const ResponseRe
 }  // namespace
 
 void Endpoints::create_response(const http::Request& http_request, const Replying& reply) {
-  const RequestFields body(parse_body(http_request.body), kResponses);
+  const RequestFields body = read_fields(parse_body(http_request.body), kResponses);
   ResponseRequest request = read_response_request(body);
   request.is_stored = request.is_stored && responses_->store.keeps();
   if (request.in_background && !request.is_stored) {
     throw ApiError(400, "background: needs a response that is stored", "background");
   }
   const Asked asked = read_conversation(*responses_, body, request);
-  const auto model = open(request.text.model, reply);
+  const auto model = open(body, reply);
   RenderedChat prompt = render(*model, asked, body, request);
   ResponseWriterOptions options = writer_options(body, request, *model, silence_);
   TextJobOptions job;
@@ -208,10 +208,10 @@ void Endpoints::create_response(const http::Request& http_request, const Replyin
 }
 
 void Endpoints::count_response_tokens(const http::Request& request, const Replying& reply) {
-  const RequestFields body(parse_body(request.body), kResponses);
+  const RequestFields body = read_fields(parse_body(request.body), kResponses);
   ResponseRequest read = read_response_request(body);
   const Asked asked = read_conversation(*responses_, body, read);
-  const auto model = open(read.text.model, reply);
+  const auto model = open(body, reply);
   const RenderedChat prompt = render(*model, asked, body, read);
   TextJobOptions job;
   job.request = std::move(read.text);
