@@ -11,7 +11,7 @@
 namespace pippin::tokenizers {
 namespace {
 
-constexpr size_t kMaxTokenBytes = 2 << 10;  // a search may read as far at every position
+constexpr size_t kMaxTokenBytes = 2 << 10;  // a search may read this many bytes at every position
 
 bool word_ends_at(std::string_view text, size_t position) {
   if (position == 0) return false;
@@ -23,7 +23,7 @@ bool word_begins_at(std::string_view text, size_t position) {
   return position < text.size() && is_word(decode_utf8(text, position));
 }
 
-// Not before `least`.
+// Returns where the spaces before `position` begin, at `least` or after.
 size_t spaces_before(std::string_view text, size_t position, size_t least) {
   while (position > least) {
     const size_t before = previous_character(text, position);
@@ -144,7 +144,8 @@ Pieces AddedVocabulary::extract(std::string_view text, const Normalizer* normali
   return result;
 }
 
-// Leftmost first, and of those the longest. A match that its flags reject still uses up its text.
+// Finds the leftmost match, and the longest at that position. A match that its flags reject still
+// consumes its text.
 void AddedVocabulary::cut(const Piece& piece, const Trie& trie, Pieces& pieces) const {
   const std::string_view text = piece.text;
   const auto push = [&](size_t begin, size_t end, int32_t id) {

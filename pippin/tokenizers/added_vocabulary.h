@@ -1,4 +1,4 @@
-// Added tokens: found in the text before anything else looks at it.
+// Added tokens, which are found in the text before any other stage runs.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace pippin::tokenizers {
 struct AddedToken {
   std::string content;
   bool single_word, lstrip, rstrip, normalized, special;
-  std::string normalized_content;  // what the normalizer makes of it, where that matters
+  std::string normalized_content;  // the normalized content, if it is needed
 };
 
-// Finds the longest of a set of strings that begins at a position.
+// Finds the longest string of a set that begins at a position.
 class Trie {
  public:
   void add(std::string_view text, int32_t value);
@@ -43,18 +43,19 @@ class Trie {
 
 class AddedVocabulary {
  public:
-  // `config` is the array of added tokens, or null. A token keeps the id that the model gives it;
-  // others are numbered on from the model's size, whatever id the file says.
+  // `config` is the array of added tokens, or null. A token that the model has keeps the model's
+  // id; the others are numbered from the model's size on, regardless of the ids in the file.
   AddedVocabulary(const std::optional<Json>& config, const Model& model,
                   const Normalizer* normalizer);
 
-  // The text as pieces: normalized, with the added tokens cut out.
+  // Splits the text into pieces: normalized text, and the added tokens.
   Pieces extract(std::string_view text, const Normalizer* normalizer) const;
 
   int32_t max_id() const { return by_id_.empty() ? -1 : by_id_.rbegin()->first; }
   const AddedToken* find(int32_t id) const;
   std::optional<int32_t> token_to_id(std::string_view token) const;
-  // Whether decoding without special tokens leaves out a token that is spelled so.
+  // Returns whether `text` is the text of a special token, which decoding without special tokens
+  // skips.
   bool is_special_text(std::string_view text) const { return special_.contains(text); }
 
  private:

@@ -22,7 +22,7 @@ struct Token {
   int32_t id;
 };
 
-// The ids of tokens by the file: those of added tokens, and of the vocabulary.
+// Finds a token's id in the file: first among the added tokens, then in the vocabulary.
 std::optional<Token> find_token(const JsonFile& file, const std::string& content) {
   if (const auto added = file.root->find("added_tokens")) {
     for (const Json& token : added->elements()) {
@@ -39,7 +39,7 @@ bool is_template(const Json& processor) {
   return processor.get_string_or("type", "") == "TemplateProcessing";
 }
 
-// The template of a post-processor, which may be one of several.
+// Returns the template of a post-processor, which may be part of a sequence.
 std::optional<Json> template_of(const Json& root) {
   auto processor = root.find("post_processor");
   if (!processor) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<Json> template_of(const Json& root) {
   return std::nullopt;
 }
 
-// The ids of the special token that a piece of a template is; none of a text.
+// Returns the ids of a template piece that is a special token; empty for a text.
 std::vector<int64_t> special_of(const Json& whole, const Json& piece) {
   if (!piece.has("SpecialToken")) return {};
   const std::string id = piece.at("SpecialToken").get_string("id");
@@ -66,7 +66,7 @@ bool has_token(const std::optional<Json>& whole, const std::optional<Token>& tok
   return ids == std::vector<int64_t>{token->id};
 }
 
-// One list of a template's pieces with the tokens at the ends of each text added or left out.
+// Rewrites one list of template pieces, and adds or removes the tokens at the ends of each text.
 class Ends {
  public:
   Ends(std::optional<Token> bos, std::optional<Token> eos, bool add_bos, bool add_eos)
@@ -105,7 +105,7 @@ class Ends {
   bool is(const std::optional<Token>& token, const std::vector<int64_t>& ids) const {
     return token && ids == std::vector<int64_t>{token->id};
   }
-  // The tokens at the ends go with the texts; other special tokens stay where they are.
+  // The end tokens are written with each text; other special tokens stay in place.
   void write_piece(const Json& old, const Json& piece, JsonWriter& json) const {
     const auto ids = special_of(old, piece);
     if (is(bos_, ids) || is(eos_, ids)) return;
@@ -163,7 +163,7 @@ void apply_ends(JsonFile& file, const TokenizerSettings& settings, std::string_v
   JsonWriter json;
   const auto processor = file.root->find("post_processor");
   const std::string type = processor ? processor->get_string_or("type", "") : "";
-  if (type == "BertProcessing" || type == "RobertaProcessing") return;  // has ends of its own
+  if (type == "BertProcessing" || type == "RobertaProcessing") return;  // has its own end tokens
   if (type != "Sequence") {
     ends.write_template(old, json);
   } else {
@@ -181,7 +181,7 @@ void apply_ends(JsonFile& file, const TokenizerSettings& settings, std::string_v
   replace_member(file, "post_processor", json.text(), name);
 }
 
-// Tokens of ids that the file does not list.
+// Adds tokens whose ids the file does not list.
 void apply_added(JsonFile& file, const std::vector<TokenizerSettings::Added>& tokens,
                  std::string_view name) {
   std::set<int64_t> known;

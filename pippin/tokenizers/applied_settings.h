@@ -1,6 +1,6 @@
-// What tokenizer_config.json, added_tokens.json and special_tokens_map.json say next to a
-// tokenizer.json, which transformers applies to it: the tokens that begin and end a text, and added
-// tokens that the file lacks.
+// Applies tokenizer_config.json, added_tokens.json and special_tokens_map.json to the
+// tokenizer.json next to them, as transformers does: they set the tokens that begin and end a text,
+// and add tokens that the file lacks.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace pippin::tokenizers {
 
-// Throws InvalidFile for files that are broken, and for a token at an end that is not known.
+// Throws InvalidFile if a file is broken, or if a token at an end is unknown.
 void apply_settings(JsonFile& file, const std::filesystem::path& folder, std::string_view name);
 
 }  // namespace pippin::tokenizers

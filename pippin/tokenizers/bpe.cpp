@@ -13,7 +13,8 @@
 namespace pippin::tokenizers {
 namespace {
 
-// A token of the word so far; they form a list, and a merged-away one has no size.
+// A token of the word so far. Symbols form a list; a symbol that was merged into another has size
+// 0.
 struct Symbol {
   int32_t id;
   int32_t previous;
@@ -25,7 +26,7 @@ struct Candidate {
   uint32_t rank;
   int32_t position;
   int32_t id;
-  // For a heap with the lowest rank, then the leftmost position, on top.
+  // Orders a heap with the lowest rank, then the leftmost position, on top.
   bool operator<(const Candidate& other) const {
     return rank != other.rank ? rank > other.rank : position > other.position;
   }
@@ -33,13 +34,13 @@ struct Candidate {
 
 constexpr size_t kCheck = 4096;            // steps between two polls
 constexpr size_t kMaxCachedWord = 64;      // bytes
-constexpr size_t kMaxCachedWords = 32768;  // an encode() of a whole book stays small
+constexpr size_t kMaxCachedWords = 32768;  // limits the memory of encode() for a whole book
 
 struct BpeMemory final : Model::Memory {
   std::vector<Symbol> symbols;
   std::vector<Candidate> heap;
   std::string scratch;
-  // Words already seen, as ranges of `cached_ids`.
+  // Words already encoded, as ranges of `cached_ids`.
   std::unordered_map<std::string, std::pair<uint32_t, uint32_t>, TextHash, std::equal_to<>> words;
   std::vector<int32_t> cached_ids;
 };
@@ -61,7 +62,7 @@ class Bpe final : public Model {
 
   Vocabulary table_;
   MergeTable merges_;
-  int32_t byte_ids_[256];  // of <0x00> ... <0xFF>, -1 for none
+  int32_t byte_ids_[256];  // of <0x00> ... <0xFF>; -1 if missing
   std::string prefix_, suffix_;
   std::optional<std::string> unknown_token_;
   int32_t unknown_ = -1;
@@ -95,8 +96,8 @@ void Bpe::read_merges(const Json& config, const JsonFile& file) {
   for (const auto& [left, right, merged, rank] : file.ranked_merges) {
     merges_.insert(left, right, {rank, merged});
   }
-  // Most files list merges in the order of the tokens that they make: what one makes is what the
-  // last one made or the token after it. Not so where a token has several ids.
+  // Most files list merges in the order of the tokens that they make: a merge makes the same token
+  // as the previous merge, or the next token. This does not hold if a token has several ids.
   const bool unique = table_.tokens().size() == static_cast<size_t>(table_.size());
   int32_t made = -1;
   const auto expected = [&](std::string_view joined) {
@@ -104,14 +105,14 @@ void Bpe::read_merges(const Json& config, const JsonFile& file) {
     if (table_.token_of(made) == joined) return made;
     return table_.token_of(made + 1) == joined ? made + 1 : -1;
   };
-  // A large vocabulary is far from the processor: some merges at a time, each of whose three tokens
-  // is asked for before the first is needed.
+  // Lookups in a large vocabulary miss the cache. So merges are looked up in blocks, and the
+  // entries of a block's tokens (three for each merge) are prefetched before the first is read.
   constexpr size_t kBlock = 32;
   struct Entry {
-    std::string_view tokens[3];  // left, right, both as one
+    std::string_view tokens[3];  // left, right, and both joined
     uint64_t hashes[3];
     int32_t ids[3];
-    size_t looked_up;  // so many of them; the third may be known without
+    size_t looked_up;  // number of tokens to look up; the third may be known already
     std::string joined;
   };
   std::vector<Entry> block(kBlock);
@@ -221,10 +222,10 @@ void Bpe::split_characters(std::string_view word, BpeMemory& memory) const {
       add(id);
       continue;
     }
-    // An unknown token that waits to be fused comes after these bytes, as in the original.
+    // A pending unknown token to be fused comes after these bytes, as in the original.
     if (byte_fallback_ && add_bytes(text, symbols)) continue;
     if (!unknown_token_) continue;
-    if (unknown_ < 0) {  // only now: text that is all known does not need it
+    if (unknown_ < 0) {  // checked only here: known text does not need it
       fail(ErrorCode::InvalidFile, "a tokenizer's unk_token '{}' is not in its vocabulary",
            *unknown_token_);
     }
@@ -238,7 +239,7 @@ void Bpe::split_characters(std::string_view word, BpeMemory& memory) const {
   }
 }
 
-// All bytes or none.
+// Adds all bytes of the text, or none.
 bool Bpe::add_bytes(std::string_view text, std::vector<Symbol>& symbols) const {
   for (const char b : text) {
     if (byte_ids_[static_cast<unsigned char>(b)] < 0) return false;
@@ -275,7 +276,7 @@ void Bpe::merge(BpeMemory& memory) const {
     Symbol& left = at(top.position);
     if (!left.alive || left.next < 0) continue;
     Symbol& right = at(left.next);
-    // The pair may have changed since it was proposed.
+    // The pair may have changed since it was pushed.
     const Merge* merge = merges_.find(left.id, right.id);
     if (merge == nullptr || merge->id != top.id) continue;
     left.id = top.id;

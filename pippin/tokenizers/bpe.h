@@ -1,5 +1,5 @@
-// Byte-pair encoding (Sennrich et al., 2016): a word starts as its characters, and the pair with
-// the lowest rank is merged until none is left.
+// Byte-pair encoding (Sennrich et al., 2016): a word starts as its characters, and the adjacent
+// pair with the lowest rank is merged until no pair can be merged.
 #pragma once
 
 #include <memory>

@@ -9,11 +9,11 @@ namespace {
 
 struct Alphabet {
   std::array<char32_t, 256> character;
-  std::array<int16_t, 324> byte;  // by code point, -1 for none
+  std::array<int16_t, 324> byte;  // by code point, -1 if not in the alphabet
 
   Alphabet() {
     byte.fill(-1);
-    // Printable bytes stand for themselves; the others follow from U+0100 on.
+    // Printable bytes map to themselves, the others to code points from U+0100 on.
     char32_t next = 256;
     for (int b = 0; b < 256; ++b) {
       const bool printable = (b >= 0x21 && b <= 0x7E) || (b >= 0xA1 && b != 0xAD);

@@ -9,8 +9,8 @@
 namespace pippin::tokenizers {
 
 std::string bytes_to_characters(std::string_view bytes);
-// Appends the bytes that `text` stands for. False, and nothing, where a character is outside the
-// alphabet.
+// Appends the bytes that `text` encodes. Returns false and appends nothing if a character is
+// outside the alphabet.
 bool append_bytes_of(std::string_view text, std::string& bytes);
 
 }  // namespace pippin::tokenizers

@@ -23,7 +23,7 @@ std::u32string folded(char32_t c) {
 }
 
 struct Folds {
-  std::map<std::u32string, std::vector<char32_t>> alike;  // only where there are several
+  std::map<std::u32string, std::vector<char32_t>> alike;  // only entries with several characters
   std::vector<LongFold> long_folds;
 };
 
@@ -41,7 +41,7 @@ const Folds& folds() {
       if (fold.size() > 1) {
         result.long_folds.push_back({fold, characters});
       } else {
-        characters.push_back(fold[0]);  // is its own
+        characters.push_back(fold[0]);  // the folded character itself
       }
       std::sort(characters.begin(), characters.end());
     }
@@ -79,7 +79,7 @@ const LongFold* long_fold_at(std::u32string_view text) {
   std::u32string start;
   for (size_t i = 0; i < std::min<size_t>(text.size(), 3); ++i) {
     const std::u32string fold = folded(text[i]);
-    if (fold.size() != 1) break;  // an alternative of its own
+    if (fold.size() != 1) break;  // handled as a separate alternative
     start += fold;
   }
   const LongFold* best = nullptr;

@@ -1,4 +1,4 @@
-// Which characters are alike where case does not count (Unicode's full case folding).
+// Characters that are equal if case is ignored (Unicode's full case folding).
 #pragma once
 
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace pippin::tokenizers {
 
-// With all that any of them is alike to, one character for one.
+// Adds every character that equals one of the set without regard to case, one character for one.
 CodePoints closed_under_case(const CodePoints& set);
 
-// Several characters that are alike to a single one: "ss" to U+DF and U+1E9E.
+// A sequence of characters that folds like a single character: "ss" like U+DF and U+1E9E.
 struct LongFold {
-  std::u32string sequence;           // of two or three, folded
+  std::u32string sequence;           // two or three folded characters
   std::vector<char32_t> characters;  // in order
 };
 const std::vector<LongFold>& long_folds();
-// The one that a character is alike to, or null.
+// Returns the fold of a character, or null.
 const LongFold* long_fold_of(char32_t c);
-// The longest that a text begins with, case not counting, or null.
+// Returns the longest fold that begins `text` without regard to case, or null.
 const LongFold* long_fold_at(std::u32string_view text);
 
 }  // namespace pippin::tokenizers

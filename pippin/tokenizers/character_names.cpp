@@ -20,7 +20,7 @@ constexpr TypeName kTypes[] = {{"alnum", CharacterType::Alnum}, {"alpha", Charac
                                {"space", CharacterType::Space}, {"upper", CharacterType::Upper},
                                {"word", CharacterType::Word},   {"xdigit", CharacterType::XDigit}};
 
-// PCRE2 knows the short ones alone.
+// PCRE2 knows only the short names.
 struct LongName {
   std::string_view name;
   std::string_view category;
@@ -72,10 +72,11 @@ constexpr std::string_view kCategories[] = {
     "Nl", "No", "P",  "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "S",  "Sm", "Sc",
     "Sk", "So", "Z",  "Zs", "Zl", "Zp", "C",  "Cc", "Cf", "Cs", "Co", "Cn"};
 
-// Names that PCRE2 made for itself.
+// Names that only PCRE2 has.
 constexpr std::string_view kOnlyPcre2[] = {"xan", "xps", "xsp", "xuc", "xwd"};
 
-// In lower case, without what does not count; nothing for what is in no name.
+// Returns the name in lower case, without the characters that are ignored; nothing if a character
+// cannot occur in a name.
 std::string key_of(std::string_view name) {
   std::string key;
   for (const char c : name) {
@@ -140,7 +141,7 @@ CharacterSet set_of(CharacterType type) {
     case CharacterType::Punct:
       return any_of({"P", "S"});
     case CharacterType::Space:
-      // PCRE2's own \s has U+180E too.
+      // PCRE2's own \s also matches U+180E.
       return category("Z") | CharacterSet('\t', '\r') | CharacterSet(0x85, 0x85);
     case CharacterType::Upper:
       return CharacterSet::property("Uppercase");
@@ -164,7 +165,7 @@ std::optional<NamedSet> property_named(std::string_view name) {
   if (key == "any") return NamedSet{{}, CharacterSet().complement()};
   if (key == "assigned") return NamedSet{{}, category("Cn").complement()};
   if (auto set = category_named(key)) {
-    // Punctuation alone: unlike [:punct:], which has symbols too.
+    // Only punctuation, unlike [:punct:], which includes symbols.
     return NamedSet{key == "punct" ? std::optional(CharacterType::Punct) : std::nullopt, *set};
   }
   if (const auto type = type_named(key)) return NamedSet{type, set_of(*type)};
@@ -172,7 +173,7 @@ std::optional<NamedSet> property_named(std::string_view name) {
   if (std::find(std::begin(kOnlyPcre2), std::end(kOnlyPcre2), key) != std::end(kOnlyPcre2)) {
     return std::nullopt;
   }
-  // A script's name alone would mean Script_Extensions.
+  // A script's bare name would mean Script_Extensions.
   for (const std::string& item : {"sc:" + key, key}) {
     if (CharacterSet::is_property(item)) return NamedSet{{}, CharacterSet::property(item)};
   }

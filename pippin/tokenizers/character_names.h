@@ -1,4 +1,4 @@
-// The names that Oniguruma has for sets of characters: \w, [:alpha:], \p{Script=...} and so on.
+// Oniguruma's names for sets of characters: \w, [:alpha:], \p{Script=...} and so on.
 #pragma once
 
 #include <optional>
@@ -29,11 +29,12 @@ enum class CharacterType {
 std::optional<CharacterType> type_named(std::string_view name);
 CharacterSet set_of(CharacterType type);
 
-// What \w matches outside of brackets: with the numbers of Latin-1 that are no decimal digits.
+// The set that \w matches outside brackets, which includes the Latin-1 numbers that are not decimal
+// digits.
 CharacterSet bare_word();
 
-// What \p{name} may name: a type, a general category, a script, a binary property, or a block
-// ("InCyrillic"). Case, spaces, '_' and '-' do not count.
+// Returns the set of \p{name}: a type, a general category, a script, a binary property, or a block
+// ("InCyrillic"). Case, spaces, '_' and '-' are ignored.
 struct NamedSet {
   std::optional<CharacterType> type;
   CharacterSet set;

@@ -17,7 +17,7 @@
 namespace pippin::tokenizers {
 namespace {
 
-// Every code point has one of them.
+// The general categories; every code point has exactly one.
 constexpr auto kCategories = std::to_array<std::string_view>(
     {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe",
      "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn"});
@@ -32,7 +32,7 @@ uint32_t category_mask(std::string_view name) {
   return mask;
 }
 
-// The fewest names: "L" rather than its five parts.
+// Returns as few names as possible: "L" rather than its five parts.
 std::vector<std::string_view> category_names(uint32_t mask) {
   std::vector<std::string_view> names;
   for (size_t i = 0; i < kMajor.size(); ++i) {
@@ -63,7 +63,7 @@ Code compile(const std::string& pattern) {
               &pcre2_code_free);
 }
 
-// All code points of a plane, one after the other.
+// Returns all code points of a plane as text.
 std::string plane_text(char32_t plane) {
   constexpr char32_t kSize = 0x10000;
   std::string text;
@@ -74,7 +74,7 @@ std::string plane_text(char32_t plane) {
   return text;
 }
 
-// What `item` matches, by trying it on every code point.
+// Returns the code points that `item` matches, by trying each.
 CodePoints look_through(const std::string& item) {
   const Code code = compile("[" + item + "]+");
   const std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data(
@@ -114,7 +114,7 @@ const CodePoints& code_points_of(const std::string& item) {
   return place->second;
 }
 
-// PCRE2 refuses surrogates.
+// PCRE2 rejects surrogates.
 void append_range(std::string& out, CodePointRange range) {
   if (range.first >= 0xD800 && range.first <= 0xDFFF) range.first = 0xE000;
   if (range.last >= 0xD800 && range.last <= 0xDFFF) range.last = 0xD7FF;
@@ -148,7 +148,7 @@ CharacterSet CharacterSet::complement() const {
   return set;
 }
 
-// A complement of several kinds of things is no union.
+// A complement of several kinds cannot be written as a union.
 bool CharacterSet::can_be_positive() const {
   if (!negated_) return true;
   const size_t kinds =

@@ -1,6 +1,6 @@
 // Sets of characters as patterns name them: code points, general categories and other Unicode
-// properties, their unions, intersections and complements. PCRE2's tables say what a property
-// holds, so that one version of Unicode decides.
+// properties, and their unions, intersections and complements. PCRE2's tables define the
+// properties, so that all sets follow one version of Unicode.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace pippin::tokenizers {
 
-// PCRE2's classes know unions and one complement around them; while a set can be said so, it is
-// kept by its names, which match fastest. Other sets become the code points that they hold.
+// PCRE2's classes support unions and one complement around them. A set of this form is kept by its
+// names, which match fastest; other sets are expanded to code points.
 class CharacterSet {
  public:
-  CharacterSet() = default;  // of nothing
+  CharacterSet() = default;  // empty
   CharacterSet(char32_t first, char32_t last) : code_points_{{first, last}} {}
   explicit CharacterSet(CodePoints code_points) : code_points_(std::move(code_points)) {}
-  // "Lu", or "L" for all whose name begins with it; `name` is such a name.
+  // `name` is a general category such as "Lu", or "L" for all categories that begin with it.
   static CharacterSet category(std::string_view name);
-  // What PCRE2 knows as \p{name}, which is not checked: see is_property().
+  // PCRE2's \p{name}; the name is not checked (see is_property()).
   static CharacterSet property(std::string name);
   static bool is_property(std::string_view name);
 
@@ -29,10 +29,10 @@ class CharacterSet {
   friend CharacterSet operator|(const CharacterSet& a, const CharacterSet& b);
   friend CharacterSet operator&(const CharacterSet& a, const CharacterSet& b);
 
-  // With surrogates or without: no text has them. Slow for the first set that names a property
-  // (milliseconds), which is kept from then on.
+  // May or may not include surrogates, which no text contains. The first set that names a property
+  // takes milliseconds; the result is cached.
   CodePoints code_points() const;
-  // "[...]", or "\p{...}"; for PCRE2_UTF, without PCRE2_CASELESS.
+  // Returns "[...]" or "\p{...}", for PCRE2_UTF without PCRE2_CASELESS.
   std::string pcre2() const;
 
  private:
@@ -44,7 +44,7 @@ class CharacterSet {
   CharacterSet positive() const;
 
   CodePoints code_points_;
-  uint32_t categories_ = 0;  // a bit for each
+  uint32_t categories_ = 0;  // one bit per category
   std::vector<Property> properties_;
   bool negated_ = false;
 };

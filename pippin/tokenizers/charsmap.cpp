@@ -63,7 +63,7 @@ std::optional<Charsmap::Match> Charsmap::find(std::string_view text, bool first)
 std::optional<std::string_view> Charsmap::replacement(uint32_t place) const {
   if (place > texts_.size()) return std::nullopt;
   const std::string_view rest = std::string_view(texts_).substr(place);
-  // A place in the middle of a character would give broken text.
+  // A replacement that starts inside a character would be broken text.
   if (!rest.empty() && (static_cast<unsigned char>(rest[0]) & 0xC0) == 0x80) return std::nullopt;
   return rest.substr(0, rest.find('\0'));
 }

@@ -1,12 +1,13 @@
 // SentencePiece's table of replacements, compiled into one blob ("precompiled_charsmap"): a
-// double-array trie (Aoe, 1989, as Darts-clone packs it) whose values are places in a block of
-// texts that end with NUL.
+// double-array trie (Aoe, 1989, in Darts-clone's layout) whose values are offsets in a block of
+// NUL-terminated texts.
 //
 //   uint32 trie_bytes | trie, uint32 units | replacements
-//   unit: bits 0-7 and 31 label, 8 has a leaf, 10-30 offset (times 256 where bit 9 is set);
+//   unit: bits 0-7 and 31 label, 8 has a leaf, 10-30 offset (times 256 if bit 9 is set);
 //         a leaf's bits 0-30 are its value
 //
-// Blobs come from files: a place outside the trie or the texts ends a search like a missing entry.
+// Blobs come from files: an offset outside the trie or the texts ends a search as a missing entry
+// does.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,14 @@ namespace pippin::tokenizers {
 
 class Charsmap {
  public:
-  // Throws InvalidFile, starting with `place`, for sizes that do not fit.
+  // Throws InvalidFile, starting with `place`, if the sizes do not fit the blob.
   Charsmap(std::string_view blob, std::string_view place);
 
   struct Match {
-    size_t length;  // of the text that is replaced
+    size_t length;  // bytes of text to replace
     std::string_view replacement;
   };
-  // The shortest or the longest entry that begins `text`.
+  // Return the shortest or longest entry that is a prefix of `text`.
   std::optional<Match> shortest(std::string_view text) const { return find(text, true); }
   std::optional<Match> longest(std::string_view text) const { return find(text, false); }
 

@@ -11,7 +11,7 @@ bool begins_before(const CodePointRange& a, const CodePointRange& b) {
   return a.first < b.first;
 }
 
-// `ranges` are in order, and may touch and overlap.
+// Merges sorted ranges that may touch or overlap.
 CodePoints joined(const CodePoints& ranges) {
   CodePoints result;
   for (const auto& range : ranges) {

@@ -12,10 +12,10 @@ struct CodePointRange {
   char32_t last;
 };
 
-// In order, with a gap between each and the next.
+// Sorted ranges with a gap between each and the next.
 using CodePoints = std::vector<CodePointRange>;
 
-// Of ranges in any order.
+// Sorts and merges ranges given in any order.
 CodePoints sorted(CodePoints ranges);
 CodePoints united(const CodePoints& a, const CodePoints& b);
 CodePoints complement(const CodePoints& set);

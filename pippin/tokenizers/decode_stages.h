@@ -1,4 +1,4 @@
-// What the files of decoders share: kinds of stages.
+// Base classes for kinds of decode stages.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class WholeTokenStage : public DecodeStage {
   std::string held_;
 };
 
-// A decoder of one stage, which is made from the decoder's settings.
+// A decoder with one stage, made from the decoder's settings.
 template <typename Stage>
 class SingleStage final : public Decoder {
  public:

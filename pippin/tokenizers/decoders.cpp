@@ -36,7 +36,7 @@ class Sequence final : public Decoder {
   std::vector<Made> parts_;
 };
 
-// All tokens become one: bytes that need not be characters before they are joined.
+// All tokens become one, because their bytes may form characters only when joined.
 class ByteLevelStage final : public WholeTokenStage {
  public:
   using Settings = NoSettings;
@@ -75,8 +75,8 @@ class FuseStage final : public DecodeStage {
   }
 };
 
-// A run of tokens like <0x61> becomes its characters, or, where any of it is no UTF-8, one U+FFFD
-// for every byte: so a run is held back until it ends.
+// A run of tokens such as <0x61> becomes its characters or, if the run is not valid UTF-8, one
+// U+FFFD per byte. So a run is held back until it ends.
 class ByteFallbackStage final : public WholeTokenStage {
  public:
   using Settings = NoSettings;
@@ -106,7 +106,7 @@ class ByteFallbackStage final : public WholeTokenStage {
       if (c >= 'a' && c <= 'f') return c - 'a' + 10;
       return -1;
     };
-    // Rust's number parser, which defines this, takes a sign too: "<0x+1>" is byte 1.
+    // Rust's number parser, which defines this, also accepts a sign: "<0x+1>" is byte 1.
     if (text[3] == '+') return digit(text[4]);
     const int high = digit(text[3]), low = digit(text[4]);
     return high < 0 || low < 0 ? -1 : high * 16 + low;
@@ -123,7 +123,7 @@ class ByteFallbackStage final : public WholeTokenStage {
   std::string run_;
 };
 
-// Takes up to `start` and `stop` of one character off the ends of each token.
+// Strips up to `start` and `stop` occurrences of one character from the ends of each token.
 class StripStage final : public DecodeStage {
  public:
   struct Settings {
@@ -165,7 +165,7 @@ class StripStage final : public DecodeStage {
  private:
   const Settings& settings_;
   int64_t left_;
-  std::string held_;  // only where the end is stripped
+  std::string held_;  // used only if the end is stripped
 };
 
 class ReplaceStage final : public WholeTokenStage {
@@ -182,7 +182,7 @@ class ReplaceStage final : public WholeTokenStage {
  protected:
   void token(const std::string& text) override {
     const auto matches = settings_.pattern.find_all(text);
-    // One replacement is small, but a chain of them may double the text each time.
+    // One replacement adds little, but each of a chain may double the text.
     if (settings_.content.size() * matches.size() > kMostBytes) {
       fail(ErrorCode::LimitExceeded, "a tokenizer's decoder makes more than {} bytes of {}",
            kMostBytes, text.size());
@@ -201,7 +201,7 @@ class ReplaceStage final : public WholeTokenStage {
   const Settings& settings_;
 };
 
-// The replacement character becomes a space, and nothing in the first token.
+// The replacement character becomes a space, or nothing in the first token.
 class MetaspaceStage final : public WholeTokenStage {
  public:
   struct Settings {
@@ -235,7 +235,7 @@ class MetaspaceStage final : public WholeTokenStage {
   bool first_ = true;
 };
 
-// The end of every chain.
+// The last stage of every chain.
 class Output final : public DecodeStage {
  public:
   Output(std::string& output, std::string_view separator)

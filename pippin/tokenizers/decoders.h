@@ -1,8 +1,8 @@
 // Decoders turn tokens back into text, one stage feeding the next.
 //
-// A stage gets tokens as they come and passes on what no later token can change, so that decode()
-// and streaming are one piece of code. A token arrives as stretches of text and then its end:
-// after Fuse there is one token, which ends only with the whole text.
+// A stage receives tokens one by one and passes on the text that no later token can change, so that
+// decode() and streaming share one implementation. A token arrives as parts of text followed by its
+// end; after Fuse there is one token, which ends only with the whole text.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@ class DecodeStage {
   virtual ~DecodeStage() = default;
   virtual void text(std::string_view part) = 0;
   virtual void end_token() = 0;
-  // No more tokens. A stage passes on what it holds back, and this.
+  // Called after the last token. A stage passes on the text that it holds back, then this call.
   virtual void finish() { next_->finish(); }
-  // Passes bytes on that are no UTF-8, instead of U+FFFD for them.
+  // Passes on bytes that are not UTF-8, instead of U+FFFD for them.
   void keep_bytes() { keeps_bytes_ = true; }
 
  protected:
@@ -31,7 +31,7 @@ class DecodeStage {
   bool keeps_bytes_ = false;
 };
 
-// The description of a decoder: makes stages, one set for each text that is decoded.
+// The description of a decoder, which makes one set of stages for each text.
 class Decoder {
  public:
   virtual ~Decoder() = default;
@@ -45,14 +45,14 @@ std::unique_ptr<Decoder> make_decoder(const Json& config);
 // One text being decoded.
 class DecodeChain {
  public:
-  // Without a decoder, tokens are joined by spaces.
+  // Without a decoder, tokens are joined with spaces.
   explicit DecodeChain(const Decoder* decoder, bool keeps_bytes = false);
   void token(std::string_view text) {
     first_->text(text);
     first_->end_token();
   }
   void finish() { first_->finish(); }
-  // The text that became certain since the last call.
+  // Returns the text that became final since the last call.
   std::string take() { return std::exchange(output_, {}); }
 
  private:

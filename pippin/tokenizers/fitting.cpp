@@ -89,7 +89,7 @@ Padding::Padding(const Json& config)
   } else if (strategy.as_string() != "BatchLongest") {
     strategy.invalid("BatchLongest or a fixed length is needed");
   }
-  // A fixed length of 0 pads nothing.
+  // A fixed length of 0 adds no padding.
   if (config.has("pad_to_multiple_of") && !(fixed && fixed_ == 0))
     multiple_ = size(config.at("pad_to_multiple_of"));
 }

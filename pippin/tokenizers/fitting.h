@@ -1,4 +1,4 @@
-// Truncation and padding: what tokenizer.json says of the length of a single text's ids.
+// Truncation and padding: tokenizer.json's settings for the number of ids of a single text.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace pippin::tokenizers {
 class Truncation {
  public:
   explicit Truncation(const Json& config);
-  // Cuts the ids of a text, to which `added` special tokens come later. Throws InvalidArgument
-  // where no id of the text has room, or where the stride, which a single answer has no use for,
-  // is too long for the room.
+  // Cuts the ids of a text, leaving room for `added` special tokens. Throws InvalidArgument if
+  // there is no room for any id of the text, or if the stride, which does not affect a single
+  // result, exceeds the room.
   void apply(std::vector<int32_t>& ids, size_t added) const;
 
  private:
@@ -23,19 +23,19 @@ class Truncation {
   Strategy strategy_;
 };
 
-// Cuts two texts to `room` ids together, as the library does: the longer one loses ids at its end
-// until it is as short as the other, then both. Returns how many ids were cut.
+// Cuts two texts to `room` ids together, as the library does: removes ids from the end of the
+// longer one until both are of equal length, then from both. Returns the number of ids cut.
 size_t cut_longest(std::vector<int32_t>& first, std::vector<int32_t>& second, size_t room);
 
 class Padding {
  public:
   explicit Padding(const Json& config);
-  // Fills up with the padding token. Throws LimitExceeded for more than 2^24 ids.
+  // Appends or prepends padding tokens. Throws LimitExceeded for more than 2^24 ids.
   void apply(std::vector<int32_t>& ids) const;
 
  private:
   size_t fixed_ = 0;     // 0: as long as the text
-  size_t multiple_ = 0;  // 0: any
+  size_t multiple_ = 0;  // 0: any length
   bool at_start_;
   int32_t id_;
 };

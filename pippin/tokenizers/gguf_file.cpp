@@ -21,7 +21,7 @@ using Kind = GgufTokenizer::Kind;
 constexpr std::string_view kLlamaClass = "LlamaTokenizer";
 constexpr size_t kMaxTableBytes = size_t{1} << 28;
 
-// The wire format of protobuf, as much of it as tokenizer.model has.
+// Writes the subset of protobuf's wire format that tokenizer.model uses.
 class Message {
  public:
   void integer(unsigned field, uint64_t value) {
@@ -136,7 +136,7 @@ std::string settings(const GgufTokenizer& tokenizer, bool sentencepiece) {
   return json.text() + "\n";
 }
 
-// Every token that ends an answer.
+// Returns a generation_config.json with every token that ends an answer.
 std::string generation(const GgufMetadata& metadata, const GgufTokenizer& tokenizer) {
   std::vector<int64_t> ends;
   for (const char* name : {"eos_token_id", "eot_token_id", "eom_token_id"}) {
@@ -151,7 +151,7 @@ std::string generation(const GgufMetadata& metadata, const GgufTokenizer& tokeni
   return json.text() + "\n";
 }
 
-// What BERT's tokens are called that other tokenizers have by id.
+// Adds the special tokens that BERT identifies by their text, where other tokenizers have ids.
 void complete_bert(const GgufMetadata& metadata, GgufTokenizer& tokenizer) {
   tokenizer.words = bert_words(tokenizer);
   tokenizer.tokens.assign(tokenizer.words.begin(), tokenizer.words.end());
@@ -174,7 +174,7 @@ void complete_bert(const GgufMetadata& metadata, GgufTokenizer& tokenizer) {
   tokenizer.two_types = true;
 }
 
-// The ids that SentencePiece's Unigram models have where nothing is said.
+// Sets the default ids of SentencePiece's Unigram models if the file does not name any.
 void complete_unigram(GgufTokenizer& tokenizer) {
   const auto usual = [&](std::optional<int64_t>& id, int64_t value) {
     if (!id && value < std::ssize(tokenizer.tokens)) id = value;
@@ -185,7 +185,7 @@ void complete_unigram(GgufTokenizer& tokenizer) {
   tokenizer.add_eos = tokenizer.add_eos.value_or(true);
 }
 
-// RoBERTa's way with two texts: one more token between them.
+// Adds RoBERTa's second separator between two texts.
 void separate(const GgufMetadata& metadata, GgufTokenizer& tokenizer) {
   if (!metadata.flag(key("add_sep_token")).value_or(true)) return;
   if (!tokenizer.add_bos.value_or(false) || !tokenizer.add_eos.value_or(false)) return;
@@ -194,7 +194,7 @@ void separate(const GgufMetadata& metadata, GgufTokenizer& tokenizer) {
   tokenizer.separator = given ? given : tokenizer.eos;
 }
 
-// As its kind of tokenizers has it.
+// Fills in the defaults of its kind of tokenizer.
 GgufTokenizer complete(const GgufMetadata& metadata, std::string_view model) {
   GgufTokenizer tokenizer = read(metadata);
   if (model == "gpt2") {

@@ -1,5 +1,5 @@
-// The tokenizer of a GGUF file, from the file's metadata: read as it is, and as the files that
-// Hugging Face's libraries write.
+// Reads the tokenizer in a GGUF file's metadata, directly or as the files that Hugging Face's
+// libraries write.
 #pragma once
 
 #include <string>
@@ -14,13 +14,14 @@ struct TextFile {
   std::string name, text;
 };
 
-// `name` starts error messages. Each throws InvalidFile, naming the key; Unsupported for a
-// tokenizer that is not known, by name; LimitExceeded for tables of more than 256 MB.
+// `name` starts error messages. Each function throws InvalidFile, naming the key; Unsupported for
+// an unknown tokenizer, by name; LimitExceeded for tables of more than 256 MB.
 JsonFile read_gguf_tokenizer(const GgufContent& content, const std::string& name);
-// What the same is read from elsewhere: SentencePiece's tokenizer.model of its BPE, tokenizer.json
-// of the others.
+// Returns an equivalent file for other libraries: SentencePiece's tokenizer.model for its BPE,
+// tokenizer.json for the others.
 TextFile gguf_tokenizer_file(const GgufContent& content, const std::string& name);
-// What lies beside it, all small: tokenizer_config.json, generation_config.json and the template.
+// Returns the small files next to it: tokenizer_config.json, generation_config.json and the
+// template.
 std::vector<TextFile> gguf_settings_files(const GgufContent& content, const std::string& name);
 
 }  // namespace pippin::tokenizers

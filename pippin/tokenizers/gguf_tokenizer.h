@@ -1,4 +1,4 @@
-// A GGUF's tokenizer as its metadata has it, and as tokenizer.json.
+// The tokenizer metadata of a GGUF, and its conversion to tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct GgufTokenizer {
   GgufTokenizer& operator=(GgufTokenizer&&) = default;
 
   std::vector<std::string_view> tokens;
-  std::vector<std::string> words;  // tokens in another form than the file's, if there is one
+  std::vector<std::string> words;  // converted tokens, if their form differs from the file's
   std::vector<double> scores, kinds;
   std::optional<int64_t> bos, eos, unknown, pad;
-  std::optional<int64_t> separator;  // what further stands between two texts
+  std::optional<int64_t> separator;  // additional separator between two texts
   std::optional<bool> add_bos, add_eos, add_prefix;
-  bool two_types = false;  // the second of two texts has type 1
+  bool two_types = false;  // the second text of a pair has type 1
 
   Kind kind(size_t i) const;
 };
@@ -33,19 +33,20 @@ struct GgufTokenizer {
 // "tokenizer.ggml.NAME".
 std::string gguf_tokenizer_key(std::string_view name);
 
-// tokenizer.json as text; where `apart` is given, its tables are written there, the text has null
-// for them. Each throws InvalidFile for metadata that is missing; Unsupported, by name, for words
-// that are cut in a way that is not known.
+// Return tokenizer.json as text. If `apart` is given, the tables are written to it and the text has
+// null in their place. Each throws InvalidFile if metadata is missing; Unsupported, by name, for an
+// unknown way to split words.
 std::string byte_level_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
                             JsonFile* apart);
-// BERT's words: tokens have to be in its form (bert_words()).
+// For BERT; the tokens must be in its form (bert_words()).
 std::string word_piece_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
                             JsonFile* apart);
-// SentencePiece's Unigram.
+// For SentencePiece's Unigram.
 std::string unigram_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
                          JsonFile* apart);
 
-// The format has "\u2581" before what begins a word; BERT has "##" before what does not.
+// Converts tokens: GGUF puts "\u2581" before tokens that begin a word; BERT puts "##" before the
+// others.
 std::vector<std::string> bert_words(const GgufTokenizer& tokenizer);
 
 }  // namespace pippin::tokenizers

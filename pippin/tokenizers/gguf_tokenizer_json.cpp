@@ -1,4 +1,4 @@
-// The forms that tokenizer.json has of a GGUF's tokenizers.
+// Writes the tokenizer.json equivalents of GGUF tokenizers.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -51,7 +51,7 @@ void write_added(const GgufTokenizer& tokenizer, JsonWriter& json) {
   json.end_array();
 }
 
-// `usual`: whether a text begins with the first token where nothing is said.
+// `usual`: the default for whether a text begins with the first token.
 void write_ends(const GgufTokenizer& tokenizer, bool usual, JsonWriter& json) {
   const bool bos = tokenizer.add_bos.value_or(usual) && tokenizer.bos;
   const bool eos = tokenizer.add_eos.value_or(false) && tokenizer.eos;
@@ -93,7 +93,7 @@ void write_ends(const GgufTokenizer& tokenizer, bool usual, JsonWriter& json) {
   json.end_object().end_object();
 }
 
-// As JsonWriter writes it: bytes that are no UTF-8 are U+FFFD.
+// Replaces invalid UTF-8 with U+FFFD, as JsonWriter does.
 std::string repaired(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size();) append_utf8(result, decode_utf8(text, i));
@@ -165,7 +165,7 @@ void write_scores(const GgufTokenizer& tokenizer, JsonWriter& json, JsonFile* ap
   json.end_array();
 }
 
-// A vocabulary of lower case alone has no capital letter; texts become what it has.
+// If the vocabulary has no capital letters, texts are lowercased.
 bool has_capitals(const GgufTokenizer& tokenizer) {
   for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
     const std::string_view token = tokenizer.tokens[i];
@@ -194,7 +194,8 @@ std::vector<std::string> bert_words(const GgufTokenizer& tokenizer) {
   words.reserve(tokenizer.tokens.size());
   for (size_t i = 0; i < tokenizer.tokens.size(); ++i) {
     const std::string_view token = tokenizer.tokens[i];
-    // Special tokens stay as they are, by their kind or, in older files, by their form.
+    // Special tokens stay unchanged; they are known by their kind or, in older files, by their
+    // form.
     const Kind kind = tokenizer.kind(i);
     const bool special = kind == Kind::Control || kind == Kind::Unknown ||
                          (token.starts_with('[') && token.ends_with(']') && token.size() > 2);

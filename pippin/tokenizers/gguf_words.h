@@ -1,4 +1,4 @@
-// How byte-level tokenizers in GGUF files cut words: tokenizer.ggml.pre names it.
+// Word splitting of byte-level tokenizers in GGUF files, named by tokenizer.ggml.pre.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 namespace pippin::tokenizers {
 
 struct GgufWords {
-  std::vector<std::string_view> patterns;  // each cuts what those before it left
-  bool digits = false;                     // each digit alone, before the patterns
-  bool whole_words = false;  // a word that is a token is not merged from pieces, and texts begin
-                             // with the first token where the file does not say
+  std::vector<std::string_view> patterns;  // each splits the rest that the previous ones left
+  bool digits = false;                     // isolate each digit before the patterns
+  bool whole_words = false;  // a word that is a token is not merged from pieces; texts begin with
+                             // the first token by default
   bool composed = false;     // NFC
 };
 
-// Nothing for a name that is not known.
+// Returns nullopt for an unknown name.
 std::optional<GgufWords> gguf_words(std::string_view pre);
 
 }  // namespace pippin::tokenizers

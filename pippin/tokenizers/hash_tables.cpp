@@ -6,7 +6,7 @@ namespace pippin::tokenizers {
 
 TokenTable::TokenTable(const StringPool& tokens, const std::vector<int32_t>& ids)
     : tokens_(&tokens), slots_(std::bit_ceil(tokens.size() + tokens.size() / 2 + 2)) {
-  constexpr size_t kBlock = 32;  // so many slots are asked for at once
+  constexpr size_t kBlock = 32;  // slots that are prefetched together
   uint64_t hashes[kBlock];
   for (size_t begin = 0; begin < tokens.size(); begin += kBlock) {
     const size_t here = std::min(kBlock, tokens.size() - begin);

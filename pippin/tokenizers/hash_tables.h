@@ -1,5 +1,5 @@
-// Two tables that are filled once and then only read: open addressing, a power of two of slots, of
-// which a third at least is free.
+// Two tables that are filled once and then only read. They use open addressing and a power of two
+// of slots, of which at least a third are free.
 #pragma once
 
 #include <bit>
@@ -13,25 +13,25 @@
 
 namespace pippin::tokenizers {
 
-// For hash tables of strings that are looked up by views.
+// Transparent hash for tables of strings, for lookups by views.
 struct TextHash {
   using is_transparent = void;
   size_t operator()(std::string_view text) const { return hash_of(text); }
 };
 
-// Token to id, over strings that live in a pool.
+// Maps tokens to ids, over strings in a pool.
 class TokenTable {
  public:
   TokenTable() = default;
-  // Where a token is listed twice, the later id holds. Ids are not negative.
+  // If a token is listed twice, the later id wins. Ids are not negative.
   TokenTable(const StringPool& tokens, const std::vector<int32_t>& ids);
 
   int32_t size() const { return size_; }  // distinct tokens
-  // -1 where there is none.
+  // Returns -1 if the token is missing.
   int32_t operator[](std::string_view token) const { return find_hashed(token, hash_of(token)); }
 
-  // The same in three steps, for many tokens at once: what one step asks for is there by the time
-  // that the next wants it.
+  // The same in three steps, to look up many tokens at once: each step prefetches the memory that
+  // the next step reads.
   void prefetch(uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[place(hash)]);
   }
@@ -45,9 +45,9 @@ class TokenTable {
   }
 
  private:
-  // A short token is in its slot, a long one is where the slot says.
+  // A short token is stored in its slot, a long one in the pool.
   struct Slot {
-    uint64_t word = 0;  // short_text() of the token, or its place in the pool and half of its hash
+    uint64_t word = 0;  // short_text() of the token, or its offset in the pool and half of its hash
     uint32_t size = 0;  // of the token
     int32_t id = -1;    // -1: the slot is free
 
@@ -84,15 +84,15 @@ struct Merge {
   int32_t id;  // of the merged token
 };
 
-// A pair of ids to its merge.
+// Maps a pair of ids to its merge.
 class MergeTable {
  public:
   explicit MergeTable(size_t count = 0) : slots_(std::bit_ceil(count + count / 2 + 2)) {}
-  // The later merge of a pair holds.
+  // If a pair is listed twice, the later merge wins.
   void insert(int32_t left, int32_t right, Merge merge) {
     slots_[find(key(left, right))] = {key(left, right), merge};
   }
-  // Before insert(), some merges ahead.
+  // Prefetches a slot, to be called some merges before insert().
   void prefetch(int32_t left, int32_t right) const {
     __builtin_prefetch(&slots_[place(key(left, right))]);
   }

@@ -1,4 +1,4 @@
-// The tables beside std::map, over tokens that are alike.
+// Compares the tables with std::map, over similar tokens.
 #include "pippin/tokenizers/hash_tables.h"
 
 #include <map>
@@ -10,14 +10,16 @@
 namespace pippin::tokenizers {
 namespace {
 
-// Up to 40 bytes of few kinds, zeros too: many differ in one byte or in length alone.
+// Returns up to 40 bytes from a small alphabet that includes zero: many tokens differ in one byte
+// or only in length.
 std::string random_token(std::mt19937& random) {
   std::string token(random() % 41, '\0');
   for (char& c : token) c = "\0aab\xC4"[random() % 5];
   return token;
 }
 
-// Its own allocation, of this size: a sanitizer sees what reads past the end.
+// Copies a text to an allocation of exactly its size, so that a sanitizer detects reads past the
+// end.
 std::vector<char> alone(const std::string& text) {
   return {text.begin(), text.end()};
 }

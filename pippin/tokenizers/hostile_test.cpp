@@ -1,5 +1,5 @@
-// Files that ask for more than there is: each is refused with one line, in time and memory that do
-// not depend on what it asks for.
+// Files that demand excessive resources: each is rejected with one line, in time and memory that do
+// not depend on the demand.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -69,13 +69,13 @@ TEST(Hostile, NormalizersThatDoubleTheText) {
   expect_encoding_refused(with("normalizer", sequence("normalizers", replace("a", "aa"), 60)), "a");
   expect_encoding_refused(with("normalizer", replace("a", std::string(10000, 'b'))),
                           std::string(10000, 'a'));
-  // Inside of each other, so that none has done much alone.
+  // Nested, so that no stage alone does much.
   JsonTree nested = replace("a", "aaaa");
   for (int i = 0; i < 20; ++i) {
     nested = {{"type", "Sequence"}, {"normalizers", {replace("a", "aaaa"), nested}}};
   }
   expect_encoding_refused(with("normalizer", nested), "a");
-  // An added token is normalized when the file is read.
+  // Added tokens are normalized when the file is read.
   JsonTree json = with("normalizer", sequence("normalizers", replace("a", "aa"), 60));
   json["added_tokens"] = {{{"id", 2},
                            {"content", "xa"},
@@ -85,7 +85,7 @@ TEST(Hostile, NormalizersThatDoubleTheText) {
                            {"lstrip", false},
                            {"rstrip", false}}};
   expect_file_refused(json);
-  // What is of use is as long as it likes.
+  // Useful rules may grow with the text.
   const auto tokenizer = Tokenizer::from_json(with("normalizer", replace(" ", "___")).dump(), "x");
   EXPECT_EQ(tokenizer.encode(std::string(3 << 20, ' ')), (Ids{0}));
 }
@@ -116,7 +116,7 @@ TEST(Hostile, TemplatesThatRepeatTheText) {
   EXPECT_EQ(tokenizer.encode("a"), (Ids{1, 1}));
 }
 
-// Each space is a token that takes the spaces before it: they are gone through once.
+// Each space is a token that strips the spaces before it; they are scanned only once.
 TEST(Hostile, TokensThatStripEachOther) {
   JsonTree json = words();
   json["added_tokens"] = {{{"id", 2},
@@ -154,7 +154,7 @@ TEST(Hostile, LongTokensInATree) {
   expect_file_refused(json);
 }
 
-// Merges that lead back to their parts, one pair twice, ids of two tokens: read, and harmless.
+// Cyclic merges, a repeated pair, two tokens with one id: all are accepted and harmless.
 TEST(Hostile, CirclesAndDoubles) {
   const auto tokenizer = Tokenizer::from_json(
       R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 0, "ba": 1, "aba": 0, "abab": 1},

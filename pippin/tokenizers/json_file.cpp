@@ -12,18 +12,18 @@ constexpr size_t kMaxFileBytes = size_t{1} << 30;
 
 constexpr JsonLimits kLimits{.max_bytes = kMaxFileBytes, .max_depth = 64};
 
-// Takes the tables out of a file. What is not in them is for Json, and so is a file in which
-// anything is wrong: there is one set of rules and messages for what is JSON.
+// Extracts the tables from a file. Json parses the rest, and any file with an error, so that one
+// implementation defines what is valid JSON and words the messages.
 class TableReader {
  public:
   TableReader(std::string_view text, JsonFile& file)
       : scanner_(text), from_(text.data()), file_(file) {}
 
-  // False where the file is not JSON, or not an object, or for problem().
+  // Returns false if the file is not JSON or not an object, or for the reason in problem().
   bool read() {
     const bool read = scanner_.take_object([&](std::string_view key) {
       if (key != "model") return scanner_.skip_value();
-      clear_vocab();  // of equal keys the last one counts
+      clear_vocab();  // the last of equal keys counts
       clear_merges();
       return scanner_.is_next('{') ? read_model() : scanner_.skip_value();
     });
@@ -31,9 +31,9 @@ class TableReader {
     return read;
   }
 
-  // The file with null for its tables. Where that is JSON, the file is.
+  // The file with null in place of its tables. It is valid JSON only if the file is.
   const std::string& rest() const { return rest_; }
-  // What is wrong with a table, if the file is JSON.
+  // The fault in a table, if the file is JSON.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -92,7 +92,7 @@ class TableReader {
   bool read_merges() {
     file_.has_merges = true;
     reserve(file_.merge_parts);
-    size_t whole = 0;  // merges
+    size_t whole = 0;  // complete merges
     const bool read = scanner_.take_array([&] {
       std::string_view part;
       whole = file_.merge_parts.size() / 2;
@@ -107,7 +107,8 @@ class TableReader {
     return read;
   }
 
-  // Space for a table of the rest of the file: an entry is at least so long in most.
+  // Reserves space for a table that fills the rest of the file: most entries have at least this
+  // length.
   void reserve(StringPool& pool) const { pool.reserve(scanner_.left() / 8, scanner_.left() / 2); }
   void clear_vocab() {
     file_.vocab_tokens.clear();
@@ -121,7 +122,7 @@ class TableReader {
   }
 
   TableScanner scanner_;
-  const char* from_;  // of what rest_ lacks
+  const char* from_;  // start of the text not yet copied to rest_
   JsonFile& file_;
   std::string rest_, problem_ = "not valid JSON";
 };
@@ -143,12 +144,12 @@ JsonFile read_json_file(std::string_view text, std::string_view name) {
          kMaxFileBytes);
   }
   const std::string document(name);
-  constexpr std::string_view kMark = "\xEF\xBB\xBF";  // says that this is UTF-8
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";  // UTF-8 byte order mark
   const std::string_view content = text.starts_with(kMark) ? text.substr(kMark.size()) : text;
   JsonFile file;
   TableReader tables(content, file);
   if (!tables.read()) {
-    // An array is refused before anything in it is.
+    // An array is rejected before its content.
     const bool is_object =
         !TableScanner(content).is_next('[') && Json::parse(text, document, kLimits).is_object();
     fail(ErrorCode::InvalidFile, "{}: {}", name,
@@ -157,7 +158,7 @@ JsonFile read_json_file(std::string_view text, std::string_view name) {
   try {
     file.root = Json::parse(tables.rest(), document, kLimits);
   } catch (const Error&) {
-    Json::parse(text, document, kLimits);  // its message has the place in the file
+    Json::parse(text, document, kLimits);  // its message has the position in the file
     throw;
   }
   return file;

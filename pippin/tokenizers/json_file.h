@@ -1,5 +1,6 @@
-// tokenizer.json as read: a small document and, separately, the two big tables, which would be slow
-// and large as JSON values (the vocabulary and merges of Llama 3 are 400,000 entries).
+// The content of a tokenizer.json: a small document and, separately, the two large tables, which
+// would be slow and large as JSON values (Llama 3 has 400,000 entries in its vocabulary and
+// merges).
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@
 
 namespace pippin::tokenizers {
 
-// The largest token id that is accepted: tables are sized by ids, and ids come from files.
+// The largest token id accepted. Tables are sized by ids, and ids come from files.
 inline constexpr int64_t kMaxTokenId = (int64_t{1} << 24) - 1;
 
-// Strings one after the other in one allocation: less than 4 GB, as the files are that they are
-// from.
+// Strings stored back to back in one allocation of less than 4 GB; the files they come from are
+// smaller.
 class StringPool {
  public:
-  // Space for that many; more may come.
+  // Reserves space; more strings may be added.
   void reserve(size_t strings, size_t bytes) {
     ends_.reserve(strings);
     bytes_.reserve(bytes);
@@ -28,18 +29,18 @@ class StringPool {
     bytes_ += text;
     ends_.push_back(static_cast<uint32_t>(bytes_.size()));
   }
-  void clear() {  // keeps the space
+  void clear() {  // keeps the allocation
     ends_.clear();
     bytes_.clear();
   }
   size_t size() const { return ends_.size(); }
   std::string_view operator[](size_t i) const { return range(i, i + 1); }
-  // The strings from `first` to before `last`, joined; first < last.
+  // Returns the strings [first, last) joined; first < last.
   std::string_view range(size_t first, size_t last) const {
     const size_t begin = begin_of(first);
     return {bytes_.data() + begin, ends_[last - 1] - begin};
   }
-  // Where string i begins in data().
+  // Returns the offset of string i in data().
   uint32_t begin_of(size_t i) const { return i == 0 ? 0 : ends_[i - 1]; }
   const char* data() const { return bytes_.data(); }
   bool operator==(const StringPool&) const = default;
@@ -49,30 +50,31 @@ class StringPool {
   std::vector<uint32_t> ends_;
 };
 
-// How SentencePiece prepares a text.
+// SentencePiece's text preparation.
 struct SentencePieceRules {
-  std::string charsmap;  // see charsmap.h; empty: characters stay
+  std::string charsmap;  // see charsmap.h; empty: no replacements
   bool add_dummy_prefix = true, remove_extra_whitespaces = true, escape_whitespaces = true;
-  bool prefix_before_space = true;  // also where the text begins with a space
+  bool prefix_before_space = true;  // also if the text begins with a space
 };
 
 struct JsonFile {
-  std::optional<Json> root;  // an object; null in place of the two below
-  // model.vocab where it is an object: tokens and their ids.
+  std::optional<Json> root;  // an object, with null in place of the two tables
+  // model.vocab if it is an object: tokens and their ids.
   bool has_vocab = false;
   StringPool vocab_tokens;
   std::vector<int32_t> vocab_ids;
-  // model.vocab where it is an array: tokens in the order of their ids, and their scores.
+  // model.vocab if it is an array: tokens in the order of their ids, and their scores.
   bool has_scores = false;
   std::vector<double> vocab_scores;
-  std::vector<bool> vocab_unmatched;  // tokens that no text becomes; empty where there are none
+  std::vector<bool> vocab_unmatched;  // tokens that are never matched in text; may be empty
   // model.merges: 2i and 2i + 1 are the parts of merge i, whose rank is i.
   bool has_merges = false;
   StringPool merge_parts;
-  // "a b": two tokens and one space, nothing else; false for another text. Skips "#version".
+  // Adds the merge "a b": two tokens separated by one space. Returns false for any other text.
+  // Skips "#version".
   bool add_merge(std::string_view text);
 
-  // What only other files than tokenizer.json say.
+  // Settings that only other formats than tokenizer.json have.
   struct RankedMerge {
     int32_t left, right, merged;  // ids
     uint32_t rank;
@@ -81,8 +83,8 @@ struct JsonFile {
   std::optional<SentencePieceRules> normalizer;  // in place of the root's
 };
 
-// Throws InvalidFile, with `name` and the place, for text that is not JSON or breaks the tables;
-// LimitExceeded beyond 1 GB or 64 levels.
+// Throws InvalidFile, with `name` and the position, if the text is not JSON or the tables are
+// invalid; LimitExceeded beyond 1 GB or 64 levels.
 JsonFile read_json_file(std::string_view text, std::string_view name);
 
 }  // namespace pippin::tokenizers

@@ -1,5 +1,5 @@
-// tokenizer.json with its tables scanned, beside the same file read by Json alone: equal documents,
-// tables and complaints, whatever the file.
+// Compares tokenizer.json read with scanned tables with the same file read by Json alone:
+// documents, tables and errors are equal for every file.
 #include "pippin/tokenizers/json_file.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::string model(const std::string& content) {
   return R"({"model": {)" + content + "}}";
 }
 
-// What Json says of a text, where it is not JSON.
+// Returns Json's error for a text that is not JSON.
 std::string fault(std::string_view text) {
   JsonLimits limits;
   limits.max_depth = 64;
@@ -42,9 +42,9 @@ std::string fault(std::string_view text) {
   return "";
 }
 
-// All that a file says, or its error, which is Json's where it is not JSON.
+// Returns the file's content, or its error, which must be Json's if the file is not JSON.
 std::string read(const std::string& text) {
-  // Its own allocation, of this size: a sanitizer sees what reads past the end.
+  // An allocation of exactly this size, so that a sanitizer detects reads past the end.
   const std::vector<char> bytes(text.begin(), text.end());
   const std::string broken = fault(text);
   try {
@@ -115,7 +115,7 @@ TEST(JsonFile, Ids) {
   for (const char* id : {"1.0", "1e3", "-1", "-0", "16777216", "99999999999999999999", "1e-3",
                          "null", "true", "\"1\"", "[1]", "{}"}) {
     const std::string entries = fmt::format(R"("a": 0, "b": {}, "c": 2)", id);
-    // A number that is none of an id's kinds is one too many for the table of its token.
+    // An id of an unsupported number type is reported with its token's index.
     EXPECT_TRUE(says(vocab(entries), "the id of token 1 is not from 0 to 16777215")) << id;
   }
   for (const char* id :
@@ -163,7 +163,7 @@ TEST(JsonFile, TablesAnywhere) {
   EXPECT_TRUE(
       says(read(model(R"("merges": ["a b", "c d"], "x": [1], "vocab": {"a": 0, "b": 1})")),
            R"({"model":{"merges":null,"x":[1],"vocab":null}} vocab true ["a","b"] [0, 1])"));
-  // Of repeated keys the last one counts, in whichever form.
+  // The last of repeated keys counts, in either form.
   EXPECT_TRUE(says(read(model(R"("vocab": {"a": 0, "b": 1}, "vocab": {"c": 2, "d": 3})")),
                    R"(vocab true ["c","d"] [2, 3] scores false)"));
   EXPECT_TRUE(says(read(model(R"("vocab": {"a": 0, "b": 1}, "vocab": [["c", 2], ["d", 3]])")),
@@ -173,7 +173,7 @@ TEST(JsonFile, TablesAnywhere) {
   EXPECT_TRUE(says(read(model(R"("merges": ["a b", "c d"], "merges": [["e", "f"], ["g", "h"]])")),
                    R"(merges true ["e","f","g","h"])"));
   read(R"({"model": {"vocab": {"a": 0, "b": 1}}, "model": {"merges": ["a b"]}, "model": 1})");
-  // Not the model's.
+  // Tables outside `model`.
   EXPECT_TRUE(says(read(R"({"vocab": {"a": 0, "b": 1}, "x": {"model": {"merges": ["a", "b"]}}})"),
                    R"("x":{"model":{"merges":["a","b"]}}} vocab false)"));
 }
@@ -200,7 +200,7 @@ TEST(JsonFile, WhatIsNoJsonIsNamedWithItsPlace) {
       EXPECT_TRUE(says(read(zero), "error"));
     }
     EXPECT_TRUE(says(read(whole + "x"), "not valid JSON"));
-    EXPECT_FALSE(says(read("\xEF\xBB\xBF" + whole), "error"));  // a byte order mark is no fault
+    EXPECT_FALSE(says(read("\xEF\xBB\xBF" + whole), "error"));  // a byte order mark is allowed
   }
   EXPECT_TRUE(says(read("[1]"), "not a JSON object"));
   EXPECT_TRUE(says(read(model(R"("x": )" + std::string(62, '[') + std::string(62, ']'))), "[[["));
@@ -208,7 +208,7 @@ TEST(JsonFile, WhatIsNoJsonIsNamedWithItsPlace) {
       says(read(model(R"("x": )" + std::string(63, '[') + std::string(63, ']'))), "levels"));
 }
 
-// Files a few steps away from a good one.
+// Random mutations of a valid file.
 TEST(JsonFile, RandomChangesBothWays) {
   constexpr uint32_t kSeed = 6;
   std::mt19937 random(kSeed);

@@ -1,4 +1,4 @@
-// For tests only: what was read of a tokenizer.json beside the tree of the whole file.
+// For tests only: compares the content read from a tokenizer.json with the tree of the whole file.
 #pragma once
 
 #include <cmath>
@@ -26,7 +26,7 @@ inline bool same_vocab(const JsonFile& file, const Json& vocab) {
   return file.vocab_tokens.size() == file.vocab_ids.size();
 }
 
-// Hugging Face's scores are beside the nearest double at times (serde_number.h).
+// Hugging Face's scores sometimes differ from the nearest double by one step (serde_number.h).
 inline bool same_scores(const JsonFile& file, const Json& vocab) {
   const auto entries = vocab.elements();
   if (!file.has_scores || file.vocab_tokens.size() != entries.size()) return false;
@@ -61,7 +61,7 @@ inline bool same_merges(const JsonFile& file, const Json& merges) {
   return file.has_merges && part == file.merge_parts.size();
 }
 
-// A model's member as it is in the root: null in place of a table, which is looked at here.
+// Compares a member of the model. In the root, a table is null; the table itself is compared here.
 inline bool same_part(const JsonFile& file, const Json& read, std::string_view key,
                       const Json& part) {
   if (key == "vocab" && part.is_object()) return read.is_null() && same_vocab(file, part);

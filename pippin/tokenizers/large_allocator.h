@@ -1,4 +1,4 @@
-// Memory for tables that are read all over: large ones in huge pages, where the system has them.
+// Allocator for tables with random access: large ones use huge pages if the system has them.
 #pragma once
 
 #include <cstddef>

@@ -17,17 +17,17 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxSettingsBytes = size_t{1} << 26;
-constexpr size_t kMaxMergedBytes = 512;  // making merges looks at every way to cut a token
+constexpr size_t kMaxMergedBytes = 512;  // merges try every way to split a token
 constexpr size_t kMaxMerges = size_t{1} << 24;
 
-// Tokens without ids of their own are numbered in this order.
+// Tokens without ids are numbered in this order.
 std::vector<std::string> sorted_keys(const Json& object) {
   std::vector<std::string> keys = object.keys();
   std::sort(keys.begin(), keys.end());
   return keys;
 }
 
-// A token is its text, or an object with it.
+// A token is a string, or an object that contains it.
 std::string token_of(const Json& root, std::string_view key) {
   const auto token = root.find(key);
   if (!token) return "";
@@ -133,7 +133,7 @@ JsonFile read_vocab_and_merges(std::string_view vocab, std::string_view merges,
     root.member("add_prefix_space", settings.add_prefix_space.value_or(false)).end_object();
   }
   std::vector<TokenizerSettings::Added> added = settings.added;
-  if (added.empty()) {  // GPT-2's class says this by itself
+  if (added.empty()) {  // the default of GPT-2's class
     constexpr std::string_view kEndOfText = "<|endoftext|>";
     const int32_t id = TokenTable(file.vocab_tokens, file.vocab_ids)[kEndOfText];
     if (id >= 0) added.push_back({id, std::string(kEndOfText), false, false, false, false, true});
@@ -144,7 +144,7 @@ JsonFile read_vocab_and_merges(std::string_view vocab, std::string_view merges,
 
 void finish_file(JsonFile& file, JsonWriter& root,
                  const std::vector<TokenizerSettings::Added>& tokens, std::string_view name) {
-  if (file.has_vocab) {  // a model that knows the token keeps its id
+  if (file.has_vocab) {  // a token that the model knows keeps its id
     const TokenTable known(file.vocab_tokens, file.vocab_ids);
     StringPool fresh;
     std::vector<int32_t> fresh_ids;

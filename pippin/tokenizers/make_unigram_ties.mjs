@@ -1,8 +1,9 @@
-// Writes unigram_ties.json: scores whose sums are equal or nearly so, and how Hugging Face's library cuts a text with them.
+// Writes unigram_ties.json: scores whose sums are equal or nearly equal, and the tokens that Hugging Face's library
+// returns for them.
 //
 //     npm install tokenizers@0.23.2 && node make_unigram_ties.mjs > unigram_ties.json
 //
-// The cases are those in which scores as the nearest doubles would lead to other tokens.
+// In each case, scores read as the nearest doubles would give other tokens.
 import { Tokenizer } from "tokenizers";
 
 const kCases = 60;
@@ -19,7 +20,7 @@ function tokenizer(scores) {
     "model": {"type": "Unigram", "unk_id": 0, "byte_fallback": false, "vocab": [${vocab.join(", ")}]}}`);
 }
 
-// Below zero, with up to 21 digits, more than 64 bits hold.
+// A negative number with up to 21 digits, more than 64 bits can hold.
 function score() {
   let text = `-${random(13)}.`;
   for (let count = 14 + random(7); count > 0; count--) text += random(10);
@@ -29,7 +30,7 @@ function score() {
 const cases = [];
 while (cases.length < kCases) {
   const a = score(), b = score();
-  // What both give together, or a double beside it, as a writer of JSON prints it.
+  // The sum of both, or a neighbouring double, as a JSON writer prints it.
   const sum = Number(a) + Number(b);
   const ab = String(sum * (1 + (random(3) - 1) * 2 ** -52));
   const nearest = Number(ab) >= Number(b) + Number(a) ? [3] : [1, 2];

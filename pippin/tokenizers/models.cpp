@@ -22,7 +22,7 @@ constexpr ModelKind kKinds[] = {
     {"WordLevel", make_word_level},
 };
 
-// Old files do not name the model: it shows in what it has.
+// Old files do not name the model, so its keys identify it.
 std::string_view kind_of_old_file(const Json& config, const JsonFile& file) {
   if (file.has_merges) return "BPE";
   if (config.has("continuing_subword_prefix") && config.has("max_input_chars_per_word")) {
@@ -45,7 +45,7 @@ std::unique_ptr<Model> make_model(const Json& config, JsonFile& file) {
 
 StringPool take_tokens(const Json& config, JsonFile& file) {
   if (!file.has_vocab) config.invalid("the key 'vocab' is missing or not an object");
-  // There is a place for each id up to the largest one, here and in whatever looks at all tokens.
+  // Ids up to the largest one take space, here and in every table over all tokens.
   const auto& ids = file.vocab_ids;
   const size_t most = 65'536 + 16 * ids.size();
   const auto largest = std::max_element(ids.begin(), ids.end());

@@ -1,4 +1,4 @@
-// Models turn a piece of text into token ids.
+// Models, which turn a piece of text into token ids.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace pippin::tokenizers {
 
 class Model {
  public:
-  // What one encode() keeps from piece to piece: buffers, words already seen.
+  // State that one encode() keeps between pieces: buffers, words already encoded.
   class Memory {
    public:
     virtual ~Memory() = default;
@@ -27,9 +27,9 @@ class Model {
   virtual void tokenize(std::string_view text, Memory& memory, std::vector<int32_t>& ids) const = 0;
 
   virtual const Vocabulary& vocabulary() const = 0;
-  // Added tokens get the ids from here on.
+  // The first id for added tokens.
   virtual int32_t size() const { return vocabulary().size(); }
-  int32_t max_id() const { return vocabulary().max_id(); }  // -1 where there is none
+  int32_t max_id() const { return vocabulary().max_id(); }  // -1 if the vocabulary is empty
   std::optional<int32_t> token_to_id(std::string_view token) const {
     return vocabulary().id_of(token);
   }
@@ -38,13 +38,13 @@ class Model {
   }
 };
 
-// A model whose pieces have nothing to do with each other.
+// A model without state between pieces.
 class MemorylessModel : public Model {
  public:
   std::unique_ptr<Memory> new_memory() const final { return std::make_unique<Memory>(); }
 };
 
-// The tokens of a vocabulary that is an object; throws InvalidFile for another one.
+// Takes the tokens of a vocabulary that is an object; throws InvalidFile otherwise.
 StringPool take_tokens(const Json& config, JsonFile& file);
 
 std::unique_ptr<Model> make_model(const Json& config, JsonFile& file);

@@ -1,4 +1,4 @@
-// Normalizers rewrite the text before it is split.
+// Normalizers, which rewrite the text before it is split.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ class Normalizer {
   virtual void normalize(Piece& piece) const = 0;
 };
 
-// Throws LimitExceeded where `bytes` are more than may become of the piece.
+// Throws LimitExceeded if `bytes` exceeds the limit of the piece.
 void check_growth(const Piece& piece, size_t bytes);
 
 std::unique_ptr<Normalizer> make_normalizer(const Json& config);

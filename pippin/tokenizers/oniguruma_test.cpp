@@ -1,11 +1,11 @@
-// Patterns against Oniguruma itself, which is Hugging Face's engine.
+// Compares patterns with Oniguruma, Hugging Face's engine.
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-// The C library's <regex.h>, which googletest includes, has types of the same names.
+// The C library's <regex.h>, which googletest includes, has types with the same names.
 #define ONIG_ESCAPE_REGEX_T_COLLISION
 #define re_registers onig_registers
 #include <oniguruma.h>
@@ -38,7 +38,8 @@ class Oniguruma {
   }
   bool compiled() const { return regex_ != nullptr; }
 
-  // As Hugging Face walks through a text; nothing where the pattern takes too many steps.
+  // Returns the matches as Hugging Face iterates over them; nothing if the pattern takes too many
+  // steps.
   std::optional<Matches> find_all(std::string_view text) {
     const auto* begin = reinterpret_cast<const OnigUChar*>(text.data());
     const auto* end = begin + text.size();
@@ -93,7 +94,7 @@ std::string planes(char32_t count) {
 
 TEST_F(AgainstOniguruma, SetsHoldTheSameCodePoints) {
   const std::string text = planes(4);
-  // Other versions of Unicode know other characters.
+  // Other versions of Unicode assign other characters.
   if (Oniguruma(R"(\p{Cn}+)").find_all(text) != our_matches(Regex(R"(\p{Cn}+)", "test"), text)) {
     GTEST_SKIP() << "PCRE2 and Oniguruma have tables of two versions of Unicode";
   }
@@ -123,7 +124,7 @@ TEST_F(AgainstOniguruma, SetsHoldTheSameCodePoints) {
   }
 }
 
-// Writes patterns of what the syntax has.
+// Writes random patterns of the supported syntax.
 class PatternWriter {
  public:
   explicit PatternWriter(uint32_t seed) : random_(seed) {}
@@ -225,7 +226,7 @@ const PatternWriter::Parts PatternWriter::kRepeats = {
     "",     "",     "",      "",     "",     "",       "",    "*",   "+",
     "?",    "*?",   "+?",    "??",   "*+",   "++",     "?+",  "{2}", "{1,2}",
     "{,2}", "{1,}", "{2,1}", "{2}?", "{2}+", "{1,2}?", "{,}", "**"};
-// Oniguruma ends a repeat at an iteration of nothing, however many more are asked for.
+// Oniguruma ends a repeat at an empty iteration, regardless of the requested count.
 const PatternWriter::Parts PatternWriter::kGroupRepeats = {
     "", "", "", "", "*", "+", "?", "*?", "+?", "??", "*+", "++", "?+", "**", "{,1}"};
 // Without \R, which version 6.9.8 cannot repeat.
@@ -246,7 +247,7 @@ TEST_F(AgainstOniguruma, RandomPatternsMatchAlike) {
     try {
       ours.emplace(pattern, "test");
     } catch (const Error& error) {
-      // A repeat of an anchor is refused by both, a look behind of any length here alone.
+      // Both reject a repeat of an anchor; only PCRE2 rejects a look-behind of variable length.
       const std::string what = error.what();
       EXPECT_TRUE(!theirs.compiled() || what.find("not fixed length") != std::string::npos ||
                   what.find("too large") != std::string::npos)

@@ -1,4 +1,4 @@
-// What splits text: a pattern finds places, a behaviour says what becomes of them.
+// Text splitting: a pattern finds matches, and a behaviour says what becomes of them.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace pippin::tokenizers {
 
-// A stretch of text that a pattern matched, or that lies between two matches.
+// A range of text that a pattern matched, or the text between two matches.
 struct Segment {
   size_t begin;
   size_t end;
@@ -22,11 +22,11 @@ enum class SplitBehavior { Removed, Isolated, MergedWithPrevious, MergedWithNext
 
 SplitBehavior read_split_behavior(const Json& config);
 
-// A string or a regex: {"String": " "} or {"Regex": "\\s+"}.
+// A pattern from JSON, a string or a regex: {"String": " "} or {"Regex": "\\s+"}.
 class Pattern {
  public:
   explicit Pattern(const Json& config);
-  // The regex alone, for patterns that are part of a stage.
+  // A regex, for patterns that are part of a stage.
   explicit Pattern(Regex regex) : regex_(std::move(regex)) {}
 
   std::vector<TextRange> find_all(std::string_view text) const;
@@ -36,14 +36,14 @@ class Pattern {
   std::optional<Regex> regex_;
 };
 
-// The whole of `text` as segments in order.
+// Returns all of `text` as segments, in order.
 std::vector<Segment> segments(const std::vector<TextRange>& matches, std::string_view text,
                               bool invert = false);
 
-// Segments of single characters for which `matches(c)` holds, and of what lies between.
+// Returns single characters for which `matches(c)` holds as segments, and the text between them.
 std::vector<Segment> character_segments(std::string_view text, bool (*matches)(char32_t));
 
-// The parts of `text` that are left, in order.
+// Returns the remaining parts of the text, in order.
 std::vector<TextRange> apply_behavior(const std::vector<Segment>& segments, SplitBehavior behavior);
 
 }  // namespace pippin::tokenizers

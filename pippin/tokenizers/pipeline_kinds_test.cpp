@@ -1,5 +1,5 @@
-// Kinds of stages that the tokenizers with vectors do not use; what is expected was worked out by
-// hand from the library's rules, and checked with the library.
+// Tests kinds of stages that the tokenizers with vectors do not use. Expected results were derived
+// by hand from the library's rules and checked with the library.
 #include <algorithm>
 #include <string>
 
@@ -21,7 +21,7 @@ Tokenizer make(const JsonTree& json) {
   return Tokenizer::from_json(json.dump(), "tiny");
 }
 
-// Words 1 to n, 0 for others.
+// Words have ids from 1, unknown words 0.
 JsonTree words(const std::vector<std::string>& list, const JsonTree& pre_tokenizer) {
   JsonTree vocab = {{"[UNK]", 0}};
   for (size_t i = 0; i < list.size(); ++i) vocab[list[i]] = i + 1;
@@ -29,7 +29,7 @@ JsonTree words(const std::vector<std::string>& list, const JsonTree& pre_tokeniz
           {"pre_tokenizer", pre_tokenizer}};
 }
 
-// Normalizes by way of a model of bytes.
+// Returns the normalized text, read back through a model of bytes.
 std::string normalized(const JsonTree& normalizer, const std::string& text) {
   JsonTree vocab = JsonTree::object();
   for (int b = 0; b < 256; ++b) vocab[fmt::format("<0x{:02X}>", b)] = b;
@@ -68,7 +68,7 @@ TEST(Normalizers, NmtAndStripAccents) {
   EXPECT_EQ(normalized({{"type", "StripAccents"}}, "e\u0301\u00E9"), "e\u00E9");
 }
 
-// One unit after another: 'a' leads to a leaf whose value is a place in the texts.
+// Builds a trie in which 'a' leads to a leaf whose value is an offset in the texts.
 std::string charsmap(uint32_t root, uint32_t at_a, uint32_t leaf, const std::string& texts) {
   std::vector<uint32_t> units(128, 0);
   units[0] = root;
@@ -187,7 +187,7 @@ TEST(PreTokenizers, Cuts) {
             (Ids{1, 2}));
   EXPECT_EQ(make(words({"don", "'", "t"}, {{"type", "BertPreTokenizer"}})).encode(" don't  "),
             (Ids{1, 2, 3}));
-  // Latin, then Han with kana and the spaces behind it; the space before the first is lost.
+  // Latin, then Han with kana and the spaces after it; the space before the first run is dropped.
   EXPECT_EQ(make(words({"ab ", "\u4E2D\u304B\u30AB "}, {{"type", "UnicodeScripts"}}))
                 .encode(" ab \u4E2D\u304B\u30AB a"),
             (Ids{1, 2, 0}));
@@ -227,7 +227,7 @@ TEST(Fitting, CutsAndFills) {
                "padding to 1 ids (a multiple of 1099511627776)");
 }
 
-// Two texts as cross-encoders take them: the tokens around them, and their types.
+// Pairs of texts for cross-encoders: the tokens around them, and their types.
 TEST(Pairs, EveryProcessor) {
   const auto made = [](const std::string& processor) {
     return Tokenizer::from_json(
@@ -282,7 +282,7 @@ TEST(Pairs, TheLongerTextIsCutFirst) {
         const auto b = std::count(texts.ids.begin(), texts.ids.end(), 1);
         EXPECT_EQ(a + b, std::min(first + second, room));
         EXPECT_EQ(texts.cut, static_cast<size_t>(first + second - a - b));
-        // What is cut of a text leaves it no shorter than the other, but for an odd one.
+        // The text that was cut is not shorter than the other by more than one id.
         EXPECT_TRUE(a == first || a + 1 >= b);
         EXPECT_TRUE(b == second || b + 1 >= a);
       }

@@ -38,7 +38,8 @@ class Sequence final : public PostProcessor {
     for (const auto& part : parts_) count += part->added_tokens();
     return count;
   }
-  // Of several that join texts only the first does: what it gives is one text to the others.
+  // If several processors can join texts, only the first does; the others see its result as one
+  // text.
   PairIds process_pair(PairIds first, PairIds second) const override {
     if (const PostProcessor* joining = joining_part()) {
       return joining->process_pair(std::move(first), std::move(second));
@@ -60,7 +61,7 @@ class Sequence final : public PostProcessor {
   std::vector<Made> parts_;
 };
 
-// Moves offsets only, which are not kept here.
+// The original changes only offsets, which are not tracked here.
 class ByteLevel final : public PostProcessor {
  public:
   explicit ByteLevel(const Json& /*config*/) {}
@@ -72,7 +73,8 @@ class ByteLevel final : public PostProcessor {
   size_t added_to_pair() const override { return 0; }
 };
 
-// Lists of pieces, one for a text and one for two: special tokens, and the texts ("A", "B").
+// Lists of pieces, one list for a text and one for a pair: special tokens, and the texts ("A",
+// "B").
 class TemplateProcessing final : public PostProcessor {
  public:
   explicit TemplateProcessing(const Json& config) {
@@ -129,7 +131,7 @@ class TemplateProcessing final : public PostProcessor {
 
  private:
   struct PairPiece {
-    std::optional<Ids> ids;  // nothing stands for a text
+    std::optional<Ids> ids;  // nothing for a text
     bool is_first = true;
     int32_t type = 0;
   };
@@ -149,7 +151,7 @@ class TemplateProcessing final : public PostProcessor {
         read.ids = special_ids(specials.at(id));
       }
     }
-    // One that has not each of the texts once is no form for two.
+    // A list that does not have each text once is not a form for a pair.
     for (const bool first : {true, false}) {
       const auto times = std::count_if(pair_.begin(), pair_.end(), [&](const PairPiece& piece) {
         return !piece.ids && piece.is_first == first;
@@ -166,12 +168,12 @@ class TemplateProcessing final : public PostProcessor {
   }
 
   static constexpr size_t kMostRepeated = size_t{1} << 20;  // ids
-  std::vector<std::optional<Ids>> pieces_;                  // nothing stands for the text
-  std::vector<PairPiece> pair_;                             // empty: the file has none
+  std::vector<std::optional<Ids>> pieces_;                  // nothing for the text
+  std::vector<PairPiece> pair_;                             // empty if the file has none
 };
 
-// BertProcessing: cls, text, sep, and the second text, sep. RobertaProcessing: that begins with
-// another sep, and all types are 0.
+// BertProcessing: cls, first text, sep, second text, sep. RobertaProcessing adds another sep before
+// the second text; all types are 0.
 class ClsSep : public PostProcessor {
  public:
   explicit ClsSep(const Json& config, bool is_roberta = false)

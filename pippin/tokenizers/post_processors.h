@@ -1,4 +1,4 @@
-// Post-processors put special tokens around the ids of a text.
+// Post-processors, which put special tokens around the ids of a text.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace pippin::tokenizers {
 
-// Ids with their types, of which there are as many.
+// Ids and their types, in equal number.
 struct PairIds {
   std::vector<int32_t> ids, types;
 };
@@ -18,11 +18,11 @@ class PostProcessor {
  public:
   virtual ~PostProcessor() = default;
   virtual std::vector<int32_t> process(std::vector<int32_t> ids, bool add_special_tokens) const = 0;
-  // How many special tokens process() adds.
+  // Number of special tokens that process() adds.
   virtual size_t added_tokens() const = 0;
 
-  // Two texts as one, with the special tokens around and between them and what types they have.
-  // Throws Unsupported where the file has no form for that.
+  // Joins two texts with special tokens around and between them, and sets their types. Throws
+  // Unsupported if the file has no form for two texts.
   virtual PairIds process_pair(PairIds first, PairIds second) const = 0;
   virtual size_t added_to_pair() const = 0;
 };

@@ -14,7 +14,7 @@ namespace {
 
 using Made = std::unique_ptr<PreTokenizer>;
 
-// Replaces each piece that is text by the parts that `ranges_of(piece)` gives.
+// Replaces each piece of text with the ranges that `ranges_of(piece)` returns.
 template <typename RangesOf>
 void split_pieces(Pieces& pieces, RangesOf ranges_of) {
   Pieces result;
@@ -64,7 +64,8 @@ class ByteLevel final : public PreTokenizer {
  public:
   explicit ByteLevel(const Json& config) : add_prefix_space_(config.get_bool("add_prefix_space")) {
     if (config.get_bool_or("use_regex", true)) {
-      // GPT-2's words: contractions, then letters, numbers, other marks, each with a space before.
+      // GPT-2's words: contractions, then letters, numbers and other marks, each with an optional
+      // space before it.
       words_.emplace(
           R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
           config.where());
@@ -196,7 +197,7 @@ class WhitespaceSplit final : public PreTokenizer {
   }
 };
 
-// Runs of word characters and runs of what is neither word nor space.
+// Runs of word characters, and runs of characters that are neither word nor space.
 class Whitespace final : public PreTokenizer {
  public:
   explicit Whitespace(const Json& /*config*/) {}
@@ -223,7 +224,7 @@ class Whitespace final : public PreTokenizer {
   }
 };
 
-// Words, and each mark by itself.
+// Splits into words, with each punctuation mark separate.
 class BertPreTokenizer final : public PreTokenizer {
  public:
   explicit BertPreTokenizer(const Json& /*config*/) {}
@@ -257,8 +258,8 @@ class FixedLength final : public PreTokenizer {
   int64_t length_;  // in characters
 };
 
-// Runs of one script; spaces and what is not assigned go with the run before them, and are lost
-// before the first one, as in the original.
+// Runs of one script. Spaces and unassigned characters join the run before them; before the first
+// run they are dropped, as in the original.
 class UnicodeScripts final : public PreTokenizer {
  public:
   explicit UnicodeScripts(const Json& /*config*/) {}

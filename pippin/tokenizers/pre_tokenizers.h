@@ -1,4 +1,4 @@
-// Pre-tokenizers cut the text into pieces; the model never joins two of them.
+// Pre-tokenizers, which cut the text into pieces; the model never joins two pieces.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace pippin::tokenizers {
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
-  // Pieces that are added tokens stay as they are; empty pieces are dropped.
+  // Leaves added tokens unchanged, and drops empty pieces.
   virtual void split(Pieces& pieces) const = 0;
 };
 

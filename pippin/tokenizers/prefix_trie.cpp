@@ -8,14 +8,14 @@ namespace pippin::tokenizers {
 namespace {
 
 constexpr size_t kMaxNodes = size_t{1} << 24;
-constexpr size_t kMaxBytes = 2 << 10;  // a search may read as far at every position
+constexpr size_t kMaxBytes = 2 << 10;  // a search may read this many bytes at every position
 
 }  // namespace
 
 PrefixTrie::PrefixTrie(std::vector<Entry> entries, std::string_view place) {
   std::stable_sort(entries.begin(), entries.end(),
                    [](const Entry& a, const Entry& b) { return a.first < b.first; });
-  // Nodes in the order of their depth: each is a range of entries that share its bytes.
+  // Nodes in the order of their depth. Each is a range of entries with a common prefix.
   struct Range {
     size_t begin, end, depth;
   };

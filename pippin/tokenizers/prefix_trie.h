@@ -1,4 +1,4 @@
-// A set of strings, made once: all of those that begin at a place of a text, shortest first.
+// An immutable set of strings that finds all members at a position of a text, shortest first.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ class PrefixTrie {
  public:
   using Entry = std::pair<std::string_view, int32_t>;
 
-  // Of equal strings the last one counts; empty ones are left out. Throws LimitExceeded, starting
-  // with `place`, where the strings are too long or too many.
+  // The last of equal strings counts; empty ones are ignored. Throws LimitExceeded, starting with
+  // `place`, if the strings are too long or too many.
   PrefixTrie(std::vector<Entry> entries, std::string_view place);
 
   // Calls found(value, end) for every string of the set that is text[position, end).
@@ -28,14 +28,14 @@ class PrefixTrie {
   }
 
  private:
-  // The children of a node lie side by side, sorted by their bytes.
+  // The children of a node are contiguous, sorted by their bytes.
   struct Node {
     uint32_t first_child = 0;
     uint16_t children = 0;
     unsigned char byte = 0;
     int32_t value = -1;
   };
-  uint32_t child(uint32_t parent, unsigned char byte) const;  // 0 where there is none
+  uint32_t child(uint32_t parent, unsigned char byte) const;  // 0 if there is none
 
   std::vector<Node> nodes_;
 };

@@ -26,7 +26,7 @@ bool ProtobufReader::next() {
       content_ = take(4);
       return true;
   }
-  broken();  // groups, and what does not exist
+  broken();  // groups, and types that do not exist
 }
 
 std::string_view ProtobufReader::bytes() const {

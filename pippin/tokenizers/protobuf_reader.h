@@ -1,4 +1,4 @@
-// The wire format of protobuf, read field by field.
+// Reads the wire format of protobuf, field by field.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@ namespace pippin::tokenizers {
 
 class ProtobufReader {
  public:
-  // `name` starts the error messages.
+  // `name` starts error messages.
   ProtobufReader(std::string_view bytes, std::string_view name) : bytes_(bytes), name_(name) {}
 
-  // Moves to the next field; false at the end. Throws InvalidFile for anything that is not a
+  // Moves to the next field. Returns false at the end. Throws InvalidFile if the bytes are not a
   // protobuf.
   bool next();
   uint32_t field() const { return field_; }
 
-  // The field's value; each throws InvalidFile for a field of another wire type.
+  // Return the field's value. Each throws InvalidFile if the field has another wire type.
   std::string_view bytes() const;
   ProtobufReader message() const { return {bytes(), name_}; }
   uint64_t varint() const;

@@ -24,7 +24,7 @@ std::string pcre2_message(int code) {
   return reinterpret_cast<const char*>(text);
 }
 
-// What a match writes to: one for each thread, any pattern may use it.
+// Match data, one per thread, shared by all patterns.
 class Scratch {
  public:
   Scratch()
@@ -42,7 +42,7 @@ class Scratch {
     pcre2_match_context_free(context_);
   }
   pcre2_match_data* data() { return data_; }
-  // Long runs of spaces make sound patterns back up once per byte; only nested repeats need more.
+  // Long runs of spaces make sound patterns backtrack once per byte; only nested repeats need more.
   pcre2_match_context* context(size_t text_size) {
     const size_t limit = 10'000 + 64 * text_size;
     pcre2_set_match_limit(context_, static_cast<uint32_t>(std::min<size_t>(limit, UINT32_MAX)));
@@ -54,9 +54,9 @@ class Scratch {
   pcre2_match_context* context_;
 };
 
-// A pattern may stay within the limit of one match and take it for each of as many matches as the
-// text has bytes. Where the clock says that it takes long, the thread's own time decides: other
-// work on the machine does not count.
+// A pattern may stay within the limit of each match and still use it up for as many matches as the
+// text has bytes. If the wall clock shows that it takes long, the thread's CPU time decides, so
+// that other load on the machine does not count.
 class Deadline {
  public:
   explicit Deadline(size_t text_size) : text_size_(text_size) {}
@@ -72,7 +72,7 @@ class Deadline {
   }
 
  private:
-  // Seconds: many times what sound patterns take.
+  // In seconds, many times the need of sound patterns.
   double budget() const { return 1 + 4e-6 * static_cast<double>(text_size_); }
   static double now(clockid_t which) {
     timespec time{};
@@ -103,9 +103,9 @@ Regex::Regex(std::string_view pattern, std::string_view place) {
     fail(ErrorCode::LimitExceeded, "{}: a pattern of {} bytes, at most {} are read", place,
          pattern.size(), kMaxPatternBytes);
   }
-  const std::string translated = "(*LF)" + to_pcre2(pattern, place);  // what ends a line
-  // The search for places where a match could begin skips some (10.42, with its JIT compiler), and
-  // words of a text begin everywhere.
+  const std::string translated = "(*LF)" + to_pcre2(pattern, place);  // the line terminator
+  // The start optimization misses some matches (10.42, with its JIT compiler), and in these
+  // patterns almost every position can begin a match.
   constexpr uint32_t kOptions = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NO_START_OPTIMIZE;
   int error = 0;
   PCRE2_SIZE offset = 0;
@@ -116,7 +116,7 @@ Regex::Regex(std::string_view pattern, std::string_view place) {
          pattern.substr(0, kShown), pattern.size() > kShown ? "..." : "", pcre2_message(error));
   }
   code_ = std::make_shared<const Code>(code);
-  // Where the system forbids executable memory this fails, and the interpreter runs instead.
+  // If the system forbids executable memory, this fails and the interpreter is used.
   pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
 }
 
@@ -149,7 +149,7 @@ std::vector<TextRange> Regex::find_all(std::string_view text) const {
     }
     const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(mine.data());
     const TextRange range{ends[0], ends[1]};
-    // An empty match right after the last match would be found again and again.
+    // Skip an empty match right after the last match, which would repeat forever.
     if (range.begin == range.end && !found.empty() && found.back().end == range.end) {
       ++start;
       while (start < text.size() && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) {

@@ -13,15 +13,15 @@ struct TextRange {
   size_t end;
 };
 
-// Safe to use from many threads at once.
+// Thread-safe.
 class Regex {
  public:
-  // `pattern` is in Oniguruma's syntax. Throws Unsupported with `place` for a pattern that is
-  // broken or that PCRE2 cannot be made to run alike.
+  // `pattern` is in Oniguruma's syntax. Throws Unsupported with `place` if the pattern is broken,
+  // or if PCRE2 cannot run it with the same meaning.
   Regex(std::string_view pattern, std::string_view place);
 
-  // All matches in order, none inside another; `text` is valid UTF-8. Throws LimitExceeded where
-  // the pattern needs more steps than its text is worth.
+  // Returns all matches in order, without overlaps. `text` must be valid UTF-8. Throws
+  // LimitExceeded if the pattern needs too many steps for the length of the text.
   std::vector<TextRange> find_all(std::string_view text) const;
 
  private:

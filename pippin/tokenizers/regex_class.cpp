@@ -24,7 +24,7 @@ class ClassReader {
     BracketClass result;
     result.negated = in_.take("^");
     if (in_.peek() == ']') {
-      // A member, where another one ends the class.
+      // A literal ']' if another one ends the class.
       if (in_.rest().find(']', 1) == std::string_view::npos) in_.refuse("an empty class");
       in_.take("]");
       character(']');
@@ -43,7 +43,7 @@ class ClassReader {
   }
 
  private:
-  // What the last member was, and so what a '-' after it means.
+  // The kind of the last member, which decides the meaning of a '-' after it.
   enum class Last { Nothing, Character, Type, Whole };
 
   void member() {
@@ -63,7 +63,7 @@ class ClassReader {
     }
   }
 
-  // A range of what stands around it, or a member.
+  // A range between its neighbours, or a literal member.
   void dash() {
     const bool ends = in_.peek() == ']' || in_.rest().starts_with("&&");
     if (last_ == Last::Nothing || last_ == Last::Whole || ends) {
@@ -86,7 +86,7 @@ class ClassReader {
     last_ = Last::Whole;
   }
 
-  // After "[": letters between colons, if it is that.
+  // After "[": parses a name between colons. Returns false if there is none.
   bool posix() {
     RegexReader ahead = in_;
     if (!ahead.take(":")) return false;
@@ -131,7 +131,7 @@ class ClassReader {
   const AsciiTypes& ascii_;
   const int depth_;
   std::optional<CharacterSet> all_;  // before the last &&
-  CharacterSet here_;                // since then, with
+  CharacterSet here_;                // after the last &&, with
   CodePoints ranges_;
   Last last_ = Last::Nothing;
   char32_t character_ = 0;

@@ -1,4 +1,4 @@
-// A class in brackets.
+// Parses character classes in brackets.
 #pragma once
 
 #include "pippin/tokenizers/character_set.h"
@@ -7,11 +7,11 @@
 namespace pippin::tokenizers {
 
 struct BracketClass {
-  CharacterSet set;      // without regard to ^
-  bool negated = false;  // by a ^ of its own
+  CharacterSet set;      // before negation
+  bool negated = false;  // by its own ^
 };
 
-// After "[": up to the "]" that belongs to it. Sets in sets, [:names:] and && have Oniguruma's
+// Parses a class after "[", up to the matching "]". Nested sets, [:names:] and && have Oniguruma's
 // meaning.
 BracketClass take_class(RegexReader& in, const AsciiTypes& ascii, int depth = 0);
 

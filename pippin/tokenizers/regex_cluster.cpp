@@ -10,7 +10,7 @@
 namespace pippin::tokenizers {
 namespace {
 
-// The sets of UAX 29, by the names that it has for them.
+// The sets of UAX 29, by boundary class.
 std::array<CodePoints, UTF8PROC_BOUNDCLASS_E_ZWG + 1> boundary_classes() {
   std::array<CodePoints, UTF8PROC_BOUNDCLASS_E_ZWG + 1> sets;
   for (char32_t c = 0; c <= kLastCodePoint; ++c) {
@@ -30,15 +30,15 @@ std::string make_pattern() {
   const auto set = [&](int boundary_class) {
     return CharacterSet(sets.at(static_cast<size_t>(boundary_class)));
   };
-  // PCRE2's names are short, its lists of code points long; repeats copy them.
+  // PCRE2's property names are short, lists of code points are long, and repeats copy them.
   const CharacterSet extend =
       CharacterSet::property("Grapheme_Extend") | CharacterSet::property("Emoji_Modifier");
   const std::string picture = R"(\p{Extended_Pictographic})";
   const std::string joined = fmt::format(R"({}*\x{{200D}}{})", extend.pcre2(), picture);
-  // A match may begin behind the first of joined pictures.
+  // A match may begin after the first of several joined pictures.
   const std::string emoji = fmt::format("(?:{0}|(?<={0})(?={1}))(?:{1})*", picture, joined);
   const std::string flag = R"(\p{Regional_Indicator}{2})";
-  // A syllable without a final consonant, or any; what is not Hangul is found out first.
+  // A syllable without a final consonant, or any other. Text that is not Hangul is excluded first.
   const std::string hangul =
       fmt::format(R"((?=[\x{{1100}}-\x{{11FF}}\x{{A960}}-\x{{A97C}}\x{{AC00}}-\x{{D7FB}}]))"
                   R"((?:{0}*(?:{1}+|{2}{1}*|[\x{{AC00}}-\x{{D7A3}}]){3}*|{0}+|{3}+))",

@@ -5,8 +5,8 @@
 
 namespace pippin::tokenizers {
 
-// For PCRE2, whose own \X takes emoji that stand side by side for one and parts flags from what
-// belongs to them (seen in 10.42). A match that begins inside of a flag counts from there.
+// Returns a pattern for PCRE2. PCRE2's own \X joins adjacent emoji and separates flags from their
+// modifiers (seen in 10.42). A match that begins inside a flag counts from there.
 const std::string& cluster_pattern();
 
 }  // namespace pippin::tokenizers

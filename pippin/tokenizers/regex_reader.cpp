@@ -10,7 +10,7 @@
 namespace pippin::tokenizers {
 namespace {
 
-// The value of a digit, or the base where `c` is none.
+// Returns the value of a digit, or `base` if `c` is not a digit.
 uint64_t digit_value(char c, uint64_t base) {
   uint64_t value = base;
   if (c >= '0' && c <= '9') value = static_cast<uint64_t>(c - '0');
@@ -70,7 +70,7 @@ char32_t RegexReader::take_braced_code_point(uint64_t base, size_t most) {
   return checked(value);
 }
 
-// A character may be spelled byte by byte.
+// A character may be written byte by byte.
 char32_t RegexReader::take_bytes(uint64_t base) {
   std::string bytes(1, static_cast<char>(take_byte(base)));
   while (complete_utf8_prefix(bytes) == 0) {

@@ -1,4 +1,4 @@
-// Reads a pattern in Oniguruma's syntax: what classes and expressions have in common.
+// Reads a pattern in Oniguruma's syntax; shared by classes and expressions.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace pippin::tokenizers {
 
-// Which types hold ASCII characters only: the options W, D, S and P.
+// The types that are limited to ASCII characters, by the options W, D, S and P.
 struct AsciiTypes {
   bool word = false, digit = false, space = false, all = false;
 };
@@ -21,18 +21,18 @@ class RegexReader {
   RegexReader(std::string_view pattern, std::string_view place) : in_(pattern), place_(place) {}
 
   bool at_end() const { return i_ >= in_.size(); }
-  // '\0' past the end.
+  // Returns '\0' at the end.
   char peek() const { return at_end() ? '\0' : in_[i_]; }
   std::string_view rest() const { return in_.substr(i_); }
   bool take(std::string_view text);
   char32_t take_character();
-  // Nothing where there is no digit; the largest int for more than that.
+  // Returns nothing if there is no digit, and the largest int for larger numbers.
   std::optional<int> take_number();
 
   // Throws Unsupported: "{place}: in a pattern, {what} (at byte 7) is not supported".
   [[noreturn]] void refuse(std::string_view what) const;
 
-  // After a backslash: the character that is spelled there, in one of many ways.
+  // Parses a character after a backslash, in any of its notations.
   char32_t take_escaped_character();
 
   // A type or a property.
@@ -41,7 +41,8 @@ class RegexReader {
     CharacterSet set;
     bool negated;
   };
-  // After a backslash: \w \d \s \h \p{...} and their opposites; nothing for anything else.
+  // Parses \w \d \s \h \p{...} and their complements after a backslash; returns nothing for other
+  // escapes.
   std::optional<SetEscape> take_set_escape();
 
  private:
@@ -57,7 +58,7 @@ class RegexReader {
   size_t i_ = 0;
 };
 
-// The set of a type as the options leave it.
+// Returns the set of a type, limited to ASCII if the options say so.
 CharacterSet limited(const CharacterSet& set, std::optional<CharacterType> type,
                      const AsciiTypes& ascii);
 

@@ -15,8 +15,8 @@
 namespace pippin::tokenizers {
 namespace {
 
-constexpr int kMaxGroups = 200;       // within each other
-constexpr size_t kMaxText = 1 << 20;  // PCRE2 compiles less than that
+constexpr int kMaxGroups = 200;       // nesting depth
+constexpr size_t kMaxText = 1 << 20;  // PCRE2's own limit is lower
 constexpr int kMaxRepeats = 65535;
 constexpr int kMaxBackreference = 1000;
 
@@ -28,11 +28,11 @@ struct Options {
   AsciiTypes ascii;
 };
 
-// A part of a sequence: characters, or else what PCRE2 reads.
+// A part of a sequence: literal characters, or text for PCRE2.
 struct Part {
   std::u32string literal;
   std::string text;
-  bool exact_case = false;  // whatever the options say
+  bool exact_case = false;  // regardless of the options
   bool repeatable = true;
   bool repeated = false;
 };
@@ -55,8 +55,8 @@ std::string literal_text(std::u32string_view characters, const Options& options)
       append_literal(out, c);
       continue;
     }
-    // PCRE2 knows single characters that are alike, but none that is like several. Nor does
-    // Oniguruma where it looks behind.
+    // PCRE2 folds single characters, but not a character that folds to several. Neither does
+    // Oniguruma in a look-behind.
     const LongFold* several = options.look_behind ? nullptr : long_fold_at(characters.substr(i));
     const LongFold* fold = several != nullptr ? several : long_fold_of(c);
     if (fold == nullptr) {
@@ -110,7 +110,7 @@ class Translator {
     }
   }
 
-  // What stands for nothing: comments, and spaces in the extended form.
+  // Skips comments, and spaces in the extended form.
   void skip(const Options& options) {
     while (true) {
       if (in_.take("(?#")) {
@@ -201,7 +201,7 @@ class Translator {
     return result;
   }
 
-  // A number that is no group's is a character in octal.
+  // A number that names no group is a character in octal.
   std::optional<Part> numbered_reference(const Options& options) {
     RegexReader ahead = in_;
     const int number = ahead.take_number().value_or(0);
@@ -244,7 +244,7 @@ class Translator {
     return name;
   }
 
-  // After "(".
+  // Parses a group after "(".
   void group(Sequence& parts, Options options) {
     if (++depth_ > kMaxGroups) in_.refuse("a group nested that deep");
     if (in_.peek() == '*') in_.refuse("'(*'");
@@ -293,7 +293,7 @@ class Translator {
     return result;
   }
 
-  // What holds characters alone counts as these characters, unless it is repeated.
+  // A group of literal characters counts as these characters unless it is repeated.
   Part plain_group(const Options& options) {
     Alternatives all = alternatives(options);
     if (!in_.take(")")) in_.refuse("'(' without ')'");
@@ -309,7 +309,8 @@ class Translator {
     return text_part("(?:" + joined(all, options) + ")");
   }
 
-  // After "(?": letters that switch options on and off. Without ':', to the end of the group.
+  // Parses letters after "(?" that switch options on and off. Without ':', they apply to the end of
+  // the group.
   void option_group(Sequence& parts, const Options& outer) {
     Options options = outer;
     bool on = true;
@@ -362,7 +363,7 @@ class Translator {
     return exact_part("(?:" + set.pcre2() + sequences + ")");
   }
 
-  // A repeat of the last part, if one stands here.
+  // Parses a repeat of the last part, if there is one.
   bool repeat(Sequence& parts, const Options& options) {
     const std::string mark = in_.peek() == '{' ? interval() : simple_repeat();
     if (mark.empty()) return false;
@@ -388,7 +389,7 @@ class Translator {
     return "";
   }
 
-  // {n}, {n,}, {n,m}, {,m}; a brace that begins none of them is a character.
+  // Parses {n}, {n,}, {n,m} or {,m}. Any other brace is a literal character.
   std::string interval() {
     RegexReader ahead = in_;
     ahead.take("{");
@@ -399,7 +400,7 @@ class Translator {
     in_ = ahead;
     const int least = low.value_or(0), most = high.value_or(least);
     if (std::max(least, most) > kMaxRepeats) in_.refuse("a repeat that often");
-    // The wrong way round it gives nothing back.
+    // With the bounds reversed, Oniguruma makes the repeat possessive.
     if (most < least) return fmt::format("{{{},{}}}+", most, least);
     if (fixed) return fmt::format("{{{}}}", least);
     const std::string text = high ? fmt::format("{{{},{}}}", least, most)  //

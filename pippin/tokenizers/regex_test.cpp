@@ -25,7 +25,7 @@ using Strings = std::vector<std::string>;
 
 TEST(Regex, SpaceIsUnicodeWhiteSpace) {
   EXPECT_EQ(matches(R"(\s+)", "a \xC2\x85\xE2\x80\x83z"), Strings{" \xC2\x85\xE2\x80\x83"});
-  // U+180E was a space once; Oniguruma and PCRE2 disagree about it.
+  // U+180E was once a space; Oniguruma and PCRE2 disagree about it.
   EXPECT_EQ(matches(R"(\s)", "\xE1\xA0\x8E"), Strings{});
   EXPECT_EQ(matches(R"(\S)", "\xE1\xA0\x8E"), Strings{"\xE1\xA0\x8E"});
   EXPECT_EQ(matches(R"([\S])", "\xE1\xA0\x8E"), Strings{"\xE1\xA0\x8E"});
@@ -36,7 +36,7 @@ TEST(Regex, WordsHaveMarks) {
   EXPECT_EQ(matches(R"(\b\p{L}+\b)", "one two"), (Strings{"one", "two"}));
 }
 
-// Outside of brackets the numbers of Latin-1 are parts of words, inside they are none.
+// The numbers of Latin-1 are parts of words outside brackets, but not inside.
 TEST(Regex, FractionsAndSuperscriptsAreWordsOutsideOfBrackets) {
   EXPECT_EQ(matches(R"(\w+)", "4½m x² ⅓"), (Strings{"4½m", "x²"}));
   EXPECT_EQ(matches(R"(\p{Word}+)", "4½m"), Strings{"4½m"});
@@ -61,7 +61,7 @@ TEST(Regex, SetsIntersect) {
   EXPECT_EQ(matches(R"([\W_]+)", "a_-b"), Strings{"_-"});
   EXPECT_EQ(matches("[a&&b]", "ab"), Strings{});
   EXPECT_EQ(matches("[a&&]", "ab"), Strings{});
-  // As in the words of a published tokenizer.
+  // From a published tokenizer.
   const char* words = R"([\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*)"
                       R"([\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+|\p{N}{1,3})";
   EXPECT_EQ(matches(words, "Hello世界ひらaб12"), (Strings{"Hello", "世界", "ひらaб", "12"}));
@@ -74,7 +74,7 @@ TEST(Regex, NamesInBrackets) {
   EXPECT_EQ(matches("[[:punct:]]+", "a$+<!中、"), (Strings{"$+<!", "、"}));
   EXPECT_EQ(matches(R"(\p{Punct}+)", "a$+<!中、"), (Strings{"!", "、"}));
   EXPECT_EQ(matches("[[:space:]]+", "a\xC2\x85 b"), Strings{"\xC2\x85 "});
-  EXPECT_EQ(matches("[[:alpha]]", "a:"), (Strings{"a", ":"}));  // a set in a set
+  EXPECT_EQ(matches("[[:alpha]]", "a:"), (Strings{"a", ":"}));  // a nested set
 }
 
 TEST(Regex, PropertiesByAllTheirNames) {
@@ -85,7 +85,7 @@ TEST(Regex, PropertiesByAllTheirNames) {
   EXPECT_EQ(matches(R"(\p{Cs})", "a"), Strings{});
   EXPECT_EQ(matches(R"(\p{^Lu}+|\P{^Lu})", "aB"), (Strings{"a", "B"}));
   EXPECT_EQ(matches(R"(\p{Cased_Letter}+)", "aBǅ中"), Strings{"aBǅ"});
-  EXPECT_EQ(matches(R"(\pL)", "pL L"), Strings{"pL"});  // no property without braces
+  EXPECT_EQ(matches(R"(\pL)", "pL L"), Strings{"pL"});  // only a property with braces
 }
 
 TEST(Regex, EscapesOfOniguruma) {
@@ -114,7 +114,7 @@ TEST(Regex, RepeatsOfOniguruma) {
   EXPECT_EQ(matches("ba{2}?", "baab"), (Strings{"baa", "b"}));
   EXPECT_EQ(matches("a{,2}b", "aaab"), Strings{"aab"});
   EXPECT_EQ(matches("a{3,1}a", "aaaa"), Strings{"aaaa"});
-  EXPECT_EQ(matches("a{3,1}a", "aaa"), Strings{});  // gives nothing back
+  EXPECT_EQ(matches("a{3,1}a", "aaa"), Strings{});  // possessive
   EXPECT_EQ(matches("a{,}|x{", "a{,}x{"), (Strings{"a{,}", "x{"}));
   EXPECT_EQ(matches("ab**c", "abbc"), Strings{"abbc"});
 }
@@ -127,7 +127,7 @@ TEST(Regex, OptionsOfOniguruma) {
   EXPECT_EQ(matches("a(?#b)*", "aa"), Strings{"aa"});
 }
 
-// Case folding finds several characters for one, and one for several.
+// Case folding maps several characters to one, and one to several.
 TEST(Regex, CaseIsFolded) {
   EXPECT_EQ(matches("(?i:ss)", "ß ẞ Sſ s"), (Strings{"ß", "ẞ", "Sſ"}));
   EXPECT_EQ(matches("(?i:s(?:s))", "ß"), Strings{"ß"});
@@ -136,7 +136,7 @@ TEST(Regex, CaseIsFolded) {
   EXPECT_EQ(matches("(?i:[ß])", "ss ß"), (Strings{"ss", "ß"}));
   EXPECT_EQ(matches("(?i:ﬃ)", "ffi ﬃ ﬀi"), (Strings{"ffi", "ﬃ"}));
   EXPECT_EQ(matches("(?i:ΐ)", "ΐ"), Strings{"ΐ"});  // U+1FD3, U+0390
-  // Classes in brackets are folded, properties without them are not.
+  // Classes in brackets are folded; properties outside brackets are not.
   EXPECT_EQ(matches(R"((?i:[\p{Lu}]+))", "aB"), Strings{"aB"});
   EXPECT_EQ(matches(R"((?i:\p{Lu}+))", "aB"), Strings{"B"});
   EXPECT_EQ(matches("(?i:[^a]+)", "aAb"), Strings{"b"});
@@ -149,7 +149,7 @@ TEST(Regex, EmptyMatchesAdvance) {
 }
 
 TEST(Regex, ScriptsAreExact) {
-  // Script_Extensions of U+30FC has Hiragana; its script is Common.
+  // U+30FC has Hiragana in its Script_Extensions; its script is Common.
   EXPECT_EQ(matches(R"(\p{Hiragana})", "\xE3\x81\x82\xE3\x83\xBC"), Strings{"\xE3\x81\x82"});
   EXPECT_EQ(matches(R"(\p{Letter}+)", "a1"), Strings{"a"});
 }
@@ -215,7 +215,7 @@ TEST(Regex, RunawayPatternsStop) {
                "failed on 202 bytes of text: match limit exceeded");
 }
 
-// What is short may become long, and what takes long has its limit.
+// A short pattern may expand to a long one; both size and time are limited.
 TEST(Regex, SetsDoNotGrowWithoutBound) {
   for (const char* part : {R"((?i:[\p{L}]))", R"([\W_])", R"([\w&&[^\d]])", R"(\X)", R"(\b)"}) {
     std::string pattern;
@@ -257,7 +257,7 @@ TEST(Pattern, Behaviors) {
 
 TEST(Unicode, LossyReplacesMaximalParts) {
   std::string out;
-  // A cut-off three-byte character is one replacement; a surrogate's bytes are three.
+  // A truncated three-byte character is one replacement; a surrogate's bytes are three.
   append_utf8_lossy(out, "a\xE2\x82z\xED\xA0\x80", true);
   EXPECT_EQ(out, "a\xEF\xBF\xBDz\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
   out.clear();

@@ -88,7 +88,7 @@ void read_normalizer(ProtobufReader reader, SentencePieceRules& rules) {
 
 ModelProto read_model(std::string_view bytes, std::string_view name) {
   ModelProto model;
-  std::optional<size_t> unknown;  // the piece's own word counts for more than unk_id
+  std::optional<size_t> unknown;  // a piece of type unknown overrides unk_id
   ProtobufReader reader(bytes, name);
   while (reader.next()) {
     if (reader.field() == 1) {
@@ -111,7 +111,7 @@ ModelProto read_model(std::string_view bytes, std::string_view name) {
   return model;
 }
 
-// The higher the score, the lower the rank; equal scores share one.
+// Higher scores get lower ranks; equal scores share a rank.
 std::vector<uint32_t> ranks_of(const ModelProto& model) {
   std::vector<float> scores;
   for (const auto& piece : model.pieces) scores.push_back(piece.score);
@@ -127,9 +127,9 @@ std::vector<uint32_t> ranks_of(const ModelProto& model) {
   return ranks;
 }
 
-// One rank for each merge, in the order in which the published tokenizer.json files of Llama and
-// Mistral list those of one score (runs of spaces have one in common): by the ids of the parts.
-// SentencePiece itself takes the leftmost of them.
+// Gives each merge its own rank. Merges of one score (runs of spaces share one) are ordered by the
+// ids of their parts, as in the published tokenizer.json files of Llama and Mistral. SentencePiece
+// itself takes the leftmost.
 void order_merges(std::vector<JsonFile::RankedMerge>& merges) {
   const auto order = [](const JsonFile::RankedMerge& merge) {
     return std::tuple(merge.rank, merge.left, merge.right);

@@ -29,7 +29,7 @@ inline std::string model(const std::string& pieces, int type, bool extra_whitesp
          bytes(2, number(3, static_cast<uint64_t>(type)) + number(35, 1)) +
          bytes(3, number(3, 1) + number(4, extra_whitespace ? 1 : 0));
 }
-// 3 "a", 4 "b", 5 "ab", 6 the mark of a space, 7 and 8 bytes, 9 the mark and "a", 10 user-defined.
+// Pieces 3 "a", 4 "b", 5 "ab", 6 space mark, 7 and 8 bytes, 9 space mark and "a", 10 user-defined.
 inline std::string sample(int type, bool extra_whitespace = false) {
   return model(piece("a", -1) + piece("b", -2) + piece("ab", -2.5F) + piece("\u2581", -3) +
                    piece("<0xC3>", 0, 6) + piece("<0xA9>", 0, 6) +

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kLargestPower = 308;
 
-// 1e0 to 1e308, each the nearest double.
+// 1e0 to 1e308, each rounded to the nearest double.
 const std::array<double, kLargestPower + 1>& powers_of_ten() {
   static const auto powers = [] {
     std::array<double, kLargestPower + 1> table{};
@@ -57,7 +57,7 @@ std::optional<double> serde_number(std::string_view text) {
   int64_t exponent = 0;
   while (is_digit() && add_digit()) {
   }
-  for (; is_digit(); ++at) ++exponent;  // what no longer fits
+  for (; is_digit(); ++at) ++exponent;  // further digits, which do not fit
   if (at < text.size() && text[at] == '.') {
     ++at;
     while (is_digit() && add_digit()) --exponent;

@@ -9,9 +9,9 @@ namespace pippin::tokenizers {
 namespace {
 
 constexpr int64_t kMaxStages = 64;
-constexpr int64_t kMaxByteLevels = 4;  // each makes two bytes of every byte above 7F
+constexpr int64_t kMaxByteLevels = 4;  // each doubles every byte above 7F
 
-// The objects in `json` that have a "type", and those of type "ByteLevel".
+// Counts the objects in `json` that have a "type", and those of type "ByteLevel".
 void count_stages(const Json& json, int64_t& stages, int64_t& byte_levels) {
   if (json.is_array()) {
     for (const Json& element : json.elements()) count_stages(element, stages, byte_levels);

@@ -1,5 +1,5 @@
-// What all stages of a tokenizer are made with: each kind from its object in tokenizer.json. Json's
-// errors name the file and the place in it; where() gives both to what a stage itself complains of.
+// Makes a tokenizer's stages, each from its object in tokenizer.json. Json's errors name the file
+// and the position in it; where() returns both for the stages' own errors.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace pippin::tokenizers {
 
-// A kind of stage and what makes it: to add a kind is to add a line to its file's table.
+// A kind of stage and its factory. A new kind is one more line in its file's table.
 template <typename Stage>
 struct Kind {
   std::string_view name;
@@ -30,13 +30,13 @@ Stage make_stage(const Kind<Stage> (&kinds)[N], std::string_view role, const Jso
   unsupported_kind(config, role, type);
 }
 
-// Throws LimitExceeded for a section ("normalizer", "decoder" ...) of more stages than any pipeline
-// has: each may go through all of a text.
+// Throws LimitExceeded if a section ("normalizer", "decoder" ...) has more stages than any real
+// pipeline: each stage may scan all of a text.
 void check_stages(const Json& section);
 
 // Throws InvalidFile: "place: an integer from 0 to 4 is needed here".
 int64_t integer(const Json& value, int64_t min, int64_t max);
-// One code point in UTF-8.
+// Returns one code point in UTF-8.
 std::string character(const Json& value);
 
 }  // namespace pippin::tokenizers

@@ -11,7 +11,7 @@ namespace {
 
 enum class Kind : uint8_t { Plain, Wide, Quote, Escape, Control };
 
-// What a byte means inside of a string.
+// The meaning of a byte inside a string.
 constexpr std::array<Kind, 256> kKinds = [] {
   std::array<Kind, 256> kinds{};
   for (size_t c = 0; c < 256; ++c) {
@@ -34,13 +34,13 @@ bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-// Most that is not ASCII in a vocabulary is of two bytes.
+// Most non-ASCII characters in vocabularies have two bytes.
 bool is_two_byte_character(char lead, char next) {
   const auto first = static_cast<unsigned char>(lead), second = static_cast<unsigned char>(next);
   return first >= 0xC2 && first <= 0xDF && (second & 0xC0) == 0x80;
 }
 
-// The character that an escape of two characters means, 0 for none.
+// Returns the character of a two-character escape, or 0.
 char short_escape(char c) {
   switch (c) {
     case '"':
@@ -62,7 +62,7 @@ char short_escape(char c) {
   }
 }
 
-// The end of a number as JSON writes it, or null.
+// Returns the end of a JSON number, or null.
 const char* number_end(const char* at, const char* end) {
   const auto digits = [&] {
     const char* const from = at;
@@ -93,7 +93,8 @@ bool TableScanner::is_next(char c) {
 }
 
 bool TableScanner::take(char c) {
-  const bool here = at_ != end_ && *at_ == c;  // no space before it: spares most of the looking
+  const bool here = at_ != end_ && *at_ == c;  // usually no space precedes it, which avoids the
+                                               // scan
   if (!here && !is_next(c)) return false;
   ++at_;
   return true;
@@ -110,7 +111,7 @@ bool TableScanner::take_text(std::string_view& text) {
     if (end_ - at_ > 1 && is_two_byte_character(at_[0], at_[1])) {
       ++at_;
     } else {
-      wide = true;  // to be looked at as a whole
+      wide = true;  // validated as UTF-8 at the end
     }
   }
   if (at_ == end_ || *at_ != '"') return escaped_text(from, text);
@@ -142,7 +143,7 @@ bool TableScanner::escape() {
     at_ += 2;
     return true;
   }
-  // \u and four digits; of a pair of surrogates the second half is `low`.
+  // Parses \u and four digits; `low` is the second half of a surrogate pair.
   const auto unit = [&](uint32_t& value) {
     constexpr std::ptrdiff_t kLength = 6;
     if (end_ - at_ < kLength || at_[0] != '\\' || at_[1] != 'u') return false;

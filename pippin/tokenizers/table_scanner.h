@@ -1,9 +1,9 @@
-// JSON from front to back, for the large tables of tokenizer.json. Json would make a value of each
-// of their entries; here no tree is made, and no text is copied that has no escapes.
+// Sequential JSON scanner for the large tables of tokenizer.json. Json would make a value of each
+// entry; this makes no tree, and copies only texts with escapes.
 //
-// What a function takes is valid JSON, but for skip_value(). Each returns false for anything else;
-// then the text is for Json::parse, which says what is wrong with it, and the scanner is of no use
-// any more.
+// Functions accept only valid JSON, except skip_value(). Each returns false for anything else; the
+// caller then passes the text to Json::parse, which reports the error, and must not use the scanner
+// again.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ class TableScanner {
   const char* place() const { return at_; }
   size_t left() const { return static_cast<size_t>(end_ - at_); }
 
-  // Each goes over spaces first.
+  // Each function skips spaces first.
   bool is_next(char c);
   bool take(char c);                       // a bracket, comma or colon
-  bool take_text(std::string_view& text);  // which holds until the next call
+  bool take_text(std::string_view& text);  // valid until the next call
   bool take_id(int64_t max, int32_t& id);  // digits only
   bool take_number(double& number);
-  // To the end of a value: its content is skipped, except to find where strings end.
+  // Skips a value. Its content is not validated, except to find the ends of strings.
   bool skip_value();
 
-  // All of an object or array; `member` takes the value of the key that it is called with, and
+  // Take a whole object or array. `member` must take the value of the key that it is called with,
   // `element` an element.
   template <typename Member>
   bool take_object(Member&& member) {

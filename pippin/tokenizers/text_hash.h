@@ -1,5 +1,5 @@
-// Hashes and comparisons of tokens: most have a few bytes, for which a call to the library is most
-// of the time.
+// Hashes and comparisons of tokens. Most tokens have a few bytes, for which a library call would
+// take most of the time.
 #pragma once
 
 #include <bit>
@@ -18,7 +18,7 @@ uint64_t load(const char* from) {
   return word;
 }
 
-// Two numbers that tell texts of up to 16 bytes and of one size apart: words that may overlap.
+// Two words that distinguish texts of equal size up to 16 bytes; the words may overlap.
 struct Words {
   uint64_t first, last;
 };
@@ -30,7 +30,7 @@ inline Words words_of(const char* text, size_t size) {
   return {ends, load<uint8_t>(text + size / 2)};
 }
 
-// The constants are odd numbers without pattern (xxHash's primes).
+// The constants are xxHash's primes.
 inline uint64_t mixed(Words words, uint64_t state) {
   uint64_t hash = (words.first ^ state) * 0x9E3779B185EBCA87u;
   hash ^= std::rotl(words.last * 0xC2B2AE3D27D4EB4Fu, 31);
@@ -40,7 +40,7 @@ inline uint64_t mixed(Words words, uint64_t state) {
 
 }  // namespace detail
 
-// All 64 bits are of use.
+// All 64 bits are well mixed.
 inline uint64_t hash_of(std::string_view text) {
   const char* at = text.data();
   size_t left = text.size();
@@ -49,14 +49,14 @@ inline uint64_t hash_of(std::string_view text) {
   return detail::mixed(detail::words_of(at, left), state);
 }
 
-// All of a text of up to 8 bytes, as a number that no other text of its size has.
+// A text of up to 8 bytes as a number that is unique among texts of its size.
 inline constexpr size_t kShortText = 8;
 inline uint64_t short_text(std::string_view text) {
   const detail::Words words = detail::words_of(text.data(), text.size());
   return text.size() == kShortText ? words.first : words.first | words.last << 32;
 }
 
-// Of two texts of one size.
+// Compares two texts of equal size.
 inline bool same_bytes(const char* a, const char* b, size_t size) {
   if (size > 16) return std::memcmp(a, b, size) == 0;
   const auto left = detail::words_of(a, size), right = detail::words_of(b, size);

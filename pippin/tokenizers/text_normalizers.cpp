@@ -10,7 +10,7 @@ namespace {
 
 constexpr char32_t kRemove = 0xFFFFFFFF;
 
-// Each character becomes map(c), or nothing where that is kRemove.
+// Replaces each character with map(c), or removes it if that is kRemove.
 template <typename Map>
 void map_characters(Piece& piece, Map map) {
   std::string out;
@@ -96,8 +96,8 @@ class Nmt final : public Normalizer {
   }
 };
 
-// As the original: a short cluster of characters that an entry begins is replaced as a whole, and
-// only otherwise the characters one by one. A text whose beginning goes away is still at the start.
+// As in the original: a short cluster that is an entry's prefix is replaced as a whole; otherwise
+// its characters are replaced one by one. A text whose beginning is removed is still at the start.
 class Precompiled final : public Normalizer {
  public:
   explicit Precompiled(const Json& config) : map_(blob(config), config.where()) {}

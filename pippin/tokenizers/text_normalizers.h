@@ -1,4 +1,4 @@
-// Normalizers that go character by character: what BERT, SentencePiece and its NMT rules do.
+// Normalizers that work on characters: the rules of BERT, SentencePiece and NMT.
 #pragma once
 
 #include <memory>

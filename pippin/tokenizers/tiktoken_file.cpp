@@ -15,12 +15,12 @@ struct Special {
   const char* content;
 };
 
-// An encoding, known by the number of its ranks.
+// An encoding, identified by its number of ranks.
 struct Encoding {
   size_t ranks;
   std::string_view words;
   std::vector<Special> specials;
-  // Further ones: format with a number, first id, how many, first number.
+  // Numbered tokens: the format of the name, the first id, the count, the first number.
   const char* numbered = nullptr;
   int32_t numbered_id = 0;
   int32_t count = 0;

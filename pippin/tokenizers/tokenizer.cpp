@@ -33,7 +33,7 @@ struct tokenizers::Pipeline {
   std::optional<Truncation> truncation;
   std::optional<Padding> padding;
 
-  // The token as decoders see it; nothing for an id that is no token or is to be skipped.
+  // Returns the token's text for decoders; nothing if the id is unknown or skipped.
   std::optional<std::string_view> decode_text(int32_t id, bool skip_special_tokens) const;
 };
 
@@ -207,7 +207,7 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special_to
 std::string Tokenizer::token_bytes(int32_t id) const {
   const auto text = pipeline_->decode_text(id, /*skip_special_tokens=*/false);
   if (!text) return {};
-  constexpr std::string_view kBefore = "a";  // what begins a text may look different
+  constexpr std::string_view kBefore = "a";  // the first token may decode differently
   DecodeChain chain(pipeline_->decoder.get(), /*keeps_bytes=*/true);
   chain.token(kBefore);
   chain.token(*text);

@@ -1,14 +1,13 @@
-// Hugging Face's tokenizer.json, id for id: text to token ids and back.
+// Text to token ids and back, exactly as Hugging Face's tokenizer.json defines it.
 //
-// The file names a pipeline, and each stage has its own file here:
+// The file describes a pipeline; each stage has its own file here:
 //   text -> added_vocabulary (special tokens cut out) -> normalizers -> pre_tokenizers (pieces)
 //        -> models (bpe.cpp) -> post_processors (<s> and the like) -> ids -> decoders -> text
-// A stage of a kind that is not known is refused when the file is read, with its place in the file.
-// encode() gives every token; encode_fitted() minds what the file says of truncation and padding.
+// An unknown kind of stage is rejected when the file is read, with its position in the file.
+// encode() returns every token; encode_fitted() applies the file's truncation and padding.
 //
-// Other files of the field are read as the tokenizer.json that they stand for: SentencePiece's
-// tokenizer.model (sentencepiece_file.h), tiktoken's ranks, and vocab.json with merges.txt
-// (legacy_files.h).
+// Other formats are read as the equivalent tokenizer.json: SentencePiece's tokenizer.model
+// (sentencepiece_file.h), tiktoken's ranks, and vocab.json with merges.txt (legacy_files.h).
 #pragma once
 
 #include <cstdint>
@@ -29,42 +28,42 @@ struct Pipeline;
 class DecodeChain;
 }  // namespace tokenizers
 
-// Immutable once read, cheap to copy, and safe to use from many threads.
+// Immutable, cheap to copy, and thread-safe.
 class PIPPIN_API Tokenizer {
  public:
   static Tokenizer from_file(const std::filesystem::path& tokenizer_json);
-  // A folder, or a file of any of the kinds above; of a folder's files the best one, in the order
-  // of io/model_files.h. Throws NotFound for a folder with none of them.
+  // Opens a file of any of the formats above, or the best one of a folder, in the order of
+  // io/model_files.h. Throws NotFound if a folder has none of them.
   static Tokenizer open(const std::filesystem::path& path);
-  // Whether open() finds a tokenizer in this folder.
+  // Returns whether open() would find a tokenizer in this folder.
   static bool is_tokenizer_folder(const std::filesystem::path& folder);
-  // `name` starts the error messages.
+  // `name` starts error messages.
   static Tokenizer from_json(std::string_view json, std::string_view name);
 
-  // Bytes of `text` that are not UTF-8 count as U+FFFD. A long text, to ids or back, ends with
-  // Cancelled when it is (base/cancel.h).
+  // Bytes of `text` that are not UTF-8 are read as U+FFFD. Encoding or decoding a long text throws
+  // Cancelled when the thread's work is cancelled (base/cancel.h).
   std::vector<int32_t> encode(std::string_view text, bool add_special_tokens = true) const;
-  // As the library's encode: cut to the file's truncation (where the special tokens have their
-  // place) and filled up to its padding. Throws InvalidArgument where those cannot be met.
+  // Encodes as the library's encode(): truncated as the file says (with room for the special
+  // tokens), then padded. Throws InvalidArgument if the truncation or padding is not possible.
   std::vector<int32_t> encode_fitted(std::string_view text, bool add_special_tokens = true) const;
-  // Ids that name no token are left out.
+  // Skips ids that name no token.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
-  // A text, or two as cross-encoders take them, with the special tokens.
+  // One text, or a pair for cross-encoders, with the special tokens.
   struct Texts {
     std::vector<int32_t> ids, types;
-    size_t cut = 0;  // how many ids of the texts had no room
+    size_t cut = 0;  // number of ids of the texts that were cut
   };
-  // At most `most` ids: of two texts the longer one loses ids at its end first, until they are as
-  // long as each other. Throws InvalidArgument where the special tokens have no room,
-  // Unsupported where the tokenizer has no form for two texts.
+  // Returns at most `most` ids: the longer of two texts loses ids at its end first, until both have
+  // the same length. Throws InvalidArgument if there is no room for the special tokens, Unsupported
+  // if the tokenizer has no form for two texts.
   Texts encode_texts(std::string_view text, std::optional<std::string_view> second,
                      size_t most) const;
 
-  // What a token adds to a text in its midst, with the blank that it may begin with: bytes that
-  // need be no UTF-8 before those of other tokens join them. Empty for an id that names no token.
+  // Returns the bytes that a token adds in the middle of a text, including a leading space. They
+  // may become valid UTF-8 only when other tokens' bytes follow. Empty if the id names no token.
   std::string token_bytes(int32_t id) const;
-  // With added tokens: the largest id + 1.
+  // The largest id + 1, including added tokens.
   int64_t vocab_size() const;
   std::optional<int32_t> token_to_id(std::string_view token) const;
   std::optional<std::string> id_to_token(int32_t id) const;
@@ -78,12 +77,12 @@ class PIPPIN_API Tokenizer {
   std::shared_ptr<const tokenizers::Pipeline> pipeline_;
 };
 
-// Text as ids arrive. Every piece is valid UTF-8 and never half a character; the pieces joined,
-// with finish() last, are what decode() gives for all ids. Text that a later id could still change
-// is held back.
+// Decodes ids as they arrive. Every piece is valid UTF-8 and never half a character; the joined
+// pieces, including that of finish(), equal decode() of all ids. Text that a later id could still
+// change is held back.
 class PIPPIN_API StreamDecoder {
  public:
-  // `shown`: special tokens that are not skipped.
+  // `shown`: special tokens that are never skipped.
   explicit StreamDecoder(const Tokenizer& tokenizer, bool skip_special_tokens = true,
                          std::vector<int32_t> shown = {});
   StreamDecoder(StreamDecoder&&) noexcept;
@@ -91,7 +90,7 @@ class PIPPIN_API StreamDecoder {
   ~StreamDecoder();
 
   std::string push(int32_t id);
-  // The rest of the text; the decoder takes no more ids after it.
+  // Returns the rest of the text. No ids may be added afterwards.
   std::string finish();
 
  private:

@@ -28,9 +28,9 @@ std::optional<fs::path> find_tokenizer_file(const fs::path& path) {
   for (const ModelFile& row : kModelFiles) {
     if (row.role != FileRole::Tokenizer) continue;
     const auto files = files_of_row(path, row);
-    if (files.size() == 1) return files.front();  // of several *.tiktoken none is the model's
+    if (files.size() == 1) return files.front();  // several *.tiktoken files are ambiguous
   }
-  // A GGUF, or the first part of one; of several models' none is the one that is meant.
+  // A GGUF, or the first part of one; the GGUFs of several models are ambiguous.
   const auto parts = files_of_row(path, {FileRole::Tokenizer, "*.gguf"});
   const bool is_one =
       parts.size() == 1 ||

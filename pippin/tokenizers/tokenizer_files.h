@@ -1,4 +1,4 @@
-// Tokenizers as files and folders: which file of a folder to read, and how, by its content.
+// Finds the tokenizer file of a folder, and reads it by its content.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,14 @@
 
 namespace pippin::tokenizers {
 
-// The file itself, or the one of a folder that holds its tokenizer. Nothing for a folder without;
-// throws NotFound for a path that is not there.
+// Returns the path itself if it is a file, else the tokenizer file of the folder; nothing if the
+// folder has none. Throws NotFound if the path does not exist.
 std::optional<std::filesystem::path> find_tokenizer_file(const std::filesystem::path& path);
 
-// "tokenizer.json, tokenizer.model, ...": what that looks for.
+// Returns the names that it looks for: "tokenizer.json, tokenizer.model, ...".
 std::string tokenizer_file_names();
 
-// As the tokenizer.json that the file stands for. Throws InvalidFile, Unsupported, LimitExceeded.
+// Reads a file as the equivalent tokenizer.json. Throws InvalidFile, Unsupported, LimitExceeded.
 JsonFile read_tokenizer_file(const std::filesystem::path& path);
 
 }  // namespace pippin::tokenizers

@@ -1,4 +1,4 @@
-// The other files of the field, made from known tokenizers: they have to give the same ids.
+// Other formats, made from known tokenizers, must give the same ids.
 #include <limits>
 #include <string>
 
@@ -24,12 +24,12 @@ Tokenizer opened(const TempDir& folder, const char* name, const std::string& con
 TEST(TokenizerFiles, SentencePieceBpeMergesTheBestScoreFirst) {
   const TempDir folder;
   const auto tokenizer = opened(folder, "tokenizer.model", sample(2));
-  // The mark and "a" (-2) before "ab" (-2.5); <s> begins the text.
+  // The space mark and "a" (-2) win over "ab" (-2.5); <s> begins the text.
   EXPECT_EQ(tokenizer.encode("ab"), (Ids{1, 9, 4}));
   EXPECT_EQ(tokenizer.encode("bab", false), (Ids{6, 4, 5}));
   EXPECT_EQ(tokenizer.encode("\u00E9", false), (Ids{6, 7, 8}));
   EXPECT_EQ(tokenizer.encode("b<x>b", false), (Ids{6, 4, 10, 4}));
-  EXPECT_EQ(tokenizer.encode("<0xC3>", false), (Ids{6, 0}));  // spelled out: no byte
+  EXPECT_EQ(tokenizer.encode("<0xC3>", false), (Ids{6, 0}));  // spelled out, not a byte
   EXPECT_EQ(tokenizer.decode(Ids{1, 9, 4, 7, 8}), "ab\u00E9");
   EXPECT_TRUE(tokenizer.is_special(1));
   EXPECT_FALSE(tokenizer.is_special(10));
@@ -54,7 +54,7 @@ TEST(TokenizerFiles, SettingsBesideAModelDecideItsSpecialTokens) {
   EXPECT_EQ(Tokenizer::open(folder.path()).encode("a"), (Ids{9, 2}));
 }
 
-// tokenizer.json with a template of these pieces, or none.
+// Returns a tokenizer.json with a template of these pieces, or without one.
 std::string with_template(const std::string& single, const std::string& more = "") {
   const std::string processor = single.empty() ? "null"
                                                : R"({"type": "TemplateProcessing", "single": [)" +
@@ -70,7 +70,7 @@ std::string with_template(const std::string& single, const std::string& more = "
 constexpr char kText[] = R"({"Sequence": {"id": "A", "type_id": 0}})";
 constexpr char kBos[] = R"({"SpecialToken": {"id": "<s>", "type_id": 0}}, )";
 
-// As transformers applies tokenizer_config.json to a tokenizer.json.
+// Expects the behaviour of transformers.
 TEST(TokenizerFiles, SettingsDecideTheEndsOfTokenizerJson) {
   const TempDir folder;
   const auto ids = [&](const std::string& json, const std::string& settings) {
@@ -88,7 +88,7 @@ TEST(TokenizerFiles, SettingsDecideTheEndsOfTokenizerJson) {
   EXPECT_EQ(ids(with_template(""), R"(, "add_bos_token": true, "add_eos_token": true)"),
             (Ids{1, 3, 4, 2}));
   EXPECT_EQ(ids(with_template(""), R"(, "add_bos_token": false)"), (Ids{3, 4}));
-  // Other special tokens stay.
+  // Other special tokens are kept.
   const std::string other =
       with_template(std::string(R"({"SpecialToken": {"id": "[X]", "type_id": 0}}, )") + kText);
   EXPECT_EQ(ids(other, R"(, "add_eos_token": true)"), (Ids{5, 3, 4, 2}));

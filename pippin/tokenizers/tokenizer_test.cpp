@@ -33,7 +33,7 @@ JsonTree added(int id, const std::string& content, const JsonTree& flags = JsonT
   return token;
 }
 
-// A SentencePiece-like tokenizer: "▁" for spaces, bytes for what is unknown.
+// A SentencePiece-like tokenizer: "▁" for spaces, bytes for unknown characters.
 JsonTree small() {
   JsonTree vocab = {{"<unk>", 0},    {"<s>", 1},    {"\u2581", 2}, {"a", 3},
                     {"b", 4},        {"ab", 5},     {"c", 6},      {"abc", 7},
@@ -92,8 +92,8 @@ TEST(Tokenizer, MergesInBothForms) {
   EXPECT_EQ(make(json).encode("abc", false), Ids{7});
 }
 
-// Merges in the order of their tokens' ids, in any order, and with a token that is listed twice,
-// the later id of which holds: words against merging pair by pair.
+// Compares with merging pair by pair: merges in the order of their tokens' ids, in any order, and
+// with a token listed twice, of which the later id wins.
 TEST(Tokenizer, MergesOfVocabulariesInAnyOrder) {
   std::mt19937 random(7);
   for (int round = 0; round < 12; ++round) {
@@ -169,7 +169,7 @@ TEST(Tokenizer, StreamsWholeCharacters) {
   StreamDecoder stream(tokenizer);
   EXPECT_EQ(stream.push(8), "ab");
   EXPECT_EQ(stream.push(9), "");
-  EXPECT_EQ(stream.push(10), "");  // a later byte could still spoil the run
+  EXPECT_EQ(stream.push(10), "");  // a later byte could still invalidate the run
   EXPECT_EQ(stream.push(3),
             "\xC3\xA9"
             "a");
@@ -205,8 +205,8 @@ TEST(Tokenizer, ManyThreads) {
   for (auto& thread : threads) thread.join();
 }
 
-// Work that takes a while is broken off in it. On a busy machine the request may come late: it is
-// made a few times.
+// Expects long work to stop when it is cancelled. On a busy machine the request may come too late,
+// so it is tried several times.
 void expect_cancelled(const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
@@ -247,7 +247,7 @@ TEST(Tokenizer, CancellingEndsALongText) {
     const auto tokenizer = Tokenizer::from_json(file.dump(), "long");
     expect_cancelled([&] { tokenizer.encode(text); });
     expect_cancelled([&] { tokenizer.decode(Ids(text.size(), 1)); });
-    // A short one is done before anyone could ask.
+    // Short work finishes before the first check.
     CancelToken token;
     token.request();
     const CancelScope scope(token);

@@ -68,7 +68,7 @@ bool is_word(char32_t c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
   }
   if (c == 0x200C || c == 0x200D) return true;
-  // Enclosed letters: symbols that count as alphabetic.
+  // Enclosed letters, symbols that count as alphabetic.
   if ((c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
       (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189)) {
     return true;
@@ -100,7 +100,7 @@ std::string lowercase(std::string_view text) {
   out.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
     const char32_t c = decode_utf8(text, i);
-    if (c == 0x130) {  // the only character whose lower case is two: i and a dot above
+    if (c == 0x130) {  // the only character whose lower case has two: i and a dot above
       out += "i\xCC\x87";
     } else {
       append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));

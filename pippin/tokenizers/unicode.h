@@ -1,4 +1,4 @@
-// What the stages ask of Unicode: classes of characters, normal forms, repair of broken UTF-8.
+// Unicode for the stages: character classes, normal forms, repair of broken UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ enum class NormalForm { Nfc, Nfd, Nfkc, Nfkd };
 std::string normal_form(std::string_view text, NormalForm form);
 std::string lowercase(std::string_view text);
 
-// The place of a code point that starts at or before `end`: for walking backwards.
+// Returns the start of the last code point that starts before `end`, for walking backwards.
 size_t previous_character(std::string_view text, size_t end);
 
-// Where the extended grapheme cluster (UAX 29) that begins at `begin` ends.
+// Returns the end of the extended grapheme cluster (UAX 29) that begins at `begin`.
 size_t grapheme_end(std::string_view text, size_t begin);
 
-// Appends `bytes` with U+FFFD for every longest part that begins a character and breaks off, as
-// Rust's from_utf8_lossy. Unless `final`, an unfinished character at the end is left; returns how
-// many bytes were taken.
+// Appends `bytes` with U+FFFD for every maximal truncated or invalid sequence, like Rust's
+// from_utf8_lossy. Unless `final`, an unfinished character at the end is not consumed. Returns the
+// number of bytes consumed.
 size_t append_utf8_lossy(std::string& out, std::string_view bytes, bool final);
 
 }  // namespace pippin::tokenizers

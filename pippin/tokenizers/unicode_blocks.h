@@ -8,7 +8,7 @@
 
 namespace pippin::tokenizers {
 
-// `name` is in lower case, without anything between its words: "incyrillic", "innoblock".
+// `name` is in lower case without separators: "incyrillic", "innoblock".
 std::optional<CharacterSet> block_named(std::string_view name);
 
 }  // namespace pippin::tokenizers

@@ -6,8 +6,8 @@
 namespace pippin::tokenizers {
 namespace {
 
-// Scripts.txt of Unicode 14: where a run of one script begins, times 256, plus a number for the
-// script (0: not assigned). Hiragana and Katakana are counted as Han.
+// Scripts.txt of Unicode 14: the code point at which a run of one script begins, times 256, plus a
+// number for the script (0: unassigned). Hiragana and Katakana count as Han.
 constexpr auto kRuns = std::to_array<uint32_t>({
     0x1,       0x4102,    0x5B01,    0x6102,    0x7B01,    0xAA02,    0xAB01,    0xBA02,
     0xBB01,    0xC002,    0xD701,    0xD802,    0xF701,    0xF802,    0x2B901,   0x2E002,

@@ -5,7 +5,7 @@
 
 namespace pippin::tokenizers {
 
-// A number for the script, 0 for unassigned code points. The Japanese kana count as Han.
+// Returns a number for the script, 0 for unassigned code points. Japanese kana count as Han.
 int script_of(char32_t c);
 
 }  // namespace pippin::tokenizers

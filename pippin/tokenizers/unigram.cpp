@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kUnknownPenalty = 10;
 
-// The best way to the end of a token: its score, the token and where that begins.
+// The best way to the end of a token: its score, the token, and where the token begins.
 struct Step {
   double score = 0;
   int32_t id = -1;

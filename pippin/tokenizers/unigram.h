@@ -1,7 +1,6 @@
-// Unigram (Kudo, 2018): of all ways to cut a text into tokens, the one with the highest sum of
-// scores, found by Viterbi. A character that is no token scores ten less than the worst token;
-// neighbouring unknown characters are one unknown token, or bytes (<0xE2>) where the model has
-// them.
+// Unigram (Kudo, 2018): the way to split a text into tokens with the highest sum of scores, found
+// by Viterbi. A character that is not a token scores ten less than the worst token. Adjacent
+// unknown characters become one unknown token, or bytes (<0xE2>) if the model has them.
 #pragma once
 
 #include <memory>

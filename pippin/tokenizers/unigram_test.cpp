@@ -12,7 +12,7 @@ namespace {
 using JsonTree = nlohmann::json;
 using Ids = std::vector<int32_t>;
 
-// The scores as they are written: as numbers of JSON they would be read before.
+// Inserts the scores as text, because a JSON value would already have been parsed.
 std::string unigram(const JsonTree& scores) {
   std::string vocab = R"(["<unk>", 0.0])";
   for (const auto& entry : scores) {
@@ -41,11 +41,11 @@ TEST(Unigram, ScoresRoundTwice) {
   EXPECT_EQ(read("-2.5e-1"), -0.25);
   EXPECT_EQ(read("1E+2"), 100);
   EXPECT_EQ(read("-0"), 0);
-  // Digits above 64 bits are left out, before the point with their weight.
+  // Digits beyond 64 bits are dropped; before the point, their weight is kept.
   EXPECT_EQ(read("1.00000000000000000009"), 1);
   EXPECT_EQ(read("18446744073709551616"), 1844674407370955161.0 * 10);
   EXPECT_EQ(read("18446744073709551616.5"), 1844674407370955161.0 * 10);
-  // In steps of 308 where ten is raised to more than that.
+  // Exponents above 308 are applied in steps.
   EXPECT_EQ(read("4e-320"), 4 / 1e308 / 1e12);
   EXPECT_EQ(read("1e-99999999999999999999"), 0);
   EXPECT_EQ(read("0e99999999999999999999"), 0);

@@ -1,5 +1,5 @@
-// Ids and texts against the official tokenizers library and llama.cpp, on published tokenizers and
-// on small ones of every kind (tests/data/tokenizers).
+// Compares ids and texts with the official tokenizers library and llama.cpp, for published
+// tokenizers and for small ones of every kind (tests/data/tokenizers).
 #include <cctype>
 #include <cstdio>
 #include <fstream>
@@ -49,16 +49,16 @@ TEST_P(HuggingFace, EveryVectorMatches) {
     const auto plain = entry["ids_no_special"].get<Ids>();
     EXPECT_EQ(tokenizer.encode(text), ids) << text;
     EXPECT_EQ(tokenizer.encode(text, false), plain) << text;
-    // "decoded" is of the ids without specials, "decoded_skip_special" of all of them.
+    // "decoded" is for the ids without special tokens, "decoded_skip_special" for all ids.
     EXPECT_EQ(tokenizer.decode(plain, false), entry["decoded"]) << text;
     EXPECT_EQ(tokenizer.decode(ids, true), entry["decoded_skip_special"]) << text;
   }
-  // The bytes of tokens are those of the text, but for what decoders take off its begin.
+  // The bytes of the tokens equal the text, except for what decoders remove at its beginning.
   for (const auto& entry : vectors["encode"]) {
     std::string bytes;
     for (const int32_t id : entry["ids_no_special"].get<Ids>()) bytes += tokenizer.token_bytes(id);
     const auto decoded = entry["decoded"].get<std::string>();
-    // WordPiece puts marks next to words again, which only the whole text shows.
+    // WordPiece joins punctuation marks to words, which requires the whole text.
     const bool is_word_piece = name == "bert-base-uncased" || name == "wordpiece";
     if (is_word_piece || decoded.find("\xEF\xBF\xBD") != std::string::npos) continue;
     EXPECT_TRUE(bytes == decoded || bytes == " " + decoded) << bytes << "\n" << decoded;
@@ -102,18 +102,18 @@ INSTANTIATE_TEST_SUITE_P(Small, HuggingFace,
                                          "metaspace", "metaspace-first", "unigram", "wordpiece"),
                          test_name);
 
-// tokenizer.model alone, against the vectors of the tokenizer.json that was made of it. But for
-// texts that spell a special token: these files normalize them ("normalized": true, so that <s> is
-// found after a space only), which the conversion of today does not.
+// Compares tokenizer.model alone with the vectors of the tokenizer.json made from it, except for
+// texts that contain a special token: these files normalize them ("normalized": true, so that <s>
+// is found only after a space), which today's conversion does not.
 class SentencePieceFile : public testing::TestWithParam<const char*> {};
 
 TEST_P(SentencePieceFile, EveryVectorMatches) {
   const std::string name = GetParam();
   PIPPIN_SHARED_OR_SKIP(model, tokenizer_folder(name) + "/tokenizer.model");
   PIPPIN_SHARED_OR_SKIP(vectors_file, "vectors/hf-rust/" + name + ".json");
-  const TempDir folder;  // without the files beside it
+  const TempDir folder;  // without the files next to it
   std::filesystem::copy_file(model, folder / "tokenizer.model");
-  if (name == "mistral-v0.3" || name == "metaspace-first") {  // as its tokenizer_config.json says
+  if (name == "mistral-v0.3" || name == "metaspace-first") {  // as in its tokenizer_config.json
     write_file(folder / "tokenizer_config.json",
                R"({"tokenizer_class": "LlamaTokenizer", "legacy": false})");
   }
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(Vectors, SentencePieceFile,
                                          "metaspace", "metaspace-first"),
                          test_name);
 
-// llama.cpp's file name and ours.
+// llama.cpp's file name, then ours.
 class LlamaCpp : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(LlamaCpp, EveryVectorMatches) {

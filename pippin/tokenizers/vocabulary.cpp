@@ -25,7 +25,7 @@ Vocabulary::Vocabulary(StringPool tokens, const std::vector<int32_t>& ids)
   }
 }
 
-// Braces: the count is taken before the tokens move.
+// Braces guarantee that the count is taken before the tokens are moved.
 Vocabulary::Vocabulary(StringPool tokens)
     : Vocabulary(std::pair{counted(tokens.size()), std::move(tokens)}) {}
 

@@ -1,4 +1,4 @@
-// The tokens of a model and their ids, both ways.
+// Maps the tokens of a model to ids and back.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace pippin::tokenizers {
 
 class Vocabulary {
  public:
-  // Where a token is listed twice, the later id holds; where two tokens share an id, the later
-  // token. Ids are from 0 to kMaxTokenId.
+  // If a token is listed twice, the later id wins; if two tokens share an id, the later token wins.
+  // Ids are from 0 to kMaxTokenId.
   Vocabulary(StringPool tokens, const std::vector<int32_t>& ids);
   // Tokens in the order of their ids.
   explicit Vocabulary(StringPool tokens);
@@ -24,7 +24,7 @@ class Vocabulary {
 
   int32_t size() const { return table_.size(); }  // distinct tokens
   int32_t max_id() const { return static_cast<int32_t>(by_id_.size()) - 1; }
-  // -1 where there is none.
+  // Returns -1 if the token is missing.
   int32_t operator[](std::string_view token) const { return table_[token]; }
   const TokenTable& table() const { return table_; }
   std::optional<int32_t> id_of(std::string_view token) const;
@@ -35,7 +35,7 @@ class Vocabulary {
   explicit Vocabulary(std::pair<std::vector<int32_t>, StringPool> both);
 
   StringPool tokens_;
-  std::vector<int32_t> by_id_;  // index into tokens_, -1 for none
+  std::vector<int32_t> by_id_;  // index into tokens_, -1 if unused
   TokenTable table_;
 };
 

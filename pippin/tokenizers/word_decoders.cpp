@@ -9,7 +9,7 @@
 namespace pippin::tokenizers {
 namespace {
 
-// As Rust's str::replace: an empty `from` stands before every character and at the end.
+// Like Rust's str::replace: an empty `from` matches before every character and at the end.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
   std::string out;
   if (from.empty()) {
@@ -30,7 +30,7 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
   return out += text.substr(begin);
 }
 
-// The spaces that BERT's tokenizer put before marks and English contractions.
+// Removes the spaces that BERT's tokenizer puts before punctuation marks and English contractions.
 std::string clean_up(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> kRules[] = {
       {" .", "."},   {" ?", "?"},     {" !", "!"},     {" ,", ","},
@@ -70,7 +70,7 @@ class WordPieceStage final : public WholeTokenStage {
   bool first_ = true;
 };
 
-// The suffix becomes a space, and nothing in the last token: so one token is held back.
+// The suffix becomes a space, or nothing in the last token, so one token is held back.
 class BpeStage final : public WholeTokenStage {
  public:
   struct Settings {

@@ -10,7 +10,7 @@
 namespace pippin::tokenizers {
 namespace {
 
-// The token for what is not known; that it is missing matters only when it is needed.
+// The token for unknown words. A missing token is an error only if it is needed.
 class Unknown {
  public:
   Unknown(const Json& config, const Vocabulary& vocabulary)
@@ -68,7 +68,7 @@ class WordPiece final : public MemorylessModel {
         id = found;
         end = found_end;
       });
-      if (id < 0) {  // a word with one unknown part is unknown as a whole
+      if (id < 0) {  // a word with an unknown part is unknown as a whole
         ids.resize(before);
         ids.push_back(unknown_.id());
         return;

@@ -1,6 +1,6 @@
-// The two models that look whole words up: WordPiece (Schuster and Nakajima, 2012, as BERT uses
-// it: the longest known beginning, then the longest known continuation, and so on) and WordLevel
-// (a word is a token or unknown).
+// The two models that look up whole words: WordPiece (Schuster and Nakajima, 2012, as in BERT: the
+// longest known prefix, then the longest known continuation, and so on) and WordLevel (a word is a
+// token or unknown).
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// How byte-level tokenizers without a tokenizer.json cut a text into words: the regular expressions
-// that their makers published.
+// Word patterns of byte-level tokenizers without a tokenizer.json: the regular expressions that
+// their authors published.
 #pragma once
 
 #include <string_view>
