@@ -11,7 +11,7 @@ namespace pippin::constrain {
 class ByteSet {
  public:
   constexpr ByteSet() = default;
-  // first to last, both included.
+  // The bytes from first to last, inclusive.
   constexpr ByteSet(uint8_t first, uint8_t last) {
     for (unsigned b = first; b <= last; ++b) add(static_cast<uint8_t>(b));
   }

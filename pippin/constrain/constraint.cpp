@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMasksKept = 64;
 
-// Exclusive use of the grammar for one call of limited work.
+// Exclusive use of the grammar for one call with limited work.
 class Turn {
  public:
   Turn(std::mutex& mutex, Grammar& grammar)
@@ -89,7 +89,7 @@ TokenMask Constraint::compute_mask(StateId state) {
   const size_t words = vocabulary_->size() / 64 + 1;
   for (size_t i = 0; i < count; ++i) {
     matcher_.grammar().regexes().work().count(words);
-    // A copy: states that are made below move them.
+    // A copy, because new states move the terminals.
     const Matcher::Terminal terminal = matcher_.terminals(state)[i];
     if (terminal.rest == RegexPool::kNothing) {
       const Grammar::TokenSet& tokens = matcher_.tokens(terminal);

@@ -1,4 +1,4 @@
-// Which tokens an answer may go on with: a grammar and a vocabulary, compiled. Tokens in, masks
+// A compiled grammar and vocabulary that say which tokens may continue an answer: tokens in, masks
 // out.
 //
 //   auto constraint = std::make_shared<Constraint>(grammar, vocabulary);
@@ -7,8 +7,8 @@
 //   text.accept(token);
 //   text.rollback(1);
 //
-// What is allowed is exact: a token may come if a text of the grammar begins with the text so far
-// and the token's bytes, in however many pieces those belong to different terminals.
+// Masks are exact: a token is allowed if and only if some text of the grammar begins with the text
+// so far followed by the token's bytes, even if these span several terminals.
 #pragma once
 
 #include <cstddef>
@@ -28,24 +28,24 @@
 
 namespace pippin::constrain {
 
-// Any number of texts share one, from any thread; they take turns.
+// Thread-safe: any number of texts share a constraint; their calls are serialized.
 class Constraint {
  public:
-  // `grammar` is finished, and nobody else's from now on.
+  // `grammar` must be finished; the constraint takes sole ownership of it.
   Constraint(std::shared_ptr<Grammar> grammar, std::shared_ptr<const Vocabulary> vocabulary);
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   StateId start() const { return start_; }
-  // These throw LimitExceeded where the grammar turns out to be too large or a call takes more work
-  // than its GrammarLimits allow, and Cancelled; the same can be asked again.
+  // These functions throw LimitExceeded if the grammar turns out to be too large, or if a call
+  // takes more work than its GrammarLimits allow, and Cancelled. A failed call can be repeated.
   StateId step(StateId state, int32_t token);  // kDead: not allowed
   std::shared_ptr<const TokenMask> mask(StateId state);
   bool can_end(StateId state) const;
-  bool must_end(StateId state) const;  // whether nothing but the end can come
-  size_t num_states() const;           // that it took so far
+  bool must_end(StateId state) const;  // whether only the end is possible
+  size_t num_states() const;           // states made so far
   uint64_t work_done() const;          // in steps (work.h), including its grammar's
   uint64_t most_work() const { return matcher_.grammar().limits().work.mask; }  // per call
-  // The text that has to come next, whatever follows: at most `most` bytes of it.
+  // Returns the text that must come next, whatever follows it; at most `most` bytes.
   std::string forced_text(StateId state, size_t most);
 
  private:
@@ -53,29 +53,29 @@ class Constraint {
   void allow_behind(const TokenTrie& behind, StateId state, TokenMask& mask);
 
   std::shared_ptr<const Vocabulary> vocabulary_;
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards all members below
   Matcher matcher_;
   TerminalReader reader_;
-  std::unordered_map<StateId, std::shared_ptr<const TokenMask>> masks_;  // the last ones
-  std::deque<StateId> masks_in_order_;                                   // the oldest first
+  std::unordered_map<StateId, std::shared_ptr<const TokenMask>> masks_;  // most recent masks
+  std::deque<StateId> masks_in_order_;                                   // oldest first
   StateId start_;
 };
 
-// A text under a constraint, as it grows.
+// A text under a constraint, which grows token by token.
 class ConstrainedText {
  public:
   explicit ConstrainedText(std::shared_ptr<Constraint> constraint);
 
-  // Of the tokens that may come next; whether the text may end is can_end(). Throws as Constraint.
+  // The tokens that may come next; can_end() says whether the text may end. Throws as Constraint.
   std::shared_ptr<const TokenMask> mask() { return constraint_->mask(states_.back()); }
   bool can_end() const { return constraint_->can_end(states_.back()); }
-  // Whether nothing but the end can come.
+  // Returns whether only the end is possible.
   bool is_complete() const { return constraint_->must_end(states_.back()); }
-  // False, and nothing has changed, for a token that may not come.
+  // Returns false and changes nothing if the token is not allowed.
   bool accept(int32_t token);
-  // Takes the last `count` tokens back.
+  // Removes the last `count` tokens.
   void rollback(size_t count) { states_.resize(states_.size() - count); }
-  size_t size() const { return states_.size() - 1; }  // in tokens
+  size_t size() const { return states_.size() - 1; }  // number of tokens
   std::string forced_text(size_t most) { return constraint_->forced_text(states_.back(), most); }
   StateId state() const { return states_.back(); }
   Constraint& constraint() const { return *constraint_; }

@@ -10,7 +10,7 @@
 namespace pippin::constrain {
 namespace {
 
-// The slow, obvious way: token by token.
+// Reference implementation: tries every token.
 TokenMask tried_mask(Constraint& constraint, StateId state) {
   TokenMask mask(constraint.vocabulary().size());
   for (size_t i = 0; i < mask.vocab_size(); ++i) {
@@ -26,12 +26,12 @@ std::vector<std::string> random_tokens(std::mt19937& random, std::string_view al
   for (size_t i = 0; i < count; ++i) {
     std::string token;
     for (size_t n = random() % 6; n-- > 0;) token += alphabet[random() % alphabet.size()];
-    tokens.push_back(token);  // some are empty, some there are twice
+    tokens.push_back(token);  // some are empty, some are repeated
   }
   return tokens;
 }
 
-// Goes random ways through the grammar and compares every mask.
+// Walks through the grammar at random and compares every mask.
 void compare_masks(const std::shared_ptr<Constraint>& constraint, std::mt19937& random, int steps) {
   StateId state = constraint->start();
   for (int i = 0; i < steps; ++i) {
@@ -75,8 +75,8 @@ TEST(Constraint, MasksOfJsonAreThoseOfEachTokenTried) {
   }
 }
 
-// Terminals of every shape that a walk treats in a way of its own: bounded and unbounded runs of
-// plain characters, exceptions among them, ends in their midst.
+// Terminals of every shape with its own path in a walk: bounded and unbounded runs of plain
+// characters, with exceptions and possible ends in between.
 TEST(Constraint, MasksOfRunsOfCharactersAreThoseOfEachTokenTried) {
   std::mt19937 random(17);
   const auto any = [](RegexPool& p) {
@@ -147,7 +147,7 @@ TEST(Constraint, GoesBackToWhereItWas) {
     EXPECT_EQ(*text.mask(), masks[i]) << i;
   }
   EXPECT_FALSE(text.accept(5));
-  EXPECT_FALSE(text.accept(6));  // a special token is no text
+  EXPECT_FALSE(text.accept(6));  // a special token is not text
   EXPECT_FALSE(text.accept(99));
   EXPECT_EQ(text.size(), 0U);
 }

@@ -1,5 +1,5 @@
-// A map from 64-bit keys to 32-bit values by open addressing: what a walk over a vocabulary asks
-// millions of times.
+// An open-addressing map from 64-bit keys to 32-bit values. A walk over a vocabulary looks up
+// millions of keys.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace pippin::constrain {
 
 class FlatMap {
  public:
-  // Null where there is no such key. Valid until the next insertion.
+  // Returns null if the key is missing. The pointer is valid until the next insertion.
   const uint32_t* find(uint64_t key) const {
     if (slots_.empty()) return nullptr;
     for (size_t i = place(key);; i = (i + 1) & (slots_.size() - 1)) {
@@ -19,7 +19,7 @@ class FlatMap {
     }
   }
 
-  // A key that is not there yet.
+  // Inserts a key that is not in the map.
   void insert(uint64_t key, uint32_t value) {
     if (2 * (size_ + 1) > slots_.size()) grow();
     put({key, value, true});
@@ -49,7 +49,7 @@ class FlatMap {
     }
   }
 
-  std::vector<Slot> slots_;  // a power of two of them
+  std::vector<Slot> slots_;  // a power of two
   size_t size_ = 0;
 };
 

@@ -8,7 +8,7 @@ namespace pippin::constrain {
 
 namespace {
 
-// Whether a token that may come next is longer than `length` bytes.
+// Returns whether a token of more than `length` bytes may come next.
 bool has_longer(Constraint& constraint, StateId state, size_t length) {
   const auto mask = constraint.mask(state);
   for (size_t w = 0; w < mask->words().size(); ++w) {
@@ -34,12 +34,12 @@ std::vector<int32_t> forced_tokens(Constraint& constraint, StateId state,
   const size_t begin = all.size();
   all += text;
   std::vector<int32_t> tokens;
-  std::vector<size_t> places;  // in `all`, of each and of the end
+  std::vector<size_t> places;  // offset in `all` of each token and of the end
   size_t place = 0;
   bool is_first = true;
   for (const int32_t id : tokenizer.encode(all, false)) {
     std::string_view bytes = vocabulary.bytes(id);
-    // Some tokenizers put a blank in front of every text.
+    // Some tokenizers put a space before every text.
     if (is_first && bytes.starts_with(' ') && !all.starts_with(' ')) bytes.remove_prefix(1);
     is_first = false;
     if (all.compare(place, bytes.size(), bytes) != 0 || (bytes.empty() && place > 0)) return {};
@@ -49,7 +49,7 @@ std::vector<int32_t> forced_tokens(Constraint& constraint, StateId state,
       places.push_back(place);
     }
     place += bytes.size();
-    if (place > begin && tokens.empty()) return {};  // it joins what was with what comes
+    if (place > begin && tokens.empty()) return {};  // it spans the boundary
     if (tokens.size() == most) break;
   }
   std::vector<StateId> states{state};
@@ -57,7 +57,7 @@ std::vector<int32_t> forced_tokens(Constraint& constraint, StateId state,
     states.push_back(constraint.step(states.back(), tokens[i]));
     if (states.back() == Matcher::kDead) return {};
   }
-  // Together as much work as one mask may take: beyond it the tokens are sampled one by one.
+  // Together, the masks may take as much work as one; beyond it, the tokens are sampled one by one.
   const uint64_t most_work = constraint.work_done() + constraint.most_work();
   size_t certain = tokens.size();
   for (size_t i = tokens.size(); i-- > 0;) {

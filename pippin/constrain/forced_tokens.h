@@ -1,4 +1,4 @@
-// The tokens of the text that has to come.
+// Tokens of the text that must come next.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace pippin::constrain {
 
-// Where only one text can follow, the tokens that the tokenizer makes of it behind the tokens
-// `before` (the last ones of the text so far), as long as none of them could be part of a longer
-// one: of the text "name" that a quote or an s may follow the end stays open. None where there is
-// a choice, or where the tokenizer sees the text in another way. At most `most`.
+// If only one text can follow, returns at most `most` tokens that the tokenizer makes of it after
+// the tokens `before` (the last ones of the text so far), up to the first token that could be part
+// of a longer one: if "name" may be followed by a quote or an s, its end stays open. Returns no
+// tokens if there is a choice, or if the tokenizer splits the text differently.
 std::vector<int32_t> forced_tokens(Constraint& constraint, StateId state,
                                    const Tokenizer& tokenizer, std::span<const int32_t> before,
                                    size_t most);

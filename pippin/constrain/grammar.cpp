@@ -70,7 +70,7 @@ std::vector<bool> Grammar::least_fixpoint(const Holds& holds) {
   };
   std::vector<bool> result(rules_.size());
   std::vector<Waiting> waiting;
-  std::vector<std::vector<size_t>> users(rules_.size());  // of a rule: which of `waiting`
+  std::vector<std::vector<size_t>> users(rules_.size());  // by rule: indices into `waiting`
   std::vector<RuleId> fresh;
   const auto add = [&](RuleId rule) {
     if (result[rule]) return;
@@ -201,7 +201,7 @@ const Grammar::Alternatives& Grammar::alternatives(RuleId id) {
 void Grammar::finish() {
   find_nullable();
   drop_unproductive();
-  // Not those that are made later: they are asked when they are there.
+  // Lazy rules are checked when they are made.
   for (RuleId rule = 0; rule < rules_.size(); ++rule) {
     if (rules_[rule].make == nullptr) height(rule);
   }

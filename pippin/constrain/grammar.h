@@ -1,11 +1,11 @@
-// A context-free grammar whose terminals are regular expressions over bytes, and sets of tokens.
+// A context-free grammar whose terminals are regular expressions over bytes and sets of tokens.
 //
-// A terminal is a language, not a lexeme of a scanner: a text is in the grammar if it can be cut in
-// any way into strings of the terminals, as if they were rules. So a rule without recursion and a
-// regular expression for it mean the same; the expression is faster.
+// A terminal is a language, not a lexeme of a scanner: a text is in the grammar if some split of it
+// into strings of the terminals matches, as if they were rules. So a rule without recursion and a
+// regular expression for it have the same meaning; the expression is faster.
 //
-// Rules may be made as they are needed (add_lazy_rule): what a JSON object may go on with depends
-// on the keys that it has, and there are too many such rules to make them all.
+// Rules may be made on demand (add_lazy_rule): the continuations of a JSON object depend on the
+// keys that it has, and there are too many such rules to make them all.
 #pragma once
 
 #include <cstddef>
@@ -24,29 +24,29 @@ using RuleId = uint32_t;
 struct Symbol {
   enum class Kind : uint8_t { Regex, Rule, Tokens };
   Kind kind = Kind::Regex;
-  uint32_t id = 0;  // RegexId, RuleId, or what add_tokens() gave
+  uint32_t id = 0;  // RegexId, RuleId, or the result of add_tokens()
 
   static Symbol regex(RegexId id) { return {Kind::Regex, id}; }
   static Symbol rule(RuleId id) { return {Kind::Rule, id}; }
   friend bool operator==(const Symbol&, const Symbol&) = default;
 };
-using Sequence = std::vector<Symbol>;  // one after the other; empty: the empty text
+using Sequence = std::vector<Symbol>;  // concatenation; empty: the empty text
 
-// Steps of work (work.h). Collected schemas and grammars take up to 0.4 million to compile and 0.6
-// million for a mask, with a vocabulary of 150,000 tokens.
+// In steps of work (work.h). Grammars and schemas collected from real use take up to 0.4 million to
+// compile and 0.6 million for a mask, with a vocabulary of 150,000 tokens.
 struct WorkLimits {
-  uint64_t compile = 200'000'000;  // from a schema or a grammar to what may come first
-  uint64_t mask = 10'000'000;      // what may come next, or where a token leads
+  uint64_t compile = 200'000'000;  // to compile a grammar and find its first terminals
+  uint64_t mask = 10'000'000;      // to compute a mask, or to accept a token
 };
 
 struct GrammarLimits {
   RegexLimits regexes;
   WorkLimits work;
   size_t max_rules = 200'000;
-  size_t max_symbols = 2'000'000;  // of all rules
+  size_t max_symbols = 2'000'000;  // total of all rules
 };
 
-// Not for several threads at once. What makes rules throws LimitExceeded beyond the limits.
+// Not thread-safe. Functions that make rules throw LimitExceeded beyond the limits.
 class Grammar {
  public:
   explicit Grammar(const GrammarLimits& limits = {});
@@ -54,27 +54,28 @@ class Grammar {
   RegexPool& regexes() { return regexes_; }
   const RegexPool& regexes() const { return regexes_; }
 
-  // A rule without alternatives, which matches nothing until it gets some. Names are for messages.
+  // Adds a rule without alternatives, which matches nothing until it gets some. Names are for
+  // messages.
   RuleId add_rule(std::string name);
   void add_alternative(RuleId rule, Sequence sequence);
-  // A rule whose alternatives are made when they are first asked for. `nullable`: whether one of
-  // them can be the empty text. Each alternative must have some text.
+  // Adds a rule whose alternatives are made on first use. `nullable`: whether one of them can be
+  // the empty text. Each alternative must have some text.
   using Alternatives = std::vector<Sequence>;
   RuleId add_lazy_rule(std::string name, bool nullable, std::function<Alternatives()> make);
-  // One token: of `ids`, or if `negated` any other, special tokens included.
+  // Matches one token: one of `ids` or, if `negated`, any other, including special tokens.
   Symbol add_tokens(std::vector<int32_t> ids, bool negated = false);
   void set_root(RuleId root) { root_ = root; }
 
-  // The last step: takes out what has no text. Throws InvalidArgument for a grammar without a text,
-  // for rules that begin with themselves (left recursion), each by name.
+  // Completes the grammar and removes alternatives without texts. Throws InvalidArgument if the
+  // grammar has no text, or if a rule is left-recursive, naming the rule.
   void finish();
 
-  // --- of a finished grammar ---
+  // --- for a finished grammar ---
   RuleId root() const { return root_; }
   const Alternatives& alternatives(RuleId rule);
   bool is_nullable(RuleId rule) const { return rules_[rule].nullable; }
   bool is_nullable(const Symbol& symbol) const;
-  // Greater than that of every rule that can begin this one.
+  // Returns a height greater than that of every rule that can begin this one.
   uint32_t height(RuleId rule);
   bool allows_token(uint32_t tokens, int32_t id) const;
   struct TokenSet {
@@ -89,12 +90,12 @@ class Grammar {
   struct Rule {
     std::string name;
     Alternatives alternatives;
-    std::function<Alternatives()> make;  // until they are made
+    std::function<Alternatives()> make;  // until the alternatives are made
     bool nullable = false;
-    uint32_t height = 0;  // 0: not known yet
+    uint32_t height = 0;  // 0: unknown
   };
   void count(const Sequence& sequence);
-  // Which rules hold, where an alternative holds if all its symbols do, and a rule if one of its
+  // Returns which rules hold: an alternative holds if all its symbols do, a rule if one of its
   // alternatives does.
   template <typename Holds>
   std::vector<bool> least_fixpoint(const Holds& holds);
@@ -104,7 +105,7 @@ class Grammar {
 
   GrammarLimits limits_;
   RegexPool regexes_;
-  std::deque<Rule> rules_;  // which stay where they are
+  std::deque<Rule> rules_;  // a deque, for stable addresses
   std::vector<TokenSet> token_sets_;
   RuleId root_ = 0;
   size_t num_symbols_ = 0;

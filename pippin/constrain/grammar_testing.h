@@ -15,7 +15,7 @@ inline Sequence text(Grammar& grammar, std::string_view literal) {
   return {Symbol::regex(grammar.regexes().literal(literal))};
 }
 
-// Rules over a and b, without regard to sense.
+// Random rules over a and b.
 inline std::shared_ptr<Grammar> random_grammar(std::mt19937& random) {
   const auto below = [&](size_t n) { return random() % n; };
   auto grammar = std::make_shared<Grammar>();
@@ -47,7 +47,7 @@ inline std::shared_ptr<Grammar> random_grammar(std::mt19937& random) {
   return grammar;
 }
 
-// Any JSON value, without white space.
+// Any JSON value, without whitespace.
 inline std::shared_ptr<Grammar> json_grammar() {
   auto grammar = std::make_shared<Grammar>();
   RegexPool& pool = grammar->regexes();

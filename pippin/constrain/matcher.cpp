@@ -36,9 +36,9 @@ void make_set(std::vector<T>& items) {
 
 }  // namespace
 
-// From the terminals that go on and the places that were reached: the state. First all that ends is
-// followed to where it returns, so that each place that is reached has its whole continuation;
-// then what begins there is begun, each rule once, for all who call it here.
+// Computes a state from the continuing terminals and the places reached. First, all returns are
+// followed, so that each reached place has its complete continuation. Then the symbols at these
+// places begin, each rule once for all of its callers.
 class Matcher::Closure {
  public:
   explicit Closure(Matcher& matcher) : m_(matcher) {}
@@ -64,7 +64,7 @@ class Matcher::Closure {
   }
 
   void follow_ends() {
-    make_set(reached_);  // and grows by what is found
+    make_set(reached_);  // grows in the loop
     std::unordered_map<uint64_t, bool> seen;
     for (const Return& at : reached_) seen.emplace(pair_key(at.place, at.continuation), true);
     for (size_t i = 0; i < reached_.size(); ++i) {
@@ -110,7 +110,8 @@ class Matcher::Closure {
       }
       i = end;
     }
-    // The highest first: who calls a rule here is higher, so that all of its callers are known.
+    // Highest rule first: callers are higher than the rules that they begin with, so all callers of
+    // a rule are known.
     while (!callers_.empty()) {
       const auto top = callers_.begin();
       const RuleId rule = top->first.second;
@@ -128,7 +129,7 @@ class Matcher::Closure {
     }
   }
 
-  // What stands at a place, which is not the end of its alternative.
+  // Begins the symbol at a place that is not the end of its alternative.
   void begin(PlaceId place, ContinuationId continuation) {
     m_.count(1);
     const Symbol& symbol = m_.places_[place].next();
@@ -142,7 +143,8 @@ class Matcher::Closure {
       case Symbol::Kind::Rule: {
         std::vector<Return>& returns =
             callers_[{UINT32_MAX - m_.grammar_->height(symbol.id), symbol.id}];
-        // A call at the end returns to where the caller returns, so that lists do not pile up.
+        // A call at the end of an alternative returns to the caller's return points, so that lists
+        // do not grow with each item.
         if (m_.places_[place + 1].is_end()) {
           const std::span<const Return> further = m_.returns(continuation);
           m_.count(further.size());
@@ -155,7 +157,7 @@ class Matcher::Closure {
     }
   }
 
-  // Of terminals that are at the same point, one with all continuations.
+  // Merges terminals at the same point into one with all their continuations.
   std::vector<Terminal> merge() {
     make_set(terminals_);
     std::vector<Terminal> merged;
@@ -166,7 +168,7 @@ class Matcher::Closure {
         ++end;
       }
       Terminal terminal = terminals_[i];
-      // The empty string has been read already.
+      // An empty rest has already been followed.
       if (terminal.rest != RegexPool::kEmpty) {
         if (end > i + 1) {
           std::vector<Return> together;
@@ -200,7 +202,7 @@ Matcher::Matcher(std::shared_ptr<Grammar> grammar, size_t max_states)
   std::vector<Return> end{{kEnd, 0}};
   const ContinuationId whole = keep(end);
   Closure closure(*this);
-  // As if a rule called the root, and nothing else.
+  // As if a rule consisted of the root alone.
   for (size_t a = 0; a < grammar_->alternatives(grammar_->root()).size(); ++a) {
     closure.reach(first_place(grammar_->root(), a), whole);
   }

@@ -1,11 +1,11 @@
-// Which texts a grammar has, byte by byte: a parser whose states are values.
+// A parser for a grammar's texts, byte by byte, whose states are values.
 //
-// A state is what an Earley parser's row is: for every place of the grammar where a terminal is
-// being read, the expression that is left of it, and the places to go on with behind it. Such a
-// continuation is a set of places, each with the continuation of its own rule, so that they form
-// the graph-structured stack of a generalized LR parser. States and continuations are kept once
-// each, by their contents: equal situations are equal numbers, what follows them is computed once,
-// and to go back is to use an older number.
+// A state corresponds to a row of an Earley parser. For every place of the grammar where a terminal
+// is being read, it has the expression for the rest of the terminal, and a continuation: the places
+// to go on with after it. A continuation is a set of places, each with the continuation of its own
+// rule, so continuations form the graph-structured stack of a generalized LR parser. States and
+// continuations are interned: equal situations have equal numbers, their successors are computed
+// once, and going back means using an older number.
 #pragma once
 
 #include <compare>
@@ -26,45 +26,45 @@ namespace pippin::constrain {
 
 using StateId = uint32_t;
 
-// Not for several threads at once. Steps throw LimitExceeded where there are more than `max_states`
-// states, or as the grammar, and can be taken again then.
+// Not thread-safe. Steps throw LimitExceeded beyond `max_states` states, or as the grammar does,
+// and can be repeated then.
 class Matcher {
  public:
-  static constexpr StateId kDead = 0;  // of texts with which no text of the grammar begins
+  static constexpr StateId kDead = 0;  // no text of the grammar has this prefix
 
-  // `grammar` is finished.
+  // `grammar` must be finished.
   explicit Matcher(std::shared_ptr<Grammar> grammar, size_t max_states = 1'000'000);
 
   StateId start() const { return start_; }
   StateId step(StateId state, uint8_t byte);
   StateId step(StateId state, std::string_view text);
-  // By a token as such: what the places allow that name tokens. Not by its bytes.
+  // Steps by a token as such: only places that name tokens accept it. Its bytes are ignored.
   StateId step_token(StateId state, int32_t token);
-  // What either of two texts could go on with.
+  // Returns the state after either of two texts.
   StateId either(StateId a, StateId b);
-  // Whether the text so far is one of the grammar's.
+  // Returns whether the text so far is in the grammar.
   bool can_end(StateId state) const { return states_[state].can_end; }
   bool matches(std::string_view text) { return can_end(step(start_, text)); }
-  // The only byte that the text can go on with, if there is exactly one and it cannot end, or go on
-  // with a token as such.
+  // Returns the next byte if exactly one is possible, and the text cannot end or continue with a
+  // token as such.
   std::optional<uint8_t> only_byte(StateId state);
 
-  // --- what a state is made of ---
+  // --- contents of a state ---
 
   using PlaceId = uint32_t;
   using ContinuationId = uint32_t;
   // A terminal that is being read.
   struct Terminal {
     PlaceId place = 0;
-    RegexId rest = 0;  // what is left of it; kNothing: a set of tokens
+    RegexId rest = 0;  // the rest to be read; kNothing: a set of tokens
     ContinuationId continuation = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend std::strong_ordering operator<=>(const Terminal&, const Terminal&) = default;
   };
   std::span<const Terminal> terminals(StateId state) const;
-  // The state in which the terminal has just ended.
+  // Returns the state in which the terminal has just ended.
   StateId after(const Terminal& terminal);
-  // The set of tokens that a terminal of that kind stands for.
+  // Returns the token set of a terminal whose rest is kNothing.
   const Grammar::TokenSet& tokens(const Terminal& terminal) const;
 
   size_t num_states() const { return states_.size(); }
@@ -72,15 +72,15 @@ class Matcher {
   const Grammar& grammar() const { return *grammar_; }
 
  private:
-  static constexpr PlaceId kEnd = 0;  // of the whole text
-  // In front of a symbol of an alternative, or behind its last one.
+  static constexpr PlaceId kEnd = 0;  // end of the whole text
+  // A position before a symbol of an alternative, or after its last one.
   struct Place {
     const Sequence* sequence = nullptr;
     uint32_t symbol = 0;
     bool is_end() const { return symbol == sequence->size(); }
     const Symbol& next() const { return (*sequence)[symbol]; }
   };
-  // Go on at the place; the end of its alternative leads to the continuation.
+  // Where to continue: at a place, the end of whose alternative leads to the continuation.
   struct Return {
     PlaceId place = kEnd;
     ContinuationId continuation = 0;

@@ -10,7 +10,7 @@
 namespace pippin::constrain {
 namespace {
 
-// The slow, obvious way: which stretches of a text a symbol has, as the least solution of the
+// Reference implementation: which ranges of a text a symbol matches, as the least solution of the
 // rules.
 class Reference {
  public:
@@ -81,7 +81,7 @@ TEST(Matcher, RandomGrammarsMatchAsTheirRulesSay) {
       ASSERT_EQ(matcher.matches(text), wanted) << "round " << round << ", text " << text;
       if (wanted) accepted.push_back(text);
     }
-    // What begins an accepted text is alive.
+    // Every prefix of an accepted text is alive.
     for (const std::string& text : accepted) {
       for (size_t i = 0; i <= text.size(); ++i) {
         ASSERT_NE(matcher.step(matcher.start(), text.substr(0, i)), Matcher::kDead)

@@ -22,8 +22,8 @@ uint64_t mixed(uint64_t x) {  // splitmix64's finalizer
   return x ^ (x >> 31);
 }
 
-// Digests are kept across grammars of strangers, so that nobody should be able to choose two
-// expressions with the same one.
+// Digests are kept across untrusted grammars, so they must be keyed: a client must not be able to
+// construct two expressions with equal digests.
 RegexDigest secret() {
   static const RegexDigest words = [] {
     std::random_device device;
@@ -73,7 +73,7 @@ RegexId RegexPool::make(Node node) {
   const auto [first, last] = by_digest_.equal_range(node.digest.low);
   for (auto it = first; it != last; ++it) {
     if (same(nodes_[it->second], node)) {
-      // What was put down for this node, and is there already.
+      // Drop the data stored for this node: an equal one exists.
       if (node.kind == Kind::Bytes) sets_.pop_back();
       if (node.kind == Kind::Repeat) bounds_.pop_back();
       if (node.kind == Kind::Any || node.kind == Kind::All) lists_.resize(node.a);
@@ -114,7 +114,7 @@ RegexId RegexPool::concat(RegexId first, RegexId second) {
   if (first == kNothing || second == kNothing) return kNothing;
   if (first == kEmpty) return second;
   if (second == kEmpty) return first;
-  // To the right: a(b(c)), however it was said.
+  // Right-associative: a(b(c)), regardless of how it was built.
   std::vector<RegexId> heads;
   while (nodes_[first].kind == Kind::Concat) {
     heads.push_back(nodes_[first].a);
@@ -150,7 +150,7 @@ RegexId RegexPool::make_list(Kind kind, std::vector<RegexId> parts) {
          limits_.max_parts);
   }
   work_.count(parts.size());
-  // Whatever order they were made in, the digest is the same.
+  // The digest does not depend on the order in which the parts were made.
   RegexDigest sum;
   bool nullable = kind == Kind::All, plain = kind == Kind::Any;
   for (const RegexId part : parts) {
@@ -205,8 +205,8 @@ RegexId RegexPool::any_of(std::span<const RegexId> given) {
       std::any_of(flat.begin() + 1, flat.end(), [&](RegexId id) { return nodes_[id].nullable; })) {
     flat.erase(flat.begin());
   }
-  // Of repetitions of the same thing, the one that has the others: counters that overlap would
-  // else pile up.
+  // Of repetitions of the same part, keep the one that includes the others; overlapping counters
+  // would pile up otherwise.
   if (flat.size() > 1) {
     const auto is_counter = [&](RegexId id) {
       return nodes_[id].kind == Kind::Repeat && bounds_[nodes_[id].b].first == 0;
@@ -272,7 +272,7 @@ RegexId RegexPool::all_of(std::span<const RegexId> given) {
 RegexId RegexPool::complement(RegexId part) {
   const Node& node = nodes_[part];
   if (node.kind == Kind::Not) return node.a;
-  // Of what is nothing: anything, which is as good as plain.
+  // The complement of nothing is anything, which counts as plain.
   const bool plain = part == kNothing;
   return make({.kind = Kind::Not,
                .nullable = !node.nullable,
@@ -316,7 +316,7 @@ RegexId RegexPool::repeat(RegexId part, uint32_t least, uint32_t most) {
 }
 
 RegexId RegexPool::automaton(const Automaton& automaton, uint32_t start) {
-  // Automata are taken as they come: the same one twice is two.
+  // Automata are not interned: adding an equal one makes a new expression.
   const auto index = static_cast<uint32_t>(automata_.size());
   Digester contents(static_cast<uint64_t>(Kind::State));
   for (size_t s = 0; s < automaton.next.size(); ++s) {
@@ -403,7 +403,7 @@ RegexId RegexPool::derivative(RegexId id, uint8_t byte) {
 }
 
 RegexId RegexPool::compute_derivative(RegexId id, uint8_t byte) {
-  const Node node = nodes_[id];  // a copy: what is made below moves them
+  const Node node = nodes_[id];  // a copy, because new expressions move the nodes
   switch (node.kind) {
     case Kind::Nothing:
     case Kind::Empty:
@@ -453,12 +453,12 @@ RegexId RegexPool::compute_derivative(RegexId id, uint8_t byte) {
 
 bool RegexPool::is_nothing(RegexId id) {
   if (nodes_[id].known) return nodes_[id].empty;
-  // Depth first, down to the first end; on the way back all that was on the way has one. A quote
-  // is tried first, which ends JSON's strings.
+  // Depth first, down to the first end; then every expression on the path has one. A quote, which
+  // ends JSON strings, is tried first.
   constexpr unsigned kFirst = '"';
   struct Visit {
     RegexId id;
-    ByteSet left;  // bytes to be tried
+    ByteSet left;  // bytes left to try
   };
   std::vector<Visit> path{{id, ByteSet::all()}};
   std::unordered_map<RegexId, bool> visited{{id, true}};
@@ -481,7 +481,7 @@ bool RegexPool::is_nothing(RegexId id) {
     }
     const auto byte = static_cast<uint8_t>(chosen);
     const RegexId from = top.id;
-    // All bytes that lead to the same place at once.
+    // All bytes with the same derivative at once.
     ByteSet like = ByteSet::all();
     narrow(from, byte, like);
     top.left = top.left & ~like;

@@ -1,10 +1,10 @@
-// Regular expressions over bytes, each kept once, with intersection and complement, and their
-// derivatives: Brzozowski, "Derivatives of Regular Expressions" (1964); Owens, Reppy and Turon,
+// Interned regular expressions over bytes, with intersection and complement, and their derivatives:
+// Brzozowski, "Derivatives of Regular Expressions" (1964); Owens, Reppy and Turon,
 // "Regular-expression derivatives re-examined" (2009). An expression is its own automaton: the
 // derivative by a byte is the state after it.
 //
-// Expressions are made in a normal form (alternatives are sorted and without repetitions, what is
-// nothing vanishes), so that equal numbers mean equal languages, and loops come back to themselves.
+// Expressions are normalized (alternatives are sorted and unique, empty languages are dropped), so
+// that equal numbers mean equal languages, and loops reach known expressions again.
 #pragma once
 
 #include <array>
@@ -24,21 +24,21 @@ namespace pippin::constrain {
 using RegexId = uint32_t;
 
 struct RegexLimits {
-  size_t max_expressions = 400'000;  // made, states included
-  size_t max_parts = 4'000'000;      // of alternatives and intersections, together
+  size_t max_expressions = 400'000;  // including states
+  size_t max_parts = 4'000'000;      // of all alternatives and intersections
 };
 
-// What is 128 bits of an expression's structure: equal in all pools for equal expressions.
+// 128-bit hash of an expression's structure, equal in all pools for equal expressions.
 struct RegexDigest {
   uint64_t low = 0, high = 0;
   friend bool operator==(const RegexDigest&, const RegexDigest&) = default;
 };
 
-// Not for several threads at once. Whatever makes expressions throws LimitExceeded beyond the
-// limits, with the numbers, and as Work::count().
+// Not thread-safe. Functions that make expressions throw LimitExceeded, with the numbers, beyond
+// the limits, and as Work::count().
 class RegexPool {
  public:
-  static constexpr RegexId kNothing = 0;  // no string at all
+  static constexpr RegexId kNothing = 0;  // no string
   static constexpr RegexId kEmpty = 1;    // the empty string
   static constexpr RegexId kAnything = 2;
   static constexpr uint32_t kUnlimited = UINT32_MAX;
@@ -49,15 +49,15 @@ class RegexPool {
   RegexId literal(std::string_view text);
   RegexId concat(RegexId first, RegexId second);
   RegexId concat(std::span<const RegexId> parts);
-  RegexId any_of(std::span<const RegexId> parts);  // nothing if there are none
+  RegexId any_of(std::span<const RegexId> parts);  // kNothing if there are none
   RegexId any_of(RegexId a, RegexId b) { return any_of(std::array{a, b}); }
-  RegexId all_of(std::span<const RegexId> parts);  // anything if there are none
+  RegexId all_of(std::span<const RegexId> parts);  // kAnything if there are none
   RegexId all_of(RegexId a, RegexId b) { return all_of(std::array{a, b}); }
-  RegexId complement(RegexId part);  // of all strings of bytes
+  RegexId complement(RegexId part);  // among all byte strings
   RegexId minus(RegexId a, RegexId b) { return all_of(a, complement(b)); }
   RegexId repeat(RegexId part, uint32_t least, uint32_t most = kUnlimited);
-  // An automaton whose states become expressions: from state s a byte leads to next[s][byte], or
-  // nowhere (kNowhere). Gives the expression of `start`.
+  // Makes expressions of an automaton's states: a byte leads from state s to next[s][byte], or
+  // nowhere (kNowhere). Returns the expression of `start`.
   static constexpr uint32_t kNowhere = UINT32_MAX;
   struct Automaton {
     std::vector<std::array<uint32_t, 256>> next;
@@ -66,22 +66,22 @@ class RegexPool {
   RegexId automaton(const Automaton& automaton, uint32_t start = 0);
   RegexId optional(RegexId part) { return repeat(part, 0, 1); }
 
-  // The strings that, behind `byte`, are in the expression.
+  // The strings s for which `byte` followed by s is in the expression.
   RegexId derivative(RegexId id, uint8_t byte);
-  // The bytes with which some string begins.
+  // The first bytes of the expression's strings.
   ByteSet first_bytes(RegexId id);
   bool is_nullable(RegexId id) const { return nodes_[id].nullable; }  // has the empty string
-  // Whether the language is empty. Where there are intersections or complements this looks through
-  // states until it finds an end, and remembers.
+  // Returns whether the language is empty. For intersections and complements, this searches the
+  // states for an end; the result is cached.
   bool is_nothing(RegexId id);
-  bool matches(RegexId id, std::string_view text);  // the whole text
-  // Whether the two have a string in common.
+  bool matches(RegexId id, std::string_view text);  // whole text
+  // Returns whether the two have a string in common.
   bool overlap(RegexId a, RegexId b) { return !is_nothing(all_of(a, b)); }
 
-  // A place for an expression that users of the pool make again and again; kNothing at first.
+  // A slot for an expression that users of the pool need often; initially kNothing.
   RegexId& kept(size_t slot) { return kept_[slot]; }
 
-  // Of this pool, and of all that is made with it.
+  // The work of this pool and of everything made with it.
   Work& work() { return work_; }
   const Work& work() const { return work_; }
 
@@ -93,8 +93,8 @@ class RegexPool {
   struct Node {
     Kind kind = Kind::Nothing;
     bool nullable = false;
-    bool plain = true;  // without intersections and complements: nothing only if it is kNothing
-    bool known = true;  // whether its language is empty: see `empty`
+    bool plain = true;  // no intersections or complements: empty only if it is kNothing
+    bool known = true;  // whether `empty` is known
     bool empty = false;
     // Bytes: index of the set. Concat: both parts. Any, All: begin and size in lists_. Not: the
     // part. Repeat: the part and the index of the bounds. State: the automaton and the state.
@@ -110,7 +110,7 @@ class RegexPool {
   }
   RegexId make_list(Kind kind, std::vector<RegexId> parts);
   RegexId compute_derivative(RegexId id, uint8_t byte);
-  // Narrows `like` to the bytes that no part of `id` tells from `byte`.
+  // Narrows `like` to the bytes that lead from `id` to the same expression as `byte`.
   void narrow(RegexId id, uint8_t byte, ByteSet& like);
 
   RegexLimits limits_;
@@ -126,7 +126,7 @@ class RegexPool {
   };
   std::vector<KeptAutomaton> automata_;
   std::unordered_multimap<uint64_t, RegexId> by_digest_;
-  std::vector<std::unique_ptr<Table>> tables_;  // derivatives, where some were asked for
+  std::vector<std::unique_ptr<Table>> tables_;  // derivatives, if requested
 };
 
 }  // namespace pippin::constrain

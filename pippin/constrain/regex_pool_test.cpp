@@ -12,7 +12,7 @@
 namespace pippin::constrain {
 namespace {
 
-// All texts over a, b, c of at most `longest` bytes.
+// Returns all texts over a, b, c of at most `longest` bytes.
 std::vector<std::string> short_texts(size_t longest) {
   std::vector<std::string> texts{""};
   for (size_t i = 0; i < texts.size(); ++i) {
@@ -22,7 +22,7 @@ std::vector<std::string> short_texts(size_t longest) {
   return texts;
 }
 
-// An expression as the set of its short texts: the slow, obvious way to say what it means.
+// Reference implementation: an expression as the set of its short texts.
 class Reference {
  public:
   explicit Reference(size_t longest) : all_(short_texts(longest)) {}
@@ -131,7 +131,7 @@ TEST(RegexPool, RandomExpressionsMatchAsTheirDefinitionsSay) {
       is_nothing &= !wanted;
     }
     ASSERT_TRUE(is_nothing || !pool.is_nothing(pair.id)) << seed;
-    // Whatever can follow is what first_bytes() says.
+    // first_bytes() returns every byte that can follow.
     const ByteSet first = pool.first_bytes(pair.id);
     for (unsigned b = 0; b < 256; ++b) {
       const auto byte = static_cast<uint8_t>(b);
@@ -150,7 +150,7 @@ TEST(RegexPool, FindsThatIntersectionsHaveNothing) {
   EXPECT_FALSE(pool.is_nothing(pool.all_of(ab, has_a)));
   EXPECT_TRUE(pool.is_nothing(pool.minus(has_a, ab)));
   EXPECT_FALSE(pool.is_nothing(pool.minus(ab, has_a)));
-  // Two different ways to say the even lengths.
+  // Two expressions for even lengths.
   const RegexId even = pool.repeat(pool.concat(a, a), 0),
                 even_too = pool.repeat(pool.repeat(a, 2, 2), 0);
   EXPECT_TRUE(pool.is_nothing(pool.minus(even, even_too)));
@@ -167,7 +167,7 @@ TEST(RegexPool, CountsWithoutSpellingItOut) {
 
 TEST(RegexPool, RunsAutomata) {
   RegexPool pool;
-  RegexPool::Automaton thirds;  // decimal numbers that three divides
+  RegexPool::Automaton thirds;  // decimal numbers divisible by three
   thirds.next.resize(3);
   thirds.accepting = {true, false, false};
   for (uint32_t s = 0; s < 3; ++s) {

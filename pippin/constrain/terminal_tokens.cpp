@@ -12,7 +12,7 @@ namespace pippin::constrain {
 
 namespace {
 
-// More tokens than that are kept as a mask.
+// Longer lists of tokens are stored as a mask.
 constexpr size_t kLongList = 512;
 
 }  // namespace
@@ -22,7 +22,7 @@ size_t TerminalTokens::bytes() const {
          behind.bytes();
 }
 
-// What a walk over a trie found, as ranges of its tokens.
+// The result of a walk over a trie, as ranges of its tokens.
 struct TerminalReader::Walk {
   struct Range {
     size_t begin, size;
@@ -87,7 +87,7 @@ std::shared_ptr<const TerminalTokens> TerminalReader::find_out(RegexId rest) {
   return result;
 }
 
-// The states of a walk, numbered, with what they lead to: a walk comes by the same few ones at
+// The states of a walk, numbered, with their transitions: a walk visits the same few states at
 // every node.
 class TerminalReader::States {
  public:
@@ -97,7 +97,7 @@ class TerminalReader::States {
 
   struct State {
     RegexId rest;
-    bool can_end, is_safe;  // safe: whatever plain characters follow
+    bool can_end, is_safe;  // safe: any plain characters may follow
   };
   int32_t add(RegexId rest) {
     if (reader_.regexes_.is_nothing(rest)) return kDead;
@@ -131,9 +131,9 @@ class TerminalReader::States {
 void TerminalReader::walk(const TokenTrie& trie, RegexId rest, bool is_plain, Walk& found) {
   const std::span<const TokenTrie::Node> nodes = trie.nodes();
   States states(*this, is_plain);
-  std::vector<int32_t> path(trie.depth() + 1);  // states by depth
+  std::vector<int32_t> path(trie.depth() + 1);  // by depth
   path[0] = states.add(rest);
-  std::vector<size_t> ends;  // depths at which the terminal can end, on the way to the node
+  std::vector<size_t> ends;  // depths on the current path at which the terminal can end
   for (size_t i = 0; i < nodes.size();) {
     regexes_.work().count();
     const TokenTrie::Node& node = nodes[i];
@@ -170,10 +170,10 @@ void TerminalReader::walk(const TokenTrie& trie, RegexId rest, bool is_plain, Wa
 }
 
 bool TerminalReader::is_safe(RegexId rest) {
-  constexpr size_t kMost = 24;  // states: more are not looked for
+  constexpr size_t kMost = 24;  // limit of states to search
   const auto it = safe_.find(rest);
   if (it != safe_.end()) return it->second;
-  // Most of what is not safe shows at once.
+  // Most unsafe expressions reject one of these.
   for (const char c : std::string_view(" a0~-")) {
     if (regexes_.derivative(rest, static_cast<uint8_t>(c)) == RegexPool::kNothing)
       return safe_[rest] = false;

@@ -1,6 +1,6 @@
-// What the tokens of a vocabulary do to a terminal that is being read. It depends on nothing but
-// the expression that is left of it, so that it is found out once for all places, requests and
-// grammars where that is the same: inside of a JSON string, say.
+// Classifies the tokens of a vocabulary for a terminal that is being read. The result depends only
+// on the expression for the rest of the terminal, so it is computed once for all places, requests
+// and grammars with that rest, such as the inside of a JSON string.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,23 @@
 namespace pippin::constrain {
 
 struct TerminalTokens {
-  // Tokens that can be read to their end, whatever comes behind the terminal: the plain ones of at
-  // most so many characters, and more of them; or, if they are many, `inside`.
+  // Tokens that lie completely in the terminal, whatever follows it: the plain ones of at most
+  // `plain_characters` characters, and `more`, or `inside` if there are many.
   size_t plain_characters = 0;
   std::vector<int32_t> more;
   TokenMask inside;
-  // Of the others those in which the terminal can end, by their bytes from there on.
+  // Other tokens in which the terminal can end, by their bytes after the end.
   TokenTrie behind;
 
   size_t bytes() const;
 };
 
-// Not for several threads at once.
+// Not thread-safe.
 class TerminalReader {
  public:
   TerminalReader(RegexPool& regexes, std::shared_ptr<const Vocabulary> vocabulary);
 
-  // Of an expression that is not nothing. Throws as RegexPool.
+  // `rest` must not be kNothing. Throws as RegexPool.
   const TerminalTokens& read(RegexId rest);
 
  private:
@@ -42,16 +42,16 @@ class TerminalReader {
   class States;
   std::shared_ptr<const TerminalTokens> find_out(RegexId rest);
   void walk(const TokenTrie& trie, RegexId rest, bool is_plain, Walk& found);
-  // How many characters of plain text can follow, if it does not matter which; kLongRun: any
+  // The number of plain characters that can follow, if it does not matter which; kLongRun: any
   // number.
   struct PlainRun {
     size_t characters = 0;
-    bool can_end = false;  // somewhere on the way
+    bool can_end = false;  // at some point of the run
   };
   std::optional<PlainRun> plain_run(RegexId rest);
-  // Whether any plain text can follow, as far as a few states tell.
+  // Returns whether any plain text can follow, as far as a few states show.
   bool is_safe(RegexId rest);
-  // What plain characters lead to, each once.
+  // The distinct expressions after one plain character.
   const std::vector<RegexId>& after_plain(RegexId rest);
 
   RegexPool& regexes_;

@@ -1,4 +1,4 @@
-// Which tokens of a vocabulary may come next: a bit for each.
+// A bit for each token of a vocabulary: whether it may come next.
 #pragma once
 
 #include <bit>
@@ -25,7 +25,7 @@ class TokenMask {
   void forbid(int32_t token) {
     words_[static_cast<size_t>(token) / 64] &= ~(uint64_t{1} << (token % 64));
   }
-  void allow(const TokenMask& other) {  // of the same vocabulary
+  void allow(const TokenMask& other) {  // the masks must have the same vocabulary
     for (size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
   }
   void clear() { words_.assign(words_.size(), 0); }
@@ -34,7 +34,7 @@ class TokenMask {
     for (const uint64_t word : words_) count += static_cast<size_t>(std::popcount(word));
     return count;
   }
-  // Bit i % 64 of word i / 64 is token i; bits beyond the vocabulary are 0.
+  // Bit i % 64 of word i / 64 stands for token i; bits beyond the vocabulary are 0.
   std::span<const uint64_t> words() const { return words_; }
   friend bool operator==(const TokenMask&, const TokenMask&) = default;
 

@@ -17,7 +17,7 @@ TokenTrie::TokenTrie(std::vector<Entry> entries) {
     return order != 0 ? order < 0 : a.token < b.token;
   });
   tokens_.reserve(entries.size());
-  std::vector<uint32_t> path;  // the nodes of the bytes of the entry before
+  std::vector<uint32_t> path;  // the nodes of the previous entry's bytes
   std::string_view before;
   for (const Entry& entry : entries) {
     size_t common = 0;

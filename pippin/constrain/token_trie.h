@@ -1,4 +1,4 @@
-// Tokens by their bytes, for walks that leave out whatever begins wrongly.
+// A trie of tokens by their bytes, for walks that skip every token with a rejected prefix.
 #pragma once
 
 #include <cstddef>
@@ -9,33 +9,34 @@
 
 namespace pippin::constrain {
 
-// The nodes of a trie, depth first: the children of a node come right behind it, and all that is
-// below it ends at `end`. The root is not among them.
+// The nodes of a trie, depth first: the children of a node come right after it, and its descendants
+// end at `end`. The root is not stored.
 class TokenTrie {
  public:
   struct Entry {
-    std::string_view bytes;  // at least one
+    std::string_view bytes;  // at least one byte
     int32_t token;
   };
   struct Node {
-    uint32_t end;    // behind the last node below this one
-    uint32_t first;  // its tokens, in tokens()
+    uint32_t end;    // one past the last descendant
+    uint32_t first;  // index of its first token in tokens()
     uint16_t num_tokens;
     uint16_t depth;  // bytes from the root: 1 for its children
     uint8_t byte;
   };
 
   TokenTrie() = default;
-  // In any order; several may have the same bytes. Of longer ones than 2^16 - 1 bytes none counts.
+  // Entries may be in any order, and several may have the same bytes. Entries of more than 2^16 - 1
+  // bytes are ignored.
   explicit TokenTrie(std::vector<Entry> entries);
 
   std::span<const Node> nodes() const { return nodes_; }
   std::span<const int32_t> tokens(const Node& node) const {
     return tokens().subspan(node.first, node.num_tokens);
   }
-  // Of all nodes, in their order.
+  // The tokens of all nodes, in order.
   std::span<const int32_t> tokens() const { return tokens_; }
-  // Those of a node and of all below it.
+  // The tokens of a node and its descendants.
   std::span<const int32_t> tokens_below(const Node& node) const {
     const size_t end = node.end == nodes_.size() ? tokens_.size() : nodes_[node.end].first;
     return tokens().subspan(node.first, end - node.first);

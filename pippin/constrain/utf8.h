@@ -1,4 +1,4 @@
-// The shapes of well-formed UTF-8 (Unicode 15, table 3-7).
+// The well-formed UTF-8 sequences (Unicode 15, table 3-7).
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@ namespace pippin::constrain {
 
 struct Utf8Shape {
   uint8_t first, last;                // of the leading byte
-  uint8_t second_first, second_last;  // of the one behind it
-  uint8_t length;                     // others are 80 to BF
+  uint8_t second_first, second_last;  // of the second byte
+  uint8_t length;                     // further bytes are 80 to BF
 };
 
 inline constexpr std::array<Utf8Shape, 9> kUtf8Shapes{{
@@ -26,7 +26,7 @@ inline constexpr std::array<Utf8Shape, 9> kUtf8Shapes{{
     {0xF4, 0xF4, 0x80, 0x8F, 4},
 }};
 
-// Of the character that `bytes` begins with; 0 where that is none, or not all of one.
+// Returns the length of the first character of `bytes`; 0 if it is invalid or incomplete.
 inline size_t utf8_length(std::string_view bytes) {
   const auto at = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
   for (const Utf8Shape& shape : kUtf8Shapes) {
@@ -41,7 +41,7 @@ inline size_t utf8_length(std::string_view bytes) {
   return 0;
 }
 
-// The character that `bytes` begins with, whose length is utf8_length(bytes) and not 0.
+// Returns the first character of `bytes`, whose length must be utf8_length(bytes) and not 0.
 inline char32_t utf8_decode(std::string_view bytes, size_t length) {
   char32_t c = static_cast<uint8_t>(bytes[0]);
   if (length > 1) c &= 0xFFU >> (length + 1);

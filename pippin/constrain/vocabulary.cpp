@@ -10,7 +10,7 @@ namespace pippin::constrain {
 
 namespace {
 
-// How many characters of plain text these bytes are, if they are that.
+// Returns the number of characters if the bytes are plain text.
 std::optional<size_t> plain_characters(std::string_view bytes) {
   size_t count = 0;
   for (size_t i = 0; i < bytes.size(); ++count) {

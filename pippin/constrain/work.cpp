@@ -35,7 +35,7 @@ Work::Limit::~Limit() {
   work_.end_ = outer_end_;
   work_.steps_ = outer_steps_;
   work_.what_ = outer_what_;
-  work_.next_look_ = 0;  // the next step looks
+  work_.next_look_ = 0;  // the next step checks
 }
 
 }  // namespace pippin::constrain

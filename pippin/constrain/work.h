@@ -1,8 +1,8 @@
 // Counts and limits the work for a constraint, in steps of some tens of nanoseconds.
 //
-// Schemas, grammars and expressions are untrusted, and a short one can ask for any amount of work:
+// Schemas, grammars and expressions are untrusted, and short ones can require unbounded work:
 // products of alternatives, automata, states. Each loop whose length depends on them counts here,
-// so that the limit holds wherever the time goes, and a cancelled call ends soon.
+// so that the limit holds for all of them, and a cancelled call ends soon.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // Throws LimitExceeded beyond the limit in force, and Cancelled (base/cancel.h). The caller
-  // leaves unfinished results out, so that the same can be asked again.
+  // Throws LimitExceeded beyond the current limit, and Cancelled (base/cancel.h). Callers do not
+  // store unfinished results, so that the call can be repeated.
   void count(uint64_t steps = 1) {
     done_ += steps;
     if (done_ >= next_look_) look();
   }
   uint64_t done() const { return done_; }
 
-  // While it lives, `what` may take `steps` steps. Of nested limits the smaller one holds.
+  // While it exists, `what` may take `steps` steps. The smaller of nested limits applies.
   class Limit {
    public:
     Limit(Work& work, uint64_t steps, const char* what);

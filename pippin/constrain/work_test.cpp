@@ -65,7 +65,7 @@ std::shared_ptr<Grammar> grammar_of(std::string_view schema, const GrammarLimits
   return grammar;
 }
 
-// Short schemas that ask for any amount of work: each ends by the limit, soon after it.
+// Short schemas that require unbounded work: each ends soon after the limit.
 TEST(Work, EndsHardSchemas) {
   std::string patterns, names;
   for (int i = 0; i < 12; ++i) {
@@ -109,7 +109,7 @@ std::shared_ptr<const Vocabulary> vocabulary() {
   return std::make_shared<Vocabulary>(std::move(tokens));
 }
 
-// A call that the limit ended at any step leaves nothing behind: the same masks follow.
+// A call that the limit ends at any step changes nothing: the next masks are the same.
 TEST(Work, CanBeTakenUpAgain) {
   const auto words = vocabulary();
   const uint32_t seed = std::random_device()();
@@ -130,7 +130,7 @@ TEST(Work, CanBeTakenUpAgain) {
     Constraint whole(grammar_of(schema), words);
     for (int time = 0; time < 40; ++time) {
       const auto grammar = grammar_of(schema);
-      Constraint parts(grammar, vocabulary());  // not the other's, which keeps results
+      Constraint parts(grammar, vocabulary());  // separate from the other, which caches results
       const auto again = [&](const auto& call) {
         for (uint64_t steps = 1 + random() % 1000;; steps += 1 + random() % 100) {
           try {

@@ -16,7 +16,7 @@ namespace {
 
 using GbnfKind = GbnfNode::Kind;
 constexpr uint32_t kUnbounded = UINT32_MAX;
-// Parts of an expression; what is larger stays a rule. JSON's strings have some 20.
+// Limit for the parts of an expression; larger rules stay rules. JSON's strings have about 20.
 constexpr size_t kLargeExpression = 60;
 constexpr size_t kTooLarge = SIZE_MAX;
 
@@ -45,7 +45,7 @@ class GbnfWriter {
   }
 
  private:
-  // How large the expression would be; kTooLarge for what is recursive or names tokens.
+  // Returns the size of the expression; kTooLarge if it is recursive or contains tokens.
   size_t size_of(const GbnfNode& node) {
     grammar_.regexes().work().count();
     size_t size = 1 + node.text.size() / 8;
@@ -74,7 +74,7 @@ class GbnfWriter {
     const size_t size = size_of(rules_[index].body);
     states_[index] = Known;
     --depth_;
-    // A rule of a cycle through an open one is too large, too.
+    // A rule in a cycle through an open rule is too large, too.
     return sizes_[index] = size > kLargeExpression ? kTooLarge : size;
   }
 
@@ -136,7 +136,7 @@ class GbnfWriter {
     return Symbol::rule(id);
   }
 
-  // The same without the empty text.
+  // Returns the rule without the empty text.
   Symbol nonempty_rule(size_t index) {
     if (const auto it = made_nonempty_.find(index); it != made_nonempty_.end())
       return Symbol::rule(it->second);
@@ -147,7 +147,7 @@ class GbnfWriter {
     return Symbol::rule(id);
   }
 
-  // Rules one after the other, not one within the other: chains of them may be long.
+  // Makes rules iteratively rather than recursively, because chains of them may be long.
   void work() {
     if (is_working_) return;
     is_working_ = true;
@@ -171,7 +171,7 @@ class GbnfWriter {
   Sequence sequence(const GbnfNode& node) {
     if (node.kind != GbnfKind::Series) return {symbol(node)};
     Sequence result;
-    // Neighbours that stay small become one expression.
+    // Small neighbours become one expression.
     RegexId joined = RegexPool::kEmpty;
     size_t joined_size = 0;
     const auto flush = [&] {
@@ -226,7 +226,7 @@ class GbnfWriter {
     return grammar_.add_tokens({id}, node.negated);
   }
 
-  // r ::= x x ... as rules that end each other: counted ones up to the bound, then a loop.
+  // r ::= x x ... as a chain of rules: one per count up to the bound, then a loop.
   Symbol repeat(const GbnfNode& node) {
     constexpr uint32_t kMostRules = 10'000;
     GbnfNode inner = node.parts[0];
@@ -252,7 +252,8 @@ class GbnfWriter {
     return Symbol::rule(next);
   }
 
-  // What has the same texts but the empty one: the first part that has some.
+  // Returns a node with the same texts except the empty one: one alternative for each part that may
+  // be the first with text.
   GbnfNode nonempty(const GbnfNode& node) {
     if (!is_nullable(node)) return node;
     GbnfNode result{.kind = GbnfKind::Choice};
@@ -289,7 +290,7 @@ class GbnfWriter {
         }
         return result;
       default:
-        return result;  // the empty text alone: nothing
+        return result;  // only the empty text: no alternatives
     }
   }
 

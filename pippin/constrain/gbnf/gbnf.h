@@ -1,9 +1,8 @@
-// Grammars in GBNF, as llama.cpp's users write them (its grammars/README.md): rules with literals,
-// character classes, groups, alternatives, ? * + {m,n}, comments, and tokens: <[1000]>, <think>,
-// !<think>.
+// Grammars in llama.cpp's GBNF (its grammars/README.md): rules with literals, character classes,
+// groups, alternatives, ? * + {m,n}, comments, and tokens: <[1000]>, <think>, !<think>.
 //
-// Rules without recursion that are small become one regular expression each, which masks are made
-// of fastest; the others stay rules. Both mean the same.
+// Each small rule without recursion becomes one regular expression, for which masks are computed
+// fastest; other rules stay rules. Both have the same meaning.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +17,13 @@ namespace pippin::constrain {
 
 struct GbnfOptions {
   std::string root = "root";
-  // The token of that text, if it is one; without it <think> is refused.
+  // Returns the token with this text, if there is one. Without it, <think> is rejected.
   std::function<std::optional<int32_t>(std::string_view)> token_of = {};
 };
 
-// The root's symbol; the caller puts it into a rule and finishes the grammar, which refuses rules
-// that begin with themselves, by name. Throws InvalidArgument with line and column for what is
-// broken, LimitExceeded for what is too large.
+// Returns the root's symbol; the caller puts it into a rule and finishes the grammar, which rejects
+// left-recursive rules by name. Throws InvalidArgument with line and column for a syntax error,
+// LimitExceeded if the grammar is too large.
 Symbol add_gbnf(Grammar& grammar, std::string_view text, const GbnfOptions& options = {});
 
 }  // namespace pippin::constrain

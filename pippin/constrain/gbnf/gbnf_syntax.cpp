@@ -56,7 +56,7 @@ class GbnfParser {
     fail(ErrorCode::InvalidArgument, "grammar, line {}, column {}: {}", line, column, what);
   }
 
-  // Blanks and comments; line breaks where they do not end a rule.
+  // Skips blanks and comments, and line breaks that do not end a rule.
   void skip(bool lines) {
     while (!at_end()) {
       if (peek() == ' ' || peek() == '\t' || (lines && (peek() == '\n' || peek() == '\r'))) {

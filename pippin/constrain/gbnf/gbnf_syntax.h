@@ -13,12 +13,12 @@ namespace pippin::constrain {
 struct GbnfNode {
   enum class Kind : uint8_t { Text, Class, Series, Choice, Repeat, Rule, Token };
   Kind kind = Kind::Series;
-  std::string text;              // Text: UTF-8; Token: its text, if it has no number
+  std::string text;              // Text: UTF-8; Token: its text if it has no number
   tokenizers::CodePoints set;    // Class
   std::vector<GbnfNode> parts;   // Series, Choice, Repeat
   uint32_t least = 0, most = 0;  // Repeat; most UINT32_MAX: no limit
-  size_t rule = 0;               // Rule: which
-  int32_t token = -1;            // Token: its number; -1: by its text
+  size_t rule = 0;               // Rule: index
+  int32_t token = -1;            // Token: its number; -1: known by its text
   bool negated = false;          // Token
   size_t line = 0, column = 0;   // Token
 };

@@ -31,7 +31,7 @@ bool accepts(std::string_view grammar, std::string_view text) {
 }
 
 TEST(Gbnf, RepetitionsOfWhatMayBeEmptyMeanTheSame) {
-  // None of these is one expression: they are recursive.
+  // These are recursive, so none is a single expression.
   const std::string_view nested = "root ::= item*\nitem ::= \"(\" root \")\" | [a-c]?";
   EXPECT_TRUE(accepts(nested, ""));
   EXPECT_TRUE(accepts(nested, "(a(b)c)()"));
@@ -44,7 +44,7 @@ TEST(Gbnf, RepetitionsOfWhatMayBeEmptyMeanTheSame) {
 }
 
 TEST(Gbnf, RulesAndExpressionsMeanTheSame) {
-  // The same arithmetic, small enough to be an expression and not.
+  // The same arithmetic, once small enough for an expression and once not.
   const std::string_view flat = "root ::= num (\"+\" num)*\nnum ::= [0-9]+";
   EXPECT_TRUE(accepts(flat, "1+22+3"));
   EXPECT_FALSE(accepts(flat, "1+"));
@@ -98,7 +98,7 @@ TEST(Gbnf, TokensAreNamedByNumberOrText) {
   EXPECT_TRUE(matcher.can_end(matcher.step(state, "x")));
 }
 
-// Texts of a case: strings, or lists of strings and tokens, where each character is a token.
+// A case is a string, or a list of strings and tokens, in which each character is a token.
 StateId step(Matcher& matcher, const Json& text) {
   StateId state = matcher.start();
   if (text.is_string()) return matcher.step(state, text.as_string());
@@ -107,7 +107,7 @@ StateId step(Matcher& matcher, const Json& text) {
       state = matcher.step_token(state, static_cast<int32_t>(part.get_int("token")));
       continue;
     }
-    // A token of another number than those of the grammar.
+    // A token that is not in the grammar.
     for (const char c : part.as_string()) {
       state = matcher.either(matcher.step(state, static_cast<uint8_t>(c)),
                              matcher.step_token(state, 1000));

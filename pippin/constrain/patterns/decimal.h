@@ -1,4 +1,4 @@
-// Decimal numbers of any length, exactly.
+// Exact decimal numbers of any length.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace pippin::constrain {
 
-// 0.digits times 10 to the `point`: the digits begin and end with one that is not 0.
+// 0.digits times 10^point; the first and last digits are not 0.
 class Decimal {
  public:
-  // As JSON writes numbers; nothing for anything else, and for exponents beyond 6 digits.
+  // Parses a JSON number. Returns nothing for other text, or for an exponent of more than 6 digits.
   static std::optional<Decimal> parse(std::string_view text);
 
   bool is_zero() const { return digits_.empty(); }
@@ -19,7 +19,7 @@ class Decimal {
   bool is_integer() const { return point_ >= static_cast<int64_t>(digits_.size()); }
   const std::string& digits() const { return digits_; }
   int64_t point() const { return point_; }
-  // The digits in front of the point ("0" for none) and behind it (without zeros at the end).
+  // The digits before the point ("0" if none) and after it (without trailing zeros).
   std::string integer_digits() const;
   std::string fraction_digits() const;
   Decimal magnitude() const;

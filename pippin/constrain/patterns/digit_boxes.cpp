@@ -22,7 +22,7 @@ std::vector<DigitBox> digit_boxes(uint64_t first, uint64_t last, int positions, 
     add(low, low, first % unit, last % unit);
     return boxes;
   }
-  // The parts of the first and of the last digit, and the whole ones between them.
+  // Partial ranges for the first and the last digit, and full ranges for the digits between.
   uint64_t end = high;
   if (first % unit != 0) {
     add(low, low, first % unit, unit - 1);

@@ -1,4 +1,4 @@
-// Ranges of numbers as their digits have them.
+// Number ranges as ranges of digits.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace pippin::constrain {
 
-// For each position, from the highest on, the digits that it may have.
+// The range of digits at each position, starting with the highest.
 using DigitBox = std::vector<std::pair<uint32_t, uint32_t>>;
 
-// The numbers from `first` to `last`, both included, written in `positions` digits to the base
-// `radix`: every one is in exactly one box. The highest digit may exceed the radix.
+// Splits the numbers from `first` to `last`, inclusive, written with `positions` digits in base
+// `radix`, into boxes: every number is in exactly one. The highest digit may exceed the radix.
 std::vector<DigitBox> digit_boxes(uint64_t first, uint64_t last, int positions, uint64_t radix);
 
 }  // namespace pippin::constrain

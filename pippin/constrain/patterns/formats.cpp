@@ -19,7 +19,7 @@ RegexId whole(RegexPool& pool, const std::string& source) {
   return whole_pattern(pool, source, Writing::JsonString, "format");
 }
 
-// RFC 3339, appendix C of ISO 8601's rules of leap years.
+// RFC 3339, with the leap years of its appendix C.
 const std::string date_pattern =
     "(?:\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|"
     "02-(?:0[1-9]|1\\d|2[0-8]))"
@@ -29,8 +29,8 @@ std::string two(unsigned number) {
   return {static_cast<char>('0' + number / 10), static_cast<char>('0' + number % 10)};
 }
 
-// A leap second is one at 23:59:60 in UTC: of the local time and its offset the hours belong
-// together, and the minutes, with or without a carry between them.
+// A leap second is at 23:59:60 UTC, so the hours of the local time and of its offset must match,
+// and the minutes as well, with or without a carry between them.
 RegexId leap_times(RegexPool& pool) {
   std::vector<RegexId> all{whole(pool, "23:59:60(?:\\.\\d+)?[zZ]")};
   for (const bool is_east : {true, false}) {
@@ -75,8 +75,8 @@ RegexId duration(RegexPool& pool) {
                          ")?|" + time + ")");
 }
 
-// RFC 1123, section 2.1; labels with "--" in their third place are those of RFC 5891, which not
-// everything may stand in: they are left out.
+// RFC 1123, section 2.1. Labels with "--" at their third character belong to RFC 5891, which
+// restricts their contents; they are left out.
 RegexId hostname(RegexPool& pool) {
   const std::string end = "[A-Za-z0-9]", any = "[A-Za-z0-9-]";
   const std::string label = end + "(?:" + end + "|" + any + end + "|" + any + any + end + "|" +
@@ -88,7 +88,7 @@ RegexId hostname(RegexPool& pool) {
 const std::string byte_pattern = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
 const std::string ipv4_pattern = byte_pattern + "(?:\\." + byte_pattern + "){3}";
 
-// RFC 4291, section 2.2: eight groups, of which "::" stands for one or more.
+// RFC 4291, section 2.2: eight groups, one or more of which "::" replaces.
 std::string ipv6() {
   const std::string group = "[0-9A-Fa-f]{1,4}";
   const auto groups = [&](unsigned most) {
@@ -147,7 +147,7 @@ struct UriSyntax {
     const std::string behind = "(?:\\?" + query + ")?(?:#" + fragment() + ")?";
     std::string absolute = "[A-Za-z][A-Za-z0-9+\\-.]*:" + hierarchy + behind;
     if (!may_be_relative) return absolute;
-    // In the first segment of a relative path a colon would end a scheme.
+    // A colon in the first segment of a relative path would end a scheme.
     std::string no_colon = pchar;
     no_colon.replace(no_colon.find(":@]"), 3, "@]");
     const std::string relative = "(?://" + authority + "(?:/" + pchar + "*)*|" + absolute_path +
@@ -155,7 +155,7 @@ struct UriSyntax {
     return absolute + "|" + relative + behind;
   }
 
-  // As a query, but without private characters.
+  // Like a query, but without private-use characters.
   std::string fragment() const {
     std::string text = query;
     if (const size_t at = text.find("\\uE000-\\uF8FF"); at != std::string::npos)

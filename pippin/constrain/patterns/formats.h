@@ -1,4 +1,4 @@
-// The formats that JSON Schema names, as contents of JSON strings.
+// JSON Schema's formats, as contents of JSON strings.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,8 @@
 
 namespace pippin::constrain {
 
-// Nothing for a format that is not known: an annotation. Throws Unsupported for one that is known
-// and cannot be told exactly.
-// `leap_seconds`: times may have them; nobody has to write one.
+// Returns nothing for an unknown format, which is an annotation. Throws Unsupported for a format
+// that cannot be matched exactly. `leap_seconds`: whether times may have them; never required.
 std::optional<RegexId> format_content(RegexPool& pool, std::string_view format,
                                       bool leap_seconds = true);
 

@@ -36,14 +36,14 @@ CodePoints cut(const CodePoints& set, char32_t first, char32_t last) {
   return result;
 }
 
-// A way to write some characters: bytes of these sets, then the rest.
+// One way to write some characters: bytes of these sets, then the rest.
 struct Way {
   std::vector<ByteSet> bytes;
   RegexId rest = RegexPool::kEmpty;
 };
 
-// All ways together, as a tree: bytes that lead to the same are one step, so that the expression of
-// a thousand ranges has few alternatives at each point.
+// Joins all ways into a tree. Bytes with the same continuation are one step, so that the expression
+// for a thousand ranges has few alternatives at each point.
 RegexId joined(RegexPool& pool, const std::vector<const Way*>& ways, size_t at) {
   std::vector<RegexId> alternatives;
   std::array<std::vector<const Way*>, 256> by_byte;
@@ -76,7 +76,7 @@ void add_utf8(const CodePoints& set, std::vector<Way>& out) {
     uint8_t lead;
     int bytes;
   };
-  // Without the surrogates, which UTF-8 has not.
+  // Excludes surrogates, which UTF-8 cannot encode.
   constexpr std::array<Form, 5> kForms{{{0, 0x7F, 0, 1},
                                         {0x80, 0x7FF, 0xC0, 2},
                                         {0x800, 0xD7FF, 0xE0, 3},
@@ -115,7 +115,7 @@ ByteSet hex_digit(uint32_t first, uint32_t last) {
   return set;
 }
 
-// \uXXXX for a range of its numbers.
+// Adds \uXXXX for a range of code units.
 void add_unit(uint64_t first, uint64_t last, RegexId rest, std::vector<Way>& out) {
   for (const DigitBox& box : digit_boxes(first, last, 4, 16)) {
     Way way{{byte('\\'), byte('u')}, rest};

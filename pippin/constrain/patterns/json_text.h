@@ -1,9 +1,9 @@
-// Characters and strings as expressions, as they are and as JSON writes them.
+// Characters and strings as expressions, either raw or as JSON writes them.
 //
-// In JSON strings a character stands as it is wherever it may; \" \\ \/ \b \f \n \r \t are the
-// short forms; \uXXXX (two of them beyond U+FFFF) is for control characters and for what is not
-// ASCII. So no letter of a key can be disguised, and what is not in a set of strings is in its
-// complement. Surrogates without their other half are no characters.
+// In JSON strings, a character is written raw wherever possible; \" \\ \/ \b \f
+//  \r \t are short forms; \uXXXX (two of them above U+FFFF) is allowed for control and non-ASCII
+//  characters. So an ASCII letter has one spelling, and a string that is not in a set is in its
+//  complement. Unpaired surrogates are not characters.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace pippin::constrain {
 
-// How characters become bytes: UTF-8, or as they stand between the quotes of a JSON string.
+// Encoding of characters: UTF-8, or the content of a JSON string.
 enum class Writing { Utf8, JsonString };
 
-// One character of the set.
+// Matches one character of the set.
 RegexId character(RegexPool& pool, const tokenizers::CodePoints& set, Writing writing);
 RegexId any_character(RegexPool& pool, Writing writing);
 RegexId any_text(RegexPool& pool, Writing writing);
-// Every way to write a text, which is UTF-8; bytes that are not count as U+FFFD.
+// Matches every spelling of `text`, which should be UTF-8; invalid bytes count as U+FFFD.
 RegexId exact_text(RegexPool& pool, std::string_view text, Writing writing);
 
-// Between the quotes of a JSON string: everything, a text, as many characters.
+// The content of a JSON string: any, a given text, or a number of characters.
 inline RegexId json_string_content(RegexPool& pool) {
   return any_text(pool, Writing::JsonString);
 }

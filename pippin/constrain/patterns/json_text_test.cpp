@@ -43,7 +43,7 @@ std::string utf8(char32_t c) {
   return std::string(Json::parse('"' + escaped + '"', "c").as_string());
 }
 
-// Every character, in every spelling, against the project's own reader.
+// Compares every spelling of every character with the project's own JSON reader.
 TEST(JsonText, AllSpellingsOfACharacterAreItsOwn) {
   RegexPool pool;
   const RegexId any = json_string_content(pool), raw = any_text(pool, Writing::Utf8);

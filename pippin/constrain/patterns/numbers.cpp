@@ -13,12 +13,12 @@ namespace pippin::constrain {
 
 namespace {
 
-constexpr uint32_t kMostFraction = 17;  // digits of the scientific form
+constexpr uint32_t kMostFraction = 17;  // digits in scientific form
 constexpr int64_t kMostExponent = 999;
 constexpr int64_t kMostDigits = 400;
 constexpr uint64_t kMostRemainders = 5000;
 
-// What numbers are made of.
+// The parts of numbers.
 class Parts {
  public:
   explicit Parts(RegexPool& pool, Spelling spelling = Spelling::Plain)
@@ -40,11 +40,11 @@ class Parts {
   RegexId zero_fraction() { return pool_.optional(join({point(), digit('0', '0'), zeros()})); }
   RegexId integer() { return pool_.any_of(digit('0', '0'), join({digit('1', '9'), digits(0)})); }
 
-  // Plain numbers without a sign.
+  // Plain numbers without sign.
   RegexId plain() { return join({integer(), fraction()}); }
   RegexId plain_zero() { return join({digit('0', '0'), zero_fraction()}); }
 
-  // e, and the exponents of a range; nothing where numbers have none.
+  // e and the exponents of a range; nothing if the spelling is plain.
   RegexId exponent(int64_t first, int64_t last) {
     if (spelling_ == Spelling::Plain) return RegexPool::kNothing;
     first = std::max(first, -kMostExponent);
@@ -60,7 +60,7 @@ class Parts {
     return join({letter_e(), pool_.any_of(signed_ones)});
   }
   RegexId any_exponent() { return exponent(-kMostExponent, kMostExponent); }
-  RegexId mantissa() {  // not of zero
+  RegexId mantissa() {  // nonzero
     return join({digit('1', '9'), pool_.optional(join({point(), digits(1, kMostFraction)}))});
   }
   RegexId scientific() { return join({mantissa(), any_exponent()}); }
@@ -71,7 +71,7 @@ class Parts {
   }
   RegexId zero() { return pool_.any_of(plain_zero(), scientific_zero()); }
 
-  // No more than 17 digits behind the point of a mantissa.
+  // Limits a mantissa to 17 digits after the point.
   RegexId mantissa_like(RegexId text) { return pool_.all_of(text, mantissa()); }
 
  private:
@@ -80,7 +80,7 @@ class Parts {
     set.add('E');
     return pool_.bytes(set);
   }
-  // One to three digits, with zeros in front.
+  // One to three digits, with leading zeros.
   RegexId padded(int64_t first, int64_t last) {
     std::vector<RegexId> alternatives;
     uint64_t largest = 9;
@@ -105,7 +105,7 @@ class Parts {
 
 enum class Order { Less, Greater };
 
-// Digit strings of the length of `digits` (and `tail` behind them) that are less or greater.
+// Adds the digit strings of the length of `digits`, followed by `tail`, that are less or greater.
 void add_other_digits(RegexPool& pool, Parts& parts, std::string_view digits, char lowest_first,
                       Order order, RegexId tail, bool fixed_length, std::vector<RegexId>& out) {
   for (size_t i = 0; i < digits.size(); ++i) {
@@ -120,7 +120,7 @@ void add_other_digits(RegexPool& pool, Parts& parts, std::string_view digits, ch
   }
 }
 
-// What follows the point, if anything does, of numbers whose integer part is equal.
+// Returns the rest of numbers with an equal integer part: the point and fraction, if any.
 RegexId fraction_compared(RegexPool& pool, Parts& parts, const std::string& fraction, Order order,
                           bool exclusive) {
   std::vector<RegexId> out;
@@ -181,7 +181,7 @@ RegexId scientific_compared(RegexPool& pool, Parts& parts, const Decimal& bound,
   return pool.any_of(out);
 }
 
-// Numbers without a sign, zero among them, at least or at most a bound that is not negative.
+// Returns unsigned numbers, including zero, that are at least or at most a nonnegative bound.
 RegexId compared(RegexPool& pool, Parts& parts, const Decimal& bound, Order order, bool exclusive) {
   std::vector<RegexId> out{plain_compared(pool, parts, bound, order, exclusive),
                            scientific_compared(pool, parts, bound, order, exclusive)};
@@ -206,8 +206,8 @@ RegexId bounded(RegexPool& pool, const Decimal& bound, Order order, bool exclusi
   Parts parts(pool, spelling);
   const bool same_side = bound.is_zero() || bound.is_negative() == (order == Order::Less);
   const RegexId minus = pool.literal("-");
-  // Greater than 3: the positive ones beyond it. Greater than -3: the negative ones up to it, and
-  // all that are not negative.
+  // Greater than 3: the positive numbers beyond it. Greater than -3: the negative numbers up to it,
+  // and all nonnegative ones.
   const RegexId positive_side = order == Order::Greater ? RegexPool::kEmpty : minus;
   const RegexId other_side = order == Order::Greater ? minus : RegexPool::kEmpty;
   const Decimal magnitude = bound.magnitude();
@@ -246,7 +246,7 @@ RegexId written(RegexPool& pool, uint32_t most, bool has_fraction) {
   return pool.any_of(parts.digit('0', '0'), parts.join({parts.minus(), pool.any_of(large, small)}));
 }
 
-constexpr uint32_t kMostWritten = 19;  // digits behind the first
+constexpr uint32_t kMostWritten = 19;  // digits after the first
 
 }  // namespace
 
@@ -264,7 +264,7 @@ RegexId json_integer(RegexPool& pool, Spelling spelling) {
   Parts parts(pool, spelling);
   std::vector<RegexId> out{parts.join({parts.integer(), parts.zero_fraction()}),
                            parts.scientific_zero()};
-  // The exponent is at least as large as there are digits behind the point.
+  // The exponent is at least the number of digits after the point.
   for (uint32_t digits = 0; spelling == Spelling::Any && digits <= kMostFraction; ++digits) {
     const RegexId behind = digits == 0
                                ? parts.zero_fraction()
@@ -305,8 +305,8 @@ RegexId equal_to(RegexPool& pool, const Decimal& value, Spelling spelling) {
 
 namespace {
 
-// Digits, with a point anywhere behind the first, that make a multiple of `divisor` when the point
-// is left out; no other shape is checked.
+// Matches digits, with a point anywhere after the first, that form a multiple of `divisor` without
+// the point; no other property of the shape is checked.
 RegexId digit_multiples(RegexPool& pool, uint64_t divisor) {
   if (divisor == 1) return RegexPool::kAnything;
   if (divisor > kMostRemainders) {
@@ -331,7 +331,7 @@ RegexId digit_multiples(RegexPool& pool, uint64_t divisor) {
 
 RegexId multiple_of(RegexPool& pool, const Decimal& divisor, Spelling spelling) {
   check_digits(divisor);
-  // divisor = number / 10^places, number an integer without a zero at its end unless places is 0.
+  // divisor = number / 10^places; number is an integer, without trailing zeros unless places is 0.
   const int64_t places = static_cast<int64_t>(divisor.digits().size()) - divisor.point();
   if (divisor.is_zero() || divisor.is_negative())
     fail(ErrorCode::InvalidArgument, "a divisor has to be above 0");
@@ -341,11 +341,12 @@ RegexId multiple_of(RegexPool& pool, const Decimal& divisor, Spelling spelling) 
   }
   const uint64_t number = std::stoull(divisor.digits());
   Parts parts(pool, spelling);
-  // Plain: as many digits behind the point as there are places, or fewer, then zeros. Where the
-  // divisor ends in zeros itself, so does the number.
+  // Plain: at most `places` digits after the point, then zeros. If the divisor ends in zeros, so
+  // does the number.
   std::vector<RegexId> plain{parts.plain_zero()};
-  const auto add_plain = [&](int64_t behind) {  // exactly so many digits matter behind the point
-    // Left out digits are zeros: of the divisor there is less to divide by.
+  const auto add_plain = [&](int64_t behind) {  // exactly this many significant digits after the
+                                                // point
+    // Omitted digits are zeros, which cancel factors of the divisor.
     uint64_t rest = number;
     for (int64_t i = behind; i < places; ++i) rest /= std::gcd(rest, uint64_t{10});
     RegexId shape = parts.integer();
@@ -366,10 +367,10 @@ RegexId multiple_of(RegexPool& pool, const Decimal& divisor, Spelling spelling) 
   } else {
     for (int64_t behind = 0; behind <= places; ++behind) add_plain(behind);
   }
-  // Scientific, d.ddd e E with f digits up to the last that is not 0: the integer of the digits
-  // times 10^(E - f + places) is a multiple of `number`, which takes no negative power.
+  // Scientific, d.ddd e E with f digits up to the last nonzero one: the integer of the digits times
+  // 10^(E - f + places) must be a multiple of `number`, so the power must not be negative.
   std::vector<RegexId> scientific{parts.scientific_zero()};
-  std::vector<uint64_t> left{number};  // to divide by, after so many powers of ten
+  std::vector<uint64_t> left{number};  // remaining divisor, by power of ten
   while (true) {
     const uint64_t next = left.back() / std::gcd(left.back(), uint64_t{10});
     if (next == left.back()) break;
@@ -385,7 +386,7 @@ RegexId multiple_of(RegexPool& pool, const Decimal& divisor, Spelling spelling) 
       const bool is_last = power + 1 == left.size();
       const RegexId exponents = parts.exponent(exponent, is_last ? kMostExponent : exponent);
       if (exponents == RegexPool::kNothing) continue;
-      // Zeros at the end of the mantissa would count as powers: they are not part of the number.
+      // Trailing zeros of the mantissa would count as powers, so they are not part of the digits.
       const RegexId digits =
           f == 0
               ? parts.join({pool.all_of(parts.digit('1', '9'), digit_multiples(pool, left[power])),

@@ -15,7 +15,7 @@ Decimal decimal(std::string_view text) {
   return Decimal::parse(text).value();
 }
 
-// Numbers that 64 bits hold times 10^12.
+// For numbers that, times 10^12, fit 64 bits.
 int64_t scaled(const Decimal& value) {
   int64_t result = 0;
   for (const char digit : value.digits()) result = 10 * result + (digit - '0');
@@ -27,7 +27,7 @@ int64_t scaled(const Decimal& value) {
 class RandomNumber {
  public:
   explicit RandomNumber(uint32_t seed) : random_(seed) {}
-  // As programs write them.
+  // Makes numbers as programs write them.
   std::string make() {
     std::string text = below(3) == 0 ? "-" : "";
     if (below(4) == 0) {  // scientific

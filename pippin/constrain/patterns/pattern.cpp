@@ -16,10 +16,10 @@ namespace {
 
 using PatternKind = PatternNode::Kind;
 
-// What stands in front of a place: what ^ and \b ask.
+// The kind of character before a position, which ^ and \b depend on.
 enum Before : uint8_t { Start, Word, Other };
 constexpr size_t kNumBefore = 3;
-// For each of these the texts from a place on. An expression is worked through from its end.
+// For each of these, the texts from a position on. An expression is processed from its end.
 using Rest = std::array<RegexId, kNumBefore>;
 
 class PatternWriter {
@@ -55,7 +55,7 @@ class PatternWriter {
     }
   }
 
-  // Without anything that looks around.
+  // For a node without anchors and lookahead.
   RegexId simple(const PatternNode& node) {
     switch (node.kind) {
       case PatternKind::Set:
@@ -81,10 +81,10 @@ class PatternWriter {
 
   RegexId word() { return set({{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}); }
 
-  // Texts from a place on that begin with a letter of words.
+  // The texts from a position on that begin with a word character.
   RegexId begins_with_word() { return pool_.concat(word(), any_text(pool_, writing_)); }
 
-  // `text`, then what may follow it, which depends on its last character.
+  // `text`, then its continuation, which depends on the last character of `text`.
   Rest join(RegexId text, const Rest& rest) {
     if (rest[Start] == rest[Word] && rest[Word] == rest[Other])
       return same(pool_.concat(text, rest[Start]));
@@ -163,7 +163,7 @@ class PatternWriter {
     return result;
   }
 
-  // Of what looks around a few times at most.
+  // Repeats a node with anchors or lookahead, at most a few times.
   Rest repeat(const PatternNode& node, const Rest& rest) {
     constexpr uint32_t kMostTimes = 16;
     if (node.most > kMostTimes) {

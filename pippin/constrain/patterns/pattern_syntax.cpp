@@ -103,7 +103,7 @@ class PatternParser {
     return static_cast<uint32_t>(value);
   }
 
-  // {n}, {n,}, {n,m}; anything else stands for itself.
+  // Parses {n}, {n,} or {n,m}; any other brace is a literal character.
   std::optional<std::pair<uint32_t, uint32_t>> braces() {
     const size_t begin = i_;
     if (take("{")) {
@@ -198,7 +198,7 @@ class PatternParser {
         unsupported("backreferences are");
       } else if (!take(":")) {
         read_flags();
-        if (take(")")) return std::nullopt;  // for the rest of the group that this one is in
+        if (take(")")) return std::nullopt;  // applies to the rest of the enclosing group
         if (!take(":")) invalid("a group of an unknown kind");
       }
     }
@@ -273,7 +273,7 @@ class PatternParser {
     return one({{value, value}});
   }
 
-  // After a backslash, which is still there: \d \w \s \p{...} and their opposites.
+  // Parses \d \w \s \p{...} or their complements, starting at the backslash.
   std::optional<CodePoints> set_escape() {
     const char c = peek(1);
     const auto either = [&](const CodePoints& set, bool negated) {
@@ -308,7 +308,7 @@ class PatternParser {
       name = in_.substr(begin + 1, end - begin - 1);
       ++end;
     }
-    // Script=Greek and General_Category=Lu name their values.
+    // Only the value of Script=Greek or General_Category=Lu matters.
     if (const size_t equals = name.find('='); equals != std::string_view::npos)
       name = name.substr(equals + 1);
     const auto known = tokenizers::property_named(name);
@@ -337,7 +337,7 @@ class PatternParser {
     return value;
   }
 
-  // At a backslash.
+  // Starts at the backslash.
   char32_t escaped_character(bool in_class) {
     ++i_;
     if (at_end()) invalid("it ends in a backslash");
@@ -405,7 +405,7 @@ class PatternParser {
     return value;
   }
 
-  // Behind the bracket that opens it.
+  // Starts after the opening bracket.
   CodePoints bracket() {
     const bool negated = take("^");
     CodePoints set;
@@ -428,7 +428,7 @@ class PatternParser {
       if (peek() == '-' && peek(1) != ']' && i_ + 1 < in_.size()) {
         const size_t dash = i_++;
         if (peek() == '\\' && set_escape().has_value()) {
-          i_ = dash;  // [a-\d]: the dash is one
+          i_ = dash;  // [a-\d]: the dash is literal
         } else {
           last = peek() == '\\' ? escaped_character(true) : character();
           if (last < *first) invalid("a range in brackets is out of order");

@@ -11,15 +11,15 @@ namespace pippin::constrain {
 
 struct PatternNode {
   enum class Kind : uint8_t {
-    Set,       // one character
-    Sequence,  // of parts; empty: nothing to match
-    Choice,    // one of parts
+    Set,       // one character of the set
+    Sequence,  // of parts; may be empty
+    Choice,    // one of the parts
     Repeat,    // parts[0], least to most times
     Begin,     // of the text
     End,
     WordBoundary,
     NoWordBoundary,
-    Ahead,  // parts[0] matches what follows
+    Ahead,  // parts[0] must match the text that follows
     NotAhead,
   };
   Kind kind = Kind::Sequence;

@@ -15,7 +15,7 @@
 namespace pippin::constrain {
 namespace {
 
-// What PCRE2 says of a pattern and a text.
+// PCRE2's verdict on a pattern and a text.
 class Pcre2 {
  public:
   explicit Pcre2(const std::string& pattern) {

@@ -17,7 +17,7 @@ ValueId Algebra::value(std::vector<Literal> literals) {
   pool_.work().count(1 + literals.size());
   ranges::sort(literals);
   literals.erase(std::unique(literals.begin(), literals.end()), literals.end());
-  // A literal and its opposite: nothing.
+  // A literal and its negation exclude each other.
   for (const Literal& literal : literals) {
     if (!literal.negated && ranges::binary_search(literals, !literal)) {
       literals = {either({})};
@@ -130,7 +130,7 @@ std::optional<ObjectForm> Algebra::object(const Branch& branch) {
     content = content.substr(1, content.size() - 2);
     std::vector<Literal> literals;
     for (const Branch::KeyRule& rule : branch.key_rules) {
-      // Most rules are of one name.
+      // Most rules have a single name.
       const bool matches =
           rule.keys == key || (!is_named(rule.keys) && pool_.matches(rule.keys, content));
       if (matches) literals.push_back(rule.literal);
@@ -157,7 +157,7 @@ std::optional<ObjectForm> Algebra::object(const Branch& branch) {
     if (is_named(rule.keys)) continue;
     std::vector<std::pair<RegexId, std::vector<Literal>>> next;
     for (auto& [keys, literals] : classes) {
-      // What "additionalProperties" means is most often just what is left.
+      // Most often, "additionalProperties" covers exactly the remaining keys.
       if (keys == rule.keys) {
         literals.push_back(rule.literal);
         next.emplace_back(keys, std::move(literals));
@@ -231,7 +231,7 @@ void Algebra::close(ValueId root) {
   seen[root] = true;
   for (size_t i = 0; i < reached.size(); ++i) {
     pool_.work().count();
-    // Copies: what is worked out below may move them.
+    // A copy, because computing values may move the forms.
     const Form known = form(reached[i]);
     for (const ArrayForm& array : known.arrays) {
       for (const ValueId inner : ArrayStates(*this, array).values()) reach(inner);

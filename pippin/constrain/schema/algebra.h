@@ -1,4 +1,4 @@
-// Sets of literals, and the forms of the values of which they hold.
+// Sets of literals, and the forms of the values for which they hold.
 #pragma once
 
 #include <deque>
@@ -23,18 +23,17 @@ class Algebra {
   Literal either(std::vector<Literal> literals);  // one of them holds
   const std::vector<Literal>& alternatives(uint32_t either) const { return *eithers_[either]; }
 
-  // Worked out when it is first asked for.
+  // Computed on first use.
   const Form& form(ValueId value);
-  // Whether it is plain that no value is both. False where that is not so, and where it is not
-  // plain.
+  // Returns whether it is obvious that no value satisfies both; false if it is not, or not obvious.
   bool exclude_each_other(const Literal& a, const Literal& b);
-  // If a value can only be one of these constants: those, each once.
+  // If a value can only be one of a list of constants, returns these, each once.
   std::optional<std::vector<Literal>> constants(ValueId value) {
     return keywords_.constants(literals(value));
   }
-  // Works out what can be reached from a value; from then on is_possible() is known.
+  // Computes all values that a value can reach. is_possible() is valid afterwards.
   void close(ValueId root);
-  // Whether there is such a value.
+  // Returns whether there is such a value.
   bool is_possible(ValueId value) const { return possible_[value]; }
   size_t num_values() const { return literals_.size(); }
   Keywords& keywords() { return keywords_; }
@@ -54,7 +53,7 @@ class Algebra {
   std::vector<const std::vector<Literal>*> eithers_;
   std::deque<std::optional<Form>> forms_;
   std::vector<bool> possible_;
-  std::set<ValueId> open_;  // that are being worked out
+  std::set<ValueId> open_;  // in progress
 };
 
 }  // namespace pippin::constrain

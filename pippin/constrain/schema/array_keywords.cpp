@@ -1,4 +1,4 @@
-// Keywords of arrays.
+// Keywords for arrays.
 #include <algorithm>
 #include <iterator>
 
@@ -45,7 +45,7 @@ Branches Keywords::on_items(const Branch& branch, const Site& site) {
   const Json json = document_[site.schema].json;
   uint64_t first = 0;
   if (site.keyword == "additionalItems") {
-    // Of the older drafts, where "items" may be a list; without one it says nothing.
+    // From older drafts, where "items" may be a list; otherwise it has no effect.
     if (!json.has("items") || !json.at("items").is_array())
       return site.negated ? Branches() : Branches{branch};
     first = json.at("items").size();

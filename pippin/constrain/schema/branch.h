@@ -1,4 +1,4 @@
-// One way in which a schema can hold, while its keywords are gone through: facts that all hold.
+// One way to satisfy a schema, built keyword by keyword: facts that all hold.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ struct Branch {
   uint8_t types = kAllTypes;
   RegexId number = RegexPool::kNothing, string = RegexPool::kNothing;
 
-  struct ItemRule {  // of the items from first up to last
+  struct ItemRule {  // for the items in [first, last)
     uint64_t first, last;
     Literal literal;
   };
-  struct ItemNeed {  // so many of them are what the literal says
+  struct ItemNeed {  // between least and most of these items satisfy the literal
     uint64_t first, last;
     Literal literal;
     uint64_t least, most;
@@ -36,26 +36,26 @@ struct Branch {
   std::vector<ItemRule> item_rules;
   std::vector<ItemNeed> item_needs;
   uint64_t least_items = 0, most_items = kNoMost;
-  std::string unique_items;  // where it is said that no two are alike; empty: nowhere
+  std::string unique_items;  // the place that requires unique items; empty: none
 
-  struct KeyRule {  // every property of these keys
+  struct KeyRule {  // for every property with one of these keys
     RegexId keys;
     Literal literal;
   };
-  struct KeyNeed {  // some property of these keys
+  struct KeyNeed {  // for some property with one of these keys
     RegexId keys;
     std::vector<Literal> literals;
   };
   std::vector<KeyRule> key_rules;
   std::vector<KeyNeed> key_needs;
-  RegexId keys = RegexPool::kNothing;  // that there may be
+  RegexId keys = RegexPool::kNothing;  // allowed keys
   uint64_t least_properties = 0, most_properties = kNoMost;
-  std::vector<std::string> names;  // in the order in which they were come by
+  std::vector<std::string> names;  // in order of appearance
 
-  // What the keywords looked at so far: what unevaluatedProperties and unevaluatedItems leave out.
+  // Evaluated so far; unevaluatedProperties and unevaluatedItems apply to the others.
   RegexId seen_keys = RegexPool::kNothing;
   uint64_t seen_items = 0;
-  std::vector<Literal> seen_if;  // items of which one of these holds
+  std::vector<Literal> seen_if;  // items that satisfy one of these
 };
 
 using Branches = std::vector<Branch>;

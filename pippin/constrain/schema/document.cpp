@@ -146,7 +146,7 @@ uint32_t SchemaDocument::resource_of(std::string_view pointer) const {
   }
 }
 
-// The resources that were entered, the first one first. Only those with something dynamic count.
+// The resources entered, outermost first. Only those with dynamic anchors count.
 uint32_t SchemaDocument::extended(uint32_t scope, uint32_t resource) {
   const Resource& entered = resources_[resource];
   std::vector<uint32_t> list = scopes_[scope];

@@ -1,4 +1,4 @@
-// A JSON Schema as a document: its subschemas by place, and where its references lead.
+// A JSON Schema document: its subschemas by location, and the targets of its references.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@
 
 namespace pippin::constrain {
 
-// A subschema in its dynamic scope: the same place may mean different things to $dynamicRef.
+// A subschema in its dynamic scope: one location may have several meanings for $dynamicRef.
 using SchemaId = uint32_t;
 
-// The years of the drafts' names; what names none is read as the latest, with the older spellings.
+// The years in the drafts' names. A schema without $schema is read as the latest, with older
+// spellings allowed.
 enum class Draft : uint8_t { Draft4, Draft6, Draft7, Draft2019, Draft2020 };
 
 struct Subschema {
@@ -27,20 +28,20 @@ struct Subschema {
 
 class SchemaDocument {
  public:
-  // Throws Unsupported for drafts that are not known, InvalidArgument for what is no schema.
-  // Nothing is ever loaded from elsewhere.
+  // Throws Unsupported for unknown drafts, InvalidArgument if `root` is not a schema. Never loads
+  // other documents.
   explicit SchemaDocument(const Json& root);
 
   SchemaId root() const { return 0; }
   const Subschema& operator[](SchemaId id) const { return subschemas_[id]; }
   Draft draft(SchemaId id) const { return resources_[subschemas_[id].resource].draft; }
-  // The subschema at a keyword of this one, or below it at a key or an index.
+  // The subschema at a keyword of this one, or at a key or index of the keyword's value.
   SchemaId at(SchemaId id, std::string_view keyword);
   SchemaId at(SchemaId id, std::string_view keyword, std::string_view key);
   SchemaId at(SchemaId id, std::string_view keyword, size_t index);
-  // Where $ref, $dynamicRef and $recursiveRef lead.
+  // The target of $ref, $dynamicRef or $recursiveRef.
   SchemaId reference(SchemaId from, std::string_view keyword);
-  // "#/properties/a/keyword": for messages.
+  // Returns "#/properties/a/keyword", for messages.
   std::string where(SchemaId id, std::string_view keyword) const;
 
  private:
@@ -58,7 +59,7 @@ class SchemaDocument {
   SchemaId intern(const Json& json, std::string pointer, uint32_t scope);
   uint32_t resource_of(std::string_view pointer) const;
   uint32_t extended(uint32_t scope, uint32_t resource);
-  // The place that a pointer names, below a resource's root.
+  // Finds the location that a pointer names, relative to a resource's root.
   std::pair<Json, std::string> find(uint32_t resource, std::string_view pointer, SchemaId from,
                                     std::string_view keyword) const;
 

@@ -1,10 +1,11 @@
-// What a JSON value may be, in a normal form: a union of alternatives by type. Whatever keywords
-// say becomes this, so that intersections and complements of schemas are such forms again (compare
-// Habib, Shinnar, Hirzel and Pradel, "Finding Data Compatibility Bugs with JSON Subschema Checks",
-// 2021).
+// The normal form of the values that a schema allows: a union of alternatives by type. All keywords
+// are translated to it, so that intersections and complements of schemas have this form, too
+// (compare Habib, Shinnar, Hirzel and Pradel, "Finding Data Compatibility Bugs with JSON Subschema
+// Checks", 2021).
 //
-// Values within arrays and objects are named, not spelled out: by the set of statements that hold
-// of them (ValueId). There are finitely many, so that recursive schemas end.
+// Values within arrays and objects are named rather than expanded: by the set of literals that hold
+// for them (ValueId). There are finitely many such sets, so the translation of recursive schemas
+// ends.
 #pragma once
 
 #include <compare>
@@ -17,7 +18,8 @@
 
 namespace pippin::constrain {
 
-// That a value is or is not one of: a subschema; a constant; or that one of several literals holds.
+// States that a value satisfies, or does not satisfy: a subschema; a constant; one of several
+// literals.
 struct Literal {
   enum class Kind : uint8_t { Schema, Constant, Either };
   Kind kind = Kind::Schema;
@@ -28,15 +30,15 @@ struct Literal {
   friend std::strong_ordering operator<=>(const Literal&, const Literal&) = default;
 };
 
-using ValueId = uint32_t;  // a set of literals that hold together
+using ValueId = uint32_t;  // a set of literals that all hold
 
 constexpr uint64_t kNoMost = std::numeric_limits<uint64_t>::max();
 
-// Of the items from `first` on up to `last`: each is `value`.
+// A limit on the number of items in [first, last) that are `value`.
 struct ItemCount {
-  uint64_t first = 0, last = kNoMost;  // behind the last one
-  ValueId value = 0;                   // how many items of the range are that ...
-  ValueId other = 0;                   // (and what is not)
+  uint64_t first = 0, last = kNoMost;  // last is exclusive
+  ValueId value = 0;                   // the items to count ...
+  ValueId other = 0;                   // (the complement of value)
   uint64_t least = 0, most = kNoMost;  // ... at least and at most
   // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
   friend std::strong_ordering operator<=>(const ItemCount&, const ItemCount&) = default;
@@ -47,7 +49,7 @@ struct ArrayForm {
   ValueId rest = 0;
   uint64_t least = 0, most = kNoMost;
   std::vector<ItemCount> counts;
-  std::string unique;  // where it is said that no two items are alike; empty: nowhere
+  std::string unique;  // the place that requires unique items; empty: none
   // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
   friend std::strong_ordering operator<=>(const ArrayForm&, const ArrayForm&) = default;
 };
@@ -60,21 +62,21 @@ struct ObjectForm {
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend std::strong_ordering operator<=>(const Property&, const Property&) = default;
   };
-  // Keys that have no name above, in classes that exclude each other.
+  // Keys that have no name above, in disjoint classes.
   struct Others {
-    RegexId keys = 0;  // as JSON strings have them, without quotes
+    RegexId keys = 0;  // content of JSON strings, without quotes
     ValueId value = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend std::strong_ordering operator<=>(const Others&, const Others&) = default;
   };
-  // One property of these keys has this value.
+  // At least one property with one of these keys has this value.
   struct Need {
     RegexId keys = 0;
     ValueId value = 0;
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend std::strong_ordering operator<=>(const Need&, const Need&) = default;
   };
-  std::vector<Property> properties;  // in the schema's order
+  std::vector<Property> properties;  // in schema order
   std::vector<Others> others;
   std::vector<Need> needs;
   uint64_t least = 0, most = kNoMost;

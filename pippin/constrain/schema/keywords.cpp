@@ -129,8 +129,7 @@ Branches Keywords::with_each(Branches branches, const std::vector<Literal>& lite
   return branches;
 }
 
-// A subschema that is being gone through. References may lead from one to the next in a chain of
-// any length.
+// A subschema in progress. References may form chains of any length.
 class Keywords::Open {
  public:
   Open(Keywords& keywords, SchemaId id, bool negated) : keywords_(keywords), entry_(id, negated) {
@@ -163,7 +162,7 @@ Branches Keywords::with_schema(const Branch& branch, SchemaId id, bool negated, 
   const Open open(*this, id, negated);
   pool_.work().count(1 + document_[id].pointer.size() / 16);
 
-  // What others have looked at is not this schema's.
+  // What outer keywords evaluated does not count for this schema.
   Branch inner = branch;
   inner.seen_keys = RegexPool::kNothing;
   inner.seen_items = 0;
@@ -223,7 +222,7 @@ Branches Keywords::without_keywords(const Branch& branch, SchemaId id, bool exac
   for (const Site& site : all) {
     Branches before{branch};
     if (site.keyword.starts_with("unevaluated")) {
-      // It fails with all others holding: else those are what fails.
+      // It must fail while all other keywords hold; the case that another fails is handled there.
       for (const Site& other : sites(id, false, true)) {
         if (other.keyword.starts_with("unevaluated")) continue;
         Branches next;
@@ -264,7 +263,7 @@ Branches Keywords::on_any_of(const Branch& branch, const Site& site) {
     for (const Literal& literal : literals) append(result, with(branch, literal));
     return keep_possible(std::move(result));
   }
-  // The first that holds is this one; of those behind it each does or does not.
+  // In each result, literal i is the first that holds, and each later one is decided.
   Branches undecided{branch};
   for (size_t i = 0; i < literals.size(); ++i) {
     Branches holding;
@@ -312,7 +311,7 @@ Branches Keywords::on_one_of(const Branch& branch, const Site& site) {
 Branches Keywords::on_not(const Branch& branch, const Site& site) {
   const Literal inner = schema(document_.at(site.schema, site.keyword));
   Branches result = with(branch, site.negated ? inner : !inner);
-  // What a "not" looks at is nobody's.
+  // A "not" evaluates nothing.
   for (Branch& one : result) {
     one.seen_keys = branch.seen_keys;
     one.seen_items = branch.seen_items;

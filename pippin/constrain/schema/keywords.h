@@ -1,5 +1,5 @@
-// From keywords to facts: what holds of a value of which a literal holds, in as many branches as
-// there are ways.
+// Translates keywords to facts: what a literal says about a value, with one branch for each way to
+// satisfy it.
 #pragma once
 
 #include <cstdint>
@@ -26,35 +26,35 @@ class Keywords {
   Keywords(RegexPool& pool, SchemaDocument& document, Algebra& algebra,
            const SchemaOptions& options);
 
-  // Of any value.
+  // Any value.
   Branch anything();
-  // Throws Unsupported for keywords that cannot be honoured, InvalidArgument for wrong ones, both
-  // with their place; LimitExceeded where there are too many branches.
+  // Throws Unsupported for keywords that cannot be enforced, InvalidArgument for invalid ones, both
+  // with their location; LimitExceeded if there are too many branches.
   Branches with(const Branch& branch, const Literal& literal, bool exact = false);
 
-  // Of a value that is asked for while another one is worked out.
+  // The branches of an inner value, while another value is in progress.
   Branches of(const std::vector<Literal>& literals);
-  // The constants that literals name.
+  // Interns a constant for literals.
   uint32_t constant(const Json& value);
-  // The constants that such a value can be, if keywords list them.
+  // Returns the constants that such a value can be, if keywords list them.
   std::optional<std::vector<Literal>> constants(const std::vector<Literal>& literals);
   std::optional<std::vector<Literal>> constants(SchemaId schema);
-  // A key of that name.
+  // The key with that name.
   RegexId key(std::string_view name);
 
  private:
-  // A keyword of a subschema, as a handler sees it.
+  // A keyword of a subschema, as passed to a handler.
   struct Site {
     SchemaId schema;
     std::string_view keyword;
     Json value;
     bool negated;
-    bool exact;  // each alternative has to be decided: somebody asks what was looked at
+    bool exact;  // each alternative must be decided, because unevaluated keywords depend on it
   };
   using Handler = Branches (Keywords::*)(const Branch&, const Site&);
   struct Entry {
     Handler handler;
-    int order;  // the smaller ones first
+    int order;  // lowest first
   };
   static const std::map<std::string_view, Entry>& table();
 
@@ -99,9 +99,9 @@ class Keywords {
 
   // --- facts ---
   Literal schema(SchemaId id) const { return {Literal::Kind::Schema, false, id}; }
-  Literal false_literal();  // which holds of nothing
-  // Of values of these types something holds; of others nothing is said. Negated: the value is of
-  // one of these types, and the opposite holds.
+  Literal false_literal();  // holds for no value
+  // Applies a fact to values of these types and leaves others unrestricted. Negated: the value has
+  // one of these types, and the opposite of the fact holds.
   template <typename Change>
   Branches of_type(const Branch& branch, const Site& site, uint8_t types, const Change& change);
   void limit_items(Branch& branch, uint64_t least, uint64_t most);
@@ -111,9 +111,9 @@ class Keywords {
   void add_name(Branch& branch, std::string_view name);
   RegexId pattern_of(SchemaId id, std::string_view keyword, std::string_view pattern);
   Branches rule_others(const Branch& branch, const Site& site, RegexId keys);
-  RegexId declared_keys(SchemaId id);  // of properties and patternProperties
+  RegexId declared_keys(SchemaId id);  // in properties and patternProperties
   Branches keep_possible(Branches branches);
-  void count(const Branch& branch);  // the work of copying it
+  void count(const Branch& branch);  // counts the work of a copy
 
   // --- reading ---
   [[noreturn]] void invalid(const Site& site, std::string_view what) const;
@@ -129,8 +129,8 @@ class Keywords {
   const SchemaOptions& options_;
   std::vector<Json> constants_;
   std::map<std::string, uint32_t> constant_ids_;
-  std::set<std::pair<SchemaId, bool>> open_;  // that are being gone through
-  int depth_ = 0;                             // of subschemas in one another, outer values' too
+  std::set<std::pair<SchemaId, bool>> open_;  // in progress
+  int depth_ = 0;                             // nesting depth of subschemas, including outer values
   std::map<std::string, RegexId, std::less<>> keys_;
   std::map<std::string, RegexId, std::less<>> patterns_;
   Spelling spelling() const { return options_.every_spelling ? Spelling::Any : Spelling::Plain; }

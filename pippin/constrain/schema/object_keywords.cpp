@@ -1,4 +1,4 @@
-// Keywords of objects.
+// Keywords for objects.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -26,7 +26,7 @@ RegexId Keywords::key(std::string_view name) {
   return keys_.emplace(name, json_string_content(pool_, name)).first->second;
 }
 
-// Of keys and of strings.
+// For keys and strings.
 RegexId Keywords::pattern_of(SchemaId id, std::string_view keyword, std::string_view pattern) {
   if (const auto it = patterns_.find(pattern); it != patterns_.end()) return it->second;
   const RegexId made =
@@ -114,7 +114,7 @@ Branches Keywords::on_additional_properties(const Branch& branch, const Site& si
   return rule_others(branch, site, declared_keys(site.schema));
 }
 
-// The keyword's schema is that of all properties but those of `keys`.
+// Applies the keyword's schema to all properties except those in `keys`.
 Branches Keywords::rule_others(const Branch& branch, const Site& site, RegexId keys) {
   const Literal value = schema(document_.at(site.schema, site.keyword));
   const RegexId others = pool_.minus(*any_string_, keys);

@@ -1,5 +1,5 @@
-// Random schemas and values: what the grammar says against a validator that goes through the
-// keywords one by one, as the specification does.
+// Random schemas and values: compares the grammar with a validator that checks the keywords one by
+// one, as the specification does.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -39,13 +39,13 @@ bool is_equal(const Json& a, const Json& b) {
   return a.dump() == b.dump();
 }
 
-// The slow, obvious way.
+// Reference implementation.
 class Validator {
  public:
   explicit Validator(Json root) : root_(std::move(root)) {}
   struct Result {
     bool valid = true;
-    std::set<std::string> keys;  // that were looked at
+    std::set<std::string> keys;  // already evaluated
     std::set<size_t> items;
   };
 
@@ -121,7 +121,7 @@ class Validator {
   }
 
  private:
-  // The patterns of this test: "^x" and "y$".
+  // The test uses only the patterns "^x" and "y$".
   static bool is_found(const std::string& pattern, std::string_view text) {
     if (pattern.front() == '^') return text.starts_with(pattern.substr(1));
     return text.ends_with(pattern.substr(0, pattern.size() - 1));
@@ -349,7 +349,7 @@ class Random {
   std::mt19937 random_;
 };
 
-// A text that the grammar has, or nothing if it does not come to its end; never a dead end.
+// Returns a random text of the grammar, or nothing if it gets too long. There must be no dead ends.
 std::optional<std::string> draw(Matcher& matcher, Random& random) {
   std::string text;
   StateId state = matcher.start();
@@ -393,7 +393,7 @@ TEST(RandomSchemas, WhatIsDrawnFromAGrammarIsValid) {
       const std::optional<std::string> value = draw(matcher, random);
       if (!value.has_value()) continue;
       ++drawn;
-      // Keys that are there twice count once for a validator.
+      // Validators count repeated keys once.
       const Json parsed = Json::parse(*value, "value");
       if (parsed.dump().size() != value->size()) continue;
       ASSERT_TRUE(Validator(schema).check(schema, parsed).valid)

@@ -18,8 +18,8 @@ namespace pippin::constrain {
 
 namespace {
 
-// Writes the rules of a schema's values, those within arrays and objects when they are reached.
-// The rules keep it.
+// Writes the rules of a schema's values; the rules of values within arrays and objects are made
+// when they are reached. The rules share ownership of the writer.
 class SchemaWriter : public std::enable_shared_from_this<SchemaWriter> {
  public:
   SchemaWriter(Grammar& grammar, const Json& schema, const SchemaOptions& options)
@@ -82,12 +82,12 @@ class SchemaWriter : public std::enable_shared_from_this<SchemaWriter> {
       const ObjectStates::State start = rules->states.start();
       grammar_.add_alternative(rule, {Symbol::rule(object_rule(rules, start))});
     }
-    // Only now: if the above throws, the next call makes it again.
+    // Stored last: if the code above throws, the next call makes it again.
     symbols_.emplace(value, Symbol::rule(rule));
     return Symbol::rule(rule);
   }
 
-  // What is written of numbers.
+  // Limits numbers to the spellings that the options allow.
   RegexId written(RegexId number) {
     RegexPool& pool = grammar_.regexes();
     if (pool.is_nothing(number)) return RegexPool::kNothing;
@@ -108,7 +108,7 @@ class SchemaWriter : public std::enable_shared_from_this<SchemaWriter> {
     return pool.any_of(alternatives);
   }
 
-  // What opens or separates, and the value behind it; in one expression where both are one.
+  // The opening or separating text and the value after it, as one expression if possible.
   Sequence with_value(RegexId before, ValueId value) {
     const Symbol next = symbol(value);
     if (next.kind == Symbol::Kind::Regex)

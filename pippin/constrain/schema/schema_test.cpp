@@ -29,7 +29,7 @@ bool accepts(std::string_view schema, std::string_view text, const SchemaOptions
   return Matcher(compiled(schema, options)).matches(text);
 }
 
-// The text that has to come, from `begin` on.
+// Returns the text that must come after `begin`.
 std::string forced(std::string_view schema, std::string_view begin) {
   Matcher matcher(compiled(schema));
   StateId state = matcher.step(matcher.start(), begin);
@@ -96,13 +96,13 @@ TEST(Schema, KeysCannotBeDisguised) {
 }
 
 TEST(Schema, NothingLeadsIntoADeadEnd) {
-  // An optional property of which there is no value, and a needed one beside a count.
+  // An optional property that allows no value, and a required one next to a limit on the count.
   EXPECT_EQ(
       forced(
           R"({"type":"object","properties":{"a":false,"b":{"const":1}},"required":["b"],"maxProperties":1})",
           ""),
       R"({"b":1})");
-  // A list that could only go on for ever.
+  // A list that could only go on forever.
   EXPECT_ERROR(
       compiled(
           R"({"$defs":{"n":{"type":"array","items":{"$ref":"#/$defs/n"},"minItems":1}},"$ref":"#/$defs/n"})"),
@@ -111,7 +111,7 @@ TEST(Schema, NothingLeadsIntoADeadEnd) {
   EXPECT_ERROR(compiled("false"), ErrorCode::InvalidArgument, "#: the schema has no value");
   EXPECT_ERROR(compiled(R"({"type":"string","minLength":3,"maxLength":2})"),
                ErrorCode::InvalidArgument, "the schema has no value");
-  // Of the two patterns no key can be.
+  // No key can match both patterns.
   EXPECT_EQ(
       forced(
           R"({"type":"object","patternProperties":{"^a":{"type":"integer"},"":{"type":"string"}},"minProperties":1,"propertyNames":{"pattern":"^[ab]$"}})",
@@ -157,7 +157,7 @@ TEST(Schema, RefusesWithThePlaceAndTheKeyword) {
 }
 
 TEST(Schema, WhatExplodesEndsWithAnError) {
-  // Each level allows two readings of the level below it.
+  // Each level can be read in two ways.
   std::string nested = R"({"type":"integer"})";
   for (int i = 0; i < 40; ++i)
     nested =
@@ -176,7 +176,7 @@ TEST(Schema, WhatExplodesEndsWithAnError) {
   EXPECT_THROW(compiled(deep + "true" + std::string(10'000, '}')), Error);
 }
 
-// Grammars and schemas, of others and our own, with texts that they accept and reject.
+// Collected grammars and schemas, and the project's own, with texts that they accept and reject.
 TEST(Schema, CollectedSchemasAcceptAndRefuseAsTheyShould) {
   PIPPIN_SHARED_ENTRIES_OR_SKIP(files, "serving/grammars");
   int schemas = 0, texts = 0;
@@ -232,11 +232,10 @@ TEST(Schema, CollectedSchemasAcceptAndRefuseAsTheyShould) {
     }
   }
   EXPECT_GT(schemas, 20);
-  EXPECT_TRUE(texts > 100 || files.size() == 1);  // our own have none
+  EXPECT_TRUE(texts > 100 || files.size() == 1);  // the project's own have none
 }
 
-// References may lead from one subschema to the next in a chain of any length, and round; counts
-// make chains of states.
+// References may form chains and cycles of any length; counts make chains of states.
 TEST(Schema, ChainsTakeNoStack) {
   const auto chain = [](const std::string& root, const std::string& before,
                         const std::string& after, int length) {

@@ -20,7 +20,7 @@ ValueId together(Algebra& algebra, ValueId a, ValueId b) {
   return algebra.value(std::move(literals));
 }
 
-// Those of the options that can be chosen.
+// Returns the options that can be chosen.
 template <typename Option, typename CanFinish>
 std::vector<Option> possible(Algebra& algebra, std::vector<Option> options,
                              const CanFinish& can_finish) {
@@ -82,7 +82,7 @@ std::vector<ArrayStates::Option> ArrayStates::all_options(const State& state) {
     const ItemCount& count = form_.counts[c];
     if (state.index < count.first || state.index >= count.last) continue;
     const bool has_most = count.most != kNoMost;
-    if (!has_most && state.counts[c] >= count.least) continue;  // there are enough
+    if (!has_most && state.counts[c] >= count.least) continue;  // the minimum is reached
     std::vector<Option> decided;
     for (const Option& option : options) {
       if (!has_most || state.counts[c] < count.most) {
@@ -130,7 +130,7 @@ std::vector<ValueId> ArrayStates::values() {
   std::vector<ValueId> values;
   for (const uint64_t index : indices) {
     if (index >= form_.most) continue;
-    // With nothing counted yet, and with any of the counts done.
+    // No count started, and any combination of counts completed.
     for (uint64_t done = 0; done < (uint64_t{1} << form_.counts.size()); ++done) {
       State state{index, std::vector<uint64_t>(form_.counts.size()), {}};
       for (size_t c = 0; c < form_.counts.size(); ++c) {
@@ -216,7 +216,7 @@ bool ObjectStates::can_end(const State& state) const {
   return true;
 }
 
-// With and without meeting the needs that the key can meet.
+// Adds options with and without meeting the needs that the key can meet.
 void ObjectStates::add_options(const State& state, State next, RegexId key,
                                std::optional<size_t> property, ValueId value,
                                std::vector<Option>& out) {
@@ -314,7 +314,7 @@ std::optional<bool> ObjectStates::settled(const State& state) const {
 
 bool ObjectStates::can_finish(const State& state) {
   if (const std::optional<bool> known = settled(state)) return *known;
-  // What meets needs first: the end is found sooner.
+  // Options that meet needs come first, which finds an end sooner.
   const auto sorted = [&](const State& at) {
     std::vector<Option> options = all_options(at);
     std::stable_sort(options.begin(), options.end(),

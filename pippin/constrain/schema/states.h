@@ -1,6 +1,6 @@
-// How arrays and objects of a form go on, item by item and property by property: what has come so
-// far, as far as it matters, and what may come next. A state that cannot be brought to an end is
-// never offered.
+// State machines for arrays and objects of a form, item by item and property by property: the
+// relevant part of the content so far, and the options for what comes next. States that cannot
+// reach an end are never offered.
 #pragma once
 
 #include <compare>
@@ -15,16 +15,16 @@
 
 namespace pippin::constrain {
 
-// Throws LimitExceeded for more than can be kept.
+// Throws LimitExceeded for too many states.
 void check_states(size_t count);
 
-// Which states can be brought to an end, as far as it was asked.
+// Caches which states can reach an end.
 template <typename State>
 class KnownEnds {
  public:
-  // Whether the options that `options(state)` gives lead there, by values that are possible.
-  // `settled(state)` says of a state whether it can, where that shows without a search. Throws
-  // LimitExceeded for too many states.
+  // Returns whether an end can be reached from `start` by the options that `options(state)`
+  // returns, if their values are possible. `settled(state)` returns the answer for states where it
+  // is obvious. Throws LimitExceeded for too many states.
   template <typename Options, typename Settled>
   bool is_near(Algebra& algebra, const State& start, const Options& options,
                const Settled& settled) {
@@ -35,7 +35,7 @@ class KnownEnds {
       size_t next = 0;
     };
     if (const auto it = known_.find(start); it != known_.end()) return it->second;
-    std::vector<Visit> path;  // depth first: chains of states are as long as a schema's counts
+    std::vector<Visit> path;  // depth first, without recursion: counts make long chains
     const auto open = [&](const State& state) {
       known_.emplace(state, false);
       path.push_back({state, {}});
@@ -61,7 +61,7 @@ class KnownEnds {
           open(State(option.next));
         }
       }
-    } catch (...) {  // nothing is known of those on the way
+    } catch (...) {  // nothing is known about the states on the path
       for (const Visit& visit : path) known_.erase(visit.state);
       throw;
     }
@@ -76,13 +76,13 @@ class KnownEnds {
 
 class ArrayStates {
  public:
-  // Throws LimitExceeded for more counts than can be kept apart.
+  // Throws LimitExceeded for too many counts.
   ArrayStates(Algebra& algebra, ArrayForm form);
 
   struct State {
-    uint64_t index = 0;            // of the next item; more than it takes to tell apart are one
-    std::vector<uint64_t> counts;  // of each ItemCount, as far as it matters
-    std::vector<ValueId> used;     // where items are unique, those that there are, in order
+    uint64_t index = 0;            // of the next item; capped where further ones are alike
+    std::vector<uint64_t> counts;  // of each ItemCount, capped where more do not matter
+    std::vector<ValueId> used;     // if items are unique: the values so far, in order
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend std::strong_ordering operator<=>(const State&, const State&) = default;
   };
@@ -90,9 +90,9 @@ class ArrayStates {
     ValueId value;
     State next;
   };
-  // Every value that an item may be asked to be.
+  // Returns every value that an item may have.
   std::vector<ValueId> values();
-  // As the algebra knows by now what is possible.
+  // Uses what the algebra knows so far about possible values.
   bool is_possible() { return can_finish(start()); }
 
   State start() const;
@@ -102,7 +102,7 @@ class ArrayStates {
  private:
   std::vector<Option> all_options(const State& state);
   std::vector<Option> without_used(const State& state, const std::vector<Option>& options);
-  // The items from the index on up to the least number, where nothing is counted.
+  // Whether the items from `index` up to the minimum are possible, if nothing is counted.
   bool has_enough(uint64_t index) const;
   bool can_finish(const State& state);
   std::optional<bool> settled(const State& state) const;
@@ -120,15 +120,15 @@ class ObjectStates {
   ObjectStates(Algebra& algebra, ObjectForm form, PropertyOrder order);
 
   struct State {
-    uint64_t next = 0;           // the first property that may still come, in the schema's order
-    std::vector<uint64_t> seen;  // bits of properties, in any order
-    uint64_t count = 0;          // as far as it matters
+    uint64_t next = 0;           // in schema order, the first property that may still come
+    std::vector<uint64_t> seen;  // bits of properties, for any order
+    uint64_t count = 0;          // capped where more do not matter
     uint64_t met = 0;            // bits of needs
     // NOLINTNEXTLINE(modernize-use-nullptr): the check stumbles over it
     friend std::strong_ordering operator<=>(const State&, const State&) = default;
   };
   struct Option {
-    RegexId key;  // between the quotes
+    RegexId key;  // without quotes
     ValueId value;
     State next;
   };
@@ -153,7 +153,7 @@ class ObjectStates {
   ObjectForm form_;
   PropertyOrder order_;
   uint64_t last_count_ = 1;
-  std::vector<std::vector<bool>> may_meet_;  // by need: which properties
+  std::vector<std::vector<bool>> may_meet_;  // by need and property
   KnownEnds<State> ends_;
 };
 

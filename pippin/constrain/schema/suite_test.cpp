@@ -1,4 +1,4 @@
-// JSON Schema's own test suite, of which the shared data have a part.
+// JSON Schema's own test suite; the shared data include a part of it.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -21,7 +21,7 @@ struct Score {
   int all() const { return right + wrong_accepts + wrong_refusals + unsupported; }
 };
 
-// The verdicts on a group's instances: written compactly, keys in their own order.
+// Judges a group's instances, written compactly with keys in their original order.
 void judge(const Json& group, Score& score) {
   const std::string file = group.get_string("file");
   const std::vector<Json> tests = group.at("tests").elements();

@@ -33,7 +33,7 @@ Parts split(std::string_view uri) {
 
 std::string without_dots(std::string_view path) {
   std::vector<std::string_view> segments;
-  bool ends_open = false;  // in a "." or ".."
+  bool ends_open = false;  // the path ends in "." or ".."
   for (size_t i = 0; i <= path.size();) {
     const size_t end = std::min(path.find('/', i), path.size());
     const std::string_view segment = path.substr(i, end - i);

@@ -1,4 +1,4 @@
-// References of URIs to each other (RFC 3986, section 5.2), as far as schemas need them.
+// Resolution of URI references (RFC 3986, section 5.2), as far as schemas need it.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@ namespace pippin::constrain {
 
 struct Uri {
   std::string absolute;  // without the fragment
-  std::string fragment;  // with %XX decoded, without '#'
+  std::string fragment;  // percent-decoded, without '#'
 };
 
-// What `reference` means in a document at `base`, which may be empty.
+// Resolves `reference` in a document at `base`, which may be empty.
 Uri resolve_uri(std::string_view base, std::string_view reference);
 
 }  // namespace pippin::constrain

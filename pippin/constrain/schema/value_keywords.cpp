@@ -1,4 +1,4 @@
-// Keywords of all values, numbers and strings.
+// Keywords for all values, numbers and strings.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -57,7 +57,7 @@ std::optional<std::vector<Literal>> Keywords::constants(const std::vector<Litera
 
 std::optional<std::vector<Literal>> Keywords::constants(SchemaId schema) {
   const auto literal = [&](const Json& value) {
-    // 1 and 1.0 are one value.
+    // 1 and 1.0 are the same value.
     if (value.is_number()) {
       pool_.work().count(8 * constants_.size());
       for (uint32_t id = 0; id < constants_.size(); ++id) {
@@ -69,7 +69,7 @@ std::optional<std::vector<Literal>> Keywords::constants(SchemaId schema) {
     }
     return Literal{Literal::Kind::Constant, false, constant(value)};
   };
-  // Along references, which may go round.
+  // Follow references, which may be cyclic.
   for (std::set<SchemaId> seen; seen.insert(schema).second;) {
     const Json json = document_[schema].json;
     if (json.is_bool() && !json.as_bool()) return std::vector<Literal>();
@@ -157,7 +157,7 @@ Branches Keywords::on_enum(const Branch& branch, const Site& site) {
       none.push_back({Literal::Kind::Constant, true, constant(value)});
     return with_each({branch}, none, false);
   }
-  // Scalars together, lists and objects each for itself.
+  // Scalars share one branch; each list and object has its own.
   Branches result;
   Branch scalar = branch;
   scalar.types = 0;
@@ -332,7 +332,7 @@ Branches Keywords::on_bound(const Branch& branch, const Site& site) {
   const bool is_least = site.keyword.ends_with("inimum");
   bool exclusive = site.keyword.starts_with("exclusive");
   if (site.value.is_bool()) {
-    // Draft 4: a flag beside the bound.
+    // Draft 4 has a flag next to the bound.
     if (!exclusive) invalid(site, "expected a number");
     return site.negated ? Branches() : Branches{branch};
   }
@@ -344,7 +344,7 @@ Branches Keywords::on_bound(const Branch& branch, const Site& site) {
   const Decimal bound = number(site, site.value);
   return of_type(branch, site, NumberBit, [&](Branch& one) {
     const RegexId range = with_context(document_.where(site.schema, site.keyword), [&] {
-      // The opposite of "at least" is "at most, exclusively".
+      // The opposite of "at least" is "less than".
       return is_least != site.negated
                  ? at_least(pool_, bound, exclusive != site.negated, spelling())
                  : at_most(pool_, bound, exclusive != site.negated, spelling());
