@@ -48,7 +48,7 @@ void parse_tree_page(const Json& page, std::vector<RepoFile>& files) {
     file.size = size_of(entry, "size");
     file.git_sha1 = entry.get_string("oid");
     if (const auto lfs = entry.find("lfs")) {
-      // Early answers said sha256 for what is now oid.
+      // Early answers named it sha256 instead of oid.
       file.sha256 = lfs->has("oid") ? lfs->get_string("oid") : lfs->get_string("sha256");
       file.size = size_of(*lfs, "size");
       if (file.sha256.empty()) lfs->invalid("no oid");

@@ -1,5 +1,5 @@
-// What the Hub's API says, read from its JSON. None of it is trusted: hashes have to be hashes,
-// names have to stay inside a folder, sizes and counts have limits.
+// Parses the JSON answers of the Hub's API. They are untrusted: hashes must be hashes, names must
+// stay inside a folder, sizes and counts are limited.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,34 @@ namespace pippin::hub {
 struct RepoFile {
   std::string path;  // is_safe_path()
   uint64_t size = 0;
-  std::string git_sha1;  // of the git blob: for LFS files of the pointer
+  std::string git_sha1;  // of the git blob; for LFS files, of the pointer
   std::string sha256;    // of the content; LFS files only
-  std::string xet_hash;  // kept for huggingface_hub; LFS files may have one
+  std::string xet_hash;  // optional, LFS files only; kept for huggingface_hub
 
-  // What the Hub gives as ETag, which is the blob's name in the cache.
+  // The Hub's ETag, which is the blob's name in the cache.
   const std::string& etag() const { return sha256.empty() ? git_sha1 : sha256; }
 };
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{1} << 50;
 inline constexpr size_t kMaxFiles = size_t{1} << 20;
 
-// The answer of /api/models/ID/revision/REV: the commit.
+// Returns the commit from the answer of /api/models/ID/revision/REV.
 std::string parse_commit(const Json& answer);
 
-// One page of /api/models/ID/tree/REV?recursive=true: appends its files (folders are left out).
+// Appends the files of one page of /api/models/ID/tree/REV?recursive=true; skips folders.
 void parse_tree_page(const Json& page, std::vector<RepoFile>& files);
 
-// The URL of a Link header that says rel="next".
+// Returns the URL in a Link header with rel="next".
 std::optional<std::string> next_link(std::string_view header);
 
-// The text of an ETag header: without W/ and quotes.
+// Returns the ETag without W/ and quotes.
 std::string normalize_etag(std::string_view etag);
 
-// huggingface_hub's own note of a tree in its cache (trees/COMMIT.json).
+// Reads the tree listing that huggingface_hub keeps in its cache (trees/COMMIT.json).
 std::vector<RepoFile> parse_listing(const Json& listing);
 std::string write_listing(std::vector<RepoFile> files);
 
-// The files that model.safetensors.index.json names, sorted, each once.
+// Returns the files that model.safetensors.index.json names, sorted, without duplicates.
 std::vector<std::string> parse_shards(const Json& index);
 
 }  // namespace pippin::hub

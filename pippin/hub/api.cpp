@@ -16,7 +16,7 @@ std::string host_of(const Settings& settings) {
   return url ? url->host() : settings.endpoint;
 }
 
-// What the server says about it, in printable characters and no more than a line of them.
+// Returns the server's error message, limited to one line of printable characters.
 std::string said(const HttpResponse& response) {
   const auto message = response.header("x-error-message");
   if (!message || message->empty()) return "";
@@ -44,7 +44,8 @@ Connection::Options api_options(const Connection& connection) {
   return options;
 }
 
-// The answer's JSON; a page that is none (a login page of some network) makes the Hub unreachable.
+// Parses the answer. If it is not JSON (such as a network's login page), the Hub counts as
+// unreachable.
 Json json_of(const Connection::Answer& answer) {
   try {
     return Json::parse(answer.response.body, answer.url.host());

@@ -1,4 +1,4 @@
-// The three questions that a download asks the Hub: which commit, which files, may I.
+// The Hub requests of a download: the commit, the list of files, and access errors.
 #pragma once
 
 #include <string>
@@ -11,26 +11,26 @@
 
 namespace pippin::hub {
 
-// The server could not be asked, or did not answer as a Hub does: cached files may do instead.
+// The server could not be reached, or did not answer like a Hub; cached files may be used instead.
 class Unreachable : public Error {
  public:
   explicit Unreachable(const std::string& message) : Error(ErrorCode::Network, message) {}
 };
 
-// The commit that a branch, tag or (short) commit stands for. Throws NotFound and Network with what
-// to do: a wrong name, a gated or private repository, a bad token; Unreachable.
+// Returns the commit of a branch, tag or (short) commit. Throws NotFound or Network with advice for
+// a wrong name, a gated or private repository, or a bad token; Unreachable.
 std::string fetch_commit(Connection& connection, std::string_view repo, std::string_view revision,
                          const Notice& notice);
 
-// All files of a commit.
+// Returns all files of a commit.
 std::vector<RepoFile> fetch_tree(Connection& connection, std::string_view repo,
                                  std::string_view commit, const Notice& notice);
 
-// Where a file's bytes are.
+// Returns the URL of a file's content.
 std::string file_url(const Settings& settings, std::string_view repo, std::string_view commit,
                      std::string_view path);
 
-// Throws what an answer with a status of 400 or more, or none, means for the user. `what` is the
+// Throws the error for an answer with a status of 400 or more, or without a status. `what` is the
 // file, or empty for the repository.
 [[noreturn]] void fail_for_answer(const HttpResponse& response, const Settings& settings,
                                   std::string_view repo, std::string_view revision,

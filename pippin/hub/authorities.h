@@ -1,6 +1,6 @@
-// The certificates of the authorities that the system trusts. Each family of distributions keeps
-// them in a file of its own, and libcurl knows only that of the system that it was built for: a
-// program that brings its own libcurl has to look for the others.
+// The system's trusted CA certificates. Linux distributions keep them in different files, and
+// libcurl knows only the file of the system that it was built for, so a program that ships its own
+// libcurl must look for the others.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace pippin::hub {
 
-// The file that replaces `built_in`, the one that libcurl was built for; empty where libcurl has to
-// be left alone: it was built for none (it asks the system in another way), its file exists, or
-// no other one exists. `root` is where the system's files lie.
+// Returns a file to use instead of `built_in`, libcurl's compiled-in file. Returns an empty string
+// to keep libcurl's default: `built_in` is empty (libcurl asks the system in another way), its file
+// exists, or no other file exists. `root` is the root of the file system.
 std::string other_certificates(const char* built_in, const std::filesystem::path& root = "/");
 
 }  // namespace pippin::hub

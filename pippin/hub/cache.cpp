@@ -28,7 +28,7 @@ bool same_content(const fs::path& path, std::string_view content) {
   return read_file(path) == content;
 }
 
-// "../../blobs/X" from a pointer `depth` folders below snapshots/.
+// Returns "../../blobs/X" for a pointer `depth` folders below snapshots/.
 fs::path link_target(const fs::path& blob, const fs::path& pointer) {
   return blob.lexically_relative(pointer.parent_path());
 }
@@ -45,7 +45,7 @@ void replace_file(const fs::path& path, const fs::path& temporary, std::string_v
   }
   std::error_code error;
   fs::rename(temporary, path, error);
-  // Another process may just have done the same, with the same file.
+  // Another process may have put the same file in place.
   if (error && !same_content(path, content)) {
     fail(ErrorCode::Io, "{}: cannot be put in place: {}", path.string(), error.message());
   }
@@ -95,7 +95,7 @@ void RepoCache::write_ref(std::string_view revision, std::string_view commit) co
   }
   const fs::path path = folder_ / "refs" / revision;
   if (same_content(path, commit)) return;
-  // Not beside it: all that lies in refs/ is a ref.
+  // The temporary file is elsewhere, because every file in refs/ is a ref.
   replace_file(path, incomplete(std::string(commit) + ".ref"), commit);
 }
 
@@ -106,7 +106,7 @@ std::optional<std::vector<RepoFile>> RepoCache::read_listing(std::string_view co
   try {
     return parse_listing(Json::load(path));
   } catch (const Error&) {
-    return std::nullopt;  // another version's: the server will tell
+    return std::nullopt;  // another version's listing; the server will provide one
   }
 }
 

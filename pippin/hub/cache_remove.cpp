@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The blobs that snapshots link to, by name; what is no link is the snapshot's own.
+// Returns the names of the blobs that the snapshot links to; files that are not links belong to the
+// snapshot alone.
 std::set<std::string> linked_blobs(const fs::path& snapshot) {
   std::set<std::string> blobs;
   std::error_code error;
@@ -49,7 +50,7 @@ class Remover {
       blobs.merge(linked_blobs(cache_.snapshot(commit)));
     }
     if (result.whole_repo) blobs.merge(all_blobs());
-    // First the names, then what they stand for: at no time does a revision look whole that is not.
+    // Removes refs before their targets, so that an incomplete revision never looks complete.
     for (const std::string& commit : result.commits) {
       remove_refs(commit);
       result.bytes += own_bytes(cache_.snapshot(commit));
@@ -90,7 +91,7 @@ class Remover {
     return fitting[0];
   }
 
-  // Before anything is removed: nobody is just downloading into the repository.
+  // Checks, before anything is removed, that no process is downloading into the repository.
   void check_idle() const {
     for (const std::string& name : all_blobs()) {
       std::error_code ignored;
@@ -127,7 +128,7 @@ class Remover {
     for (const fs::path& path : found) remove(path);
   }
 
-  // Of files in the snapshot that are no links.
+  // Returns the size of the snapshot's files that are not links.
   static uint64_t own_bytes(const fs::path& snapshot) {
     uint64_t bytes = 0;
     std::error_code error;
@@ -148,8 +149,8 @@ class Remover {
     if (error) fail(ErrorCode::Io, "{}: cannot be removed: {}", path.string(), error.message());
   }
 
-  // Under the lock that those hold who download the blob or link to it: what is linked by then
-  // stays, and who comes later sees that it is gone.
+  // Holds the lock that downloads of the blob hold: a blob that is linked by now stays, and later
+  // processes see that it is gone.
   uint64_t remove_blob(const std::string& name) const {
     const auto lock = FileLock::try_lock(cache_.lock(name));
     if (!lock) {
@@ -169,7 +170,7 @@ class Remover {
     return bytes;
   }
 
-  // The empty folders; all of it, unless someone has begun anew meanwhile.
+  // Removes empty folders; the whole repository, unless a process has started to use it again.
   void remove_rest() const {
     std::error_code ignored;
     for (const char* name : {".no_exist", "trees"}) remove(cache_.folder() / name);

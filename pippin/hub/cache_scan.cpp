@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::system_clock;
 
-// Calls visit(entry) for all that is in a folder, at any depth; what cannot be read, or vanishes
-// meanwhile, is passed over.
+// Calls visit(entry) for every entry of a folder, recursively; skips entries that cannot be read or
+// that vanish meanwhile.
 template <typename Visit>
 void visit_all(const fs::path& folder, Visit visit) {
   std::error_code error;
@@ -42,10 +42,10 @@ std::map<std::string, std::vector<std::string>> read_refs(const fs::path& folder
   return refs;
 }
 
-// Sizes and times of files, each inode once.
+// Sizes and times of files; counts each inode once.
 class Usage {
  public:
-  // The size; 0 for what is not there.
+  // Returns the size; 0 for a missing file.
   uint64_t add(const fs::path& path) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;

@@ -12,8 +12,8 @@ namespace pippin::hub {
 
 struct CachedRevision {
   std::string commit;
-  std::vector<std::string> refs;  // branches and tags that were at this commit when last asked for
-  uint64_t bytes = 0;             // of its files, shared ones included
+  std::vector<std::string> refs;  // branches and tags at this commit when last requested
+  uint64_t bytes = 0;             // of its files, including shared ones
   int files = 0;
 };
 
@@ -21,26 +21,26 @@ struct CachedRepo {
   std::string id;
   std::filesystem::path folder;
   std::vector<CachedRevision> revisions;
-  uint64_t bytes = 0;             // on the disk: what revisions share once
-  uint64_t incomplete_bytes = 0;  // of downloads that have not ended
-  // The latest time that a file was read, as far as the file system notes it, or written.
+  uint64_t bytes = 0;             // on disk; counts shared files once
+  uint64_t incomplete_bytes = 0;  // of unfinished downloads
+  // The latest access, if the file system records it, or modification of a file.
   std::chrono::system_clock::time_point last_used{};
 };
 
-// All models in the cache, by name; none where there is no cache. Folders that are no models, and
-// files that vanish meanwhile, are passed over.
+// Returns all models in the cache, sorted by name; none if there is no cache. Skips folders that
+// are not models, and files that vanish meanwhile.
 std::vector<CachedRepo> scan_cache(const std::filesystem::path& cache);
 
 struct RemoveResult {
-  std::vector<std::string> commits;  // that were there
-  uint64_t bytes = 0;                // of disk space that is free now
+  std::vector<std::string> commits;  // removed commits
+  uint64_t bytes = 0;                // freed disk space
   bool whole_repo = false;
 };
 
-// Takes a revision (a branch, a tag, a commit or the unique beginning of one) out of the cache, or
-// all of them where `revision` is empty: its snapshot, its refs, and the blobs that no other
-// revision has. Each blob goes under the lock that downloads of it hold. Throws NotFound, Io (a
-// blob that another process is just downloading), InvalidArgument for a beginning of several.
+// Removes a revision (a branch, a tag, a commit or a unique prefix of one) from the cache, or all
+// revisions if `revision` is empty: its snapshot, its refs, and the blobs that no other revision
+// uses. Removes each blob under the lock that downloads of it hold. Throws NotFound, Io (another
+// process is downloading a blob), InvalidArgument for an ambiguous prefix.
 RemoveResult remove_cached(const std::filesystem::path& cache, std::string_view repo,
                            std::string_view revision);
 

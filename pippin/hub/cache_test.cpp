@@ -33,7 +33,7 @@ RepoFile file_of(const std::string& path, const std::string& content, bool large
 }
 
 TEST(Digest, KnownOnes) {
-  // git hash-object, sha256sum
+  // Expected values from git hash-object and sha256sum.
   EXPECT_EQ(file_of("a", "", false).etag(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
   EXPECT_EQ(file_of("a", "hello\n", false).etag(), "ce013625030ba8dba906f756967f9e9ca394464a");
   EXPECT_EQ(file_of("a", "hello\n", true).etag(),
@@ -66,7 +66,7 @@ TEST(Cache, RefsAndLinks) {
   EXPECT_FALSE(cache.has(kCommit, file));
   EXPECT_ERROR(cache.pointer(kCommit, "../x"), ErrorCode::InvalidArgument,
                "\"../x\" is no file's name");
-  // Nothing but what the layout has.
+  // Nothing outside the layout.
   EXPECT_TRUE(fs::is_empty(cache.folder() / "blobs"));
 }
 

@@ -30,20 +30,20 @@ std::string_view folder_of(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-// What text needs, at the top of the repository or in `folder`.
+// Returns whether a file is needed for text, at the top of the repository or in `folder`.
 bool is_text_file(std::string_view path, std::string_view folder) {
   if (find_model_file(path) != nullptr) return true;
   return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/' &&
          find_model_file(path.substr(folder.size() + 1)) != nullptr;
 }
 
-// Where the package that a file belongs to ends in its path; nothing for a file of none.
+// Returns the path of the package that contains a file; nothing if there is none.
 std::optional<std::string_view> package_of(std::string_view path) {
   for (size_t end = path.find('/');; end = path.find('/', end + 1)) {
     const std::string_view part = path.substr(0, end);
     const bool is_folder = end != std::string_view::npos;
     for (const std::string_view ending : kPackageEndings) {
-      // Folders have the first two endings, files the others.
+      // The first two endings are of folders, the others of files.
       const bool of_folder = ending == ".mlmodelc" || ending == ".mlpackage";
       if (is_folder == of_folder && part.ends_with(ending) && part.size() > ending.size()) {
         return part;
@@ -78,10 +78,10 @@ Packages packages_of(const std::vector<RepoFile>& files) {
       packages[std::string(*package)] += file.size;
     }
   }
-  // Those at the top are the repository's own, where there are some.
+  // Packages at the top take precedence over nested ones.
   const auto nested = [](const auto& item) { return item.first.find('/') != std::string::npos; };
   if (!std::all_of(packages.begin(), packages.end(), nested)) std::erase_if(packages, nested);
-  // Of one model in several forms the one that needs the least work.
+  // If a model has several forms, choose the one that needs the least work.
   std::map<std::string, size_t, std::less<>> best;
   for (const auto& [package, bytes] : packages) {
     const auto [item, first] = best.emplace(stem_of(package), ending_rank(package));
@@ -93,7 +93,7 @@ Packages packages_of(const std::vector<RepoFile>& files) {
   return packages;
 }
 
-// "<prefix>_chunk3", "..._chunk_03of08": a part of a model.
+// "<prefix>_chunk3", "..._chunk_03of08": one part of a model.
 bool is_part(std::string_view package) {
   std::string name(stem_of(name_of(package)));
   std::transform(name.begin(), name.end(), name.begin(),
@@ -113,7 +113,7 @@ bool says_how_packages_fit(const std::vector<RepoFile>& files, std::string_view 
   });
 }
 
-// One model in parts, or one package; else the user has to say which.
+// Accepts one model in parts, or one package; otherwise asks the user to choose.
 void check_one_model(const std::vector<RepoFile>& files, const Packages& packages,
                      std::string_view repo) {
   if (packages.size() == 1) return;
@@ -134,7 +134,7 @@ bool is_left_out(const RepoFile& file, const ChooseOptions& options) {
   return any_glob_matches(options.exclude, file.path);
 }
 
-// The weights of a checkpoint at the top: names, or an index that names them.
+// The weights of a checkpoint at the top: file names, or an index of them.
 struct Weights {
   std::vector<std::string> files;
   std::string index;
@@ -143,8 +143,8 @@ struct Weights {
 
 Weights find_weights(const std::vector<RepoFile>& files) {
   for (const WeightFiles& form : kWeightFiles) {
-    if (form.pattern == "*.gguf") continue;  // a repository has them in several sizes
-    // A single file beside an index is the whole model, too; the index may be a leftover.
+    if (form.pattern == "*.gguf") continue;  // a repository has several sizes of them
+    // A single file next to an index is also the whole model; the index may be a leftover.
     if (has_file(files, form.single)) return {{std::string(form.single)}, ""};
     if (has_file(files, form.index)) return {{}, std::string(form.index)};
     Weights weights;

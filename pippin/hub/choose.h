@@ -1,8 +1,8 @@
-// Which of a repository's files a model needs.
+// Chooses the files of a repository that a model needs.
 //
-// A repository may hold the same model many times over. One form is chosen: the Core ML packages
-// where it has them at its top (or has no checkpoint), else the checkpoint: safetensors, else
-// PyTorch's .bin. What text needs comes along: configuration, tokenizer, chat template.
+// A repository may hold the same model in many forms. One is chosen: Core ML packages if there are
+// any at the top (or no checkpoint), else the checkpoint: safetensors, else PyTorch's .bin. The
+// files for text are added: configuration, tokenizer, chat template.
 #pragma once
 
 #include <string>
@@ -14,31 +14,31 @@
 namespace pippin::hub {
 
 struct ChooseOptions {
-  // Patterns that choose from all files instead; one that ends with '/' is a folder.
+  // Patterns that choose from all files instead; a pattern that ends with '/' is a folder.
   std::vector<std::string> include;
-  // Left out in any case.
+  // Always excluded.
   std::vector<std::string> exclude;
-  // One package of several, or any folder or file; empty: the repository.
+  // One of several packages, or any folder or file; empty: the repository.
   std::string path;
-  std::string gguf;  // of a GGUF model, see gguf_files.h; empty: any
-  // Only what text needs.
+  std::string gguf;  // tag of a GGUF model (gguf_files.h); empty: any
+  // Only the files for text.
   bool tokenizer_only = false;
 };
 
 struct Choice {
   std::vector<RepoFile> files;
-  // Names the files that hold the weights, which have to be chosen after it was read; empty: none.
+  // The file that names the weights; choose them after reading it. Empty: none.
   std::string index;
-  // Folders or files, relative, that are Core ML packages; none for a checkpoint.
+  // Relative paths of Core ML packages, folders or files; none for a checkpoint.
   std::vector<std::string> packages;
 };
 
-// `repo` is for messages. Throws NotFound where nothing fits, InvalidArgument where several
-// packages could be meant.
+// `repo` is for messages. Throws NotFound if nothing fits, InvalidArgument if the choice between
+// packages is ambiguous.
 Choice choose_files(const std::vector<RepoFile>& files, const ChooseOptions& options,
                     std::string_view repo);
 
-// Those of `files` that the index names. Throws NotFound for one that is not there.
+// Returns the files that the index names. Throws NotFound if one is missing.
 std::vector<RepoFile> choose_shards(const std::vector<RepoFile>& files, const Json& index,
                                     const ChooseOptions& options);
 

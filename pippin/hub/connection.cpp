@@ -63,7 +63,7 @@ Connection::Answer Connection::get(const std::string& text, const Options& optio
     request.url = url->text();
     request.timeout = options.timeout;
     request.max_body = options.max_body;
-    // The sizes that count are those of the files, not of their compressed form.
+    // The listed sizes are those of uncompressed files.
     request.headers = {"Accept-Encoding: identity"};
     if (!options.range.empty()) request.headers.push_back("Range: bytes=" + options.range);
     if (!settings_.token.empty() && is_endpoint(*url)) {

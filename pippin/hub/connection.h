@@ -1,5 +1,5 @@
-// Requests to the Hub as somebody: follows redirects by hand, so that the token goes to the
-// endpoint's own scheme, host and port and nowhere else.
+// Authenticated requests to the Hub. Follows redirects itself, so that the token is sent only to
+// the endpoint's own scheme, host and port.
 #pragma once
 
 #include <atomic>
@@ -13,16 +13,16 @@
 
 namespace pippin::hub {
 
-// What happened on the way that a user may want to know ("429, waiting 30 s"). Any thread may call.
+// Receives events that a user may want to know ("429, waiting 30 s"). Called from any thread.
 using Notice = std::function<void(const std::string& line)>;
 
-// One thread at a time; all that the constructor takes has to outlive it.
+// Not thread-safe. The constructor's arguments must outlive the connection.
 class Connection {
  public:
-  // `reached` says whether any server has answered yet, for all connections of a pull. While none
-  // has, a name without an address is final: there is no network, or the name is wrong, and who
-  // waits should hear that at once. (A resolver has asked several times itself.) Later it is a
-  // network that is gone for a moment.
+  // `reached`, shared by all connections of a pull, says whether any server has answered. Before
+  // that, a name without an address is a final failure, reported at once: there is no network, or
+  // the name is wrong. (A resolver has already tried several times.) Later, it counts as a short
+  // network outage.
   Connection(const Settings& settings, std::atomic<bool>& reached, const std::atomic<bool>* stop);
 
   struct Options {
@@ -30,18 +30,19 @@ class Connection {
     std::chrono::seconds timeout{10};
     size_t max_body = size_t{1} << 20;
     BodySink sink;
-    // Called with each answer of the endpoint itself, redirects included, before they are followed.
+    // Called with each answer of the endpoint itself, including redirects, before they are
+    // followed.
     std::function<void(const HttpResponse&)> on_endpoint_answer;
   };
   struct Answer {
     HttpResponse response;
-    Url url;  // where it came from in the end
+    Url url;  // final URL
   };
-  // The answer that is no redirect. Throws Network for a redirect that cannot be followed (too
-  // many, from https to http, to no URL) and Cancelled.
+  // Returns the first answer that is not a redirect. Throws Network for a redirect that cannot be
+  // followed (too many, from https to http, to an invalid URL), and Cancelled.
   Answer get(const std::string& url, const Options& options);
 
-  // The same until it is no transient failure or the retries are used up.
+  // Like get(), but retries transient failures.
   Answer get_patiently(const std::string& url, const Options& options, const Notice& notice);
 
   const Settings& settings() const { return settings_; }
@@ -55,9 +56,9 @@ class Connection {
   const std::atomic<bool>* stop_;
 };
 
-// "429 Too Many Requests" or "Timeout was reached": what went wrong, in a few words.
+// Returns the failure in a few words: "429 Too Many Requests" or "Timeout was reached".
 std::string describe_failure(const HttpResponse& response);
-// "429: waiting 30 s", for notices.
+// Returns "429: waiting 30 s", for notices.
 std::string describe_wait(const HttpResponse& response, std::chrono::milliseconds wait);
 
 }  // namespace pippin::hub

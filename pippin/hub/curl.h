@@ -1,6 +1,6 @@
-// libcurl's functions, as far as downloads use them. Programs link the library (curl_linked.cpp).
-// The Python module, which has to be imported where it is absent, loads it with the first download
-// (curl_loaded.cpp) and so goes without the thirty libraries behind it.
+// The functions of libcurl that downloads use. Programs link the library (curl_linked.cpp). The
+// Python module must be importable without it, so it loads libcurl with the first download
+// (curl_loaded.cpp), and does not depend on libcurl's thirty libraries.
 #pragma once
 
 #include <curl/curl.h>
@@ -20,7 +20,7 @@ struct Curl {
   decltype(&curl_slist_free_all) slist_free_all;
 };
 
-// Throws Unsupported where libcurl is not installed.
+// Throws Unsupported if libcurl is not installed.
 const Curl& libcurl();
 
 }  // namespace pippin::hub

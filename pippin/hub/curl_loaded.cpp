@@ -19,7 +19,7 @@ void find(void* library, const char* name, Function*& function) {
 }
 
 Curl load() {
-  // It stays until the process ends: threads may be in it.
+  // Never unloaded: threads may be in it.
   void* const library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     fail(ErrorCode::Unsupported, "downloads need libcurl, which cannot be loaded: {}", dlerror());

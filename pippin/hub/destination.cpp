@@ -14,7 +14,7 @@ class CacheDestination : public Destination {
     return {cache_.blob(file.etag()), cache_.incomplete(file.etag()), cache_.lock(file.etag())};
   }
   bool has(const RepoFile& file) const override { return cache_.has(commit_, file); }
-  // A blob is named by its content, which was checked before it got its name.
+  // A blob gets its name, its hash, only after its content was verified.
   bool is_complete(const RepoFile& file) const override {
     std::error_code error;
     const fs::path blob = cache_.blob(file.etag());

@@ -1,4 +1,4 @@
-// Where downloaded files end up: the cache, or a folder of the user's. Both in huggingface_hub's
+// The destination of downloaded files: the cache or a user's folder, both in huggingface_hub's
 // layout.
 #pragma once
 
@@ -16,26 +16,27 @@ class Destination {
   virtual ~Destination() = default;
 
   struct Paths {
-    std::filesystem::path complete;    // the verified bytes
-    std::filesystem::path incomplete;  // their beginning, so far
+    std::filesystem::path complete;    // verified content
+    std::filesystem::path incomplete;  // downloaded prefix
     std::filesystem::path lock;        // held while either is written
   };
   virtual Paths paths(const RepoFile& file) const = 0;
 
-  // Whether there is nothing to do for the file. Needs no lock.
+  // Returns whether the file is already in place. Needs no lock.
   virtual bool has(const RepoFile& file) const = 0;
-  // Whether paths().complete is there already, from any process. Called under the lock.
+  // Returns whether paths().complete exists, written by any process. Called under the lock.
   virtual bool is_complete(const RepoFile& file) const = 0;
-  // After paths().complete came to be, or was there. Called under the lock.
+  // Called under the lock once paths().complete exists.
   virtual void finish(const RepoFile& file) const = 0;
 
-  // What people and programs call the result.
+  // The folder of the result, for users and programs.
   virtual std::filesystem::path folder() const = 0;
 };
 
 std::unique_ptr<Destination> cache_destination(const RepoCache& cache, std::string commit);
 
-// --local-dir: the files themselves, with huggingface_hub's notes in .cache/huggingface/download.
+// --local-dir: the files themselves, with huggingface_hub's metadata in
+// .cache/huggingface/download.
 std::unique_ptr<Destination> folder_destination(std::filesystem::path folder, std::string commit);
 
 }  // namespace pippin::hub

@@ -40,7 +40,7 @@ struct Entry {
   Entry(RepoFile file, const Destination& destination, BufferPool& buffers)
       : transfer(std::move(file), destination, buffers) {}
   Transfer transfer;
-  uint64_t counted = 0;  // of what was on disk before, in the progress
+  uint64_t counted = 0;  // bytes on disk before, as counted in the progress
   Clock::time_point try_again{};
   std::optional<Clock::time_point> busy_since;
   bool told = false;
@@ -87,8 +87,8 @@ class Downloader {
 
  private:
   struct Job {
-    Entry* entry = nullptr;        // none: there is nothing left to do
-    std::shared_ptr<Piece> piece;  // none: open the file
+    Entry* entry = nullptr;        // null: no work is left
+    std::shared_ptr<Piece> piece;  // null: open the file
   };
 
   void work() {
@@ -114,7 +114,7 @@ class Downloader {
     stop_ = true;
   }
 
-  // Waits until there is something to do.
+  // Waits for work.
   Job next_job() {
     std::unique_lock lock(mutex_);
     while (!stop_) {
@@ -150,7 +150,7 @@ class Downloader {
     done_ += present - entry.counted;
     report(false);
     if (transfer.state() == Transfer::State::Done || present < transfer.file().size) return;
-    // All is there already; of an empty file there is nothing to ask for again.
+    // The content is complete. If it is wrong, an empty file cannot be requested again.
     if (!finish(transfer) && transfer.file().size == 0) finish(transfer);
   }
 
@@ -201,13 +201,13 @@ class Downloader {
     if (transfer.complete(piece)) finish(transfer);
   }
 
-  // Waits before the next attempt, or throws where there is none.
+  // Waits before the next attempt, or throws if there is none.
   void pause(Connection& connection, Transfer& transfer, const PieceAnswer& answer,
              Backoff& backoff) {
     const std::string& path = transfer.file().path;
     const HttpResponse& response = answer.response;
     const bool endpoint = connection.is_endpoint(answer.url);
-    // Another host's refusal may be of a signature that ran out: ask the Hub for a new one.
+    // Another host may refuse because a signature has expired: get a new one from the Hub.
     const bool again = is_transient(response) || (!endpoint && response.status >= 400);
     const auto wait = again ? backoff.next(response) : std::nullopt;
     if (wait) {
@@ -247,7 +247,7 @@ class Downloader {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  size_t first_ = 0;  // all before are done
+  size_t first_ = 0;  // all entries before are done
   std::exception_ptr failure_;
   std::atomic<bool> stop_ = false;
 

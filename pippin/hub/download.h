@@ -1,9 +1,9 @@
 // Downloads files in parallel pieces.
 //
-// A few threads take pieces of files, in order. The piece that continues a file on
-// disk goes straight to disk and into the checksum; those after it wait in memory, a fixed number
-// of them. So memory is bounded whatever the sizes, files need no second reading to be verified,
-// and what is on disk is always a prefix (partial_file.h).
+// A few threads take pieces of files, in order. The piece that continues a file on disk is written
+// directly and added to the checksum; later pieces wait in a fixed number of buffers. So memory is
+// bounded for any file size, files are verified without a second read, and the file on disk is
+// always a prefix (partial_file.h).
 #pragma once
 
 #include <atomic>
@@ -22,23 +22,22 @@ namespace pippin::hub {
 struct DownloadOptions {
   std::string repo, commit;  // for URLs and messages
   int connections = 6;
-  // Bytes that are there and bytes that there will be; from one thread at a time, never two at
-  // once.
+  // Called with the bytes done and the total; calls never overlap.
   std::function<void(uint64_t done, uint64_t total)> progress;
   Notice notice;
 };
 
 struct DownloadResult {
-  uint64_t received = 0;  // bytes of contents, those that came twice twice
+  uint64_t received = 0;  // bytes of content, including repeated ones
 };
 
 // Makes destination.has() true for all files. Throws the first failure after all threads have
-// ended; what is on disk by then will not be asked for again. `reached`: see Connection.
+// ended; the content on disk is kept for a later download. `reached`: see Connection.
 DownloadResult download(const std::vector<RepoFile>& files, const Destination& destination,
                         const Settings& settings, const DownloadOptions& options,
                         std::atomic<bool>& reached);
 
-// Throws Io where the file system of `folder` has less than `bytes` free.
+// Throws Io if the file system of `folder` has less than `bytes` free.
 void check_disk_space(const std::filesystem::path& folder, uint64_t bytes);
 
 inline constexpr uint64_t kPieceBytes = uint64_t{6} << 20;

@@ -1,4 +1,4 @@
-// huggingface_hub's notes beside files in a folder of the user's:
+// huggingface_hub's metadata next to the files in a user's folder:
 //
 //   <folder>/.cache/huggingface/download/<path>.metadata   commit, etag, time (a line each)
 //   <folder>/.cache/huggingface/download/<path>.lock
@@ -58,7 +58,7 @@ class FolderDestination : public Destination {
     return {folder_ / file.path, note(file, "." + file.etag() + std::string(kIncomplete)),
             note(file, ".lock")};
   }
-  // The size is right, and a note that is no older than the file says which content it is.
+  // True if the size is right, and metadata not older than the file names the content.
   bool has(const RepoFile& file) const override {
     const fs::path path = folder_ / file.path;
     std::error_code error;
@@ -66,7 +66,7 @@ class FolderDestination : public Destination {
     const auto found = read_note(note(file, ".metadata"));
     return found && found->etag == file.etag() && modified(path) - 1 <= found->time;
   }
-  // A note may have got lost, or the file touched: its content tells.
+  // The metadata may be lost, or the file touched; its content decides.
   bool is_complete(const RepoFile& file) const override {
     return has(file) || has_content(folder_ / file.path, file);
   }

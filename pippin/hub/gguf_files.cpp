@@ -20,7 +20,7 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
-// "folder/model" of "folder/model-00001-of-00003.gguf".
+// Returns "folder/model" for "folder/model-00001-of-00003.gguf".
 std::string model_of(std::string_view path) {
   std::string_view stem = path.substr(0, path.size() - kEnding.size());
   const size_t of = stem.rfind("-of-");

@@ -1,4 +1,4 @@
-// Which GGUF files of a repository are meant: "org/name:Q4_K_M".
+// Selects GGUF files of a repository by tag: "org/name:Q4_K_M".
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace pippin::hub {
 
-// Of the paths of a repository those of one model, sorted: the one whose name ends with the tag,
-// whatever the case; without a tag the one of Q4_K_M, or the only one. Files of other parts
-// (mmproj*) are none. Empty where the repository has no GGUF at all; throws NotFound where none has
-// the tag, InvalidArgument where several could be meant, with their names.
+// Returns the sorted paths of one model: the model whose name ends with the tag, ignoring case;
+// without a tag, the Q4_K_M model or the only one. Files of other parts (mmproj*) are ignored.
+// Returns an empty list if the repository has no GGUF. Throws NotFound if no name has the tag,
+// InvalidArgument with the names if several fit.
 std::vector<std::string> choose_gguf(const std::vector<std::string>& paths, std::string_view tag,
                                      std::string_view repo);
 

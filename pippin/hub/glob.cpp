@@ -9,16 +9,16 @@ namespace {
 
 constexpr size_t kNone = std::string_view::npos;
 
-// The end (past the ']') of the set that opens at `position`; kNone where it never closes.
+// Returns the end (after the ']') of the set that opens at `position`; kNone if it is not closed.
 size_t set_end(std::string_view pattern, size_t position) {
   size_t i = position + 1;
   if (i < pattern.size() && pattern[i] == '!') ++i;
-  if (i < pattern.size() && pattern[i] == ']') ++i;  // the first one stands for itself
+  if (i < pattern.size() && pattern[i] == ']') ++i;  // a leading ']' is literal
   while (i < pattern.size() && pattern[i] != ']') ++i;
   return i < pattern.size() ? i + 1 : kNone;
 }
 
-// `set` is what stands between the brackets.
+// `set` is the text between the brackets.
 bool set_contains(std::string_view set, char32_t c) {
   bool inverted = false;
   if (set.starts_with('!')) {
@@ -39,7 +39,7 @@ bool set_contains(std::string_view set, char32_t c) {
   return found != inverted;
 }
 
-// Matches one element of the pattern with one character; moves both past it where it does.
+// Matches one element of the pattern with one character; on success, moves both past it.
 bool match_one(std::string_view pattern, size_t& p, std::string_view text, size_t& t) {
   size_t next_t = t;
   const char32_t c = decode_utf8(text, next_t);
@@ -69,7 +69,7 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
     pattern = inside;
   }
   size_t p = 0, t = 0;
-  size_t star = kNone, star_text = 0;  // where to go on after a mismatch
+  size_t star = kNone, star_text = 0;  // where to resume after a mismatch
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = ++p;

@@ -1,4 +1,4 @@
-// File patterns as huggingface_hub takes them: Python's fnmatch over whole paths.
+// File patterns as in huggingface_hub: Python's fnmatch over whole paths.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace pippin::hub {
 
-// '*' is any run of characters, slashes included; '?' any one; [abc], [a-z], [!a-z] a set. A
-// pattern that ends with '/' means all that is inside. The time is linear in text times pattern.
+// '*' matches any run of characters, including slashes; '?' any character; [abc], [a-z] or [!a-z] a
+// set. A pattern that ends with '/' matches everything inside. The time is proportional to the
+// length of the text times that of the pattern.
 bool glob_matches(std::string_view pattern, std::string_view text);
 bool any_glob_matches(const std::vector<std::string>& patterns, std::string_view text);
 

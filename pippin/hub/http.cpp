@@ -20,10 +20,10 @@ namespace {
 
 constexpr size_t kMaxHeaderBytes = size_t{256} << 10;
 constexpr long kReceiveBuffer = 256L << 10;
-// Slower than any link: a server that keeps a transfer open without giving anything.
+// Slower than any real link; detects servers that keep a transfer open without sending data.
 constexpr long kLeastBytesPerSecond = 100;
 
-// What the callbacks of one transfer share.
+// Shared state of one transfer's callbacks.
 struct Transfer {
   const HttpRequest* request;
   const BodySink* sink;
@@ -79,7 +79,7 @@ size_t on_header(char* data, size_t size, size_t count, void* user) {
   return bytes;
 }
 
-// False ends the transfer.
+// Returns false to end the transfer.
 bool take_body(Transfer& transfer, std::string_view bytes) {
   HttpResponse& response = transfer.response;
   if (*transfer.sink && (response.status == 200 || response.status == 206)) {
@@ -122,7 +122,7 @@ bool is_final(CURLcode code) {
   }
 }
 
-// What curl says of a failed transfer, and what to do about it where that is known.
+// Returns curl's message for a failed transfer, with advice if there is any.
 std::string explain(CURLcode code, const std::string& message, bool has_named_certificates) {
   switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -136,7 +136,7 @@ std::string explain(CURLcode code, const std::string& message, bool has_named_ce
   }
 }
 
-// Whether no address was found, or not in time.
+// Returns whether no address was found, or not in time.
 bool is_unresolved(CURL* curl, CURLcode code) {
   if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY) return true;
   curl_off_t found_after = 0;  // microseconds; 0: not found
@@ -144,7 +144,7 @@ bool is_unresolved(CURL* curl, CURLcode code) {
   return code == CURLE_OPERATION_TIMEDOUT && found_after == 0;
 }
 
-// A proxy that does not let the request through. Its answer is not the server's.
+// Reports a proxy that rejects the request; its answer is not the server's.
 void refuse_for_proxy(HttpResponse& response, long status, const std::string& url) {
   response = {};
   response.failure_is_final = status < 500;
@@ -167,7 +167,7 @@ std::optional<std::string> HttpResponse::header(const std::string& name) const {
 struct HttpClient::Handle {
   CURL* curl = nullptr;
   std::string certificates;
-  bool has_named_certificates = false;  // by the caller
+  bool has_named_certificates = false;  // set by the caller
   const std::atomic<bool>* stop;
   std::array<char, CURL_ERROR_SIZE> message{};
 };
@@ -182,7 +182,7 @@ HttpClient::HttpClient(const std::string& certificates, const std::atomic<bool>*
   handle_->stop = stop;
   if (handle_->curl == nullptr) fail(ErrorCode::Internal, "curl cannot be set up");
   if (certificates.empty()) {
-    const char* built_in = nullptr;  // stays so before libcurl 7.84, which cannot say
+    const char* built_in = nullptr;  // stays null before libcurl 7.84, which cannot report it
     libcurl().getinfo(handle_->curl, CURLINFO_CAINFO, &built_in);
     handle_->certificates = other_certificates(built_in);
   }
@@ -195,7 +195,7 @@ HttpClient::~HttpClient() {
 HttpResponse HttpClient::perform(const HttpRequest& request, const BodySink& sink) {
   const Curl& library = libcurl();
   CURL* curl = handle_->curl;
-  library.reset(curl);  // options only: connections stay
+  library.reset(curl);  // resets options; connections are kept
   Transfer transfer{&request, &sink, handle_->stop, {}, 0, false, {}, {}};
   curl_slist* list = nullptr;
   for (const std::string& header : request.headers) {
@@ -210,8 +210,8 @@ HttpResponse HttpClient::perform(const HttpRequest& request, const BodySink& sin
   const long seconds = static_cast<long>(request.timeout.count());
   library.setopt(curl, CURLOPT_URL, request.url.c_str());
   library.setopt(curl, CURLOPT_HTTPHEADER, list);
-  library.setopt(curl, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);  // none of them to a proxy
-  // What a proxy answers to CONNECT is no answer of the server: no redirect of it counts.
+  library.setopt(curl, CURLOPT_HEADEROPT, CURLHEADER_SEPARATE);  // sends no headers to a proxy
+  // A proxy's answer to CONNECT is not the server's: its redirects are not followed.
   library.setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   library.setopt(curl, CURLOPT_USERAGENT, "pippin");
   library.setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
@@ -248,7 +248,7 @@ HttpResponse HttpClient::perform(const HttpRequest& request, const BodySink& sin
     library.setopt(curl, CURLOPT_CAPATH, folder ? path.c_str() : nullptr);
   }
   const CURLcode code = library.perform(curl);
-  long tunnel = 0;  // what a proxy answered to CONNECT
+  long tunnel = 0;  // a proxy's status for CONNECT
   library.getinfo(curl, CURLINFO_HTTP_CONNECTCODE, &tunnel);
   library.setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
   library.slist_free_all(list);

@@ -1,5 +1,5 @@
-// One HTTP request over a kept connection. Redirects are not followed here and nothing is tried
-// again: connection.h and retry.h do that. The only file that knows the HTTP library.
+// HTTP requests over a persistent connection, without redirects and retries; see connection.h and
+// retry.h. Only this component uses the HTTP library.
 #pragma once
 
 #include <atomic>
@@ -20,34 +20,34 @@ namespace pippin::hub {
 struct HttpRequest {
   std::string url;
   std::vector<std::string> headers;   // "Name: value"
-  std::chrono::seconds timeout{10};   // to connect, and without a byte
-  size_t max_body = size_t{1} << 20;  // of what goes to HttpResponse::body
+  std::chrono::seconds timeout{10};   // to connect, and between bytes
+  size_t max_body = size_t{1} << 20;  // limit for HttpResponse::body
   std::string post;                   // the body of a POST; empty: a GET
-  std::string unix_socket;            // instead of the host's address, unless empty
-  bool may_be_silent = false;         // the answer takes its time: `timeout` is to connect only
+  std::string unix_socket;            // used instead of the host's address, unless empty
+  bool may_be_silent = false;         // a slow answer: `timeout` limits connecting only
 };
 
 struct HttpResponse {
-  int status = 0;                              // 0: none came
-  std::map<std::string, std::string> headers;  // names in lower case; of equal ones the last
-  std::string body;                            // what no sink took
-  // Why the answer is not all there ("Timeout was reached"); empty: it is.
+  int status = 0;                              // 0: no answer
+  std::map<std::string, std::string> headers;  // lower-case names; the last of equal ones
+  std::string body;                            // the part that no sink took
+  // Why the answer is incomplete ("Timeout was reached"); empty: it is complete.
   std::string failure;
-  bool failure_is_final = false;  // trying again cannot help (a certificate)
-  bool is_unresolved = false;     // no address for the name of the host, or of the proxy
+  bool failure_is_final = false;  // a retry cannot help (a certificate)
+  bool is_unresolved = false;     // no address for the name of the host or the proxy
 
   std::optional<std::string> header(const std::string& name) const;
 };
 
-// Takes the body of an answer with status 200 or 206, whose headers are there; false ends the
-// transfer, which is no failure then. What it throws leaves HttpClient::perform().
+// Receives the body of an answer with status 200 or 206, after its headers. Returning false ends
+// the transfer without a failure. Exceptions propagate from HttpClient::perform().
 using BodySink = std::function<bool(const HttpResponse& response, ByteSpan bytes)>;
 
-// One thread at a time.
+// Not thread-safe.
 class HttpClient {
  public:
-  // `certificates`, a file or a folder of them, replaces curl's own, unless empty. A transfer ends
-  // soon after `stop` is set, or it is cancelled.
+  // `certificates`, a file or a folder, replaces curl's own unless empty. A transfer ends soon
+  // after `stop` is set, or after cancellation.
   HttpClient(const std::string& certificates, const std::atomic<bool>* stop);
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;

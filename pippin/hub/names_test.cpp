@@ -1,4 +1,4 @@
-// Names of repositories, patterns, URLs: what users and servers may write.
+// Names of repositories, patterns and URLs from users and servers.
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
@@ -128,7 +128,7 @@ TEST(Glob, AsPythonsFnmatch) {
   expect(true, "?", "ä");
   expect(true, "[ä-ü]x", "öx");
   expect(false, "*.JSON", "a.json");
-  expect(true, "onnx/", "onnx/model.onnx");  // as huggingface_hub adds it
+  expect(true, "onnx/", "onnx/model.onnx");  // huggingface_hub adds it
 }
 
 TEST(Glob, TakesNoExponentialTime) {

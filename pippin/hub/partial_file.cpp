@@ -23,7 +23,7 @@ constexpr size_t kReadBytes = size_t{1} << 20;
   fail(ErrorCode::Io, "{}: {}: {}", path.string(), what, std::strerror(number));
 }
 
-// From the file's beginning to its end, or to `most`: the number of bytes.
+// Hashes the file from its beginning, at most `most` bytes; returns the number of bytes.
 uint64_t hash_bytes(int fd, const fs::path& path, uint64_t most, Digest& digest) {
   std::vector<std::byte> buffer(kReadBytes);
   uint64_t position = 0;
@@ -88,7 +88,7 @@ void PartialFile::read_existing() {
   if (::fstat(fd_, &status) != 0) fail_io(path_, "cannot be read");
   const auto there = static_cast<uint64_t>(status.st_size);
   if (there > file_.size) {
-    restart();  // not of this content
+    restart();  // a larger file has other content
     return;
   }
   size_ = hash_bytes(fd_, path_, there, digest_);
@@ -116,8 +116,7 @@ void PartialFile::restart() {
 }
 
 void PartialFile::commit(const fs::path& final_path) {
-  // A blob that has its name is trusted from then on by everyone: it must not be lost bytes of a
-  // machine that went down.
+  // A blob under its final name is trusted from then on, so its bytes must survive a system crash.
   if (::fsync(fd_) != 0) fail_io(path_, "cannot be written");
   std::error_code error;
   fs::create_directories(final_path.parent_path(), error);

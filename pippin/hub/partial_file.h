@@ -1,8 +1,8 @@
-// A file that is being downloaded: its first bytes on disk, and the checksum of just these.
+// A file during its download: a prefix of its content on disk, and the checksum of this prefix.
 //
-// The bytes on disk are always a prefix of the content, whatever ends the process: so a download
-// goes on where it stopped, huggingface_hub's older versions can go on with ours and we with
-// theirs, and no other note is needed.
+// The file on disk is always a prefix of the content, however the process ends. So a download
+// resumes where it stopped, ours and those of older huggingface_hub versions can continue each
+// other, and no other state is stored.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace pippin::hub {
 
 class PartialFile {
  public:
-  // Opens or makes the file, and reads what it has to get the checksum up to date; more bytes than
-  // the content has are cut off. Throws Io, and Cancelled.
+  // Opens or creates the file, and hashes its content; truncates it if it is longer than the final
+  // content. Throws Io, and Cancelled.
   PartialFile(const std::filesystem::path& path, const RepoFile& file);
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
   ~PartialFile();
 
   uint64_t size() const { return size_; }
-  // Throws Io where the disk is full, LimitExceeded beyond the content's size.
+  // Throws Io if the disk is full, LimitExceeded beyond the content's size.
   void append(ByteSpan bytes);
-  // Starts over: the content is wrong.
+  // Starts over, because the content is wrong.
   void restart();
-  // All bytes are there: the checksum in hexadecimal digits, once.
+  // Returns the checksum in hexadecimal digits. Call once, after the last byte.
   std::string digest() { return digest_.finish(); }
-  // On the disk for good, under its final name.
+  // Syncs the file to disk, and moves it to its final name.
   void commit(const std::filesystem::path& final_path);
 
  private:
@@ -45,9 +45,9 @@ class PartialFile {
   Digest digest_;
 };
 
-// The checksum by which the Hub knows a file's content.
+// Returns the digest that the Hub uses for the file's content.
 Digest digest_for(const RepoFile& file);
-// Whether the file has that content.
+// Returns whether the file at `path` has that content.
 bool has_content(const std::filesystem::path& path, const RepoFile& file);
 
 }  // namespace pippin::hub

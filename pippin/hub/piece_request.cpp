@@ -17,8 +17,8 @@ std::optional<uint64_t> number_of(std::string_view text) {
   return number;
 }
 
-// What the Hub itself says of the file against what it listed; empty: the same. Other hosts' etags
-// are their own affair.
+// Compares the Hub's headers with its listing; returns an empty string if they agree. Other hosts'
+// etags are not compared.
 std::string difference(const HttpResponse& response, const RepoFile& file,
                        const std::string& commit) {
   const auto answered = response.header("x-repo-commit");
@@ -38,7 +38,7 @@ std::string difference(const HttpResponse& response, const RepoFile& file,
   return "";
 }
 
-// Takes the bytes of one answer.
+// Receives the bytes of one answer.
 class Receiver {
  public:
   Receiver(Transfer& transfer, Piece& piece, const std::string& commit, bool ranged,
@@ -67,7 +67,7 @@ class Receiver {
       received_(bytes.size());
       progress_ = true;
     }
-    // A whole file is never longer than it is; of a range only what was asked for counts.
+    // Bytes beyond a whole file are an error; beyond a requested range, they are ignored.
     if (more && piece_.end == transfer_.file().size && !ranged_) {
       problem_ = fmt::format("more bytes than the {} of the list", transfer_.file().size);
     }
@@ -96,7 +96,7 @@ class Receiver {
     if (length && *length != file.size) {
       note(fmt::format("the server sends {} bytes, the list says {}", *length, file.size));
     }
-    if (ranged_) {  // it sends all of it
+    if (ranged_) {  // the server sends the whole file
       transfer_.set_no_ranges();
       skip_ = begin_;
     }
@@ -160,7 +160,7 @@ PieceAnswer request_piece(Connection& connection, Transfer& transfer, Piece& pie
   if (content && response.failure.empty() && !connection.is_endpoint(from)) {
     transfer.set_location(from.text());
   } else if (!response.failure.empty() || !content) {
-    transfer.set_location("");  // its signature may have run out
+    transfer.set_location("");  // its signature may have expired
   }
   return {std::move(response), std::move(from), receiver.progress()};
 }

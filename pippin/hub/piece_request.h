@@ -1,4 +1,4 @@
-// One request for a piece of a file, and whether its answer is what it has to be.
+// One request for a piece of a file, with checks of the answer.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,18 @@
 namespace pippin::hub {
 
 struct PieceAnswer {
-  HttpResponse response;  // failure set where anything was not as it has to be
+  HttpResponse response;  // `failure` is set if the answer is not as expected
   Url url;
-  bool progress = false;  // some bytes came
+  bool progress = false;  // some bytes arrived
 };
 
-// Asks for what the piece still lacks, at the file's known location or at `url`, and hands what
-// comes to the transfer; `received` is told how much.
+// Requests the missing part of the piece, from the file's known location or from `url`, and passes
+// the bytes to the transfer; calls `received` with their number.
 PieceAnswer request_piece(Connection& connection, Transfer& transfer, Piece& piece,
                           const std::string& url, const std::string& commit,
                           const std::function<void(uint64_t)>& received);
 
-// "bytes 100-199/1000": whether it begins there, of a file of that size ("*" is any).
+// Returns whether "bytes 100-199/1000" begins at `begin`, for a file of `size` bytes ("*" is any).
 bool content_range_fits(std::string_view header, uint64_t begin, uint64_t size);
 
 }  // namespace pippin::hub

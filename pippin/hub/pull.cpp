@@ -18,11 +18,11 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxIndexBytes = size_t{64} << 20;
 
-// What a snapshot folder has, for a cache without a note of the whole tree.
+// Returns the files of a snapshot folder, for a cache without a listing of the tree.
 std::vector<RepoFile> files_in(const fs::path& folder) {
   std::vector<RepoFile> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file()) continue;  // links to files are
+    if (!entry.is_regular_file()) continue;  // true for links to files
     RepoFile file;
     file.path = entry.path().lexically_relative(folder).generic_string();
     file.size = entry.file_size();
@@ -61,7 +61,7 @@ class Puller {
     try {
       return from_server();
     } catch (const Unreachable& error) {
-      // What huggingface_hub 0.x downloaded has no note of the tree.
+      // Downloads of huggingface_hub 0.x have no listing of the tree.
       auto result = to_cache ? from_cache(true) : std::nullopt;
       if (!result) throw;
       if (options_.notice) {
@@ -100,13 +100,13 @@ class Puller {
           choose_shards(all, load_index(destination->folder() / choice.index), choose_);
       fetch(shards, *destination, result);
     }
-    // Last: until then the revision is what is whole.
+    // Last, so that until then the revision names a complete snapshot.
     if (to_cache) cache_.write_ref(spec_.revision, commit);
     return result;
   }
 
-  // Nothing where something is missing, or may be. With `lenient`, a snapshot of which it is not
-  // known what it should have is taken for what it has.
+  // Returns nothing if something is, or may be, missing. With `lenient`, a snapshot without a
+  // listing counts as complete.
   std::optional<PullResult> from_cache(bool lenient) const {
     const auto commit = cache_.find_commit(spec_.revision);
     if (!commit) return std::nullopt;
@@ -126,7 +126,7 @@ class Puller {
       }
       return result;
     } catch (const Error& error) {
-      // Files that a snapshot lacks are no fault of the repository.
+      // Files missing in a snapshot are not an error of the repository.
       if (listing || error.code() != ErrorCode::NotFound) throw;
       return std::nullopt;
     }
@@ -182,7 +182,7 @@ class Puller {
   const PullOptions& options_;
   ChooseOptions choose_;
   RepoCache cache_;
-  std::atomic<bool> reached_ = false;  // any server
+  std::atomic<bool> reached_ = false;  // some server has answered
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// From a repository's name to a folder with its files: what `pippin pull` does, and every command
-// whose MODEL is org/name.
+// Downloads a repository into a folder, for `pippin pull` and every command whose MODEL is
+// org/name.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace pippin::hub {
 
 struct PullOptions {
-  ChooseOptions choose;             // choose.path is taken from the RepoSpec
+  ChooseOptions choose;             // choose.path comes from the RepoSpec
   std::filesystem::path local_dir;  // empty: the cache
   // Use the cache without asking the server if nothing is missing.
   bool cached_first = false;
@@ -28,16 +28,15 @@ struct PullOptions {
 struct PullResult {
   std::string commit;
   std::filesystem::path folder;       // the snapshot, or local_dir
-  std::vector<RepoFile> files;        // those that were chosen, all there now
+  std::vector<RepoFile> files;        // chosen files, all present
   std::vector<std::string> packages;  // relative to folder; none for a checkpoint
   uint64_t bytes = 0;                 // of files
   uint64_t received = 0;              // from the network
-  bool asked = false;                 // false: the server was not needed, or not reached
+  bool asked = false;                 // false: the server was not needed, or not reachable
 };
 
-// Offline, or where the server cannot be reached, the snapshot in the cache has to do, and does
-// where all that is needed is there. Throws NotFound, Network (api.h), Io, InvalidArgument,
-// Cancelled, LimitExceeded.
+// If offline, or if the server cannot be reached, uses the snapshot in the cache, provided it is
+// complete. Throws NotFound, Network (api.h), Io, InvalidArgument, Cancelled, LimitExceeded.
 PullResult pull(const RepoSpec& spec, const Settings& settings, const PullOptions& options);
 
 }  // namespace pippin::hub

@@ -32,7 +32,7 @@ bool is_name(std::string_view name) {
          !edge(name.front()) && !edge(name.back());
 }
 
-// Calls check(part) for all parts between slashes; false as soon as one says so.
+// Returns whether check(part) holds for all parts between slashes.
 template <typename Check>
 bool all_parts(std::string_view path, Check check) {
   for (;;) {

@@ -32,7 +32,7 @@ std::optional<seconds> until_date(const std::string& text,
   return std::max(seconds(0), std::chrono::duration_cast<seconds>(then - now));
 }
 
-// "api";r=0;t=55 -> 55, where r is 0.
+// Parses "api";r=0;t=55 to 55, if r is 0.
 std::optional<seconds> rate_limit_reset(std::string_view text) {
   std::optional<int64_t> remaining, reset;
   while (!text.empty()) {

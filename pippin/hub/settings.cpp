@@ -25,7 +25,7 @@ bool is_word_char(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// "~/x", "$NAME" and "${NAME}" as Python's expanduser and expandvars read them.
+// Expands "~/x", "$NAME" and "${NAME}" as Python's expanduser and expandvars do.
 fs::path expand(const std::string& text, const Environment& environment) {
   std::string out;
   size_t i = 0;
@@ -52,7 +52,7 @@ fs::path expand(const std::string& text, const Environment& environment) {
   return out;
 }
 
-// Set, even to nothing, as os.getenv sees it.
+// Uses the variable if it is set, even to an empty string, as os.getenv does.
 fs::path path_of(const Environment& environment, const char* name, const fs::path& fallback) {
   const auto value = environment(name);
   return value ? expand(*value, environment) : fallback;
@@ -72,7 +72,7 @@ int number_of(const Environment& environment, const char* name, int fallback, in
 std::chrono::seconds timeout_of(const Environment& environment, const char* name) {
   constexpr int kNormal = 10;
   const int seconds = number_of(environment, name, kNormal, 86400);
-  return std::chrono::seconds(seconds == 0 ? kNormal : seconds);  // as Python's `or`
+  return std::chrono::seconds(seconds == 0 ? kNormal : seconds);  // like Python's `or`
 }
 
 void read_token(const Environment& environment, const fs::path& home, Settings& settings) {

@@ -21,7 +21,7 @@ Settings read(std::map<std::string, std::string> values) {
   });
 }
 
-// As huggingface_hub/constants.py.
+// As in huggingface_hub/constants.py.
 TEST(Settings, TheCache) {
   EXPECT_EQ(read({}).cache, "/no/home/.cache/huggingface/hub");
   EXPECT_EQ(read({{"XDG_CACHE_HOME", "/x"}}).cache, "/x/huggingface/hub");

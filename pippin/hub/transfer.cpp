@@ -107,8 +107,8 @@ void Transfer::push(Piece& piece, ByteSpan bytes) {
     const Lock lock(mutex_);
     front = is_front(piece);
   }
-  // Only this thread adds to the piece, and only the front piece's writes: once front, it stays so
-  // until complete().
+  // Only this thread adds to the piece, and only the front piece is written to disk; once a piece
+  // is the front, it stays the front until complete().
   if (front) {
     write(piece, bytes);
   } else {
@@ -121,7 +121,7 @@ bool Transfer::complete(const std::shared_ptr<Piece>& done) {
   std::unique_lock lock(mutex_);
   done->complete = true;
   if (!is_front(*done)) return false;
-  // Also the complete ones right behind it, whose threads have gone.
+  // Also write the complete pieces right after it, whose threads have finished.
   while (!pieces_.empty() && pieces_.begin()->second->complete) {
     const std::shared_ptr<Piece> front = pieces_.begin()->second;
     lock.unlock();

@@ -1,5 +1,5 @@
-// One file on its way: which pieces are requested, received, and on disk. Used by the
-// threads of download.cpp only.
+// The transfer of one file: which pieces are requested, received, and on disk. Used only by the
+// threads of download.cpp.
 #pragma once
 
 #include <condition_variable>
@@ -19,11 +19,11 @@
 
 namespace pippin::hub {
 
-// The memory in which pieces wait, made once.
+// Buffers for waiting pieces, allocated once.
 class BufferPool {
  public:
   explicit BufferPool(int count) : count_(count) {}
-  // Empty where all are in use.
+  // Returns null if all are in use.
   std::unique_ptr<std::vector<std::byte>> take();
   void give_back(std::unique_ptr<std::vector<std::byte>> buffer);
 
@@ -37,10 +37,10 @@ struct Piece {
   uint64_t begin = 0, end = 0;
   uint64_t received = 0;
   bool complete = false;
-  std::unique_ptr<std::vector<std::byte>> buffer;  // none for one that goes straight to disk
+  std::unique_ptr<std::vector<std::byte>> buffer;  // null for a piece that goes directly to disk
 };
 
-// Its functions may be called from several threads, those of one piece from the thread that has it.
+// Thread-safe, except that the functions for one piece must be called from the thread that has it.
 class Transfer {
  public:
   Transfer(RepoFile file, const Destination& destination, BufferPool& buffers);
@@ -49,32 +49,33 @@ class Transfer {
   State state() const;
   const RepoFile& file() const { return file_; }
 
-  // Waiting -> Opening, for one thread.
+  // Moves from Waiting to Opening, for one thread.
   bool begin_opening();
-  // Back to Waiting where another process has the lock (false). Done where the content is there;
-  // else Active. Returns the bytes that are there in `present`.
+  // Moves back to Waiting and returns false if another process has the lock; else to Done if the
+  // content is complete, or to Active. Sets `present` to the number of bytes on disk.
   bool open(uint64_t& present);
 
-  // The next piece to ask for; nothing where all are, or where it would need memory that there is
-  // not. A file whose server knows no ranges is one piece.
+  // Returns the next piece to request; nothing if all are requested, or if no buffer is free. If
+  // the server does not support ranges, the file is one piece.
   std::shared_ptr<Piece> next_piece();
 
-  // Bytes of the piece, in order. Never more than it has room for.
+  // Adds bytes to the piece, in order. At most the piece's size in total.
   void push(Piece& piece, ByteSpan bytes);
-  // After the last of them. True where that was the file's last: then finish() is the caller's.
+  // Call after the piece's last byte. Returns true for the file's last piece; the caller must then
+  // call finish().
   bool complete(const std::shared_ptr<Piece>& piece);
-  // Checks the content and gives it its place: true. Where it is wrong, false, and everything is
-  // asked for again; the second time throws Network.
+  // Verifies the content, moves it into place and returns true. If it is wrong, returns false and
+  // everything is requested again; the second time throws Network.
   bool finish();
 
-  // Where the bytes really are, when that is known (a redirect's end).
+  // The URL of the content itself, if known (the target of a redirect).
   std::string location() const;
   void set_location(std::string url);
   void set_no_ranges();
 
  private:
   void write(Piece& piece, ByteSpan bytes);
-  bool is_front(const Piece& piece) const;  // under the mutex
+  bool is_front(const Piece& piece) const;  // call under the mutex
 
   const RepoFile file_;
   const Destination& destination_;
@@ -84,9 +85,9 @@ class Transfer {
   mutable std::mutex mutex_;
   State state_ = State::Waiting;
   std::optional<FileLock> lock_;
-  std::unique_ptr<PartialFile> partial_;               // written by the holder of the front piece
-  std::map<uint64_t, std::shared_ptr<Piece>> pieces_;  // asked for and not on disk, by begin
-  uint64_t asked_ = 0;                                 // all before is in pieces_ or on disk
+  std::unique_ptr<PartialFile> partial_;               // written by the owner of the front piece
+  std::map<uint64_t, std::shared_ptr<Piece>> pieces_;  // requested and not on disk, by begin
+  uint64_t asked_ = 0;                                 // everything before is in pieces_ or on disk
   bool ranges_ = true;
   bool was_wrong_ = false;
   std::string location_;

@@ -15,7 +15,7 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Where the port's colon is in host[:port] or [::1][:port].
+// Returns the position of the port's colon in host[:port] or [::1][:port].
 size_t port_colon(std::string_view authority) {
   const size_t bracket = authority.find(']');
   return authority.find(':', bracket == std::string_view::npos ? 0 : bracket);
@@ -48,7 +48,7 @@ std::optional<Url> parse_url(std::string_view text) {
   text.remove_prefix(colon + 3);
   const size_t end = text.find_first_of("/?#");
   url.authority = text.substr(0, end);
-  // A user would be one more place for a secret, or for a host that only looks like the right one.
+  // A user name could hold a secret, or make another host look like the right one.
   if (url.host().empty() || url.authority.find('@') != std::string::npos) return std::nullopt;
   const std::string_view rest = end == std::string_view::npos ? "" : text.substr(end);
   url.rest = rest.substr(0, rest.find('#'));
