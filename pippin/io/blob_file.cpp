@@ -33,7 +33,7 @@ struct Row {
   std::string_view name;
   int64_t bits;
 };
-// By the value in the file; 0 is no type.
+// Indexed by the value in the file; 0 is not a type.
 constexpr Row kRows[] = {
     {"", 0},          {"float16", 16},     {"float32", 32},   {"uint8", 8}, {"int8", 8},
     {"bfloat16", 16}, {"int16", 16},       {"uint16", 16},    {"int4", 4},  {"uint1", 1},

@@ -5,8 +5,8 @@
 //        zeros to 64
 //   64j  data, zeros to the next multiple of 64
 //
-// A program names a blob by the offset of its record. BlobFile checks a record when it is read;
-// BlobWriter streams, and keeps nothing but the count.
+// A program refers to a blob by the offset of its record. BlobFile checks a record when it is read;
+// BlobWriter streams, and keeps only the count.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace pippin {
 
-// The values are those of the file.
+// The values are those in the file.
 enum class BlobType : uint32_t {
   Float16 = 1,
   Float32 = 2,
@@ -50,25 +50,25 @@ std::string_view to_string(BlobType type);
 struct Blob {
   BlobType type;
   ByteSpan data;
-  // Unused bits at the end of a sub-byte blob. Files from before iOS 18 hold anything here: the
-  // number of elements comes from the constant's shape.
+  // Unused bits at the end of a sub-byte blob. In files older than iOS 18, this value is arbitrary;
+  // the constant's shape determines the number of elements.
   uint64_t padding_bits;
 };
 
 class BlobFile {
  public:
   static std::shared_ptr<const BlobFile> open(const std::filesystem::path& path);
-  // `bytes` have to outlive the result; `name` starts every error message.
+  // `bytes` must outlive the result. `name` starts error messages.
   static BlobFile parse(ByteSpan bytes, std::string name);
 
-  // The blob whose record stands at `offset`; throws InvalidFile for whatever is wrong with it.
+  // Returns the blob whose record is at `offset`. Throws InvalidFile if it is invalid.
   Blob read(uint64_t offset) const;
   uint32_t count() const { return count_; }
-  // The records, found by walking the file as its writer laid it out: each record directly after
-  // the data before it.
+  // Returns the offsets of the records, by walking the file in its writer's layout: each record
+  // directly follows the data of the previous blob.
   std::vector<uint64_t> offsets() const;
   ByteSpan bytes() const { return bytes_; }
-  // The file behind open(), for release(); null after parse().
+  // The file opened by open(), for release(); null after parse().
   const std::shared_ptr<const MappedFile>& file() const { return file_; }
 
  private:
@@ -82,23 +82,23 @@ class BlobFile {
 
 class BlobWriter {
  public:
-  // Writes in place: where a whole package is under construction, its folder is what becomes
-  // visible at once. Mode::Append goes on after the blobs of a file that is there, and throws
-  // InvalidFile for one of another form; a file that is not there, or is empty, is begun.
+  // Writes in place, because a package's folder becomes visible as a whole. Mode::Append adds to
+  // the blobs of an existing file, and throws InvalidFile if it has another format; a missing or
+  // empty file is started.
   explicit BlobWriter(const std::filesystem::path& path,
                       FileWriter::Mode mode = FileWriter::Mode::New);
 
-  // Starts a blob of `size` bytes and returns the offset that names it.
+  // Starts a blob of `size` bytes, and returns the offset of its record.
   uint64_t begin(BlobType type, uint64_t size, uint64_t padding_bits = 0);
-  // The next bytes of it, in pieces of any size.
+  // Appends the next bytes of the blob, in pieces of any size.
   void append(ByteSpan bytes);
-  // All at once.
+  // Adds a whole blob.
   uint64_t add(BlobType type, ByteSpan data, uint64_t padding_bits = 0);
   uint32_t count() const { return count_; }
-  // Makes the file whole as it is by now, and goes on. Throws InvalidArgument where the last blob
-  // misses bytes.
+  // Completes the file in its current state, and allows further blobs. Throws InvalidArgument if
+  // the last blob lacks bytes.
   void flush();
-  // Throws InvalidArgument where the last blob misses bytes.
+  // Throws InvalidArgument if the last blob lacks bytes.
   void finish();
 
  private:
@@ -107,7 +107,7 @@ class BlobWriter {
   std::string name_;
   FileWriter writer_;
   uint32_t count_ = 0;
-  uint64_t missing_ = 0;  // of the blob that was begun
+  uint64_t missing_ = 0;  // of the current blob
 };
 
 }  // namespace pippin

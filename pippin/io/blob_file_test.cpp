@@ -65,7 +65,7 @@ TEST(BlobFile, IsWholeAfterEachFlushAndGoesOn) {
   const auto file = BlobFile::open(path);
   EXPECT_EQ(file->offsets(), (std::vector<uint64_t>{first, second, third, third + 128}));
   EXPECT_EQ(as_text(file->read(third).data), "h");
-  // A file that is not there is begun; one of another form is no place for blobs.
+  // A missing file is started; a file of another format is rejected.
   EXPECT_EQ(BlobWriter(dir / "new.bin", kAppend).add(BlobType::UInt8, as_byte_span("j")), 64u);
   write_file(dir / "other.bin", "text");
   EXPECT_FAULT(BlobWriter(dir / "other.bin", kAppend), "4 bytes, a weight file has at least 64");
@@ -134,7 +134,7 @@ TEST_F(BlobFaults, Sizes) {
 TEST_F(BlobFaults, Counts) {
   set<uint32_t>(0, 0xffffffff);
   EXPECT_FAULT(BlobFile::parse(as_byte_span(bytes_), "weight.bin").offsets(), "no room for its");
-  set<uint64_t>(80, 64);  // data that points back at its own record would never end
+  set<uint64_t>(80, 64);  // data that points back at its own record would cause an endless walk
   set<uint64_t>(72, 0);
   EXPECT_FAULT(BlobFile::parse(as_byte_span(bytes_), "weight.bin").offsets(), "before it");
 }
@@ -148,7 +148,7 @@ TEST(BlobFile, ReadsWhatCoremltoolsWrote) {
     EXPECT_EQ(file->offsets().size(), file->count()) << entry.path();
     ++files;
 
-    // Written again, it is the same file.
+    // Rewriting it gives the same file.
     const TempDir dir;
     BlobWriter writer(dir / "weight.bin");
     for (const uint64_t offset : file->offsets()) {
@@ -156,7 +156,7 @@ TEST(BlobFile, ReadsWhatCoremltoolsWrote) {
       EXPECT_EQ(writer.add(blob.type, blob.data, blob.padding_bits), offset);
     }
     writer.finish();
-    // Some writers leave out the zeros after the last blob.
+    // Some writers omit the zeros after the last blob.
     EXPECT_EQ(read_file(dir / "weight.bin").size(), align_up(file->bytes().size(), size_t{64}));
   }
   EXPECT_GT(files, 50);

@@ -1,6 +1,5 @@
-// Windows bitmaps: 1, 4 and 8 bits with a palette, 16 to 32 bits with masks, rows from the bottom
-// or from the top; not compressed. (Microsoft's documentation of BITMAPINFOHEADER to
-// BITMAPV5HEADER.)
+// Uncompressed Windows bitmaps: 1, 4 and 8 bits with a palette, 16 to 32 bits with masks, rows
+// bottom-up or top-down. (Microsoft's documentation of BITMAPINFOHEADER to BITMAPV5HEADER.)
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,7 +14,7 @@ namespace {
 
 using Color = std::array<uint8_t, 3>;
 
-// One color of a pixel of 16 or 32 bits, scaled to 8.
+// One channel of a pixel of 16 or 32 bits, scaled to 8 bits.
 struct Channel {
   uint32_t mask = 0;
 
@@ -79,7 +78,7 @@ class BmpReader {
   void read_headers() {
     pixels_at_ = number(10, 4);
     header_ = number(14, 4);
-    if (header_ == 12) {  // OS/2's first form
+    if (header_ == 12) {  // OS/2 1.x
       width_ = number(18, 2);
       height_ = number(20, 2);
       bits_ = number(24, 2);
@@ -168,7 +167,7 @@ class BmpReader {
   uint32_t header_ = 0, compression_ = 0, num_colors_ = 0;
   size_t pixels_at_ = 0;
   std::array<Channel, 3> channels_;
-  Channel alpha_;  // a mask of 0: none
+  Channel alpha_;  // mask 0: none
   std::vector<Color> palette_;
 };
 
@@ -178,7 +177,7 @@ Picture parse_bmp(ByteSpan file, const std::string& name, const PictureLimits& l
   return BmpReader(file, name).read(limits);
 }
 
-// 24 bits a pixel, rows from the bottom: what every program reads.
+// 24 bits per pixel, bottom-up rows, which every program reads.
 std::string format_bmp(const Picture& picture) {
   constexpr int64_t kHeaders = 14 + 40;
   const int64_t stride = (picture.width * 3 + 3) / 4 * 4;
@@ -201,9 +200,9 @@ std::string format_bmp(const Picture& picture) {
   put(24, 2);  // bits
   put(0, 4);   // not compressed
   put(stride * picture.height, 4);
-  put(2835, 4);  // pixels a meter: 72 an inch
+  put(2835, 4);  // pixels per meter: 72 per inch
   put(2835, 4);
-  put(0, 8);  // colors of a palette
+  put(0, 8);  // number of palette colors
   const auto channels = static_cast<size_t>(picture.channels);
   for (int64_t y = picture.height - 1; y >= 0; --y) {
     const uint8_t* row = picture.pixels.data() + static_cast<size_t>(y * picture.width) * channels;

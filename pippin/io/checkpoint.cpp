@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file name of the index stays in the folder: no separators, no "..".
+// Files named in the index must be in the folder: no separators, no "..".
 bool is_plain_name(const std::string& name) {
   return WeightFile::is_known(name) && name.find_first_of("/\\") == name.npos &&
          name.find('\0') == name.npos;
@@ -69,7 +69,7 @@ void Checkpoint::add_indexed(const fs::path& index, std::string_view single_name
   limits.unique_keys = true;
   const Json json = Json::load(index, limits);
   const Json weight_map = json.at("weight_map");
-  std::map<std::string, size_t> opened;  // shard name -> position in files_
+  std::map<std::string, size_t> opened;  // shard name -> index in files_
   for (const auto& [name, shard] : weight_map.members()) {
     const std::string file(shard.as_string());
     if (opened.contains(file)) continue;
@@ -77,7 +77,8 @@ void Checkpoint::add_indexed(const fs::path& index, std::string_view single_name
       fail(ErrorCode::InvalidFile, "{}: \"{}\" is not a file of weights of the same folder",
            shard.where(), file);
     }
-    // A folder that was merged into one file may still have the old index; the one file counts.
+    // A folder whose shards were merged into one file may still have the old index; the single file
+    // takes precedence.
     if (!fs::exists(path_ / file) && fs::exists(path_ / single_name)) {
       files_.clear();
       tensors_.clear();

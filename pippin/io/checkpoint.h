@@ -1,10 +1,10 @@
-// The weights of a model folder: one or several files as one set of names.
+// The weights of a model folder: one or several files with a common set of names.
 //
-// The first form of io/model_files.h that is there counts: safetensors, PyTorch's
-// pytorch_model*.bin, MLX's weights*.npz. Where there are several files, an index
-// (model.safetensors.index.json, pytorch_model.bin.index.json) names them: each of its entries has
-// to be in the file that it names, and the files have to lie in the folder itself. Without an index
-// model.safetensors counts alone, else all of the kind. A tensor that two files hold is refused.
+// The first form in io/model_files.h that exists is used: safetensors, PyTorch's
+// pytorch_model*.bin, MLX's weights*.npz. An index (model.safetensors.index.json,
+// pytorch_model.bin.index.json) lists several files: each tensor must be in the file that the index
+// names, and the files must be in the same folder. Without an index, model.safetensors is used
+// alone, else all files of the kind. A tensor that occurs in two files is an error.
 #pragma once
 
 #include <cstddef>
@@ -23,34 +23,34 @@ namespace pippin {
 
 class Checkpoint {
  public:
-  // A folder, or a single file of weights. Throws NotFound where there are no weights.
+  // Opens a folder, or a single file of weights. Throws NotFound if there are no weights.
   static Checkpoint open(const std::filesystem::path& path);
 
-  // The same under other names, tensors without one left out. Throws InvalidFile for
-  // a name that two tensors get.
+  // Returns the checkpoint with other names, without the tensors whose new name is empty. Throws
+  // InvalidFile if two tensors get the same name.
   struct Renamed {
-    std::string name;  // empty: left out
-    // In place of the file's, where there are any: of a matrix its transpose, whose axes are
-    // swapped.
+    std::string name;  // empty: the tensor is dropped
+    // Replaces the file's bytes, unless empty: the transpose of a matrix, whose axes are swapped.
     std::vector<std::byte> bytes = {};
     bool transposed = false;
   };
   Checkpoint renamed(const std::function<Renamed(const TensorInfo&)>& change) const;
 
-  // The same with other tensors in place of some: those that `change` gives for one, whose bytes
-  // are all or a part of its bytes; it stays where that gives nothing. Throws as renamed().
+  // Returns the checkpoint with some tensors replaced by the tensors that `change` returns, whose
+  // bytes must be part of the original's. A tensor stays if `change` returns nothing. Throws as
+  // renamed().
   using Parts = std::optional<std::vector<TensorInfo>>;
   Checkpoint divided(const std::function<Parts(const TensorInfo&)>& change) const;
 
-  const TensorInfo* find(std::string_view name) const;  // nullptr where there is none
-  // Throws NotFound with the name, for tensors that a model cannot do without.
+  const TensorInfo* find(std::string_view name) const;  // nullptr if missing
+  // For tensors that a model requires. Throws NotFound with the name if missing.
   const TensorInfo& at(std::string_view name) const;
   bool contains(std::string_view name) const { return find(name) != nullptr; }
   std::vector<std::string> names() const;  // sorted
   size_t size() const { return tensors_.size(); }
   uint64_t total_bytes() const;
 
-  // The file that a tensor of this checkpoint lies in: for release() after its use.
+  // Returns the file that contains a tensor of this checkpoint, for release() after use.
   const WeightFile& file_of(std::string_view name) const;
   const std::vector<std::shared_ptr<const WeightFile>>& files() const { return files_; }
   const std::filesystem::path& path() const { return path_; }
@@ -68,7 +68,7 @@ class Checkpoint {
   std::filesystem::path path_;
   std::vector<std::shared_ptr<const WeightFile>> files_;
   std::map<std::string, Place, std::less<>> tensors_;
-  // Of renamed ones.
+  // Infos and bytes of renamed tensors.
   std::vector<std::shared_ptr<const TensorInfo>> own_;
   std::vector<std::shared_ptr<const std::vector<std::byte>>> bytes_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A shard in which every name is a tensor of one byte.
+// Writes a shard in which each name is a tensor of one byte.
 void write_shard(const fs::path& path, const std::vector<std::string>& names) {
   std::vector<SafetensorsWriter::Declaration> tensors;
   for (const auto& name : names) tensors.push_back({name, Dtype::U8, {1}});
@@ -43,7 +43,7 @@ TEST(Checkpoint, ShardsWithAnIndex) {
   const TempDir dir;
   write_shard(dir / "m-1.safetensors", {"a"});
   write_shard(dir / "m-2.safetensors", {"b"});
-  write_shard(dir / "unrelated.safetensors", {"a"});  // not in the index: not looked at
+  write_shard(dir / "unrelated.safetensors", {"a"});  // not in the index: ignored
   write_index(dir.path(), R"({"a": "m-1.safetensors", "b": "m-2.safetensors"})");
   const Checkpoint checkpoint = Checkpoint::open(dir.path());
   EXPECT_EQ(checkpoint.files().size(), 2u);
@@ -89,7 +89,7 @@ TEST(Checkpoint, AMergedFileWinsOverAnIndexOfMissingShards) {
   EXPECT_EQ(Checkpoint::open(dir.path()).size(), 1u);
 }
 
-// A folder with the optimiser's state, an adapter or another copy of the weights beside the model.
+// A folder with optimizer state, an adapter or another copy of the weights next to the model.
 TEST(Checkpoint, TheModelsOwnFileCountsAlone) {
   const TempDir dir;
   write_shard(dir / "model.safetensors", {"a"});

@@ -1,5 +1,5 @@
-// SHA-256, which names what a cache holds and checks the Hub's LFS files, and git's SHA-1 of
-// "blob SIZE\0" and the content, which checks all others. The only file that knows the hashing
+// SHA-256, which names cache entries and verifies the Hub's LFS files, and git's SHA-1 of "blob
+// SIZE\0" and the content, which verifies all other files. Only this component uses the hashing
 // library.
 #pragma once
 
@@ -20,7 +20,7 @@ class Digest {
   ~Digest();
 
   void update(ByteSpan bytes);
-  // Lower-case hexadecimal digits, once.
+  // Returns lower-case hexadecimal digits. Call once.
   std::string finish();
 
  private:

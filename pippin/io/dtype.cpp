@@ -8,7 +8,7 @@ struct Row {
   std::string_view name;
   int64_t bits;
 };
-// In the order of the enum.
+// In enum order.
 constexpr Row kRows[] = {
     {Dtype::Bool, "BOOL", 8},      {Dtype::F4, "F4", 4},          {Dtype::F6E2M3, "F6_E2M3", 6},
     {Dtype::F6E3M2, "F6_E3M2", 6}, {Dtype::U8, "U8", 8},          {Dtype::I8, "I8", 8},

@@ -30,10 +30,10 @@ enum class Dtype {
   U64,
 };
 
-// Bits of one element in a file; a Bool takes a byte.
+// Returns the bits of one element in a file; a Bool takes a byte.
 int64_t bits(Dtype dtype);
 
-// As safetensors spells it: "F16", "BF16", "F8_E4M3", ...
+// Returns the safetensors name: "F16", "BF16", "F8_E4M3", ...
 std::string_view to_string(Dtype dtype);
 std::optional<Dtype> parse_dtype(std::string_view name);
 

@@ -1,4 +1,4 @@
-// For this folder's tests: the one-line message of a call that has to fail.
+// For the tests of this folder: the one-line message of a call that must fail.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ inline std::string fault_of(const std::function<void()>& call) {
   return {};
 }
 
-// The message contains `expected`.
+// Expects that the call fails with a message that contains `expected`.
 #define EXPECT_FAULT(call, expected)                                       \
   do {                                                                     \
     const std::string message = ::pippin::fault_of([&] { (void)(call); }); \

@@ -57,7 +57,7 @@ class Parser {
   }
 
  private:
-  // A number of things that take so many bytes each, at least.
+  // Reads a count of items that take at least `bytes` each.
   uint64_t count(uint64_t bytes) {
     const auto result = reader_.read<uint64_t>();
     if (result > kMostEntries || result > reader_.remaining() / bytes) {

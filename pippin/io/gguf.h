@@ -1,7 +1,7 @@
-// Reading GGUF (versions 2 and 3, little-endian): metadata by key, tensors as views of the bytes.
+// Reads GGUF (versions 2 and 3, little-endian): metadata by key, tensors as views of the bytes.
 //
-// A file is a magic number, counts, key-value pairs, descriptions of tensors, and aligned data.
-// Every count and length is checked against what is left of the file before memory is taken.
+// A file has a magic number, counts, key-value pairs, tensor descriptions, and aligned data. Every
+// count and length is checked against the rest of the file before memory is allocated.
 #pragma once
 
 #include <cstdint>
@@ -29,31 +29,31 @@ enum class GgufValueType : uint32_t {
   I64,
   F64,
 };
-// Bytes of a number; 0 for texts and arrays.
+// Returns the bytes of a number; 0 for texts and arrays.
 size_t byte_size(GgufValueType type);
 
 struct GgufValue {
-  GgufValueType type;  // of the elements, of an array
+  GgufValueType type;  // for an array, of its elements
   bool is_array = false;
-  ByteSpan data;  // numbers side by side, unaligned; texts, each after its length
+  ByteSpan data;  // contiguous, unaligned numbers, or texts, each after its length
   uint64_t count = 1;
 
-  // Views of the file; none of a value of numbers.
+  // Returns views of the file; empty if the value holds numbers.
   std::vector<std::string_view> texts() const;
 };
 
-// A tensor's elements in blocks, each some elements in some bytes.
+// A tensor in blocks, each of which stores a number of elements in a number of bytes.
 struct GgufTensor {
   std::string name;
   uint32_t type;               // ggml's number
-  std::vector<int64_t> shape;  // the slowest axis first
+  std::vector<int64_t> shape;  // slowest axis first
   ByteSpan data;
 };
 struct GgufBlock {
   std::string_view name;  // "Q4_0"
   int64_t elements, bytes;
 };
-// Throws Unsupported for a number that names no known type.
+// Throws Unsupported for an unknown type number.
 GgufBlock gguf_block(uint32_t type, const std::string& where);
 
 struct GgufContent {
@@ -61,7 +61,7 @@ struct GgufContent {
   std::vector<GgufTensor> tensors;
 };
 
-// `name` starts every error message. Throws InvalidFile, Unsupported, LimitExceeded.
+// `name` starts error messages. Throws InvalidFile, Unsupported, LimitExceeded.
 GgufContent parse_gguf(ByteSpan file, const std::string& name);
 
 }  // namespace pippin

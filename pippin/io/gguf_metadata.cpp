@@ -76,7 +76,7 @@ std::optional<int64_t> GgufMetadata::size(std::string_view key) const {
 }
 
 int64_t GgufMetadata::checked_size(std::string_view key, double number) const {
-  // What is no number fails the comparison.
+  // NaN fails the comparison.
   if (!(number >= 0 && number <= 0x1p48) || number != std::floor(number)) {
     invalid(key, fmt::format("{} is no size", number));
   }

@@ -1,4 +1,4 @@
-// The values of a GGUF's metadata by key, as what they have to be.
+// Typed access to the metadata of a GGUF by key.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@ namespace pippin {
 
 class GgufMetadata {
  public:
-  // Both live as long as this. Of equal keys the first counts.
+  // `content` and `name` must outlive this object. The first of equal keys counts.
   GgufMetadata(const GgufContent& content, const std::string& name)
       : content_(content), name_(name) {}
 
-  const GgufValue* find(std::string_view key) const;  // nullptr where there is none
-  // Nothing where the key is absent; each throws InvalidFile, naming the key, for a value of
-  // another kind: integers of any width (not negative), numbers, bools, texts, arrays of them.
+  const GgufValue* find(std::string_view key) const;  // nullptr if missing
+  // Return nothing if the key is missing. Each throws InvalidFile, naming the key, for a value of
+  // another kind. Integers may have any width, and must not be negative.
   std::optional<int64_t> size(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;
   std::optional<bool> flag(std::string_view key) const;
   std::optional<std::string> text(std::string_view key) const;
   std::vector<std::string_view> texts(std::string_view key) const;
   std::vector<double> numbers(std::string_view key) const;
-  std::string bytes(std::string_view key) const;  // an array of them; empty where there is none
+  std::string bytes(std::string_view key) const;  // an array of bytes; empty if missing
   bool is_array(std::string_view key) const;
 
-  const GgufTensor* tensor(std::string_view name) const;  // nullptr where there is none
-  // The elements of a small tensor of F32.
+  const GgufTensor* tensor(std::string_view name) const;  // nullptr if missing
+  // Returns the elements of a small F32 tensor.
   std::vector<double> tensor_numbers(std::string_view name) const;
 
-  // A number of that key as what size() gives.
+  // Converts a number of that key to a size, with the checks of size().
   int64_t checked_size(std::string_view key, double number) const;
 
   [[noreturn]] void invalid(std::string_view key, std::string_view what) const;

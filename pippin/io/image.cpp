@@ -11,7 +11,7 @@
 namespace pippin {
 namespace {
 
-// libpng's simplified interface; the image frees what it holds.
+// libpng's simplified interface; frees the image on destruction.
 struct Png {
   Png() { image.version = PNG_IMAGE_VERSION; }
   Png(const Png&) = delete;
@@ -29,7 +29,7 @@ Picture parse_png(ByteSpan file, const std::string& name, const PictureLimits& l
   check(png_image_begin_read_from_memory(&png.image, file.data(), file.size()));
   const int64_t width = png.image.width, height = png.image.height;
   check_picture_size(width, height, name, limits);
-  // A pixel takes at least one bit, of which deflate packs at most 1032 into one.
+  // A pixel takes at least one bit, and deflate compresses at most 1032 to 1.
   if (static_cast<uint64_t>(width * height) / 8 / 1032 > file.size()) {
     fail(ErrorCode::InvalidFile, "{}: {} x {} pixels from {} bytes", name, width, height,
          file.size());
@@ -58,7 +58,7 @@ Picture parse_png(ByteSpan file, const std::string& name, const PictureLimits& l
   return picture;
 }
 
-// "P6 width height 255" with spaces and comments between, one space, the pixels.
+// "P6 width height 255", separated by spaces and comments, then one space and the pixels.
 class NetpbmReader {
  public:
   NetpbmReader(std::string_view text, const std::string& name) : text_(text), name_(name) {}

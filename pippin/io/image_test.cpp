@@ -11,7 +11,7 @@
 namespace pippin {
 namespace {
 
-// The files of fuzz/corpus/image: three columns, two rows.
+// The files in fuzz/corpus/image: three columns, two rows.
 std::string path_of(const std::string& name) {
   return source_dir().string() + "/fuzz/corpus/image/" + name;
 }
@@ -55,13 +55,13 @@ TEST(Picture, BitmapsOfOneAndSixteenBits) {
   const Picture gray = read_picture(path_of("gray1.bmp"));
   EXPECT_EQ(gray.channels, 1);
   EXPECT_EQ(gray.pixels, (std::vector<uint8_t>{0, 255, 0, 255, 0, 255}));
-  // 5, 6 and 5 bits of kColors, scaled up: 250 >> 3 is 31 of 31.
+  // 5, 6 and 5 bits of kColors, scaled up: 250 >> 3 is 31, the maximum.
   const Picture packed = read_picture(path_of("bits565.bmp"));
   EXPECT_EQ(packed.pixels,
             (std::vector<uint8_t>{255, 0, 0, 0, 130, 0, 0, 4, 255, 0, 4, 8, 8, 8, 8, 8, 12, 8}));
 }
 
-// 16 columns of one color and 16 of another; what JPEG loses of them.
+// 16 columns of one color and 16 of another, within JPEG's loss.
 TEST(Picture, Jpeg) {
   for (const char* name : {"color.jpg", "progressive.jpg", "turned.jpg"}) {
     SCOPED_TRACE(name);
@@ -72,7 +72,7 @@ TEST(Picture, Jpeg) {
     ASSERT_EQ(picture.pixels.size(), 32u * 16 * 3);
     for (size_t i = 0; i < picture.pixels.size(); ++i) {
       const size_t column = i / 3 % 32;
-      if (column == 15 || column == 16) continue;  // where half the colors are shared
+      if (column == 15 || column == 16) continue;  // where subsampled colors mix
       const int expected = (column < 16 ? std::array{250, 20, 30} : std::array{20, 200, 90})[i % 3];
       ASSERT_NEAR(picture.pixels[i], expected, 3) << i;
     }
@@ -93,7 +93,7 @@ TEST(Picture, DamagedJpegs) {
   }
   EXPECT_FAULT(parse(read_file(path_of("color.jpg")).substr(0, 400)), "x: ");
   EXPECT_FAULT(read_picture(path_of("cmyk.jpg")), "the colors are CMYK, gray and RGB are read");
-  // A size that the data cannot have.
+  // A size that is impossible for the data.
   std::string huge = read_file(path_of("color.jpg"));
   const size_t frame = huge.find("\xff\xc0");
   ASSERT_NE(frame, huge.npos);

@@ -1,11 +1,11 @@
-// JPEG through libjpeg. Its errors leave by longjmp, so that nothing with a destructor may stand
-// between where it is called and where it comes back to: `Reader` holds all that a step needs.
+// JPEG through libjpeg. Its errors return by longjmp, so no object with a destructor may live
+// between the call and the point of return: `Reader` holds everything that a step needs.
 #include <array>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 
-// libjpeg's header needs FILE and size_t before it.
+// libjpeg's header requires FILE and size_t.
 #include <jerror.h>
 #include <jpeglib.h>
 
@@ -15,7 +15,7 @@
 namespace pippin {
 namespace {
 
-// More scans than an encoder makes: a small file can ask for any amount of work by them.
+// More scans than any encoder makes. Without a limit, a small file could require unbounded work.
 constexpr int kMostScans = 500;
 
 struct Reader {
@@ -36,7 +36,7 @@ Reader& reader_of(j_common_ptr common) {
   std::longjmp(reader.failed, 1);
 }
 
-// A warning says that pixels were lost, but for these.
+// All warnings mean lost pixels, except these.
 void take_message(j_common_ptr common, int level) {
   const int code = common->err->msg_code;
   const bool harmless =
@@ -72,7 +72,7 @@ bool read_pixels(Reader& reader, unsigned char* pixels, size_t row_bytes) {
   return true;
 }
 
-// What libjpeg holds is freed with it.
+// Frees libjpeg's memory on destruction.
 struct OwnedReader : Reader {
   OwnedReader() : Reader{} {
     decompress.err = jpeg_std_error(&errors);
@@ -98,7 +98,7 @@ Picture parse_jpeg(ByteSpan file, const std::string& name, const PictureLimits& 
   jpeg_decompress_struct& decompress = reader.decompress;
   const int64_t width = decompress.image_width, height = decompress.image_height;
   check_picture_size(width, height, name, limits);
-  // A block of 64 pixels takes at least a bit; less where it is coded arithmetically.
+  // A block of 64 pixels takes at least one bit, or less with arithmetic coding.
   const int64_t pixels_per_byte = decompress.arith_code != 0 ? 64 * 8 * 64 : 64 * 8;
   if (static_cast<uint64_t>(width * height / pixels_per_byte) > file.size()) {
     fail(ErrorCode::InvalidFile, "{}: {} x {} pixels from {} bytes", name, width, height,

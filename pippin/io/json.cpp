@@ -37,8 +37,8 @@ std::string shown(std::string_view text) {
   return result + (length < text.size() ? "...\"" : "\"");
 }
 
-// ---- Parsing: nlohmann's reader calls these; the tree is ours, since its ordered object finds a
-// key by walking over all others, which a vocabulary of 100,000 entries cannot afford.
+// ---- Parsing: nlohmann's parser calls these. The tree is our own, because nlohmann's ordered
+// object looks up keys linearly, which is too slow for a vocabulary of 100,000 entries.
 
 using Node = JsonNode;
 
@@ -56,7 +56,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     }
     return add(Node{static_cast<int64_t>(number)});
   }
-  // Also called for an integer that 64 bits do not hold.
+  // Also called for an integer that does not fit 64 bits.
   bool number_float(double number, const std::string& text) override {
     if (text.find_first_of(".eE") != text.npos) return add(Node{number});
     return add(Node{Node::BigInteger{text}});
@@ -94,7 +94,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
       what.remove_prefix(at + before.size());
     }
     if (const size_t at = what.find("; last read"); at != what.npos) what = what.substr(0, at);
-    const std::string_view read = text_.substr(0, position);  // up to the byte that is wrong
+    const std::string_view read = text_.substr(0, position);  // up to the invalid byte
     fail(ErrorCode::InvalidFile,
          "{}: not valid JSON at byte {} (line {}, column {}): {}; last read {}", name_, position,
          1 + std::count(read.begin(), read.end(), '\n'),
@@ -133,7 +133,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  // The number that an object stands for (JsonLimits::python_numbers).
+  // Returns the number that an object represents (JsonLimits::python_numbers).
   std::optional<double> python_number(const Node::Object& object) const {
     if (!limits_.python_numbers || object.members.size() != 1) return std::nullopt;
     const auto& [key, value] = object.members.front();
@@ -145,7 +145,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     return std::nullopt;
   }
 
-  // Sorts the keys for lookup and settles equal ones: the last value, at the first one's place.
+  // Sorts the keys for lookup and merges equal ones: the last value, at the position of the first.
   void index(Node::Object& object) {
     auto& members = object.members;
     if (members.size() > std::numeric_limits<uint32_t>::max()) {
@@ -193,7 +193,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   std::vector<Node*> stack_;
 };
 
-// The text with {"__float__": "Infinity"} for Infinity, which Builder reads as the number.
+// Replaces Infinity with {"__float__": "Infinity"}, and so on, which Builder reads as numbers.
 std::string without_python_numbers(std::string_view text) {
   std::string result;
   result.reserve(text.size());
@@ -247,7 +247,7 @@ Json Json::load(const std::filesystem::path& path, const JsonLimits& limits) {
 // ---- Reading
 
 Json::Type Json::type() const {
-  // The order of the alternatives of Node::value; all three integer kinds are Integer.
+  // In the order of the alternatives of Node::value; all three integer types are Integer.
   static constexpr Type kTypes[] = {Type::Null,    Type::Bool,    Type::Integer,
                                     Type::Integer, Type::Integer, Type::Float,
                                     Type::String,  Type::Array,   Type::Object};
@@ -256,8 +256,8 @@ Json::Type Json::type() const {
 
 namespace {
 
-// Whether `target` is `node` or in it, and the path to it, as "a[3].b". Errors are rare, so they
-// search rather than make every value carry its place.
+// Returns whether `target` is `node` or inside it, with the path to it, such as "a[3].b". Errors
+// are rare, so they search for the path; values do not store it.
 bool find_path(const Node& node, const Node* target, std::string& path) {
   if (&node == target) return true;
   if (const auto* array = std::get_if<Node::Array>(&node.value)) {

@@ -1,4 +1,4 @@
-// The tree behind Json, shared by json.cpp and json_writer.cpp only.
+// The tree behind Json; only json.cpp and json_writer.cpp use it.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ struct JsonNode {
   struct Member;
   using Array = std::vector<JsonNode>;
   struct Object {
-    std::vector<Member> members;  // in the order of the file
-    std::vector<uint32_t> order;  // positions in `members` by key, for lookup
+    std::vector<Member> members;  // in file order
+    std::vector<uint32_t> order;  // indices into `members` sorted by key, for lookup
   };
   struct BigInteger {
     std::string digits;
   };
-  // uint64_t only for integers above the range of int64_t, BigInteger for those of neither range.
+  // uint64_t only above the range of int64_t, BigInteger only outside both ranges.
   std::variant<std::monostate, bool, int64_t, uint64_t, BigInteger, double, std::string, Array,
                Object>
       value;

@@ -80,7 +80,8 @@ JsonWriter& JsonWriter::unsigned_value(uint64_t number) {
 
 JsonWriter& JsonWriter::value(double number) {
   if (!std::isfinite(number)) return raw("null");
-  std::string digits = fmt::format("{}", number);  // the shortest that reads back the same
+  std::string digits = fmt::format("{}", number);  // the shortest text that parses to the same
+                                                   // number
   if (digits.find_first_of(".e") == digits.npos) digits += ".0";
   return raw(digits);
 }
@@ -143,7 +144,7 @@ void JsonWriter::quote(std::string_view text) {
   text_ += '"';
 }
 
-// Recursive, as deep as the parser lets a document be.
+// Recursive; the parser's depth limit bounds it.
 void JsonWriter::node(const JsonNode& source) {
   struct Visitor {
     JsonWriter& writer;

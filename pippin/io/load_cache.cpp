@@ -27,7 +27,7 @@ uint64_t file_bytes_of(uint64_t array_bytes) {
   return array_bytes + load_cache::padding_after(array_bytes) + load_cache::kFooterBytes;
 }
 
-// Removes a file that is not in its place yet, unless it got there.
+// Removes a temporary file, unless it was moved to its place.
 class Partial {
  public:
   explicit Partial(fs::path target)
@@ -90,7 +90,7 @@ std::string CacheKey::finish() {
   return digest_.finish();
 }
 
-// Checksums of arrays, on all threads where it pays.
+// Computes checksums of arrays, in parallel if it pays off.
 class LoadCache::Checker {
  public:
   uint64_t checksum(ByteSpan bytes) {
@@ -148,9 +148,9 @@ void LoadCache::warn(std::string_view problem) {
   log_warn("the load cache stores nothing more, models load slower: {}", problem);
 }
 
-// As a sign for what has to go first.
+// Updates the time of last use, for eviction.
 void LoadCache::touch(const fs::path& path) const {
-  std::error_code ignored;  // a cache that cannot be written serves all the same
+  std::error_code ignored;  // a read-only cache still works
   fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
 }
 
@@ -182,7 +182,7 @@ std::optional<LoadCache::Array> LoadCache::find(const std::string& key, uint64_t
   return std::nullopt;
 }
 
-// The folder, its tag, and nothing of those who died while they wrote.
+// Creates the folder and its tag, and removes temporary files of processes that died.
 void LoadCache::prepare_folder(Use& use) const {
   fs::create_directories(folder_);
   if (!fs::exists(folder_ / load_cache::kTagName)) {
@@ -202,7 +202,7 @@ void LoadCache::prepare_folder(Use& use) const {
   use.is_prepared = true;
 }
 
-// Whether it is gone.
+// Returns whether the entry is gone.
 bool LoadCache::remove(const Entry& entry) const {
   std::error_code error;
   if (entry.is_folder) {
@@ -213,16 +213,16 @@ bool LoadCache::remove(const Entry& entry) const {
   return !error;
 }
 
-// False where what is in use leaves no room.
+// Returns false if the entries in use leave no room.
 bool LoadCache::make_room(Use& use, uint64_t bytes) const {
   const uint64_t most = max_bytes();
   if (bytes > most || use.bytes > most - bytes) return false;
   if (use.total_bytes + bytes > most) {
-    // Others may have written since.
+    // Other processes may have written since.
     std::vector<Entry> old = entries();
     use.total_bytes = 0;
     for (const Entry& entry : old) use.total_bytes += entry.file_bytes;
-    // A tenth more than needed, so that not every store has to look for what is old.
+    // Frees a tenth more than needed, so that not every store has to search for old entries.
     const uint64_t enough = most - bytes > most / 10 ? most - bytes - most / 10 : 0;
     if (use.total_bytes + bytes > most) {
       for (; !old.empty() && use.total_bytes > enough; old.pop_back()) {
@@ -238,7 +238,7 @@ bool LoadCache::has_place(uint64_t bytes) {
   return find_place(file_bytes_of(bytes), /*take=*/false);
 }
 
-// As has_place(); `take` counts the file as written.
+// Like has_place(); with `take`, counts the file as written.
 bool LoadCache::find_place(uint64_t file_bytes, bool take) {
   try {
     {
@@ -247,7 +247,7 @@ bool LoadCache::find_place(uint64_t file_bytes, bool take) {
       if (!use->is_prepared) prepare_folder(*use);
     }
     const fs::space_info space = fs::space(folder_);
-    // What the cache leaves to others: a twentieth of the disk, of a large one 10 GB.
+    // Free space that the cache leaves: a twentieth of the disk, at most 10 GB.
     const uint64_t reserve = std::min<uint64_t>(space.capacity / 20, 10'000'000'000);
     if (space.available < file_bytes + reserve) {
       warn(
@@ -297,7 +297,7 @@ std::optional<LoadCache::Array> LoadCache::store(const std::string& key, ByteSpa
     warn(fmt::format("{}: {}", folder_.string(), fault.code().message()));
     return std::nullopt;
   }
-  // Read back through the same checks: what a disk makes of it is what counts.
+  // Reads the entry back with all checks, to verify what the disk stored.
   return find(key, bytes.size());
 }
 
@@ -326,7 +326,7 @@ std::optional<fs::path> LoadCache::keep_folder(const std::string& key, const fs:
   std::error_code error;
   try {
     write_file(started / load_cache::kAboutName, fmt::format("{}\n{}\n", PIPPIN_VERSION, what_of));
-    fs::rename(started, folder_path(key), error);  // fails where another's is there
+    fs::rename(started, folder_path(key), error);  // fails if another process's folder exists
   } catch (const Error& fault) {
     warn(fault.what());
   }
@@ -354,7 +354,7 @@ std::optional<std::string> LoadCache::find_alias(const std::string& alias) {
 void LoadCache::store_alias(const std::string& alias, const std::string& key) {
   {
     const auto use = use_.access();
-    if (use->has_warned || !use->is_prepared) return;  // nothing is stored that it could name
+    if (use->has_warned || !use->is_prepared) return;  // no entry is stored that it could name
   }
   try {
     write_beside(alias_path(alias), load_cache::alias_text(key));
@@ -376,7 +376,7 @@ std::vector<LoadCache::Entry> LoadCache::entries() const {
     entry.is_folder = kind == FileKind::Folder;
     entry.file_bytes =
         entry.is_folder ? load_cache::folder_bytes(path) : fs::file_size(path, error);
-    if (error) continue;  // gone in between
+    if (error) continue;  // removed meanwhile
     const auto written = fs::last_write_time(path, error);
     if (error) continue;
     entry.last_used = std::chrono::time_point_cast<std::chrono::system_clock::duration>(

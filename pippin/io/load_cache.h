@@ -1,22 +1,23 @@
-// A cache of arrays that are computed when a model is loaded: the first load stores them, later
-// ones map them.
+// A cache of arrays that are computed at model load: the first load stores them, later loads map
+// them.
 //
-// An entry is named by what it is computed from: a SHA-256 of the inputs' bytes, the parameters,
-// the versions of this program and of its cache and whatever of the processor decides the bits
-// (CacheKey collects them). So there is nothing to invalidate: another input is another name. Entry
-// files are written next to their final place and renamed; the array comes first, so that it lies
-// at a multiple of a huge page of the file, and the last bytes say what the file is:
+// The name of an entry depends on everything that its content is computed from: a SHA-256 of the
+// inputs' bytes, the parameters, the versions of this program and its cache, and the processor
+// features that affect the bits (CacheKey collects them). So entries never need invalidation:
+// another input has another name. Files are written next to their final place and renamed. The
+// array comes first, so that it is aligned to a multiple of a huge page, and a footer describes the
+// file:
 //
 //   | array | zeros to a multiple of 8 | footer: magic, versions, key, size, checksums, "what of" |
 //
-// Nothing of a file is used before all of it was checked: its size, the footer by its checksum, the
-// key, and the array by a checksum that runs about as fast as memory is read. A file that is
-// damaged, cut off, foreign or of another version counts as absent and is replaced.
-// docs/decisions/0007-computed-weights-are-cached.md tells why.
+// A file is used only after all checks: its size, the footer and its checksum, the key, and the
+// array's checksum, which runs at about memory speed. A file that is damaged, truncated, foreign or
+// of another version counts as missing and is replaced.
+// docs/decisions/0007-computed-weights-are-cached.md gives the reasons.
 //
-// The cache never fails its users: whatever goes wrong on the disk costs the speed-up and is said
-// once in the log. Any number of threads and processes may use a folder at the same time; what is
-// mapped stays valid when its file is removed.
+// The cache never fails its users: on a disk error the load is only slower, and the log says so
+// once. Any number of threads and processes may use a folder concurrently; mapped entries stay
+// valid after their file is removed.
 #pragma once
 
 #include <chrono>
@@ -37,15 +38,15 @@
 
 namespace pippin {
 
-// What an array is computed from, field by field; lengths are part of it, so that no two lists of
-// fields give the same key.
+// Collects the inputs of an array, field by field. Lengths are included, so that different lists of
+// fields never give the same key.
 class CacheKey {
  public:
-  CacheKey();  // with the versions of this program and of the cache
+  CacheKey();  // includes the versions of this program and of the cache
   CacheKey& add(std::string_view text);
   CacheKey& add(ByteSpan bytes);
   CacheKey& add(int64_t number);
-  std::string finish();  // 64 hexadecimal digits, once
+  std::string finish();  // 64 hexadecimal digits; call once
 
  private:
   Digest digest_;
@@ -61,17 +62,17 @@ class LoadCache {
     std::string key;
     uint64_t file_bytes = 0;
     std::chrono::system_clock::time_point last_used;
-    bool is_valid = false;  // the footer is; the array is not read
+    bool is_valid = false;  // true for the footer; the array is not read
     bool is_folder = false;
-    std::string version, what_of;  // where it is
+    std::string version, what_of;  // if valid
   };
   struct Cleared {
     uint64_t bytes = 0;
     size_t entries = 0;
-    size_t others = 0;  // files that are none of the cache's: they stay
+    size_t others = 0;  // files that do not belong to the cache; they stay
   };
 
-  // `folder` is made by the first store(). max_bytes 0: 20 GB or a tenth of the disk, whichever is
+  // The first store() creates `folder`. max_bytes 0: 20 GB or a tenth of the disk, whichever is
   // less.
   explicit LoadCache(std::filesystem::path folder, uint64_t max_bytes = 0);
   LoadCache(const LoadCache&) = delete;
@@ -81,25 +82,26 @@ class LoadCache {
   const std::filesystem::path& folder() const { return folder_; }
   uint64_t max_bytes() const;
 
-  // The array of `size` bytes, or nothing.
+  // Returns the array of `size` bytes, or nothing.
   std::optional<Array> find(const std::string& key, uint64_t size);
-  // Whether there is a place for an array of so many bytes, after making room for it. As store(),
-  // says once in the log why not.
+  // Returns whether there is room for an array of `bytes` bytes, after evicting others. Logs the
+  // reason once if there is not, as store() does.
   bool has_place(uint64_t bytes);
-  // Stores an array and maps it; nothing where that did not work. `what_of` is for people. What was
-  // used longest ago goes where there is no room, never what this object has found or stored.
+  // Stores an array and maps it; returns nothing on failure. `what_of` is a description for users.
+  // If there is no room, evicts the least recently used entries, but never those that this object
+  // has found or stored.
   std::optional<Array> store(const std::string& key, ByteSpan bytes, std::string_view what_of);
 
-  // A second name of an entry, by something that is cheaper to know than the inputs' bytes (the
-  // identity of their files).
+  // A second name for an entry, derived from data that is cheaper to get than the inputs' bytes
+  // (the identity of their files).
   std::optional<std::string> find_alias(const std::string& alias);
   void store_alias(const std::string& alias, const std::string& key);
 
-  // Folders are entries too, under the rules of arrays but that nothing in them is checked: what
-  // another compiler made of a model and reads in place. Filled as start_folder() gives it, one is
-  // moved to its place once, by keep_folder(), and never again; where another process was faster,
-  // that one's counts. All give nothing where there is none, or no room: what was started is the
-  // caller's then.
+  // Folders are entries, too, for the output of other compilers that is used in place. The rules
+  // for arrays apply, but the content is not checked. The caller fills the folder that
+  // start_folder() returns; keep_folder() moves it to its place once. If another process was
+  // faster, its folder is kept. Each returns nothing if there is no entry, or no room; then the
+  // caller must remove the started folder.
   std::optional<std::filesystem::path> find_folder(const std::string& key);
   std::optional<std::filesystem::path> start_folder(const std::string& key);
   std::optional<std::filesystem::path> keep_folder(const std::string& key,
@@ -107,7 +109,7 @@ class LoadCache {
                                                    std::string_view what_of);
   void drop_folder(const std::string& key);
 
-  // Latest use first. No folder: no entries.
+  // Most recently used first; empty if the folder does not exist.
   std::vector<Entry> entries() const;
   // Removes only the cache's own files. Throws Io.
   Cleared clear();
@@ -116,8 +118,8 @@ class LoadCache {
   class Checker;
   struct Use {
     std::set<std::string> keys;
-    uint64_t bytes = 0;        // of their files
-    uint64_t total_bytes = 0;  // of the folder
+    uint64_t bytes = 0;        // of the files in use
+    uint64_t total_bytes = 0;  // of the whole folder
     bool is_prepared = false, has_warned = false;
   };
   void warn(std::string_view problem);
@@ -138,12 +140,13 @@ class LoadCache {
 
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 
-// The folder of this user's cache: PIPPIN_CACHE, else pippin in XDG_CACHE_HOME, ~/.cache or (macOS)
-// ~/Library/Caches. Empty where PIPPIN_CACHE is set to nothing or there is no home.
+// Returns this user's cache folder: PIPPIN_CACHE, else pippin in XDG_CACHE_HOME, ~/.cache or
+// (macOS) ~/Library/Caches. Empty if PIPPIN_CACHE is empty or there is no home.
 std::filesystem::path load_cache_folder(const Environment& environment);
-// PIPPIN_CACHE_SIZE: "20 GB", "500M", "1000000"; 0 where it is not set. Throws InvalidArgument.
+// Reads PIPPIN_CACHE_SIZE: "20 GB", "500M", "1000000". Returns 0 if it is not set. Throws
+// InvalidArgument.
 uint64_t load_cache_size(const Environment& environment);
-// The cache that both say, or null.
+// Returns the cache with the folder and size of the environment, or null.
 std::shared_ptr<LoadCache> default_load_cache();
 
 }  // namespace pippin

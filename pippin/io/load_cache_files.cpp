@@ -61,7 +61,7 @@ bool is_key(std::string_view text) {
 }
 
 uint64_t mix(uint64_t hash, uint64_t word) {
-  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 over the golden ratio
+  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio
   hash = (hash ^ word) * kOdd;
   return hash ^ (hash >> 29);
 }
@@ -70,7 +70,7 @@ uint64_t sum_of_text(std::string_view text) {
   return checksum_piece(as_byte_span(text));
 }
 
-// The file that a name belongs to: "." KEY SUFFIX "." PID "-" RANDOM ".partial"
+// Returns the process that wrote a temporary file: "." KEY SUFFIX "." PID "-" RANDOM ".partial"
 std::optional<pid_t> writer_of(std::string_view name) {
   if (!name.starts_with('.') || !name.ends_with(kPartialSuffix)) return std::nullopt;
   name = name.substr(1, name.size() - 1 - kPartialSuffix.size());
@@ -87,8 +87,9 @@ std::optional<pid_t> writer_of(std::string_view name) {
 }  // namespace
 
 uint64_t checksum_piece(ByteSpan bytes) noexcept {
-  // Eight chains, so that the multiplications overlap. Each step is a bijection of the hash for any
-  // word, and of the word for any hash: one changed word always changes the result.
+  // Eight independent chains, so that the multiplications overlap. Each step is a bijection of the
+  // hash for any word, and of the word for any hash, so that one changed word always changes the
+  // result.
   std::array<uint64_t, 8> lanes{};
   for (size_t i = 0; i < lanes.size(); ++i) lanes[i] = mix(bytes.size(), i);
   const std::byte* at = bytes.data();

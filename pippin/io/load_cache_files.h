@@ -1,4 +1,4 @@
-// The files of the load cache: names, footers, checksums.
+// The file format of the load cache: names, footers, checksums.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,26 @@ constexpr std::string_view kEntrySuffix = ".array", kFolderSuffix = ".folder",
 struct Footer {
   std::string key;  // 64 hexadecimal digits
   uint64_t array_bytes = 0, array_checksum = 0;
-  std::string version, what_of;  // cut to what fits
+  std::string version, what_of;  // truncated to fit
 };
 
-// kFooterBytes bytes.
+// Returns kFooterBytes bytes.
 std::string to_bytes(const Footer& footer);
-// Nothing where a file's last kFooterBytes are no footer of this format, or one of another file
+// Returns nothing unless the last kFooterBytes of a file are a valid footer for a file of this
 // size.
 std::optional<Footer> parse_footer(std::string_view bytes, uint64_t file_bytes);
 std::optional<Footer> read_footer(const std::filesystem::path& path);
-// What comes after the array in front of the footer.
+// Number of padding bytes between the array and the footer.
 constexpr uint64_t padding_after(uint64_t array_bytes) {
   return (8 - array_bytes % 8) % 8;
 }
 bool has_clean_padding(ByteSpan file, uint64_t array_bytes);
 
-// A checksum of 64 bits at the speed of memory. Not for enemies: any change of up to 8 bytes in
-// place gives another one, anything else goes unseen with a chance of 2^-64 or so.
+// A 64-bit checksum at memory speed. It is not cryptographic: any in-place change of up to 8 bytes
+// changes it, other changes go undetected with a probability of about 2^-64.
 uint64_t checksum_piece(ByteSpan bytes) noexcept;
-// The same of an array: that of its pieces' checksums, so that threads may share the work.
-// `for_each(count, body)` calls body(i) for each i in [0, count), in any order.
+// Returns the checksum of the checksums of an array's pieces, so that threads can share the work.
+// `for_each(count, body)` must call body(i) for each i in [0, count), in any order.
 using ForEach = std::function<void(size_t count, const std::function<void(size_t)>& body)>;
 uint64_t checksum(ByteSpan bytes, const ForEach& for_each);
 
@@ -47,21 +47,21 @@ uint64_t checksum(ByteSpan bytes, const ForEach& for_each);
 std::string alias_text(const std::string& key);
 std::optional<std::string> read_alias(const std::filesystem::path& path);
 
-// In a folder that is an entry: the version and what it is of, two lines.
+// In an entry that is a folder: the version and the description, one line each.
 inline constexpr std::string_view kAboutName = "about";
-// Of all files in it.
+// Returns the total size of the files.
 uint64_t folder_bytes(const std::filesystem::path& folder);
 
 enum class FileKind : uint8_t { Entry, Folder, Alias, Partial, Tag, Other };
-// By its name and, for the tag, its content.
+// Determined by the name and, for the tag, the content.
 FileKind kind_of(const std::filesystem::path& path);
-// Where the file with that final name is written: next to it, with this process's id and something
-// random in its name.
+// Returns the temporary path for a file: next to `target`, with the process id and a random part in
+// its name.
 std::filesystem::path partial_path(const std::filesystem::path& target);
-// Whether the writer of a partial file is gone: no such process, or nothing written for an hour.
+// Returns whether the writer of a partial file is gone: no such process, or no write for an hour.
 bool is_abandoned(const std::filesystem::path& partial);
 
-// CACHEDIR.TAG (bford.info/cachedir): backup programs leave such folders out.
+// CACHEDIR.TAG (bford.info/cachedir): backup programs skip such folders.
 inline constexpr std::string_view kTagName = "CACHEDIR.TAG";
 inline constexpr std::string_view kTagText =
     "Signature: 8a477f597d28d172789f06886806bc55\n"

@@ -1,4 +1,4 @@
-// Where the load cache is and how large it may become, by the environment.
+// Settings of the load cache from the environment: its folder and its maximum size.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -21,7 +21,7 @@ std::optional<std::string> non_empty(const Environment& environment, const char*
 }  // namespace
 
 fs::path load_cache_folder(const Environment& environment) {
-  // A folder of its own below: what else lies in a folder that was named is not the cache's.
+  // A subfolder, because other files in the user's folder do not belong to the cache.
   constexpr const char* kName = "load";
   if (const auto chosen = environment("PIPPIN_CACHE")) {
     return chosen->empty() ? fs::path() : fs::absolute(*chosen) / kName;

@@ -52,7 +52,7 @@ void write_whole(const fs::path& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// What is logged as a warning while it lives.
+// Collects warnings during its lifetime.
 class Warnings {
  public:
   const std::vector<std::string>& lines() const { return lines_; }
@@ -132,7 +132,7 @@ TEST_F(LoadCacheTest, ADamagedFileIsNeverUsed) {
   std::string swapped = whole;
   std::swap_ranges(swapped.begin(), swapped.begin() + 64, swapped.begin() + 64);
   expect_unused(swapped, "two cache lines the other way round");
-  // And what is stored in its place is good again.
+  // The entry that replaces it is valid.
   write_whole(entry(key), whole.substr(0, 100));
   const auto again = LoadCache(folder_).store(key, bytes, "numbers");
   ASSERT_TRUE(again);
@@ -145,7 +145,7 @@ TEST_F(LoadCacheTest, EveryBitCounts) {
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     bytes[bit / 8] ^= std::byte{1} << (bit % 8);
     EXPECT_NE(load_cache::checksum_piece(bytes), sum) << bit;
-    // Two flips of the same bit of different words: simple sums do not see those.
+    // Two flips of the same bit in different words, which simple sums do not detect.
     bytes[(bit / 8 + 64) % bytes.size()] ^= std::byte{1} << (bit % 8);
     EXPECT_NE(load_cache::checksum_piece(bytes), sum) << bit;
     bytes[(bit / 8 + 64) % bytes.size()] ^= std::byte{1} << (bit % 8);
@@ -163,7 +163,7 @@ TEST_F(LoadCacheTest, AForeignOrStaleFileIsNotUsed) {
   EXPECT_FALSE(LoadCache(folder_).find(key_of(2), bytes.size())) << "another entry's file";
   EXPECT_FALSE(LoadCache(folder_).find(key_of(1), bytes.size() - 1)) << "another size";
 
-  // All in order but for the version.
+  // Valid except for the version.
   load_cache::Footer footer;
   footer.key = key_of(3);
   footer.array_bytes = bytes.size();
@@ -200,7 +200,7 @@ TEST_F(LoadCacheTest, WhatCannotBeWrittenCostsOneWarning) {
   }
 }
 
-// The status of a child that does this.
+// Starts a child process that runs `body`.
 template <typename Body>
 pid_t start(const Body& body) {
   const pid_t child = ::fork();
@@ -246,7 +246,7 @@ TEST_F(LoadCacheTest, TheOldestGoFirst) {
     if (i == 0) first = array;
     fs::last_write_time(entry(key_of(i)), fs::file_time_type::clock::now() - 1h * (10 - i));
   }
-  // Use makes the first one young.
+  // Using the first entry makes it recent.
   EXPECT_TRUE(LoadCache(folder_, 4 * kFile).find(key_of(0), 100'000));
   LoadCache cache(folder_, 4 * kFile);
   ASSERT_TRUE(cache.store(key_of(4), numbers(100'000, 4), ""));
@@ -255,7 +255,7 @@ TEST_F(LoadCacheTest, TheOldestGoFirst) {
   EXPECT_TRUE(fs::exists(entry(key_of(4))));
   EXPECT_EQ(cache.entries()[0].key, key_of(4));
 
-  // What is mapped stays what it was when its file goes.
+  // Mapped content survives the removal of its file.
   fs::last_write_time(entry(key_of(0)), fs::file_time_type::clock::now() - 100h);
   ASSERT_TRUE(cache.store(key_of(5), numbers(100'000, 5), ""));
   ASSERT_TRUE(cache.store(key_of(6), numbers(100'000, 6), ""));
@@ -295,7 +295,7 @@ TEST_F(LoadCacheTest, AliasesNameEntries) {
   }
 }
 
-// A folder with a file of so many bytes, as some compiler leaves it.
+// Keeps a folder with a file of `size` bytes, as a compiler would write it.
 std::optional<fs::path> keep(LoadCache& cache, const std::string& key, size_t size) {
   const auto started = cache.start_folder(key);
   if (!started) return std::nullopt;
@@ -312,7 +312,7 @@ TEST_F(LoadCacheTest, KeepsFolders) {
   EXPECT_EQ(cache.find_folder(key_of(1)), kept);
   EXPECT_EQ(LoadCache(folder_).find_folder(key_of(1)), kept);
   EXPECT_EQ(fs::file_size(*kept / "m.mlmodelc/weights/weight.bin"), 1000U);
-  // Who comes second gets the first one's.
+  // The second process gets the folder of the first.
   const auto first = fs::last_write_time(*kept / "m.mlmodelc/weights/weight.bin");
   LoadCache other(folder_);
   EXPECT_EQ(keep(other, key_of(1), 2000), kept);
@@ -325,7 +325,7 @@ TEST_F(LoadCacheTest, KeepsFolders) {
   EXPECT_EQ(entry.what_of, "a folder");
   EXPECT_GT(entry.file_bytes, 1000U);
   EXPECT_LT(entry.file_bytes, 1100U);
-  // One that its maker did not end is none, and is dropped.
+  // A folder that was not completed does not count, and is dropped.
   fs::remove(*kept / load_cache::kAboutName);
   EXPECT_FALSE(cache.find_folder(key_of(1)));
   cache.drop_folder(key_of(1));
@@ -346,7 +346,7 @@ TEST_F(LoadCacheTest, FoldersMakeRoomAndAreRemovedForIt) {
   ASSERT_TRUE(cache.store(key_of(9), numbers(10'000, 1), ""));
   EXPECT_FALSE(cache.find_folder(key_of(0)));
   EXPECT_TRUE(cache.find_folder(key_of(2)));
-  // One for which there is no room stays the caller's.
+  // A folder for which there is no room remains the caller's.
   const Warnings warnings;
   LoadCache small(folder_, 1000);
   const auto started = small.start_folder(key_of(5));
@@ -355,7 +355,7 @@ TEST_F(LoadCacheTest, FoldersMakeRoomAndAreRemovedForIt) {
   EXPECT_FALSE(small.keep_folder(key_of(5), *started, ""));
   EXPECT_TRUE(fs::exists(*started / "large"));
   EXPECT_EQ(warnings.lines().size(), 1U);
-  // What a killed process left goes with the next store.
+  // The next store removes the files of killed processes.
   fs::rename(*started, folder_ / ("." + key_of(5) + ".folder.999999999-0123456789abcdef.partial"));
   EXPECT_TRUE(LoadCache(folder_).store(key_of(10), numbers(10, 1), ""));
   EXPECT_EQ(count_files(folder_, ".partial"), 0U);
@@ -388,7 +388,7 @@ TEST_F(LoadCacheTest, ClearRemovesItsOwnAlone) {
 TEST_F(LoadCacheTest, ProcessesShareAFolder) {
   constexpr int kProcesses = 8, kArrays = 12;
   const auto size_of = [](int i) { return static_cast<size_t>(10'000 + 77'777 * i); };
-  // Room for two thirds: they also push out each other's.
+  // There is room for two thirds, so processes also evict each other's entries.
   uint64_t room = 0;
   for (int i = 0; i < kArrays; ++i) room += 2 * size_of(i) / 3;
   std::vector<pid_t> children;

@@ -30,7 +30,7 @@ bool fits_path(std::string_view pattern, std::string_view path) {
          fits_name(name_of(pattern), name_of(path));
 }
 
-// The folders that a row's path may name.
+// Returns the folders that a row's path matches.
 std::vector<fs::path> folders_of(const fs::path& folder, std::string_view pattern) {
   if (pattern.find('*') == std::string_view::npos) return {folder / pattern};
   std::vector<fs::path> found;

@@ -1,7 +1,7 @@
-// Which files make a language model: the one table that is read where they are fetched, opened,
-// converted and packed. A file that another place should know gets its row here.
+// The files of a language model, in one table for downloading, opening, converting and packing. A
+// new file gets a row here.
 //
-// Names are relative to the model's folder; a '*' stands for any characters but '/'.
+// Names are relative to the model's folder; a '*' matches any characters except '/'.
 #pragma once
 
 #include <array>
@@ -16,19 +16,19 @@ namespace pippin {
 enum class FileRole : uint8_t {
   Config,
   Generation,     // how text is sampled, and where it ends
-  Tokenizer,      // what a tokenizer is read from, best first
-  TokenizerPart,  // read in addition, or by other tools
+  Tokenizer,      // tokenizer files, best first
+  TokenizerPart,  // additional files, also for other tools
   ChatTemplate,
-  SentenceTexts,   // how sentence-transformers prepares texts
-  SentenceModule,  // what follows its encoder
-  Processor,       // of pictures and sound
+  SentenceTexts,   // text preparation of sentence-transformers
+  SentenceModule,  // the modules after its encoder
+  Processor,       // for pictures and sound
   Family,          // how the packages of a folder belong together
 };
 
 struct ModelFile {
   FileRole role;
   std::string_view name;
-  std::string_view beside = {};  // a file without which this one does not count
+  std::string_view beside = {};  // a file that must exist for this one to count
 };
 
 inline constexpr std::array kModelFiles = {
@@ -70,8 +70,8 @@ inline constexpr std::array kModelFiles = {
     ModelFile{FileRole::Family, "meta.json"},
 };
 
-// The ways in which a checkpoint's folder holds weights, best first: one file, or those that an
-// index names, or all that fit the pattern.
+// The forms of weights in a checkpoint's folder, best first: one file, the files in an index, or
+// all files that match the pattern.
 struct WeightFiles {
   std::string_view single, index, pattern;
 };
@@ -82,23 +82,25 @@ inline constexpr std::array kWeightFiles = {
     WeightFiles{"model.gguf", "model.gguf.index.json", "*.gguf"},
 };
 
-// Whether a file's name fits the pattern, and is none of another form of the same weights
-// (Mistral's consolidated*) or of adapters (adapter_*).
+// Returns whether a file name matches the pattern, and is neither another form of the same weights
+// (Mistral's consolidated*) nor an adapter (adapter_*).
 bool fits_weights(const WeightFiles& form, std::string_view name);
 
-// The row of a path relative to the model's folder; null: the model is made without it.
+// Returns the row of a path relative to the model's folder; null if the model does not need the
+// file.
 const ModelFile* find_model_file(std::string_view path);
 
-// What of `folder` a row stands for, by name. Throws LimitExceeded for more than kMostModelFiles.
+// Returns the files of `folder` that match a row, by name. Throws LimitExceeded for more than
+// kMostModelFiles.
 std::vector<std::filesystem::path> files_of_row(const std::filesystem::path& folder,
                                                 const ModelFile& row);
 inline constexpr size_t kMostModelFiles = 256;
 
-// The same for all rows of a role, in the table's order.
+// Returns the files for all rows of a role, in table order.
 std::vector<std::filesystem::path> files_of_role(const std::filesystem::path& folder,
                                                  FileRole role);
 
-// Whether a folder has weights of any form.
+// Returns whether a folder has weights in any form.
 bool has_weights(const std::filesystem::path& folder);
 
 }  // namespace pippin

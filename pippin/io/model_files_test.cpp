@@ -65,7 +65,8 @@ TEST(ModelFiles, OfAFolderByRole) {
                            "additional_chat_templates/rag.jinja"});
   fs::create_directories(dir / "c.tiktoken");
   EXPECT_EQ(names(dir.path(), FileRole::Tokenizer),
-            Names({"spiece.model", "a.tiktoken", "b.tiktoken"}));  // vocab.json alone is none
+            Names({"spiece.model", "a.tiktoken", "b.tiktoken"}));  // vocab.json alone does not
+                                                                   // count
   write_files(dir.path(), {"merges.txt"});
   EXPECT_EQ(names(dir.path(), FileRole::Tokenizer),
             Names({"spiece.model", "vocab.json", "a.tiktoken", "b.tiktoken"}));

@@ -19,7 +19,7 @@ struct Row {
   std::string_view descr;
   size_t bytes;
 };
-// In the order of the enum.
+// In enum order.
 constexpr Row kRows[] = {
     {NpyType::Bool, "|b1", 1}, {NpyType::I8, "|i1", 1},  {NpyType::U8, "|u1", 1},
     {NpyType::I16, "<i2", 2},  {NpyType::U16, "<u2", 2}, {NpyType::I32, "<i4", 4},
@@ -39,8 +39,8 @@ struct Header {
   std::optional<std::vector<int64_t>> shape;
 };
 
-// The header is a Python dict of three keys: {'descr': '<f4', 'fortran_order': False, 'shape': (3,
-// 4), }. This reads that much of Python and no more.
+// Parses the header, a Python dict of three keys: {'descr': '<f4', 'fortran_order': False, 'shape':
+// (3, 4), }. No other Python syntax is accepted.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
@@ -153,7 +153,7 @@ class HeaderParser {
 NpyType find_type(const std::string& name, std::string_view descr) {
   for (const Row& candidate : kRows) {
     if (candidate.descr == descr) return candidate.type;
-    // One byte has no order; '=' and '<' are the same on the machines that we run on.
+    // One byte has no byte order; '=' and '<' are equal on the machines that we support.
     if (descr.size() == 3 && candidate.descr.substr(1) == descr.substr(1) &&
         (descr[0] == '=' || candidate.bytes == 1)) {
       return candidate.type;
@@ -172,7 +172,7 @@ std::optional<size_t> data_bytes(NpyType type, const std::vector<int64_t>& shape
   return total;
 }
 
-// Fortran order has the first axis fastest; element by element in the order of the result.
+// In Fortran order, the first axis is fastest. Copies element by element in result order.
 std::vector<std::byte> to_c_order(ByteSpan source, const std::vector<int64_t>& shape,
                                   size_t element) {
   std::vector<std::byte> result(source.size());

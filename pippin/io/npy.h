@@ -1,7 +1,7 @@
-// NumPy's array files: .npy in memory and on disk.
+// NumPy's .npy array files, in memory and on disk.
 //
-// Read: versions 1 to 3, little-endian numbers and bools; Fortran order is turned into C order, so
-// that an NpyArray is row-major always. Written: version 1, C order.
+// Reads versions 1 to 3, little-endian numbers and bools, and converts Fortran order to C order, so
+// that an NpyArray is always row-major. Writes version 1 in C order.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace pippin {
 enum class NpyType { Bool, I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64 };
 
 size_t byte_size(NpyType type);
-// NumPy's own spelling: "<f4", "|b1", ...
+// Returns NumPy's spelling: "<f4", "|b1", ...
 std::string_view to_string(NpyType type);
 
 template <typename T>
@@ -61,15 +61,15 @@ struct NpyArray {
 
   int64_t num_elements() const;
 
-  // The elements as what they are; throws InvalidArgument for another type. Bools are read as
-  // uint8_t (0 or 1 is not promised by a file), so as<bool>() does not exist.
+  // Returns the elements; throws InvalidArgument if T is another type. Bools are read as uint8_t,
+  // because a file may contain values other than 0 and 1; so as<bool>() does not exist.
   template <typename T>
   std::span<const T> as() const {
     static_assert(!std::is_same_v<T, bool>);
     check_type(npy_type_of<T>());
     return {reinterpret_cast<const T*>(data.data()), data.size() / sizeof(T)};
   }
-  // Every element converted, whatever the type.
+  // Converts every element, from any type.
   std::vector<double> to_doubles() const;
   std::vector<float> to_floats() const;
 
@@ -87,7 +87,7 @@ struct NpyLimits {
   size_t max_bytes = size_t{4} << 30;  // of one array's data
 };
 
-// A file where it lies: its type in NumPy's spelling, known here or not.
+// A view of a file: its type in NumPy's spelling, which may be unknown here.
 struct NpyView {
   std::string descr;
   bool fortran_order = false;
@@ -95,17 +95,17 @@ struct NpyView {
   ByteSpan data;
 };
 
-// Nothing but the header is checked; `name` starts every error message.
+// Checks only the header. `name` starts error messages.
 NpyView view_npy(ByteSpan file, const std::string& name);
 
-// `name` starts every error message.
+// `name` starts error messages.
 NpyArray parse_npy(ByteSpan file, const std::string& name, const NpyLimits& limits = {});
 NpyArray read_npy(const std::filesystem::path& path, const NpyLimits& limits = {});
 
-// The bytes of a .npy file. Throws InvalidArgument where data and shape disagree.
+// Returns the bytes of a .npy file. Throws InvalidArgument if data and shape disagree.
 std::string format_npy(const NpyArray& array);
-// Texts as NumPy's fixed-width unicode ('<U7'), as wide as the longest; bytes that are no UTF-8
-// become U+FFFD. NumPy drops zero characters at the end of a text.
+// Writes texts as NumPy's fixed-width unicode ('<U7'), as wide as the longest; invalid UTF-8
+// becomes U+FFFD. NumPy drops trailing zero characters.
 std::string format_npy(std::span<const std::string> texts, const std::vector<int64_t>& shape);
 void write_npy(const std::filesystem::path& path, const NpyArray& array);
 

@@ -162,7 +162,7 @@ TEST(Npz, DamageIsFound) {
     fault_of([&] { read(good.substr(0, length)); });
   }
   std::string flipped = good;
-  flipped[good.find("NUMPY") + 130] ^= 1;  // in the data: the checksum tells
+  flipped[good.find("NUMPY") + 130] ^= 1;  // in the data, which the checksum detects
   EXPECT_FAULT(read(flipped), "CRC");
   std::string other = good;
   for (size_t at = other.find("a.npy"); at != other.npos; at = other.find("a.npy", at + 1)) {
@@ -171,7 +171,7 @@ TEST(Npz, DamageIsFound) {
   EXPECT_FAULT(read(other), "entry 0 is \"a.txt\", no .npy file");
 }
 
-// An entry "a.npy" whose sizes, method and content are what the test says they are.
+// Returns an archive with an entry "a.npy" of the given sizes, method and content.
 std::string zip_entry(uint16_t method, uint32_t stored, uint32_t size, const std::string& content) {
   const auto number = [](uint64_t value, size_t width) {
     std::string text;

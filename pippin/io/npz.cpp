@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".npy";
 constexpr size_t kMaxEntries = 1 << 20;
-// Deflate never expands more: 258 bytes for a code of two bits.
+// Deflate's maximum ratio: 258 bytes from a code of two bits.
 constexpr uint64_t kMaxRatio = 1032;
 constexpr size_t kChunk = size_t{1} << 20;
 
@@ -31,7 +31,7 @@ struct Closer {
 };
 using Zip = std::unique_ptr<zip_t, Closer>;
 
-// The bytes of an archive in memory, in place of the file when they are complete.
+// Moves the bytes of an archive in memory to a file, which appears complete.
 void copy_to_file(zip_source_t* archive, const std::filesystem::path& path) {
   const auto check = [&](bool done) {
     if (done) return;
@@ -61,7 +61,7 @@ struct NpzFile::Archive {
 
 NpzFile::NpzFile(ByteSpan bytes, std::string name, const NpyLimits& limits)
     : name_(std::move(name)), limits_(limits), archive_(std::make_unique<Archive>()) {
-  constexpr size_t kEndRecord = 22;  // libzip takes nothing at all for an empty archive
+  constexpr size_t kEndRecord = 22;  // libzip accepts zero bytes as an empty archive
   if (bytes.size() < kEndRecord) {
     fail(ErrorCode::InvalidFile, "{}: not a .npz file: {} bytes", name_, bytes.size());
   }
@@ -130,7 +130,7 @@ std::vector<std::byte> NpzFile::read_bytes(std::string_view name) const {
     fail(ErrorCode::Unsupported, "{}: zip method {}, stored and deflate are read", where,
          info.comp_method);
   }
-  const uint64_t limit = limits_.max_bytes + (uint64_t{2} << 20);  // the header beside the data
+  const uint64_t limit = limits_.max_bytes + (uint64_t{2} << 20);  // plus the header
   if (info.size > limit) {
     fail(ErrorCode::LimitExceeded, "{}: {} bytes, at most {} are read", where, info.size, limit);
   }
@@ -141,11 +141,12 @@ std::vector<std::byte> NpzFile::read_bytes(std::string_view name) const {
 
   const std::unique_ptr<zip_file_t, Closer> entry(zip_fopen_index(zip, index, 0));
   if (!entry) fail(ErrorCode::InvalidFile, "{}: {}", where, zip_strerror(zip));
-  // Grown as bytes arrive: a size that lies costs no memory.
+  // Grows with the bytes that arrive, so that a wrong size costs no memory.
   std::vector<std::byte> bytes;
   while (true) {
     const size_t used = bytes.size();
-    const size_t room = std::min<uint64_t>(kChunk, info.size - used) + 1;  // one more: the end
+    const size_t room = std::min<uint64_t>(kChunk, info.size - used) + 1;  // one more byte detects
+                                                                           // the end
     bytes.resize(used + room);
     const zip_int64_t count = zip_fread(entry.get(), bytes.data() + used, room);
     if (count < 0) {
@@ -173,11 +174,11 @@ NpyArray NpzFile::read(std::string_view name) const {
 void write_npz_files(const std::filesystem::path& path,
                      const std::vector<std::pair<std::string, std::string>>& files,
                      bool compressed) {
-  if (files.empty()) {  // libzip would write nothing: an archive of only its end record
+  if (files.empty()) {  // libzip would write nothing; this is an end record alone
     return write_file(path, std::string("PK\x05\x06", 4) + std::string(18, '\0'));
   }
-  // In memory: for a temporary file of its own, libzip starts OpenSSL for a name by chance, which
-  // takes longer than all else.
+  // In memory: for a temporary file, libzip would initialize OpenSSL to get a random name, which
+  // takes longer than the rest.
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* archive = zip_source_buffer_create(nullptr, 0, 0, &error);
@@ -185,8 +186,9 @@ void write_npz_files(const std::filesystem::path& path,
   const std::unique_ptr<zip_source_t, Closer> keep(archive);
   Zip zip(zip_open_from_source(archive, ZIP_CREATE | ZIP_TRUNCATE, &error));
   if (!zip) fail(ErrorCode::Internal, "{}: {}", path.string(), zip_error_strerror(&error));
-  zip_source_keep(archive);                    // once for the archive, once for us
-  for (const auto& [name, content] : files) {  // libzip reads them when it closes the archive
+  zip_source_keep(archive);                    // one reference for the archive, one for us
+  for (const auto& [name, content] : files) {  // libzip reads the contents when it closes the
+                                               // archive
     zip_source_t* source = zip_source_buffer(zip.get(), content.data(), content.size(), 0);
     const std::string entry = name + std::string(kSuffix);
     const zip_int64_t index =
@@ -198,7 +200,7 @@ void write_npz_files(const std::filesystem::path& path,
     }
     zip_set_file_compression(zip.get(), static_cast<zip_uint64_t>(index),
                              compressed ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0);
-    // A fixed date: the same arrays give the same file.
+    // A fixed date, so that the same arrays give the same file.
     zip_file_set_dostime(zip.get(), static_cast<zip_uint64_t>(index), 0, 0x21, 0);
   }
   if (zip_close(zip.get()) != 0) {

@@ -1,7 +1,7 @@
 // NumPy's .npz: a zip archive of .npy arrays, stored or deflated.
 //
-// Arrays are read when they are asked for. An entry is never trusted with its own size: it is
-// limited, and checked against what its compressed bytes can hold, before memory is taken.
+// Arrays are read on demand. An entry's size is untrusted: it is limited, and checked against the
+// maximum for its compressed bytes, before memory is allocated.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace pippin {
 class NpzFile {
  public:
   static NpzFile open(const std::filesystem::path& path, const NpyLimits& limits = {});
-  // The archive in `bytes`, which have to outlive the result.
+  // Parses the archive in `bytes`, which must outlive the result.
   static NpzFile parse(ByteSpan bytes, const std::string& name, const NpyLimits& limits = {});
 
   NpzFile(NpzFile&&) noexcept;
@@ -29,9 +29,9 @@ class NpzFile {
 
   const std::vector<std::string>& names() const { return names_; }  // without ".npy"
   bool contains(std::string_view name) const;
-  // Throws NotFound where there is no such array.
+  // Throws NotFound if there is no such array.
   NpyArray read(std::string_view name) const;
-  // The same as the bytes of a .npy file, of whatever type.
+  // Returns the array as the bytes of a .npy file, of any type.
   std::vector<std::byte> read_bytes(std::string_view name) const;
 
  private:
@@ -45,7 +45,8 @@ class NpzFile {
   std::vector<std::string> names_;
 };
 
-// In this order, stored or deflated; the contents are those of .npy files (format_npy).
+// Writes the files in this order, stored or deflated; the contents must be those of .npy files
+// (format_npy).
 void write_npz_files(const std::filesystem::path& path,
                      const std::vector<std::pair<std::string, std::string>>& files,
                      bool compressed = false);

@@ -18,17 +18,17 @@ struct Value {
   enum class Kind : uint8_t {
     None,
     Number,    // integers and bools
-    Float,     // its value is of no use here
+    Float,     // the value is not needed
     Text,      // strings and bytes
     Sequence,  // tuples and lists
-    Dict,      // keys and values by turns
+    Dict,      // alternating keys and values
     Name,      // "module name"
     Storage,   // items: class, key
     Tensor,    // items: storage, offset, shape, strides
   };
   Kind kind = Kind::None;
   int64_t number = 0;
-  std::string_view text;  // in the pickle; of a name one of those below
+  std::string_view text;  // a view of the pickle; for a name, one of those below
   std::vector<Id> items;
 };
 using Kind = Value::Kind;
@@ -59,7 +59,7 @@ const StorageClass* find_storage(std::string_view name) {
   return found == kStorages.end() ? nullptr : found;
 }
 
-// "module name" as it stands above; empty for another one.
+// Returns the known name "module name"; empty if it is not known.
 std::string_view find_name(std::string_view module, std::string_view item) {
   const auto is_it = [&](std::string_view name) {
     return name.size() == module.size() + 1 + item.size() && name.starts_with(module) &&
@@ -74,7 +74,7 @@ std::string_view find_name(std::string_view module, std::string_view item) {
   return {};
 }
 
-// Pickle's stack machine (Python's pickletools documents it), as far as tensors need it.
+// The subset of pickle's stack machine (documented in Python's pickletools) that tensors need.
 class Machine {
  public:
   Machine(ByteSpan bytes, const std::string& name, const PickleLimits& limits)
@@ -123,7 +123,7 @@ class Machine {
     stack_.push_back(id);
     return id;
   }
-  // What was pushed since the last mark.
+  // Returns the values pushed since the last mark.
   std::vector<Id> pop_mark() {
     if (marks_.empty()) broken("no mark on the stack");
     const auto begin = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
@@ -173,7 +173,7 @@ class Machine {
     push({.kind = Kind::Name, .text = name});
   }
 
-  // Little-endian, two's complement, of any length.
+  // Integers are little-endian two's complement, of any length.
   void push_long(size_t size) {
     if (size > 8) broken(fmt::format("an integer of {} bytes", size));
     uint64_t bits = 0;
@@ -201,10 +201,10 @@ class Machine {
     dict.items.insert(dict.items.end(), items.begin(), items.end());
   }
 
-  // ('storage', class, key, location, elements), before PyTorch 1.6 one more
+  // ('storage', class, key, location, elements), with a sixth item before PyTorch 1.6
   void persistent_id() {
     const std::vector<Id> items = first_items(pop(), 6, "a storage");
-    // The last of six, of files before PyTorch 0.4, says that it is a part of another.
+    // The sixth item, in files older than PyTorch 0.4, marks a view of another storage.
     if (items.size() == 6 && values_[items[5]].kind != Kind::None) {
       fail(ErrorCode::Unsupported, "{}: pickle, byte {}: a storage that is a part of another",
            name_, at_);
@@ -251,8 +251,8 @@ class Machine {
 
   void step(uint8_t code);
 
-  // Tuples of sizes may be shared by any number of tensors. Those that are written out take two
-  // bytes for each size.
+  // Any number of tensors may share a tuple of sizes. Sizes that are written out take two bytes
+  // each.
   std::vector<int64_t> numbers(Id sequence) {
     const std::vector<Id>& items = values_[sequence].items;
     num_sizes_ += items.size();
@@ -297,9 +297,9 @@ class Machine {
   size_t at_ = 0;
   std::vector<Value> values_;
   std::vector<Id> stack_;
-  std::vector<size_t> marks_;  // sizes of the stack
+  std::vector<size_t> marks_;  // stack sizes at the marks
   std::unordered_map<uint32_t, Id> memo_;
-  size_t num_sizes_ = 0;  // of the tensors so far
+  size_t num_sizes_ = 0;  // total of all tensors
 };
 
 void Machine::step(uint8_t code) {
@@ -379,7 +379,7 @@ void Machine::step(uint8_t code) {
     }
     case 'R':  // REDUCE
       return reduce();
-    case 'b':  // BUILD: attributes (an OrderedDict's _metadata), which are not needed
+    case 'b':  // BUILD: attributes (an OrderedDict's _metadata), which are ignored
       pop();
       top();
       return;

@@ -1,10 +1,10 @@
-// The tensors that a pickle of PyTorch's torch.save describes.
+// Reads the tensors that a pickle of PyTorch's torch.save describes.
 //
-// A pickle is a program for a stack machine that may call anything. This reader knows the few
-// instructions and the few names that a dictionary of tensors needs
-// (torch._utils._rebuild_tensor_v2, storages, OrderedDict) and calls nothing; any other name is
-// refused. Values live in one list by number, so neither depth nor cycles cost anything; texts stay
-// where they are in the pickle, whatever their number of uses.
+// A pickle is a program for a stack machine that may call anything. This reader supports only the
+// instructions and names that a dictionary of tensors needs (torch._utils._rebuild_tensor_v2,
+// storages, OrderedDict) and calls nothing; it rejects any other name. Values are in one list, by
+// index, so depth and cycles cost nothing; texts are views of the pickle, however often they are
+// used.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace pippin {
 
-// A tensor as the pickle states it: nothing is checked against a storage yet.
+// A tensor as the pickle describes it, not yet checked against a storage.
 struct PickledTensor {
-  std::string_view name;  // in the pickle
+  std::string_view name;  // view of the pickle
   Dtype dtype;
-  std::string_view storage;  // key, in the pickle
-  int64_t offset = 0;        // of the first element in the storage
+  std::string_view storage;  // key, a view of the pickle
+  int64_t offset = 0;        // index of the first element in the storage
   std::vector<int64_t> shape, strides;
 };
 
@@ -31,10 +31,10 @@ struct PickleLimits {
   size_t max_rank = 64;
 };
 
-// The entries of the dictionary in `bytes` that are tensors, in its order; others are passed over.
-// `name` starts every error message. Throws InvalidFile, also for two entries of one name,
-// Unsupported for names and instructions that no dictionary of tensors needs, LimitExceeded for
-// more sizes of all tensors than the pickle has bytes.
+// Returns the entries of the dictionary in `bytes` that are tensors, in order; skips others. `name`
+// starts error messages. Throws InvalidFile, also for two entries with one name; Unsupported for
+// names and instructions that a dictionary of tensors does not need; LimitExceeded if the tensors
+// have more sizes than the pickle has bytes.
 std::vector<PickledTensor> read_tensor_pickle(ByteSpan bytes, const std::string& name,
                                               const PickleLimits& limits = {});
 

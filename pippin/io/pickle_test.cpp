@@ -17,7 +17,8 @@ std::string text(const std::string& value) {
   return "\x8c" + std::string(1, static_cast<char>(value.size())) + value;
 }
 
-// A call of _rebuild_tensor_v2 for storage "7" of a class, elements (2, 3) from the fourth one on.
+// A call of _rebuild_tensor_v2 for storage "7" of a class, with shape (2, 3) from the fourth
+// element on.
 std::string tensor(const std::string& storage_class = "torch\nFloatStorage") {
   return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "c" + storage_class + "\n" +
          text("7") + text("cpu") + "K\x40tQ" + "K\x04(K\x02K\x03t(K\x03K\x01t\x89" +
@@ -31,7 +32,7 @@ std::string numbers(size_t count) {
 }
 
 TEST(Pickle, ADictionaryOfTensors) {
-  // {'a': tensor, 'step': 5} by SETITEMS, and b, a parameter, by SETITEM.
+  // {'a': tensor, 'step': 5} with SETITEMS, and b, a parameter, with SETITEM.
   const std::string pickle = "\x80\x02}(" + text("a") + tensor() + text("step") + "K\x05u" +
                              text("b") + "ctorch._utils\n_rebuild_parameter\n(" +
                              tensor("torch\nBFloat16Storage") +
@@ -50,7 +51,7 @@ TEST(Pickle, ADictionaryOfTensors) {
 }
 
 TEST(Pickle, NumbersOfEveryForm) {
-  // The offset by LONG1, negative and of 8 bytes; sizes by BININT and BININT2.
+  // The offset with LONG1, negative and of 8 bytes; sizes with BININT and BININT2.
   const auto offset_of = [](const std::string& number) {
     return read("\x80\x02}" + text("a") + "ctorch._utils\n_rebuild_tensor_v2\n((" +
                 text("storage") + "ctorch\nLongStorage\n" + text("0") + text("cpu") + "K\0tQ"s +
@@ -76,15 +77,15 @@ TEST(Pickle, NamesThatAreNoTensorsAreRefused) {
                "a storage's class is called");
 }
 
-// A pickle names things as often as it likes: a dictionary of two bytes for an entry may not take
-// the memory of all their names, keys and sizes.
+// A pickle may refer to values any number of times: a dictionary of two bytes per entry must not
+// take memory for a copy of all names, keys and sizes.
 TEST(Pickle, WhatIsSharedIsNotCopied) {
   const auto shared = [&](const std::string& key_or_value) {
     return "\x80\x02}" + tensor() + "q\x02" + "0(" + key_or_value + "u.";
   };
   EXPECT_FAULT(read(shared(text("a") + "q\x01h\x02h\x01h\x02")), "two entries are called a");
   EXPECT_FAULT(read(shared(text("a") + "h\x02" + text("a") + "h\x02")), "two entries are called a");
-  // Of others that are not tensors the last one counts, as in Python: they are passed over.
+  // For other values the last of equal keys counts, as in Python; they are skipped.
   EXPECT_EQ(read(shared(text("a") + "K\x01" + text("a") + "h\x02")).size(), 1u);
   const auto two = read(shared(text("a") + "h\x02" + text("b") + "h\x02"));
   ASSERT_EQ(two.size(), 2u);
@@ -125,7 +126,7 @@ TEST(Pickle, Faults) {
                "rank 2, at most 1");
 }
 
-// A list that holds itself, and ten million levels of nesting, take no stack.
+// A list that contains itself, and ten million levels of nesting, use no stack.
 TEST(Pickle, CyclesAndDepthAreHarmless) {
   EXPECT_EQ(read("\x80\x02]q\x01h\x01"
                  "a0}.")

@@ -1,5 +1,4 @@
-// The readers behind parse_picture() and the writers behind write_picture(), one for each kind of
-// file (image.h).
+// Readers and writers for each file format, used by parse_picture() and write_picture() (image.h).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace pippin {
 
-// Throws InvalidFile for no pixels, LimitExceeded for more than the limits allow.
+// Throws InvalidFile for an empty picture, LimitExceeded above the limits.
 void check_picture_size(int64_t width, int64_t height, const std::string& name,
                         const PictureLimits& limits);
 

@@ -6,14 +6,14 @@
 namespace pippin {
 namespace {
 
-// The pixels along an axis that one pixel is made of, and how much each counts.
+// The source pixels of one result pixel along an axis, and their weights.
 struct Mix {
   int64_t first = 0;
   std::vector<float> shares;
 };
 
-// For `count` pixels from the stretch [begin, end) of an axis of `size` pixels: a triangle around
-// each pixel's center, two pixels wide or, where the stretch shrinks, two of the result's.
+// For `count` pixels from the range [begin, end) of an axis of `size` pixels: a triangle around
+// each pixel's center, two source pixels wide or, when shrinking, two result pixels.
 std::vector<Mix> mixes_of(double begin, double end, int64_t size, int64_t count) {
   const double scale = (end - begin) / static_cast<double>(count);
   const double reach = std::max(scale, 1.0);
@@ -78,7 +78,7 @@ Picture stretched(const Picture& picture, const Box& box, int64_t width, int64_t
   return result;
 }
 
-// The middle of a black picture.
+// Places the picture in the middle of a black one.
 Picture framed(const Picture& picture, int64_t width, int64_t height) {
   Picture result{width, height, picture.channels, {}};
   const auto channels = static_cast<size_t>(picture.channels);

@@ -1,4 +1,4 @@
-// Pictures in another size.
+// Resizes pictures.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace pippin {
 
 enum class ResizeMode : uint8_t {
-  Fit,      // all of the picture, between black borders: Vision's scaleFit
-  Fill,     // the middle of the picture, nothing distorted: Vision's centerCrop
-  Stretch,  // all of the picture, distorted: Vision's scaleFill
+  Fit,      // whole picture, between black borders: Vision's scaleFit
+  Fill,     // middle of the picture, undistorted: Vision's centerCrop
+  Stretch,  // whole picture, distorted: Vision's scaleFill
 };
-// "fit", "fill", "stretch", or Vision's names.
+// Parses "fit", "fill", "stretch", or Vision's names.
 std::optional<ResizeMode> parse_resize_mode(std::string_view name);
 
-// Linear between pixels; where the picture becomes smaller, over all pixels that one is made of.
+// Interpolates linearly between pixels; when shrinking, averages over all pixels covered.
 Picture resized(const Picture& picture, int64_t width, int64_t height, ResizeMode mode);
 
 }  // namespace pippin

@@ -31,10 +31,10 @@ TEST(PictureResize, TheSameSizeIsTheSamePicture) {
 }
 
 TEST(PictureResize, PixelsAreMixed) {
-  // Half the size: a triangle over four pixels, 1 3 3 1, cut at the ends to 3 3 1.
+  // Half the size: a triangle over four pixels, 1 3 3 1, truncated at the ends to 3 3 1.
   EXPECT_EQ(resized(gray(8, 1, {0, 0, 0, 80, 160, 0, 0, 0}), 4, 1, ResizeMode::Stretch).pixels,
             (Pixels{0, 50, 70, 0}));
-  // Twice the size: a quarter and three quarters of the way.
+  // Twice the size: weights of a quarter and three quarters.
   EXPECT_EQ(resized(gray(2, 1, {0, 100}), 4, 1, ResizeMode::Stretch).pixels,
             (Pixels{0, 25, 75, 100}));
   EXPECT_EQ(resized(gray(1, 2, {0, 100}), 1, 4, ResizeMode::Stretch).pixels,

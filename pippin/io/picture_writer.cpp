@@ -11,7 +11,7 @@
 namespace pippin {
 namespace {
 
-// In lower case: cameras write IMG_1.JPG.
+// Lowercased, because cameras write IMG_1.JPG.
 std::string ending_of(const std::filesystem::path& path) {
   std::string ending = path.extension().string();
   for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -41,7 +41,7 @@ std::string format_png(const Picture& picture) {
   return file;
 }
 
-// Gray values thrice, where they are to be colors.
+// Repeats gray values three times for a color format.
 std::string format_netpbm(const Picture& picture, bool gray) {
   if (gray && picture.channels != 1) {
     fail(ErrorCode::InvalidArgument, "a PGM holds gray pictures, this one has colors");

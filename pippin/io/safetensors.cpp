@@ -19,7 +19,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-// The bytes that dtype and shape ask for.
+// Returns the number of bytes that dtype and shape require.
 uint64_t needed_bytes(const std::string& where, Dtype dtype, const std::vector<int64_t>& shape) {
   uint64_t elements = 1;
   for (const int64_t size : shape) {
@@ -76,7 +76,7 @@ TensorInfo read_entry(const std::string& file, std::string_view name, const Json
   return {std::string(name), *dtype, std::move(shape), buffer.subspan(begin, end - begin)};
 }
 
-// The tensors, ordered by their data, cover the buffer exactly.
+// Checks that the tensors, sorted by data offset, cover the buffer exactly.
 void check_cover(const std::string& file, const std::vector<TensorInfo>& tensors, ByteSpan buffer) {
   uint64_t covered = 0;
   for (const TensorInfo& tensor : tensors) {
@@ -100,7 +100,7 @@ void check_cover(const std::string& file, const std::vector<TensorInfo>& tensors
 }  // namespace
 
 int64_t TensorInfo::num_elements() const {
-  // Unsigned: before a size of 0 the product may pass 2^63.
+  // Unsigned, because the product may exceed 2^63 before it is multiplied by a size of 0.
   uint64_t count = 1;
   for (const int64_t size : shape) count *= static_cast<uint64_t>(size);
   return static_cast<int64_t>(count);
@@ -141,7 +141,8 @@ SafetensorsContent parse_safetensors(ByteSpan file, const std::string& name) {
       content.tensors.push_back(read_entry(name, key, value, buffer));
     }
   }
-  // By begin, then end: an empty tensor lies before the one that starts at the same place.
+  // Sorted by begin, then end, so that an empty tensor comes before one that starts at the same
+  // place.
   std::stable_sort(content.tensors.begin(), content.tensors.end(),
                    [](const TensorInfo& a, const TensorInfo& b) {
                      return std::tuple(a.bytes.data(), a.bytes.size()) <

@@ -1,10 +1,9 @@
-// Reading safetensors: the tensors of a file as views of mapped memory, never copied.
+// Reads safetensors: the tensors of a file as views of mapped memory, without copies.
 //
-// A file is a u64 header length, a JSON header {name: {dtype, shape, data_offsets}}, and one
-// buffer. Everything that the format promises is checked before a tensor is handed out: the
-// header's length, types, shapes whose product fits, sizes that agree, and that the tensors cover
-// the buffer without holes or overlap. An error is one line with the file, the tensor and the
-// numbers.
+// A file has a u64 header length, a JSON header {name: {dtype, shape, data_offsets}}, and one
+// buffer. All properties of the format are checked before a tensor is returned: the header's
+// length, types, shapes without overflow, consistent sizes, and that the tensors cover the buffer
+// without holes or overlap. An error is one line with the file, the tensor and the numbers.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +32,11 @@ struct TensorInfo {
 };
 
 struct SafetensorsContent {
-  std::vector<TensorInfo> tensors;  // in the order of their data
+  std::vector<TensorInfo> tensors;  // in data order
   std::map<std::string, std::string> metadata;
 };
 
-// The tensors of a file's bytes, as views of them; `name` starts every error message.
+// Returns the tensors as views of `file`. `name` starts error messages.
 SafetensorsContent parse_safetensors(ByteSpan file, const std::string& name);
 
 class SafetensorsFile {
@@ -45,7 +44,7 @@ class SafetensorsFile {
   static std::shared_ptr<const SafetensorsFile> open(const std::filesystem::path& path);
 
   std::span<const TensorInfo> tensors() const { return content_.tensors; }
-  const TensorInfo* find(std::string_view name) const;  // nullptr where there is none
+  const TensorInfo* find(std::string_view name) const;  // nullptr if missing
   const std::map<std::string, std::string>& metadata() const { return content_.metadata; }
   const MappedFile& file() const { return *file_; }
 

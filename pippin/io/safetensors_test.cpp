@@ -19,7 +19,7 @@ std::string file_bytes(const std::string& header, size_t data_bytes) {
   return file_bytes(header.size(), header, data_bytes);
 }
 
-// Parses a file with this header and that many bytes of data.
+// Parses a file with this header and `data_bytes` bytes of data.
 SafetensorsContent parse(const std::string& header, size_t data_bytes) {
   static std::string bytes;  // outlives the views
   bytes = file_bytes(header, data_bytes);
@@ -60,7 +60,7 @@ TEST(Safetensors, ReadsWhatTheWriterWrote) {
   EXPECT_EQ(as_text(file->find("scalar")->bytes), "ijkl");
   EXPECT_EQ(as_text(file->find("flags")->bytes), "mn");
   EXPECT_EQ(file->find("missing"), nullptr);
-  // The header is padded so that the data starts aligned in memory.
+  // Padding of the header aligns the data in memory.
   EXPECT_EQ(reinterpret_cast<uintptr_t>(file->find("b")->bytes.data()) % 8, 0u);
 }
 

@@ -50,7 +50,7 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
     header.end_object();
   }
   std::string text = header.end_object().text();
-  text.resize(align_up(text.size(), size_t{8}), ' ');  // the data starts aligned
+  text.resize(align_up(text.size(), size_t{8}), ' ');  // aligns the data
   const uint64_t length = text.size();
   writer_.write(std::as_bytes(std::span(&length, 1)));
   writer_.write(text);

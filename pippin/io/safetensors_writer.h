@@ -1,4 +1,4 @@
-// Writing safetensors in constant memory: all tensors are declared first, then their data is
+// Writes safetensors in constant memory: all tensors are declared first, then their data is
 // appended in the same order, in pieces of any size.
 #pragma once
 
@@ -22,15 +22,15 @@ class SafetensorsWriter {
     std::vector<int64_t> shape;
   };
 
-  // The file appears at `path` when finish() is called; without it nothing is left behind.
+  // The file appears at `path` when finish() is called; without it, no file remains.
   SafetensorsWriter(const std::filesystem::path& path, const std::vector<Declaration>& tensors,
                     const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 
   void append(ByteSpan bytes);
-  // Bytes of data that the declarations ask for, and those appended so far.
+  // Bytes of data that the declarations require, and bytes appended so far.
   uint64_t total_bytes() const { return total_; }
   uint64_t appended_bytes() const { return appended_; }
-  // Throws InvalidArgument where data is missing.
+  // Throws InvalidArgument if data is missing.
   void finish();
 
  private:

@@ -23,7 +23,7 @@ constexpr std::string_view kPickleName = "/data.pkl";
 void refuse_other_formats(ByteSpan file, const std::string& name) {
   const std::string_view text = as_text(file.first(std::min<size_t>(file.size(), 300)));
   if (text.starts_with("PK")) return;
-  // A pickle alone, or a tar archive: before torch.save had a magic number.
+  // A bare pickle, or a tar archive, from before torch.save had a magic number.
   if (text.starts_with("\x80\x02") || (text.size() > 262 && text.substr(257, 5) == "ustar")) {
     fail(ErrorCode::Unsupported,
          "{}: the format of PyTorch before 0.2, which is not read; load and save it again with a "
@@ -33,19 +33,18 @@ void refuse_other_formats(ByteSpan file, const std::string& name) {
   fail(ErrorCode::InvalidFile, "{}: not a file of PyTorch's torch.save", name);
 }
 
-// Whether elements follow one another in row-major order; axes of one element have no order.
+// Returns whether the elements are in row-major order; axes of size one do not matter.
 bool is_row_major(const PickledTensor& tensor) {
   int64_t expected = 1;
   for (size_t i = tensor.shape.size(); i-- > 0;) {
     if (tensor.shape[i] != 1 && tensor.strides[i] != expected) return false;
-    expected *= tensor.shape[i];  // checked before
+    expected *= tensor.shape[i];  // already checked for overflow
   }
   return true;
 }
 
-// The elements of a tensor in another order than its storage has them, as a copy in row-major
-// order, which has at most as many bytes as the storage: elements that stand for several would let
-// a few bytes of a file ask for any amount of memory.
+// Copies a tensor whose storage has another order to row-major order. The copy must not exceed the
+// storage: with repeated elements, a few bytes of a file could require unbounded memory.
 TensorInfo gathered(const PickledTensor& tensor, ByteSpan storage, uint64_t bytes,
                     const std::string& name, OwnedTensors& own) {
   const auto element = static_cast<uint64_t>(bits(tensor.dtype)) / 8;
@@ -106,7 +105,7 @@ TensorInfo place(const PickledTensor& tensor, ByteSpan storage, const std::strin
   return {std::string(tensor.name), tensor.dtype, tensor.shape, storage.subspan(*begin, *bytes)};
 }
 
-// The pickle and the storages of an archive.
+// Reads the pickle and the storages of an archive.
 LegacyTorchFile read_archive(ByteSpan file, const std::string& name) {
   std::map<std::string, ByteSpan, std::less<>> contents;
   std::string folder;
@@ -149,7 +148,8 @@ std::vector<TensorInfo> parse_torch_file(ByteSpan file, const std::string& name,
   const LegacyTorchFile content =
       is_legacy ? read_legacy_torch_file(file, name) : read_archive(file, name);
   std::vector<TensorInfo> tensors;
-  // By where a key lies in the pickle: any number of tensors may share a long one.
+  // Keyed by the address of a key in the pickle, because any number of tensors may share a long
+  // key.
   std::unordered_map<const char*, ByteSpan> storages;
   for (const PickledTensor& tensor : content.tensors) {
     const auto [known, is_new] = storages.try_emplace(tensor.storage.data());

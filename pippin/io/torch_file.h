@@ -1,8 +1,8 @@
-// PyTorch's .bin files: the tensors of a torch.save archive as views of mapped memory.
+// Reads PyTorch's .bin files: the tensors of a torch.save archive as views of mapped memory.
 //
 // Such a file is a zip archive of data.pkl, a pickle that describes the tensors (io/pickle.h), and
-// data/KEY, their storages, stored without compression, or PyTorch's form before 1.6
-// (io/torch_legacy.h). Two tensors may share a storage.
+// data/KEY, the uncompressed storages, or it has PyTorch's format before 1.6 (io/torch_legacy.h).
+// Tensors may share a storage.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,7 @@
 
 namespace pippin {
 
-// Copies of tensors whose elements are not in row-major order: together at most as large as the
-// file.
+// Copies of tensors that are not in row-major order; the total size is limited to that of the file.
 class OwnedTensors {
  public:
   explicit OwnedTensors(uint64_t most) : most_(most) {}
@@ -34,7 +33,7 @@ class OwnedTensors {
   std::vector<std::vector<std::byte>> copies_;
 };
 
-// The tensors as views of `file` or of `own`; `name` starts every error message. Throws
+// Returns the tensors as views of `file` or `own`. `name` starts error messages. Throws
 // InvalidFile, Unsupported (formats before 0.2, big-endian files, tensors that repeat elements).
 std::vector<TensorInfo> parse_torch_file(ByteSpan file, const std::string& name, OwnedTensors& own);
 

@@ -18,20 +18,20 @@ constexpr std::array<unsigned char, 14> kMagic = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 
                                                   0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
 constexpr size_t kMostKeys = size_t{1} << 20;
 
-// Goes over pickles without running them.
+// Scans pickles without running them.
 class Pickles {
  public:
   Pickles(ByteSpan bytes, const std::string& name)
       : reader_(bytes, name), bytes_(bytes), name_(name) {}
 
-  // The next one, whose last instruction is STOP.
+  // Returns the next pickle, up to its STOP instruction.
   ByteSpan next() {
     const size_t begin = reader_.position();
     while (skip(reader_.read<uint8_t>())) {
     }
     return bytes_.subspan(begin, reader_.position() - begin);
   }
-  // The texts that the next one makes, in their order.
+  // Returns the texts in the next pickle, in order.
   std::vector<std::string> texts() {
     texts_.emplace();
     next();
@@ -42,7 +42,7 @@ class Pickles {
   size_t position() const { return reader_.position(); }
 
  private:
-  // One instruction; false for STOP.
+  // Skips one instruction; returns false for STOP.
   bool skip(uint8_t code) {
     switch (code) {
       case '.':
@@ -107,8 +107,8 @@ class Pickles {
   std::optional<std::vector<std::string>> texts_;
 };
 
-// The facts of the machine are a dictionary, with NEWFALSE after "little_endian" and the memo's
-// number of it on a big-endian one.
+// The machine's properties are a dictionary; NEWFALSE follows "little_endian" and its memo
+// instruction on a big-endian machine.
 void check_order(ByteSpan facts, const std::string& name) {
   constexpr std::string_view kKey = "little_endian";
   const std::string_view text = as_text(facts);
@@ -139,7 +139,7 @@ LegacyTorchFile read_legacy_torch_file(ByteSpan file, const std::string& name) {
   std::map<std::string_view, Dtype> types;
   const PickledTensor* before = nullptr;
   for (const PickledTensor& tensor : result.tensors) {
-    // Any number of tensors may share a long key, which is not compared for each of them.
+    // Any number of tensors may share a long key; it is not compared for each.
     const bool same = before != nullptr && before->storage.data() == tensor.storage.data() &&
                       before->dtype == tensor.dtype;
     before = &tensor;

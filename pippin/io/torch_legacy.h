@@ -1,6 +1,6 @@
-// What torch.save wrote before PyTorch 1.6: pickles one after another (a magic number, a version,
-// facts of the machine, the dictionary, the keys of its storages), then the storages in the order
-// of their keys, each a number of elements and the elements.
+// Reads torch.save's format before PyTorch 1.6: consecutive pickles (a magic number, a version,
+// properties of the machine, the dictionary, the storage keys), then the storages in the order of
+// their keys, each as an element count and the elements.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ struct LegacyTorchFile {
   std::vector<PickledTensor> tensors;
   std::map<std::string, ByteSpan, std::less<>> storages;  // by key
 };
-// `name` starts every error message. Throws InvalidFile, Unsupported, LimitExceeded.
+// `name` starts error messages. Throws InvalidFile, Unsupported, LimitExceeded.
 LegacyTorchFile read_legacy_torch_file(ByteSpan file, const std::string& name);
 
 }  // namespace pippin

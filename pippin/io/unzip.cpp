@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Deflate never expands more: 258 bytes for a code of two bits.
+// Deflate's maximum ratio: 258 bytes from a code of two bits.
 constexpr uint64_t kMaxRatio = 1032;
 constexpr size_t kChunk = size_t{1} << 20;
 
@@ -32,7 +32,7 @@ struct Closer {
 
 struct Entry {
   zip_uint64_t index = 0;
-  fs::path path;  // relative, normal
+  fs::path path;  // relative, normalized
   bool is_folder = false;
   uint64_t size = 0;
 };
@@ -42,7 +42,7 @@ void put(std::string& out, T number) {
   for (size_t i = 0; i < sizeof(T); ++i) out += static_cast<char>(uint64_t{number} >> (8 * i));
 }
 
-// The bytes that a zip archive has around the deflated bytes of its only entry, "content".
+// The bytes of a zip archive before and after the deflated bytes of its only entry, "content".
 struct Frame {
   explicit Frame(const GzipFile& gzip) {
     constexpr std::string_view kName = "content";
@@ -80,17 +80,17 @@ struct Frame {
 
 class Archive {
  public:
-  // Of bytes that may lie in several places, one after another, none of which is empty.
+  // Opens an archive whose bytes are in consecutive pieces, none of them empty.
   Archive(std::span<const ByteSpan> pieces, std::string name) : name_(std::move(name)) {
     std::vector<zip_buffer_fragment_t> fragments;
     size_t size = 0;
     for (const ByteSpan piece : pieces) {
       size += piece.size();
-      // libzip writes to no source that is opened for reading.
+      // libzip does not write to a source opened for reading.
       auto* data = reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(piece.data()));
       fragments.push_back({data, piece.size()});
     }
-    constexpr size_t kEndRecord = 22;  // libzip takes nothing at all for an empty archive
+    constexpr size_t kEndRecord = 22;  // libzip accepts zero bytes as an empty archive
     if (size < kEndRecord) {
       fail(ErrorCode::InvalidFile, "{}: no zip archive: {} bytes", name_, size);
     }
@@ -187,7 +187,7 @@ class Archive {
     zip_uint8_t system = 0;
     zip_uint32_t attributes = 0;
     zip_file_get_external_attributes(zip_.get(), index, 0, &system, &attributes);
-    // Unix modes lie in the upper half; 0 where whoever made the archive gave none.
+    // Unix modes are in the upper half; 0 if the archive has none.
     const uint32_t kind = attributes >> 16 & 0170000;
     if (system == ZIP_OPSYS_UNIX && kind != 0 && kind != 0100000 && kind != 0040000) {
       fail(ErrorCode::InvalidFile, "{}: no file or folder but a {}", where,
@@ -255,7 +255,7 @@ void unzip(const fs::path& archive, const fs::path& folder, const UnzipLimits& l
 
 bool is_zip(ByteSpan file) {
   const std::string_view text = as_text(file.first(std::min<size_t>(file.size(), 4)));
-  return text == "PK\3\4" || text == "PK\5\6";  // the second of an archive without entries
+  return text == "PK\3\4" || text == "PK\5\6";  // the second: an archive without entries
 }
 
 void gunzip(ByteSpan file, const std::string& name, const fs::path& target,

@@ -1,9 +1,9 @@
-// Unpacks a zip archive into a folder, the form in which compiled models are passed around
-// (X.mlmodelc.zip), or a gzip file (X.mlmodel.gz).
+// Unpacks a zip archive, in which compiled models are distributed (X.mlmodelc.zip), into a folder,
+// or a gzip file (X.mlmodel.gz).
 //
-// Archives come from strangers. Before anything is written every name is checked (no entry leaves
-// the folder, none is a link or a device, none comes twice) and so are the sizes: against the
-// limits, against what deflate can expand to, and against the space that is left.
+// Archives are untrusted. Before anything is written, all names are checked (no entry leaves the
+// folder, is a link or a device, or occurs twice), and so are the sizes: against the limits,
+// against deflate's maximum ratio, and against the free space.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@
 namespace pippin {
 
 struct UnzipLimits {
-  uint64_t max_bytes = uint64_t{1} << 38;  // of all entries together
+  uint64_t max_bytes = uint64_t{1} << 38;  // total of all entries
   size_t max_entries = 100'000;
 };
 
-// `name` starts every error message. `folder` must exist; what an error leaves in it is the
-// caller's to remove. What macOS adds (__MACOSX/, .DS_Store) is left out. Polls check_cancel().
-// Throws InvalidFile, Unsupported (encryption, other methods than deflate), LimitExceeded, Io.
+// `name` starts error messages. `folder` must exist; after an error, the caller must remove its
+// content. Skips macOS metadata (__MACOSX/, .DS_Store). Polls check_cancel(). Throws InvalidFile,
+// Unsupported (encryption, other methods than deflate), LimitExceeded, Io.
 void unzip(ByteSpan archive, const std::string& name, const std::filesystem::path& folder,
            const UnzipLimits& limits = {});
 void unzip(const std::filesystem::path& archive, const std::filesystem::path& folder,
            const UnzipLimits& limits = {});
 
-// Whether these are the first bytes of a zip archive.
+// Returns whether the file starts like a zip archive.
 bool is_zip(ByteSpan file);
 
-// Writes the content of a gzip file, of less than 4 GiB, to `target`, which is new. Otherwise as
-// unzip(). The file is read as the one entry of a zip archive, which holds the same: deflate, its
-// CRC and its size.
+// Writes the content of a gzip file, of less than 4 GiB, to the new file `target`. Errors and
+// limits as in unzip(). The file is read as the only entry of a zip archive, because both contain
+// deflated data, its CRC and its size.
 void gunzip(ByteSpan file, const std::string& name, const std::filesystem::path& target,
             const UnzipLimits& limits = {});
 

@@ -12,7 +12,7 @@ namespace {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-// Nothing may be written by an archive that is refused.
+// Also checks that a rejected archive writes nothing.
 ErrorCode code_of(const std::string& archive, const UnzipLimits& limits = {}) {
   const TempDir folder;
   std::filesystem::create_directory(folder / "in");
@@ -29,7 +29,7 @@ ErrorCode code_of(const std::string& archive, const UnzipLimits& limits = {}) {
   return code;
 }
 
-// stored_zip() with one entry of a Unix mode.
+// A stored_zip() with one entry that has a Unix mode.
 std::string one_entry(const std::string& name, const std::string& content, uint32_t mode) {
   std::string file = stored_zip({{name, content}});
   const size_t directory = 30 + name.size() + content.size();
@@ -84,7 +84,8 @@ TEST(Unzip, RefusesWhatIsNoArchive) {
   EXPECT_EQ(code_of(whole.substr(0, whole.size() - 5)), ErrorCode::InvalidFile);
 }
 
-// gzip -9 of "Hello, hello, hello, hello.\n", with the name that it had.
+// gzip -9 of "Hello, hello, hello, hello.
+// ", with its original name.
 std::string hello_gz() {
   constexpr unsigned char kBytes[] = {0x1f, 0x8b, 0x08, 0x08, 0x00, 0x00, 0x00, 0x00, 0x02,
                                       0xff, 0x68, 0x00, 0xf3, 0x48, 0xcd, 0xc9, 0xc9, 0xd7,

@@ -19,7 +19,7 @@
 namespace pippin {
 namespace {
 
-// "V2", two bytes of no type, is how MLX writes bfloat16, for which NumPy has no name.
+// "V2", two bytes without a type, is MLX's spelling of bfloat16, for which NumPy has no name.
 std::optional<Dtype> dtype_of(std::string_view descr) {
   static constexpr std::pair<std::string_view, Dtype> kTypes[] = {
       {"f2", Dtype::F16}, {"V2", Dtype::BF16}, {"f4", Dtype::F32}, {"f8", Dtype::F64},
@@ -75,8 +75,8 @@ std::shared_ptr<const WeightFile> WeightFile::open(const std::filesystem::path& 
 
 void WeightFile::add_npz() {
   const std::string name = file_->path().filename().string();
-  std::optional<NpzFile> archive;  // for what is not usable where it lies
-  // Entries that share their bytes could ask for any amount of memory.
+  std::optional<NpzFile> archive;  // for arrays that cannot be used in place
+  // Entries that share bytes could require unbounded memory.
   const uint64_t most = std::max<uint64_t>(uint64_t{1} << 30, 64 * file_->bytes().size());
   uint64_t total = 0;
   for (const ZipEntry& entry : read_zip_directory(file_->bytes(), name)) {

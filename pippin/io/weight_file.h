@@ -1,4 +1,4 @@
-// A file of weights in any of the formats that models are published in, as a set of tensors.
+// Reads a file of weights, in any format of published models, as a set of tensors.
 #pragma once
 
 #include <filesystem>
@@ -10,19 +10,19 @@
 
 namespace pippin {
 
-// Tensors are views of the mapped file; only compressed arrays of an .npz and tensors of a .bin
+// Tensors are views of the mapped file. Only compressed arrays of an .npz and tensors of a .bin
 // that are not row-major are unpacked into memory.
 class WeightFile {
  public:
-  // By the name's end: .safetensors, .bin (PyTorch), .npz (MLX), .gguf. Throws Unsupported for
-  // another. A GGUF's tensors in blocks are U8 with the type at the name's end, (..., bytes of a
-  // row): "blk.0.attn_q.weight.q4_k".
+  // The extension determines the format: .safetensors, .bin (PyTorch), .npz (MLX), .gguf. Throws
+  // Unsupported for others. Block-quantized GGUF tensors are U8 of shape (..., bytes per row), with
+  // the type at the end of the name: "blk.0.attn_q.weight.q4_k".
   static std::shared_ptr<const WeightFile> open(const std::filesystem::path& path);
   static bool is_known(const std::filesystem::path& path);
 
   const std::vector<TensorInfo>& tensors() const { return tensors_; }
   const MappedFile& file() const { return *file_; }
-  // Tells the system that a tensor's bytes will not be read again soon.
+  // Tells the system that a tensor's bytes will not be needed soon.
   void release(const TensorInfo& tensor) const noexcept;
 
  private:

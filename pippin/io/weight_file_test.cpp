@@ -54,7 +54,7 @@ TEST(TorchFile, TransposedTensorsAreCopies) {
   EXPECT_EQ(as_text(parse(file).at(0).bytes), "aaaacccceeeebbbbddddffff");
 }
 
-// What torch.save wrote before 1.6: the tensors' pickle names its storages, which follow.
+// A torch.save file from before 1.6: the tensors' pickle names the storages, which follow it.
 std::string legacy(const std::string& pickle, const std::string& storages, char order = '\x88') {
   const std::string magic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15);
   const std::string facts = std::string("\x80\x02}q") + '\0' + "(X\x0d" + std::string(3, '\0') +
@@ -111,7 +111,8 @@ TEST(ZipDirectory, TruncatedAndLyingArchives) {
     SCOPED_TRACE(size);
     EXPECT_ERROR(parse(good.substr(0, size)), ErrorCode::InvalidFile, "pytorch_model.bin: not a");
   }
-  // Every byte of the directory's numbers set to 255 and to 0: an error or a right answer.
+  // Sets each byte of the directory's numbers to 255 and to 0: expects an error or the right
+  // result.
   const size_t directory = good.find("PK\x01\x02");
   for (size_t i = directory; i < good.size(); ++i) {
     for (const char value : {'\xff', '\0'}) {
@@ -125,7 +126,7 @@ TEST(ZipDirectory, TruncatedAndLyingArchives) {
   }
 }
 
-// One set of weights as safetensors, by torch.save and as NumPy arrays: byte for byte the same.
+// One set of weights as safetensors, torch.save and NumPy files gives identical bytes.
 TEST(WeightFile, AllFormatsOfOneModelAgree) {
   PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_bin_npz");
   const Checkpoint expected = Checkpoint::open(folder / "model.safetensors");
@@ -161,7 +162,7 @@ TEST(WeightFile, NpzArraysOfOtherForms) {
   const std::vector<double> values = {1, 2, 3};
   write_npz(dir / "weights.npz", {{"d", NpyArray::from(std::span<const double>(values), {3})}});
   EXPECT_EQ(Checkpoint::open(dir.path()).at("d").dtype, Dtype::F64);
-  // MLX's bfloat16, and a transposed matrix, which is put into row-major order.
+  // MLX's bfloat16, and a transposed matrix, which is converted to row-major order.
   const auto npy = [](const std::string& header, const std::string& data) {
     std::string file = "\x93NUMPY\x01";
     file += '\0';

@@ -30,7 +30,7 @@ bool looks_like_number(std::string_view text) {
          text.find_first_of("0123456789") != text.npos;
 }
 
-// Writes what the parser meets as JSON. Nothing is kept but the text and the way down to it.
+// Writes the parser's events as JSON. Keeps only the text and the path to the current node.
 class Events : public YAML::EventHandler {
  public:
   Events(const std::string& name, const YamlLimits& limits) : name_(name), limits_(limits) {}
@@ -89,7 +89,7 @@ class Events : public YAML::EventHandler {
     }
   }
 
-  // Whether the scalar was a key.
+  // Returns whether the scalar was a key.
   bool take_key(const std::string& value, const YAML::Mark& mark) {
     if (levels_.empty() || !levels_.back().is_map) return false;
     Level& level = levels_.back();
@@ -123,7 +123,7 @@ class Events : public YAML::EventHandler {
     writer_.value(value);
   }
 
-  // What a plain scalar stands for in YAML's core schema; false where it is text.
+  // Writes a plain scalar by YAML's core schema; returns false if it is text.
   bool write_typed(const std::string& value) {
     int64_t integer = 0;
     double number = 0;
@@ -151,9 +151,8 @@ class Events : public YAML::EventHandler {
   bool empty_ = true;
 };
 
-// yaml-cpp scans brackets ahead of its events and by recursion: what is nested too deep is refused
-// before it sees it. Brackets in strings and comments count too, which no honest file has so many
-// of.
+// yaml-cpp scans brackets ahead of its events and recursively, so deep nesting is rejected before
+// parsing. Brackets in strings and comments count, too; real files do not have that many.
 void check_nesting(std::string_view text, const std::string& name, int max_depth) {
   int depth = 0;
   for (const char c : text) {

@@ -1,9 +1,9 @@
-// YAML as a tree of values, for the small configuration files that use it (ANEMLL's meta.yaml).
+// Reads YAML as a tree of values, for small configuration files (ANEMLL's meta.yaml).
 //
 // The first document of a text becomes a Json: mappings with scalar keys, sequences, and plain
-// scalars as YAML 1.2's core schema reads them (null, true, 12, 1.5; all else, and what is quoted,
-// is a string). Files come from strangers: size, depth and the number of values are limited, and
-// aliases, with which a few lines can stand for gigabytes, are refused.
+// scalars by YAML 1.2's core schema (null, true, 12, 1.5; everything else, and quoted text, is a
+// string). Files are untrusted: size, depth and the number of values are limited, and aliases, with
+// which a few lines can expand to gigabytes, are rejected.
 #pragma once
 
 #include <filesystem>
@@ -20,10 +20,10 @@ struct YamlLimits {
   int max_depth = 16;
 };
 
-// `name` starts every error message, of the getters too. Throws InvalidFile, LimitExceeded,
+// `name` starts error messages, also those of the getters. Throws InvalidFile, LimitExceeded,
 // Unsupported (aliases, mappings with mappings as keys).
 Json parse_yaml(std::string_view text, const std::string& name, const YamlLimits& limits = {});
-// The file's name without its folder starts the messages.
+// The file name without its folder starts the messages.
 Json load_yaml(const std::filesystem::path& path, const YamlLimits& limits = {});
 
 }  // namespace pippin

@@ -19,7 +19,7 @@ struct Directory {
 };
 
 Directory find_directory(ByteSpan file, const std::string& name) {
-  // The end record is last, but for a comment of up to 65535 bytes.
+  // The end record is last, except for a comment of up to 65535 bytes.
   constexpr size_t kMaxComment = 65535;
   if (file.size() < kEndBytes) {
     fail(ErrorCode::InvalidFile, "{}: not a zip archive: {} bytes", name, file.size());
@@ -57,7 +57,7 @@ struct Sizes {
   uint64_t content, compressed, offset;
 };
 
-// Sizes that do not fit 32 bits stand in the extra field of id 1, those that need it in order.
+// Sizes that do not fit 32 bits are in the extra field with id 1, in fixed order.
 void read_zip64(ByteSpan extra, const std::string& where, Sizes& sizes) {
   ByteReader fields(extra, where);
   while (fields.remaining() >= 4) {

@@ -1,8 +1,8 @@
-// The entries of a zip archive in mapped memory, stored ones as views of it.
+// Lists the entries of a zip archive in mapped memory; stored entries are views of it.
 //
-// For archives whose entries are used where they lie (PyTorch's .bin files, .npz weights); what is
-// compressed has to be unpacked by other means. Read from the central directory, zip64 included.
-// Every offset and size is checked against the file.
+// For archives whose entries are used in place (PyTorch's .bin files, .npz weights); compressed
+// entries must be unpacked elsewhere. Reads the central directory, including zip64, and checks
+// every offset and size against the file.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace pippin {
 struct ZipEntry {
   std::string name;
   bool stored = false;
-  ByteSpan data;  // as it lies in the file: the content where stored
+  ByteSpan data;  // raw bytes in the file; the content if stored
 };
 
-// `name` starts every error message. Throws InvalidFile for anything that is not an archive,
-// Unsupported for encrypted entries, LimitExceeded for more than a million of them.
+// `name` starts error messages. Throws InvalidFile if the file is not an archive, Unsupported for
+// encrypted entries, LimitExceeded for more than a million entries.
 std::vector<ZipEntry> read_zip_directory(ByteSpan file, const std::string& name);
 
 }  // namespace pippin

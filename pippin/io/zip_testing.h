@@ -15,7 +15,7 @@ void append_number(std::string& text, T value) {
   }
 }
 
-// The CRC-32 of zip.
+// zip's CRC-32.
 inline uint32_t crc_of(const std::string& text) {
   uint32_t crc = ~0U;
   for (const char c : text) {
@@ -67,7 +67,7 @@ inline std::string stored_zip(const std::vector<std::pair<std::string, std::stri
   return file;
 }
 
-// Of fewer than 65536 bytes: one block that is not compressed.
+// A gzip file with one uncompressed block; `content` must be shorter than 65536 bytes.
 inline std::string stored_gzip(const std::string& content) {
   std::string file("\x1f\x8b\x08\0\0\0\0\0\0\xff\x01", 11);
   append_number<uint16_t>(file, content.size());
