@@ -7,14 +7,14 @@
 
 static std::atomic<int64_t> count{0}, live{0}, peak{0};
 
-// In front of each block: its size, which delete does not always tell.
+// Each block is preceded by its size, which delete does not always receive.
 constexpr size_t kHeader = alignof(std::max_align_t);
 
 static size_t& size_of(std::byte* memory) noexcept {
   return *static_cast<size_t*>(static_cast<void*>(memory - kHeader));
 }
 
-// `alignment` is a multiple of kHeader's.
+// `alignment` must be a multiple of kHeader's.
 static void* allocate(size_t size, size_t alignment = kHeader) noexcept {
   ++count;
   if (size > SIZE_MAX / 2) return nullptr;
@@ -57,7 +57,8 @@ void* operator new(size_t size) {
   if (void* memory = allocate(size)) return memory;
   throw std::bad_alloc();
 }
-// The standard's own one calls the above; a sanitizer's would bring memory that `free` refuses.
+// The standard library's version calls the one above; a sanitizer's would return memory that our
+// `free` rejects.
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
   return allocate(size);
 }
@@ -65,7 +66,7 @@ void* operator new(size_t size, std::align_val_t alignment) {
   if (void* memory = allocate(size, static_cast<size_t>(alignment))) return memory;
   throw std::bad_alloc();
 }
-// All come from malloc, which GCC cannot see.
+// All blocks come from malloc, which GCC cannot see.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void operator delete(void* memory) noexcept {
   release(memory);

@@ -1,5 +1,5 @@
-// For tests that show that something allocates nothing, or no more than its input is worth: what
-// the whole test program has allocated with operator new. A program that asks replaces it
+// Counts the allocations of the whole test program with operator new, for tests that code allocates
+// nothing, or no more than its input warrants. Programs that use it replace operator new
 // (pippin_allocations in CMakeLists.txt).
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace pippin {
 
-// The calls of operator new so far, by any thread.
+// Returns the number of operator new calls so far, by all threads.
 int64_t allocations() noexcept;
 
-// The most bytes that were allocated at a time since reset_peak_bytes(), and those that are now.
+// Return the maximum of allocated bytes since reset_peak_bytes(), and the current number.
 int64_t peak_bytes() noexcept;
 int64_t live_bytes() noexcept;
 void reset_peak_bytes() noexcept;

@@ -27,7 +27,7 @@ std::string encode_base64(ByteSpan bytes) {
     for (size_t i = 0; i < count; ++i) {
       bits |= std::to_integer<uint32_t>(bytes[from + i]) << (16 - 8 * i);
     }
-    // So many bytes are one character more.
+    // n bytes give n + 1 characters.
     for (size_t i = 0; i <= count; ++i) text[to + i] = kDigits[bits >> (18 - 6 * i) & 63];
     to += 4;
   }

@@ -1,4 +1,4 @@
-// Bytes as text: base64 (RFC 4648), padded.
+// Base64 (RFC 4648), with padding.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace pippin {
 
 std::string encode_base64(ByteSpan bytes);
-// Nothing for anything that is not base64.
+// Returns nothing if the text is not valid base64.
 std::optional<std::string> decode_base64(std::string_view text);
 
 }  // namespace pippin

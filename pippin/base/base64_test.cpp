@@ -13,7 +13,7 @@ std::string encoded(const std::string& bytes) {
   return encode_base64(std::as_bytes(std::span(bytes)));
 }
 
-// RFC 4648, section 10.
+// Test vectors of RFC 4648, section 10.
 TEST(Base64, VectorsOfTheStandard) {
   EXPECT_EQ(encoded(""), "");
   EXPECT_EQ(encoded("f"), "Zg==");

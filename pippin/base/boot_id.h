@@ -1,11 +1,11 @@
-// Which start of which machine this is.
+// Identifies the current boot of this machine.
 #pragma once
 
 #include <string>
 
 namespace pippin {
 
-// The same in all processes until the machine is started again; empty where the system has none.
+// Returns the same id in all processes until the next reboot; empty if the system has none.
 std::string boot_id();
 
 }  // namespace pippin

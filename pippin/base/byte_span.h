@@ -1,4 +1,4 @@
-// Memory as bytes, which somebody else owns.
+// A non-owning view of memory as bytes.
 #pragma once
 
 #include <cstddef>

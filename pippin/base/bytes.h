@@ -1,4 +1,4 @@
-// Untrusted bytes are read through ByteReader only: it never reads past its end.
+// All untrusted bytes are read through ByteReader, which never reads past its end.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,7 @@
 
 namespace pippin {
 
-// Little-endian values and slices of a byte span; `name` starts every error message.
+// Reads little-endian values and slices of a byte span. `name` starts error messages.
 class ByteReader {
  public:
   ByteReader(ByteSpan bytes, std::string name) : bytes_(bytes), name_(std::move(name)) {}

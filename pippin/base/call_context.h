@@ -1,10 +1,10 @@
-// What a call carries to every thread that works for it: who may cancel it, where its log lines go,
-// which profile records its runs. None of this is global, so calls that run at the same time do not
-// affect each other.
+// Context of a call, carried to every thread that works for it: its cancellation, its log sink, and
+// the profile that records its runs. None of this is global, so concurrent calls do not affect each
+// other.
 //
 // A caller sets these on its own thread for the lifetime of a scope (CancelScope, LogScope,
-// ProfileScope). Work that the library starts on another thread enters the context of the call that
-// it belongs to: ThreadPool and Worker do so by themselves, others with a ContextScope.
+// ProfileScope). When the library works on another thread, that thread enters the context of the
+// call: ThreadPool and Worker do this automatically, other code uses a ContextScope.
 #pragma once
 
 #include <memory>
@@ -20,11 +20,11 @@ class Profile;
 }
 
 struct PIPPIN_API CallContext {
-  const CancelScope* cancel = nullptr;       // the innermost; null: cannot be cancelled
+  const CancelScope* cancel = nullptr;       // innermost scope; null: cannot be cancelled
   std::shared_ptr<Logger> logger;            // null: the default of log.h
   std::shared_ptr<engine::Profile> profile;  // null: nothing is recorded
 
-  // The context of this thread.
+  // Returns the context of this thread.
   static const CallContext& current() noexcept;
 };
 

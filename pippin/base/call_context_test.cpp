@@ -117,7 +117,7 @@ TEST(Cancel, ReachesTheWorkersOfAPool) {
   ThreadPool pool(3);
   CancelToken token;
   const auto caller = std::this_thread::get_id();
-  // Until a worker has had a part: a busy machine may leave them all to the caller.
+  // Repeat until a worker has done a part: on a busy machine the caller may do them all.
   std::atomic<bool> seen{false};
   {
     const CancelScope scope(token);
@@ -156,7 +156,7 @@ TEST(Log, LinesOfACallGoToItsSink) {
 
 TEST(Log, ThreadsOfACallShareItsSink) {
   ThreadPool pool(4);
-  size_t lines = 0;  // no lock of its own: the sink has one thread at a time
+  size_t lines = 0;  // needs no lock: the sink is called by one thread at a time
   const LogScope scope(LogLevel::Info, [&](LogLevel, std::string_view) { ++lines; });
   for (int i = 0; i < 50; ++i) pool.run([](int part, int) { log_info("{}", part); });
   EXPECT_EQ(lines, 200U);

@@ -1,4 +1,4 @@
-// Cancelling a call from outside: another thread requests it, and long work polls for it.
+// Cancellation of a call from another thread; long operations poll for it.
 //
 //   CancelToken token;                // another thread may call token.request()
 //   {
@@ -21,37 +21,38 @@ class CancelToken {
   CancelToken(const CancelToken&) = delete;
   CancelToken& operator=(const CancelToken&) = delete;
 
-  // From any thread, and from a signal handler.
+  // Callable from any thread and from a signal handler.
   void request() noexcept { requested_.store(true, std::memory_order_relaxed); }
-  // Makes the token ready for another call.
+  // Resets the token for another call.
   void reset() noexcept { requested_.store(false, std::memory_order_relaxed); }
   bool is_requested() const noexcept { return requested_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<bool> requested_{false};
-  static_assert(std::atomic<bool>::is_always_lock_free);  // for signal handlers
+  static_assert(std::atomic<bool>::is_always_lock_free);  // required by signal handlers
 };
 
-// Is asked as well where the thread that made its scope polls, and only by that one: what a thread
-// has to look for itself, as handlers of signals that an interpreter runs in its main thread.
+// A condition that only the scope's own thread may check, and checks when it polls. For example, an
+// interpreter runs signal handlers in its main thread only.
 class PIPPIN_API CancelProbe {
  public:
-  // Whether to cancel. Is asked often.
+  // Returns whether to cancel. Called often.
   virtual bool wants_cancel() noexcept = 0;
 
  protected:
   ~CancelProbe() = default;
 };
 
-// While this lives, `token` can cancel what this thread does and what others do for it. Scopes
-// nest: the token of any of them cancels everything inside. Token and probe must outlive the scope.
+// While it exists, `token` can cancel the work of this thread and of threads that work for it.
+// Scopes nest: the token of any scope cancels everything inside. Token and probe must outlive the
+// scope.
 class PIPPIN_API CancelScope {
  public:
   explicit CancelScope(const CancelToken& token, CancelProbe* probe = nullptr);
   CancelScope(const CancelScope&) = delete;
   CancelScope& operator=(const CancelScope&) = delete;
 
-  bool is_requested() const noexcept;  // by this scope or an outer one
+  bool is_requested() const noexcept;  // true for this scope or an outer one
 
  private:
   const CancelToken& token_;
@@ -62,9 +63,9 @@ class PIPPIN_API CancelScope {
   ContextScope scope_;
 };
 
-// Whether the current call was cancelled.
+// Returns whether the current call was cancelled.
 PIPPIN_API bool cancel_requested() noexcept;
-// Throws Error(Cancelled) if it was.
+// Throws Error(Cancelled) if the current call was cancelled.
 PIPPIN_API void check_cancel();
 
 }  // namespace pippin

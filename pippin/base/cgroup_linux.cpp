@@ -10,8 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The group's folder and those around it, up to the mount. A container with a namespace of its own
-// has its group at the mount, whatever the membership says.
+// Adds the group's folder and its ancestors up to the mount. In a container with its own namespace,
+// the group is at the mount, regardless of the membership file.
 void add_folders_up(const fs::path& mount, std::string group, std::vector<fs::path>& folders) {
   folders.push_back(mount);
   while (!group.empty() && group.front() == '/') group.erase(0, 1);
@@ -36,7 +36,7 @@ CgroupFolders cgroup_folders(std::string_view controller, const CgroupPlaces& pl
   CgroupFolders folders;
   folders.v2.push_back(places.mount);
   folders.v1.push_back(places.mount / controller);
-  // "0::/group" is v2, "4:cpu,cpuacct:/group" v1.
+  // "0::/group" is version 2, "4:cpu,cpuacct:/group" version 1.
   std::ifstream file(places.membership);
   for (std::string line; std::getline(file, line);) {
     const size_t first = line.find(':');

@@ -1,4 +1,4 @@
-// The control groups that this process is in: what a container gives to it.
+// The control groups of this process, which set a container's limits.
 #pragma once
 
 #include <filesystem>
@@ -13,14 +13,14 @@ struct CgroupPlaces {
   std::filesystem::path mount = "/sys/fs/cgroup";
 };
 
-// The folders of the process's own group and those around it, where the controller ("cpu",
-// "memory") may have its files: of version 2 and of version 1. Not all of them need exist.
+// The folders of the process's own group and its ancestors, in which the controller ("cpu",
+// "memory") may have files, for versions 2 and 1. Some may not exist.
 struct CgroupFolders {
   std::vector<std::filesystem::path> v2, v1;
 };
 CgroupFolders cgroup_folders(std::string_view controller, const CgroupPlaces& places);
 
-// The number at the beginning of a file; nothing where there is none.
+// Returns the number at the start of a file; nothing if there is none.
 std::optional<double> number_in(const std::filesystem::path& path);
 
 }  // namespace pippin

@@ -1,4 +1,4 @@
-// Arithmetic on sizes that come from files: overflow is an answer, never a wrap-around.
+// Checked arithmetic for sizes that come from files: returns nothing on overflow.
 #pragma once
 
 #include <cstddef>

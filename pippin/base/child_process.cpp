@@ -36,7 +36,7 @@ class FileDescriptor {
   int fd_;
 };
 
-// Killed and waited for, unless somebody waited.
+// A child process; the destructor kills it and waits for it, unless it has ended.
 class Child {
  public:
   explicit Child(pid_t pid) : pid_(pid) {}
@@ -48,7 +48,7 @@ class Child {
     int status = 0;
     wait(status, 0);
   }
-  // Whether it ended.
+  // Returns whether the child ended.
   bool wait(int& status, int flags) {
     pid_t ended = 0;
     do {
@@ -96,7 +96,7 @@ std::string last_line_of(std::string text) {
 }  // namespace
 
 ChildResult run_child(const std::vector<std::string>& command, std::chrono::milliseconds limit) {
-  constexpr size_t kKept = 8192;  // of what it writes, the end
+  constexpr size_t kKept = 8192;  // kept from the end of its output
   constexpr int kPollMs = 50;
   std::array<int, 2> ends{};
   if (::pipe(ends.data()) != 0) fail(ErrorCode::Io, "no pipe: {}", std::strerror(errno));
@@ -108,7 +108,7 @@ ChildResult run_child(const std::vector<std::string>& command, std::chrono::mill
   writing.close();
   const auto end = std::chrono::steady_clock::now() + limit;
   std::string text;
-  // False where there is nothing to be read for that time.
+  // Returns false if nothing can be read in that time.
   const auto read_some = [&](int milliseconds) {
     pollfd waiting = {reading.get(), POLLIN, 0};
     std::array<char, 1024> piece{};
@@ -120,7 +120,7 @@ ChildResult run_child(const std::vector<std::string>& command, std::chrono::mill
     return true;
   };
   int status = 0;
-  bool has_more = true;  // it may close stderr and go on
+  bool has_more = true;  // it may close stderr and continue
   while (!child.wait(status, WNOHANG)) {
     check_cancel();
     if (std::chrono::steady_clock::now() >= end) {

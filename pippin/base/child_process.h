@@ -1,4 +1,4 @@
-// Another program, run to its end.
+// Runs another program to its end.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,13 @@ namespace pippin {
 struct ChildResult {
   enum class End : uint8_t { Exited, Signalled, TimedOut };
   End end = End::Exited;
-  int status = 0;         // with which it exited, or the signal
-  std::string last_line;  // that is not empty, of what it wrote to stderr
+  int status = 0;         // exit status, or the signal
+  std::string last_line;  // last non-empty line that it wrote to stderr
 };
 
-// `command` is the program's path and its arguments. Its stdin and stdout are empty. One that takes
-// longer than `limit` is killed. Throws NotFound where it cannot be started, and Cancelled where
-// the call is cancelled (base/cancel.h), when the child is gone.
+// `command` has the program's path and its arguments. Its stdin and stdout are empty. If it takes
+// longer than `limit`, it is killed. Throws NotFound if it cannot be started, and Cancelled if the
+// call is cancelled (base/cancel.h), after the child has ended.
 ChildResult run_child(const std::vector<std::string>& command, std::chrono::milliseconds limit);
 
 }  // namespace pippin

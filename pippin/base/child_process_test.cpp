@@ -40,7 +40,7 @@ TEST(ChildProcess, TakesMuchText) {
 TEST(ChildProcess, KillsWhatTakesTooLong) {
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(shell("exec sleep 60", 200).end, End::TimedOut);
-  // One that has nothing more to say, and one that never stops.
+  // A program that writes nothing more, and one that never stops writing.
   EXPECT_EQ(shell("exec 2>&-; exec sleep 60", 200).end, End::TimedOut);
   EXPECT_EQ(shell("while :; do echo more >&2; done", 200).end, End::TimedOut);
   EXPECT_LT(seconds_since(start), 30);

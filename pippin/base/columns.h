@@ -1,4 +1,4 @@
-// Tables of text for a terminal.
+// Text tables for a terminal.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace pippin {
 
-// Columns as wide as their widest cell, two blanks apart, a row a line.
+// Formats rows, one per line, in columns as wide as their widest cell, separated by two blanks.
 std::string in_columns(const std::vector<std::vector<std::string>>& rows, std::string_view indent);
 
-// With blanks for control characters, as a cell has to be.
+// Replaces control characters with blanks, as cells require.
 std::string one_line(std::string text);
 
 }  // namespace pippin

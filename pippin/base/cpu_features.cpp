@@ -16,7 +16,7 @@
 namespace pippin {
 namespace {
 
-// The features by their names, and the one that each builds on, which stands before it.
+// The features with their names; each follows the one that it builds on.
 struct Level {
   std::string_view name;
   bool CpuFeatures::*feature;
@@ -39,7 +39,7 @@ constexpr Level kLevels[] = {
 #if defined(__x86_64__)
 namespace {
 
-// By hand, since clang 14's __builtin_cpu_supports does not know these names.
+// Manual, because clang 14's __builtin_cpu_supports does not know these names.
 bool has_f16c() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & (1u << 29)) != 0;

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "max 100000" or "150000 100000": quota and period in microseconds.
+// Parses "max 100000" or "150000 100000": quota and period in microseconds.
 std::optional<double> limit_v2(const fs::path& folder) {
   std::ifstream file(folder / "cpu.max");
   double quota = 0, period = 0;

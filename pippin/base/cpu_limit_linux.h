@@ -1,4 +1,4 @@
-// How much of the machine a container gives to this process.
+// A container's CPU limit.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,9 @@
 
 namespace pippin {
 
-// The CPUs' worth of time that the process's control groups allow, the smallest of its own group
-// and those around it; nothing where there is no limit. Reads cgroup v2 (cpu.max) and v1
-// (cpu.cfs_quota_us and cpu.cfs_period_us); what cannot be read or makes no sense does not count.
+// Returns the CPU time that the process's control groups allow, in CPUs: the smallest limit of its
+// own group and its ancestors, or nothing if there is no limit. Reads cgroup v2 (cpu.max) and v1
+// (cpu.cfs_quota_us and cpu.cfs_period_us); ignores unreadable and invalid values.
 std::optional<double> cgroup_cpu_limit(
     const std::filesystem::path& membership = "/proc/self/cgroup",
     const std::filesystem::path& mount = "/sys/fs/cgroup");

@@ -30,7 +30,7 @@ TEST_F(CpuLimit, NoneWhereNothingSaysOne) {
 }
 
 TEST_F(CpuLimit, VersionTwo) {
-  write(root / "fs/cpu.max", "150000 100000\n");  // a container sees its own group at the top
+  write(root / "fs/cpu.max", "150000 100000\n");  // in a container, its own group is at the top
   EXPECT_EQ(limit(), 1.5);
   write(root / "self", "0::/a.slice/b\n");
   write(root / "fs/cpu.max", "max 100000\n");

@@ -1,34 +1,34 @@
-// The processor's cores: which of them this process may use, where a thread is, and what kernels of
-// Arm's processors may ask of them.
+// The processor's cores: which of them this process may use, and where a thread runs; features of
+// Arm processors for kernels.
 #pragma once
 
 #include <vector>
 
 namespace pippin {
 
-// How many threads are worth starting: the cores of the process's affinity and no more than its
-// container's quota (Linux), the fast cores (macOS, where a part that a slow one does is waited
-// for); at least 1.
+// Returns the number of threads worth starting, at least 1: the cores in the process's affinity
+// mask, limited by its container's quota (Linux), or the fast cores (macOS, where a part on a slow
+// core would delay the others).
 int usable_cpus();
 
-// The cores that the process may use, the current one first; none where threads cannot be kept to
-// one (macOS).
+// Returns the cores that the process may use, the current one first; empty if threads cannot be
+// pinned (macOS).
 std::vector<int> allowed_cpus();
 
-int current_cpu() noexcept;  // -1 where the system does not tell
+int current_cpu() noexcept;  // -1 if unknown
 
-// Keeps the calling thread to a core of allowed_cpus(). As a wish: where the system refuses, the
-// thread stays free.
+// Pins the calling thread to a core of allowed_cpus(). Best effort: if the system refuses, the
+// thread stays unpinned.
 void keep_to_cpu(int cpu) noexcept;
 
-// Says that somebody waits for what the calling thread does, so that it is not put on a slow core
-// (macOS); elsewhere nothing.
+// Marks the calling thread's work as urgent, so that the thread is not put on a slow core (macOS);
+// does nothing elsewhere.
 void work_at_once() noexcept;
 
-// All false but on AArch64.
+// All false except on AArch64.
 struct ArmFeatures {
-  bool dotprod = false;  // products of int8, FEAT_DotProd
-  bool i8mm = false;     // small matrices of int8, FEAT_I8MM
+  bool dotprod = false;  // int8 dot products, FEAT_DotProd
+  bool i8mm = false;     // int8 matrix products, FEAT_I8MM
 };
 ArmFeatures arm_features() noexcept;
 

@@ -9,7 +9,7 @@
 namespace pippin {
 namespace {
 
-// 0 where the system does not know the name: older ones, or another processor's.
+// Returns 0 if the system does not know the name: on older systems and other processors.
 int number_of(const char* name) noexcept {
   int value = 0;
   size_t size = sizeof(value);
@@ -19,7 +19,7 @@ int number_of(const char* name) noexcept {
 }  // namespace
 
 int usable_cpus() {
-  // Level 0 are the performance cores; Intel's Macs have no levels.
+  // Level 0 has the performance cores; Intel Macs have no levels.
   if (const int fast = number_of("hw.perflevel0.logicalcpu"); fast > 0) return fast;
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
@@ -41,7 +41,7 @@ void work_at_once() noexcept {
 ArmFeatures arm_features() noexcept {
   ArmFeatures features;
 #if defined(__aarch64__)
-  features.dotprod = true;  // every Apple silicon has it, and macOS 11 no name for it
+  features.dotprod = true;  // all Apple silicon has it, but macOS 11 has no name for it
 #endif
   features.i8mm = number_of("hw.optional.arm.FEAT_I8MM") != 0;
   return features;

@@ -1,5 +1,5 @@
-// A range of items for all threads of a pool, for work that takes threads unlike times: memory and
-// caches that others use too never serve two threads alike.
+// Divides a range of items among the threads of a pool, for work whose duration varies between
+// threads, because others use the memory and caches, too.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace pippin {
 
-// Every thread calls make_worker(part) once, and what that returns with ranges of [0, count) that
+// Every thread calls make_worker(part) once, and calls the result with ranges of [0, count) that
 // begin at multiples of `grain`: first its even share of seven eighths, then pieces of the last
-// eighth, of which there are `pieces`, for as long as there are any. Less than a piece for each
-// thread, and all is shared evenly. Which thread does what differs from call to call: results must
-// not depend on it.
+// eighth, which is divided into `pieces`, until none is left. If there are fewer pieces than
+// threads, everything is shared evenly. The assignment of ranges to threads differs from call to
+// call; results must not depend on it.
 template <typename MakeWorker>
 void deal_range(ThreadPool& pool, int64_t count, int64_t grain, int64_t pieces,
                 const MakeWorker& make_worker) {
@@ -34,11 +34,11 @@ void deal_range(ThreadPool& pool, int64_t count, int64_t grain, int64_t pieces,
   });
 }
 
-// Deals the items, in order, to whichever thread is free: a thread that is slow, as others run on
-// the same core, gets fewer of them. Each time it is half of an even share of what is left, since
-// neighbours have memory in common, but no less than a handful, which should be worth it (some ten
-// microseconds). Every thread calls make_worker(part) once, and what that returns with ranges that
-// begin at multiples of `handful`. (Polychronopoulos and Kuck, "Guided self-scheduling", 1987.)
+// Assigns items, in order, to free threads: a thread slowed down by others on its core gets fewer.
+// A range is half of an even share of the remaining items, because neighbouring items share memory,
+// but at least `handful` items, which should take some ten microseconds. Every thread calls
+// make_worker(part) once, and calls the result with ranges that begin at multiples of `handful`.
+// (Polychronopoulos and Kuck, "Guided self-scheduling", 1987.)
 template <typename MakeWorker>
 void deal_items(ThreadPool& pool, int64_t count, int64_t handful, const MakeWorker& make_worker) {
   std::atomic<int64_t> next{0};

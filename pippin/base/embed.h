@@ -1,5 +1,5 @@
-// A file's bytes as a symbol, through the assembler: no C++ literal of millions of bytes to
-// compile. PIPPIN_EMBED(symbol, "path") defines `symbol` and `symbol_end`.
+// Embeds a file's bytes as a symbol through the assembler, which avoids compiling a C++ literal of
+// millions of bytes. PIPPIN_EMBED(symbol, "path") defines `symbol` and `symbol_end`.
 #pragma once
 
 #if defined(__APPLE__)
@@ -12,7 +12,7 @@
 #define PIPPIN_EMBED_NAME(symbol) #symbol
 #endif
 
-// Aligned to a page, as a mapped file would be.
+// Page-aligned, like a mapped file.
 #define PIPPIN_EMBED(symbol, path)                                                     \
   asm(PIPPIN_EMBED_OPEN ".balign 4096\n"                                             \
                         ".globl " PIPPIN_EMBED_NAME(symbol) "\n"                     \

@@ -32,7 +32,7 @@ std::string_view to_string(ErrorCode code) {
 
 void throw_error(ErrorCode code, fmt::string_view format, fmt::format_args args) {
   std::string message = fmt::vformat(format, args);
-  // Names come from files: a message stays one line, and sends no commands to a terminal.
+  // Names come from files: a message must stay one line, and must not control a terminal.
   for (char& c : message) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }

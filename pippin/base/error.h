@@ -1,5 +1,5 @@
-// How the library throws its exception (exception.h, which is public): with a formatted message,
-// and with the context that callers who know more put in front on the way up.
+// Throws the library's exception (exception.h, which is public) with a formatted message, to which
+// callers can prepend context.
 #pragma once
 
 #include <string_view>
@@ -19,7 +19,7 @@ template <typename... Args>
   throw_error(code, format, fmt::make_format_args(args...));
 }
 
-// Runs `body`; an Error that leaves it gets "context: " in front of its message and keeps its code.
+// Runs `body`. Prepends "context: " to the message of an Error that it throws; the code stays.
 template <typename Body>
 decltype(auto) with_context(std::string_view context, Body&& body) {
   try {

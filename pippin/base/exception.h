@@ -1,9 +1,9 @@
-// The one exception of the project.
+// The project's only exception.
 //
-// The library throws Error when an operation ends without a result: a broken file, a wrong
-// argument, a full disk. Expected outcomes (a stop reason, an absent tensor) are values instead.
-// A message is one line that says what, where, and the numbers. The library never prints, aborts or
-// exits.
+// The library throws Error when an operation cannot return a result: a broken file, a wrong
+// argument, a full disk. Expected outcomes (a stop reason, an absent tensor) are values instead. A
+// message is one line that says what is wrong, where, and the numbers. The library never prints,
+// aborts or exits.
 #pragma once
 
 #include <stdexcept>
@@ -15,15 +15,15 @@
 namespace pippin {
 
 enum class ErrorCode {
-  InvalidFile,      // a file's contents violate its format
-  Unsupported,      // valid, but Pippin cannot do it
-  InvalidArgument,  // the caller's values are wrong
+  InvalidFile,      // the content of a file violates its format
+  Unsupported,      // valid, but not supported by Pippin
+  InvalidArgument,  // a value from the caller is wrong
   NotFound,
   LimitExceeded,
   Io,
   Network,
   Cancelled,
-  Device,  // an accelerator failed while computing
+  Device,  // an accelerator failed during a computation
   Internal,
 };
 

@@ -1,7 +1,7 @@
-// What the shared library exports: only symbols that are marked.
+// Symbols that the shared library exports: only those marked.
 //
-// Classes are marked whole. Every function that a public header declares without a body belongs to
-// one, or is marked itself (tests/install/check_symbols.py).
+// Classes are marked as a whole. Every function that a public header declares without a body
+// belongs to a marked class, or is marked itself (tests/install/check_symbols.py).
 #pragma once
 
 #define PIPPIN_API __attribute__((visibility("default")))

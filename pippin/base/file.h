@@ -1,4 +1,4 @@
-// Small whole files, with errors that name the path.
+// Reads small files, with errors that name the path.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace pippin {
 
-// Throws LimitExceeded where the file has more than `max_bytes`, and as MappedFile::open().
+// Throws LimitExceeded if the file has more than `max_bytes` bytes, and as MappedFile::open().
 std::string read_file(const std::filesystem::path& path, size_t max_bytes = size_t{1} << 30,
                       StandIns stand_ins = StandIns::Refuse);
 

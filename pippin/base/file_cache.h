@@ -1,15 +1,14 @@
-// What the system keeps of files in memory.
+// The system's page cache.
 #pragma once
 
 #include <filesystem>
 
 namespace pippin {
 
-// A wish: that all of an open file is on its way into memory when it is wanted.
+// Best effort: reads an open file into memory ahead of its use.
 void want_soon(int fd) noexcept;
 
-// Writes a file back and asks the system to forget what it has of it in memory. False where that
-// did not work.
+// Writes a file back and drops it from the page cache. Returns false on failure.
 bool forget_cached(const std::filesystem::path& path) noexcept;
 
 }  // namespace pippin

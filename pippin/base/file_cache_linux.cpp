@@ -12,7 +12,7 @@ void want_soon(int fd) noexcept {
 bool forget_cached(const std::filesystem::path& path) noexcept {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  // Only what is on the disk already can be forgotten.
+  // Only clean pages can be dropped.
   const bool done = ::fsync(fd) == 0 && ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0;
   ::close(fd);
   return done;

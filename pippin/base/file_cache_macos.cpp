@@ -13,7 +13,7 @@ namespace pippin {
 void want_soon(int fd) noexcept {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return;
-  constexpr off_t kMost = std::numeric_limits<int>::max();  // that one call takes
+  constexpr off_t kMost = std::numeric_limits<int>::max();  // limit of one call
   for (off_t at = 0; at < info.st_size; at += kMost) {
     radvisory advice{at, static_cast<int>(std::min(info.st_size - at, kMost))};
     if (::fcntl(fd, F_RDADVISE, &advice) != 0) return;

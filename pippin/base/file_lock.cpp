@@ -16,7 +16,7 @@ std::optional<FileLock> FileLock::try_lock(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
   for (;;) {
-    // Writable by the group, as huggingface_hub's: a cache may be shared.
+    // Group-writable like huggingface_hub's, because a cache may be shared.
     const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0664);
     if (fd < 0) {
       fail(ErrorCode::Io, "{}: cannot be opened: {}", path.string(), std::strerror(errno));
@@ -24,9 +24,9 @@ std::optional<FileLock> FileLock::try_lock(const std::filesystem::path& path) {
     FileLock lock(fd);
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK || errno == EINTR) return std::nullopt;
-      return lock;  // no locks on this file system
+      return lock;  // the file system has no locks
     }
-    // Someone may have removed the file in between: the lock would be on a name that is gone.
+    // If another process has removed the file meanwhile, the lock is on an unlinked file.
     struct stat status {};
     if (::fstat(fd, &status) == 0 && status.st_nlink > 0) return lock;
   }

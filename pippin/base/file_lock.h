@@ -1,5 +1,5 @@
-// A lock between processes, on a file, in the way of Python's filelock on Unix (flock, the file
-// stays): huggingface_hub and Pippin keep out of each other's way.
+// An inter-process lock on a file, compatible with Python's filelock on Unix (flock, the file
+// stays), so that huggingface_hub and Pippin respect each other's locks.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,11 @@ namespace pippin {
 
 class FileLock {
  public:
-  // Makes the file and its folder. Nothing where another process, or another FileLock, has it. On a
-  // file system without locks the lock has no effect. Throws Io.
+  // Creates the file and its folder. Returns nothing if another process, or another FileLock, has
+  // the lock. On a file system without locks, the lock has no effect. Throws Io.
   static std::optional<FileLock> try_lock(const std::filesystem::path& path);
-  // The same for a file that is there. Nothing, too, where it is not, or not to be opened, or where
-  // there are no locks.
+  // The same for an existing file. Also returns nothing if the file is missing or cannot be opened,
+  // or if the file system has no locks.
   static std::optional<FileLock> try_existing(const std::filesystem::path& path);
 
   FileLock(FileLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

@@ -22,7 +22,7 @@ TEST(FileLock, IsForOneAtATime) {
   const auto again = FileLock::try_lock(path);
   EXPECT_TRUE(again);
   EXPECT_TRUE(fs::exists(path));
-  // A lock on a file that was removed is none on its successor.
+  // A lock on a removed file does not cover its successor.
   fs::remove(path);
   EXPECT_TRUE(FileLock::try_lock(path));
 }

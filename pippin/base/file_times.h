@@ -1,4 +1,4 @@
-// When a file was written, in nanoseconds, whose place in struct stat has other names elsewhere.
+// The times of a file in nanoseconds; struct stat's field names differ between systems.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ struct stat;
 
 namespace pippin {
 
-int64_t modified_ns(const struct stat& info) noexcept;  // its content
-int64_t changed_ns(const struct stat& info) noexcept;   // that, its name or its owner
+int64_t modified_ns(const struct stat& info) noexcept;  // content
+int64_t changed_ns(const struct stat& info) noexcept;   // content, name or owner
 
 }  // namespace pippin

@@ -1,5 +1,5 @@
-// IEEE 754 binary16 and bfloat16 as storage: converted to float to compute, rounded to nearest even
-// back. Plain integer code, the reference for every SIMD conversion.
+// IEEE 754 binary16 and bfloat16 as storage types: computed as float, rounded to nearest even.
+// Plain integer code, the reference for all SIMD conversions.
 #pragma once
 
 #include <bit>
@@ -29,11 +29,12 @@ inline float16 to_float16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) {  // NaN stays NaN, quiet
+  if (magnitude > 0x7f800000u) {  // NaN stays a quiet NaN
     return {static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu))};
   }
   if (magnitude >= 0x477ff000u) return {static_cast<uint16_t>(sign | 0x7c00u)};  // >= 65520
-  if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 rounds at the subnormal step 2^-24
+  if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 rounds to multiples of 2^-24, the
+                                  // subnormal step
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return {static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u))};
   }

@@ -28,7 +28,8 @@ TEST(Float16, RoundsToNearestEven) {
   EXPECT_EQ(to_float16(1.f + 0x1p-11f).bits, 0x3c00);             // halfway, to even (down)
   EXPECT_EQ(to_float16(1.f + 3 * 0x1p-11f).bits, 0x3c02);         // halfway, to even (up)
   EXPECT_EQ(to_float16(1.f + 0x1p-11f + 0x1p-20f).bits, 0x3c01);  // above halfway
-  EXPECT_EQ(to_float16(0x1p-25f).bits, 0);                        // halfway to the least subnormal
+  EXPECT_EQ(to_float16(0x1p-25f).bits, 0);                        // halfway to the smallest
+                                                                  // subnormal
   EXPECT_EQ(to_float16(0x1.8p-25f).bits, 1);
   EXPECT_EQ(to_float16(-0.f).bits, 0x8000);
 }

@@ -28,7 +28,7 @@ void store(std::byte* to, size_t index, T value) {
   return reinterpret_cast<unsigned char*>(bytes);
 }
 
-// Elements that the vector code takes.
+// Number of elements for the vector code.
 [[maybe_unused]] size_t vector_part(size_t count) {
   return cpu_features().avx2 ? count / 8 * 8 : 0;
 }

@@ -1,15 +1,14 @@
-// Float conversions of whole arrays, at the speed of memory: what streams a checkpoint into a
-// package.
+// Converts arrays of floats at memory speed, for writing checkpoints into packages.
 //
-// Little-endian elements that need not be aligned. The results are those of base/float16.h, bit for
-// bit (but for the payload of NaNs).
+// Elements are little-endian and may be unaligned. The results are bit-identical to those of
+// base/float16.h (except for NaN payloads).
 #pragma once
 
 #include <cstddef>
 
 namespace pippin {
 
-// True where a finite value became infinite.
+// Return true if a finite value became infinite.
 bool convert_f32_to_f16(const std::byte* from, std::byte* to, size_t count);
 bool convert_bf16_to_f16(const std::byte* from, std::byte* to, size_t count);
 void convert_f16_to_f32(const std::byte* from, std::byte* to, size_t count);

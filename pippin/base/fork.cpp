@@ -61,13 +61,13 @@ bool ForkMutex::take_abandoned() noexcept {
   return std::exchange(abandoned_, false);
 }
 
-// Somebody who waits, on a stack of the thread's own.
+// A waiting thread, on that thread's stack.
 struct TurnLock::Waiter {
   std::binary_semaphore turn{0};
   Waiter* next = nullptr;
 };
 
-// A child has neither the threads that wait in its parent nor the one that had the lock.
+// A child has neither the threads that wait in its parent nor the thread that held the lock.
 void TurnLock::forget_parent() noexcept {
   if (process_ == fork_count()) return;
   process_ = fork_count();
@@ -75,7 +75,7 @@ void TurnLock::forget_parent() noexcept {
   first_ = last_ = nullptr;
 }
 
-// Whether the lock was free; otherwise `waiter` gets it by its turn.
+// Returns whether the lock was free; otherwise adds `waiter` to the queue.
 bool TurnLock::take_or_wait(Waiter& waiter) noexcept {
   const std::lock_guard lock(mutex_);
   forget_parent();
@@ -88,7 +88,7 @@ bool TurnLock::take_or_wait(Waiter& waiter) noexcept {
   return false;
 }
 
-// Whether it waited still.
+// Returns whether `waiter` was still waiting.
 bool TurnLock::leave(const Waiter& waiter) noexcept {
   const std::lock_guard lock(mutex_);
   Waiter* before = nullptr;
@@ -105,7 +105,8 @@ void TurnLock::lock() noexcept {
   Waiter waiter;
   if (take_or_wait(waiter)) return;
   waiter.turn.acquire();
-  const std::lock_guard lock(mutex_);  // whoever gave it has done with `waiter`
+  const std::lock_guard lock(mutex_);  // wait until the thread that passed the lock has finished
+                                       // with `waiter`
 }
 
 void TurnLock::lock_unless_cancelled() {
@@ -116,7 +117,8 @@ void TurnLock::lock_unless_cancelled() {
   while (!waiter.turn.try_acquire_for(kPoll)) {
     if (cancel_requested() && leave(waiter)) fail(ErrorCode::Cancelled, "cancelled");
   }
-  const std::lock_guard lock(mutex_);  // whoever gave it has done with `waiter`
+  const std::lock_guard lock(mutex_);  // wait until the thread that passed the lock has finished
+                                       // with `waiter`
 }
 
 void TurnLock::unlock() noexcept {
@@ -131,12 +133,12 @@ void TurnLock::unlock() noexcept {
   next->turn.release();
 }
 
-// All that come to rest. The lock is held from before a fork until after it, in the thread that
-// forks.
+// All ForkRest objects. The forking thread holds the lock from before a fork until after it.
 class ForkHandlers {
  public:
   static ForkHandlers& get() {
-    static auto* handlers = new ForkHandlers;  // threads may fork when static objects are gone
+    static auto* handlers = new ForkHandlers;  // never destroyed: threads may fork after static
+                                               // objects are gone
     return *handlers;
   }
   void add(ForkRest* rest) {

@@ -1,8 +1,8 @@
-// Surviving fork(2): a child has a copy of its parent's memory, but only the thread that forked.
+// Support for fork(2): a child has a copy of its parent's memory, but only the forking thread.
 //
-// Locks that other threads held are free in the child (ForkMutex), threads are started again when
-// they are needed (Thread, ThreadPool, Worker), and objects that another thread modifies pause
-// before the fork (ForkRest).
+// Locks held by other threads are free in the child (ForkMutex), threads are restarted on demand
+// (Thread, ThreadPool, Worker), and objects that another thread modifies pause before the fork
+// (ForkRest).
 #pragma once
 
 #include <atomic>
@@ -14,10 +14,11 @@
 
 namespace pippin {
 
-// How many forks lie between this process and the first one; differs between parent and child.
+// Returns the number of forks between this process and the first one; differs between parent and
+// child.
 PIPPIN_API uint32_t fork_count() noexcept;
 
-// A mutex that is free in a child even if another thread of the parent held it. Not recursive.
+// A non-recursive mutex that is free in a child even if another thread of the parent held it.
 class PIPPIN_API ForkMutex {
  public:
   ForkMutex() = default;
@@ -28,27 +29,27 @@ class PIPPIN_API ForkMutex {
   bool try_lock() noexcept;
   void unlock() noexcept;
 
-  // To be called once by the holder of the lock: whether a thread that does not exist in this
-  // process held it, so that what it protects may be half modified.
+  // Call once, by the lock's holder. Returns whether a thread that does not exist in this process
+  // held the lock, in which case the protected data may be half modified.
   bool take_abandoned() noexcept;
 
  private:
   static uint32_t held() noexcept;
   bool take(uint32_t seen) noexcept;
 
-  std::atomic<uint32_t> state_{0};  // 0: free; else 1 + the fork count of the process that holds it
+  std::atomic<uint32_t> state_{0};  // 0: free; else 1 + the fork count of the holder's process
   bool abandoned_ = false;
 };
 
 // A value that one thread at a time uses. If another thread of the parent was using it during a
-// fork, the child gets a new one: better lost than half modified.
+// fork, the child gets a new value, because the old one may be half modified.
 template <typename T>
 class ForkGuarded {
  public:
   class Access {
    public:
     explicit Access(ForkGuarded& of) : lock_(of.mutex_), value_(of.value_) {
-      if (of.mutex_.take_abandoned()) new (&value_) T();  // the old one may not even be destroyed
+      if (of.mutex_.take_abandoned()) new (&value_) T();  // not destroyed: it may be invalid
     }
     T* operator->() const { return &value_; }
     T& operator*() const { return value_; }
@@ -57,7 +58,7 @@ class ForkGuarded {
     std::unique_lock<ForkMutex> lock_;
     T& value_;
   };
-  // Exclusive access, for as long as the result lives.
+  // Returns exclusive access, for the lifetime of the result.
   Access access() { return Access(*this); }
 
  private:
@@ -65,7 +66,7 @@ class ForkGuarded {
   T value_;
 };
 
-// A fair lock: waiting threads get it in the order of their arrival, so that a thread that takes it
+// A fair lock: waiting threads get it in order of arrival, so that a thread that takes it
 // repeatedly does not starve the others. It is free in a child.
 class PIPPIN_API TurnLock {
  public:
@@ -74,7 +75,8 @@ class PIPPIN_API TurnLock {
   TurnLock& operator=(const TurnLock&) = delete;
 
   void lock() noexcept;
-  // As lock(); throws Cancelled if the current call (base/cancel.h) is cancelled while it waits.
+  // Like lock(), but throws Cancelled if the current call (base/cancel.h) is cancelled during the
+  // wait.
   void lock_unless_cancelled();
   void unlock() noexcept;
 
@@ -84,8 +86,8 @@ class PIPPIN_API TurnLock {
   bool leave(const Waiter& waiter) noexcept;
   void forget_parent() noexcept;
 
-  ForkMutex mutex_;       // of the rest
-  uint32_t process_ = 0;  // whose lock this is, by its fork count
+  ForkMutex mutex_;       // guards the members below
+  uint32_t process_ = 0;  // fork count of the lock's process
   bool is_taken_ = false;
   Waiter* first_ = nullptr;
   Waiter* last_ = nullptr;
@@ -100,7 +102,8 @@ class PIPPIN_API ForkRest {
 
  protected:
   ~ForkRest();
-  // To be called first in the destructor of the implementation: forks no longer call the two below.
+  // Call first in the destructor of the implementation: forks then no longer call the functions
+  // below.
   void leave_forks() noexcept;
 
  private:

@@ -42,7 +42,7 @@ TEST(Fork, APoolStartsItsWorkersAgain) {
       });
     }
     if (sum_of_parts(pool, 1000) != 10000) return false;
-    // A child's child, too.
+    // A grandchild, too.
     return is_true_in_child([&] { return sum_of_parts(pool, 1000) == 10000; }) &&
            sum_of_parts(pool, 10) == 100;
   }));
@@ -112,7 +112,7 @@ TEST(ForkMutex, KeepsOthersOut) {
   mutex.unlock();
 }
 
-// Runs `check` in a child while another thread is inside of `hold`.
+// Runs `check` in a child while another thread is inside `hold`.
 template <typename Hold>
 bool is_true_while_held(Hold&& hold, const std::function<bool()>& check) {
   std::atomic<bool> inside{false}, stop{false};
@@ -192,7 +192,7 @@ TEST(TurnLock, NobodyIsKeptOutByOneWhoComesBack) {
     }
   });
   while (!begun) std::this_thread::yield();
-  // With a lock that goes to whoever is quickest this would take very long.
+  // With an unfair lock this would take very long.
   for (int i = 0; i < 20; ++i) const std::lock_guard guard(lock);
   stop = true;
   greedy.join();
@@ -204,7 +204,7 @@ TEST(TurnLock, WaitingCanBeCancelled) {
   std::atomic<int> had{0};
   std::vector<std::thread> threads;
   lock.lock();
-  for (int i = 0; i < 5; ++i) {  // the second and the last wait in vain
+  for (int i = 0; i < 5; ++i) {  // the second and the last are cancelled
     threads.emplace_back([&, i] {
       if (i % 3 != 1) {
         const std::lock_guard guard(lock);
@@ -214,7 +214,7 @@ TEST(TurnLock, WaitingCanBeCancelled) {
       const CancelScope scope(token);
       EXPECT_ERROR(lock.lock_unless_cancelled(), ErrorCode::Cancelled, "cancelled");
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // in this order, most likely
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // most likely in this order
   }
   token.request();
   threads[1].join();
@@ -224,17 +224,17 @@ TEST(TurnLock, WaitingCanBeCancelled) {
   for (const int i : {0, 2, 3}) threads[static_cast<size_t>(i)].join();
   EXPECT_EQ(had, 3);
 
-  // Who need not wait is not asked, and who comes to have it may go on.
+  // An uncontended lock ignores cancellation.
   const CancelScope scope(token);
   lock.lock_unless_cancelled();
   lock.unlock();
 }
 
-// Whoever leaves at the moment in which it gets the lock has it.
+// A thread that is cancelled at the moment it gets the lock has the lock.
 TEST(TurnLock, IsLostByNobodyWhoIsCancelled) {
   TurnLock lock;
   std::vector<std::thread> threads;
-  int64_t count = 0;  // changed by whoever has the lock
+  int64_t count = 0;  // changed by the lock's holder
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int turn = 0; turn < 40; ++turn) {
@@ -272,7 +272,7 @@ TEST(TurnLock, IsFreeInAChild) {
       }));
 }
 
-// A job is whole in a child, or has not begun.
+// In a child, a job is complete or has not begun.
 TEST(Fork, NoJobIsOnItsWay) {
   PIPPIN_SKIP_FORKS;
   Worker worker;
@@ -287,7 +287,7 @@ TEST(Fork, NoJobIsOnItsWay) {
   }
   EXPECT_TRUE(is_true_in_child([&] {
     if (values[0] != values[1]) return false;
-    worker.wait(last);  // what was waiting is done here
+    worker.wait(last);  // runs pending jobs here
     if (values != std::vector<int>{40, 40}) return false;
     worker.wait(worker.add([&] { ++values[0]; }));
     return values[0] == 41;

@@ -1,4 +1,4 @@
-// For tests only: what a child of fork(2) finds.
+// For tests only: runs checks in a child of fork(2).
 #pragma once
 
 #include <functional>
@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The thread sanitizer takes no threads after a fork, and the address sanitizer's allocator may be
-// locked by a thread that the child lacks.
+// The thread sanitizer does not support threads after a fork, and the address sanitizer's allocator
+// may be locked by a thread that the child lacks.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define PIPPIN_SKIP_FORKS GTEST_SKIP() << "sanitizers do not survive a fork among threads"
 #elif defined(__has_feature)
@@ -22,7 +22,7 @@
 
 namespace pippin {
 
-// Whether `body` gives true in a child. A child that hangs is ended and gives false.
+// Returns the result of `body` in a child. A child that hangs is killed, and the result is false.
 inline bool is_true_in_child(const std::function<bool()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number behind a word at the beginning of a line.
+// Returns the number that follows a word at the start of a line.
 std::optional<double> number_behind(const fs::path& path, const std::string& word) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -29,7 +29,7 @@ std::optional<double> number_behind(const fs::path& path, const std::string& wor
   return std::nullopt;
 }
 
-// What a group leaves; "max" is no number.
+// Returns the memory that a group has left; "max" is not a number.
 double left_in(const fs::path& folder, const char* limit_name, const char* usage_name,
                const std::string& files) {
   const auto limit = number_in(folder / limit_name), usage = number_in(folder / usage_name);

@@ -1,4 +1,4 @@
-// What Linux tells of free memory, from files that tests may put elsewhere.
+// Memory information of Linux, read from files whose location tests can change.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace pippin {
 
-// MemAvailable, and no more than the process's control groups leave (cgroup v2: memory.max and
-// memory.current, v1: memory.limit_in_bytes and memory.usage_in_bytes; what of the usage are pages
-// of files counts as free).
+// Returns MemAvailable, limited to what the process's control groups have left (cgroup v2:
+// memory.max and memory.current, v1: memory.limit_in_bytes and memory.usage_in_bytes; file pages in
+// the usage count as free).
 uint64_t free_memory(const std::filesystem::path& meminfo, const CgroupPlaces& places);
-// MemTotal, and no more than the limits of these groups.
+// Returns MemTotal, limited to the limits of these groups.
 uint64_t total_memory(const std::filesystem::path& meminfo, const CgroupPlaces& places);
 
 }  // namespace pippin

@@ -29,7 +29,7 @@ TEST_F(FreeMemory, IsWhatTheSystemSays) {
   put("fs/memory.max", "max\n");
   put("fs/memory.current", "123\n");
   EXPECT_EQ(kib(), 3000U);
-  EXPECT_GT(free_memory(), uint64_t{1} << 20);  // of this machine
+  EXPECT_GT(free_memory(), uint64_t{1} << 20);  // of the real machine
 }
 
 TEST_F(FreeMemory, IsWhatGroupsLeave) {
@@ -40,7 +40,7 @@ TEST_F(FreeMemory, IsWhatGroupsLeave) {
   put("fs/a.slice/memory.stat", "anon 5\ninactive_file 102400\n");
   EXPECT_EQ(kib(), 1600U);
   put("fs/a.slice/b/memory.max", std::to_string(100 * 1024));
-  put("fs/a.slice/b/memory.current", std::to_string(300 * 1024));  // it was lowered
+  put("fs/a.slice/b/memory.current", std::to_string(300 * 1024));  // the limit was lowered
   EXPECT_EQ(kib(), 0U);
 }
 
@@ -64,7 +64,7 @@ TEST_F(FreeMemory, OfAllIsWhatGroupsMayHave) {
   EXPECT_EQ(kib(), 2000U);
   put("fs/memory/docker/x/memory.limit_in_bytes", std::to_string(1000 * 1024));
   EXPECT_EQ(kib(), 1000U);
-  EXPECT_GE(total_memory(), free_memory());  // of this machine
+  EXPECT_GE(total_memory(), free_memory());  // of the real machine
 }
 
 TEST_F(FreeMemory, HasAGuessWhereNothingIsSaid) {

@@ -10,8 +10,8 @@ uint64_t free_memory() {
   vm_size_t page = 0;
   vm_statistics64_data_t pages{};
   mach_msg_type_number_t count = HOST_VM_INFO64_COUNT;
-  // Inactive pages are files' and memory that nobody touched for long: taken before anything is
-  // swapped out that is in use. Speculative ones are counted among the free.
+  // Inactive pages hold files and memory that was not used for long; the system takes them before
+  // it swaps out active pages. Free pages include speculative ones.
   const bool is_told =
       ::host_page_size(host, &page) == KERN_SUCCESS &&
       ::host_statistics64(host, HOST_VM_INFO64, reinterpret_cast<host_info64_t>(&pages), &count) ==

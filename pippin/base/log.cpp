@@ -36,14 +36,14 @@ class Logger {
     sink_(level, text);
   }
 
-  // Whether the line is new.
+  // Returns whether the line is new.
   bool remember(std::string line) { return said_.access()->insert(std::move(line)).second; }
 
  private:
   const LogLevel level_;
   const LogSink sink_;
-  ForkMutex mutex_;                          // of the sink
-  ForkGuarded<std::set<std::string>> said_;  // choices
+  ForkMutex mutex_;                          // guards the sink
+  ForkGuarded<std::set<std::string>> said_;  // logged choices
 };
 
 namespace {
@@ -77,7 +77,7 @@ void log_message(LogLevel level, fmt::string_view format, fmt::format_args args)
 void log_choice(std::string_view family, std::string_view chosen) {
   if (log_level() > LogLevel::Debug) return;
   std::string line = fmt::format("{}: {}", family, chosen);
-  const auto& logger = CallContext::current().logger;  // without one Debug is off
+  const auto& logger = CallContext::current().logger;  // without a logger, Debug is off
   if (logger->remember(line)) log_debug("{}", line);
 }
 

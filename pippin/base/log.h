@@ -1,8 +1,8 @@
-// Log lines of a call go where a LogScope around it says; without one, warnings go to stderr and
-// the library is silent otherwise (Warn only speaks when something needs the user). Choices
-// (kernel, threads, memory) are logged once at Debug, never per token. No prompts, tokens or keys
-// at any level, but for the two tokens, at Debug, where a prompt differs from what the prompt cache
-// has (serve/prompt_cache.h).
+// Logging per call: lines go to the sink of the enclosing LogScope. Without one, warnings go to
+// stderr and everything else is dropped. Warn is only for problems that need the user's attention.
+// Choices (kernel, threads, memory) are logged once at Debug, never per token. Prompts, tokens and
+// keys are never logged at any level, except that Debug lines show the two tokens at which a prompt
+// differs from the prompt cache (serve/prompt_cache.h).
 #pragma once
 
 #include <functional>
@@ -17,11 +17,11 @@ namespace pippin {
 
 enum class LogLevel { Debug, Info, Warn, Error, Off };
 
-// Called by one thread at a time; it must not log itself.
+// Called by one thread at a time; must not log itself.
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
-// While this lives, the lines of this level and above that this thread logs, and others do that
-// work for it (call_context.h), go to `sink`; an empty one is stderr.
+// While it exists, lines of this level and above go to `sink` (an empty one is stderr), if they are
+// logged by this thread or by threads that work for it (call_context.h).
 class LogScope {
  public:
   explicit LogScope(LogLevel level, LogSink sink = {});
@@ -33,7 +33,7 @@ class LogScope {
   ContextScope scope_;
 };
 
-// Of the call at hand.
+// Returns the level of the current call.
 LogLevel log_level() noexcept;
 
 void log_message(LogLevel level, fmt::string_view format, fmt::format_args args);
@@ -55,7 +55,7 @@ void log_warn(fmt::format_string<Args...> format, Args&&... args) {
   log(LogLevel::Warn, format, std::forward<Args>(args)...);
 }
 
-// "dot: avx512" at Debug, once in a LogScope: choices are made many times.
+// Logs "dot: avx512" at Debug, once per LogScope, because choices are made many times.
 void log_choice(std::string_view family, std::string_view chosen);
 
 }  // namespace pippin

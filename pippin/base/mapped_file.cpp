@@ -24,9 +24,9 @@
 namespace pippin {
 namespace {
 
-// Where the system has huge pages for files (Linux 6.16 with ext4, earlier with others), weights
-// are read a fifth faster and mapping them costs a five-hundredth of the faults. A file that memory
-// does not hold is read again and again: small pages then bring what is needed and little else.
+// On systems with huge pages for files (Linux 6.16 with ext4, earlier with other file systems),
+// weights are read a fifth faster, and mapping causes a five-hundredth of the page faults. A file
+// that does not fit memory is read repeatedly; small pages then avoid reading unneeded data.
 bool is_worth_huge_pages(size_t bytes) {
   return bytes >= 2 * kHugePage && bytes <= free_memory();
 }
@@ -35,7 +35,7 @@ int64_t nanoseconds(const timespec& time) {
   return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-// Every file that is mapped, by its first byte.
+// All mapped files, by their first byte.
 class Origins {
  public:
   void add(const std::byte* data, const std::filesystem::path& path, const struct stat& info) {
@@ -96,12 +96,13 @@ class Origins {
     }
   };
   std::atomic<uint64_t> next_{1};
-  // Bytes whose origin is not known are read instead.
+  // A lost entry is harmless: bytes of unknown origin are read instead.
   ForkGuarded<std::map<const std::byte*, Entry>> origins_;
 };
 
 Origins& origins() {
-  static auto* known = new Origins;  // files may be closed by what ends after static objects
+  static auto* known = new Origins;  // never destroyed: files may be closed after static objects
+                                     // are gone
   return *known;
 }
 
@@ -174,7 +175,7 @@ MappedFile::~MappedFile() {
 void MappedFile::release(ByteSpan range) const noexcept {
   if (range.empty()) return;
   const uintptr_t page = page_size();
-  // Only whole pages inside the range: a neighbour's bytes may still be in use.
+  // Only whole pages inside the range: neighbouring bytes may still be in use.
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(range.data()) + page - 1) / page * page;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(range.data()) + range.size()) / page * page;
   if (begin < end) drop_file_pages(reinterpret_cast<void*>(begin), end - begin);

@@ -1,4 +1,4 @@
-// A file mapped read-only. Pages are read when they are touched, so opening is cheap at any size.
+// A file mapped read-only. Pages are read on first access, so opening is cheap at any size.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace pippin {
 
-// Whether Git LFS pointers and HTML pages may be read. Nearly all files that are opened are a
-// model's, of which such a file is never one (stand_in.h); texts that people write may be any.
+// Whether to accept Git LFS pointers and HTML pages. Most files are a model's, and a model's file
+// is never one of these (stand_in.h); texts that users write may be.
 enum class StandIns : bool { Refuse, Allow };
 
 class MappedFile {
  public:
-  // Throws NotFound, Io or, for stand-ins, InvalidFile with the path; an empty file maps to an
+  // Throws NotFound, Io or, for stand-ins, InvalidFile, with the path. An empty file maps to an
   // empty span.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path,
                                                 StandIns stand_ins = StandIns::Refuse);
@@ -27,8 +27,8 @@ class MappedFile {
   const std::filesystem::path& path() const { return path_; }
   ByteSpan bytes() const { return {data_, size_}; }
 
-  // Tells the system that `range` (part of bytes()) will not be read again soon, so that a pass
-  // over a file of any size keeps a small resident set.
+  // Tells the system that `range` (part of bytes()) will not be needed soon, so that a pass over a
+  // file of any size keeps a small resident set.
   void release(ByteSpan range) const noexcept;
 
  private:

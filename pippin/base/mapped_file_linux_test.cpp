@@ -1,4 +1,4 @@
-// What Linux is asked for when a file is mapped.
+// Checks the advice given to Linux when a file is mapped.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,7 +14,7 @@
 namespace pippin {
 namespace {
 
-// The line of /proc/self/smaps with the flags of the mapping that begins there.
+// Returns the line of /proc/self/smaps with the flags of the mapping that begins at `data`.
 std::string flags_of(const void* data) {
   std::ifstream maps("/proc/self/smaps");
   std::ostringstream begin;
@@ -35,7 +35,7 @@ TEST(MappedFileOnLinux, HugePagesAreForWhatMemoryHolds) {
   const std::filesystem::path path = dir / "sparse";
   std::ofstream(path).close();
   const auto flags = [&](uint64_t bytes) {
-    std::filesystem::resize_file(path, bytes);  // without a block on the disk
+    std::filesystem::resize_file(path, bytes);  // sparse
     return flags_of(MappedFile::open(path)->bytes().data());
   };
   EXPECT_NE(flags(2 * kHugePage).find(" hg "), std::string::npos);

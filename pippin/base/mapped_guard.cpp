@@ -14,9 +14,9 @@
 
 namespace pippin {
 
-// An entry of a list that only grows, so that a handler may walk it at any time; free entries are
-// used again. The entry that a handler looks for cannot change meanwhile: the interrupted thread
-// reads that memory, so it is still mapped.
+// An entry of a list that only grows, so that a handler can walk it at any time; free entries are
+// reused. The entry that a handler needs cannot change meanwhile: the interrupted thread reads that
+// memory, so it is still mapped.
 class GuardedRange {
  public:
   std::atomic<uintptr_t> begin{0};  // 0: free
@@ -37,7 +37,7 @@ uintptr_t page = 0;
 
 static_assert(std::atomic<uintptr_t>::is_always_lock_free);
 
-// A signal handler may call write(2), but neither stdio nor the logger.
+// A signal handler may call write(2), but not stdio or the logger.
 [[noreturn]] void end_program(const char* path) {
   const auto write_text = [](const char* text) {
     for (size_t left = std::strlen(text); left > 0;) {
@@ -53,7 +53,7 @@ static_assert(std::atomic<uintptr_t>::is_always_lock_free);
   ::_exit(1);
 }
 
-// Zeros in place of the file from that page on. False where the system refuses.
+// Replaces the file from that page on with zeros. Returns false if the system refuses.
 bool fill(uintptr_t address, uintptr_t end) {
   const uintptr_t from = address / page * page;
   const uintptr_t size = (end - from + page - 1) / page * page;
@@ -67,11 +67,11 @@ void handle(int number, siginfo_t* info, void* context) {
   for (GuardedRange* range = ranges.load(); range != nullptr; range = range->next) {
     if (address < range->begin.load() || address >= range->end.load()) continue;
     if (chosen.load() == MappedGuard::EndProgram) end_program(range->path.c_str());
-    // Counted before any thread can read a zero.
+    // Count before any thread can read a zero.
     if (!range->is_damaged.exchange(true)) num_damaged.fetch_add(1);
     if (!fill(address, range->end.load())) break;
     errno = error;
-    return;  // the access is made again
+    return;  // the access is retried
   }
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(number, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
@@ -88,7 +88,7 @@ void guard_mapped_files(MappedGuard guard) {
   page = page_size();
   struct sigaction action {};
   action.sa_sigaction = handle;
-  // Without SA_NODEFER: a fault within the handler ends the process.
+  // Without SA_NODEFER, a fault within the handler ends the process.
   action.sa_flags = SA_SIGINFO;
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGBUS, &action, &before);
@@ -105,7 +105,7 @@ GuardedRange* guard_range(const std::byte* data, size_t size,
   GuardedRange* range = ranges.load();
   for (; range != nullptr; range = range->next) {
     uintptr_t free = 0;
-    // Taken, but without any address yet: its end is before its begin.
+    // Reserved, but still empty: its end is before its begin.
     if (range->begin.compare_exchange_strong(free, UINTPTR_MAX)) break;
   }
   const bool is_new = range == nullptr;

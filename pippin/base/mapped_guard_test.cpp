@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A mapped file of four pages of 'x'. Tests change the handler of the process: they run in
+// Maps a file of four pages of 'x'. Tests change the process's signal handler, so they run in
 // children.
 class MappedGuards : public testing::Test {
  protected:
@@ -31,7 +31,7 @@ class MappedGuards : public testing::Test {
   }
   void cut(const char* name, size_t pages) const { fs::resize_file(dir_ / name, pages * page()); }
 
-  // Ends the child with the number of the first check that fails.
+  // Exits the child with `number` if the check fails.
   static void check(bool holds, int number) {
     if (!holds) std::_Exit(number);
   }

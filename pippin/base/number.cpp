@@ -28,7 +28,7 @@ bool parse_number(std::string_view text, double& value, std::chars_format format
 bool parse_number_by_c(std::string_view text, double& value, std::chars_format format) {
   const bool hex = format == std::chars_format::hex, negative = text.starts_with('-');
   const std::string_view digits = text.substr(negative ? 1 : 0);
-  // strtod reads more than from_chars: blanks and a sign first, and "0x" by itself.
+  // strtod accepts more than from_chars: leading blanks and signs, and "0x".
   const bool word = !digits.empty() && std::string_view("iInN").find(digits[0]) != digits.npos;
   const std::string_view first = hex ? ".0123456789abcdefABCDEF" : ".0123456789";
   if (!word && (digits.empty() || first.find(digits[0]) == first.npos)) return false;
@@ -42,7 +42,7 @@ bool parse_number_by_c(std::string_view text, double& value, std::chars_format f
   const double number = ::strtod_l(spelled.c_str(), &stop, plain);
   if (stop != spelled.c_str() + spelled.size()) return false;
   if (!word && std::isinf(number)) return false;
-  // A number of digits that are not all 0 came out as 0.
+  // A nonzero number underflowed to 0.
   if (number == 0) {
     const std::string_view mantissa = digits.substr(0, digits.find_first_of(hex ? "pP" : "eE"));
     if (mantissa.find_first_not_of("0.") != mantissa.npos) return false;

@@ -1,5 +1,5 @@
-// Numbers in texts: all of the text is the number, spelled as std::from_chars reads it whatever the
-// locale, without blanks and plus sign. False leaves `value` as it was.
+// Parses numbers. The whole text must be a number in std::from_chars's format, independent of the
+// locale, without blanks and plus sign. If the functions return false, `value` is unchanged.
 #pragma once
 
 #include <charconv>
@@ -8,7 +8,7 @@
 
 namespace pippin {
 
-// False also where the number does not fit into T.
+// Also returns false if the number does not fit T.
 template <std::integral T>
 bool parse_number(std::string_view text, T& value, int base = 10) {
   T number = 0;
@@ -19,12 +19,12 @@ bool parse_number(std::string_view text, T& value, int base = 10) {
   return true;
 }
 
-// The nearest double; "inf" and "nan" are numbers, what would round to infinity or 0 is none.
-// Digits of chars_format::hex have no "0x".
+// Parses the nearest double. Accepts "inf" and "nan"; rejects numbers that would round to infinity
+// or 0. With chars_format::hex, the text has no "0x".
 bool parse_number(std::string_view text, double& value,
                   std::chars_format format = std::chars_format::general);
 
-// The same by the C library: some C++ libraries have no std::from_chars for double.
+// The same with the C library, because some C++ libraries lack std::from_chars for double.
 bool parse_number_by_c(std::string_view text, double& value,
                        std::chars_format format = std::chars_format::general);
 

@@ -17,7 +17,7 @@ constexpr double kUntouched = 42;
 
 struct Case {
   std::string_view text;
-  double number = kUntouched;  // refused
+  double number = kUntouched;  // kUntouched: rejected
 };
 
 void expect_cases(std::initializer_list<Case> cases, std::chars_format format) {
@@ -96,7 +96,7 @@ TEST(Number, HexadecimalDoubles) {
                std::chars_format::hex);
 }
 
-// Both ways give the same double for what fmt writes.
+// Both functions parse fmt's output to the same double.
 TEST(Number, RoundTrips) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 20000; ++i) {

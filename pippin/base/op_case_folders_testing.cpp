@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The archive's content, unpacked once: as the build does with the repository's archives.
+// Unpacks an archive's content once; the build does the same with the repository's archives.
 fs::path unpacked(const fs::path& archive, const fs::path& name) {
   fs::path folder = fs::path(PIPPIN_BINARY_DIR) / name;
   const ChildResult ended =
@@ -23,7 +23,7 @@ fs::path unpacked(const fs::path& archive, const fs::path& name) {
   return folder;
 }
 
-// Of the folder of a test: one folder for each of its cases.
+// Adds the case folders of a test.
 void add_cases(const fs::path& test, std::map<fs::path, fs::path>& cases) {
   if (!fs::is_directory(test)) return;
   for (const auto& one : fs::directory_iterator(test)) {

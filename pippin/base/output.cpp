@@ -12,8 +12,8 @@
 namespace pippin {
 namespace {
 
-// Files are written in pieces of this many bytes from multiples of it on: what a system with large
-// folios then keeps of them are huge pages, which are read a fifth faster when they are mapped.
+// Files are written in aligned pieces of this size. A system with large folios then caches them in
+// huge pages, which are read a fifth faster when mapped.
 constexpr size_t kPieceBytes = size_t{1} << 21;
 
 void write_all(int fd, ByteSpan bytes, uint64_t offset, const std::filesystem::path& path) {

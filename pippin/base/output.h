@@ -1,5 +1,5 @@
 // Outputs are written next to their final place and renamed when complete: a failure, a
-// cancellation or a full disk leaves what was there before, and nothing half-written.
+// cancellation or a full disk leaves the old content, and nothing half-written.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace pippin {
 
-// Sequential writing with a buffer; every error names the path. Not yet atomic: see PendingOutput.
+// Buffered sequential writer; every error names the path. Not atomic by itself: see PendingOutput.
 class FileWriter {
  public:
   enum class Mode : uint8_t {
-    New,     // what was there is gone
-    Append,  // goes on after it
+    New,     // discards existing content
+    Append,  // continues after existing content
   };
   explicit FileWriter(const std::filesystem::path& path, Mode mode = Mode::New);
   FileWriter(const FileWriter&) = delete;
@@ -26,15 +26,14 @@ class FileWriter {
 
   void write(ByteSpan bytes);
   void write(std::string_view text) { write(as_byte_span(text)); }
-  // Zero bytes up to the next multiple of `alignment`.
+  // Writes zero bytes up to the next multiple of `alignment`.
   void pad_to(uint64_t alignment);
-  // Overwrites bytes that are already written (a header whose numbers are known only at the end).
+  // Overwrites written bytes (such as a header whose numbers are known only at the end).
   void write_at(uint64_t offset, ByteSpan bytes);
   uint64_t position() const { return position_; }
-  // What was written so far can be read in the file.
+  // Makes all bytes written so far visible in the file.
   void flush();
-  // Flushes and closes; throws where the disk is full. Without it the destructor closes and says
-  // nothing.
+  // Flushes and closes; throws if the disk is full. The destructor closes, too, but ignores errors.
   void close();
 
  private:
@@ -44,7 +43,7 @@ class FileWriter {
   std::vector<std::byte> buffer_;
 };
 
-// The whole of a small file, atomically.
+// Writes a small file atomically.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace pippin

@@ -1,5 +1,5 @@
-// Memory as the system deals it out: in pages. What is read all over is read quicker in large ones:
-// fewer page faults, and fewer waits for the addresses of pages.
+// Memory pages. Memory with random access is faster in large pages: fewer page faults, and fewer
+// waits for address translation.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@ namespace pippin {
 
 inline constexpr size_t kHugePage = size_t{1} << 21;  // bytes
 
-// Bytes of a page: 4096 on most machines, 16384 on Apple silicon.
+// Returns the page size in bytes: 4096 on most machines, 16384 on Apple silicon.
 size_t page_size() noexcept;
 
-// Asks for huge pages, as a wish: a system without them does nothing. `data` begins a page.
+// Requests huge pages, best effort: does nothing on systems without them. `data` must begin a page.
 void want_huge_pages(void* data, size_t bytes) noexcept;
 
-// Gives whole pages of a mapped file back: whoever touches them reads them again. As a wish, too.
+// Releases whole pages of a mapped file; they are read again on the next access. Best effort.
 void drop_file_pages(void* data, size_t bytes) noexcept;
 
-// Makes whole pages of memory that mmap() gave zero again, and gives them back to the system until
-// they are touched. False where the system cannot do that: they are as they were.
+// Zeroes whole pages from mmap(), and returns them to the system until the next access. Returns
+// false if the system does not support this; the pages are unchanged then.
 bool zero_pages(void* data, size_t bytes) noexcept;
 
 }  // namespace pippin

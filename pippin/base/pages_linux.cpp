@@ -18,7 +18,7 @@ void drop_file_pages(void* data, size_t bytes) noexcept {
 }
 
 bool zero_pages(void* data, size_t bytes) noexcept {
-  return ::madvise(data, bytes, MADV_DONTNEED) == 0;  // zeroed pages come at the next touch
+  return ::madvise(data, bytes, MADV_DONTNEED) == 0;  // the next access gets zeroed pages
 }
 
 }  // namespace pippin

@@ -9,7 +9,7 @@ size_t page_size() noexcept {
   return static_cast<size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Apple silicon has none, and Intel's Macs only by another way to reserve memory.
+// Apple silicon has none, and Intel Macs only for memory reserved in another way.
 void want_huge_pages(void* /*data*/, size_t /*bytes*/) noexcept {}
 
 void drop_file_pages(void* data, size_t bytes) noexcept {
@@ -17,8 +17,8 @@ void drop_file_pages(void* data, size_t bytes) noexcept {
 }
 
 bool zero_pages(void* data, size_t bytes) noexcept {
-  // MADV_DONTNEED would keep their content. MADV_ZERO touches no page that was not touched before
-  // (macOS 13); of zeros MADV_FREE leaves zeros, whether it takes the page or not.
+  // MADV_DONTNEED would keep the content. MADV_ZERO does not touch pages that were never touched
+  // (macOS 13); after MADV_FREE, pages of zeros stay zeros whether they are reclaimed or not.
   if (::madvise(data, bytes, MADV_ZERO) != 0) return false;
   ::madvise(data, bytes, MADV_FREE);
   return true;

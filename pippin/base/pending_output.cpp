@@ -22,15 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kRandom = "XXXXXX";  // as mkdtemp() has it
+constexpr std::string_view kRandom = "XXXXXX";  // mkdtemp()'s pattern
 
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// A kernel knows the locks of all its processes, those in other containers too; after a restart the
-// machine still has its name.
+// A kernel sees the locks of all its processes, including those in other containers; after a reboot
+// the machine has the same name, but another boot id.
 bool is_of_this_machine(std::string_view text) {
   const size_t end = text.find('\n');
   if (end == std::string_view::npos || !text.ends_with('\n')) return false;
@@ -39,7 +39,7 @@ bool is_of_this_machine(std::string_view text) {
   return (!boot.empty() && boot == boot_id()) || (!host.empty() && host == host_name());
 }
 
-// The lock comes last, so that what is interrupted here is gone on with by the next one.
+// The lock is removed last, so that the next process can resume an interrupted removal.
 void remove_folder(const fs::path& folder) {
   std::error_code ignored;
   for (const char* name : {"output", "old", "lock"}) fs::remove_all(folder / name, ignored);
@@ -50,7 +50,7 @@ void remove_abandoned(const fs::path& folder, const fs::path& target) {
   const auto lock = FileLock::try_existing(folder / "lock");
   std::error_code ignored;
   if (!lock) {
-    // Where nothing but the folder is left; one that is just being made is made again.
+    // Only the folder is left. If another process is just creating it, it will create it again.
     if (!fs::exists(folder / "lock", ignored)) fs::remove(folder, ignored);
     return;
   }
@@ -60,7 +60,7 @@ void remove_abandoned(const fs::path& folder, const fs::path& target) {
   } catch (const Error&) {
     return;  // not one of ours
   }
-  // Killed between two renamings: what was there before goes back.
+  // The process was killed between the two renames: restore the old output.
   const fs::path old = folder / "old";
   if (fs::exists(old, ignored) && !fs::exists(target, ignored)) fs::rename(old, target, ignored);
   remove_folder(folder);
@@ -95,7 +95,8 @@ PendingOutput::PendingOutput(fs::path target) : target_(std::move(target)) {
   const std::string prefix = "." + target_.filename().string() + ".partial.";
   remove_all_abandoned(parent, prefix, target_);
 
-  while (!lock_) {  // once, as a rule: unless another is just looking whether it is abandoned
+  while (!lock_) {  // normally once, unless another process is checking whether the folder is
+                    // abandoned
     std::string folder = (parent / fmt::format("{}{}", prefix, kRandom)).string();
     if (::mkdtemp(folder.data()) == nullptr) {
       fail(ErrorCode::Io, "{}: cannot be written: {}", target_.string(), std::strerror(errno));
@@ -128,8 +129,8 @@ PendingOutput::~PendingOutput() {
 void PendingOutput::commit() {
   const fs::path old = folder_ / "old";
   std::error_code error;
-  // A folder cannot be renamed over one that has files: the old one moves aside first. Another
-  // output may take the place in between, or move the same one aside: then again.
+  // A folder cannot be renamed over one that has files, so the old one is moved aside first.
+  // Another output may take the place in between, or move the same one aside; then retry.
   constexpr int kMostTries = 1000;
   for (int i = 0; i < kMostTries; ++i) {
     fs::rename(path_, target_, error);
@@ -137,14 +138,14 @@ void PendingOutput::commit() {
     std::error_code moved;
     const bool taken = error == std::errc::directory_not_empty || error == std::errc::file_exists;
     if (!taken && !fs::is_directory(target_, moved)) break;
-    fs::remove_all(old, moved);  // of the try before: the place has something newer
+    fs::remove_all(old, moved);  // from the previous try: the place has a newer output
     fs::rename(target_, old, moved);
     if (moved && moved != std::errc::no_such_file_or_directory) break;
   }
   if (error) {
     std::error_code unseen, lost;
     if (fs::exists(old, unseen) && !fs::exists(target_, unseen)) fs::rename(old, target_, lost);
-    if (lost) {  // the next output for this place tries again
+    if (lost) {  // the next output for this place retries
       folder_.clear();
       fail(ErrorCode::Io, "{}: cannot be put in place: {}; what was there is {}", target_.string(),
            error.message(), old.string());

@@ -1,8 +1,8 @@
-// Where an output is built, next to its final place: in a hidden folder that is locked while its
-// process lives, so that what a killed one left can be told from what another is about to finish.
+// Builds an output next to its final place, in a hidden folder that is locked while its process
+// lives, so that leftovers of killed processes are distinguishable from work in progress.
 //
-//   .NAME.partial.x7Gq2a/output   what will have the name
-//                       /old      what had it, for the moment in which the two change places
+//   .NAME.partial.x7Gq2a/output   the new content
+//                       /old      the old content, while the two change places
 //                       /lock     the machine, by name and boot; locked (base/file_lock.h)
 #pragma once
 
@@ -13,14 +13,13 @@
 
 namespace pippin {
 
-// A file or folder under construction at path(), on the target's disk; commit() puts it in place of
-// the target, replacing what was there; destruction without commit() removes it.
+// A file or folder under construction at path(), on the target's disk. commit() moves it to the
+// target and replaces the old content; destruction without commit() removes it.
 class PendingOutput {
  public:
-  // First removes what killed processes left for this target. What other machines are writing (a
-  // network disk may not share locks), or living processes, or others are allowed to write only,
-  // stays. Throws NotFound where the target's folder is not there, Io where nothing can be made in
-  // it.
+  // First removes leftovers of killed processes for this target. Keeps folders of living processes,
+  // of other machines (a network disk may not share locks), and those that the user may not modify.
+  // Throws NotFound if the target's folder does not exist, Io if nothing can be created in it.
   explicit PendingOutput(std::filesystem::path target);
   PendingOutput(const PendingOutput&) = delete;
   PendingOutput& operator=(const PendingOutput&) = delete;

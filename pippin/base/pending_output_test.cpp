@@ -29,7 +29,7 @@ void make_folder(const fs::path& path, const std::string& content) {
   write_file(path / "file", content);
 }
 
-// A process that writes: it does `begin`, says so, waits to be told, does `end`.
+// A process that runs `begin`, reports it, waits for a message, and runs `end`.
 class Child {
  public:
   Child(const std::function<void(PendingOutput&)>& begin, const fs::path& target) {
@@ -84,7 +84,7 @@ void write_half_a_file(PendingOutput& output) {
 void write_half_a_folder(PendingOutput& output) {
   fs::create_directories(output.path() / "deep");
   write_file(output.path() / "deep/file", "half");
-  const PendingOutput inner(output.path() / "deep/inner");  // as packages in a folder of packages
+  const PendingOutput inner(output.path() / "deep/inner");  // like packages in a folder of packages
   write_file(inner.path(), "half");
   ::kill(::getpid(), SIGKILL);
 }
@@ -95,7 +95,7 @@ TEST(PendingOutput, WhatAKilledProcessLeftGoesWithTheNextOutput) {
   Child(write_half_a_file, target).kill();
   Child(write_half_a_file, target).kill();
   const auto left = entries(dir.path());
-  ASSERT_EQ(left.size(), 1U);  // of two: the second removed what the first left
+  ASSERT_EQ(left.size(), 1U);  // of two; the second removed the leftovers of the first
   EXPECT_TRUE(left[0].filename().string().starts_with(".x.mlpackage.partial."));
   write_file(target, "new");
   EXPECT_EQ(entries(dir.path()), std::vector<fs::path>{target});
@@ -115,7 +115,7 @@ TEST(PendingOutput, AFolderThatAKilledProcessLeftGoesToo) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(entries(dir.path()).size(), 2U);
-  { const PendingOutput next(target); }  // even one that is given up
+  { const PendingOutput next(target); }  // even without commit()
   EXPECT_EQ(entries(dir.path()), std::vector<fs::path>{target});
   EXPECT_EQ(read_file(target / "file"), "before");
 }
@@ -145,7 +145,7 @@ TEST(PendingOutput, TwoOfOneProcessStay) {
   EXPECT_EQ(entries(dir.path()).size(), 1U);
 }
 
-// Each begins, writes and commits while others do.
+// Each thread begins, writes and commits concurrently.
 void write_from_threads(const fs::path& target, bool as_folder) {
   constexpr int kThreads = 8, kRounds = 20;
   std::vector<std::string> failures(kThreads);
@@ -184,7 +184,7 @@ TEST(PendingOutput, ThreadsOfOneProcessWriteFoldersToOnePlace) {
   write_from_threads(dir / "x", true);
 }
 
-// Folders as they would be left, by the name of the machine that its lock has.
+// Creates leftover folders; `machine` is the content of the lock.
 class Abandoned : public testing::Test {
  protected:
   fs::path leave(const std::string& name, const std::string& machine) {
@@ -193,7 +193,7 @@ class Abandoned : public testing::Test {
     write_file(folder / "lock", machine);
     return folder;
   }
-  // What the lock of a process of this machine says.
+  // Returns the content of a lock on this machine.
   std::string here() {
     const PendingOutput output(dir_ / "other");
     return read_file(output.path().parent_path() / "lock");
@@ -240,7 +240,7 @@ TEST_F(Abandoned, WhatWasThereComesBack) {
   { const PendingOutput next(dir_ / "x"); }
   EXPECT_EQ(read_file(dir_ / "x/file"), "before");
   EXPECT_FALSE(fs::exists(folder));
-  // Where there is something new it stays.
+  // A newer output is kept.
   make_folder(leave(".x.partial.ABCdef", here()) / "old", "older");
   { const PendingOutput next(dir_ / "x"); }
   EXPECT_EQ(read_file(dir_ / "x/file"), "before");

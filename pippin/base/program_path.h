@@ -1,11 +1,11 @@
-// The file of the program that runs.
+// The path of the running program.
 #pragma once
 
 #include <string>
 
 namespace pippin {
 
-// Throws Io where the system does not say.
+// Throws Io if the system does not provide it.
 std::string program_path();
 
 }  // namespace pippin

@@ -1,5 +1,5 @@
-// Algorithms over whole ranges, where libraries of C++ (libc++ 14, Macs of 2022) have no
-// std::ranges yet.
+// Algorithms over whole ranges, because some C++ libraries (libc++ 14, Macs of 2022) lack
+// std::ranges.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool any_of(const Range& range, Condition&& condition) {
   return std::any_of(std::begin(range), std::end(range), std::forward<Condition>(condition));
 }
 
-// Of a sorted range.
+// The range must be sorted.
 template <typename Range, typename Value>
 bool binary_search(const Range& range, const Value& value) {
   return std::binary_search(std::begin(range), std::end(range), value);

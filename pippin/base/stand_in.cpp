@@ -10,7 +10,7 @@
 namespace pippin {
 namespace {
 
-// Pointers are shorter than this by their specification.
+// The specification limits pointers to this size.
 constexpr size_t kLargestPointer = 1024;
 
 std::string_view line_after(std::string_view text, std::string_view key) {
@@ -20,7 +20,7 @@ std::string_view line_after(std::string_view text, std::string_view key) {
   return text.substr(0, text.find_first_of("\r\n"));
 }
 
-// `beginning` is in lower case.
+// `beginning` must be in lower case.
 bool begins_with(std::string_view text, std::string_view beginning) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return text.size() >= beginning.size() &&
@@ -33,7 +33,7 @@ bool begins_with(std::string_view text, std::string_view beginning) {
 void refuse_lfs_pointer(ByteSpan bytes, const std::filesystem::path& path) {
   if (bytes.size() >= kLargestPointer) return;
   const std::string_view text = as_text(bytes);
-  // The second is the name that Git LFS had before.
+  // The second was Git LFS's earlier name.
   if (!text.starts_with("version https://git-lfs.github.com/spec/") &&
       !text.starts_with("version https://hawser.github.com/spec/")) {
     return;

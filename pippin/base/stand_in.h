@@ -1,5 +1,5 @@
-// Files that stand in the place of others: what a clone without Git LFS, or a download that was
-// answered with a page, leaves where a model's file should be.
+// Detects files that stand in for a model's file: pointers from a clone without Git LFS, and error
+// or login pages saved by a download.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace pippin {
 
-// Throws InvalidFile, with the name of the file, for the bytes of a Git LFS pointer.
+// Throws InvalidFile, with the file name, if the bytes are a Git LFS pointer.
 void refuse_lfs_pointer(ByteSpan bytes, const std::filesystem::path& path);
 // The same for an HTML page or another XML document.
 void refuse_page(ByteSpan bytes, const std::filesystem::path& path);

@@ -1,11 +1,11 @@
-// Time that passed.
+// Elapsed time.
 #pragma once
 
 #include <chrono>
 
 namespace pippin {
 
-// Seconds from `start` until now.
+// Returns the seconds since `start`.
 inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

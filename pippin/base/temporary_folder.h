@@ -1,4 +1,4 @@
-// A folder of its own for as long as it is needed.
+// A temporary directory, removed on destruction.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 
 namespace pippin {
 
-// Made in TMPDIR (/tmp) with a name like pippin-PURPOSE-x7Gq2a, and removed with all that is in it.
+// Created in TMPDIR (default /tmp) with a name such as pippin-PURPOSE-x7Gq2a; removed with its
+// content.
 class TemporaryFolder {
  public:
-  // Throws Io where none can be made.
+  // Throws Io if no folder can be created.
   explicit TemporaryFolder(std::string_view purpose);
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -24,7 +25,7 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
-  uint32_t process_ = fork_count();  // a child's copy leaves the parent's folder
+  uint32_t process_ = fork_count();  // a child's copy does not remove the parent's folder
 };
 
 }  // namespace pippin

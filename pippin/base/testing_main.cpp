@@ -1,12 +1,12 @@
-// main() of every test program. As gtest's own, and the last line, which tests/skipped.py adds up,
-// says how many tests were run and skipped and why:
+// main() for all test programs. Like gtest's own, but the last line, which tests/skipped.py sums
+// up, says how many tests ran, and how many were skipped for which reason:
 //
 //   checks: 40, skipped: 12: shared data 11, no /dev/zero here 1
 //
-// A line before it says where a test has gone through the entries of one place of data alone.
-// A run without a failure in which shared data was wanting ends with the status 77, which ctest
-// shows as skipped instead of passed. A filter with a pattern that matches no test is an error: a
-// test that was renamed would leave the label that cmake/pippin.cmake gave it unseen.
+// A line before it says if a test saw the entries of only one data location. A run without failures
+// that lacked shared data exits with status 77, which ctest shows as skipped rather than passed. A
+// filter pattern that matches no test is an error: otherwise a renamed test would silently lose its
+// label from cmake/pippin.cmake.
 #include <algorithm>
 #include <cstring>
 #include <iostream>
@@ -66,7 +66,7 @@ class CountedTests : public testing::EmptyTestEventListener {
   std::map<std::string, int> reasons_;
 };
 
-// The first pattern of `filter` ("A.*:B.c-D.*") that matches no test of the program, or "".
+// Returns the first pattern of `filter` ("A.*:B.c-D.*") that matches no test, or "".
 std::string pattern_without_test(std::string filter) {
   std::vector<std::string> names;
   const testing::UnitTest& unit = *testing::UnitTest::GetInstance();
@@ -76,7 +76,7 @@ std::string pattern_without_test(std::string filter) {
       names.push_back(std::string(suite.name()) + "." + suite.GetTestInfo(j)->name());
     }
   }
-  // Names of tests have no dash: the first one begins the patterns that are left out.
+  // Test names contain no dash: the first one begins the excluded patterns.
   std::replace(filter.begin(), filter.end(), '-', ':');
   std::istringstream patterns(filter);
   for (std::string pattern; std::getline(patterns, pattern, ':');) {
@@ -93,7 +93,7 @@ std::string pattern_without_test(std::string filter) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  auto* counted = new pippin::CountedTests;  // gtest owns it from here on
+  auto* counted = new pippin::CountedTests;  // gtest takes ownership
   testing::UnitTest::GetInstance()->listeners().Append(counted);
   const std::string unmatched = pippin::pattern_without_test(GTEST_FLAG_GET(filter));
   if (!unmatched.empty()) {

@@ -11,7 +11,7 @@ struct Decoded {
   char32_t code_point = kReplacement;
   size_t length = 1;
   bool valid = false;
-  bool truncated = false;  // valid so far, but the text ends inside
+  bool truncated = false;  // valid so far, but incomplete
 };
 
 Decoded decode(std::string_view text, size_t position) {
@@ -74,7 +74,7 @@ void append_utf8(std::string& out, char32_t c) {
 bool is_valid_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
-    // Most of what is long, and most of a vocabulary.
+    // The most common case in long texts and in vocabularies.
     const bool of_two = lead >= 0xC2 && lead <= 0xDF && i + 1 < text.size() &&
                         (static_cast<unsigned char>(text[i + 1]) & 0xC0) == 0x80;
     if (lead < 0x80 || of_two) {

@@ -9,8 +9,8 @@
 namespace pippin {
 namespace {
 
-// What Linux gives to a thread. macOS gives 512 KB to all but the first, less than the limits of
-// parsers and grammars assume.
+// Linux's default. macOS gives 512 KB to all threads but the first, less than the limits of parsers
+// and grammars assume.
 constexpr size_t kStack = size_t{8} << 20;
 
 void* run_body(void* body) noexcept {

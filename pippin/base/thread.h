@@ -1,5 +1,5 @@
-// A thread of the library's own. Unlike std::thread it is joined where it goes, and may go in a
-// child of fork(2) too, where it never was.
+// A thread that the destructor joins, unlike std::thread. In a child of fork(2), where the thread
+// does not exist, the object can still be destroyed.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,21 @@ namespace pippin {
 class Thread {
  public:
   Thread() = default;
-  // Throws LimitExceeded where the system starts no more threads. An exception that leaves `body`
-  // ends the process.
+  // Throws LimitExceeded if the system cannot start another thread. An exception from `body` ends
+  // the process.
   explicit Thread(std::function<void()> body);
   Thread(Thread&& other) noexcept;
   Thread& operator=(Thread&& other) noexcept;
-  ~Thread();  // waits for its end
+  ~Thread();  // joins the thread
 
-  // False where none was started, or the process is a child of the one that started it.
+  // Returns false if no thread was started, or if this process is a child of the one that started
+  // it.
   bool is_here() const noexcept;
 
  private:
   std::unique_ptr<std::function<void()>> body_;
   pthread_t id_{};
-  uint32_t process_ = 0;  // by its fork count
+  uint32_t process_ = 0;  // fork count of the thread's process
 };
 
 }  // namespace pippin

@@ -20,14 +20,14 @@ void pause_briefly() {
 #endif
 }
 
-// A waiting thread first spins: some 70 us, the gap between two forks of a decode step and the
-// difference of their parts. Then it offers its core with every look, about 2 ms on a free core; on
-// a busy one the threads run that wait for it. Then it sleeps, from which it wakes too late to help
+// A waiting thread first spins, for about 70 us: the gap between two forks of a decode step, and
+// the difference between their parts. Then it yields its core with every check, for about 2 ms on a
+// free core; on a busy one, other threads run. Then it sleeps; waking up takes too long to help
 // with a small part.
 constexpr int kSpins = 4000;
 constexpr int kYields = 4000;
 
-constexpr int kMeetings = 64;  // forks on the caller's core before a worker moves away
+constexpr int kMeetings = 64;  // forks with the caller on the same core before a worker moves away
 
 bool keeps_to_cpus(Pinning pinning, int count, int available, int cpus) {
   if (const char* wish = std::getenv("PIPPIN_PIN"); wish != nullptr && pinning == Pinning::Auto) {
@@ -35,7 +35,7 @@ bool keeps_to_cpus(Pinning pinning, int count, int available, int cpus) {
     if (std::string_view(wish) == "0") pinning = Pinning::Never;
   }
   if (pinning == Pinning::Never || count > cpus) return false;
-  // A quota below the number of CPUs means that others use them too: let the system choose.
+  // With a quota below the number of CPUs, others use the CPUs, too: let the system choose.
   return pinning == Pinning::Always || (cpus == available && count == available);
 }
 
@@ -49,7 +49,7 @@ ThreadPool::ThreadPool(int num_threads, Pinning pinning) : process_(fork_count()
     cpus_ = std::move(cpus);
     spare_cpu_ = cpus_[0];
   }
-  // With more threads than cores a spinning thread only keeps another from working.
+  // With more threads than cores, a spinning thread only keeps another from working.
   may_spin_ = num_threads_ <= available;
   claims_ = std::make_unique<Claim[]>(static_cast<size_t>(num_threads_) - 1);
   try {
@@ -79,8 +79,7 @@ void ThreadPool::stop_workers() noexcept {
   workers_.clear();
 }
 
-// In a child process, where the parent's workers are not, and whatever they were doing is half
-// done.
+// For a child process, which lacks the parent's workers; their state is inconsistent.
 void ThreadPool::start_again() noexcept {
   process_ = fork_count();
   workers_.clear();
@@ -92,7 +91,7 @@ void ThreadPool::start_again() noexcept {
   try {
     start_workers();
   } catch (const Error&) {
-    // The caller does the parts of those that are missing.
+    // The caller does the parts of missing workers.
   }
 }
 
@@ -145,15 +144,15 @@ void ThreadPool::run_erased(Function function, void* context) {
   }
 }
 
-// Every part is claimed in every generation, so only one who is in time finds the one before.
+// Every part is claimed in every generation, so the exchange succeeds only for the first claim.
 bool ThreadPool::claim(int part, uint32_t generation) {
   uint32_t previous = generation - 1;
   return claims_[static_cast<size_t>(part) - 1].generation.compare_exchange_strong(
       previous, generation, std::memory_order_acq_rel);
 }
 
-// The scheduler may move the caller onto a worker's core: after some forks there the worker takes
-// the core that the caller left.
+// The scheduler may move the caller onto a worker's core. After some forks there, the worker moves
+// to the core that the caller left.
 void ThreadPool::leave_callers_cpu(int& cpu, int& meetings) {
   if (callers_cpu_.load(std::memory_order_relaxed) != cpu) {
     meetings = 0;
@@ -173,7 +172,7 @@ void ThreadPool::work(int part, uint32_t seen) {
     keep_to_cpu(cpu);
   }
   for (;;) {
-    // Generations may pass while this thread does not run: the caller does its parts then.
+    // Generations may pass while this thread does not run; the caller does its parts then.
     seen = wait_while(generation_, [seen](uint32_t generation) { return generation == seen; });
     if (stop_.load(std::memory_order_relaxed)) return;
     if (cpu >= 0) leave_callers_cpu(cpu, meetings);

@@ -1,18 +1,18 @@
-// Fork-join for kernels: one call wakes the workers, each takes its part, the caller takes part 0,
-// then whatever no worker has begun, and waits for the rest.
+// Fork-join for kernels: a call wakes the workers, each of which takes its part. The caller takes
+// part 0, then every part that no worker has begun, and waits for the rest.
 //
 // A decode step forks and joins hundreds of times, so workers spin and then yield for a moment
 // before they sleep, and a fork allocates nothing. Parts are static: part i of n always does the
 // same rows, which keeps weights in the cache of the core that used them last (dealt_range.h is for
-// what no cache holds); but a worker that the system has not let run, on a machine that others use
-// too, is not waited for: its part is done by the caller. So a busy machine costs the worker's
+// data that no cache holds). But if the system does not run a worker, because others use the
+// machine, too, the caller does its part instead of waiting. So a busy machine costs the worker's
 // help, never a time slice per fork.
 //
-// A pool with a thread for every core, or where it is asked for (Pinning), keeps each worker to
-// one core: a busy scheduler leaves threads that wait for each other on the same core for good.
+// A pool with a thread for every core, or with Pinning::Always, pins each worker to one core: a
+// busy scheduler would leave threads that wait for each other on the same core permanently.
 //
-// Workers work for the caller's call (call_context.h). In a child of fork(2) a pool starts its
-// workers again when it is used there.
+// Workers run in the context of the caller's call (call_context.h). In a child of fork(2), a pool
+// restarts its workers on first use.
 #pragma once
 
 #include <atomic>
@@ -28,17 +28,17 @@
 
 namespace pippin {
 
-// Whether a pool's workers keep to one core each.
+// Whether to pin each worker to a core.
 enum class Pinning : uint8_t {
-  Auto,    // as the environment's PIPPIN_PIN says: 1 is Always, 0 Never; without it where the pool
-           // has as many threads as the process has cores: no core is left to move to
-  Always,  // where there are cores enough, even if others use them too
+  Auto,    // as PIPPIN_PIN says: 1 is Always, 0 Never; by default, pin if the pool has as many
+           // threads as the process has cores, so that no core is left to move to
+  Always,  // if there are enough cores, even if others use them, too
   Never,
 };
 
 class ThreadPool {
  public:
-  // num_threads counts the caller; 0 means default_num_threads().
+  // num_threads includes the caller; 0 means default_num_threads().
   explicit ThreadPool(int num_threads = 0, Pinning pinning = Pinning::Auto);
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -46,9 +46,9 @@ class ThreadPool {
 
   int num_threads() const { return num_threads_; }
 
-  // Calls body(part, num_parts) once for every part in [0, num_threads()), at the same time as far
-  // as threads are free; returns when all are done. One caller at a time, and not from inside a
-  // body. The first exception of any part is rethrown.
+  // Calls body(part, num_parts) once for every part in [0, num_threads()), in parallel as far as
+  // threads are free, and returns when all are done. One caller at a time, and not from inside a
+  // body. Rethrows the first exception of any part.
   template <typename Body>
   void run(Body&& body) {
     using Plain = std::remove_reference_t<Body>;
@@ -72,20 +72,21 @@ class ThreadPool {
   T wait_while(const std::atomic<T>& value, Condition condition) const;
 
   int num_threads_;
-  uint32_t process_;  // where the workers are, by its fork count
+  uint32_t process_;  // fork count of the workers' process
   std::vector<Thread> workers_;
   Function function_ = nullptr;
   void* context_ = nullptr;
   const CallContext* call_ = nullptr;
   bool may_spin_ = false;
-  std::vector<int> cpus_;  // the caller's first, then each worker's; empty: the system chooses
-  std::atomic<int> spare_cpu_{-1};  // where the caller was; for the worker it comes to sit upon
+  std::vector<int> cpus_;           // the caller's, then each worker's; empty: the system chooses
+  std::atomic<int> spare_cpu_{-1};  // the caller's previous core, for a worker on whose core it
+                                    // runs now
   std::atomic<int> callers_cpu_{-1};
   struct alignas(64) Claim {
-    std::atomic<uint32_t> generation{0};  // the last one in which somebody took the part
+    std::atomic<uint32_t> generation{0};  // last one in which the part was claimed
   };
-  std::unique_ptr<Claim[]> claims_;  // of part 1 on
-  // Each its own cache line: the workers poll generation_ while others count pending_ down.
+  std::unique_ptr<Claim[]> claims_;  // from part 1 on
+  // On separate cache lines: workers poll generation_ while others decrement pending_.
   alignas(64) std::atomic<uint32_t> generation_{0};
   alignas(64) std::atomic<int> pending_{0};
   alignas(64) std::atomic<bool> stop_{false};
@@ -93,7 +94,7 @@ class ThreadPool {
   std::exception_ptr error_;
 };
 
-// The part [begin, end) of `count` items, in multiples of `grain` except at the end.
+// Returns part [begin, end) of `count` items, in multiples of `grain` except at the end.
 struct Range {
   int64_t begin;
   int64_t end;
@@ -105,7 +106,8 @@ inline Range split_range(int64_t count, int part, int parts, int64_t grain = 1) 
   return {begin < count ? begin : count, end < count ? end : count};
 }
 
-// The cores this process may use: its affinity and, in a container, its cgroup's quota.
+// Returns the number of cores for this process: its affinity mask and, in a container, its cgroup
+// quota.
 int default_num_threads();
 
 }  // namespace pippin

@@ -74,7 +74,7 @@ TEST_P(Pools, DealEveryItemOnce) {
   }
 }
 
-// One thread is held up in its share: the others do all pieces.
+// One thread is blocked in its share: the others do all pieces.
 TEST(DealtRange, PiecesGoToWhoeverIsFree) {
   ThreadPool pool(2);
   std::atomic<int64_t> done{0};
@@ -115,7 +115,7 @@ TEST_P(Pools, DealEveryHandful) {
   }
 }
 
-// One thread is held up in its first items: the others do all that is left.
+// One thread is blocked in its first items: the others do the rest.
 TEST(DealtItems, GoToWhoeverIsFree) {
   ThreadPool pool(2);
   std::atomic<int64_t> done{0};
@@ -134,7 +134,7 @@ TEST(DealtItems, GoToWhoeverIsFree) {
 INSTANTIATE_TEST_SUITE_P(Counts, Pools, testing::Values(1, 2, 3, 8));
 
 #if defined(__linux__)
-// How many of the workers may run on one core only, after each had time to begin.
+// Returns the number of workers that are pinned to one core, after each had time to start.
 int pinned_workers(ThreadPool& pool) {
   const auto caller = std::this_thread::get_id();
   std::atomic<int> pinned{0}, free{0};

@@ -1,5 +1,5 @@
-// Memory that is written before it is read: std::make_unique_for_overwrite, which libraries of C++
-// before 2023 (libc++ 14) have not.
+// Uninitialized memory: std::make_unique_for_overwrite, which C++ libraries before 2023 (libc++ 14)
+// lack.
 #pragma once
 
 #include <cstddef>

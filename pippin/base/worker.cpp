@@ -32,7 +32,7 @@ uint64_t Worker::add(std::function<void()> job) {
   try {
     thread_ = Thread([this] { work(); });
   } catch (const Error&) {
-    // Whoever waits does the jobs.
+    // The waiting thread does the jobs.
   }
   return added_;
 }

@@ -1,9 +1,9 @@
-// A thread that does jobs in order while its owner goes on; callers that need a job's result wait
-// for its number.
+// A thread that runs jobs in order in the background. Callers that need a job's result wait for its
+// number.
 //
-// A job works for the call that added it, but may outlive it: its log lines and its profile are the
-// call's, and it is not cancelled with it. No job is on its way while the process forks; a child
-// does what was waiting then, and starts a thread when there is more.
+// A job works for the call that added it, but may outlive it: it logs and profiles for the call,
+// but is not cancelled with it. No job runs while the process forks; a child runs the pending jobs
+// itself, and starts a thread when more are added.
 #pragma once
 
 #include <atomic>
@@ -19,18 +19,18 @@
 
 namespace pippin {
 
-// One thread at a time may use it.
-// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): nobody owns it as a ForkRest
+// Not thread-safe.
+// NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): never owned as a ForkRest
 class Worker final : private ForkRest {
  public:
   Worker() = default;
-  ~Worker();  // when all jobs are done
+  ~Worker();  // waits for all jobs
 
-  // Gives the number to wait for; 0 is no job.
+  // Returns the number to wait for; 0 is not a job.
   uint64_t add(std::function<void()> job);
-  // Rethrows what a job threw, once.
+  // Rethrows a job's exception, once.
   void wait(uint64_t number);
-  void wait_all() noexcept;  // and forgets what they threw
+  void wait_all() noexcept;  // ignores their exceptions
 
  private:
   struct Job {
@@ -40,19 +40,19 @@ class Worker final : private ForkRest {
   void before_fork() noexcept override;
   void after_fork() noexcept override;
   void work() noexcept;
-  bool do_next() noexcept;  // false: there is none
+  bool do_next() noexcept;  // false: there was no job
   void finish(uint64_t number) noexcept;
   void wake() noexcept;
 
-  std::mutex running_;  // held by a job that runs, and while the process forks
-  std::mutex mutex_;    // of jobs_ and error_
+  std::mutex running_;  // held by a running job, and while the process forks
+  std::mutex mutex_;    // guards jobs_ and error_
   std::deque<Job> jobs_;
   std::exception_ptr error_;
   uint64_t added_ = 0;
   std::atomic<uint64_t> done_{0};
   std::atomic<uint32_t> wakes_{0};
   std::atomic<bool> stop_{false};
-  Thread thread_;  // last: it uses all of the above
+  Thread thread_;  // last, because it uses all members above
 };
 
 }  // namespace pippin

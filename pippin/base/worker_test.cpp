@@ -28,7 +28,7 @@ TEST(Worker, DoesJobsInOrder) {
   worker.wait_all();
   ASSERT_EQ(done.size(), 100U);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(done[static_cast<size_t>(i)], i);
-  worker.wait(0);  // no job
+  worker.wait(0);  // not a job
 }
 
 TEST(Worker, EndsWhenAllIsDone) {
@@ -55,7 +55,7 @@ TEST(Worker, WhatAJobThrowsIsThrownOnce) {
   worker.wait(worker.add([] {}));
 }
 
-// It may outlive the call, whose token may be gone then.
+// A job may outlive the call and its token.
 TEST(Worker, AJobLogsForItsCallAndIsNotCancelledWithIt) {
   Worker worker;
   std::vector<std::string> lines;

@@ -8,7 +8,8 @@ namespace {
 struct Overflow {
   __m256i seen = _mm256_setzero_si256();
 
-  // Bit patterns of magnitudes order as integers: 65520 rounds to infinity, 0x7f800000 is it.
+  // Bit patterns of magnitudes compare like integers: 65520 rounds to infinity, 0x7f800000 is
+  // infinity.
   void look(__m256 values) {
     const __m256i magnitude =
         _mm256_and_si256(_mm256_castps_si256(values), _mm256_set1_epi32(0x7fffffff));
