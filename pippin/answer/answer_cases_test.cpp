@@ -1,4 +1,4 @@
-// What models wrote and what there is in it: the cases of the shared data.
+// Parses answers of real models: the cases of the shared data.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -51,7 +51,7 @@ std::string trimmed(std::string_view text) {
   return std::string(mark_of(text));
 }
 
-// The first difference; empty: none.
+// Returns the first difference, or an empty string.
 std::string difference(const Answer& answer, const Json& expected, bool is_partial) {
   const auto differ = [](std::string what, std::string_view is, std::string_view wanted) {
     return what + " is `" + std::string(is) + "`, not `" + std::string(wanted) + "`";
@@ -84,7 +84,7 @@ std::string difference(const Answer& answer, const Json& expected, bool is_parti
   return "";
 }
 
-// Of a text fed in pieces of `size` bytes, which are cut between characters.
+// Parses a text fed in pieces of `size` bytes, cut between characters.
 Answer parse(const Model& model, const Json& one, std::string_view text, size_t size, bool is_cut) {
   AnswerParser answers = parser(model, one);
   Answer answer;
@@ -126,7 +126,7 @@ TEST(AnswerCases, OfTheSharedData) {
     if (!fault.empty() && std::getenv("PIPPIN_TELL") != nullptr) {
       printf("%d %s %s: %s\n", number, is_doubtful ? "doubtful" : "", name.c_str(), fault.c_str());
     }
-    // The same in pieces, and of every beginning of the text.
+    // The same in pieces, and for every prefix of the text.
     EXPECT_EQ(told(parse(model, one, text, 1, is_partial)), told(answer)) << number << " " << name;
     EXPECT_EQ(told(parse(model, one, text, 3, is_partial)), told(answer)) << number << " " << name;
     for (size_t size = 0; size < text.size(); ++size) {

@@ -1,4 +1,4 @@
-// An answer as it comes, taken apart: thoughts, content and calls of tools.
+// Splits an answer into thoughts, content and tool calls while it is generated.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,26 @@ namespace pippin::answer {
 
 struct AnswerParserOptions {
   std::shared_ptr<const ReasoningMarks> reasoning;  // null: the model has no thoughts
-  bool splits_thoughts = true;                      // else they stay content, with their marks
-  bool is_thinking = false;                         // the prompt has begun thoughts
-  std::shared_ptr<const CallSyntax> syntax;         // null: the model calls no tools
+  bool splits_thoughts = true;                      // false: they stay content, with their marks
+  bool is_thinking = false;                         // the prompt has opened the thoughts
+  std::shared_ptr<const CallSyntax> syntax;         // null: the model does not call tools
   std::shared_ptr<const std::vector<Tool>> tools;   // null or empty: none is offered
-  bool is_parallel = true;                          // more than one call is taken
-  std::function<std::string()> make_id;             // of calls
-  std::string prompt;                               // whose end may have begun a message
+  bool is_parallel = true;                          // several calls are accepted
+  std::function<std::string()> make_id;             // ids for calls
+  std::string prompt;                               // its end may have begun a message
 };
 
 class AnswerParser {
  public:
   explicit AnswerParser(AnswerParserOptions options);
 
-  // A token and its text, which may be empty. Tokens of special marks count where the text has
-  // them: see shown_tokens().
+  // Processes a token and its text, which may be empty. Special tokens of marks must appear in the
+  // text: see shown_tokens().
   AnswerParts push(int32_t id, std::string_view piece);
-  // The rest of the text, at the end; `was_cut` by a limit.
+  // Processes the rest of the text at the end. `was_cut`: by a limit.
   AnswerParts finish(std::string_view rest, bool was_cut);
   bool is_thinking() const;
-  // Whether nothing that comes counts any more.
+  // Returns whether all further text is ignored.
   bool is_over() const;
 
  private:
@@ -51,7 +51,7 @@ class AnswerParser {
   std::optional<ChannelParser> channels_;
 };
 
-// Special tokens in the syntax's marks: their text has to be in the pieces.
+// Returns the special tokens in the syntax's marks; their text must be in the pieces.
 std::vector<int32_t> shown_tokens(const CallSyntax& syntax, const Tokenizer& tokenizer);
 
 }  // namespace pippin::answer

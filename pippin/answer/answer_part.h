@@ -1,4 +1,4 @@
-// What an answer says, in the order in which it says it.
+// The parts of an answer, in order.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ struct AnswerPart {
   enum class Kind : uint8_t {
     Thoughts,    // `text`
     Content,     // `text`
-    CallBegin,   // of the call `index`: `id` and the tool's name in `text`
-    Arguments,   // of the call `index`: more of the JSON object in `text`
-    CallEnd,     // of the call `index`: its arguments are complete
-    CallBroken,  // the call `index` turned out to be none: what was read of it is in `text`
+    CallBegin,   // of call `index`: `id`, and the tool's name in `text`
+    Arguments,   // of call `index`: the next part of the JSON object in `text`
+    CallEnd,     // of call `index`: its arguments are complete
+    CallBroken,  // call `index` is not a call after all: its text so far is in `text`
   };
   Kind kind = Kind::Content;
   std::string text = {};
@@ -25,7 +25,7 @@ struct AnswerPart {
 };
 using AnswerParts = std::vector<AnswerPart>;
 
-// Adds to the last part where that is of the same kind.
+// Extends the last part if it has the same kind.
 inline void add_part(AnswerParts& parts, AnswerPart::Kind kind, std::string_view text,
                      size_t index = 0) {
   if (text.empty()) return;
@@ -36,7 +36,7 @@ inline void add_part(AnswerParts& parts, AnswerPart::Kind kind, std::string_view
   }
 }
 
-// An answer as a whole.
+// A whole answer.
 struct Answer {
   struct Call {
     size_t index = 0;
@@ -46,7 +46,7 @@ struct Answer {
   std::string thoughts, content;
   std::vector<Call> calls;
 
-  // A call that is broken becomes content again.
+  // Turns a broken call back into content.
   void add(const AnswerParts& parts);
 };
 

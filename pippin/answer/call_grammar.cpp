@@ -44,7 +44,7 @@ class CallGrammar {
     const std::string_view mark = mark_of(first);
     RegexPool& pool = marks_.regexes();
     if (mark.empty()) {
-      // What tells a call from a text is how it begins.
+      // Only its beginning distinguishes a call from text.
       const RegexId bare =
           constrain::whole_pattern(pool, "(\\s*\\{[\\s\\S]*)", Writing::Utf8, "text");
       const RegexId any = constrain::any_text(pool, Writing::Utf8);
@@ -91,7 +91,7 @@ class CallGrammar {
     return Symbol::regex(constrain::whole_pattern(marks_.regexes(), source, Writing::Utf8, "call"));
   }
 
-  // A mark at the beginning of an answer: blanks before it need not be there.
+  // Adds a mark at the beginning of an answer, where the blanks before it are optional.
   void add_first(Sequence& sequence, std::string_view mark) {
     const size_t blanks = skip_blanks(mark, 0);
     if (blanks > 0) {
@@ -101,7 +101,7 @@ class CallGrammar {
     marks_.add(sequence, mark.substr(blanks));
   }
 
-  // The call's pieces and its end.
+  // The pieces of a call and its end.
   Symbol call() {
     std::vector<Sequence> each;
     for (const Tool& tool : *rules_.tools) {
@@ -122,7 +122,7 @@ class CallGrammar {
   Symbol calls() {
     const Symbol one = call();
     Sequence end;
-    // Blanks at the end say nothing.
+    // Blanks at the end are insignificant.
     marks_.add(end,
                syntax_.section_end.substr(0, syntax_.section_end.find_last_not_of(kBlanks) + 1));
     Symbol rest = marks_.rule("calls end", {end});
@@ -141,7 +141,7 @@ class CallGrammar {
     return marks_.rule("calls", {std::move(sequence)});
   }
 
-  // A message of thoughts, or none.
+  // A message with thoughts, or nothing.
   Sequence thinking() {
     Sequence thoughts;
     marks_.add(thoughts, "<|channel|>analysis<|message|>");

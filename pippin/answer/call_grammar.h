@@ -1,5 +1,5 @@
-// What a model may write of calls, as a part of a grammar: the syntax of its template, with the
-// names and the schemas of the tools.
+// The grammar of tool calls: the syntax of the model's template, with the names and schemas of the
+// tools.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace pippin::answer {
 
 struct CallRules {
   std::shared_ptr<const CallSyntax> syntax;
-  std::shared_ptr<const std::vector<Tool>> tools;  // one at least
-  bool is_required = true;                         // else the answer may be without calls
-  bool is_parallel = true;                         // more than one call
+  std::shared_ptr<const std::vector<Tool>> tools;  // at least one
+  bool is_required = true;                         // false: the answer may have no calls
+  bool is_parallel = true;                         // several calls are allowed
 };
 
-// An answer of calls alone, one or more. Arguments are of their tool's schema. Where that has
-// something that is not supported: Unsupported for a strict tool, with its place; else any object.
-// `tokenizer`: of the special tokens in the marks; null: there are none.
+// An answer that consists of one or more calls. Arguments follow their tool's schema. If the schema
+// has an unsupported feature: throws Unsupported, with its location, for a strict tool; otherwise
+// allows any object. `tokenizer`: for the special tokens in the marks; null if there are none.
 constrain::Symbol add_calls(constrain::Grammar& grammar, const CallRules& rules,
                             const Tokenizer* tokenizer);
 
-// Any text, and calls behind it if there are some.
+// Any text, optionally followed by calls.
 constrain::Symbol add_text_and_calls(constrain::Grammar& grammar, const CallRules& rules,
                                      const Tokenizer* tokenizer);
 

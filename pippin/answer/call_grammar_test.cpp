@@ -31,7 +31,7 @@ Matcher matcher_of(const CallRules& rules) {
   return Matcher(grammar);
 }
 
-// A text of the grammar; nothing if it grew too long.
+// Returns a random text of the grammar, or nothing if it gets too long.
 std::optional<std::string> random_text(Matcher& matcher, std::mt19937& random) {
   std::string text;
   StateId state = matcher.start();
@@ -50,7 +50,7 @@ std::optional<std::string> random_text(Matcher& matcher, std::mt19937& random) {
   return std::nullopt;
 }
 
-// Whether a text is a value of the schema.
+// Returns whether a text is a valid value for the schema.
 bool is_valid(const Json& schema, const std::string& json) {
   auto grammar = std::make_shared<Grammar>();
   const auto root = grammar->add_rule("root");
@@ -64,7 +64,8 @@ bool is_valid(const Json& schema, const std::string& json) {
   return Matcher(grammar).matches(json);
 }
 
-// What the grammar allows, the parser reads: calls and nothing else, with arguments of the schema.
+// The parser must read everything that the grammar allows as calls with valid arguments, and
+// nothing else.
 void check(const std::shared_ptr<const CallSyntax>& syntax, const std::string& name) {
   const auto tools = some_tools();
   Matcher matcher = matcher_of({syntax, tools});

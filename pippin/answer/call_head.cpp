@@ -23,14 +23,14 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& wor
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Models confuse the keys of other models with theirs.
+// Models confuse these keys with those of other models.
 constexpr std::array<std::string_view, 4> kNameKeys = {"name", "tool_name", "function", "tool"};
 constexpr std::array<std::string_view, 4> kArgumentKeys = {"arguments", "parameters", "args",
                                                            "input"};
 constexpr std::array<std::string_view, 3> kIdKeys = {"id", "tool_call_id", "call_id"};
 constexpr std::array<std::string_view, 2> kWrapperKeys = {"function", "tool_call"};
 
-// The value at `at`, as JSON.
+// Reads the value at `at` as JSON.
 Found read_value(std::string_view text, size_t& at, std::string& json) {
   JsonScanner scanner;
   size_t end = at;
@@ -42,7 +42,7 @@ Found read_value(std::string_view text, size_t& at, std::string& json) {
   return Found::Yes;
 }
 
-// Of a string; what is none, or has halves of characters in it, stays JSON.
+// Returns the text of a string; other values, and strings with unpaired surrogates, stay JSON.
 std::string text_of(const std::string& json) {
   try {
     const Json value = Json::parse(json, "call");
@@ -53,7 +53,7 @@ std::string text_of(const std::string& json) {
   return json;
 }
 
-// Arguments are an object, or the text of one.
+// Arguments are an object, or a string that contains one.
 std::optional<std::string> arguments_of(const std::string& json) {
   if (json.starts_with('{')) return json;
   if (json == "null") return "{}";
@@ -99,7 +99,7 @@ const Tool* CallHeadReader::find(std::string_view name) const {
   return found == tools_.end() ? nullptr : *found;
 }
 
-// What may stand before a call's pieces. Models leave out the outer marks now and then.
+// Returns the marks that may precede a call's pieces. Models sometimes omit the outer marks.
 std::vector<std::string> CallHeadReader::begins(Place place) const {
   std::vector<std::string> marks;
   const auto add = [&](const std::string& mark) {
@@ -119,7 +119,7 @@ std::vector<std::string> CallHeadReader::begins(Place place) const {
   if (call.empty() && section.size() > 1 && section.ends_with('[')) {
     add(std::string(section.substr(0, section.size() - 1)));
   }
-  // Names of tools tell enough where the bracket is all that is left.
+  // If only the bracket is left, the tools' names suffice to recognize a call.
   if (syntax_.arguments == CallSyntax::Arguments::Python && section.size() > 1 &&
       section.ends_with('[')) {
     add("[");
@@ -204,7 +204,7 @@ Found CallHeadReader::read_object(std::string_view text, size_t at, bool is_mark
     } else {
       const bool is_name = key == syntax_.name_key || is_one_of(key, kNameKeys);
       const bool is_id = key == syntax_.id_key || is_one_of(key, kIdKeys);
-      // Where no mark told that it is a call, other keys tell that it is none.
+      // Without a mark, other keys mean that it is not a call.
       if (!is_marked && !is_name && !is_id && key != "type") return Found::No;
       if (const Found value = read_value(text, at, json); value != Found::Yes) return value;
       if (is_name) {
@@ -235,7 +235,7 @@ Found CallHeadReader::read_name(std::string_view text, size_t& at, bool is_all,
   return Found::No;
 }
 
-// Llama's own tools: name.call(k=v).
+// Llama's built-in tools: name.call(k=v).
 Found CallHeadReader::read_python_call(std::string_view text, size_t at, bool is_all,
                                        CallHead& head) const {
   head = {};

@@ -1,4 +1,4 @@
-// The beginning of a call, up to its arguments.
+// Reads the beginning of a call, up to its arguments.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 namespace pippin::answer {
 
 struct CallHead {
-  size_t end = 0;  // where the arguments begin; of the whole call if `is_whole`
+  size_t end = 0;  // start of the arguments; end of the whole call if `is_whole`
   const Tool* tool = nullptr;
-  std::string id;  // as the model wrote it; empty: it did not
+  std::string id;  // from the model; empty if it gave none
   bool is_whole = false;
-  std::string arguments;  // JSON, if it is whole
+  std::string arguments;  // JSON, if `is_whole`
   int open_objects = 0;   // around the arguments
   CallSyntax::Arguments kind = CallSyntax::Arguments::Json;
 };
@@ -28,15 +28,15 @@ class CallHeadReader {
   CallHeadReader(const CallSyntax& syntax, std::span<const Tool> tools);
 
   enum class Place : uint8_t {
-    Begin,      // of an answer
-    LineBegin,  // of content
+    Begin,      // of the answer
+    LineBegin,  // within content
     Content,
     BehindCall,
   };
-  // Whether a call begins with `text`, which `is_all` if no more comes. Calls of tools that were
-  // not offered are none. More: `head` has what is known so far.
+  // Returns whether a call begins with `text`; `is_all` if no more follows. Calls of tools that
+  // were not offered do not count. More: `head` has what is known so far.
   Found read(std::string_view text, Place place, bool is_all, CallHead& head) const;
-  // The bytes that calls can begin with.
+  // The bytes with which calls can begin.
   const std::string& first_bytes() const { return first_bytes_; }
 
  private:
@@ -48,9 +48,9 @@ class CallHeadReader {
   Found read_name(std::string_view text, size_t& at, bool is_all, CallHead& head) const;
 
   const CallSyntax& syntax_;
-  std::vector<const Tool*> tools_;  // the longest names first
+  std::vector<const Tool*> tools_;  // longest names first
   std::string first_bytes_;
-  bool has_late_id_ = false;  // behind the arguments
+  bool has_late_id_ = false;  // after the arguments
 };
 
 }  // namespace pippin::answer

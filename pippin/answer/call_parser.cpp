@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxKey = 1000;
 
-// A value in JSON, if the text is one.
+// Returns the value in JSON if the text is one.
 std::optional<std::string> whole_json(std::string_view text) {
   JsonScanner scanner;
   std::string json;
@@ -24,7 +24,7 @@ std::optional<std::string> whole_json(std::string_view text) {
   return json;
 }
 
-// A text as the inside of a JSON string.
+// Escapes a text as the inside of a JSON string.
 std::string escaped(std::string_view text) {
   const std::string quoted = json_string(text);
   return quoted.substr(1, quoted.size() - 2);
@@ -48,7 +48,7 @@ void CallParser::finish(bool was_cut, AnswerParts& parts) {
     CallHead head;
     const auto place = has_begun_ ? CallHeadReader::Place::Content : CallHeadReader::Place::Begin;
     const size_t at = skip_blanks(text_, 0);
-    // The call's tool is known, and then the answer was cut.
+    // The answer was cut when the call's tool was already known.
     if (was_cut &&
         heads_.read(std::string_view(text_).substr(at), place, true, head) == Found::More &&
         head.tool != nullptr) {
@@ -118,7 +118,7 @@ bool CallParser::content(AnswerParts& parts) {
     const Found begin = take_mark(text, end, syntax_.content_begin);
     if (begin == Found::More && !is_all_) return false;
     if (begin == Found::Yes) {
-      // Its own line break is a part of it.
+      // Its own line break belongs to the mark.
       const bool has_line = syntax_.content_begin.ends_with('\n');
       if (has_line && end == text.size() && !is_all_) return false;
       if (has_line && end < text.size() && text[end] == '\n') ++end;
@@ -127,7 +127,7 @@ bool CallParser::content(AnswerParts& parts) {
       return true;
     }
   }
-  size_t blanks = 0;  // where those before `at` begin
+  size_t blanks = 0;  // where the blanks before `at` begin
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (kBlanks.find(c) != std::string_view::npos) continue;
@@ -162,7 +162,7 @@ bool CallParser::content(AnswerParts& parts) {
     }
     blanks = at + 1;
   }
-  // Blanks before a call are none of the content.
+  // Blanks before a call are not part of the content.
   if (!is_all_) give(blanks, parts);
   return false;
 }
@@ -222,7 +222,7 @@ bool CallParser::json_arguments(AnswerParts& parts) {
   return true;
 }
 
-// (k=v, ...) or {k:v, ...}: one argument after the other.
+// Reads (k=v, ...) or {k:v, ...}, one argument at a time.
 bool CallParser::literal_arguments(AnswerParts& parts) {
   const bool is_python = kind_ == CallSyntax::Arguments::Python;
   const std::string_view text = text_;
@@ -270,7 +270,7 @@ bool CallParser::literal_arguments(AnswerParts& parts) {
   return true;
 }
 
-// The mark at a call's end, or what models leave of it: its last word or its first.
+// Accepts the mark at a call's end, or its last or first word, because models abbreviate it.
 Found CallParser::ends_call(std::string_view text, size_t& position) const {
   const Found whole = take_mark(text, position, syntax_.call_end);
   if (whole == Found::Yes || (whole == Found::More && !is_all_)) return whole;
@@ -324,7 +324,7 @@ bool CallParser::tagged_value(AnswerParts& parts) {
   const std::string_view text = text_;
   const std::string_view mark = mark_of(syntax_.value_end);
   const bool drops_line = syntax_.value_end.starts_with('\n');
-  // The mark may be a part of the value: behind its end comes another argument or the call's end.
+  // The mark may be part of the value, so another argument or the call's end must follow.
   size_t end = std::string_view::npos;
   bool is_sure = false;
   for (size_t from = 0; (end = text.find(mark, from)) != std::string_view::npos;
@@ -337,7 +337,7 @@ bool CallParser::tagged_value(AnswerParts& parts) {
     if (is_sure || next == Found::More || is_over == Found::More) break;
   }
   if (!is_sure) {
-    // What is surely the value's.
+    // Text that certainly belongs to the value.
     size_t size = end == std::string_view::npos ? text.size() - held_back(text, mark) : end;
     if (drops_line && size > 0 && text[size - 1] == '\n') --size;
     if (is_text_) {
@@ -352,7 +352,7 @@ bool CallParser::tagged_value(AnswerParts& parts) {
     add_arguments(escaped(value) + "\"", parts);
   } else {
     const auto json = whole_json(value);
-    // A text that may be one stays as it is, quotes and all.
+    // A value that may be a text stays unchanged, including quotes.
     const bool is_value = json && (is_json_ || !json->starts_with('"'));
     add_arguments(is_value ? *json : json_string(value), parts);
   }
@@ -361,9 +361,9 @@ bool CallParser::tagged_value(AnswerParts& parts) {
   return true;
 }
 
-// --- behind the arguments ---
+// --- after the arguments ---
 
-// More members, which say nothing, and the brackets.
+// Skips further members and the brackets.
 bool CallParser::object_end() {
   const std::string_view text = text_;
   size_t at = skip_blanks(text, 0);
@@ -392,7 +392,7 @@ bool CallParser::object_end() {
       if (text[at] != ':') break;
     }
   }
-  state_ = State::CallEnd;  // the arguments are there, which is what counts
+  state_ = State::CallEnd;  // the arguments are complete; the rest does not matter
   return true;
 }
 
@@ -424,7 +424,7 @@ bool CallParser::behind_call(AnswerParts& parts) {
     text_.erase(0, end);
   } else if (const size_t at = skip_blanks(text, 0);
              at < text.size() && text[at] == ']' && mark_of(syntax_.section_end).starts_with(']')) {
-    text_.erase(0, at + 1);  // the bracket alone
+    text_.erase(0, at + 1);  // only the bracket
   }
   state_ = State::Content;
   is_line_begin_ = false;

@@ -1,9 +1,10 @@
-// Splits an answer into content and calls of tools, while it comes.
+// Splits an answer into content and tool calls while it is generated.
 //
-// Tolerant: blanks may differ from the syntax, outer marks may be missing, JSON may be a little
-// wrong. What begins like a call but is none, and calls of tools that were not offered, stay
-// content. A call is told as soon as its tool is known, and its arguments as they come; what was
-// told is not taken back, but for a call that breaks off in its arguments (AnswerPart::CallBroken).
+// Tolerant: blanks may differ from the syntax, outer marks may be missing, JSON may have small
+// errors. Text that begins like a call but is not one, and calls of tools that were not offered,
+// stay content. A call is reported as soon as its tool is known, and its arguments as they arrive.
+// Reported parts are final, except for a call that breaks off in its arguments
+// (AnswerPart::CallBroken).
 #pragma once
 
 #include <functional>
@@ -22,9 +23,9 @@ namespace pippin::answer {
 
 struct CallParserOptions {
   std::shared_ptr<const CallSyntax> syntax;
-  std::shared_ptr<const std::vector<Tool>> tools;  // that were offered
-  std::function<std::string()> make_id;            // for calls to which the model gave none
-  bool is_parallel = true;  // else everything behind the first call is dropped
+  std::shared_ptr<const std::vector<Tool>> tools;  // tools offered
+  std::function<std::string()> make_id;            // for calls without an id from the model
+  bool is_parallel = true;                         // false: text after the first call is dropped
 };
 
 class CallParser {
@@ -32,24 +33,24 @@ class CallParser {
   explicit CallParser(CallParserOptions options);
 
   void push(std::string_view text, AnswerParts& parts);
-  // The end of the answer. `was_cut`: by a limit, not by the model; calls that are not complete are
-  // left so then, else they are broken.
+  // Ends the answer. If `was_cut` (by a limit, not by the model), incomplete calls stay incomplete;
+  // otherwise they are broken.
   void finish(bool was_cut, AnswerParts& parts);
-  // Whether nothing that comes counts any more.
+  // Returns whether all further text is ignored.
   bool is_over() const { return state_ == State::Over; }
 
  private:
   enum class State : uint8_t {
     Content,
     Arguments,
-    Key,        // Arguments::Tagged: a key comes, or the end of the call
-    Value,      // and its value
-    ObjectEnd,  // of Shape::Object, behind the arguments
-    CallEnd,    // the mark
+    Key,        // Arguments::Tagged: before a key or the call's end
+    Value,      // after a key
+    ObjectEnd,  // Shape::Object: after the arguments
+    CallEnd,    // before the mark
     BehindCall,
     Over,
   };
-  // One step on in text_. False where it needs more.
+  // Advances one step in text_. Returns false if it needs more text.
   bool step(AnswerParts& parts);
   bool content(AnswerParts& parts);
   bool json_arguments(AnswerParts& parts);
@@ -61,9 +62,9 @@ class CallParser {
   bool call_end(AnswerParts& parts);
   bool behind_call(AnswerParts& parts);
 
-  void take(size_t size);  // of text_
+  void take(size_t size);  // from text_
   void give(size_t size, AnswerParts& parts);
-  // Whose head stands at text_[begin].
+  // The head is at text_[begin].
   void begin_call(const CallHead& head, size_t begin, AnswerParts& parts);
   void add_arguments(std::string_view json, AnswerParts& parts);
   void add_key(std::string_view key, AnswerParts& parts);
@@ -74,22 +75,22 @@ class CallParser {
   const CallHeadReader heads_;
 
   State state_ = State::Content;
-  std::string text_;  // not read yet
+  std::string text_;  // unread
   bool is_all_ = false;
-  bool has_begun_ = false;     // the content, or a call
-  bool is_line_begin_ = true;  // of text_, in content
+  bool has_begun_ = false;     // content or a call
+  bool is_line_begin_ = true;  // at the start of text_, within content
   size_t num_calls_ = 0;
 
-  // Of the call that is being read:
+  // State of the current call:
   const Tool* tool_ = nullptr;
-  std::string raw_;  // as it was written
+  std::string raw_;  // original text
   JsonScanner scanner_;
-  bool has_key_ = false;  // arguments were given
+  bool has_key_ = false;  // some argument was reported
   int open_objects_ = 0;
   CallSyntax::Arguments kind_ = CallSyntax::Arguments::Json;
-  std::string key_;       // of Value
-  bool is_text_ = false;  // the value, for sure
-  bool is_json_ = false;  // the value, for sure
+  std::string key_;       // for Value
+  bool is_text_ = false;  // the value is certainly a text
+  bool is_json_ = false;  // the value is certainly JSON
   bool has_begun_value_ = false;
 };
 

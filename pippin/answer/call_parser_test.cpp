@@ -11,7 +11,7 @@ namespace {
 
 struct Parsed {
   Answer answer;
-  std::string streamed;  // what is told of content and calls, nothing taken back
+  std::string streamed;  // reported content and calls, without retractions
 };
 
 Parsed parse_in(std::shared_ptr<const CallSyntax> syntax, std::string_view text, size_t size,
@@ -38,7 +38,7 @@ std::string told(const Answer& answer) {
   return text;
 }
 
-// The same for every size of pieces.
+// Expects the same result for every piece size.
 std::string parse(std::string_view calls, std::string_view text, bool was_cut = false,
                   bool is_parallel = true) {
   const auto syntax = syntax_of(calls);
@@ -68,7 +68,7 @@ TEST(CallParser, ContentAndCalls) {
 }
 
 TEST(CallParser, WhatModelsGetWrong) {
-  // Arguments first, as text, under another key; brackets and marks that are missing.
+  // Arguments first, as a string, under another key; missing brackets and marks.
   const std::string right = " made:weather{\"days\": 1}";
   for (const char* text :
        {"<tool_call>{\"arguments\": {\"days\": 1}, \"name\": \"weather\"}</tool_call>",
@@ -151,7 +151,7 @@ TEST(CallParser, OtherShapes) {
             " made:weather{\"days\": 1}");
 }
 
-// Whatever comes: no text is lost unless it is a call's, and sizes of pieces do not matter.
+// For any text: none of it is lost, except a call's, and piece sizes do not matter.
 TEST(CallParser, RandomTexts) {
   std::mt19937 random(1);
   for (const std::string_view calls : {kHermes, kTagged, kList, kNamed, kPython, kBare}) {

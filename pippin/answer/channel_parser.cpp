@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::string_view kMessage = "<|message|>";
 constexpr std::string_view kFunctions = "functions.";
-// What ends a message. Some begin a header within it.
+// Marks that end a message; some of them begin the next header.
 constexpr std::string_view kEnds[] = {"<|end|>", "<|call|>", "<|return|>", "<|start|>",
                                       "<|channel|>"};
 
-// The word behind the last `mark` in a header.
+// Returns the word after the last `mark` in a header.
 std::string_view word_behind(std::string_view header, std::string_view mark) {
   const size_t at = header.rfind(mark);
   if (at == std::string_view::npos) return {};
@@ -46,7 +46,7 @@ void ChannelParser::finish(bool was_cut, AnswerParts& parts) {
 void ChannelParser::give(std::string_view text, AnswerParts& parts) {
   if (kind_ != AnswerPart::Kind::Thoughts) return add_part(parts, kind_, text);
   if (keeps_marks_) return add_part(parts, AnswerPart::Kind::Content, text);
-  // Blanks at the ends of thoughts are no part of them.
+  // Blanks at the ends of thoughts are dropped.
   if (std::exchange(is_at_begin_, false)) text.remove_prefix(skip_blanks(text, 0));
   is_at_begin_ = is_at_begin_ || text.empty();
   const size_t size = text.find_last_not_of(kBlanks) + 1;
@@ -102,7 +102,7 @@ bool ChannelParser::step(bool is_all, AnswerParts& parts) {
   if (state_ == State::Header) {
     const size_t at = text.find(kMessage);
     if (at == std::string_view::npos) {
-      // A header that never ends says nothing.
+      // A header that never ends is ignored.
       if (is_all) text_.clear();
       return false;
     }
@@ -146,7 +146,7 @@ bool ChannelParser::step(bool is_all, AnswerParts& parts) {
   }
   give(text.substr(0, end), parts);
   end_message(parts);
-  // What begins a header is a part of it.
+  // A mark that begins a header is part of it.
   const bool is_header = mark == "<|start|>" || mark == "<|channel|>";
   text_.erase(0, is_header ? end : end + mark.size());
   return true;

@@ -1,7 +1,7 @@
-// Answers in messages with a header (Harmony, the format of gpt-oss):
+// Parses answers that consist of messages with headers (Harmony, gpt-oss's format):
 //   <|channel|>analysis<|message|>...<|end|><|start|>assistant
 //   <|channel|>commentary to=functions.F <|constrain|>json<|message|>{...}<|call|>
-// Messages on "analysis" are thoughts, those to a function calls, others content.
+// Messages on "analysis" are thoughts, messages to a function are calls, others are content.
 #pragma once
 
 #include <functional>
@@ -16,15 +16,15 @@
 
 namespace pippin::answer {
 
-// The marks of the format, which are special tokens.
+// The marks of the format, all special tokens.
 inline constexpr std::string_view kChannelMarks[] = {"<|start|>",     "<|channel|>", "<|message|>",
                                                      "<|constrain|>", "<|end|>",     "<|call|>",
                                                      "<|return|>"};
 
 class ChannelParser {
  public:
-  // `header`: what the prompt has begun of a message, from its last "<|start|>" on. `keeps_marks`:
-  // thoughts stay content, with their marks.
+  // `header`: the part of a message that the prompt has begun, from its last "<|start|>" on.
+  // `keeps_marks`: thoughts stay content, with their marks.
   ChannelParser(CallParserOptions options, std::string header, bool keeps_marks);
 
   void push(std::string_view text, AnswerParts& parts);
@@ -44,12 +44,12 @@ class ChannelParser {
   const bool keeps_marks_;
   State state_ = State::Header;
   AnswerPart::Kind kind_ = AnswerPart::Kind::Content;
-  std::string text_;  // not read yet
+  std::string text_;  // unread
   std::string header_;
-  std::string blanks_;        // behind thoughts
-  bool is_at_begin_ = false;  // of thoughts
+  std::string blanks_;        // after thoughts
+  bool is_at_begin_ = false;  // of the thoughts
   JsonScanner scanner_;
-  std::string raw_;  // of a call
+  std::string raw_;  // original text of a call
   size_t num_calls_ = 0;
   bool is_over_ = false;
 };

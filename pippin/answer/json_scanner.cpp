@@ -9,7 +9,7 @@
 namespace pippin::answer {
 namespace {
 
-constexpr size_t kMaxDepth = 100;  // as of requests
+constexpr size_t kMaxDepth = 100;  // same limit as for requests
 constexpr size_t kMaxWord = 400;
 
 bool is_blank(char c) {
@@ -100,7 +100,7 @@ bool JsonScanner::take(char c, std::string& json) {
 
 bool JsonScanner::take_structure(char c, std::string& json) {
   if (is_blank(c)) {
-    // Blanks before the value are none of it.
+    // Blanks before the value are not part of it.
     if (state_ != State::Value || !open_.empty()) json += c;
     return true;
   }

@@ -1,5 +1,5 @@
-// Reads a JSON value out of a text that comes in pieces, as models write it: where it ends is found
-// while it is read, and what is not quite JSON but clear is mended.
+// Scans a JSON value in a model's output, which arrives in pieces: finds the end of the value, and
+// repairs unambiguous errors.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,30 @@
 
 namespace pippin::answer {
 
-// Mended: line breaks and other control characters within strings, escapes that JSON does not have
-// ("\d" is a backslash and a d), and Python's True, False and None.
+// Repairs line breaks and other control characters in strings, escapes that JSON lacks ("\d" is a
+// backslash and a d), and Python's True, False and None.
 class JsonScanner {
  public:
   enum class Status : uint8_t { More, Done, Broken };
 
-  // Reads on from text[position], appends the value as valid JSON to `json`, and moves `position`
-  // behind what was read: behind the value if that is Done, before what is wrong if it is Broken.
+  // Continues at text[position], appends the value as valid JSON to `json`, and moves `position`
+  // after the bytes read: after the value if Done, before the error if Broken.
   Status push(std::string_view text, size_t& position, std::string& json);
-  // The end of the text: a number at the outermost level ends there.
+  // Ends the text, which completes a number at the outermost level.
   Status finish(std::string& json);
 
  private:
   enum class State : uint8_t {
-    Value,        // a value has to come
-    FirstValue,   // a value, or the end of the list
-    FirstKey,     // a key, or the end of the object
-    Key,          // a key has to come
-    Colon,        // behind a key
-    Behind,       // a value: a comma or the end comes
-    String,       // within a string
-    Escape,       // behind a backslash
-    Hexadecimal,  // within \uXXXX
-    Word,         // within a number, true, false or null
+    Value,        // before a value
+    FirstValue,   // before a value or the end of the list
+    FirstKey,     // before a key or the end of the object
+    Key,          // before a key
+    Colon,        // after a key
+    Behind,       // after a value: before a comma or the end
+    String,       // in a string
+    Escape,       // after a backslash
+    Hexadecimal,  // in \uXXXX
+    Word,         // in a number, true, false or null
     Done,
     Broken,
   };
@@ -48,9 +48,9 @@ class JsonScanner {
 
   State state_ = State::Value;
   std::vector<char> open_;  // '{' and '['
-  bool is_key_ = false;     // the string
-  int digits_ = 0;          // of \uXXXX
-  std::string word_;        // or the escape
+  bool is_key_ = false;     // the string is a key
+  int digits_ = 0;          // in \uXXXX
+  std::string word_;        // or escape
 };
 
 }  // namespace pippin::answer

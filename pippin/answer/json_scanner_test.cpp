@@ -61,7 +61,7 @@ TEST(JsonScanner, RefusesOthers) {
   EXPECT_EQ(scan("{\"a\": ", 1).status, Status::More);
 }
 
-// What it calls done is JSON, whatever the text.
+// For any text, a Done result is valid JSON.
 TEST(JsonScanner, GivesJson) {
   std::mt19937 random(1);
   constexpr std::string_view kBytes = "{}[]\",:\\u01aeE+-.trulfsn \n";
@@ -75,7 +75,7 @@ TEST(JsonScanner, GivesJson) {
     try {
       Json::parse(scanned.json, "text");
     } catch (const Error& error) {
-      // Halves of characters are all that JSON has and UTF-8 has not.
+      // Only unpaired surrogates are valid JSON but not UTF-8.
       EXPECT_NE(scanned.json.find("\\u"), std::string::npos) << text << ": " << error.what();
     }
   }

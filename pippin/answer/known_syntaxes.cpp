@@ -62,7 +62,7 @@ CallSyntax gemma() {
   return syntax;
 }
 
-// The prompt ends with ">>>", and an answer goes on with a tool's name, or "all" for everybody.
+// The prompt ends with ">>>", and the answer continues with a tool's name, or "all" for the user.
 CallSyntax functionary() {
   CallSyntax syntax;
   syntax.shape = CallSyntax::Shape::Function;
@@ -80,7 +80,7 @@ CallSyntax channels() {
 }
 
 struct Known {
-  std::array<std::string_view, 2> words;  // all of them; empty: any
+  std::array<std::string_view, 2> words;  // all must occur; empty: unused
   CallSyntax (*make)();
 };
 
@@ -92,7 +92,7 @@ constexpr std::array<Known, 4> kKnown = {{
 }};
 
 constexpr std::array<Known, 5> kDescribed = {{
-    // LFM2, and the newer ones that have no marks.
+    // LFM2, and newer versions without marks.
     {{"List of tools: ", "<|tool_list_start|>"},
      [] { return python_list("<|tool_call_start|>[", "]<|tool_call_end|>"); }},
     {{"List of tools: [", ""}, [] { return python_list("[", "]"); }},
@@ -100,7 +100,7 @@ constexpr std::array<Known, 5> kDescribed = {{
     {{"<|tool_call|>", "available_tools"}, [] { return object_list("<|tool_call|>[", "]"); }},
     // Phi-4-mini
     {{"<|tool|>", "<|/tool|>"}, [] { return object_list("<|tool_call|>[", "]<|/tool_call|>"); }},
-    // SmolLM3, and others that are told to do as Hermes.
+    // SmolLM3, and others that are instructed to write calls like Hermes.
     {{"<tool_call>", "</tool_call>"},
      [] {
        CallSyntax syntax = object_list("", "");

@@ -1,4 +1,4 @@
-// Syntaxes of templates that do not write calls, or write them in a way that does not tell.
+// Syntaxes of templates that do not write calls, or from which the syntax cannot be inferred.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace pippin::answer {
 
-// By words that stand in the template's source. Nothing for a template of another kind.
+// Identifies a template by words in its source. Returns nothing for other templates.
 std::optional<CallSyntax> known_syntax(std::string_view source);
-// By what the source tells the model to write.
+// Identifies the syntax by the instructions to the model in the source.
 std::optional<CallSyntax> described_syntax(std::string_view source);
 
 }  // namespace pippin::answer

@@ -20,7 +20,7 @@ bool is_word(char c) {
          c == '-';
 }
 
-// What both spellings have in common: brackets, commas, and words.
+// The common part of both notations: brackets, commas, and words.
 class Reader {
  public:
   Reader(std::string_view text, size_t position) : text_(text), at_(position) {}
@@ -40,13 +40,13 @@ class Reader {
   }
 
  protected:
-  // A text; No where none begins here.
+  // Reads a string; returns No if none begins here.
   virtual Found quoted(std::string& json) = 0;
   virtual Found key(std::string& json) = 0;
   virtual bool has_tuples() const { return false; }
 
   void skip() { at_ = skip_blanks(text_, at_); }
-  // The separator or the end of a list or dict.
+  // Reads the separator, or the end of a list or dict.
   Found next(char close, bool& is_over) {
     skip();
     if (at_ == text_.size()) return Found::More;
@@ -57,7 +57,7 @@ class Reader {
     } else if (text_[at_] != close) {
       return Found::No;
     }
-    is_over = text_[at_] == close;  // also behind a last comma
+    is_over = text_[at_] == close;  // also after a trailing comma
     if (is_over) ++at_;
     return Found::Yes;
   }
@@ -66,7 +66,7 @@ class Reader {
   size_t at_;
 
  private:
-  // `item` reads one, up to what separates it from the next.
+  // `item` reads one item, up to the separator.
   template <typename Item>
   Found items(char close, std::string& json, const Item& item) {
     ++at_;
@@ -101,7 +101,7 @@ class Reader {
     json += '}';
     return found;
   }
-  // A number, or true, false and null by their names.
+  // Reads a number, or a name for true, false or null.
   Found word(std::string& json) {
     const size_t begin = at_;
     while (at_ < text_.size() && is_word(text_[at_])) ++at_;
@@ -109,7 +109,7 @@ class Reader {
     if (at_ == text_.size()) return Found::More;
     std::string spelled(text_.substr(begin, at_ - begin));
     std::erase(spelled, '_');
-    // Python has 1. and .5
+    // Python allows 1. and .5
     if (spelled.ends_with('.')) spelled += '0';
     if (spelled.starts_with('.')) spelled.insert(0, "0");
     JsonScanner scanner;
@@ -159,7 +159,7 @@ class PythonReader final : public Reader {
     return Found::Yes;
   }
 
-  // At a backslash.
+  // Reads an escape, at the backslash.
   Found escape(size_t& at, std::string& text) {
     if (at + 1 == text_.size()) return Found::More;
     const char c = text_[at + 1];
@@ -179,7 +179,7 @@ class PythonReader final : public Reader {
       text += kBytes[name];
     } else if (c == '\\' || c == '\'' || c == '"') {
       text += c;
-    } else if (c != '\n') {  // which goes on in the next line
+    } else if (c != '\n') {  // a line continuation
       text += {'\\', c};
     }
     at += 2;

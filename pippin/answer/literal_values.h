@@ -1,4 +1,4 @@
-// Values as some models write the arguments of their calls, as JSON.
+// Converts values to JSON from the notations that some models use for arguments.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,16 @@
 
 namespace pippin::answer {
 
-// A literal of Python: 'text', "text", 1.5, True, None, [..], (..), {'a': ..}. Moves `position`
-// behind it and appends the value to `json`; More where the text may go on, with nothing changed.
+// Reads a Python literal: 'text', "text", 1.5, True, None, [..], (..), {'a': ..}. Appends the value
+// to `json` and moves `position` after it. Returns More, without changes, if the value may
+// continue.
 Found read_python_value(std::string_view text, size_t& position, std::string& json);
 
-// A value of {k:v, ...}: texts stand between `quote`, keys are bare.
+// Reads a value of {k:v, ...}: texts are enclosed in `quote`, keys are bare.
 Found read_quoted_value(std::string_view text, size_t& position, std::string_view quote,
                         std::string& json);
 
-// `text` as a string of JSON, with its quotes.
+// Returns `text` as a JSON string with quotes.
 std::string json_string(std::string_view text);
 
 }  // namespace pippin::answer

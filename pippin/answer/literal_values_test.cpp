@@ -17,7 +17,7 @@ TEST(LiteralValues, OfPython) {
   EXPECT_EQ(read("'a\"b', "), R"("a\"b"@5)");
   EXPECT_EQ(read(R"("x\n\x41\u00e9\'" )"), "\"x\\nA\u00e9'\"@17");
   EXPECT_EQ(read("'''two\nlines''')"), R"("two\nlines"@15)");
-  EXPECT_EQ(read("''"), "more");  // a third quote may come
+  EXPECT_EQ(read("''"), "more");  // a third quote may follow
   EXPECT_EQ(read("'')"), "\"\"@2");
   EXPECT_EQ(read("[1, -2.5, True, None, ('x',)]"), R"([1, -2.5, true, null, ["x"]]@29)");
   EXPECT_EQ(read("{'a': {}, \"b\": []})"), R"({"a": {}, "b": []}@18)");

@@ -40,7 +40,7 @@ bool MarkGrammar::begins_special(std::string_view mark) const {
 RegexId MarkGrammar::text_without(std::string_view mark) {
   const RegexId any = constrain::any_text(regexes(), Writing::Utf8);
   if (mark.empty() || begins_special(mark)) return any;
-  // Of a mark with special tokens the text before them cannot stand alone either.
+  // If a mark contains special tokens, the text before them is excluded, too.
   const std::string_view text = mark.substr(0, first_special(mark).begin);
   const RegexId marked = regexes().concat(std::array{any, regexes().literal(text), any});
   return regexes().minus(any, marked);

@@ -1,4 +1,4 @@
-// Marks in grammars: texts, and special tokens within them.
+// Marks in grammars: text that may contain special tokens.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace pippin::answer {
 
 class MarkGrammar {
  public:
-  // `tokenizer` null: marks are texts.
+  // `tokenizer` null: marks are plain text.
   MarkGrammar(constrain::Grammar& grammar, const Tokenizer* tokenizer)
       : grammar_(grammar), tokenizer_(tokenizer) {}
 
@@ -21,15 +21,15 @@ class MarkGrammar {
   constrain::RegexPool& regexes() { return grammar_.regexes(); }
   void add(constrain::Sequence& sequence, std::string_view mark);
   void add(constrain::Sequence& sequence, constrain::Symbol symbol) { sequence.push_back(symbol); }
-  // Whether the mark begins with a special token, which no text can be.
+  // Returns whether the mark begins with a special token, which text cannot match.
   bool begins_special(std::string_view mark) const;
-  // Any text without this mark in it.
+  // Any text that does not contain this mark.
   constrain::RegexId text_without(std::string_view mark);
-  // A rule of these alternatives.
+  // A rule with these alternatives.
   constrain::Symbol rule(std::string name, std::vector<constrain::Sequence> alternatives);
 
  private:
-  // The first special token in the text: where it begins, its size, its id (-1: there is none).
+  // The first special token in the text: its position, size, and id (-1: none).
   struct Special {
     size_t begin, size;
     int32_t id;

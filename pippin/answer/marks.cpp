@@ -25,7 +25,7 @@ Found take_mark(std::string_view text, size_t& position, std::string_view mark) 
       last = 0;
       continue;
     }
-    // Blanks may stand anywhere but within words.
+    // Blanks may occur anywhere except within words.
     if (!is_word(last) || !is_word(mark[i])) at = skip_blanks(text, at);
     if (at == text.size()) return Found::More;
     if (text[at++] != mark[i]) return Found::No;

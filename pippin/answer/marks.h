@@ -1,4 +1,4 @@
-// Marks in texts: what a model writes of them may differ in blanks.
+// Finds marks in text; a model's blanks may differ from the mark's.
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,28 @@ namespace pippin::answer {
 
 inline constexpr std::string_view kBlanks = " \t\r\n";
 
-// A mark without the blanks at its ends.
+// Returns a mark without the blanks at its ends.
 std::string_view mark_of(std::string_view text);
 size_t skip_blanks(std::string_view text, size_t position);
 
 enum class Found : uint8_t {
   No,
   Yes,
-  More,  // as far as the text goes, it may be
+  More,  // the text so far may be a prefix
 };
 
-// Whether `mark` comes at `position`, which moves behind it. Any number of blanks may stand before
-// it and in it, but within words, whatever blanks it has itself. An empty mark is always there.
+// Returns whether `mark` is at `position`, and moves `position` after it. Any number of blanks may
+// occur before it and in it, except within words, regardless of the mark's own blanks. An empty
+// mark always matches.
 Found take_mark(std::string_view text, size_t& position, std::string_view mark);
 
-// Where `mark` comes first from `from` on, and its end; npos: nowhere.
+// The first occurrence of `mark` at `from` or later, and its end; npos if there is none.
 struct MarkPlace {
   size_t begin = std::string_view::npos, end = std::string_view::npos;
 };
 MarkPlace find_mark(std::string_view text, size_t from, std::string_view mark);
 
-// How much of the text's end may be the beginning of `mark`.
+// Returns how many bytes at the text's end may begin `mark`.
 size_t held_back(std::string_view text, std::string_view mark);
 
 }  // namespace pippin::answer

@@ -26,7 +26,7 @@ constexpr std::string_view kKeys[] = {"alpha7331", "beta7331"};
 constexpr std::string_view kText = "Value7331";
 constexpr std::string_view kNumber = "7331";
 
-// Some templates take ids of nine letters and digits only.
+// Some templates accept only ids of nine letters and digits.
 struct Probe {
   std::string_view name, id;
 };
@@ -52,7 +52,7 @@ Value probe_tools() {
   return Value(std::move(tools));
 }
 
-// An answer with the first `count` probe calls.
+// Returns an answer with the first `count` probe calls.
 Value probe_answer(size_t count, bool as_text) {
   const Dict arguments{{std::string(kKeys[0]), std::string(kText)}, {std::string(kKeys[1]), 7331}};
   std::vector<Value> calls;
@@ -67,8 +67,8 @@ Value probe_answer(size_t count, bool as_text) {
   return Dict{{"role", "assistant"}, {"content", ""}, {"tool_calls", std::move(calls)}};
 }
 
-// Python's own tojson escapes quotes for HTML, which transformers' does not; some templates get it
-// back by mistake.
+// Python's tojson escapes quotes for HTML, transformers' does not; some templates use Python's by
+// mistake.
 std::string unescaped(std::string text) {
   for (size_t at = 0; (at = text.find("&#34;", at)) != std::string::npos; ++at) {
     text.replace(at, 5, "\"");
@@ -76,14 +76,14 @@ std::string unescaped(std::string text) {
   return text;
 }
 
-// Nothing where the template refuses it.
+// Returns nothing if the template rejects the conversation.
 std::optional<std::string> render(const ChatTemplate& chat, std::vector<Value> messages,
                                   PromptEnd end, bool with_tools) {
   messages.insert(messages.begin(), Dict{{"role", "user"}, {"content", std::string(kQuestion)}});
   Dict context{{"messages", std::move(messages)}};
   if (with_tools) add_tools(chat, probe_tools(), context);
   for (const bool names_tokens : {false, true}) {
-    // A template alone, without its tokenizer, has no tokens that it may ask for.
+    // A template without its tokenizer lacks the special tokens that it may use.
     if (names_tokens) {
       context.set("bos_token", "<s>");
       context.set("eos_token", "</s>");
@@ -104,7 +104,7 @@ size_t common_prefix(std::string_view a, std::string_view b) {
                              a.begin());
 }
 
-// Of what both begin with, as much as cuts no mark <...> in two.
+// Returns the common prefix, shortened so that it does not cut a mark <...>.
 std::string_view shared_begin(std::string_view a, std::string_view b) {
   const std::string_view shared = a.substr(0, common_prefix(a, b));
   const size_t open = shared.rfind('<');
@@ -113,7 +113,7 @@ std::string_view shared_begin(std::string_view a, std::string_view b) {
   return is_cut ? shared.substr(0, open) : shared;
 }
 
-// The same of what both end with.
+// The same for the common suffix.
 std::string_view shared_end(std::string_view a, std::string_view b) {
   size_t size = 0;
   while (size < std::min(a.size(), b.size()) && a[a.size() - 1 - size] == b[b.size() - 1 - size]) {
@@ -129,7 +129,7 @@ struct Span {
   size_t begin, end;
 };
 
-// The JSON object that begins at `begin`.
+// Returns the JSON object that begins at `begin`.
 std::optional<Span> object_at(std::string_view text, size_t begin) {
   JsonScanner scanner;
   std::string json;
@@ -138,7 +138,7 @@ std::optional<Span> object_at(std::string_view text, size_t begin) {
   return Span{begin, end};
 }
 
-// The outermost object around text[at], behind `from`.
+// Returns the outermost object around text[at] that begins at or after `from`.
 std::optional<Span> object_around(std::string_view text, size_t from, size_t at) {
   for (size_t open = text.find('{', from); open < at; open = text.find('{', open + 1)) {
     const auto span = object_at(text, open);
@@ -149,7 +149,7 @@ std::optional<Span> object_around(std::string_view text, size_t from, size_t at)
 
 // --- one call ---
 
-// Where the parts of a call stand in a text.
+// The positions of a call's parts in a text.
 struct CallPlaces {
   size_t name;
   size_t keys[2], values[2];
@@ -174,7 +174,7 @@ void add_text(std::vector<CallPiece>& pieces, std::string_view text) {
   if (!text.empty()) pieces.push_back({Kind::Text, std::string(text)});
 }
 
-// `text` with the id as a piece of its own.
+// Adds `text`, with the id as a separate piece.
 void add_with_id(std::vector<CallPiece>& pieces, std::string_view text, std::string_view id) {
   const size_t at = text.find(id);
   if (at == std::string_view::npos) return add_text(pieces, text);
@@ -183,7 +183,7 @@ void add_with_id(std::vector<CallPiece>& pieces, std::string_view text, std::str
   add_text(pieces, text.substr(at + id.size()));
 }
 
-// Which keys of the object stand for what.
+// Determines the meaning of the object's keys.
 bool read_keys(const Json& object, const Probe& probe, CallSyntax& syntax) {
   for (const auto& [key, value] : object.members()) {
     if (value.is_string() && value.as_string() == probe.name) syntax.name_key = key;
@@ -278,11 +278,11 @@ std::optional<Call> read_function(std::string_view text, size_t from, const Prob
 // --- the answer ---
 
 struct Rendered {
-  std::string one, two;  // with one call and two; `two` may be empty
-  size_t begin;          // of the answer in both
-  std::string turn_end;  // what follows an answer without calls
+  std::string one, two;  // with one and two calls; `two` may be empty
+  size_t begin;          // of the answer, in both
+  std::string turn_end;  // the text after an answer without calls
 
-  // Behind the last call, up to the end of the turn.
+  // The text after the last call, up to the end of the turn.
   std::string_view tail(std::string_view text, size_t call_end) const {
     const std::string_view behind = text.substr(call_end);
     const std::string_view mark = mark_of(turn_end);
@@ -290,7 +290,7 @@ struct Rendered {
   }
 };
 
-// A number that grows from call to call: ":0" and ":1".
+// Finds a number that increases from call to call: ":0" and ":1".
 void find_number(std::vector<CallPiece>& first, const std::vector<CallPiece>& second) {
   if (first.size() != second.size()) return;
   for (size_t i = 0; i < first.size(); ++i) {
@@ -308,7 +308,7 @@ void find_number(std::vector<CallPiece>& first, const std::vector<CallPiece>& se
   }
 }
 
-// What stands around the calls.
+// Finds the text around the calls.
 void read_frame(const Rendered& answer, const Call& call, const std::optional<Call>& first,
                 const std::optional<Call>& second, CallSyntax& syntax) {
   const std::string_view one = answer.one, two = answer.two;
@@ -345,7 +345,7 @@ std::optional<CallSyntax> read_with(const ChatTemplate& chat, bool with_tools, b
   if (said == std::string::npos || asked == std::string::npos) return std::nullopt;
   const std::string_view plain_text = *plain;
   Rendered answer{std::move(*one), {}, 0, {}};
-  // Where answers begin: what comes before is the same with calls as without.
+  // Answers begin where the renderings with and without calls diverge.
   answer.begin = shared_begin(plain_text.substr(0, said), answer.one).size();
   if (answer.begin < asked) return std::nullopt;
   const std::string_view behind = plain_text.substr(said + kAnswer.size());
@@ -382,7 +382,7 @@ std::optional<CallSyntax> read_with(const ChatTemplate& chat, bool with_tools, b
     syntax.loose_begin = kTag;
   }
   for (const CallPiece& piece : syntax.pieces) {
-    // The name stands twice: not one of these syntaxes.
+    // The name occurs twice: not one of these syntaxes.
     if (piece.text.find(kProbes[0].name) != std::string::npos) return std::nullopt;
   }
   return syntax;
@@ -393,7 +393,7 @@ std::optional<CallSyntax> read_with(const ChatTemplate& chat, bool with_tools, b
 void add_tools(const ChatTemplate& chat, const Value& tools, Dict& context) {
   context.set("tools", tools);
   if (chat.source().find("functools[") == std::string::npos) return;
-  // FireFunction asks for them by other names.
+  // FireFunction uses these names.
   context.set("functions", chat::to_json(tools, {.indent = "  "}));
   if (context.find("datetime") == nullptr) context.set("datetime", "unknown");
 }
@@ -410,7 +410,7 @@ std::optional<CallSyntax> read_call_syntax(const ChatTemplate& chat) {
     known->is_written = text && text->find(kKeys[0], text->rfind(kQuestion)) != std::string::npos;
     return known;
   }
-  // Some templates can write calls but fail on lists of tools.
+  // Some templates write calls but fail on lists of tools.
   for (const bool with_tools : {true, false}) {
     for (const bool as_text : {false, true}) {
       if (auto syntax = read_with(chat, with_tools, as_text)) return syntax;

@@ -1,5 +1,5 @@
-// Reads off a chat template how its model calls tools: the template is rendered with probe calls in
-// the history, and the marks are what stands around their names and arguments.
+// Infers from a chat template how its model calls tools: renders it with probe calls in the
+// history; the marks are the text around their names and arguments.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace pippin::answer {
 
-// Nothing where neither the calls that the template writes nor its words tell.
+// Returns nothing if neither the rendered calls nor the template's words show the syntax.
 std::optional<CallSyntax> read_call_syntax(const ChatTemplate& chat);
 
-// Whether prompts name the tools that a request offers.
+// Returns whether prompts list the tools that a request offers.
 bool takes_tools(const ChatTemplate& chat);
 
-// Sets what the template is given of `tools`, a list as OpenAI writes them.
+// Sets the template's variables for `tools`, a list in OpenAI's format.
 void add_tools(const ChatTemplate& chat, const chat::Value& tools, chat::Dict& context);
 
 }  // namespace pippin::answer

@@ -136,7 +136,7 @@ TEST(ReadSyntax, OfTemplatesThatWriteNoCalls) {
   EXPECT_FALSE(takes_tools(chat_template("{{ raise_exception('no') }}")));
 }
 
-// Every template of the shared data that takes tools tells how its model calls them.
+// The syntax can be inferred from every template in the shared data that accepts tools.
 TEST(ReadSyntax, OfPublishedTemplates) {
   PIPPIN_SHARED_OR_SKIP(folder, "templates/jinja");
   const chat::Dict tokens{{"bos_token", "<s>"}, {"eos_token", "</s>"}};
@@ -151,7 +151,7 @@ TEST(ReadSyntax, OfPublishedTemplates) {
     }
     if (!takes_tools(*chat)) continue;
     const auto syntax = read_call_syntax(*chat);
-    // It writes names twice.
+    // This template writes names twice.
     if (name == "ollama__glimmer_chat_template.jinja.jinja") continue;
     EXPECT_TRUE(syntax) << name;
     if (!syntax) continue;

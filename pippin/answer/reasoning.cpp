@@ -12,7 +12,7 @@ namespace {
 using chat::Dict;
 using chat::Value;
 
-// Marks of templates that read thoughts out of a message's text, or leave them out.
+// Marks in templates that extract thoughts from a message's text, or drop them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kKnownThoughts = {{
     {"<think>", "</think>"},
     {"[THINK]", "[/THINK]"},
@@ -40,7 +40,7 @@ Mark tokens_of(std::string_view text, const Tokenizer* tokenizer) {
   return mark;
 }
 
-// What the template writes before and after the thoughts of an answer.
+// Returns the text that the template writes before and after an answer's thoughts.
 std::optional<std::pair<std::string, std::string>> read_off(const ChatTemplate& chat) {
   const std::string thought = "Thought7331", answer = "Answer7331";
   const Dict question{{"role", "user"}, {"content", "Question7331"}};
@@ -57,7 +57,7 @@ std::optional<std::pair<std::string, std::string>> read_off(const ChatTemplate& 
     const size_t at = text.find(thought);
     const size_t after = at == std::string::npos ? at : text.find(answer, at);
     if (after == std::string::npos) return std::nullopt;
-    // A prompt may open the thoughts itself.
+    // The prompt itself may open the thoughts.
     const size_t common = static_cast<size_t>(
         std::mismatch(prompt.begin(), prompt.end(), text.begin(), text.end()).first -
         prompt.begin());
@@ -70,7 +70,7 @@ std::optional<std::pair<std::string, std::string>> read_off(const ChatTemplate& 
     std::string end = text.substr(at + thought.size(), after - at - thought.size());
     if (mark_of(begin).empty() || mark_of(end).empty()) return std::nullopt;
     return std::pair(std::move(begin), std::move(end));
-  } catch (const Error&) {  // it refuses such a conversation
+  } catch (const Error&) {  // the template rejects such a conversation
     return std::nullopt;
   }
 }
@@ -78,7 +78,7 @@ std::optional<std::pair<std::string, std::string>> read_off(const ChatTemplate& 
 }  // namespace
 
 std::optional<ReasoningMarks> find_reasoning(const ChatTemplate& chat, const Tokenizer* tokenizer) {
-  // A template may keep only the thoughts that it finds in a text: then its source names them.
+  // If a template keeps only thoughts that it finds in a text, its source contains the marks.
   for (const auto& [begin, end] : kKnownThoughts) {
     if (chat.source().find(end) == std::string_view::npos) continue;
     return ReasoningMarks{tokens_of(begin, tokenizer), tokens_of(end, tokenizer)};
@@ -91,7 +91,7 @@ std::optional<ReasoningMarks> find_reasoning(const ChatTemplate& chat, const Tok
 bool begins_thinking(const ReasoningMarks& marks, std::string_view prompt) {
   const size_t begin = prompt.rfind(marks.begin.text);
   if (begin == std::string_view::npos) return false;
-  // Nothing but blanks may stand behind: a question may have such words in it, too.
+  // Only blanks may follow, because a question may contain such words, too.
   return mark_of(prompt.substr(begin + marks.begin.text.size())).empty();
 }
 
@@ -113,7 +113,7 @@ ReasoningSplitter::ReasoningSplitter(std::shared_ptr<const ReasoningMarks> marks
                                : State::Start),
       is_at_begin_(is_thinking) {}
 
-// The mark that would change the state: thoughts come first if at all.
+// Returns the mark that would change the state; thoughts can only come first.
 const Mark* ReasoningSplitter::awaited() const {
   if (state_ == State::Content) return nullptr;
   return state_ == State::Start ? &marks_->begin : &marks_->end;
@@ -131,7 +131,7 @@ ReasoningSplitter::Parts ReasoningSplitter::push(int32_t id, std::string_view pi
           [](const Step& step, int32_t wanted) { return step.id == wanted; });
       if (fits && size < mark->ids.size()) return parts;
       if (fits) {
-        // Text that the first token let go stood before the mark.
+        // The first token's text belongs before the mark.
         take_text(steps_.front().piece, parts);
         steps_.erase(steps_.begin(), steps_.begin() + static_cast<ptrdiff_t>(size));
         pass(parts);
@@ -174,7 +174,7 @@ void ReasoningSplitter::take_text(std::string_view text, Parts& parts) {
     sure = held_.size() - size;
     break;
   }
-  // Blanks before the first mark are nothing yet.
+  // Hold back blanks before the first mark.
   if (state_ == State::Start && mark_of(std::string_view(held_).substr(0, sure)).empty()) return;
   const std::string given = held_.substr(0, sure);
   held_.erase(0, sure);
@@ -190,7 +190,7 @@ void ReasoningSplitter::give(std::string_view text, Parts& parts) {
     parts.content += text;
     return;
   }
-  // Blanks at the ends of thoughts are no part of them; before an answer without thoughts they are.
+  // Blanks at the ends of thoughts are dropped; before an answer without thoughts they are kept.
   if (keeps_marks_ && state_ == State::Thinking) {
     parts.reasoning += text;
     return;

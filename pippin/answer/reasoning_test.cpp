@@ -5,7 +5,7 @@
 namespace pippin::answer {
 namespace {
 
-// Characters are tokens, and a few special ones.
+// A tokenizer with one token per character, and a few special ones.
 Tokenizer tokenizer() {
   std::string vocabulary;
   int id = 0;
@@ -40,7 +40,7 @@ struct Split {
   std::string reasoning, content;
 };
 
-// The parts of a text, fed token by token.
+// Splits a text token by token.
 Split split(const ReasoningMarks& marks, std::string_view text, bool is_thinking = false) {
   const Tokenizer tokens = tokenizer();
   ReasoningSplitter splitter(std::make_shared<ReasoningMarks>(marks), is_thinking);
@@ -88,7 +88,7 @@ TEST(Reasoning, OfMarksThatLeaveNoText) {
   const Split parts = split(*marks, marks->begin.text + "why" + marks->end.text + "so");
   EXPECT_EQ(parts.reasoning, "why");
   EXPECT_EQ(parts.content, "so");
-  // What only begins as a mark does is text.
+  // Text that only begins like a mark stays text.
   EXPECT_EQ(split(*marks, "<|channel|>analyses").content, "analyses");
 }
 

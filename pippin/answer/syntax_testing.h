@@ -13,7 +13,7 @@
 
 namespace pippin::answer {
 
-// A template that writes the calls of a message by `calls`, in Jinja.
+// Returns a template that writes a message's calls with `calls`, in Jinja.
 inline std::string template_source(std::string_view calls) {
   return "{% for t in tools or [] %}{{ t | tojson }}\n{% endfor %}"
          "{% for m in messages %}[{{ m.role }}]{{ m.content }}"
@@ -36,12 +36,12 @@ inline constexpr std::string_view kTagged =
     "{% for c in m.tool_calls %}<tool_call>\n<function={{ c.function.name }}>\n"
     "{% for k, v in c.function.arguments.items() %}<parameter={{ k }}>\n{{ v }}\n</parameter>\n"
     "{% endfor %}</function>\n</tool_call>{% endfor %}";
-// A list, with ids behind the arguments.
+// A list, with ids after the arguments.
 inline constexpr std::string_view kList =
     "[CALLS][{% for c in m.tool_calls %}{\"name\": \"{{ c.function.name }}\", \"arguments\": "
     "{{ c.function.arguments | tojson }}, \"id\": \"{{ c.id }}\"}{{ '' if loop.last else ', ' }}"
     "{% endfor %}]";
-// The name, an id, JSON.
+// The name, an id, then JSON.
 inline constexpr std::string_view kNamed =
     "{% for c in m.tool_calls %}[CALL]{{ c.function.name }}[ID]{{ c.id }}[ARGS]"
     "{{ c.function.arguments | tojson }}{% endfor %}";
@@ -65,7 +65,7 @@ inline std::shared_ptr<const std::vector<Tool>> tools_of(std::string_view json) 
   return std::make_shared<std::vector<Tool>>(read_tools(Json::parse(json, "tools")));
 }
 
-// Some tools with arguments of all kinds.
+// Returns some tools with arguments of all kinds.
 inline std::shared_ptr<const std::vector<Tool>> some_tools() {
   return tools_of(R"([
       {"type": "function", "function": {"name": "weather", "description": "Tells the weather",

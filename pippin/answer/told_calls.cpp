@@ -33,7 +33,7 @@ std::string arguments_text(const CallSyntax& syntax, const Value& arguments) {
   return text + ")";
 }
 
-// As the model wrote them.
+// Writes calls as the model did.
 std::string written(const CallSyntax& syntax, const std::vector<Value>& calls) {
   std::string text = syntax.section_begin;
   size_t number = 0;
@@ -72,7 +72,7 @@ Value with_text_arguments(const Value& call) {
 
 Value told_calls(const CallSyntax& syntax, const Value& messages) {
   std::vector<Value> result;
-  std::map<std::string, std::string> names;  // of tools, by the ids of calls
+  std::map<std::string, std::string> names;  // tool names, by call id
   for (const Value& message : messages.list().items) {
     result.push_back(message);
     if (!message.is_dict()) continue;

@@ -1,4 +1,4 @@
-// Calls of earlier turns, in the form in which the model's template takes them.
+// Converts calls of earlier turns to the form that the model's template expects.
 #pragma once
 
 #include "pippin/answer/call_syntax.h"
@@ -6,8 +6,8 @@
 
 namespace pippin::answer {
 
-// `messages` as OpenAI writes them, with arguments as objects. Results get the name of the tool
-// that was called, which some templates need; calls that the template leaves out become content.
+// Returns OpenAI-style `messages` with arguments as objects. Results get the name of the tool that
+// was called, which some templates need; calls that the template would omit become content.
 chat::Value told_calls(const CallSyntax& syntax, const chat::Value& messages);
 
 }  // namespace pippin::answer

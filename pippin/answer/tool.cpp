@@ -75,7 +75,7 @@ std::vector<Tool> read_each(const Json& tools, Read&& read) {
 
 Tool read_function(const Json& tool, const std::string& place) {
   const auto function = tool.find("function");
-  // Some clients leave out the object around it, as OpenAI's newer endpoint does.
+  // Some clients omit the outer object, as in OpenAI's newer endpoint.
   const std::string where = function ? place + ".function" : place;
   const Json& object = function ? *function : tool;
   if (!object.is_object()) refuse(where, "expected an object");
@@ -88,7 +88,7 @@ Tool read_function(const Json& tool, const std::string& place) {
           parameters_of(object, "parameters", where), is_strict};
 }
 
-// The schema that a reference within `root` leads to; nothing where it leads elsewhere.
+// Returns the schema that a reference within `root` points to; nothing if it points elsewhere.
 std::optional<Json> referred(const Json& root, std::string_view reference) {
   if (!reference.starts_with("#/")) return std::nullopt;
   Json at = root;
@@ -149,7 +149,7 @@ ValueKinds kinds_of_schema(const Json& root, Json schema, int references) {
     }
     return kinds;
   }
-  // Nothing says what it is, but its keywords may.
+  // There is no type, but keywords may show it.
   if (schema.contains("properties") || schema.contains("items")) return {false, true};
   if (schema.contains("pattern") || schema.contains("maxLength")) return {true, false};
   return {};
@@ -201,7 +201,7 @@ std::string tools_json(const std::vector<Tool>& tools) {
   for (const Tool& tool : tools) {
     json.begin_object().member("type", "function").key("function").begin_object();
     json.member("name", tool.name);
-    // Many templates need one.
+    // Many templates require one.
     json.member("description", tool.description);
     json.key("parameters").value(tool.parameters).end_object().end_object();
   }

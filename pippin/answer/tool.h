@@ -1,4 +1,4 @@
-// A function that a model may ask for.
+// A function that a model can call.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,25 @@ namespace pippin::answer {
 struct Tool {
   std::string name;
   std::string description;   // may be empty
-  Json parameters;           // the JSON Schema of its arguments, an object
-  bool is_strict = false;    // arguments have to be of the schema
-  bool is_deferred = false;  // not for the prompt before a message refers to it
+  Json parameters;           // JSON Schema of its arguments, an object
+  bool is_strict = false;    // arguments must match the schema
+  bool is_deferred = false;  // not in the prompt until a message refers to it
 };
 
-// Of OpenAI's "tools": [{"type": "function", "function": {"name", "description", "parameters",
-// "strict"}}]. Throws InvalidArgument that says where: "tools[0].function.name: is missing".
+// Reads OpenAI's "tools": [{"type": "function", "function": {"name", "description", "parameters",
+// "strict"}}]. Throws InvalidArgument with the location: "tools[0].function.name: is missing".
 std::vector<Tool> read_tools(const Json& tools);
-// Of OpenAI's Responses API: the same without the object "function". Tools of other types, which
-// clients send unasked, are left out.
+// Reads the tools of OpenAI's Responses API: the same without the object "function". Skips tools of
+// other types, which clients send unasked.
 std::vector<Tool> read_response_tools(const Json& tools);
-// Of Anthropic's: [{"name", "description", "input_schema", "defer_loading"}]. Tools of other types
-// than "custom", which have no schema, are left out; `others` gets their types.
+// Reads Anthropic's tools: [{"name", "description", "input_schema", "defer_loading"}]. Skips tools
+// of other types than "custom", which have no schema, and adds their types to `others`.
 std::vector<Tool> read_anthropic_tools(const Json& tools, std::vector<std::string>& others);
 
-// As OpenAI writes them, which is what templates take.
+// Returns OpenAI's format, which templates expect.
 std::string tools_json(const std::vector<Tool>& tools);
 
-// What kinds of values an argument may be, as far as its schema says.
+// The kinds of values that an argument may have, as far as its schema shows.
 struct ValueKinds {
   bool text = true, other = true;
 };

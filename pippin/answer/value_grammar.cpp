@@ -52,7 +52,7 @@ std::string place_of(const Tool& tool, std::string_view property) {
   return "tool " + tool.name + ": #/properties/" + std::string(property);
 }
 
-// The schema of a property as one of its own: what it refers to lies in the whole one.
+// Returns a property's schema as a separate document, with the whole schema for its references.
 Json standalone(const Tool& tool, const Json& schema) {
   if (!schema.is_object()) return schema;
   JsonWriter json;
@@ -65,7 +65,7 @@ Json standalone(const Tool& tool, const Json& schema) {
   return Json::parse(json.end_object().text(), "schema");
 }
 
-// JSON of the schema, or of anything where the tool is not strict and the schema too much.
+// JSON of the schema; any JSON if the tool is not strict and the schema is not supported.
 Symbol json_value(Grammar& grammar, const Tool& tool, const Property& property) {
   const constrain::SchemaOptions options{.whitespace = constrain::Whitespace::Spaced};
   try {
@@ -90,7 +90,7 @@ std::optional<std::vector<std::string>> listed_texts(const Json& schema) {
   return texts;
 }
 
-// The texts that a schema allows, as they are.
+// The texts that a schema allows, unquoted.
 RegexId text_of(RegexPool& pool, const Tool& tool, const Property& property) {
   const Json& schema = property.schema;
   if (const auto texts = listed_texts(schema)) {
@@ -125,7 +125,7 @@ RegexId text_of(RegexPool& pool, const Tool& tool, const Property& property) {
   return result;
 }
 
-// The same, any text where the tool is not strict and the schema too much.
+// The same; any text if the tool is not strict and the schema is not supported.
 RegexId allowed_text(RegexPool& pool, const Tool& tool, const Property& property) {
   try {
     return text_of(pool, tool, property);
@@ -147,7 +147,7 @@ class LiteralGrammar {
   Symbol arguments(const Tool& tool) {
     const std::vector<Property> properties = properties_of(tool);
     const std::string open = is_python_ ? "(" : "{", close = is_python_ ? ")" : "}";
-    // Behind the arguments so far, whether there are some or not.
+    // The rest after the arguments so far: without any, and with some.
     std::array<Symbol, 2> rest;
     rest.fill(marks_.rule("arguments end", {{literal(close)}}));
     for (size_t i = properties.size(); i-- > 0;) {
@@ -178,7 +178,7 @@ class LiteralGrammar {
     return marks_.rule("quoted", {std::move(sequence)});
   }
 
-  // Python reads JSON's strings as JSON does, but for \/ and halves of characters.
+  // Python reads JSON's strings as JSON does, except for \/ and unpaired surrogates.
   Symbol string(const Tool& tool, const Property& property) {
     RegexPool& pool = marks_.regexes();
     if (!is_python_) return quoted(allowed_text(pool, tool, property));
@@ -216,7 +216,7 @@ class LiteralGrammar {
     return any_value();
   }
 
-  // Anything that is a value.
+  // Any value.
   Symbol any_value() {
     if (any_) return *any_;
     Grammar& grammar = marks_.grammar();
@@ -288,7 +288,7 @@ Symbol add_tagged_arguments(MarkGrammar& marks, const CallSyntax& syntax, const 
       const RegexId text = pool.all_of(allowed_text(pool, tool, property), unmarked);
       alternatives.push_back(argument(key, false, Symbol::regex(text)));
     }
-    // Without a mark of its own a value that may be a text is one.
+    // Without a separate mark, a value that may be a text is read as text.
     if (!property.kinds.text || (property.kinds.other && !syntax.key_end_other.empty())) {
       alternatives.push_back(argument(key, true, json_value(marks.grammar(), tool, property)));
     }
@@ -298,7 +298,7 @@ Symbol add_tagged_arguments(MarkGrammar& marks, const CallSyntax& syntax, const 
   if (!properties.empty() || tool.is_strict || tool.parameters.contains("properties")) {
     return marks.rule("arguments", {std::move(all)});
   }
-  // Whatever the model likes.
+  // Any arguments.
   const constrain::RuleId some = marks.grammar().add_rule("arguments");
   const Symbol key =
       Symbol::regex(constrain::whole_pattern(pool, "[A-Za-z0-9_-]+", Writing::Utf8, "key"));

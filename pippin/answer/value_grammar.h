@@ -1,4 +1,4 @@
-// The arguments of calls that are not JSON, as a part of a grammar.
+// The grammar of call arguments that are not JSON.
 #pragma once
 
 #include "pippin/answer/call_syntax.h"
@@ -8,9 +8,9 @@
 
 namespace pippin::answer {
 
-// The arguments of a tool: those that its schema names, in its order; of a schema without
-// properties, as the syntax allows. Throws Unsupported for a strict tool with a schema that the
-// syntax cannot keep to.
+// The arguments of a tool: the properties of its schema, in order; if the schema has none, anything
+// that the syntax allows. Throws Unsupported for a strict tool whose schema the syntax cannot
+// enforce.
 constrain::Symbol add_tagged_arguments(MarkGrammar& marks, const CallSyntax& syntax,
                                        const Tool& tool);
 constrain::Symbol add_literal_arguments(MarkGrammar& marks, const CallSyntax& syntax,
