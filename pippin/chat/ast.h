@@ -1,4 +1,4 @@
-// The tree that the parser makes and the interpreter walks.
+// The syntax tree of a template, made by the parser and run by the interpreter.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@ using ExpressionPtr = std::unique_ptr<Expression>;
 struct CallArguments {
   std::vector<ExpressionPtr> positional;
   std::vector<std::pair<std::string, ExpressionPtr>> named;
-  ExpressionPtr more;        // *more, may be null
-  ExpressionPtr more_named;  // **more_named, may be null
+  ExpressionPtr more;        // for *more; may be null
+  ExpressionPtr more_named;  // for **more_named; may be null
 };
 
-// What the children are is said at each kind.
+// Each kind lists its children.
 struct Expression {
   enum class Kind {
     Constant,     // `constant`
@@ -46,7 +46,7 @@ struct Expression {
   };
   Kind kind;
   int line;
-  int depth = 1;  // of the tree below
+  int depth = 1;  // of the subtree
   std::string name;
   Value constant;
   std::vector<ExpressionPtr> children;
@@ -54,10 +54,10 @@ struct Expression {
   CallArguments arguments;
 };
 
-// Where an assignment goes: a name, an attribute of a namespace, or several of these.
+// The target of an assignment: a name, an attribute of a namespace, or several of these.
 struct Target {
   std::string name;
-  std::string attribute;  // of a namespace, where not empty
+  std::string attribute;  // of a namespace, unless empty
   std::vector<Target> parts;
 };
 
@@ -76,12 +76,12 @@ struct Statement {
     If,         // `branches`, `other`
     For,        // `target`, `expression`, `condition`, `body`, `other`, `recursive`
     Set,        // `target`, `expression`
-    SetBlock,   // `target`, `body`, `expression`: filters of the text, may be null
-    Macro,      // `text` is its name; `parameters`, `body`
+    SetBlock,   // `target`, `body`, `expression`: filters for the text, may be null
+    Macro,      // `text` is the name; `parameters`, `body`
     CallBlock,  // `expression` is a call; `parameters`, `body`
-    Filter,     // `expression`: filters of the text; `body`
+    Filter,     // `expression`: filters for the text; `body`
     With,       // `assignments`, `body`
-    Scope,      // `body` in a scope of its own
+    Scope,      // `body` in a new scope
     Break,
     Continue,
   };

@@ -38,7 +38,8 @@ Bignum to_number(const std::string& text) {
   fail(ErrorCode::InvalidArgument, "a number of more than {} digits", BigInteger::kMostDigits);
 }
 
-// Of a number of so many bits; log10(2) is 0.30103. A digit more may pass: to_text() counts them.
+// Checks a number by its bits; log10(2) is 0.30103. One digit too many may pass: to_text() counts
+// exactly.
 void check_bits(double bits) {
   if (bits * 0.30103 > static_cast<double>(BigInteger::kMostDigits) + 1) fail_too_long();
 }
@@ -117,7 +118,7 @@ BigInteger BigInteger::apply(std::string_view op, const BigInteger& other) const
     if (BN_is_zero(b.get()) != 0) fail(ErrorCode::InvalidArgument, "division by zero");
     const Bignum remainder = new_number();
     check(BN_div(result.get(), remainder.get(), a.get(), b.get(), context.get()));
-    // BN_div rounds to zero.
+    // BN_div rounds toward zero.
     if (BN_is_zero(remainder.get()) == 0 &&
         BN_is_negative(remainder.get()) != BN_is_negative(b.get())) {
       check(BN_sub(result.get(), result.get(), BN_value_one()));

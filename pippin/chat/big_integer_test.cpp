@@ -14,7 +14,7 @@ std::string apply(const char* a, const char* op, const char* b) {
   return BigInteger::parse(a)->apply(op, *BigInteger::parse(b)).text();
 }
 
-// Python's results.
+// Expected values from Python.
 TEST(BigInteger, ComputesAsPython) {
   EXPECT_EQ(apply("9223372036854775807", "+", "1"), "9223372036854775808");
   EXPECT_EQ(apply("-9223372036854775808", "-", "1"), "-9223372036854775809");

@@ -227,7 +227,7 @@ void append_title(std::string& out, char32_t c) {
 }
 
 void append_lower(std::string& out, char32_t c) {
-  if (c == 0x130) {  // the only letter that becomes two
+  if (c == 0x130) {  // the only letter whose lower case has two characters
     out += "i\xCC\x87";
     return;
   }

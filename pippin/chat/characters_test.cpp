@@ -1,4 +1,4 @@
-// Every code point against Python: make_characters.py.
+// Compares every code point with Python: make_characters.py.
 #include "pippin/chat/characters.h"
 
 #include <functional>
@@ -43,7 +43,7 @@ class Characters : public testing::Test {
     return file_.dict().find(Value(name))->list().items;
   }
 
-  // What `describe` says of each character that Unicode 14 has.
+  // Compares digests of `describe` for all characters in Unicode 14.
   void expect_digests(const char* name,
                       const std::function<std::string(const std::string&, char32_t)>& describe) {
     const auto& parts = numbers("parts");

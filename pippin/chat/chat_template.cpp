@@ -56,7 +56,7 @@ std::string ChatTemplate::render(std::span<const Message> messages,
 
 std::string ChatTemplate::render(const Dict& context, PromptEnd end,
                                  const chat::RenderOptions& options) const {
-  // As transformers passes them: no tools and no documents are None, not undefined.
+  // As in transformers, tools and documents that are not given are None, not undefined.
   Dict all{{"tools", Value()}, {"documents", Value()}};
   if (special_tokens_.is_dict()) {
     for (const auto& [name, token] : special_tokens_.dict().entries()) all.set(name, token);

@@ -1,4 +1,4 @@
-// A model's chat template: messages to the text that the model was trained on.
+// A model's chat template, which converts messages to the text format of its training.
 #pragma once
 
 #include <filesystem>
@@ -13,19 +13,19 @@
 
 namespace pippin {
 
-// How a prompt ends.
+// The end of a prompt.
 enum class PromptEnd {
   Conversation,  // after the last message
-  Generation,    // with what begins an answer (add_generation_prompt)
-  Continuation,  // within the last message, as far as it goes (continue_final_message)
+  Generation,    // with the beginning of an answer (add_generation_prompt)
+  Continuation,  // within the last message, as far as it is written (continue_final_message)
 };
 
 class ChatTemplate {
  public:
-  // The model's templates (template_sources.h); nothing where it has none. Of several the one with
-  // this name; without a name the default one, but tool_use, if there is one, where there are
-  // tools. Throws NotFound for a name that is none of them (and where there is neither default nor
-  // tool_use), InvalidFile for broken syntax.
+  // Reads the model's template (template_sources.h); returns nothing if it has none. Of several
+  // templates, takes the one with this name; without a name, the default one, except that requests
+  // with tools use tool_use if it exists. Throws NotFound if there is no template with that name
+  // (or neither default nor tool_use), InvalidFile for a syntax error.
   static std::optional<ChatTemplate> from_folder(const std::filesystem::path& model_folder,
                                                  std::string_view name = {});
   static std::optional<ChatTemplate> from_sources(const chat::TemplateSources& sources,
@@ -33,30 +33,30 @@ class ChatTemplate {
   // `special_tokens` is a dict such as {"bos_token": "<s>"}.
   static ChatTemplate from_source(std::string_view source, const chat::Value& special_tokens);
 
-  // Throws Error(InvalidArgument) for a conversation that the template refuses, NotFound where
-  // there is only a template for tools.
+  // Throws Error(InvalidArgument) if the template rejects the conversation, NotFound if there is
+  // only a template for tools.
   std::string render(std::span<const Message> messages, bool add_generation_prompt) const;
 
-  // The same with all that templates may ask for: "messages" and whatever else ("tools",
-  // "documents", "enable_thinking" ...), as apply_chat_template() takes them. Continuation throws
-  // InvalidArgument where the last message has no text, or the template does not write it out.
+  // The same with all variables of apply_chat_template(): "messages" and any others ("tools",
+  // "documents", "enable_thinking" ...). Continuation throws InvalidArgument if the last message
+  // has no text, or if the template does not write it.
   std::string render(const chat::Dict& context, PromptEnd end,
                      const chat::RenderOptions& options = {}) const;
 
-  // Whether it takes a variable of this name from its context: one that it does not set itself
-  // before. Of several templates, whether any that render() may choose does.
+  // Returns whether the template takes a variable of this name from its context without setting it
+  // first; of several templates, whether any that render() may choose does.
   bool reads(const std::string& variable) const;
 
-  // The text of the template; of several that of the first that render() may choose.
+  // The template's text; if there are several, the first that render() may choose.
   const std::string& source() const { return source_; }
-  // The dict that it was made with.
+  // The dict passed at construction.
   const chat::Value& special_tokens() const { return special_tokens_; }
 
  private:
   explicit ChatTemplate(chat::Value special_tokens) : special_tokens_(std::move(special_tokens)) {}
 
-  std::optional<chat::Template> template_, with_tools_;  // one at least
-  std::string no_template_;                              // why there is no template_
+  std::optional<chat::Template> template_, with_tools_;  // at least one
+  std::string no_template_;                              // why template_ is missing
   chat::Value special_tokens_;
   std::string source_;
 };

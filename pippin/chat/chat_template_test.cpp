@@ -57,7 +57,7 @@ TEST(ChatTemplate, OneOfSeveralByNameOrForTools) {
       "plain");
   EXPECT_ERROR(ChatTemplate::from_folder(folder.path(), "rag"), ErrorCode::NotFound,
                "no chat template is named 'rag', there are: default, tool_use");
-  // Without a default one: for tools alone.
+  // Without a default template: for tools only.
   write_file(folder / "tokenizer_config.json",
              R"({"chat_template": [{"name": "rag", "template": "rag"},
                                    {"name": "tool_use", "template": "{{ tools[0] }}"}]})");

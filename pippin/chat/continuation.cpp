@@ -9,7 +9,7 @@
 namespace pippin::chat {
 namespace {
 
-// Its last character is a blank: a template that trims messages takes it away.
+// Its last character is a blank, which a template that trims messages removes.
 constexpr std::string_view kMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 
 std::optional<Value> marked(const Value& content) {

@@ -8,7 +8,7 @@
 namespace pippin::chat {
 namespace {
 
-// The interpreter recurses as deep as a tree is.
+// The interpreter's recursion is as deep as the tree.
 constexpr int kMaxDepth = 300;
 constexpr int kMaxNesting = 100;
 

@@ -1,4 +1,4 @@
-// Expressions of the template language, from "or" down to names.
+// Parser for expressions of the template language, from "or" down to names.
 #pragma once
 
 #include <set>
@@ -27,7 +27,7 @@ class TokenStream {
   [[noreturn]] void error(std::string_view message) const;
 
  private:
-  std::vector<Token> tokens_;  // the last is End
+  std::vector<Token> tokens_;  // the last one is End
   size_t position_ = 0;
 };
 
@@ -36,19 +36,19 @@ class ExpressionParser {
   explicit ExpressionParser(TokenStream& tokens) : tokens_(tokens) {}
 
   ExpressionPtr expression(bool with_conditional = true);
-  // One expression, or several with commas; a name `end` ends it as a tag's end does.
+  // Parses one expression, or several with commas; a name `end` ends it like the end of the tag.
   ExpressionPtr tuple(bool with_conditional = true, std::string_view end = "",
                       bool in_parentheses = false);
-  // "name(arguments) | name ...": Filter nodes, the innermost without an input.
+  // Parses "name(arguments) | name ..." into Filter nodes; the innermost has no input.
   ExpressionPtr filters();
   Target target(bool with_namespace, std::string_view end);
 
-  std::set<std::string, std::less<>> names_seen;  // since it was last cleared
+  std::set<std::string, std::less<>> names_seen;  // since the last clear()
 
  private:
   using Kind = Expression::Kind;
   ExpressionPtr make(Kind kind) const;
-  // Adds `child`; throws where the tree gets too deep.
+  // Adds `child`; throws if the tree gets too deep.
   void adopt(Expression& parent, ExpressionPtr child) const;
   ExpressionPtr binary(Kind kind, ExpressionPtr left, std::string_view op, ExpressionPtr right);
   bool at_end(std::string_view end) const;

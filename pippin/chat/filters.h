@@ -1,4 +1,4 @@
-// What may stand after "|".
+// Filters, which follow "|".
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ Value apply_filter(Runtime& runtime, std::string_view name, const Value& input,
                    const Arguments& arguments);
 bool has_filter(std::string_view name);
 
-// A filter's name and code; each kind of filters has a table.
+// A filter's name and function; each group of filters has a table.
 struct FilterEntry {
   std::string_view name;
   Value (*apply)(Runtime& runtime, const Value& input, const Arguments& arguments);
@@ -22,7 +22,7 @@ std::span<const FilterEntry> text_filters();
 std::span<const FilterEntry> list_filters();
 std::span<const FilterEntry> layout_filters();
 
-// What an argument that may be absent says.
+// Returns the value of an optional flag.
 inline bool flag(const std::optional<Value>& value, bool fallback) {
   return value ? value->truthy() : fallback;
 }

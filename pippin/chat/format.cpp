@@ -13,13 +13,13 @@ namespace {
 
 constexpr int kMaxWidth = 1000;
 
-// White space of one byte, and every byte that may be part of wider white space.
+// True for one-byte whitespace, and for every byte that may be part of wider whitespace.
 bool is_blank(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte <= 0x20 || byte >= 0x80;
 }
 
-// One "%-5.2f" after its '%'; moves `i` past it.
+// Formats one field such as "%-5.2f", after its '%'; moves `i` past it.
 std::string percent_field(std::string_view format, size_t& i, const Value& value) {
   bool left = false, zero = false, plus = false;
   for (; i < format.size(); ++i) {
@@ -190,7 +190,7 @@ std::string brace_format(Runtime& runtime, std::string_view format, const Argume
 }
 
 void charge_parts(Runtime& runtime, std::string_view text, const std::string* separator) {
-  constexpr int64_t kPartBytes = 64;  // of a string and of the value that it becomes
+  constexpr int64_t kPartBytes = 64;  // a string and its value
   int64_t parts = 1;
   if (separator == nullptr) {
     for (size_t i = 1; i < text.size(); ++i) {
@@ -214,7 +214,7 @@ void charge_lines(Runtime& runtime, std::string_view text) {
 
 Value replaced(Runtime& runtime, std::string_view text, std::string_view from, std::string_view to,
                int64_t most) {
-  // Charged before it is made: every place may grow.
+  // Charge the budget first: every match may grow.
   int64_t places = 0;
   if (from.empty()) {
     places = text_length(text) + 1;

@@ -29,7 +29,7 @@ Value object(Args&&... args) {
 }
 
 Value range(Runtime& runtime, const Arguments& arguments) {
-  constexpr int64_t kMost = 100'000;  // as Jinja's sandbox
+  constexpr int64_t kMost = 100'000;  // limit of Jinja's sandbox
   const auto given = bind("range", arguments, {"start", "stop", "step"}, 1);
   int64_t numbers[3] = {0, 0, 1};
   for (size_t i = 0; i < 3; ++i) {
@@ -54,7 +54,7 @@ Value range(Runtime& runtime, const Arguments& arguments) {
   return runtime.list(std::move(items), ListKind::Range);
 }
 
-// Entries of dict(x, a=1): a dict or pairs first, then the named ones.
+// Returns the entries of dict(x, a=1): first those of a dict or of pairs, then the named ones.
 std::vector<std::pair<Value, Value>> entries(Runtime& runtime, const char* function,
                                              const Arguments& arguments) {
   std::vector<std::pair<Value, Value>> result;
@@ -95,8 +95,8 @@ Value raise_exception(Runtime& /*runtime*/, const Arguments& arguments) {
   template_error("{}", to_text(*given[0]));
 }
 
-// As Python's datetime without a time zone: no zone has a name or an offset, and there are
-// microseconds, of which a std::tm has none.
+// Like Python's datetime without a time zone: %z and %Z are empty, and %f has microseconds, which
+// std::tm lacks.
 std::string without_zone(std::string_view format) {
   std::string result;
   for (size_t i = 0; i < format.size(); ++i) {

@@ -1,4 +1,4 @@
-// Functions that every template may call: range, namespace, raise_exception and so on.
+// Global functions of templates: range, namespace, raise_exception and so on.
 #pragma once
 
 #include <optional>

@@ -18,7 +18,7 @@ struct Number {
 };
 #include "pippin/chat/html_entities.inc"
 
-constexpr size_t kMostName = 32;  // characters, as html.unescape's pattern has it
+constexpr size_t kMostName = 32;  // characters, as in html.unescape's pattern
 
 using Names = std::unordered_map<std::string_view, std::string_view>;
 
@@ -33,7 +33,7 @@ Names parse_names() {
   return names;
 }
 
-// "amp;" is in the table as "amp", which needs no ";".
+// "amp;" is stored as "amp", because it is also valid without ";".
 const std::string_view* find_name(std::string_view name) {
   static const Names names = parse_names();
   auto found = names.find(name);
@@ -60,7 +60,7 @@ void append_number(std::string& out, uint32_t number) {
   if (!control && !none) append_utf8(out, number);
 }
 
-// 16 where it is none.
+// Returns 16 if `c` is not a digit.
 uint32_t digit_value(char c) {
   if (c >= '0' && c <= '9') return static_cast<uint32_t>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<uint32_t>(c - 'a' + 10);
@@ -68,7 +68,7 @@ uint32_t digit_value(char c) {
   return 16;
 }
 
-// "#60;" at the start of `text`, of which it gives the length; 0 where it is none.
+// Decodes "#60;" at the start of `text` and returns its length, or 0 if it is not one.
 size_t append_numbered(std::string& out, std::string_view text) {
   constexpr uint32_t kTooLarge = 0x110000;
   size_t i = 1;
@@ -89,7 +89,7 @@ size_t append_numbered(std::string& out, std::string_view text) {
   return i < text.size() && text[i] == ';' ? i + 1 : i;
 }
 
-// "lt;" and the like: the longest name that it begins with counts.
+// Decodes "lt;" and the like: the longest matching name.
 size_t append_named(std::string& out, std::string_view text) {
   size_t end = 0;
   for (size_t count = 0; count < kMostName && end < text.size(); ++count) {
@@ -112,7 +112,8 @@ size_t append_named(std::string& out, std::string_view text) {
   return 0;
 }
 
-// How much of a comment is left behind its "<!--", whose "--" may be its end's, too.
+// Returns the length of the rest of a comment after its "<!--", whose "--" may also belong to its
+// end.
 size_t comment_end(std::string_view rest) {
   if (rest.starts_with('>')) return 1;
   if (rest.starts_with("->")) return 2;
@@ -120,7 +121,7 @@ size_t comment_end(std::string_view rest) {
   return end == std::string_view::npos ? end : end + 3;
 }
 
-// Without what is between "<!--" and "-->". Taking one out can make another.
+// Removes text between "<!--" and "-->". Removing one comment may form another.
 std::string without_comments(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {

@@ -1,4 +1,4 @@
-// HTML in texts: markupsafe's striptags and xmlattr's names.
+// HTML in texts: markupsafe's striptags, and names for xmlattr.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace pippin::chat {
 
-// html.unescape: "&lt;", "&#60;" and "&#x3c" become characters, as browsers read them.
+// Like html.unescape: decodes "&lt;", "&#60;" and "&#x3c" as browsers do.
 std::string unescape_html(std::string_view text);
-// Without comments and tags, runs of white space as one space, unescaped.
+// Removes comments and tags, collapses whitespace, and unescapes.
 std::string strip_tags(std::string_view text);
 
 }  // namespace pippin::chat

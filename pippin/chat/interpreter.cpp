@@ -14,7 +14,7 @@ namespace {
 
 using Kind = Expression::Kind;
 
-// Names by the nearest scope outwards. A macro keeps the scope that it was written in.
+// A scope of names; lookup goes outwards. A macro keeps the scope in which it was defined.
 struct Scope {
   Scope* parent = nullptr;
   bool kept = false;  // a macro refers to it
@@ -113,7 +113,7 @@ class Interpreter final : public Runtime {
     Interpreter& interpreter_;
   };
 
-  // A scope for as long as this object lives, or to the end of the run where a macro needs it.
+  // A scope that lives as long as this object, or to the end of the run if a macro needs it.
   class NewScope {
    public:
     NewScope(Interpreter& interpreter, Scope* parent)
@@ -134,7 +134,7 @@ class Interpreter final : public Runtime {
     std::unique_ptr<Scope> scope_;
   };
 
-  // What is written meanwhile goes to a string of its own.
+  // Redirects output to a separate string.
   class Capture {
    public:
     explicit Capture(Interpreter& interpreter)
@@ -151,8 +151,8 @@ class Interpreter final : public Runtime {
     std::string* outer_;
   };
 
-  // Through namespaces, values may refer to each other in circles and in long chains. So these live
-  // to the end, and are emptied one by one then.
+  // Through namespaces, values may form cycles and long chains. So they live until the end, and are
+  // then cleared one by one.
   void clear() {
     for (auto& space : namespaces_) space->clear();
     scope_ = nullptr;
@@ -555,7 +555,7 @@ Value Interpreter::evaluate_filter(const Expression& node, const Value* innermos
   const Expression* inner = node.children[0].get();
   Value input;
   if (inner == nullptr) {
-    if (innermost != nullptr) input = *innermost;  // the filters of a block: its text
+    if (innermost != nullptr) input = *innermost;  // the text of a filter block
   } else {
     input = innermost != nullptr ? evaluate_filter(*inner, innermost) : evaluate(*inner);
   }

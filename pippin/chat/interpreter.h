@@ -8,8 +8,8 @@
 
 namespace pippin::chat {
 
-// Throws Error with the line: InvalidArgument for what the template or raise_exception() refuses,
-// LimitExceeded for a template that wants more than its limits.
+// Throws Error with the line: InvalidArgument for errors of the template, including
+// raise_exception(), LimitExceeded if the template exceeds its limits.
 std::string run(const Body& body, const Dict& context, const Limits& limits, const std::tm& now);
 
 }  // namespace pippin::chat

@@ -19,7 +19,8 @@ Value value_of(const Json& json) {
       return {};
     case Json::Type::Bool:
       return json.as_bool();
-    case Json::Type::Integer:  // of 309 digits at most: Json refuses what no double is near to
+    case Json::Type::Integer:  // at most 309 digits: Json rejects integers beyond the range of
+                               // double
       return *BigInteger::parse(json.dump());
     case Json::Type::Float:
       return json.as_float();

@@ -1,5 +1,5 @@
-// JSON to values (pippin/io/json.h), and back as Python's json.dumps writes it: with its spaces and
-// escapes, NaN, and keys that are not strings, which JsonWriter does not support.
+// Converts JSON to values (pippin/io/json.h), and back like Python's json.dumps, with its spaces
+// and escapes, NaN, and keys that are not strings, which JsonWriter does not support.
 #pragma once
 
 #include <optional>
@@ -11,18 +11,19 @@
 
 namespace pippin::chat {
 
-// Keeps the order of keys and all digits of integers. Throws as Json::parse, with `name` in front.
+// Keeps the order of keys and all digits of integers. Throws as Json::parse, with the prefix
+// `name`.
 Value parse_json(std::string_view text, std::string_view name, const JsonLimits& limits = {});
 
 struct JsonStyle {
   bool ensure_ascii = false;
   std::optional<std::string> indent;  // one level
-  std::string item_separator = ", ";  // where there is no indent
+  std::string item_separator = ", ";  // without indent
   std::string key_separator = ": ";
   bool sort_keys = false;
 };
 
-// Throws Error(InvalidArgument) for a value that JSON does not have.
+// Throws Error(InvalidArgument) for a value that JSON cannot represent.
 std::string to_json(const Value& value, const JsonStyle& style = {});
 
 }  // namespace pippin::chat

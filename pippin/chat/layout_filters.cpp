@@ -1,4 +1,4 @@
-// Filters that lay out text: HTML, lines, sizes, values for reading.
+// Filters for layout: HTML, lines, sizes, pretty-printing.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -39,7 +39,7 @@ Value wordwrap(Runtime& runtime, const Value& input, const Arguments& arguments)
   }
   const std::string& text = input.string();
   charge_lines(runtime, text);
-  runtime.charge(static_cast<int64_t>(text.size()) * 16);  // words, as code points
+  runtime.charge(static_cast<int64_t>(text.size()) * 16);  // code points of words
   std::string out;
   bool first = true;
   for (const auto& line : split_lines(text, false)) {
@@ -56,7 +56,7 @@ Value wordwrap(Runtime& runtime, const Value& input, const Arguments& arguments)
   return text_like(separator, std::move(out));
 }
 
-// float(), which takes texts, too.
+// Like Python's float(), which also accepts texts.
 double real(Runtime& runtime, const Value& input) {
   require_defined(input);
   if (input.is_number()) {
@@ -92,7 +92,7 @@ Value filesizeformat(Runtime& runtime, const Value& input, const Arguments& argu
   size_t i = 0;
   const auto is_below = [&](size_t index) {  // Python compares with the integer
     return bytes < unit(index) ||
-           (!binary && index == 6 && bytes == 1e24);  // a bit less than 10^24
+           (!binary && index == 6 && bytes == 1e24);  // slightly less than 10^24
   };
   while (i + 1 < kPrefixes.size() && !is_below(i)) ++i;
   const char prefix = binary && i == 0 ? 'K' : kPrefixes[i];

@@ -1,4 +1,4 @@
-// Errors and limits; what the filters give is held to Jinja2's results in rendered_test.cpp.
+// Errors and limits; rendered_test.cpp compares results with Jinja2's.
 #include <string>
 #include <utility>
 
@@ -70,7 +70,7 @@ TEST(LayoutFilters, LimitsHold) {
   }
 }
 
-// Each would take minutes if it were quadratic.
+// With a quadratic algorithm, each would take minutes.
 TEST(LayoutFilters, LongTextsTakeNoLongTime) {
   constexpr size_t kMany = 1 << 20;
   EXPECT_EQ(strip_tags(std::string(kMany, '<')).size(), kMany);

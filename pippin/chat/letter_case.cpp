@@ -1,4 +1,4 @@
-// Upper and lower case of texts, by Python's rules.
+// Case conversion of texts, by Python's rules.
 #include "pippin/base/text.h"
 #include "pippin/chat/characters.h"
 #include "pippin/chat/text.h"
@@ -8,12 +8,12 @@ namespace {
 
 constexpr char32_t kSigma = 0x3A3;
 
-// Lower case from left to right: a word's last sigma has a form of its own.
+// Converts to lower case from left to right: a sigma at the end of a word has its own form.
 class Lowering {
  public:
   explicit Lowering(std::string_view text) : text_(text) {}
 
-  // `c` ends before `end`. Every character of the text has to pass here or through skip().
+  // `c` ends before `end`. Every character of the text must be passed to append() or skip().
   void append(std::string& out, char32_t c, size_t end) {
     if (c != kSigma) {
       append_lower(out, c);
@@ -27,7 +27,7 @@ class Lowering {
   }
 
  private:
-  // Linear in all: what is ignored follows one sigma only.
+  // Linear overall: ignored characters follow only one sigma.
   bool word_goes_on(size_t from) const {
     while (from < text_.size()) {
       size_t next = from;
@@ -42,7 +42,7 @@ class Lowering {
   bool in_word_ = false;
 };
 
-// `wanted` and no letter of another case, but one at least.
+// Returns whether all cased letters are `wanted`, and there is at least one.
 template <bool (*wanted)(char32_t), bool (*other)(char32_t)>
 bool is_all(std::string_view text) {
   bool found = false;

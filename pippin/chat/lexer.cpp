@@ -92,7 +92,7 @@ class Lexer {
     if (!text.empty()) add(TokenType::Text, std::string(text));
   }
 
-  // "{%-" takes all white space before it; a block alone on its line takes its indentation.
+  // "{%-" removes all whitespace before it; a block alone on its line removes its indentation.
   std::string_view strip_before_tag(std::string_view text, char sign, bool block) const {
     if (sign == '-') return rstrip(text);
     if (sign == '+' || !block) return text;
@@ -102,7 +102,7 @@ class Lexer {
     return lstrip(text.substr(line_begin)).empty() ? text.substr(0, line_begin) : text;
   }
 
-  // After the closing characters of a tag: "-%}" takes white space, "%}" one newline.
+  // Ends a tag: "-%}" removes the whitespace that follows, "%}" one newline.
   void end_tag(size_t size, bool strip, bool trim_newline) {
     advance(size);
     const size_t begin = i_;
@@ -279,7 +279,8 @@ class Lexer {
     advance(end + 1 - i_);
   }
 
-  // Appends what an escape stands for and returns its length. Unknown ones stay as they are.
+  // Appends the character of an escape and returns the escape's length. Unknown escapes stay
+  // unchanged.
   size_t escape(std::string_view from, std::string& text) const {
     const auto code_point = [&](size_t begin, size_t count, int base) -> size_t {
       uint32_t value = 0;
@@ -339,11 +340,12 @@ class Lexer {
   std::string_view in_;
   size_t i_ = 0;
   int line_ = 1;
-  bool line_starting_ = true;  // whether the last tag ended a line
+  bool line_starting_ = true;  // the last tag ended a line
   std::vector<Token> tokens_;
 };
 
-// Newlines become "\n", and one at the very end is dropped.
+// Converts newlines to "
+// ", and drops one at the very end.
 std::string normalized(std::string_view source) {
   std::string out;
   out.reserve(source.size());

@@ -1,5 +1,5 @@
-// Template source to tokens, with Jinja's rules for white space: trim_blocks and lstrip_blocks are
-// on, as transformers sets them.
+// Splits template source into tokens, with Jinja's whitespace rules: trim_blocks and lstrip_blocks
+// are on, as in transformers.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace pippin::chat {
 
 enum class TokenType {
-  Text,            // outside of tags
+  Text,            // outside tags
   OutputBegin,     // {{
   OutputEnd,       // }}
   StatementBegin,  // {%
@@ -27,7 +27,7 @@ enum class TokenType {
 
 struct Token {
   TokenType type;
-  std::string text;  // of strings without quotes and escapes; of operators the operator
+  std::string text;  // for strings: without quotes, unescaped; for operators: the operator
   int line;
   BigInteger integer{0};
   double number = 0;

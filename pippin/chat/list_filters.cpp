@@ -1,4 +1,4 @@
-// Filters that work on sequences and dicts.
+// Filters for sequences and dicts.
 #include <algorithm>
 #include <functional>
 
@@ -16,14 +16,14 @@ Value generator(Runtime& runtime, Items items) {
   return runtime.list(std::move(items), ListKind::Generator);
 }
 
-// What is compared: without case, unless `exact`.
+// Returns the value for comparisons: case-folded unless `exact`.
 Value folded(Runtime& runtime, const Value& value, bool exact) {
   runtime.look(value);
   if (exact) return value;
   return value.is_string() ? Value(lower(value.string())) : value;
 }
 
-// "a.b.0": what attribute= reads from each item.
+// "a.b.0": the attribute= that a filter reads from each item.
 Getter attribute_getter(Runtime& runtime, const Value& path, std::optional<Value> fallback = {}) {
   if (path.is_none()) return [](const Value& value) { return value; };
   std::vector<Value> parts;
@@ -123,7 +123,7 @@ Items sorted(Runtime& runtime, Items items, const Getter& key, bool reverse) {
   const auto before = [&](const auto& a, const auto& b) {
     return order(runtime, "<", a.first, b.first) < 0;
   };
-  if (reverse) {  // stable in this direction too
+  if (reverse) {  // stable in reverse order, too
     std::stable_sort(keyed.begin(), keyed.end(),
                      [&](const auto& a, const auto& b) { return before(b, a); });
   } else {
@@ -176,7 +176,7 @@ Value dictsort(Runtime& runtime, const Value& input, const Arguments& arguments)
 // map('filter', ...) or map(attribute='a', default=b).
 Value map(Runtime& runtime, const Value& input, const Arguments& arguments) {
   Items out;
-  if (!input.truthy()) return generator(runtime, {});  // None too
+  if (!input.truthy()) return generator(runtime, {});  // also for None
   if (arguments.positional.empty()) {
     const auto given = bind("map", arguments, {"attribute", "default"}, 1);
     const Getter get = attribute_getter(runtime, *given[0], given[1]);
@@ -194,7 +194,7 @@ Value map(Runtime& runtime, const Value& input, const Arguments& arguments) {
 // select, reject, selectattr and rejectattr.
 template <bool keep, bool by_attribute>
 Value choose(Runtime& runtime, const Value& input, const Arguments& arguments) {
-  if (!input.truthy()) return generator(runtime, {});  // None too
+  if (!input.truthy()) return generator(runtime, {});  // also for None
   size_t next = 0;
   Getter get = [](const Value& value) { return value; };
   if (by_attribute) {

@@ -1,4 +1,4 @@
-// Objects that templates see: the loop variable, and namespaces.
+// Special objects in templates: the loop variable, and namespaces.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace pippin::chat {
 
-// "loop" inside a for.
+// The variable "loop" inside a for loop.
 class LoopObject final : public Object {
  public:
-  // What loop(items) does; empty where the loop is not recursive.
+  // Implements loop(items); empty if the loop is not recursive.
   using Recursion = std::function<Value(const Value& items)>;
 
   LoopObject(std::vector<Value> items, int level, Recursion recursion)
@@ -41,9 +41,10 @@ class LoopObject final : public Object {
   int depth_;
   std::vector<Value> items_;
   size_t index_ = 0;
-  int level_;  // of recursion
+  int level_;  // recursion level
   Recursion recursion_;
-  std::optional<std::vector<Value>> last_changed_;  // may hold the loop itself, until it ends
+  std::optional<std::vector<Value>> last_changed_;  // may refer to the loop itself, until the loop
+                                                    // ends
   bool finished_ = false;
 };
 

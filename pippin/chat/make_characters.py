@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes, from what Python's str says of every code point, the tables in characters.cpp that utf8proc lacks, and characters.json,
-the digests that characters_test.cpp compares.
+"""Writes the tables in characters.cpp that utf8proc lacks, and characters.json, the digests that characters_test.cpp
+compares, from Python's str methods for every code point.
 
     /usr/bin/python3 pippin/chat/make_characters.py      (Python 3.11: Unicode 14)
 """
@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).parent
 ALL = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 PROPERTIES = ["isalpha", "isalnum", "isdecimal", "isdigit", "isnumeric", "isspace", "isupper", "islower", "istitle", "isprintable"]
 MAPPINGS = ["upper", "lower", "title", "capitalize", "swapcase", "casefold"]
-# Digests are made per part, so that a difference has a place.
+# Digests per range of code points, so that a difference can be located.
 PARTS = [0, 0x80, 0x250, 0x400, 0x1000, 0x2000, 0x3000, 0xA000, 0xB000, 0x10000, 0x20000, 0x110000]
 
 
@@ -30,7 +30,7 @@ def ranges(holds):
 
 
 def is_ignorable(character):
-    """Whether the rule of the final sigma looks past it: between letter and sigma it changes nothing, instead of the letter it is none."""
+    """Whether the final sigma rule skips the character: a letter before it counts, but it is not a letter itself."""
     return ("A" + character + "\u03a3").lower()[-1] == "\u03c2" != ("1" + character + "\u03a3").lower()[-1]
 
 
@@ -58,7 +58,7 @@ def fnv(text):
 
 
 def digests(name, describe):
-    """Of each part: a line for every assigned code point of which something is to be said."""
+    """For each part: a line for every assigned code point that has a description."""
     result = []
     for first, end in zip(PARTS, PARTS[1:]):
         lines = [f"{ord(c):x} {describe(c)}\n" for c in ALL
@@ -83,7 +83,7 @@ def main():
     tests = {"parts": PARTS, "assigned": sum(ranges(lambda c: unicodedata.category(c) != "Cn"), [])}
     tests.update({name: digests(name, lambda c: "1" if getattr(c, name)() else "") for name in PROPERTIES})
     tests.update({name: digests(name, lambda c: getattr(c, name)() if getattr(c, name)() != c else "") for name in MAPPINGS})
-    # In the middle of a word the rule of the final sigma and of str.title see what is around it.
+    # In the middle of a word, the final sigma rule and str.title depend on the neighbours.
     tests["sigma"] = digests("sigma", lambda c: ("a" + c + "\u03a3" + c + "a").lower() + ("1" + c + "\u03a3").lower() + ("a\u03a3" + c).lower())
     tests["words"] = digests("words", lambda c: ("a" + c + "bC").title())
     lines = [f"{json.dumps(name)}: {json.dumps(value, separators=(',', ':'))}" for name, value in tests.items()]

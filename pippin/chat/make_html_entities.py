@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes html_entities.inc, what html.unescape of Python's library knows: HTML's named characters, and numbers that stand for others.
+"""Writes html_entities.inc: HTML's named characters, and numbers that map to other characters, from html.unescape in
+Python's library.
 
     python3 pippin/chat/make_html_entities.py
 """
@@ -14,7 +15,7 @@ WIDTH = 110
 
 
 def spelled(text):
-    """Inside quotes: what can be seen as it is, the rest by its bytes."""
+    """Text for a string literal: printable characters unchanged, others as octal bytes."""
     seen = text.isprintable() and not set(text) & set("\"\\ ") and not any(map(unicodedata.combining, text))
     return text if seen else "".join(f"\\{byte:03o}" for byte in text.encode())
 
@@ -31,7 +32,7 @@ def rows(entries):
 
 def main():
     names = html.entities.html5
-    # Those that need no ";" stand without it.
+    # Names that do not need ";" are stored without it.
     pairs = [(name, text) for name, text in sorted(names.items()) if not (name.endswith(";") and names.get(name[:-1]) == text)]
     lines = ["// By make_html_entities.py.", "// clang-format off", "constexpr std::string_view kNames ="]
     lines += [f'    "{row}"' for row in rows(f"{name}={spelled(text)} " for name, text in pairs)]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes rendered.json: conversations through chat templates, by Python's Jinja2, for rendered_test.cpp.
+"""Writes rendered.json: conversations rendered by Python's Jinja2 through chat templates, for rendered_test.cpp.
 
     python3 pippin/chat/make_rendered.py > pippin/chat/rendered.json      (needs python3-jinja2)
 
-The environment is set up as transformers' apply_chat_template does. The templates are made up; together they have what those
-of real models are made of. Results hold the rendered text, or null where Jinja2 raises an error.
+The environment is set up as in transformers' apply_chat_template. The templates are made up, but use the features of
+real ones. Results hold the rendered text, or null if Jinja2 raises an error.
 """
 
 import datetime
@@ -23,7 +23,7 @@ TEMPLATES = {
 <|assistant|>
 {% endif %}
 """,
-    # The system text goes into the first question; roles have to alternate.
+    # The system text becomes part of the first question; roles must alternate.
     "folded": """{%- if messages[0].role == 'system' -%}
     {%- set system = messages[0].content.strip() ~ '\n\n' -%}
     {%- set turns = messages[1:] -%}
@@ -71,7 +71,7 @@ TEMPLATES = {
     {{- '</' ~ message.role ~ '>\n' }}
 {%- endfor %}
 """,
-    # Thoughts before the last question are left out.
+    # Thoughts before the last question are dropped.
     "thoughts": """{%- set ns = namespace(last=-1, thoughts='') %}
 {%- for message in messages[::-1] %}
     {%- set index = messages | length - 1 - loop.index0 %}
@@ -106,7 +106,7 @@ TEMPLATES = {
     {{- 'nobody says anything' }}
 {%- endfor %}
 """,
-    # White space as it is written, comments, blocks that are set, numbers.
+    # Literal whitespace, comments, set blocks, numbers.
     "loose": """  {# what is
      not seen #}
   {% set title %}<b>{{ messages | length }}</b>{% endset %}
@@ -144,7 +144,7 @@ CONVERSATIONS = {
     "none": {"messages": []},
 }
 
-# Single expressions, with NAMES.
+# Single expressions, evaluated with NAMES.
 NAMES = {
     "lines": "one\r\ntwo\vthree\x1cfour\u2028five\x85six\n\n\rseven",
     "spaced": "\u3000 wide\u00a0space\u2003 and\tmore \u2009",

@@ -6,7 +6,7 @@
 namespace pippin {
 
 struct Message {
-  std::string role;  // "system", "user", "assistant", or another that the template knows
+  std::string role;  // "system", "user", "assistant", or another role of the template
   std::string content;
 };
 

@@ -27,7 +27,7 @@ class BoundMethod final : public Object {
     runtime.look(arguments);
     Value result = method_(runtime, self_, arguments);
     if (!self_.is_markup()) return result;
-    // What is cut out of markup is markup.
+    // Parts of markup are markup.
     if (result.is_string()) return Value::markup(result.string());
     if (result.is_list()) {
       for (auto& part : result.mutable_list().items) part = Value::markup(part.string());
@@ -57,7 +57,7 @@ int64_t integer_argument(std::string_view function, const Value& value) {
   return value.integer();
 }
 
-// A character set or separator: null for None and for nothing.
+// Returns a character set or separator: null for None or if absent.
 const std::string* optional_text(std::string_view function, const std::optional<Value>& value) {
   return !value || value->is_none() ? nullptr : &text_argument(function, *value);
 }
@@ -237,7 +237,7 @@ Value partition(Runtime& runtime, const Value& self, const Arguments& arguments)
   return runtime.list(std::move(parts), ListKind::Tuple);
 }
 
-// isdigit and its like: every character, and one at least.
+// isdigit and the like: true if all characters match, and there is at least one.
 template <bool (*matches)(char32_t)>
 bool all_match(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
@@ -305,7 +305,7 @@ Value values_method(Runtime& /*runtime*/, const Value& self, const Arguments& ar
 
 Value copy_method(Runtime& /*runtime*/, const Value& self, const Arguments& arguments) {
   bind("copy", arguments, {});
-  return self;  // nothing can change it
+  return self;  // immutable, so no copy is needed
 }
 
 Value list_index(Runtime& runtime, const Value& self, const Arguments& arguments) {

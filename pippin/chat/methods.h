@@ -8,8 +8,8 @@
 
 namespace pippin::chat {
 
-// The method as something to call; nothing where `object` has none of that name. Methods that would
-// change a list or dict are found too, and refuse to run.
+// Returns the method as a callable value; nothing if `object` has no method with that name. Methods
+// that would modify a list or dict exist, too, but fail when called.
 std::optional<Value> find_method(const Value& object, std::string_view name);
 
 }  // namespace pippin::chat

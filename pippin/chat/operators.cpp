@@ -34,14 +34,14 @@ Value big_integers(std::string_view op, const Value& a, const Value& b) {
   return to_big(a).apply(op, to_big(b));
 }
 
-// Whether the result is one of 64 bits.
+// Returns whether the result fits 64 bits.
 bool small_integers(std::string_view op, int64_t a, int64_t b, int64_t& result) {
   if (op == "+") return !__builtin_add_overflow(a, b, &result);
   if (op == "-") return !__builtin_sub_overflow(a, b, &result);
   if (op == "*") return !__builtin_mul_overflow(a, b, &result);
   if ((op != "//" && op != "%") || b == 0 || b == -1) return false;
   const int64_t remainder = a % b;
-  const bool adjust = remainder != 0 && (remainder < 0) != (b < 0);  // rounds down, not to zero
+  const bool adjust = remainder != 0 && (remainder < 0) != (b < 0);  // rounds down, not toward zero
   result = op == "//" ? a / b - (adjust ? 1 : 0) : remainder + (adjust ? b : 0);
   return true;
 }
@@ -85,7 +85,7 @@ Value repeat(Runtime& runtime, const Value& sequence, int64_t times) {
   return Value(std::move(items), sequence.list().kind);
 }
 
-// The place of a Python index, negative ones counting from the end; nothing outside.
+// Converts a Python index, where negative ones count from the end; nothing if out of range.
 std::optional<size_t> place(int64_t index, size_t size) {
   const auto count = static_cast<int64_t>(size);
   if (index < 0) index += count;
@@ -351,7 +351,7 @@ Value slice(Runtime& runtime, const Value& object, const Value& start, const Val
   runtime.look(object);
   const auto size = object.is_string() ? text_length(object.string())
                                        : static_cast<int64_t>(object.list().items.size());
-  // As slice.indices: bounds that a step can reach.
+  // Like slice.indices: bounds that the step can reach.
   const int64_t low = by > 0 ? 0 : -1;
   const int64_t high = by > 0 ? size : size - 1;
   const auto clamp = [&](std::optional<int64_t> index, int64_t fallback) {

@@ -35,7 +35,7 @@ class Parser {
     return statement;
   }
 
-  // Up to a tag that begins with one of `ends`, whose name is left to read.
+  // Parses up to a tag that begins with one of `ends`, and leaves its name unread.
   Body statements(std::initializer_list<std::string_view> ends) {
     if (++nesting_ > kMaxNesting) tokens_.error("statements are nested too deep");
     Body body;
@@ -65,7 +65,7 @@ class Parser {
     return body;
   }
 
-  // Reads "{% name", which statements() stopped at; the end of the template is an error.
+  // Reads "{% name", where statements() stopped; the end of the template is an error.
   std::string end_keyword(std::string_view opened) {
     if (tokens_.peek().type == TokenType::End) {
       tokens_.error(fmt::format("'{}' has no end", opened));
@@ -190,7 +190,7 @@ class Parser {
     return result;
   }
 
-  // The body of a macro, which is no part of the loops around it.
+  // Parses a macro's body, which is not part of the loops around it.
   void macro_body(Statement& statement, std::string_view opened, std::string_view end) {
     close_tag();
     const int loops = std::exchange(loops_, 0);

@@ -1,4 +1,4 @@
-// Tokens to a tree, by Jinja's grammar.
+// Parses tokens into a tree, by Jinja's grammar.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace pippin::chat {
 
-// Throws Error: InvalidFile for broken syntax, Unsupported for statements that are not here, each
-// with the line.
+// Throws Error with the line: InvalidFile for a syntax error, Unsupported for statements that are
+// not implemented.
 Body parse(std::string_view source);
 
 }  // namespace pippin::chat

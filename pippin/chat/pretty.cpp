@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kWidth = 80;
 
-// Runs of what is no space, each with the space behind it.
+// Returns runs of non-spaces, each with the spaces after it.
 std::vector<std::string_view> words(std::string_view line) {
   std::vector<std::string_view> found;
   size_t begin = 0;
@@ -47,7 +47,7 @@ Entries sorted_entries(Runtime& runtime, const Dict& dict) {
     const Value &a = one.first, &b = other.first;
     const std::string left = a.type_name(), right = b.type_name();
     if (!comparable(a, b) && left != right) return left < right;
-    if (a.is_none()) return false;  // there is only one
+    if (a.is_none()) return false;  // there is only one None
     return order(runtime, "<", a, b) < 0;
   });
   return entries;
@@ -57,7 +57,8 @@ class Printer {
  public:
   explicit Printer(Runtime& runtime) : runtime_(runtime) {}
 
-  // `indent`: where it begins; `allowance`: what follows it on its last line; both in characters.
+  // `indent`: column of the start; `allowance`: width of what follows on the last line; both in
+  // characters.
   void print(const Value& value, int64_t indent, int64_t allowance, int level) {
     const std::string whole = in_one_line(value);
     if (text_length(whole) <= kWidth - indent - allowance) return add(whole);
@@ -88,7 +89,7 @@ class Printer {
     add(std::string(static_cast<size_t>(indent), ' '));
   }
 
-  // repr(), but with sorted keys.
+  // Like repr(), but with sorted keys.
   std::string in_one_line(const Value& value) {
     std::string out;
     append_line(out, value);
@@ -154,7 +155,8 @@ class Printer {
     add(end);
   }
 
-  // Literals beneath each other: lines, and words of those that are too long.
+  // Prints string literals on separate lines: one per line of text, or several words of a long
+  // line.
   void print_text(const std::string& text, int64_t indent, int64_t allowance, int level) {
     if (level == 1) {  // in parentheses
       ++indent;

@@ -1,4 +1,4 @@
-// pprint.pformat of Python: values in lines of 80 characters.
+// Python's pprint.pformat: values in lines of 80 characters.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace pippin::chat {
 
-// Keys are sorted. Keys of one type that Python cannot compare are a template_error: there their
-// order is that of their addresses.
+// Sorts keys. Keys of one type that Python cannot compare cause a template_error, because Python
+// would order them by address.
 std::string pretty(Runtime& runtime, const Value& value);
 
 }  // namespace pippin::chat

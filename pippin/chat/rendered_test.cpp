@@ -1,4 +1,4 @@
-// Chat templates against Python's Jinja2, set up as transformers does.
+// Compares chat templates with Python's Jinja2, set up as in transformers.
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -18,7 +18,7 @@
 namespace pippin::chat {
 namespace {
 
-// Of another engine's cases the one that is not Python's: docs/conformance.md.
+// The one case of another engine that differs from Python: docs/conformance.md.
 constexpr std::string_view kNotPython = "MadeAgents/Hammer2.1";
 
 const Value& at(const Value& dict, const char* key) {
@@ -39,21 +39,21 @@ std::tm fixed_time() {  // 2025-01-02 03:04:05, a Thursday
   return time;
 }
 
-// docs/conformance.md says of a file of cases what its test found.
+// docs/conformance.md must state the test's result for a file of cases.
 void expect_documented(const std::string& file, int total, int matching) {
   const std::string row = fmt::format("| {} | {} | {} |", file, total, matching);
   EXPECT_NE(read_file(source_dir() / "docs/conformance.md").find(row), std::string::npos)
       << "docs/conformance.md lacks: " << row;
 }
 
-// Every result of a file of results and conversations, byte for byte; gives back how many there
-// are.
+// Compares every result in a file of results and conversations, byte for byte; returns the number
+// of results.
 int expect_results(const Value& cases,
                    const std::function<std::string(const std::string& name)>& source_of) {
   RenderOptions options;
   options.now = fixed_time();
   std::map<std::string, Template> parsed;
-  std::set<std::string> different;  // templates: one case of each is enough to read
+  std::set<std::string> different;  // different templates: one case of each is enough to report
   int total = 0;
   for (const auto& result : at(cases, "results").list().items) {
     ++total;
@@ -89,7 +89,7 @@ int expect_results(const Value& cases,
   return total;
 }
 
-// What a template gives, or nothing for an error.
+// Returns the rendered text, or nothing for an error.
 std::optional<std::string> rendered(const std::string& source, const Value& context) {
   try {
     RenderOptions options;
@@ -100,7 +100,7 @@ std::optional<std::string> rendered(const std::string& source, const Value& cont
   }
 }
 
-// Made-up templates and what Jinja2 makes of them: make_rendered.py.
+// Made-up templates with Jinja2's results: make_rendered.py.
 TEST(Rendered, MadeUpTemplatesMatchJinja2) {
   const Value cases =
       parse_json(read_file(source_dir() / "pippin/chat/rendered.json"), "rendered.json");
@@ -161,7 +161,7 @@ TEST(Rendered, HuggingFaceJinjaCases) {
   const Value file = parse_json(read_file(data / "hf-jinja-e2e.json"), "hf-jinja-e2e.json");
   RenderOptions options;
   options.now = fixed_time();
-  options.now->tm_mon = 6;  // 10 July 2025, which one of them writes
+  options.now->tm_mon = 6;  // 10 July 2025, the date in one of them
   options.now->tm_mday = 10;
   int cases = 0;
   for (const char* group : {"TEST_DEFAULT_TEMPLATES", "TEST_CUSTOM_TEMPLATES"}) {
@@ -171,7 +171,7 @@ TEST(Rendered, HuggingFaceJinjaCases) {
       std::string expected = at(one, "target").string();
       ++cases;
       if (name.string() == kNotPython) {
-        // Tools are written as JSON there, as a Python list by Jinja2.
+        // There, tools are written as JSON; Jinja2 writes a Python list.
         const std::string tools = to_json(at(at(one, "data"), "tools"));
         const size_t place = expected.find(tools);
         ASSERT_NE(place, std::string::npos);

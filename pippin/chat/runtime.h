@@ -1,4 +1,4 @@
-// What running code may ask for: the budget, and calls back into the interpreter.
+// Services for running templates: the budget, and calls back into the interpreter.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace pippin::chat {
 
-// A template comes with a model and is not trusted: it gets this much and no more.
+// Limits for a template, which comes with a model and is untrusted.
 struct Limits {
   int64_t steps = 5'000'000;           // expressions, statements, items
-  int64_t bytes = int64_t{256} << 20;  // of all strings and lists made on the way
+  int64_t bytes = int64_t{256} << 20;  // of all strings and lists made
   int64_t output_bytes = int64_t{64} << 20;
-  int depth = 800;  // of expressions, statements and macros within each other
+  int depth = 800;  // nesting of expressions, statements and macros
 };
 
 class Runtime {
@@ -35,25 +35,25 @@ class Runtime {
     steps_ += count;
     if (steps_ > limits_.steps) fail(ErrorCode::LimitExceeded, "too many steps");
   }
-  // Before memory is taken, so that a refused size is never allocated.
+  // Call before allocation, so that a rejected size is never allocated.
   void charge(int64_t bytes) {
     bytes_ += bytes;
     if (bytes < 0 || bytes_ > limits_.bytes)
       fail(ErrorCode::LimitExceeded, "too much text is made");
     step(bytes / 256);
   }
-  // Before something that looks through a value: one that takes long has its price, too.
+  // Call before an operation that scans a value, to charge large values.
   void look(const Value& value) {
     if (value.is_string()) step(static_cast<int64_t>(value.string().size() / 256));
     if (value.is_list()) step(static_cast<int64_t>(value.list().items.size() / 16));
     if (value.is_dict()) step(static_cast<int64_t>(value.dict().size() / 16));
   }
-  // ... and before one that is called with values.
+  // The same for a call with arguments.
   void look(const Arguments& arguments) {
     for (const auto& value : arguments.positional) look(value);
     for (const auto& [name, value] : arguments.named) look(value);
   }
-  // `text` as a value, charged.
+  // Returns `text` as a value, and charges it.
   Value string(std::string text) {
     charge(static_cast<int64_t>(text.size()));
     return Value(std::move(text));
@@ -71,14 +71,14 @@ class Runtime {
   int64_t steps_ = 0, bytes_ = 0;
 };
 
-// A mistake of the template or of what it was given; the interpreter adds the line.
+// An error of the template or of its input; the interpreter adds the line.
 template <typename... Args>
 [[noreturn]] void template_error(fmt::format_string<Args...> format, Args&&... args) {
   throw_error(ErrorCode::InvalidArgument, format, fmt::make_format_args(args...));
 }
 
-// Arguments by parameter, in Python's way. Each is absent where the call leaves it out; a call that
-// does not fit, or leaves out one of the first `required`, is a template_error.
+// Binds arguments to parameters, as Python does. An entry is empty if the call omits the argument.
+// A call that does not fit, or omits one of the first `required` parameters, is a template_error.
 std::vector<std::optional<Value>> bind(std::string_view function, const Arguments& arguments,
                                        std::initializer_list<std::string_view> parameters,
                                        size_t required = 0);

@@ -1,11 +1,11 @@
-// The template language of chat templates: Jinja as transformers sets it up (trim_blocks,
-// lstrip_blocks, loop controls, its tojson, raise_exception, strftime_now, the generation tag).
+// The language of chat templates: Jinja as configured in transformers (trim_blocks, lstrip_blocks,
+// loop controls, its tojson, raise_exception, strftime_now, the generation tag).
 //
 //   source -> lexer -> parser -> ast -> interpreter, with filters, tests, methods and operators as
 //   tables of small functions over Values.
 //
-// Templates come with models and are not trusted: they see only what they are given, change
-// nothing, and stop at the limits.
+// Templates come with models and are untrusted: they see only their context, change nothing, and
+// stop at the limits.
 #pragma once
 
 #include <ctime>
@@ -22,18 +22,18 @@ namespace pippin::chat {
 
 struct RenderOptions {
   Limits limits;
-  std::optional<std::tm> now;  // for strftime_now; the local time where it is not given
+  std::optional<std::tm> now;  // for strftime_now; default: local time
 };
 
-// Immutable, cheap to copy, safe to render from many threads.
+// Immutable, cheap to copy, thread-safe.
 class Template {
  public:
-  // Throws Error with the line: InvalidFile for broken syntax, Unsupported for features that are
+  // Throws Error with the line: InvalidFile for a syntax error, Unsupported for features that are
   // not implemented.
   static Template parse(std::string_view source);
 
-  // `context` is a dict. Throws Error with the line: InvalidArgument for what the template refuses
-  // (raise_exception too), LimitExceeded for one that wants too much.
+  // `context` must be a dict. Throws Error with the line: InvalidArgument for errors of the
+  // template, including raise_exception, LimitExceeded if it exceeds its limits.
   std::string render(const Value& context, const RenderOptions& options = {}) const;
 
   // The variables that it takes from its context (free_names.h).

@@ -30,7 +30,7 @@ const std::string* string_member(const Dict& dict, const char* key) {
   return found != nullptr && found->is_string() ? &found->string() : nullptr;
 }
 
-// "<s>", or the object form {"content": "<s>", ...}.
+// Returns the text of "<s>", or of the object form {"content": "<s>", ...}.
 std::optional<std::string> token_text(const Value& value) {
   if (value.is_string()) return value.string();
   if (!value.is_dict()) return std::nullopt;
@@ -47,13 +47,13 @@ void add_special_tokens(Dict& tokens, const Dict& config) {
                            "cls_token", "mask_token"}) {
     if (const Value* value = config.find(name)) add(name, *value);
   }
-  // A model's own, such as {"image_token": "<image>"}.
+  // A model's own tokens, such as {"image_token": "<image>"}.
   const Value* extra = config.find("extra_special_tokens");
   if (extra == nullptr || !extra->is_dict()) return;
   for (const auto& [name, value] : extra->dict().entries()) add(name, value);
 }
 
-// A config's chat_template.
+// Adds the chat_template of a config.
 void add_templates(TemplateSources& sources, const Dict& config, const std::string& place) {
   const Value* found = config.find("chat_template");
   if (found == nullptr || found->is_none()) return;

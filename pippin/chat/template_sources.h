@@ -1,11 +1,11 @@
-// The chat templates that a model's files hold, as transformers finds them.
+// Finds the chat templates in a model's files, as transformers does.
 //
-//   chat_template.jinja ("default") and additional_chat_templates/NAME.jinja; where there are none
-//   tokenizer_config.json's chat_template, a string ("default") or a list of named ones; where it
-//   has none either chat_template.json, a file of the same form.
+//   chat_template.jinja ("default") and additional_chat_templates/NAME.jinja; without these,
+//   tokenizer_config.json's chat_template, a string ("default") or a list of named templates;
+//   without that, chat_template.json, a file of the same form.
 //
-// The special tokens are tokenizer_config.json's, and special_tokens_map.json's for those that it
-// does not name.
+// The special tokens come from tokenizer_config.json and, if missing there, from
+// special_tokens_map.json.
 #pragma once
 
 #include <filesystem>
@@ -20,21 +20,21 @@ inline constexpr size_t kMaxTemplateBytes = size_t{1} << 20;
 
 struct TemplateSource {
   std::string name, text;
-  std::string place;  // the file, for errors
+  std::string place;  // the file, for error messages
 };
 
 struct TemplateSources {
-  std::vector<TemplateSource> templates;  // none: the model has none
+  std::vector<TemplateSource> templates;  // empty: the model has none
   Dict special_tokens;                    // {"bos_token": "<s>"}
 
   const TemplateSource* find(std::string_view name) const;
-  // "default, rag, tool_use"
+  // Returns "default, rag, tool_use".
   std::string names() const;
 };
 
-// Throws InvalidFile for files of another form, LimitExceeded.
+// Throws InvalidFile for files with another form, LimitExceeded.
 TemplateSources read_template_folder(const std::filesystem::path& folder);
-// A .json of the forms above, or else a file that is a template.
+// Reads a .json file of one of the forms above; any other file is itself a template.
 TemplateSources read_template_file(const std::filesystem::path& file);
 
 }  // namespace pippin::chat

@@ -34,7 +34,7 @@ Error failure(const std::string& source) {
   }
 }
 
-// {{ expression }} and what it gives.
+// {{ expression }} and its result.
 TEST(Template, Expressions) {
   const std::pair<const char*, const char*> cases[] = {
       {"1 + 2 * 3", "7"},
@@ -173,7 +173,7 @@ TEST(Template, MistakesNameTheLine) {
   }
 }
 
-// As Python's integers.
+// Like Python's integers.
 TEST(Template, IntegersHaveAnySize) {
   const Value given = parse_json(
       R"({"a": 9223372036854775808, "b": -99999999999999999999, "c": 18446744073709551615,
@@ -247,7 +247,7 @@ TEST(Template, LimitsHold) {
   }
 }
 
-// One step may look through megabytes: it counts as many.
+// An operation that scans megabytes counts as many steps.
 TEST(Template, LargeValuesAreDearToLookThrough) {
   const std::string big =
       "{% set s = 'x' * 3000000 %}{% set a = [1] * 100000 %}"

@@ -7,7 +7,7 @@
 namespace pippin::chat {
 namespace {
 
-// `other` is the test's argument, None where it takes none.
+// `other` is the test's argument, or None if it has none.
 using Test = bool (*)(Runtime& runtime, const Value& value, const Value& other);
 
 template <int64_t expected>

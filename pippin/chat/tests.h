@@ -1,4 +1,4 @@
-// What may stand after "is".
+// Tests, which follow "is".
 #pragma once
 
 #include <string_view>

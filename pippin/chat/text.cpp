@@ -99,7 +99,7 @@ std::vector<std::string> split(std::string_view text, const std::string* separat
   if (separator == nullptr) text = from_right ? rstrip(text) : lstrip(text);
   while (most != 0) {
     if (separator == nullptr) {
-      // One run of white space, from the left or from the right.
+      // One run of whitespace, from the left or from the right.
       if (text.empty()) break;
       size_t at = from_right ? text.size() : 0;
       while (from_right ? at > 0 : at < text.size()) {

@@ -1,4 +1,4 @@
-// Python's str, on UTF-8: positions and lengths count code points.
+// Python's str methods on UTF-8: positions and lengths count code points.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,16 @@ namespace pippin::chat {
 
 std::string_view lstrip(std::string_view text);
 std::string_view rstrip(std::string_view text);
-// Takes any of `characters` off; without them, white space.
+// Strips `characters`, or whitespace if null.
 std::string_view strip(std::string_view text, const std::string* characters, bool left, bool right);
 
 int64_t text_length(std::string_view text);
-// Where the character of this index begins; the text's size from its length on.
+// Returns the offset of the character with this index; the text's size if the index is not below
+// its length.
 size_t byte_offset(std::string_view text, size_t index);
 std::vector<std::string_view> characters(std::string_view text);
 
-// letter_case.cpp
+// Implemented in letter_case.cpp.
 std::string upper(std::string_view text);
 std::string lower(std::string_view text);
 std::string swap_case(std::string_view text);
@@ -35,7 +36,7 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
 std::vector<std::string> split(std::string_view text, const std::string* separator, int64_t most,
                                bool from_right);
 std::vector<std::string> split_lines(std::string_view text, bool keep_ends);
-// str.expandtabs. What it makes has `width` bytes per tab at most, besides the text's.
+// str.expandtabs. The result adds at most `width` bytes per tab.
 std::string expand_tabs(std::string_view text, int64_t width);
 
 }  // namespace pippin::chat

@@ -1,4 +1,4 @@
-// Filters that make or take single values: text, numbers, JSON.
+// Filters that return or take single values: text, numbers, JSON.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ int64_t integer(const std::optional<Value>& value, int64_t fallback) {
   return value->integer();
 }
 
-// A filter's result: markup where its input was.
+// Returns a filter's result: markup if its input is markup.
 Value soft(Runtime& runtime, const Value& input, std::string text) {
   runtime.charge(static_cast<int64_t>(text.size()));
   return text_like(input, std::move(text));
@@ -42,7 +42,7 @@ bool ends_word(char32_t c) {
   return is_space(c) || std::u32string_view(U"-({[<").find(c) != std::u32string_view::npos;
 }
 
-// The first character of each word in upper case, the others in lower case.
+// Capitalizes each word and lowercases the rest.
 Value title_filter(Runtime& runtime, const Value& input, const Arguments& arguments) {
   bind("title", arguments, {});
   const std::string text = to_text(input);
@@ -145,7 +145,7 @@ Value round_filter(Runtime& /*runtime*/, const Value& input, const Arguments& ar
   if (method == "ceil") return std::ceil(scaled) / scale;
   if (method == "floor") return std::floor(scaled) / scale;
   if (method != "common") template_error("method must be common, ceil or floor");
-  if (precision >= 0 && precision <= 17) {  // by way of the decimal text: exact, half to even
+  if (precision >= 0 && precision <= 17) {  // through decimal text: exact, half to even
     const auto text = fmt::format("{:.{}f}", input.number(), precision);
     return *parse_float(text);
   }
@@ -250,14 +250,14 @@ Value format_filter(Runtime& runtime, const Value& input, const Arguments& argum
 
 Value attr(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const auto given = bind("attr", arguments, {"name"}, 1);
-  if (input.is_dict()) {  // attributes only: a dict's methods, and never its keys
+  if (input.is_dict()) {  // only attributes: a dict's methods, never its keys
     Value found = attribute(runtime, Value(Dict()), to_text(*given[0]));
     return found.is_undefined() ? found : attribute(runtime, input, to_text(*given[0]));
   }
   return attribute(runtime, input, to_text(*given[0]));
 }
 
-// transformers' tojson: json.dumps without escapes for HTML, non-ASCII kept.
+// transformers' tojson: json.dumps without HTML escapes, keeps non-ASCII characters.
 Value tojson(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const auto given =
       bind("tojson", arguments, {"ensure_ascii", "indent", "separators", "sort_keys"});

@@ -12,7 +12,7 @@ namespace pippin::chat {
 namespace {
 
 constexpr int kMaxNesting = 200;
-// Shared parts count each time they are met, so that small programs cannot make huge texts.
+// Shared parts count on each occurrence, so that small programs cannot make huge texts.
 constexpr size_t kMaxReprBytes = 16 << 20;
 constexpr size_t kMaxKeyBytes = 1 << 20;
 constexpr int64_t kMaxComparisons = 1 << 20;
@@ -28,7 +28,7 @@ int checked_depth(int depth) {
   return depth;
 }
 
-// Equal keys, in Python's sense, give equal texts: 1, 1.0 and True are one key.
+// Keys that Python considers equal give equal texts: 1, 1.0 and True are one key.
 std::string key_text(const Value& key, int depth = 0) {
   check_nesting(depth);
   switch (key.type()) {
@@ -301,7 +301,7 @@ bool Value::truthy() const {
     case Type::Dict:
       return dict().size() > 0;
     case Type::Object:
-    case Type::BigInteger:  // 64 bits hold 0
+    case Type::BigInteger:  // 0 would fit 64 bits
       return true;
   }
   return false;

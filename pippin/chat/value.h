@@ -1,7 +1,7 @@
-// Values of the template language, with the meaning that Python gives them.
+// Values of the template language, with Python's semantics.
 //
-// A Value is small and cheap to copy; what it refers to is shared. Templates cannot change lists or
-// dicts (the sandbox forbids it), so sharing does not show; namespaces are the exception.
+// A Value is small and cheap to copy; its content is shared. Templates cannot modify lists or dicts
+// (the sandbox forbids it), so sharing is not visible, except for namespaces.
 #pragma once
 
 #include <concepts>
@@ -25,15 +25,16 @@ class Object;
 
 enum class ListKind { List, Tuple, Generator, DictView, Range };
 
-// Python's sequences, and what can only be iterated: a generator can be walked once.
+// Python's sequences, and iterables: a generator can be iterated once.
 struct List {
   std::vector<Value> items;
   ListKind kind = ListKind::List;
   const char* view_name = "";  // "dict_items" and so on
-  int depth = 1;               // of what it holds: bounded, so that letting go of it is too
+  int depth = 1;               // nesting depth, which is bounded so that destruction does not
+                               // recurse too deep
 };
 
-// BigInteger: an int of Python that 64 bits do not hold.
+// BigInteger: a Python int that does not fit 64 bits.
 enum class Type {
   Undefined,
   None,
@@ -55,7 +56,7 @@ class Value {
   Value(std::same_as<bool> auto flag) : data_(bool{flag}) {}
   Value(int number) : data_(int64_t{number}) {}
   Value(int64_t number) : data_(number) {}
-  Value(const BigInteger& number);  // an Integer where 64 bits hold it
+  Value(const BigInteger& number);  // becomes an Integer if it fits 64 bits
   Value(double number) : data_(number) {}
   Value(std::string text) : data_(std::make_shared<const Text>(Text{std::move(text), false})) {}
   Value(std::string_view text) : Value(std::string(text)) {}
@@ -65,9 +66,9 @@ class Value {
   Value(std::shared_ptr<Object> object) : data_(std::move(object)) {}
   // NOLINTEND(google-explicit-constructor)
 
-  // Text that the "safe" filter passed: text that is added to it is escaped for HTML.
+  // Text that passed the "safe" filter; text added to it is escaped for HTML.
   static Value markup(std::string text);
-  // A name that stands for nothing; `what` says it in errors: "'x' is undefined".
+  // A name without a value; `what` describes it in errors: "'x' is undefined".
   static Value undefined(std::string what);
 
   Type type() const { return static_cast<Type>(data_.index()); }
@@ -81,7 +82,7 @@ class Value {
   bool is_list() const { return is(Type::List); }
   bool is_dict() const { return is(Type::Dict); }
 
-  // Each needs the type that it names.
+  // The value must have the named type.
   bool boolean() const { return std::get<bool>(data_); }
   int64_t integer() const {
     return is(Type::Boolean) ? int64_t{boolean()} : std::get<int64_t>(data_);
@@ -103,7 +104,7 @@ class Value {
 
   bool truthy() const;
   int depth() const;
-  // Python's name of the type: "str", "NoneType".
+  // Returns Python's name of the type: "str", "NoneType".
   std::string type_name() const;
 
  private:
@@ -114,15 +115,14 @@ class Value {
   struct Undefined {
     std::shared_ptr<const std::string> what;
   };
-  // In the order of Type, but for None, which is what a Value is without more.
+  // In the order of Type, except for None, the default.
   std::variant<Undefined, std::monostate, bool, int64_t, double, std::shared_ptr<const Text>,
                std::shared_ptr<List>, std::shared_ptr<const Dict>, std::shared_ptr<Object>,
                std::shared_ptr<const BigInteger>>
       data_ = std::monostate();
 };
 
-// Keeps the order in which keys were set. Keys are what Python can hash: strings and numbers
-// mostly.
+// Keeps insertion order. Keys are Python's hashable values, mostly strings and numbers.
 class Dict {
  public:
   Dict() = default;
@@ -140,7 +140,8 @@ class Dict {
   int depth_ = 1;
 };
 
-// One more than the deepest of `values`. Throws Error(LimitExceeded) above what Values may be.
+// Returns one more than the depth of the deepest value. Throws Error(LimitExceeded) above the limit
+// for Values.
 int depth_around(const std::vector<Value>& values);
 
 struct Arguments {
@@ -161,16 +162,16 @@ class Object : public std::enable_shared_from_this<Object> {
   virtual Value call(Runtime& runtime, const Arguments& arguments);
 };
 
-// Adds to `cost` how much had to be looked at: values, and blocks of 256 bytes. Throws
-// Error(LimitExceeded) where values are nested deeper than a template can make sense of.
+// Adds the number of visited values and blocks of 256 bytes to `cost`. Throws Error(LimitExceeded)
+// if values are nested too deep.
 bool equal(const Value& a, const Value& b, int64_t& cost);
-// str() and repr() of Python.
+// Python's str() and repr().
 std::string to_text(const Value& value);
 std::string to_repr(const Value& value);
 std::string float_repr(double number);
-// For HTML. Markup is kept as it is.
+// Escapes for HTML; markup stays unchanged.
 std::string escaped(const Value& text);
-// `text` as markup where `like` is markup, and plain otherwise.
+// Returns `text` as markup if `like` is markup, else as plain text.
 Value text_like(const Value& like, std::string text);
 
 }  // namespace pippin::chat

@@ -22,7 +22,7 @@ std::string encoded(View text) {
   return out;
 }
 
-// What lines are broken at; other spaces of Unicode are parts of words.
+// Characters at which lines break; other Unicode spaces are parts of words.
 bool is_gap(char32_t c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -31,7 +31,8 @@ bool is_blank(View chunk) {
   return std::all_of(chunk.begin(), chunk.end(), is_space);
 }
 
-// Words, parts of words up to a hyphen, dashes and gaps: textwrap's wordsep_re, by hand.
+// Splits text into words, parts of words up to a hyphen, dashes and gaps, like textwrap's
+// wordsep_re.
 class Chunks {
  public:
   explicit Chunks(View text) : text_(text) {}
@@ -55,7 +56,7 @@ class Chunks {
     return is_word(i) || (in(i) && View(U"!\"'&.,?").find(text_[i]) != View::npos);
   }
 
-  // Where the dashes between two words end that begin at `i`; `i` where there are none.
+  // Returns the end of the dashes between two words that begin at `i`; `i` if there are none.
   size_t end_of_dash(size_t i) const {
     if (i == 0 || !is_hyphen(i) || !is_word_or_mark(i - 1)) return i;
     size_t end = i;
@@ -96,7 +97,7 @@ std::vector<View> chunks_at_gaps(View text) {
   return chunks;
 }
 
-// How much of a word goes to a line that has `space` left.
+// Returns how much of a word fits on a line with `space` left.
 size_t end_of_part(View word, size_t space, bool break_on_hyphens) {
   if (!break_on_hyphens || word.size() <= space || space == 0) return space;
   const size_t hyphen = word.rfind(U'-', space - 1);
@@ -124,7 +125,7 @@ std::vector<std::string> wrap_words(std::string_view text, const WrapOptions& op
     if (next < chunks.size() && chunks[next].size() > width) {
       if (options.break_long_words) {
         const size_t end = end_of_part(chunks[next], width - length, options.break_on_hyphens);
-        line.push_back(chunks[next].substr(0, end));  // of nothing, too, as textwrap does
+        line.push_back(chunks[next].substr(0, end));  // may be empty, as in textwrap
         chunks[next].remove_prefix(end);
       } else if (line.empty()) {
         line.push_back(chunks[next++]);

@@ -1,4 +1,4 @@
-// textwrap.wrap of Python.
+// Python's textwrap.wrap.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 namespace pippin::chat {
 
 struct WrapOptions {
-  int64_t width = 79;  // of a line, in code points; above 0
+  int64_t width = 79;  // of a line, in code points; must be positive
   bool break_long_words = true;
   bool break_on_hyphens = true;
 };
 
-// Lines without white space at their ends, but for the first one's start.
+// Returns lines without surrounding whitespace, except at the start of the first one.
 std::vector<std::string> wrap_words(std::string_view text, const WrapOptions& options);
 
 }  // namespace pippin::chat
