@@ -43,7 +43,7 @@ void AnswerDisplay::enter(State state) {
 void AnswerDisplay::show(const AnswerPart& part) {
   if (part.total > 0) return show_progress(part);
   hide_progress();
-  if (!is_interactive_) {  // thoughts are no result
+  if (!is_interactive_) {  // only the content is the result
     display_.write(part.content);
     if (!part.content.empty()) ends_line_ = part.content.back() == '\n';
     return;

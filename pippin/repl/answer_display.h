@@ -1,4 +1,4 @@
-// An answer as it is shown while it comes.
+// Shows an answer while it is generated.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ namespace pippin::repl {
 
 class AnswerDisplay {
  public:
-  // `is_interactive` false: the answer alone, as it is.
+  // `is_interactive` false: writes only the content, unchanged.
   AnswerDisplay(terminal::Display& display, bool is_interactive, bool wraps);
 
   void show(const AnswerPart& part);
@@ -30,11 +30,12 @@ class AnswerDisplay {
   terminal::TextFlow flow_;
   State state_ = State::Nothing;
   bool has_progress_ = false;
-  bool ends_line_ = true;  // what was written
+  bool ends_line_ = true;  // for the text written so far
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// "118 tokens at 45.1 tokens/s; 1.20 s to read 512 tokens, 480 of them cached; context 630 of 8192"
+// Returns "118 tokens at 45.1 tokens/s; 1.20 s to read 512 tokens, 480 of them cached; context 630
+// of 8192".
 std::string statistics_text(const Session& session);
 
 }  // namespace pippin::repl

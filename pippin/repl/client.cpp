@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::string_view kName = "the server";
 
-// Of {"error": {"message": ...}}, {"error": "..."}, or whatever came.
+// Returns the message of {"error": {"message": ...}} or {"error": "..."}, or a fallback.
 std::string error_message(int status, const std::string& body) {
   try {
     const Json parsed = Json::parse(body, std::string(kName));
     if (const auto error = parsed.find("error")) {
       return error->is_string() ? std::string(error->as_string()) : error->get_string("message");
     }
-  } catch (const Error&) {  // a proxy's page, say
+  } catch (const Error&) {  // a proxy's page, for example
   }
   return fmt::format("the server answers {}", status);
 }
@@ -36,14 +36,14 @@ std::string error_message(int status, const std::string& body) {
 
 void take_choice(const Json& choice, AnswerPart& part, AnswerEnd& end) {
   if (const auto finish = choice.find_string("finish_reason")) end.finish = *finish;
-  part.content = choice.get_string_or("text", "");  // of /v1/completions
+  part.content = choice.get_string_or("text", "");  // for /v1/completions
   const auto delta = choice.find("delta");
   if (!delta) return;
   part.content = delta->get_string_or("content", "");
   part.reasoning = delta->get_string_or("reasoning_content", delta->get_string_or("reasoning", ""));
 }
 
-// Others may tell of several at once.
+// Other servers may send several calls at once.
 void take_calls(const Json& choice, const std::function<void(const AnswerPart&)>& on_part) {
   const auto delta = choice.find("delta");
   const auto calls = delta ? delta->find("tool_calls") : std::nullopt;
@@ -129,7 +129,7 @@ AnswerEnd Client::answer(const ModelInfo& model, const Dialogue& dialogue, bool 
   } else {
     json.member("prompt", dialogue.plain_text());
     dialogue.write_settings(json);
-    // Without an end of its own a text would fill the context.
+    // Without a token that ends it, a text would fill the context.
     const auto most = dialogue.parameters.find("max_completion_tokens");
     json.key("max_tokens").raw(most == dialogue.parameters.end() ? "256" : most->second);
   }

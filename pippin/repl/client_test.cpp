@@ -7,7 +7,7 @@
 namespace pippin::repl {
 namespace {
 
-// Answers with what a test says, a few bytes at a time.
+// Sends the answers set by a test, a few bytes at a time.
 class FakeTransport final : public Transport {
  public:
   Reply call(const std::string& path, const std::string& body, const OnBytes& on_bytes,

@@ -50,7 +50,7 @@ constexpr std::array<std::string_view, 13> kSettings = {
 constexpr std::array<std::string_view, 5> kShown = {"context", "info", "parameters", "system",
                                                     "template"};
 
-// The first word of a text, which is taken from it, with the blanks behind.
+// Removes the first word of a text, with the blanks after it, and returns it.
 std::string take_word(std::string& text) {
   const size_t end = std::min(text.find_first_of(" \t\n"), text.size());
   std::string word = text.substr(0, end);
@@ -58,7 +58,7 @@ std::string take_word(std::string& text) {
   return word;
 }
 
-// Without quotes around it: "..." or """...""".
+// Removes the quotes around "..." or """...""".
 std::string unquoted(std::string text) {
   for (const std::string_view quotes : {"\"\"\"", "\""}) {
     if (text.size() >= 2 * quotes.size() && text.starts_with(quotes) && text.ends_with(quotes)) {
@@ -81,7 +81,7 @@ void set_parameter(Session& session, std::string rest, const Say& say) {
   }
   std::vector<std::string> values;
   while (!rest.empty()) {
-    // Values in quotes may have blanks in them.
+    // Values in quotes may contain blanks.
     const size_t end = rest[0] == '"' ? rest.find('"', 1) : std::string::npos;
     if (end == std::string::npos) {
       values.push_back(take_word(rest));

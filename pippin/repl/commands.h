@@ -1,4 +1,4 @@
-// What begins with "/" in a chat.
+// Chat commands, which begin with "/".
 #pragma once
 
 #include <functional>
@@ -9,23 +9,23 @@
 
 namespace pippin::repl {
 
-// What the chat does after a command.
+// The next action of the chat after a command.
 enum class Next {
   Prompt,
-  Answer,    // the last turn, anew
-  Continue,  // the last answer
-  Edit,      // the last message
+  Answer,    // regenerate the last answer
+  Continue,  // continue the last answer
+  Edit,      // edit the last message
   Leave,
 };
 
-// Shows text of several lines.
+// Shows text that may have several lines.
 using Say = std::function<void(const std::string& text)>;
 
-// `line` begins with "/". Throws Error for what the command cannot do: nothing has changed then.
+// `line` begins with "/". Throws Error if the command fails; nothing has changed then.
 Next run_command(Session& session, const std::string& line, const OpenModel& open, const Say& say);
 
-// What a text that begins with "/" may go on with, as whole texts: commands, their arguments,
-// files.
+// Returns the completions of a text that begins with "/", as whole texts: commands, their
+// arguments, files.
 std::vector<std::string> complete_command(const std::string& before);
 
 }  // namespace pippin::repl

@@ -12,7 +12,7 @@
 namespace pippin::repl {
 namespace {
 
-// What answers have to be.
+// Parameters that constrain answers.
 constexpr std::array<const char*, 4> kForms = {"response_format", "grammar", "guided_regex",
                                                "guided_choice"};
 
@@ -21,7 +21,7 @@ struct Parameter {
   std::string_view name, field;
   Kind kind;
 };
-// Names of ollama, llama.cpp and OpenAI, and the field of a request.
+// Parameter names of ollama, llama.cpp and OpenAI, and the request field of each.
 constexpr std::array<Parameter, 25> kParameters = {{
     {"temperature", "temperature", Kind::Number},
     {"temp", "temperature", Kind::Number},

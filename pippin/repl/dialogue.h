@@ -1,5 +1,4 @@
-// What a chat has been so far and how answers are to be made: what is sent to the server, and what
-// /save and /load keep.
+// The turns of a chat and its settings: the content of requests, and of files for /save and /load.
 #pragma once
 
 #include <filesystem>
@@ -18,41 +17,42 @@ struct ToolCall {
 };
 
 struct Turn {
-  std::string role;  // "user", "assistant", or "tool": what a call came to
+  std::string role;  // "user", "assistant", or "tool": the result of a call
   std::string content;
-  std::string reasoning;             // an answer's thoughts
-  std::vector<ToolCall> calls = {};  // of an answer
-  std::string call_id = {};          // of "tool"
+  std::string reasoning;             // the thoughts of an answer
+  std::vector<ToolCall> calls = {};  // in an answer
+  std::string call_id = {};          // for "tool"
 };
 
 class Dialogue {
  public:
   std::string system;
   std::vector<Turn> turns;
-  // Fields of a request as JSON: {"temperature": "0.7"}.
+  // Request fields as JSON: {"temperature": "0.7"}.
   std::map<std::string, std::string> parameters;
-  std::string tools;  // a list, as JSON; empty: none
-  // How much the model thinks: "on", "off", or an effort that its template knows; empty: as it
-  // likes.
+  std::string tools;  // a list as JSON; empty: none
+  // How much the model thinks: "on", "off", or an effort that its template supports; empty: the
+  // default.
   std::string thinking;
 
-  // Sets a parameter by the name that ollama, llama.cpp or OpenAI have for it. Throws
-  // InvalidArgument for an unknown one and for a value of another kind. `value` empty: the default.
+  // Sets a parameter, with its name in ollama, llama.cpp or OpenAI. Throws InvalidArgument for an
+  // unknown name or a value of the wrong kind. Empty `values` restore the default.
   void set_parameter(const std::string& name, const std::vector<std::string>& values);
-  // What answers have to be: a member of a request ("response_format", "grammar" ...) and its
-  // value as JSON, in place of what was set before. An empty name: anything.
+  // Constrains answers: a request field ("response_format", "grammar" ...) and its JSON value,
+  // replacing an earlier constraint. An empty name removes it.
   void set_form(const std::string& field, const std::string& json);
-  // The names that set_parameter() takes.
+  // Returns the names that set_parameter() accepts.
   static std::vector<std::string> parameter_names();
 
-  // The members of a request: messages and settings. A last answer is continued if `continues`.
+  // Writes the members of a request: messages and settings. With `continues`, continues the last
+  // answer.
   void write_request(JsonWriter& json, bool continues) const;
-  // All texts, one after the other: what a model without a template goes on with.
+  // Returns the concatenated texts, which a model without a template continues.
   std::string plain_text() const;
   void write_settings(JsonWriter& json) const;
 
-  // A request's body, which other programs can send as well. save() throws Io, and replaces a file
-  // at once; load() throws NotFound, InvalidFile, and has changed nothing then.
+  // The file has a request's body, which other programs can also send. save() throws Io, and
+  // replaces a file atomically; load() throws NotFound or InvalidFile without changing anything.
   void save(const std::filesystem::path& path, const std::string& model) const;
   void load(const std::filesystem::path& path);
 

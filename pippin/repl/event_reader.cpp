@@ -28,7 +28,8 @@ std::optional<std::string> EventReader::next() {
   std::optional<std::string> event;
   while (!event) {
     const size_t end = bytes_.find_first_of("\r\n", std::max(begin, searched_));
-    // Behind a "\r" a "\n" may still come.
+    // A "
+    // " may follow the "\r".
     if (end == std::string::npos || (bytes_[end] == '\r' && end + 1 == bytes_.size())) {
       searched_ = end == std::string::npos ? bytes_.size() : end;
       break;

@@ -1,5 +1,5 @@
-// Server-sent events (WHATWG HTML, section 9.2) out of bytes, as far as completions use them: the
-// data of each event.
+// Parses server-sent events (WHATWG HTML, section 9.2), as far as completions use them: the data of
+// each event.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,10 @@ namespace pippin::repl {
 
 class EventReader {
  public:
-  // Throws LimitExceeded for an event that is longer than any sensible one.
+  // Throws LimitExceeded for an event above the size limit.
   void feed(std::string_view bytes);
-  // The next event's data, its lines joined by line ends. Comments and other fields are dropped.
+  // Returns the next event's data, with its lines joined by newlines. Drops comments and other
+  // fields.
   std::optional<std::string> next();
 
  private:

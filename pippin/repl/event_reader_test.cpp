@@ -36,7 +36,7 @@ TEST(EventReader, AnyBytesEnd) {
     std::string text;
     for (int i = 0; i < 200; ++i) text += "data: \r\nx"[random() % 9];
     const Events whole = events_of(text, text.size());
-    // A "\r" at the very end may be half of a line end.
+    // A "\r" at the very end may be half of a line ending.
     EXPECT_EQ(events_of(text + "x", 1), events_of(text + "x", 50)) << text;
     EXPECT_LE(whole.size(), text.size());
   }

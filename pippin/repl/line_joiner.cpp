@@ -25,7 +25,7 @@ std::optional<std::string> LineJoiner::add(std::string line) {
   is_open_ = false;
   std::string text = std::exchange(text_, {});
   text.resize(text.size() - kQuotes.size());
-  if (text.starts_with('\n')) text.erase(0, 1);  // the quotes stand in a line of their own
+  if (text.starts_with('\n')) text.erase(0, 1);  // the opening quotes are on a separate line
   return text;
 }
 

@@ -1,4 +1,4 @@
-// Lines to messages: one each, or those between """ and """ together.
+// Joins input lines to messages: one message per line, or the lines enclosed in """.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@ namespace pippin::repl {
 
 class LineJoiner {
  public:
-  // The message that is complete with this line.
+  // Returns the message that this line completes, if any.
   std::optional<std::string> add(std::string line);
-  // Whether it waits for the end of one.
+  // Returns whether a message is incomplete.
   bool is_open() const { return is_open_; }
   size_t size() const { return text_.size(); }
 

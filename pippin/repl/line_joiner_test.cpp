@@ -16,7 +16,7 @@ TEST(LineJoiner, LinesAreMessagesUnlessQuoted) {
   EXPECT_EQ(lines.add(""), std::nullopt);
   EXPECT_EQ(lines.add("c\"\"\""), "a \"\" b\n\nc");
   EXPECT_FALSE(lines.is_open());
-  EXPECT_EQ(lines.add("x\"\"\""), "x\"\"\"");  // quotes begin a message
+  EXPECT_EQ(lines.add("x\"\"\""), "x\"\"\"");  // only quotes at the start open a message
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// An answer on its way from one thread to another.
+// Passes an answer from one thread to another.
 class LocalReply final : public server::NotedReply {
  public:
   void send(http::Response response) override {
@@ -57,12 +57,12 @@ class LocalReply final : public server::NotedReply {
   void note_ignored(const std::vector<std::string>& /*fields*/) override {}
   const std::string& id() const override { return id_; }
 
-  // The other side.
+  // Functions for the receiving thread.
   int status() const {
     const std::lock_guard lock(mutex_);
     return status_;
   }
-  // False at the end. Nothing in `piece`: nothing came for a moment.
+  // Returns false at the end. An empty `piece` means that nothing arrived yet.
   bool next(std::string& piece) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, 50ms, [&] { return !pieces_.empty() || has_ended_; });
@@ -92,7 +92,7 @@ class LocalReply final : public server::NotedReply {
   bool has_ended_ = false, is_gone_ = false;
 };
 
-// Who asked goes, whatever the reason: the work ends.
+// Ends the work when the receiver leaves, for any reason.
 struct Leaving {
   LocalReply& reply;
   ~Leaving() { reply.leave(); }
@@ -158,7 +158,7 @@ class LocalTransport final : public Transport {
   }
 
   server::ModelList models_;
-  server::FormQueue forms_;  // without a time limit: the user can cancel
+  server::FormQueue forms_;  // without a time limit, because the user can cancel
   server::Endpoints endpoints_;
 };
 

@@ -28,7 +28,7 @@ class RemoteTransport final : public Transport {
       request.headers.emplace_back("Content-Type: application/json");
       request.post = body;
     }
-    request.may_be_silent = true;  // a prompt may take minutes
+    request.may_be_silent = true;  // reading a prompt may take minutes
     request.max_body = size_t{16} << 20;
     hub::BodySink sink;
     if (on_bytes) {

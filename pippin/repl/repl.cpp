@@ -34,10 +34,10 @@ constexpr const char* kPrompt = ">>> ";
 constexpr const char* kMore = "... ";
 constexpr const char* kPlaceholder = "Send a message (/? for help)";
 constexpr size_t kLongestText = size_t{16} << 20;
-constexpr int kMostRounds = 32;  // of calls of tools
+constexpr int kMostRounds = 32;  // rounds of tool calls
 constexpr int kPatience = 50;    // milliseconds
 
-// An answer that another thread is asking for.
+// An answer requested in another thread.
 class Asking {
  public:
   Asking(Terminal& terminal, Session& session, bool continues)
@@ -70,7 +70,7 @@ class Asking {
     const std::lock_guard lock(mutex_);
     return std::exchange(parts_, {});
   }
-  // After the end. Throws what answer() threw.
+  // Call after the end. Rethrows exceptions of answer().
   const AnswerEnd& end() const {
     if (error_ != nullptr) std::rethrow_exception(error_);
     return end_;
@@ -82,7 +82,7 @@ class Asking {
   AnswerEnd end_;
   std::exception_ptr error_;
   std::atomic<bool> stop_{false}, has_ended_{false};
-  Thread thread_;  // first to go
+  Thread thread_;  // last, so that it is joined first
 };
 
 std::string trimmed(std::string text) {
@@ -187,7 +187,7 @@ std::optional<std::string> Repl::read_line(const std::string& prompt, std::strin
   }
 }
 
-// In the user's editor.
+// Edits a text in the user's editor.
 std::string Repl::write_elsewhere(const std::string& text) {
   const char* program = std::getenv("VISUAL");
   if (program == nullptr || *program == '\0') program = std::getenv("EDITOR");
@@ -210,7 +210,7 @@ std::string Repl::write_elsewhere(const std::string& text) {
   }
 }
 
-// --- from a pipe, a file, or a terminal without moves ---
+// --- from a pipe, a file, or a terminal without cursor movement ---
 
 void Repl::read_lines() {
   std::string bytes;
@@ -220,7 +220,7 @@ void Repl::read_lines() {
     std::fputs(lines.is_open() ? kMore : kPrompt, stderr);
     std::fflush(stderr);
   };
-  // Whether the chat goes on.
+  // Returns whether the chat continues.
   const auto take_line = [&](std::string line) {
     const auto message = lines.add(std::move(line));
     return !message || take(*message);
@@ -243,7 +243,7 @@ void Repl::read_lines() {
   }
 }
 
-// --- both ---
+// --- for both ---
 
 bool Repl::take(const std::string& message) {
   if (message.find_first_not_of(" \t\r\n") == std::string::npos) return true;
@@ -292,7 +292,7 @@ void Repl::send(std::string message) {
 
 // --- tools ---
 
-// Runs what the last answer asks for, and lets the model answer, until it asks for nothing.
+// Runs the calls of the last answer and requests the next answer, until there are no calls.
 void Repl::go_on() {
   auto& turns = session_.dialogue.turns;
   for (int round = 0; round < kMostRounds; ++round) {
@@ -344,7 +344,7 @@ std::string Repl::result_of(const ToolCall& call) {
   }
 }
 
-// Asks, unless the user has said so for all calls.
+// Asks the user, unless all calls are allowed.
 bool Repl::may_run(shell::ChatTool& tool, const std::string& command) {
   if (tool.is_allowed || session_.allows_tools) {
     say(fmt::format("[{}: {}]\n", tool.name, command));
@@ -387,7 +387,7 @@ bool Repl::answer(bool continues) {
   };
   while (!asking.has_ended()) {
     std::string bytes;
-    // Without a terminal, input waits for its turn.
+    // Without a terminal, input is read later.
     const auto event = terminal_.is_interactive() ? terminal_.wait(bytes, decoder_.patience())
                                                   : terminal_.wait_for_wake();
     if (event == Terminal::Event::Timeout) decoder_.give_up();

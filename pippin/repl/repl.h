@@ -1,4 +1,4 @@
-// The chat itself: messages in, answers out, until somebody leaves.
+// The chat loop: reads messages and shows answers until the user leaves.
 #pragma once
 
 #include <deque>
@@ -14,28 +14,28 @@ namespace pippin::repl {
 
 class Repl {
  public:
-  // All of them have to outlive it.
+  // The arguments must outlive it.
   Repl(terminal::Terminal& terminal, Session& session, OpenModel open)
       : terminal_(terminal),
         session_(session),
         open_(std::move(open)),
         editor_(terminal, session.history) {}
 
-  // At a terminal, talks until somebody leaves; else every line is a message, and what goes wrong
-  // is thrown. Throws Cancelled after a signal.
+  // At a terminal, runs until the user leaves. Otherwise every line is a message, and errors are
+  // thrown. Throws Cancelled after a signal.
   void run();
 
  private:
   void talk();
   void read_lines();
-  // Nothing: somebody leaves. Empty: Ctrl-C.
+  // Returns nothing if the user leaves, and an empty text for Ctrl-C.
   std::optional<std::string> read_message();
   std::optional<std::string> read_line(const std::string& prompt, std::string text);
   std::string write_elsewhere(const std::string& text);
-  // Whether the chat goes on.
+  // Returns whether the chat continues.
   bool take(const std::string& message);
   void send(std::string message);
-  // False if somebody stopped it.
+  // Returns false if the user stopped the answer.
   bool answer(bool continues);
   void go_on();
   std::string result_of(const ToolCall& call);
@@ -49,8 +49,9 @@ class Repl {
   const OpenModel open_;
   terminal::LineEditor editor_;
   terminal::KeyDecoder decoder_;
-  std::deque<terminal::Key> keys_;  // pressed, not taken yet
-  std::optional<size_t> edited_;    // the turn that the next message replaces, with all behind it
+  std::deque<terminal::Key> keys_;  // pressed, not yet processed
+  std::optional<size_t> edited_;    // the turn that the next message replaces, along with all later
+                                    // ones
   bool is_interrupted_ = false;     // the last line
   bool has_hinted_ = false;
 };

@@ -1,4 +1,4 @@
-// A chat at a terminal or on standard input: what it talks to and what it has said.
+// A chat at a terminal or on standard input: its model, its turns and its settings.
 #pragma once
 
 #include <functional>
@@ -17,20 +17,20 @@ struct Opened {
   std::unique_ptr<Client> client;
   ModelInfo model;
 };
-// Opens what a user calls a model. Throws as app::open_model(), or NotFound with the names that
-// there are.
+// Opens a model by the user's name for it. Throws as app::open_model(), or NotFound with the
+// available names.
 using OpenModel = std::function<Opened(const std::string& model)>;
 
 struct Session {
   Opened opened;
   Dialogue dialogue;
   terminal::History history;
-  std::vector<shell::ChatTool> tools;  // that the model may call
-  bool allows_tools = false;           // all of them, without being asked
+  std::vector<shell::ChatTool> tools;  // tools that the model may call
+  bool allows_tools = false;           // all tools, without confirmation
   AnswerEnd last;                      // of the last answer
-  std::string greeting;                // the first line at a terminal; empty: none
-  bool is_verbose = false;             // tells of speed and context after each answer
-  bool wraps = true;                   // words that do not fit go to the next line
+  std::string greeting;                // the first line at a terminal; may be empty
+  bool is_verbose = false;             // shows speed and context after each answer
+  bool wraps = true;                   // wraps lines between words
 };
 
 }  // namespace pippin::repl

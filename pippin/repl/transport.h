@@ -1,5 +1,5 @@
-// How a chat reaches the server that answers it: over HTTP, or within this process. Both understand
-// the requests of docs/serve.md.
+// Connects a chat to a server, over HTTP or within this process. Both accept the requests of
+// docs/serve.md.
 #pragma once
 
 #include <atomic>
@@ -12,31 +12,30 @@
 
 namespace pippin::repl {
 
-// The answer's bytes as they come. False ends it.
+// Receives the answer's bytes as they arrive. Returning false ends it.
 using OnBytes = std::function<bool(std::string_view bytes)>;
 
 struct Reply {
   int status = 0;
-  std::string body;  // where nobody took it: no OnBytes, or another status than 200
+  std::string body;  // unless OnBytes received it: without OnBytes, or with a status other than 200
 };
 
-// Any thread.
+// Thread-safe.
 class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Waits for the end of the answer, which comes soon after `stop` (which may be null) is set.
-  // `body` empty: a GET. Throws Network; Cancelled, if the calling thread is.
+  // Returns at the end of the answer, which comes soon after `stop` (may be null) is set. An empty
+  // `body` means GET. Throws Network; Cancelled if the calling thread is cancelled.
   virtual Reply call(const std::string& path, const std::string& body, const OnBytes& on_bytes = {},
                      const std::atomic<bool>* stop = nullptr) = 0;
 };
 
-// A server at "http://host:8080", "https://host/prefix" or "unix:/path", with or without "/v1".
-// Throws InvalidArgument for what is none of these.
+// Connects to "http://host:8080", "https://host/prefix" or "unix:/path", with or without "/v1".
+// Throws InvalidArgument for other URLs.
 std::unique_ptr<Transport> connect(const std::string& url, const std::string& key);
 
-// The models of a list, served to this process alone. Loads the first one. Throws what is wrong
-// with it.
+// Serves the models of a list to this process only. Loads the first one, and throws its errors.
 std::unique_ptr<Transport> serve_here(server::ModelListOptions options);
 
 }  // namespace pippin::repl

@@ -1,4 +1,4 @@
-// Tools that a chat's model may call: commands of the user's shell.
+// Tools that the model of a chat can call: shell commands of the user.
 #pragma once
 
 #include <map>
@@ -12,28 +12,28 @@ namespace pippin::shell {
 
 struct ChatTool {
   std::string name, command, description;
-  std::string parameters;   // the JSON Schema of its arguments
-  bool is_allowed = false;  // runs without being asked for again
+  std::string parameters;   // JSON Schema of its arguments
+  bool is_allowed = false;  // runs without confirmation
 };
 
-// "NAME=COMMAND". Each {word} in the command stands for an argument, which is a text
+// Parses "NAME=COMMAND". Each {word} in the command stands for an argument, a text
 // (shell_places.h). Throws InvalidArgument.
 ChatTool read_chat_tool(const std::string& text);
-// Takes descriptions and parameters of the tools from a list as OpenAI writes it. Throws
+// Takes descriptions and parameters of the tools from a list in OpenAI's format. Throws
 // InvalidArgument for a tool without a command.
 void describe_tools(std::vector<ChatTool>& tools, const Json& definitions);
-// As a request has them.
+// Returns the tools in a request's format.
 std::string tools_json(const std::vector<ChatTool>& tools);
 
-// A call, for CommandRun. Arguments are the model's: they reach the command as variables, each of
-// them one word, and are not part of the text that the shell reads.
+// A call, for CommandRun. Arguments come from the model: they are passed as environment variables,
+// each a single word, and are not part of the text that the shell parses.
 struct ToolCommand {
   std::string program;
-  std::map<std::string, std::string> variables;  // of the environment
-  std::string shown;  // the same with the arguments in their places, for people
+  std::map<std::string, std::string> variables;  // environment variables
+  std::string shown;  // the command with the arguments filled in, for display
 };
-// With the arguments, an object in JSON. Throws InvalidArgument for one that is missing or that no
-// command can take.
+// `arguments` is a JSON object. Throws InvalidArgument if an argument is missing or cannot be
+// passed to a command.
 ToolCommand command_for(const ChatTool& tool, std::string_view arguments);
 
 }  // namespace pippin::shell

@@ -42,7 +42,7 @@ std::string run_of(const ToolCommand& command) {
   return run.output();
 }
 
-// Wherever a place stands, the model's text is one word: nothing in it is run, split or expanded.
+// At any place, the model's text is one word: no part of it is run, split or expanded.
 TEST(ChatTool, ArgumentsAreNotRead) {
   const TempDir folder;
   const std::string made = (folder / "made").string();
@@ -67,7 +67,7 @@ TEST(ChatTool, ArgumentsAreNotRead) {
       {"printf '[%s]' \"`printf %s {q}; echo x`\"", "[", "x]"},
       {"true # isn't\nprintf '[%s]' {q}", "[", "]"},
       {"echo \\'; printf '[%s]' {q}", "'\n[", "]"},
-      {"cat <<EOF\n{q}\nEOF", "\"", "\"\n"},  // in another place of the shell's language, too
+      {"cat <<EOF\n{q}\nEOF", "\"", "\"\n"},  // also in another context of the shell's grammar
   };
   for (const std::string& argument : arguments) {
     JsonWriter json;

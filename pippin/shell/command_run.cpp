@@ -31,7 +31,7 @@ using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
   fail(ErrorCode::Io, "cannot {}: {}", what, std::strerror(error));
 }
 
-// This process's, with `more` in place of those of the same names.
+// Returns this process's environment, with the variables in `more` added or replaced.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& more) {
   std::vector<std::string> result;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -46,10 +46,10 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 
 CommandRun::CommandRun(const std::string& command, std::string_view input,
                        const std::map<std::string, std::string>& variables) {
-  // Commands that begin at the same time in other threads get no copies of these files.
+  // Commands that start at the same time in other threads must not inherit these files.
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  // A file, for what it does not read would block a pipe.
+  // A file, because input that the command does not read would block a pipe.
   const File file(std::tmpfile(), std::fclose);
   if (file == nullptr || std::fwrite(input.data(), 1, input.size(), file.get()) != input.size() ||
       std::fflush(file.get()) != 0) {
@@ -69,7 +69,7 @@ CommandRun::CommandRun(const std::string& command, std::string_view input,
   posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, pipe[1], STDERR_FILENO);
   posix_spawn_file_actions_addclose(&actions, pipe[1]);
-  // A group of its own, so that all of it can be ended.
+  // A separate process group, so that all of its processes can be killed.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&attributes, 0);
   std::string shell = "/bin/sh", option = "-c", text = command;
@@ -110,7 +110,7 @@ bool CommandRun::wait(int milliseconds) {
   std::array<char, 4096> bytes{};
   const ssize_t size = ::read(read_, bytes.data(), bytes.size());
   if (size < 0) return false;
-  if (size == 0) {  // what it began and left behind has closed its outputs, too
+  if (size == 0) {  // all processes that it started have closed their outputs
     end();
     return true;
   }

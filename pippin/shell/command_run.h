@@ -1,4 +1,4 @@
-// A command of the shell that runs beside the chat.
+// Runs a shell command in the background of a chat.
 #pragma once
 
 #include <map>
@@ -13,17 +13,17 @@ class CommandRun {
  public:
   static constexpr size_t kMostOutput = size_t{64} << 10;
 
-  // Begins it, with `input` to read and `variables` in its environment. Throws Io.
+  // Starts the command with `input` on stdin and `variables` in its environment. Throws Io.
   CommandRun(const std::string& command, std::string_view input,
              const std::map<std::string, std::string>& variables = {});
   CommandRun(const CommandRun&) = delete;
   CommandRun& operator=(const CommandRun&) = delete;
-  ~CommandRun();  // ends it
+  ~CommandRun();  // kills it
 
-  // Waits for so long at most. Whether it has ended.
+  // Waits up to `milliseconds`. Returns whether the command has ended.
   bool wait(int milliseconds);
-  // What it wrote, to either of its outputs, as valid UTF-8; the first part of a long text, and
-  // words about that and about a status that is not 0.
+  // Returns its stdout and stderr as valid UTF-8, truncated if long, with notes about the
+  // truncation and about a nonzero status.
   std::string output() const;
 
  private:

@@ -18,7 +18,7 @@ TEST(CommandRun, GivesWhatACommandWrites) {
   EXPECT_EQ(output_of("cat", R"({"a": 1})"), R"({"a": 1})");
   EXPECT_EQ(output_of("echo no; exit 3"), "no\n\n[the command ended with status 3]");
   EXPECT_NE(output_of("/nowhere/at/all").find("status 127"), std::string::npos);
-  // A large input that nobody reads does not block.
+  // A large input does not block even if it is not read.
   EXPECT_EQ(output_of("true", std::string(1 << 20, 'x')), "");
 }
 

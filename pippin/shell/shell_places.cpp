@@ -16,9 +16,9 @@ bool is_one_of(char c, std::string_view characters) {
   return characters.find(c) != std::string_view::npos;
 }
 
-// Follows a command's quotes as a shell does, with comments, $(...) and `...`. Nothing is safe by
-// this alone: arguments are not part of the command that the shell reads (ToolCommand), so a form
-// that is misread here loses its meaning at most.
+// Tracks a command's quoting like a shell, including comments, $(...) and `...`. Safety does not
+// depend on this: arguments are not part of the command that the shell parses (ToolCommand), so a
+// misread construct is at worst meaningless.
 class Scanner {
  public:
   explicit Scanner(std::string_view command) : command_(command) {}
@@ -46,7 +46,7 @@ class Scanner {
     if (mode() == '\'') {
       if (c == '\'') modes_.pop_back();
     } else if (c == '\\') {
-      ++at_;  // and what it escapes
+      ++at_;  // and the escaped character
     } else if (c == '"' || c == '`' || (c == '\'' && mode() != '"')) {
       turn(c);
     } else if (command_.substr(at_).starts_with("$((")) {
@@ -99,7 +99,7 @@ class Scanner {
 
   std::string_view command_;
   size_t at_ = 0, opened_ = 0;
-  std::string modes_;  // the innermost last: ' " ` ( for $( or (, + for $((
+  std::string modes_;  // innermost last: ' " ` ( for $( or (, + for $((
   std::vector<ShellPlace> places_;
 };
 

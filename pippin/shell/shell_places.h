@@ -1,4 +1,4 @@
-// The places of arguments in a command of the shell: {word}.
+// Finds the placeholders for arguments in a shell command: {word}.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 namespace pippin::shell {
 
 struct ShellPlace {
-  size_t begin = 0, end = 0;  // in the command, with the quotes around it where it is alone in them
+  size_t begin = 0, end = 0;  // in the command; includes quotes around a lone placeholder
   std::string_view word;
 };
 
-// In order. The shell's own ${word}, an escaped \{word} and those in comments are not places.
-// Throws InvalidArgument for a place among other text within quotes: there an argument would be
-// part of the text, often of a program (sh -c, awk), and its own quotes would end those around it.
+// Returns the placeholders in order. The shell's own ${word}, an escaped \{word} and placeholders
+// in comments do not count. Throws InvalidArgument for a placeholder among other quoted text: the
+// argument would become part of that text, which is often a program (sh -c, awk), and its quotes
+// would end the surrounding ones.
 std::vector<ShellPlace> find_shell_places(std::string_view command);
 
-// As one word for the shell.
+// Quotes a text as one word for the shell.
 std::string shell_quoted(std::string_view text);
 
 }  // namespace pippin::shell

@@ -7,7 +7,7 @@
 namespace pippin::shell {
 namespace {
 
-// The command with <word> in its places.
+// Returns the command with its placeholders as <word>.
 std::string marked(std::string_view command) {
   std::string result;
   size_t done = 0;
