@@ -20,7 +20,7 @@
 namespace pippin::http {
 namespace {
 
-// A server that has gone is an answer, not a signal: asked for with each message, or of the socket.
+// A closed server must be an error, not a signal; set per message or for the socket.
 #if defined(MSG_NOSIGNAL)
 constexpr int kNoSignal = MSG_NOSIGNAL;
 #else

@@ -1,4 +1,4 @@
-// For tests only: a client that sends what it is told, byte by byte if need be.
+// For tests only: a client that sends given bytes, one by one if needed.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@ namespace pippin::http {
 struct Answer {
   int status = 0;  // 0: the connection ended before an answer
   Fields headers;
-  std::string body;  // of chunks, joined
+  std::string body;  // joined chunks
   bool is_complete = false;
-  std::vector<int> interim;  // the statuses below 200 that came before it
+  std::vector<int> interim;  // statuses below 200 that preceded it
 };
 
-// A blocking connection to a server on loopback. Destruction closes it.
+// A blocking connection to a server on loopback; closed on destruction.
 class Client {
  public:
   explicit Client(uint16_t port);
@@ -28,18 +28,19 @@ class Client {
   Client& operator=(const Client&) = delete;
   ~Client();
 
-  // False where the server has closed.
+  // Returns false if the server has closed the connection.
   bool send(std::string_view bytes);
   void send_request(std::string_view method, std::string_view target, std::string_view body = {},
                     const Fields& headers = {});
-  // The next answer. Waits a minute at most for each byte.
+  // Reads the next answer. Waits at most one minute for each byte.
   Answer read_answer(bool is_head = false);
-  // Until what was received, answers and all, has `text` in it; false where the end comes first.
+  // Reads until the received bytes, including answers, contain `text`; returns false if the
+  // connection ends first.
   bool read_until(std::string_view text);
   const std::string& received() const { return received_; }
-  void finish();     // sending; reading goes on
-  void reset();      // the connection, at once
-  bool is_closed();  // nothing more comes, within a minute
+  void finish();     // ends sending; reading continues
+  void reset();      // resets the connection at once
+  bool is_closed();  // the connection closes within a minute, without more data
   void set_small_buffer();
 
  private:
@@ -48,11 +49,11 @@ class Client {
   std::string received_;
 };
 
-// One request over a connection of its own.
+// Sends one request over a new connection.
 Answer ask(uint16_t port, std::string_view method, std::string_view target,
            std::string_view body = {}, const Fields& headers = {});
 
-// The port of "http://127.0.0.1:8080".
+// Returns the port of "http://127.0.0.1:8080".
 uint16_t port_of(const std::string& url);
 
 }  // namespace pippin::http

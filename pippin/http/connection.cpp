@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace beast = boost::beast;
 
-constexpr size_t kWriteBytes = size_t{64} << 10;  // at once: a time-out counts from one to the next
+constexpr size_t kWriteBytes = size_t{64} << 10;  // per write; the time-out restarts with each
 constexpr auto kLookAgain = 50ms;
 constexpr auto kLinger = 2s;
 constexpr std::string_view kTooMany = "too many connections";
@@ -33,7 +33,7 @@ std::string http_date() {
                      parts.tm_sec);
 }
 
-// What the peer did with its end of the connection.
+// The state of the peer's end of the connection.
 enum class Peer { Talks, Finished, Gone };
 
 Peer look_at(int descriptor) {
@@ -58,7 +58,7 @@ void append_chunk(std::string& out, std::string_view piece) {
   out += "\r\n";
 }
 
-// No line may end within a field.
+// A line must not end within a field.
 void append_field(std::string& out, std::string_view name, std::string_view value) {
   out += name;
   out += ": ";
@@ -73,7 +73,7 @@ bool has_content(const Response& response) {
 
 }  // namespace
 
-// The reply of a request, for any thread: what it says is done by the server's.
+// The reply to a request, usable in any thread; the server's thread does the work.
 class Connection::Answer final : public Reply {
  public:
   Answer(std::shared_ptr<Shared> shared, std::shared_ptr<Connection> connection, uint64_t number,
@@ -84,7 +84,7 @@ class Connection::Answer final : public Reply {
         is_gone_(std::move(is_gone)) {}
   Answer(const Answer&) = delete;
   Answer& operator=(const Answer&) = delete;
-  // The connection goes by the server's thread, which its list belongs to.
+  // The connection is released in the server's thread, which owns its list.
   ~Answer() override {
     asio::post(shared_->io, [connection = std::move(connection_), number = number_] {
       connection->abandon(number);
@@ -194,7 +194,7 @@ void Connection::on_head(const ErrorCodeOfIo& error) {
   if (error) return refuse(error);
   if (!fill_request()) return refuse(400, "the target of the request is no path");
   if (auto refusal = shared_.callbacks.check(*request_)) return answer_and_close(*refusal);
-  // A page asks first whether it may send (CORS), and cannot read a refusal of that.
+  // A page asks first whether it may send (CORS), and cannot read a rejection of that.
   if (is_above_limit_ && request_->method != "OPTIONS") return refuse(503, kTooMany);
   if (parser_->get()[beast::http::field::expect].empty() || parser_->is_done()) return read_body();
   is_writing_ = true;
@@ -222,7 +222,7 @@ bool Connection::fill_request() {
   return split_target({target.data(), target.size()}, *request_);
 }
 
-// A client that is refused anyway may not keep the server for long.
+// A client that is rejected anyway must not occupy the server for long.
 void Connection::limit_reading() {
   transport_->limit(is_above_limit_ || is_late_ ? kLinger : shared_.options.read_timeout);
 }
@@ -249,7 +249,7 @@ void Connection::on_body(const ErrorCodeOfIo& error) {
   shared_.callbacks.handle(request_, reply);
 }
 
-// What is no request gets an answer where that may still be read.
+// Answers an invalid request if the client can still read the answer.
 void Connection::refuse(const ErrorCodeOfIo& error) {
   using Fault = beast::http::error;
   if (error == Fault::header_limit) {
@@ -278,7 +278,7 @@ void Connection::refuse(int status, std::string_view message) {
   answer_and_close(shared_.callbacks.refuse(known_head(), status, message));
 }
 
-// Where the parser gave up, the fields before that are in its message, those after it in the
+// If the parser failed, the fields before the fault are in its message, and the rest is in the
 // buffer.
 const Request& Connection::known_head() {
   if (request_ == nullptr) {
@@ -342,7 +342,7 @@ void Connection::begin(uint64_t number, const Response& head, std::string commen
                        std::chrono::milliseconds silence) {
   if (number != current_ || has_begun_) return;
   has_begun_ = true;
-  is_chunked_ = parser_->get().version() >= 11;  // before that a body ends with its connection
+  is_chunked_ = parser_->get().version() >= 11;  // before HTTP/1.1, a body ends with its connection
   keeps_alive_ = keeps_alive_ && is_chunked_ && !shared_.is_stopping;
   comment_ = std::move(comment);
   silence_ = silence;
@@ -371,7 +371,7 @@ void Connection::end(uint64_t number) {
 
 void Connection::abandon(uint64_t number) {
   if (number != current_ || has_ended_) return;
-  if (has_begun_) return lose();  // a body without its end is one that is cut off
+  if (has_begun_) return lose();  // a body without an end marks it as truncated
   send(number, shared_.callbacks.refuse(*request_, 500, "the request was not answered"));
 }
 
@@ -380,7 +380,7 @@ void Connection::queue(std::string bytes) {
   last_write_ = std::chrono::steady_clock::now();
   queued_bytes_ += bytes.size();
   queue_.push_back(std::move(bytes));
-  // What was sent whole may be of any size; a stream is cut where nobody reads it.
+  // A complete answer may have any size; a stream is cut if the client does not read it.
   if (!has_ended_ && queued_bytes_ > shared_.options.max_unread_bytes) return lose();
   pump();
 }
@@ -427,8 +427,8 @@ void Connection::finish_answer() {
   read_request();
 }
 
-// A client that still sends what nobody reads would lose the answer if the socket closed at once
-// (RFC 9112 section 9.6).
+// If the socket closed at once, a client that is still sending would lose the answer (RFC 9112
+// section 9.6).
 void Connection::linger() {
   transport_->limit(kLinger);
   transport_->finish([self = shared_from_this()](const ErrorCodeOfIo& error) {
@@ -438,7 +438,7 @@ void Connection::linger() {
   });
 }
 
-// A client may leave while nothing is written to it.
+// Detects a client that leaves while nothing is written.
 void Connection::watch() {
   transport_->socket().async_wait(Socket::wait_read, [self = shared_from_this(), number = current_](
                                                          const ErrorCodeOfIo& error) {
@@ -451,10 +451,10 @@ void Connection::look(uint64_t number) {
   const Peer peer = look_at(transport_->socket().native_handle());
   if (peer == Peer::Gone) return lose();
   if (peer == Peer::Finished && has_ended_) {
-    is_half_closed_ = true;  // all that is left is to write
+    is_half_closed_ = true;  // only writing is left
   } else if (peer == Peer::Finished && !is_half_closed_) {
-    // It may have closed its half only. Who has left answers what is sent with a reset: a line
-    // that every client skips tells the two from each other.
+    // The client may have closed only its sending half. A client that has left resets the
+    // connection on a write, so a line that every client ignores distinguishes the two.
     const bool may_have_interim = parser_->get().version() >= 11 && !request_->is_encrypted;
     if (has_begun_ ? comment_.empty() : !may_have_interim) return lose();
     is_half_closed_ = true;

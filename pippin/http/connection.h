@@ -1,5 +1,5 @@
-// A connection of the server: request after request, each with one answer. All of it is for the
-// thread of the server.
+// A connection of the server: one request after another, each with one answer. Used only by the
+// server's thread.
 #pragma once
 
 #include <atomic>
@@ -25,22 +25,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection& operator=(const Connection&) = delete;
   ~Connection();
 
-  // One above the limit gets 503, once its head says how.
+  // A connection above the limit gets 503 once its request's head is read.
   void start(bool is_above_limit);
-  // Goes at once where nothing is under way, else after the answer.
+  // Closes at once if idle, else after the answer.
   void stop();
-  // Goes at once; whoever answers is told.
+  // Closes at once, and notifies the reply.
   void lose();
-  // Whether it began after the end of the server had.
+  // Returns whether it began after the server had begun to stop.
   bool is_late() const { return is_late_; }
 
-  // --- of the answer `number` (Request::number); of an earlier one nothing happens ---
+  // --- for the answer `number` (Request::number); ignored for earlier answers ---
   void send(uint64_t number, Response response);
   void begin(uint64_t number, const Response& head, std::string comment,
              std::chrono::milliseconds silence);
   void write(uint64_t number, std::string_view piece);
   void end(uint64_t number);
-  void abandon(uint64_t number);  // nobody will answer any more
+  void abandon(uint64_t number);  // the reply was dropped without an answer
 
  private:
   class Answer;
@@ -79,8 +79,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
-  std::shared_ptr<Request> request_;  // null until its head was read
-  uint64_t current_ = 0;              // the request that is being answered; 0: none
+  std::shared_ptr<Request> request_;  // null until its head is read
+  uint64_t current_ = 0;              // the request in progress; 0: none
 
   // --- the answer ---
   std::shared_ptr<std::atomic<bool>> is_gone_;
@@ -92,7 +92,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::chrono::steady_clock::time_point last_write_;
   std::deque<std::string> queue_;
   size_t queued_bytes_ = 0;
-  std::string out_;  // on its way
+  std::string out_;  // being written
   bool is_writing_ = false, is_closed_ = false;
   asio::steady_timer look_timer_, silence_timer_;
 };

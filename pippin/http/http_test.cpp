@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A server with a handful of answers: /echo, /stream, /silent (which only comments break), /never.
+// A server with a few answers: /echo, /stream, /silent (only keep-alive comments), /never.
 class Http : public testing::Test {
  protected:
   void start(ServerOptions options = {}) {
@@ -95,7 +95,7 @@ class Http : public testing::Test {
   std::unique_ptr<Server> server_;
   uint16_t port_ = 0;
   Thread thread_;
-  // Until the server has `count` requests that it keeps without an answer.
+  // Waits until the server holds `count` unanswered requests.
   bool waits_for_kept(int count) const {
     for (int tries = 0; tries < 1000 && kept_count_ < count; ++tries) {
       std::this_thread::sleep_for(5ms);
@@ -103,7 +103,7 @@ class Http : public testing::Test {
     return kept_count_ == count;
   }
 
-  std::vector<std::shared_ptr<Reply>> kept_;  // by the server's thread
+  std::vector<std::shared_ptr<Reply>> kept_;  // used by the server's thread
   std::atomic<int> kept_count_{0};
   std::atomic<int> gone_{0};
 };
@@ -118,7 +118,7 @@ TEST_F(Http, AnswersRequestAfterRequest) {
     EXPECT_EQ(answer.body, "POST a b c body");
     EXPECT_EQ(find_field(answer.headers, "connection"), "keep-alive");
   }
-  // All at once: answers come in the order of the requests.
+  // Pipelined: answers come in the order of the requests.
   for (const char* name : {"1", "2", "3"}) {
     client.send_request("GET", "/echo?q=" + std::string(name));
   }
@@ -137,7 +137,7 @@ TEST_F(Http, StreamsInChunks) {
   const Answer answer = ask(port_, "GET", "/stream");
   EXPECT_EQ(answer.body, "piece 0\npiece 1\npiece 2\npiece 3\npiece 4\n");
   EXPECT_TRUE(answer.is_complete);
-  // HTTP/1.0 has none: the end of the connection is that of the body.
+  // HTTP/1.0 has no chunks: the body ends with the connection.
   Client old(port_);
   old.send("GET /stream HTTP/1.0\r\n\r\n");
   EXPECT_EQ(old.read_answer().body, answer.body);
@@ -178,7 +178,7 @@ TEST_F(Http, AnswersClientsThatOnlyFinishSending) {
   Client waiting(port_);
   waiting.send_request("GET", "/never");
   waiting.finish();
-  EXPECT_TRUE(waiting.read_until("102 Processing"));  // that is how the server asks
+  EXPECT_TRUE(waiting.read_until("102 Processing"));  // the server's probe
   std::this_thread::sleep_for(200ms);
   EXPECT_EQ(gone_, 0);
 }
@@ -199,12 +199,12 @@ TEST_F(Http, HoldsToItsLimits) {
   EXPECT_EQ(large.body, "the body of the request has more than 1000 bytes");
   const Answer flood = ask(port_, "GET", "/echo", "", {{"x", std::string(2000, 'x')}});
   EXPECT_EQ(flood.status, 431);
-  // In chunks nobody says how many there will be.
+  // With chunks, the size is not known in advance.
   Client chunks(port_);
   chunks.send("POST /echo HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
   for (int i = 0; i < 3; ++i) chunks.send("190\r\n" + std::string(400, 'x') + "\r\n");
   EXPECT_EQ(chunks.read_answer().status, 413);
-  // Slowly.
+  // A slow client.
   Client slow(port_);
   slow.send("GET /echo HTTP/1.1\r\nhost");
   EXPECT_EQ(slow.read_answer().status, 408);
@@ -250,7 +250,7 @@ TEST_F(Http, AsksForBodiesThatWait) {
   const Answer answer = client.read_answer();
   EXPECT_EQ(answer.body, "POST  ab");
   EXPECT_EQ(answer.interim, std::vector{100});
-  // The next request on the same connection waits for nothing.
+  // The next request on the same connection is answered without delay.
   client.send_request("POST", "/echo", "cd");
   const Answer next = client.read_answer();
   EXPECT_EQ(next.body, "POST  cd");
@@ -274,7 +274,7 @@ TEST_F(Http, TurnsAwayTooMany) {
   }
 }
 
-// Of a head that is broken, too long or too slow, the fields that are whole are known.
+// The complete fields of a head that is broken, too long or too slow are available.
 TEST_F(Http, RefusalsHaveTheHeadAsFarAsItIsWhole) {
   start({.max_header_bytes = 1024, .max_body_bytes = 10, .read_timeout = 300ms});
   const std::string from = "origin: http://a\r\n";
@@ -312,7 +312,7 @@ TEST_F(Http, EndsGracefully) {
   server_->stop();
   EXPECT_TRUE(idle.is_closed());
   EXPECT_EQ(gone_, 0);
-  // Meanwhile a new connection has one request.
+  // Meanwhile, a new connection may send one request.
   Client late(port_);
   late.send_request("GET", "/echo");
   const Answer answer = late.read_answer();
@@ -324,7 +324,7 @@ TEST_F(Http, EndsGracefully) {
   EXPECT_TRUE(busy.is_closed());
   EXPECT_TRUE(silent.is_closed());
   thread_ = Thread();
-  EXPECT_EQ(Client(port_).read_answer().status, 0);  // nothing listens
+  EXPECT_EQ(Client(port_).read_answer().status, 0);  // nothing is listening
 }
 
 TEST_F(Http, ASecondStopCuts) {
@@ -371,7 +371,7 @@ TEST(HttpAddresses, AreOpenToOthersOrNot) {
     EXPECT_TRUE(is_open_to_others({.host = host})) << host;
   }
   EXPECT_FALSE(is_open_to_others({.path = "/run/socket"}));
-  // Sockets that are inherited, by their own addresses.
+  // Inherited sockets are reported with their own addresses.
   const auto inherited = [](int family, const auto& address) {
     const int socket = ::socket(family, SOCK_STREAM, 0);
     const bool is_bound =

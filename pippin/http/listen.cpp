@@ -31,7 +31,7 @@ std::string url_of(const Tcp::endpoint& endpoint, bool with_tls) {
   return fmt::format("{}://{}:{}", with_tls ? "https" : "http", host, endpoint.port());
 }
 
-// A socket that nobody listens at was left by a process that was killed.
+// Removes a socket without a listener, which a killed process left.
 void remove_stale(asio::io_context& io, const std::string& path) {
   error_code error;
   if (!std::filesystem::is_socket(path)) return;
@@ -44,14 +44,14 @@ Acceptor listen_at_path(asio::io_context& io, const std::string& path) {
   Unix::endpoint endpoint;
   try {
     endpoint.path(path);
-  } catch (const boost::system::system_error& error) {  // too long
+  } catch (const boost::system::system_error& error) {  // the path is too long
     refuse("unix:" + path, error.code());
   }
   remove_stale(io, path);
   Acceptor acceptor(io);
   error_code error;
   acceptor.open(Protocol(AF_UNIX, 0), error);
-  // Nobody else may talk to it, from the first moment on.
+  // Only this user may connect, from the first moment on.
   const mode_t before = ::umask(0077);
   if (!error) acceptor.bind(Protocol::endpoint(endpoint), error);
   ::umask(before);
@@ -115,7 +115,7 @@ bool is_open_to_others(const Address& address) {
   if (address.inherited >= 0) {
     Protocol::endpoint name;
     auto size = static_cast<socklen_t>(name.capacity());
-    if (::getsockname(address.inherited, name.data(), &size) != 0) return false;  // no socket
+    if (::getsockname(address.inherited, name.data(), &size) != 0) return false;  // not a socket
     name.resize(size);
     const auto endpoint = tcp_endpoint(name);
     return endpoint && !plain_address(endpoint->address()).is_loopback();

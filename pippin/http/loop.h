@@ -1,4 +1,4 @@
-// What the parts of a server share. All of it belongs to the thread of Server::run() but what says
+// State shared by the parts of a server. Used only by the thread of Server::run(), unless noted
 // otherwise.
 #pragma once
 
@@ -24,31 +24,31 @@ using Acceptor = asio::basic_socket_acceptor<Protocol>;
 
 class Connection;
 
-// Held by replies, too, which may outlive the server.
+// Replies, which may outlive the server, hold it, too.
 struct Shared : std::enable_shared_from_this<Shared> {
   Shared(ServerOptions chosen, Callbacks told)
       : options(std::move(chosen)), callbacks(std::move(told)) {}
 
   const ServerOptions options;
   const Callbacks callbacks;
-  std::shared_ptr<asio::ssl::context> tls;  // null: none
+  std::shared_ptr<asio::ssl::context> tls;  // null: no TLS
   std::unordered_set<Connection*> connections;
-  std::atomic<int> num_connections{0};  // for any thread
+  std::atomic<int> num_connections{0};  // thread-safe
   uint64_t num_requests = 0;
   bool is_stopping = false;
-  asio::io_context io{1};  // last: what waits in it may have connections
+  asio::io_context io{1};  // last, because pending handlers may hold connections
 };
 
-// Listens; in `urls` what clients call it.
+// Listens at an address; sets `url` to the URL for clients.
 Acceptor listen_at(asio::io_context& io, const Address& address, bool with_tls, std::string& url);
 
-// Programs that this one starts get no copy: a connection would stay open as long as they run.
+// Child processes must not inherit a connection: it would stay open while they run.
 void keep_from_children(int descriptor);
 
-// As IPv4 where it is an IPv4 address in IPv6's form (::ffff:127.0.0.1), as sockets for both have
-// it.
+// Converts an IPv4 address in IPv6's form (::ffff:127.0.0.1), which dual-stack sockets use, to
+// IPv4.
 asio::ip::address plain_address(const asio::ip::address& address);
-// The address and port of a TCP socket, the peer's or its own; nothing for other sockets.
+// Returns the address and port of a TCP socket, local or remote; nothing for other sockets.
 std::optional<asio::ip::tcp::endpoint> tcp_endpoint(const Protocol::endpoint& endpoint);
 
 // Reads PEM files. Throws NotFound, Io, InvalidFile.

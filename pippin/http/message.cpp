@@ -12,7 +12,7 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// False for escapes that are broken and bytes that are no text.
+// Returns false for invalid escapes and for bytes that are not text.
 bool decode(std::string_view text, bool plus_is_blank, std::string& out) {
   out.clear();
   for (size_t i = 0; i < text.size(); ++i) {
@@ -30,7 +30,7 @@ bool decode(std::string_view text, bool plus_is_blank, std::string& out) {
   return out.find('\0') == std::string::npos && is_valid_utf8(out);
 }
 
-// Clients join a base address and a path in their own ways: "//v1/models", "/v1/models/".
+// Clients join a base URL and a path in different ways: "//v1/models", "/v1/models/".
 void drop_empty_segments(std::string& path) {
   const auto both_slashes = [](char a, char b) { return a == '/' && b == '/'; };
   path.erase(std::unique(path.begin(), path.end(), both_slashes), path.end());
@@ -50,7 +50,7 @@ std::string_view find_field(const Fields& fields, std::string_view name) {
 }
 
 bool split_target(std::string_view target, Request& request) {
-  // A proxy's form names the host, too.
+  // A request to a proxy includes the host.
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!target.starts_with(scheme)) continue;
     const size_t slash = target.find('/', scheme.size());

@@ -1,5 +1,4 @@
-// What the server of this folder hands on and takes back: requests and answers of HTTP/1.1 (RFC
-// 9112).
+// Requests and answers of HTTP/1.1 (RFC 9112), as passed to and from the server.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@ namespace pippin::http {
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-// The first value of a field whose name is the same but for the case of its letters; else empty.
+// Returns the first value of a field, ignoring the case of its name; empty if missing.
 std::string_view find_field(const Fields& fields, std::string_view name);
 
 enum class PeerPlace : uint8_t { Elsewhere, Loopback, UnixSocket };
@@ -20,8 +19,8 @@ enum class PeerPlace : uint8_t { Elsewhere, Loopback, UnixSocket };
 struct Request {
   uint64_t number = 0;  // counted by the server, from 1
   std::string method;
-  std::string path;  // decoded, without the query, empty segments and a slash at the end
-  Fields query;      // decoded, in their order
+  std::string path;  // decoded, without query, empty segments and trailing slash
+  Fields query;      // decoded, in order
   Fields headers;
   std::string body;
   std::string peer;  // "127.0.0.1:41234", "unix"
@@ -38,15 +37,14 @@ struct Response {
   Fields headers;
 };
 
-// "/v1/models/org%2Fname?full=1": what of it is the path, decoded, and what the query. False for a
-// target that is none, or has a zero byte or escapes that are no UTF-8.
+// Splits "/v1/models/org%2Fname?full=1" into the decoded path and query. Returns false if the
+// target is invalid, has a zero byte or has escapes that are not UTF-8.
 bool split_target(std::string_view target, Request& request);
 
-// Lines of a head that have the form of a field and their end: of one that is not whole, or broken
-// elsewhere.
+// Returns the complete, well-formed fields of a head, which may be incomplete or invalid elsewhere.
 Fields fields_in(std::string_view head);
 
-// "Not Found"
+// Returns "Not Found" for 404, and so on.
 std::string_view reason_phrase(int status);
 
 }  // namespace pippin::http

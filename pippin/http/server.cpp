@@ -68,7 +68,7 @@ class Server::Loop {
                           });
   }
 
-  // No file descriptors, for example: others have to close first.
+  // For example, no file descriptors are left: other connections must close first.
   void accept_later(Acceptor& acceptor, const ErrorCodeOfIo& error) {
     log_warn("cannot take a connection: {}", error.message());
     retry_timer_.expires_after(100ms);
@@ -101,7 +101,7 @@ class Server::Loop {
     });
   }
 
-  // What cannot be read stays as it was.
+  // If the new files cannot be read, the old certificate stays.
   void reload() {
     try {
       if (shared_->tls != nullptr) shared_->tls = make_tls(shared_->options);
@@ -113,7 +113,7 @@ class Server::Loop {
 
   void stop_here() {
     if (std::exchange(shared_->is_stopping, true)) return cut();
-    // Clients that wait at a socket of the service manager are for the next process.
+    // Clients waiting at a socket of the service manager are left for the next process.
     for (size_t i = 0; i < acceptors_.size(); ++i) {
       if (shared_->options.addresses[i].inherited >= 0) close(acceptors_[i]);
     }
@@ -137,8 +137,8 @@ class Server::Loop {
     grace_timer_.cancel();
   }
 
-  // Late connections are taken while there are others. Then acceptors, signals and timers would
-  // keep run() going.
+  // Late connections are accepted while there are others. Afterwards, acceptors, signals and timers
+  // would keep run() going, so they are closed.
   void end_when_empty() {
     const auto connections = all();
     const bool is_done = std::all_of(connections.begin(), connections.end(),

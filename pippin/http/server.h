@@ -1,11 +1,11 @@
-// An HTTP/1.1 server: connections, limits, time-outs, TLS and a graceful end. What the requests
-// mean is the handler's matter.
+// An HTTP/1.1 server: connections, limits, time-outs, TLS and graceful shutdown. The handler
+// interprets the requests.
 //
 //   http::Server server(options, {.check = ..., .handle = ..., .refuse = ...});
-//   server.run();          // until stop(), or a signal if it may take them
+//   server.run();          // until stop(), or a signal if takes_signals is set
 //
-// One thread, that of run(), does all the input and output, and calls the handler: a handler that
-// has to work hands that to another thread and returns at once. Replies may be used by any thread.
+// A single thread, that of run(), does all input and output and calls the handler. A handler must
+// return at once, and pass longer work to another thread. Replies may be used by any thread.
 #pragma once
 
 #include <chrono>
@@ -21,37 +21,37 @@
 
 namespace pippin::http {
 
-// The answer to one request. Exactly one of send() and begin() is to be called, from any thread; a
-// reply that goes without is answered with 500.
+// The answer to one request. Call exactly one of send() and begin(), from any thread; a reply that
+// is destroyed without either is answered with 500.
 class Reply {
  public:
   virtual ~Reply() = default;
 
-  // All of the answer.
+  // Sends a complete answer.
   virtual void send(Response response) = 0;
-  // An answer in pieces (chunked, RFC 9112 section 7.1). Its headers leave at once. Where nothing
-  // was written for `silence`, `comment` is, by a timer.
+  // Begins an answer in pieces (chunked, RFC 9112 section 7.1), and sends its headers at once.
+  // After `silence` without a write, a timer writes `comment` to keep the connection alive.
   virtual void begin(const Response& head, std::string comment,
                      std::chrono::milliseconds silence) = 0;
   virtual void write(std::string piece) = 0;
   virtual void end() = 0;
-  // Whether the client has gone, or reads so slowly that it was given up.
+  // Returns whether the client has gone, or was dropped because it reads too slowly.
   virtual bool is_gone() const = 0;
-  // Called once, on the server's thread, if that happens before the answer is complete; at once if
-  // it has happened.
+  // Calls `action` once, on the server's thread, if that happens before the answer is complete; at
+  // once if it has happened.
   virtual void when_gone(std::function<void()> action) = 0;
 };
 
-// Where to listen.
+// An address to listen at.
 struct Address {
-  std::string host;    // a name or an address; of "unix" the path is below
-  uint16_t port = 0;   // 0: any that is free
-  std::string path;    // of a Unix socket; a stale one is replaced
-  int inherited = -1;  // a listening socket that this process was given (socket activation)
+  std::string host;    // a name or an address; "unix": see path
+  uint16_t port = 0;   // 0: any free port
+  std::string path;    // of a Unix socket; a stale socket is replaced
+  int inherited = -1;  // an inherited listening socket (socket activation)
 };
 
-// Whether clients of other machines can reach what listens there: at any TCP address but a loopback
-// one. A name other than localhost may mean any address.
+// Returns whether other machines can reach the address: any TCP address except loopback. A name
+// other than localhost may be any address.
 bool is_open_to_others(const Address& address);
 
 struct ServerOptions {
@@ -60,46 +60,49 @@ struct ServerOptions {
   size_t max_header_bytes = size_t{64} << 10;
   uint64_t max_body_bytes = uint64_t{32} << 20;
   int max_connections = 1024;
-  std::chrono::milliseconds read_timeout{60'000};   // for a request, and between two of them
-  std::chrono::milliseconds write_timeout{60'000};  // without a byte that the client takes
-  std::chrono::milliseconds grace{10'000};          // for answers that are under way at the end
-  size_t max_unread_bytes = size_t{16} << 20;       // of an answer, before a client is given up
-  // SIGINT and SIGTERM end run() gracefully, the second one at once; SIGHUP reads the certificate
-  // again, and calls Callbacks::reload.
+  std::chrono::milliseconds read_timeout{60'000};   // for a request, and between requests
+  std::chrono::milliseconds write_timeout{60'000};  // without the client accepting a byte
+  std::chrono::milliseconds grace{10'000};          // for answers in flight at shutdown
+  size_t max_unread_bytes = size_t{16} << 20;       // of an answer; beyond it, the client is
+                                                    // dropped
+  // SIGINT and SIGTERM end run() gracefully, a second one at once; SIGHUP reloads the certificate
+  // and calls Callbacks::reload.
   bool takes_signals = false;
 };
 
 struct Callbacks {
-  // Sees a request before its body is read; an answer refuses it.
+  // Receives a request before its body is read; returning an answer rejects it.
   std::function<std::optional<Response>(const Request& head)> check;
   std::function<void(std::shared_ptr<const Request> request, std::shared_ptr<Reply> reply)> handle;
-  // The answer to a request that is malformed, too large or too slow, or above the limit of
-  // connections. `head` has the parts of it that could be read: complete fields at least.
+  // Returns the answer to a request that is malformed, too large, too slow, or above the connection
+  // limit. `head` has the parts that could be read: at least the complete fields.
   std::function<Response(const Request& head, int status, std::string_view message)> refuse;
   std::function<void()> reload = {};
-  // A graceful end has begun. Requests still come until those under way are answered, over sockets
-  // that this process opened itself: check() refuses them, but for those that ask how it is.
+  // A graceful shutdown has begun. Until requests in flight are answered, further requests still
+  // arrive at sockets that this process opened itself; check() should reject them, except health
+  // checks.
   std::function<void()> stopping = {};
 };
 
 class Server {
  public:
-  // Listens. Throws InvalidArgument for an address that is none or cannot be had; Io, InvalidFile
-  // for keys.
+  // Starts listening. Throws InvalidArgument for an address that is invalid or unavailable; Io,
+  // InvalidFile for keys.
   Server(const ServerOptions& options, Callbacks callbacks);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  // Serves until the end that stop() or a signal begins.
+  // Serves until stop() or a signal ends it.
   void run();
-  // From any thread, and from a callback: requests that are under way are finished, or cut when
-  // `grace` is over; meanwhile a new connection has one request. A second call cuts all at once.
+  // Thread-safe, also in a callback. Requests in flight are finished, or cut after `grace`;
+  // meanwhile, a new connection may send one request. A second call cuts all connections at once.
   void stop();
 
-  // "http://127.0.0.1:8080", "unix:/run/pippin.sock": one for each address, with the real port.
+  // Returns one URL per address, with the real port: "http://127.0.0.1:8080",
+  // "unix:/run/pippin.sock".
   std::vector<std::string> urls() const;
-  int num_connections() const;  // from any thread
+  int num_connections() const;  // thread-safe
 
  private:
   class Loop;

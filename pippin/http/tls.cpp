@@ -26,7 +26,7 @@ std::shared_ptr<asio::ssl::context> make_tls(const ServerOptions& options) {
   boost::system::error_code error;
   tls->use_certificate_chain(asio::buffer(certificate), error);
   if (error) refuse(options.certificate_file, "a certificate", error);
-  // Without this one OpenSSL asks the terminal.
+  // Without this callback, OpenSSL prompts at the terminal.
   tls->set_password_callback([](size_t, context::password_purpose) { return std::string(); });
   tls->use_private_key(asio::buffer(key), context::pem, error);
   if (error) refuse(options.key_file, "the certificate's key (without a password)", error);

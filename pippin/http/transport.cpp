@@ -77,7 +77,7 @@ class TransportOf final : public Transport {
  private:
   static constexpr bool kHasTls = std::is_same_v<Stream, Tls>;
 
-  // What is under way is cancelled, so that an answer may still be written.
+  // Cancels only the current operation, so that an answer can still be written.
   void start_timer() {
     const uint64_t number = ++*number_;
     timer_.expires_after(limit_);
@@ -111,11 +111,12 @@ class TransportOf final : public Transport {
     });
   }
 
-  const std::shared_ptr<asio::ssl::context> tls_;  // as long as the stream
+  const std::shared_ptr<asio::ssl::context> tls_;  // must outlive the stream
   Stream stream_;
   asio::steady_timer timer_;
   std::chrono::milliseconds limit_{};
-  // Of what is under way: a timer that is late means what has ended, or all of this.
+  // Number of the current operation: a late timer belongs to an earlier one, or the transport is
+  // gone.
   const std::shared_ptr<uint64_t> number_ = std::make_shared<uint64_t>(0);
   bool is_late_ = false;
   std::array<char, 4096> rest_;

@@ -1,4 +1,4 @@
-// The bytes of a connection, with and without TLS.
+// The byte stream of a connection, with or without TLS.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ using Parser = boost::beast::http::request_parser<boost::beast::http::string_bod
 using ErrorCodeOfIo = boost::system::error_code;
 using Done = std::function<void(ErrorCodeOfIo)>;
 
-// `done` is called by the thread of the server, and keeps the transport. What runs longer than the
-// last limit() ends with boost::beast::error::timeout; the connection stays open.
+// `done` is called in the server's thread, and keeps the transport alive. An operation that exceeds
+// the last limit() ends with boost::beast::error::timeout; the connection stays open.
 class Transport {
  public:
   virtual ~Transport() = default;
@@ -29,9 +29,9 @@ class Transport {
   virtual void read_head(boost::beast::flat_buffer& buffer, Parser& parser, Done done) = 0;
   virtual void read_body(boost::beast::flat_buffer& buffer, Parser& parser, Done done) = 0;
   virtual void write(asio::const_buffer bytes, Done done) = 0;
-  // Reads whatever comes; only how it ends matters.
+  // Reads and drops all data; only the end matters.
   virtual void discard(Done done) = 0;
-  // Nothing more will be written.
+  // Ends writing.
   virtual void finish(Done done) = 0;
   virtual Socket& socket() = 0;
   virtual void close() = 0;
