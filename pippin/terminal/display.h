@@ -1,4 +1,4 @@
-// Where text goes that people read: a terminal, or something that stands for one.
+// A destination for text that users read: a terminal or a substitute.
 #pragma once
 
 #include <string_view>
@@ -12,12 +12,12 @@ struct Size {
 class Display {
  public:
   virtual ~Display() = default;
-  // All of it, at once. Throws Io.
+  // Writes all of the text at once. Throws Io.
   virtual void write(std::string_view text) = 0;
-  virtual Size size() const = 0;  // as it is now, 1 by 1 at least
-  // Whether it understands escape sequences (ECMA-48): moves, and text that is dim.
+  virtual Size size() const = 0;  // current size, at least 1 by 1
+  // Returns whether it supports escape sequences (ECMA-48): cursor movement and dim text.
   virtual bool has_moves() const = 0;
-  virtual bool has_styles() const = 0;  // NO_COLOR: none are wanted
+  virtual bool has_styles() const = 0;  // false if NO_COLOR is set
   virtual bool is_utf8() const = 0;
 };
 

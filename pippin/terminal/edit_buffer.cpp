@@ -7,7 +7,7 @@
 namespace pippin::terminal {
 namespace {
 
-// Letters of all scripts, and digits.
+// Returns true for letters of all scripts, and digits.
 bool is_word(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= 0x80 || (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
@@ -140,7 +140,7 @@ void EditBuffer::cut_word_after() {
 }
 
 void EditBuffer::cut_to_end() {
-  // At the end of a line, the line end.
+  // At the end of a line, the newline.
   const size_t end = line_end(cursor_);
   cut(cursor_, end == cursor_ && end < text_.size() ? end + 1 : end);
 }

@@ -1,5 +1,4 @@
-// A text that is being written, and the place in it. Moves are by what a reader takes for one
-// character (width.h).
+// A text being edited, with a cursor. Moves are by user-perceived characters (width.h).
 #pragma once
 
 #include <cstddef>
@@ -14,22 +13,22 @@ class EditBuffer {
   size_t cursor() const { return cursor_; }  // in bytes
   bool is_empty() const { return text_.empty(); }
 
-  void set(std::string text);  // the cursor goes to its end
+  void set(std::string text);  // moves the cursor to the end
   void insert(std::string_view text);
-  // Each returns whether anything was there to be done.
+  // Each returns whether it changed anything.
   bool erase_before();
   bool erase_after();
   bool left();
   bool right();
   bool word_left();
   bool word_right();
-  bool home();  // of the line
+  bool home();  // start of the line
   bool end();
-  bool up();  // to the same column of the line before
+  bool up();  // to the same column of the previous line
   bool down();
-  bool transpose();  // the two characters before the cursor
+  bool transpose();  // swaps the two characters before the cursor
 
-  // What these take away, put() puts back.
+  // put() inserts the text that these functions cut.
   void cut_word_before();
   void cut_word_after();
   void cut_to_end();
@@ -41,7 +40,7 @@ class EditBuffer {
   size_t line_end(size_t at) const;
   bool move_to(size_t at);
   bool move_in_line(size_t begin, size_t end, size_t characters);
-  size_t characters_before() const;  // in the line
+  size_t characters_before() const;  // in the current line
   void cut(size_t begin, size_t end);
 
   std::string text_, cut_;

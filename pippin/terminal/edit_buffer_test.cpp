@@ -51,7 +51,7 @@ TEST(EditBuffer, CutsAndPutsBack) {
   buffer.cut_to_home();
   EXPECT_EQ(buffer.text(), "a\nb");
   buffer.left();
-  buffer.cut_to_end();  // at the end of a line: the line end
+  buffer.cut_to_end();  // at the end of a line: the newline
   EXPECT_EQ(buffer.text(), "ab");
 }
 

@@ -18,11 +18,11 @@ namespace pippin::terminal {
 namespace {
 
 constexpr size_t kMostEntries = 1000;
-constexpr off_t kMostRead = off_t{4} << 20;     // of a file, its end
-constexpr off_t kMostWritten = off_t{8} << 20;  // it is cut to what is read then
+constexpr off_t kMostRead = off_t{4} << 20;     // from the end of a file
+constexpr off_t kMostWritten = off_t{8} << 20;  // a larger file is cut to the part that is read
 constexpr size_t kLongest = size_t{256} << 10;
 
-// A text is one line: its own line ends and backslashes are escaped.
+// Encodes a text as one line: escapes newlines and backslashes.
 std::string escaped(const std::string& text) {
   std::string line;
   for (const char c : text) {
@@ -100,7 +100,7 @@ void History::read() {
   const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size(), begin);
   bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
   size_t at = 0;
-  if (begin > 0) at = std::min(bytes.find('\n'), bytes.size() - 1) + 1;  // the first one is cut
+  if (begin > 0) at = std::min(bytes.find('\n'), bytes.size() - 1) + 1;  // the first is partial
   while (at < bytes.size()) {
     const size_t end = std::min(bytes.find('\n', at), bytes.size());
     const std::string_view line = std::string_view(bytes).substr(at, end - at);
@@ -112,7 +112,7 @@ void History::read() {
     entries_.erase(entries_.begin(), entries_.end() - static_cast<ptrdiff_t>(kMostEntries));
   }
   if (info.st_size <= kMostWritten) return;
-  // A file that grew too long keeps what was read of it.
+  // A file that is too long keeps only the entries that were read.
   std::string rest;
   for (const std::string& entry : entries_) rest += escaped(entry) + '\n';
   const std::filesystem::path shorter = file_.string() + ".new";
@@ -134,7 +134,7 @@ void History::append(const std::string& text) {
   std::error_code ignored;
   std::filesystem::create_directories(file_.parent_path(), ignored);
   const File file(file_, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  // Others may not read what somebody asked.
+  // Other users must not read the messages.
   if (file && ::fchmod(file.get(), 0600) == 0 && write_fully(file.get(), escaped(text) + '\n')) {
     return;
   }

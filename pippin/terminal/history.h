@@ -1,4 +1,4 @@
-// The messages that somebody sent, over many runs: a file for its owner alone, a message a line.
+// The user's messages from all runs, in a file that only its owner can read, one message per line.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,18 @@ namespace pippin::terminal {
 class History {
  public:
   History() = default;  // without a file
-  // What is wrong with the file is said in notice() and costs no message: one that is damaged gives
-  // what can be read, and one that cannot be written is left alone.
+  // Errors of the file are reported by notice() and do not fail: a damaged file yields the readable
+  // entries, and a file that cannot be written is left unchanged.
   explicit History(std::filesystem::path file);
 
   const std::vector<std::string>& entries() const { return entries_; }
   const std::string& notice() const { return notice_; }
-  // Also to the file, while it is on. Empty texts and repetitions are left out.
+  // Also appends to the file while the history is on. Ignores empty texts and repetitions.
   void add(const std::string& text);
   void set_on(bool is_on) { is_on_ = is_on; }
 
-  // PIPPIN_HISTORY (empty: none), or chat-history in pippin's folder of state (XDG_STATE_HOME).
+  // Returns PIPPIN_HISTORY (empty: none), or chat-history in pippin's state folder
+  // (XDG_STATE_HOME).
   static std::filesystem::path default_file();
 
  private:

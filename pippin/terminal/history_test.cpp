@@ -21,7 +21,7 @@ TEST(History, IsThereTheNextTime) {
     History history(file);
     history.add("one");
     history.add("two\nlines \\n");
-    history.add("two\nlines \\n");  // said again
+    history.add("two\nlines \\n");  // repeated
     history.add("");
     history.set_on(false);
     history.add("secret");

@@ -14,7 +14,7 @@ constexpr size_t kLongestSequence = 64;
 constexpr int kEscapePatience = 50, kPastePatience = 2000;
 
 struct Sequence {
-  std::string_view text;  // behind the Escape
+  std::string_view text;  // after the Escape
   KeyKind kind;
 };
 constexpr std::array<Sequence, 30> kSequences = {{
@@ -30,7 +30,7 @@ constexpr std::array<Sequence, 30> kSequences = {{
     {"\n", KeyKind::AltEnter},     {"[13;2u", KeyKind::AltEnter}, {"[27;2;13~", KeyKind::AltEnter},
 }};
 
-// How long the sequence behind an Escape is; 0: not all of it is there.
+// Returns the length of the sequence after an Escape; 0 if it is incomplete.
 size_t sequence_size(std::string_view text) {
   if (text.empty()) return 0;
   if (text[0] == 'O') return text.size() < 2 ? 0 : 2;
@@ -43,7 +43,7 @@ size_t sequence_size(std::string_view text) {
   for (size_t i = 1; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     if (c >= 0x40 && c <= 0x7E) return i + 1;
-    if (c < 0x20 || c > 0x7E || i > kLongestSequence) return i;  // broken off
+    if (c < 0x20 || c > 0x7E || i > kLongestSequence) return i;  // invalid
   }
   return 0;
 }
@@ -106,7 +106,7 @@ std::optional<Key> KeyDecoder::take_escape() {
 std::optional<Key> KeyDecoder::take_text() {
   size_t end = 0;
   while (end < bytes_.size() && is_plain(bytes_[end])) ++end;
-  // A character that is cut waits for its rest, unless something else follows already.
+  // An incomplete character waits for its rest, unless something else follows already.
   if (end == bytes_.size()) end = complete_utf8_prefix(bytes_);
   if (end == 0) return std::nullopt;
   return taken(end, {KeyKind::Text, bytes_.substr(0, end)});
@@ -119,7 +119,7 @@ std::optional<Key> KeyDecoder::take_paste() {
     return std::nullopt;
   }
   Key key{KeyKind::Paste, {}};
-  for (size_t i = 0; i < end; ++i) {  // lines end as in files
+  for (size_t i = 0; i < end; ++i) {  // newlines as in files
     if (bytes_[i] != '\r') {
       key.text += bytes_[i];
     } else if (i + 1 == end || bytes_[i + 1] != '\n') {
@@ -142,11 +142,11 @@ void KeyDecoder::give_up() {
   }
   if (bytes_.empty()) return;
   if (bytes_[0] == kEscape) {
-    // Of "\x1B[" alone the bracket is no text either.
+    // For "\x1B[" alone, the bracket is not text, either.
     bytes_.erase(0, sequence_size(std::string_view(bytes_).substr(1)) == 0 ? bytes_.size() : 1);
     return;
   }
-  bytes_.clear();  // of a character that was cut
+  bytes_.clear();  // an incomplete character
   append_utf8(bytes_, 0xFFFD);
 }
 

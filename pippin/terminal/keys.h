@@ -1,5 +1,5 @@
-// Bytes of a terminal to keys. Sequences are xterm's, which all others follow; unknown ones are
-// passed over whole, so that none leaves letters behind.
+// Decodes a terminal's bytes to keys. Sequences are xterm's, which other terminals follow; unknown
+// ones are skipped as a whole, so that they leave no letters behind.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 namespace pippin::terminal {
 
 enum class KeyKind {
-  Text,   // a character, or several that came together
-  Paste,  // text that was pasted: lines of it do not send
+  Text,   // one or several characters that arrived together
+  Paste,  // pasted text, whose newlines do not send
   Enter,
   AltEnter,
   Tab,
@@ -24,26 +24,26 @@ enum class KeyKind {
   End,
   WordLeft,
   WordRight,
-  DeleteWord,      // the one before: Alt-Backspace
-  DeleteNextWord,  // Alt-d
+  DeleteWord,      // previous word: Alt-Backspace
+  DeleteNextWord,  // next word: Alt-d
   Control,         // with a letter: 'c' for Ctrl-C
 };
 
 struct Key {
   KeyKind kind;
-  std::string text;  // of Text and Paste
-  char letter = 0;   // of Control
+  std::string text;  // for Text and Paste
+  char letter = 0;   // for Control
 };
 
 class KeyDecoder {
  public:
   void feed(std::string_view bytes) { bytes_ += bytes; }
-  // Nothing where more bytes are needed.
+  // Returns nothing if more bytes are needed.
   std::optional<Key> next();
-  // How long to wait for these before give_up(), in milliseconds; negative: there is nothing to
-  // wait for.
+  // Returns how long to wait for more bytes before give_up(), in milliseconds; negative if none are
+  // expected.
   int patience() const;
-  // The rest does not come: an Escape was one, a paste was cut.
+  // Call if no more bytes arrive: decodes a lone Escape, and ends an incomplete paste.
   void give_up();
 
  private:
@@ -54,7 +54,7 @@ class KeyDecoder {
 
   std::string bytes_;
   bool is_pasting_ = false;
-  size_t searched_ = 0;  // of the paste, for its end
+  size_t searched_ = 0;  // position in the paste, in the search for its end
 };
 
 }  // namespace pippin::terminal

@@ -55,7 +55,7 @@ TEST(Keys, AreKnown) {
 
 TEST(Keys, UnknownSequencesLeaveNoLetters) {
   EXPECT_EQ(text_of(keys_of("a\x1B[99;7ub\x1B[15~c\x1BOPd\x1B]e")), "abcde");
-  EXPECT_EQ(text_of(keys_of("a\x1B[<0;12;3Mb")), "ab");  // a mouse
+  EXPECT_EQ(text_of(keys_of("a\x1B[<0;12;3Mb")), "ab");  // a mouse event
 }
 
 TEST(Keys, PastedTextIsOneKey) {
@@ -83,13 +83,13 @@ TEST(Keys, WhatDoesNotComeIsGivenUp) {
   const auto key = decoder.next();
   ASSERT_TRUE(key);
   EXPECT_EQ(key->text, "cut");
-  decoder.feed("\xE6\xBC");  // of a character, which lost its end
+  decoder.feed("\xE6\xBC");  // an incomplete character
   EXPECT_FALSE(decoder.next());
   decoder.give_up();
   EXPECT_EQ(decoder.next()->text, "\xEF\xBF\xBD");
 }
 
-// However the bytes are cut.
+// For any division into pieces.
 TEST(Keys, TenThousandCharactersComeOnce) {
   std::mt19937 random(7);
   std::string text;

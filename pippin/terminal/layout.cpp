@@ -13,7 +13,7 @@ class Rows {
  public:
   explicit Rows(int columns) : columns_(std::max(columns, 1)) {}
 
-  // Of one character.
+  // Adds one character.
   void add(const Shown& character) {
     if (character.columns > columns_) return add_too_wide(character);
     if (column_ > 0 && column_ + character.columns > columns_) break_row();
@@ -31,8 +31,8 @@ class Rows {
     layout_.rows.emplace_back();
     column_ = 0;
   }
-  // The cursor stands before what comes next, of so many columns: where that needs a new row,
-  // there.
+  // Puts the cursor before the next character, of `columns` columns; if that needs a new row, at
+  // its start.
   void mark_cursor(int columns = 1) {
     if (column_ > 0 && column_ + columns > columns_) break_row();
     layout_.cursor_row = layout_.rows.size() - 1;
@@ -52,7 +52,7 @@ Layout lay_out(std::string_view text, size_t cursor, const LayoutOptions& option
   Rows rows(options.columns);
   rows.add_ascii(options.prompt);
   for (size_t at = 0; at < text.size();) {
-    // Within a character the cursor is never, but a text may have been cut there.
+    // The cursor is never within a character, but the text may have been cut there.
     const Cluster cluster = cluster_at(text, at);
     if (text[at] == '\n') {
       if (at == cursor) rows.mark_cursor();

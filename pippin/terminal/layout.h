@@ -1,5 +1,5 @@
-// Where each part of a text is on a screen of so many columns, when it is drawn behind a prompt and
-// its lines behind another one.
+// Lays out a text on a screen of a given width, after a prompt on the first line and another on
+// further lines.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ struct LayoutOptions {
 };
 
 struct Layout {
-  std::vector<std::string> rows;  // as they are written
+  std::vector<std::string> rows;  // as written to the screen
   size_t cursor_row = 0;
-  int cursor_column = 0;  // less than the columns
+  int cursor_column = 0;  // less than the number of columns
 };
 
-// Lines are broken between characters. `cursor` is a place in `text`, in bytes.
+// Breaks lines between characters. `cursor` is an offset in `text`, in bytes.
 Layout lay_out(std::string_view text, size_t cursor, const LayoutOptions& options);
 
 }  // namespace pippin::terminal

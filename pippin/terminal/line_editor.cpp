@@ -194,7 +194,7 @@ void LineEditor::draw() {
   const Layout layout =
       lay_out(buffer_.text(), buffer_.cursor(),
               {options_.prompt, options_.continuation, size.columns, display_.is_utf8()});
-  // Of what is higher than the screen, as much as fits, with the cursor in it.
+  // If it is higher than the screen, draw as many rows as fit, including the cursor's.
   const auto height = static_cast<size_t>(std::max(size.rows, 1));
   const size_t first = layout.cursor_row + 1 > height ? layout.cursor_row + 1 - height : 0;
   const size_t end = std::min(layout.rows.size(), first + height);
@@ -223,7 +223,7 @@ void LineEditor::draw() {
 }
 
 void LineEditor::draw_anew() {
-  // How the terminal has broken the rows anew is not known: what is above stays.
+  // It is unknown how the terminal has rewrapped the rows, so those above stay.
   display_.write("\r\x1B[J");
   is_drawn_ = false;
   draw();
@@ -233,7 +233,7 @@ LineEditor::Result LineEditor::leave(Result result) {
   draw();
   std::string out;
   if (drawn_below_ > 0) out = fmt::format("\x1B[{}B", drawn_below_);
-  // The placeholder is no text.
+  // Erase the placeholder, which is not text.
   display_.write(out + (buffer_.is_empty() ? "\x1B[K\n" : "\n"));
   is_drawn_ = false;
   return result;

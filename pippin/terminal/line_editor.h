@@ -1,4 +1,4 @@
-// Writing a message at a terminal: keys as readline has them, several lines, pasted text, history.
+// A message editor for terminals: readline's keys, several lines, pasted text, history.
 #pragma once
 
 #include <cstddef>
@@ -16,31 +16,31 @@ namespace pippin::terminal {
 
 struct EditorOptions {
   std::string prompt = ">>> ", continuation = "... ";  // ASCII
-  std::string placeholder;                             // shown, dim, while there is no text
-  // What the text before the cursor may go on with: whole texts.
+  std::string placeholder;                             // shown dim while there is no text
+  // Returns the completions of the text before the cursor, as whole texts.
   std::function<std::vector<std::string>(const std::string& before)> complete = {};
 };
 
 class LineEditor {
  public:
-  // `display` and `history` have to outlive it.
+  // `display` and `history` must outlive it.
   LineEditor(Display& display, History& history) : display_(display), history_(history) {}
 
-  // Begins with a text, and draws it.
+  // Begins with a text and draws it.
   void begin(EditorOptions options, std::string text = {});
 
   enum class Result {
-    None,        // go on
+    None,        // continue
     Line,        // Enter: text() is the message
-    Interrupt,   // Ctrl-C: the text was thrown away
-    EndOfInput,  // Ctrl-D without a text
+    Interrupt,   // Ctrl-C: the text was dropped
+    EndOfInput,  // Ctrl-D in an empty text
     OpenEditor,  // Ctrl-G
     Suspend,     // Ctrl-Z
   };
-  // One key; draw() shows what it did. After another result than None the editor is below what it
-  // drew.
+  // Processes one key; draw() shows the change. After a result other than None, the cursor is below
+  // the drawn rows.
   Result take(const Key& key);
-  // Draws what is new; all of it after the terminal has changed.
+  // draw() draws changes; draw_anew() draws everything after the terminal has changed.
   void draw();
   void draw_anew();
   const std::string& text() const { return buffer_.text(); }
@@ -58,9 +58,9 @@ class LineEditor {
   History& history_;
   EditorOptions options_;
   EditBuffer buffer_;
-  std::string kept_;        // the text, while entries of the history are shown
-  size_t entry_ = 0;        // of the history; its size: the text itself
-  size_t drawn_row_ = 0;    // in which the cursor stands, of those drawn
+  std::string kept_;        // the text, while history entries are shown
+  size_t entry_ = 0;        // index in the history; its size: the text itself
+  size_t drawn_row_ = 0;    // row of the cursor among those drawn
   size_t drawn_below_ = 0;  // rows below it
   bool is_drawn_ = false;
 };

@@ -98,7 +98,7 @@ TEST(LineEditor, Completes) {
   EXPECT_EQ(editor.text(), "/save");
 }
 
-// What the screen shows is what the layout says, whatever was typed, on any width.
+// The screen shows the layout, for any input and any width.
 TEST(LineEditor, DrawsWhatIsThere) {
   std::mt19937 random(3);
   const char* const pieces[] = {"a",  "word ", "漢字", "👍🏽", "e\xCC\x81",
@@ -123,7 +123,7 @@ TEST(LineEditor, DrawsWhatIsThere) {
       ASSERT_EQ(screen.unknown, "");
       const Layout layout =
           lay_out(editor.text(), editor.cursor(), {">>> ", "... ", columns, true});
-      // The rows at the cursor, as far as the screen has room.
+      // The rows around the cursor that fit the screen.
       const size_t first = layout.cursor_row + 1 > static_cast<size_t>(rows)
                                ? layout.cursor_row + 1 - static_cast<size_t>(rows)
                                : 0;
@@ -134,7 +134,7 @@ TEST(LineEditor, DrawsWhatIsThere) {
       for (size_t row = first; row < last; ++row) {
         std::string wanted = layout.rows[row];
         wanted.resize(wanted.find_last_not_of(' ') + 1);
-        // A character that is wider than the screen is broken by nobody.
+        // A character wider than the screen is not broken.
         ASSERT_EQ(lines[top + row - first], wanted) << columns << " columns, step " << step;
       }
       ASSERT_EQ(std::min(screen.cursor_column(), columns - 1),

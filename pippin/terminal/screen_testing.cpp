@@ -15,7 +15,7 @@ void Screen::new_line() {
 }
 
 void Screen::put(std::string_view cluster, int columns) {
-  if (column_ + columns > size_.columns && column_ > 0) {  // the terminal breaks the line
+  if (column_ + columns > size_.columns && column_ > 0) {  // the terminal wraps the line
     new_line();
     column_ = 0;
   }
@@ -69,7 +69,7 @@ void Screen::write(std::string_view text) {
     } else if (text[at] == '\r') {
       column_ = 0;
       ++at;
-    } else if (text[at] == '\n') {  // as the system's terminals take it
+    } else if (text[at] == '\n') {  // as terminals of the system do
       new_line();
       column_ = 0;
       ++at;

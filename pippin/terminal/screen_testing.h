@@ -1,4 +1,4 @@
-// For tests: a terminal in memory that obeys what the editor writes, and nothing else.
+// For tests: an in-memory terminal that supports exactly what the editor writes.
 #pragma once
 
 #include <string>
@@ -18,17 +18,17 @@ class Screen final : public Display {
   bool has_styles() const override { return styles; }
   bool is_utf8() const override { return utf8; }
 
-  // From the top of what was ever written, without blanks at their ends.
+  // All lines from the first one ever written, without trailing blanks.
   std::vector<std::string> lines() const;
   size_t cursor_row() const { return row_; }
   int cursor_column() const { return column_; }
   void resize(int columns, int rows) { size_ = {columns, rows}; }
 
   bool styles = true, utf8 = true;
-  // In a full row the cursor stands behind the last column, as in tmux and screen, and not on it,
-  // as in xterm: only sequences that move or erase tell the difference.
+  // In a full row, the cursor is after the last column, as in tmux and screen, rather than on it,
+  // as in xterm; only sequences that move or erase show the difference.
   bool goes_past_edge = false;
-  std::string unknown;  // sequences that it does not know
+  std::string unknown;  // unsupported sequences
 
  private:
   struct Cell {
@@ -41,7 +41,7 @@ class Screen final : public Display {
   Size size_;
   std::vector<std::vector<Cell>> rows_;
   size_t row_ = 0, top_ = 0;  // the first visible row
-  int column_ = 0;            // the number of columns: it stands behind the last one
+  int column_ = 0;            // the number of columns: after the last column
 };
 
 }  // namespace pippin::terminal

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kBeginPaste = "\x1B[?2004h", kEndPaste = "\x1B[?2004l";
 
-constexpr int kPatience = 200;  // milliseconds without a look at what signals have said
+constexpr int kPatience = 200;  // milliseconds between checks of signal flags
 
 volatile std::sig_atomic_t resized = 0;
 
@@ -37,7 +37,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// No locale at all, as in most containers, says nothing about the terminal; "C" says ASCII.
+// No locale at all, as in most containers, says nothing about the terminal; "C" means ASCII.
 bool is_utf8_locale() {
   std::string locale = environment("LC_ALL");
   if (locale.empty()) locale = environment("LC_CTYPE");
@@ -50,7 +50,7 @@ bool is_utf8_locale() {
 
 }  // namespace
 
-// How the terminal was, and how it is while keys are read.
+// The terminal's original mode, and its mode while keys are read.
 class Terminal::Modes {
  public:
   bool read() { return ::tcgetattr(STDIN_FILENO, &before_) == 0; }
@@ -64,7 +64,7 @@ class Terminal::Modes {
   }
   void set_back() const { ::tcsetattr(STDIN_FILENO, TCSANOW, &before_); }
 
-  int depth = 0;                    // of RawMode
+  int depth = 0;                    // nesting of RawMode
   struct sigaction on_resize = {};  // before
 
  private:
@@ -110,7 +110,7 @@ Size Terminal::size() const {
 void Terminal::enter() {
   if (!is_interactive_ || modes_->depth++ > 0 || !modes_->read()) return;
   struct sigaction action = {};
-  action.sa_handler = note_resize;  // without SA_RESTART: it ends a wait
+  action.sa_handler = note_resize;  // without SA_RESTART, so that it interrupts a wait
   ::sigaction(SIGWINCH, &action, &modes_->on_resize);
   modes_->set_raw();
   write(kBeginPaste);
@@ -120,7 +120,7 @@ void Terminal::leave() noexcept {
   if (!is_interactive_ || --modes_->depth > 0) return;
   try {
     write(kEndPaste);
-  } catch (const Error&) {  // there is nobody to be told
+  } catch (const Error&) {  // in a destructor, there is no way to report it
   }
   modes_->set_back();
   ::sigaction(SIGWINCH, &modes_->on_resize, nullptr);
@@ -159,11 +159,12 @@ Terminal::Event Terminal::wait_for_wake() {
   return wait_until(nullptr, -1);
 }
 
-// A null input is not looked at.
+// A null input is not read.
 Terminal::Event Terminal::wait_until(std::string* input, int milliseconds) {
   const int in = input == nullptr ? -1 : STDIN_FILENO;
   std::array<pollfd, 2> files = {{{in, POLLIN, 0}, {wake_read_, POLLIN, 0}}};
-  // A signal may be taken by another thread, or just before the wait: it would not end it.
+  // A signal may be handled by another thread, or just before the wait, which it does not interrupt
+  // then.
   int count = 0;
   for (int left = milliseconds; count == 0;) {
     const int most = left < 0 ? kPatience : std::min(left, kPatience);
@@ -191,7 +192,7 @@ Terminal::Event Terminal::wait_until(std::string* input, int milliseconds) {
 
 void Terminal::wake() noexcept {
   const char byte = 1;
-  // A full pipe wakes as well.
+  // A full pipe wakes the reader, too.
   [[maybe_unused]] const ssize_t written = ::write(wake_write_, &byte, 1);
 }
 

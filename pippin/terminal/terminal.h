@@ -1,4 +1,4 @@
-// A process's terminal: what it can do, keys as they are pressed, and waiting for them.
+// The terminal of the process: its capabilities, single keys, and waiting for them.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@ class Terminal final : public Display {
   Terminal();  // standard input and output
   ~Terminal() override;
 
-  // Whether keys and moves work: both are terminals, and TERM is none without moves ("dumb").
+  // Returns whether keys and cursor movement work: both streams are terminals, and TERM is not
+  // "dumb" or the like.
   bool is_interactive() const { return is_interactive_; }
   bool has_input_terminal() const { return has_input_terminal_; }
 
@@ -23,8 +24,8 @@ class Terminal final : public Display {
   bool has_styles() const override { return has_styles_; }
   bool is_utf8() const override { return is_utf8_; }
 
-  // While it lives, keys come as they are pressed, unechoed, and none is a signal; pasted text is
-  // marked as such (bracketed paste).
+  // While it exists, keys arrive unbuffered and without echo, none raises a signal, and pasted text
+  // is marked (bracketed paste).
   class RawMode {
    public:
     explicit RawMode(Terminal& terminal);
@@ -35,18 +36,18 @@ class Terminal final : public Display {
    private:
     Terminal& terminal_;
   };
-  // What Ctrl-Z does: the process stops, until the shell lets it go on.
+  // Implements Ctrl-Z: stops the process until the shell resumes it.
   void suspend();
-  // Runs a program (an editor) that uses the terminal. Its exit status.
+  // Runs a program that uses the terminal, such as an editor. Returns its exit status.
   int run(const std::string& command);
 
   enum class Event { Input, Wake, Resize, Timeout, End };
-  // Waits until something happens, for so long at most (negative: for ever). Of Input, bytes are
-  // appended to `input`. Throws Cancelled after a signal.
+  // Waits for an event, up to `milliseconds` (negative: forever). For Input, appends the bytes to
+  // `input`. Throws Cancelled after a signal.
   Event wait(std::string& input, int milliseconds);
-  // The same without looking at the input.
+  // The same without reading the input.
   Event wait_for_wake();
-  // Makes a wait() return with Event::Wake. From any thread.
+  // Makes wait() return Event::Wake. Thread-safe.
   void wake() noexcept;
 
  private:

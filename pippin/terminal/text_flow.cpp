@@ -15,7 +15,7 @@ void TextFlow::push(std::string_view text, bool is_dim) {
     put(text.substr(at, size), out);
     at += size;
   }
-  // Nothing else that is written meanwhile shall be dim.
+  // Other text that is written meanwhile must not be dim.
   set_dim(false, out);
   display_.write(out);
 }
@@ -35,21 +35,21 @@ void TextFlow::new_line(std::string& out) {
 
 void TextFlow::put(std::string_view cluster, std::string& out) {
   if (cluster == "\n") return new_line(out);
-  if (cluster == "\r") return;  // of a line's end; by itself it would only hide text
+  if (cluster == "\r") return;  // part of a line ending; by itself it would only hide text
   const bool is_blank = cluster == " " || cluster == "\t";
   Shown character = cluster == "\t" && wraps_ ? Shown{"    ", 4}
                     : cluster == "\t"         ? Shown{"\t", 1}
                                               : shown(cluster, display_.is_utf8());
   if (wraps_ && column_ > 0 && column_ + character.columns > columns_) {
     if (is_blank) return new_line(out);
-    // A word that began in this line goes down as a whole; one that fills it is broken.
-    // In a terminal that became narrower, its place is not known.
+    // A word that began in this line moves to the next as a whole; a word that fills the line is
+    // broken. After the terminal became narrower, the word's position is unknown.
     if (word_columns_ > 0 && word_columns_ < column_ && column_ <= columns_ &&
         word_columns_ + character.columns <= columns_) {
       const std::string word = std::move(word_);
       const int width = word_columns_;
-      // Counted from the left: behind a full line xterm has the cursor on the last column, tmux and
-      // screen one further.
+      // Counted from the left, because after a full line xterm's cursor is on the last column, and
+      // that of tmux and screen is one further.
       out += fmt::format("\r\x1B[{}C\x1B[K", column_ - width);
       new_line(out);
       out += word;
@@ -61,7 +61,7 @@ void TextFlow::put(std::string_view cluster, std::string& out) {
   }
   out += character.text;
   column_ += character.columns;
-  // Scripts without blanks are written in wide characters: lines may end behind each.
+  // Scripts without blanks use wide characters; lines may break after each.
   if (is_blank || character.columns > 1) {
     word_.clear();
     word_columns_ = 0;

@@ -1,5 +1,5 @@
-// Text that comes in pieces, shown as it comes: words that do not fit go to the next line whole,
-// and nothing in it moves the terminal (width.h).
+// Shows text that arrives in pieces: wraps whole words, and removes everything that would control
+// the terminal (width.h).
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace pippin::terminal {
 
 class TextFlow {
  public:
-  // `wraps` false: lines are broken by the terminal.
+  // `wraps` false: the terminal breaks lines.
   TextFlow(Display& display, bool wraps) : display_(display), wraps_(wraps) {}
 
-  // Valid UTF-8. Text that is dim is so on terminals with styles.
+  // `text` must be valid UTF-8. Dim text requires a terminal with styles.
   void push(std::string_view text, bool is_dim = false);
-  // Ends the line, unless it is empty.
+  // Ends the current line unless it is empty.
   void end_line();
   bool is_at_begin() const { return column_ == 0; }
 
@@ -27,7 +27,7 @@ class TextFlow {
 
   Display& display_;
   const bool wraps_;
-  std::string word_;  // at the end of the line, as it was written
+  std::string word_;  // at the end of the line, as written
   int word_columns_ = 0;
   int column_ = 0;
   int columns_ = 80;  // of the display

@@ -21,7 +21,7 @@ std::vector<std::string> flowed_on(Screen&& screen, std::string_view text, size_
   EXPECT_EQ(screen.unknown, "");
   return screen.lines();
 }
-// The same on terminals of either kind.
+// Expects the same result on both kinds of terminals.
 std::vector<std::string> flowed(std::string_view text, int columns, size_t piece = 1) {
   Screen other(columns, 20);
   other.goes_past_edge = true;
@@ -38,7 +38,7 @@ TEST(TextFlow, WordsGoDownWhole) {
     EXPECT_EQ(flowed("ab 0123456789012 c", 10, piece), (Lines{"ab", "0123456789", "012 c"}));
     EXPECT_EQ(flowed("漢字漢字漢字", 5, piece), (Lines{"漢字", "漢字", "漢字"}));
     EXPECT_EQ(flowed("a\nb\n\nc", 10, piece), (Lines{"a", "b", "", "c"}));
-    // The first letter of a word, and more of them, in the last columns.
+    // One or more letters of a word in the last columns.
     EXPECT_EQ(flowed("so much. One", 10, piece), (Lines{"so much.", "One"}));
     EXPECT_EQ(flowed("so very One", 10, piece), (Lines{"so very", "One"}));
     EXPECT_EQ(flowed("a 12345678 b", 10, piece), (Lines{"a 12345678", "b"}));
@@ -50,7 +50,7 @@ TEST(TextFlow, NothingMovesTheTerminal) {
   EXPECT_EQ(flowed("a\x1B[2Jb\x07\rc", 40), Lines{"a^[[2Jb^Gc"});
 }
 
-// Nothing is lost, no line is too long, no word is broken that fits.
+// No text is lost, no line is too long, and no word that fits is broken.
 TEST(TextFlow, AnyTextOnAnyWidth) {
   std::mt19937 random(5);
   for (const int columns : {1, 2, 3, 7, 20, 80, 500}) {

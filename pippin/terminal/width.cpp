@@ -11,20 +11,21 @@ namespace pippin::terminal {
 namespace {
 
 constexpr char32_t kEmojiForm = 0xFE0F;  // variation selector 16
-constexpr int kMostCharacters = 32;      // of a cluster: texts may pile up marks without end
+constexpr int kMostCharacters = 32;      // per cluster, because texts may contain endless combining
+                                         // marks
 constexpr size_t kLongestCharacter = 4;
 
 bool is_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0);
 }
 
-// Marks that turn or hide text for the reader.
+// Marks that reorder or hide text for the reader.
 bool is_misleading(char32_t c) {
   return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x200E ||
          c == 0x200F || c == 0x2028 || c == 0x2029 || (c >= 0xE0000 && c <= 0xE007F);
 }
 
-// Two of them are a flag.
+// Two of them form a flag.
 bool is_regional(char32_t c) {
   return c >= 0x1F1E6 && c <= 0x1F1FF;
 }
@@ -62,7 +63,7 @@ Cluster cluster_at(std::string_view text, size_t position) {
 }
 
 size_t cluster_before(std::string_view text, size_t position) {
-  // Clusters are found forwards: from a line's begin, or from far enough back.
+  // Clusters are found by scanning forwards, from the start of a line or from far enough before.
   const size_t most = kMostCharacters * kLongestCharacter * 4;
   size_t at = position > most ? position - most : 0;
   while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
@@ -89,7 +90,7 @@ Shown shown(std::string_view cluster, bool is_utf8) {
       result.text += fmt::format("<{:X}>", static_cast<uint32_t>(c));
       result.columns += static_cast<int>(fmt::formatted_size("<{:X}>", static_cast<uint32_t>(c)));
     } else if (c < 0x80 || is_utf8) {
-      // Also where the bytes are none: then it is U+FFFD.
+      // Also for invalid bytes, with U+FFFD.
       append_utf8(result.text, c);
       if (begin == 0) result.columns += cluster_at(cluster, 0).columns;
     } else if (begin == 0) {

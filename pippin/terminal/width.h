@@ -1,4 +1,4 @@
-// How text looks on a terminal: what a reader takes for one character, and how wide that is.
+// The appearance of text on a terminal: user-perceived characters and their width.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@ namespace pippin::terminal {
 // A grapheme cluster (Unicode Standard Annex 29).
 struct Cluster {
   size_t size = 0;  // bytes
-  int columns = 0;  // 0 for marks without a letter to stand on, 1 or 2
+  int columns = 0;  // 0 for marks without a base letter, 1 or 2
   bool is_control = false;
 };
 
-// The one that begins at `position`, which is before the end.
+// Returns the cluster that begins at `position`, which must be before the end.
 Cluster cluster_at(std::string_view text, size_t position);
-// Where the one begins that ends at `position`, which is not 0.
+// Returns the start of the cluster that ends at `position`, which must not be 0.
 size_t cluster_before(std::string_view text, size_t position);
 
-// The cluster as it may be written to any terminal: what a terminal would obey (control characters,
-// marks that turn the direction of writing) comes as "^[" or "<202E>", bytes that are no UTF-8 as
-// U+FFFD. In a terminal that knows ASCII only, "?" stands for the rest.
+// A cluster in a form that is safe for any terminal: characters that control it (control
+// characters, direction marks) become "^[" or "<202E>", invalid UTF-8 becomes U+FFFD. For an
+// ASCII-only terminal, "?" replaces other characters.
 struct Shown {
   std::string text;
   int columns = 0;

@@ -14,7 +14,7 @@ int columns(std::string_view text) {
 TEST(Width, OfCharactersAsReadersSeeThem) {
   EXPECT_EQ(columns("a"), 1);
   EXPECT_EQ(columns("é"), 1);
-  EXPECT_EQ(columns("e\xCC\x81"), 1);  // e and an accent
+  EXPECT_EQ(columns("e\xCC\x81"), 1);  // e with an accent
   EXPECT_EQ(columns("漢"), 2);
   EXPECT_EQ(columns("한"), 2);
   EXPECT_EQ(columns("👍🏽"), 2);
@@ -53,7 +53,7 @@ TEST(Width, NothingMovesTheTerminal) {
   EXPECT_EQ(shown("\x07", true).text, "^G");
   EXPECT_EQ(shown("\x7F", true).text, "^?");
   EXPECT_EQ(shown("\xC2\x9B", true).text, "<9B>");        // CSI as one character
-  EXPECT_EQ(shown("\xE2\x80\xAE", true).text, "<202E>");  // from right to left
+  EXPECT_EQ(shown("\xE2\x80\xAE", true).text, "<202E>");  // right-to-left override
   EXPECT_EQ(shown("\xFF", true).text, "\xEF\xBF\xBD");
   EXPECT_EQ(shown("漢", false).text, "?");
   EXPECT_EQ(shown("漢", false).columns, 1);

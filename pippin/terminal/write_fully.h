@@ -1,11 +1,11 @@
-// write(2) until all is written.
+// Repeats write(2) until everything is written.
 #pragma once
 
 #include <string_view>
 
 namespace pippin::terminal {
 
-// False with errno where that fails. Waits for a file that does not take more at the moment.
+// Returns false, with errno set, on failure. Waits while a non-blocking file is full.
 bool write_fully(int file, std::string_view text) noexcept;
 
 }  // namespace pippin::terminal
