@@ -38,8 +38,8 @@ mil::Value int32_vector(const std::vector<int64_t>& values) {
   return mil::Value::of_int32s(narrow);
 }
 
-// A default of the table as a constant. Floats take the type of `x`, but for those (rsqrt's 1e-12)
-// that fp16 would round to nothing: Core ML allows fp32 there, and coremltools writes it.
+// Returns a default of the op table as a constant. Floats take the type of `x`, except those
+// (rsqrt's 1e-12) that fp16 would round to 0: Core ML allows fp32 there, and coremltools writes it.
 mil::Value default_literal(const mil::DefaultValue& value, const mil::ValueInfo* x) {
   if (const bool* flag = std::get_if<bool>(&value)) return mil::Value::of_bool(*flag);
   if (const int64_t* number = std::get_if<int64_t>(&value)) {
@@ -151,15 +151,15 @@ NodePtr record_node(std::string_view op, std::vector<Param> params) {
     }
   }
 
-  // What the rules ask of a run (that past is not negative, say) is checked when the program is
-  // planned: the same rules run again there.
+  // Conditions that only a run can decide (such as: past is not negative) are checked during
+  // planning, which applies the same rules again.
   std::vector<mil::Constraint> constraints;
   const auto info_of = [&](const mil::Var* var) -> const mil::ValueInfo& {
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const auto& entry) { return entry.first == var; });
     return *found->second;
   };
-  // Programs with weights as a bf16 checkpoint stores them are run and never written.
+  // Programs with weights in a bf16 checkpoint's type are run but never written.
   const bool runs_only = std::any_of(known.begin(), known.end(), [](const auto& entry) {
     return entry.second->type == mil::DataType::BFloat16;
   });

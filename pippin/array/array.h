@@ -1,16 +1,16 @@
-// Lazy arrays: a model written with them is a MIL program being recorded.
+// Lazy arrays, which record a model as a MIL program.
 //
-// An Array is a handle to a value that nobody has computed yet: one output of a node that holds a
-// MIL operation. Each function of array/ops.h records one operation; its element type and its
-// shape, symbolic dimensions included, are inferred from the op table at once, so that a shape that
-// cannot be is an error at the line that made it. A Builder (array/builder.h) owns the inputs and
-// states and turns what its outputs need into a mil::Function; nothing else is kept.
+// An Array is a handle to a value that is not computed yet: one output of a node with a MIL
+// operation. Each function of array/ops.h records one operation. The op table infers its element
+// type and shape, including symbolic dimensions, at once, so that an impossible shape is an error
+// at the line that made it. A Builder (array/builder.h) owns the inputs and states and turns the
+// nodes that its outputs need into a mil::Function; other nodes are dropped.
 //
-// Operations stand in the program as they were recorded. C++ leaves the order of a call's arguments
-// open, so where two of them record something, name the first: programs are then the same whatever
-// the compiler.
+// Operations appear in the program in recording order. C++ does not define the evaluation order of
+// a call's arguments. If two of them record operations, name the first, so that programs do not
+// depend on the compiler.
 //
-// Nodes are immutable but for their names and shared: copying an Array copies a pointer.
+// Nodes are shared and, except for their names, immutable: copying an Array copies a pointer.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ class Array {
   size_t index_;
 };
 
-// A state input of the function under construction. Reads and writes take effect in the order in
-// which they are recorded.
+// A state input of the function under construction. Reads and writes take effect in recording
+// order.
 class State {
  public:
   explicit State(NodePtr node) : node_(std::move(node)) {}
@@ -60,7 +60,7 @@ class State {
   NodePtr node_;
 };
 
-// An argument of record(): the parameter's name and what it is bound to.
+// An argument of record(): the parameter's name and its value.
 class Param {
  public:
   Param(std::string_view name, const Array& value);
@@ -78,7 +78,7 @@ class Param {
  private:
   friend NodePtr record_node(std::string_view, std::vector<Param>);
   struct Bound {
-    NodePtr node;  // null: the literal
+    NodePtr node;  // null: a literal
     size_t index = 0;
     mil::Value literal;
   };
@@ -86,19 +86,19 @@ class Param {
   std::vector<Bound> bound_;
 };
 
-// Records one operation of the op table: parameters by name, the table's defaults written out (as
-// coremltools does) where they are absent. Throws InvalidArgument for what the op's rule refuses,
-// with the place in the model in front.
+// Records one operation of the op table: parameters by name; absent ones are written with the
+// table's defaults, as coremltools does. Throws InvalidArgument, starting with the location in the
+// model, if the op's rule rejects them.
 std::vector<Array> record(std::string_view op, std::vector<Param> params);
 // The same for ops with one output.
 Array record_one(std::string_view op, std::vector<Param> params);
 
-// Sets the name that the value gets in the program, below the current scope; an empty one is the
-// scope itself. Returns `value`.
+// Sets the name of the value in the program, below the current scope; an empty name means the scope
+// itself. Returns `value`.
 Array named(Array value, std::string_view name);
 
-// Names what is recorded during its life: Scope("model.layers.0.mlp") gives model_layers_0_mlp_silu
-// and so on. A path is absolute; scopes nest as a stack, per thread.
+// Names the values that are recorded during its lifetime: Scope("model.layers.0.mlp") gives
+// model_layers_0_mlp_silu and so on. A path is absolute; scopes nest as a stack, per thread.
 class Scope {
  public:
   explicit Scope(std::string_view path);
@@ -112,7 +112,7 @@ class Scope {
   std::string previous_;
 };
 
-// "model.layers.0" -> "model_layers_0": a name that MIL allows.
+// Converts "model.layers.0" to "model_layers_0", a valid MIL name.
 std::string to_identifier(std::string_view path);
 
 }  // namespace pippin::array

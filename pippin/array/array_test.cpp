@@ -27,7 +27,7 @@ std::string text_of(const Builder& builder) {
   return mil::print(program);
 }
 
-// The operations other than const, one a line, without attributes.
+// Returns the operations other than const, one per line, without attributes.
 std::string body_of(const Builder& builder) {
   std::string body;
   const auto function = builder.build();
@@ -137,7 +137,7 @@ TEST(Builder, StatesKeepTheOrderOfEffects) {
   write_state(state, before + x);
   const Array after = read_state(state);
   write_state(state, after + x);
-  read_state(state);  // of no use
+  read_state(state);  // unused
   builder.output("y", after - before);
   EXPECT_EQ(text_of(builder), R"(program(1.3)
 {
@@ -171,7 +171,7 @@ TEST(Builder, ADimensionBecomesShapeArithmetic) {
             "shape mask_shape\ngather end\nshape ids_shape\ngather q\nsub sub\n"
             "expand_dims sub_1d\nconcat dims\nexpand_dims end_1d\nconcat dims_1\n"
             "slice_by_index a\nslice_by_index slice_by_index\nreduce_sum b\n");
-  // Inference of the whole function agrees, and past >= 0 is left to the run.
+  // Inference of the whole function agrees, and leaves past >= 0 to the run.
   const auto function = builder.build();
   const auto inference = mil::infer(*function, {{"ids", {1, q}}, {"mask", {1, 1, q, end}}});
   EXPECT_EQ(inference.of(function->block().outputs()[0]).shape, (mil::Shape{q, 2}));
@@ -189,7 +189,7 @@ TEST(Builder, ProductsQuotientsAndBoundsOfDimensions) {
   const Array x = builder.input("x", DataType::Float16, {q, r});
   const Array value = builder.dim_array(floor_div(q * r + 3, Dim(4)) + minimum(q, r) - mod(r, q));
   EXPECT_EQ(value.rank(), 0);
-  // Two symbolic sizes are computed; one alone is -1.
+  // Two symbolic sizes are computed; a single one is -1.
   const Array y = reshape(reshape(x, {1, q, r}), {q * r});
   EXPECT_EQ(y.shape(), (mil::Shape{q * r}));
   builder.output("y", y);
@@ -238,7 +238,7 @@ TEST(Array, SlicesUpdatesAndSplits) {
   EXPECT_EQ(body_of(builder), "split a split_1\n");
 }
 
-// The types of an operation's float parameters, by name.
+// Returns the types of an operation's float parameters, by name.
 std::string float_types(const Builder& builder, std::string_view type) {
   std::string types;
   const auto function = builder.build();
@@ -266,7 +266,7 @@ TEST(Array, EpsilonsThatHalvesCannotHoldAreKept) {
     const Array beta = constant(DataType::Float16, {2}, ones, "norm.bias");
     builder.output("y", layer_norm(x, {-1}, gamma, beta, epsilon));
     EXPECT_EQ(float_types(builder, "layer_norm"), wanted);
-    // Equal constants are one, of the last one's name.
+    // Equal constants are merged, and keep the last one's name.
     EXPECT_NE(text_of(builder).find("norm_bias"), std::string::npos) << text_of(builder);
   }
   Builder builder;

@@ -15,7 +15,7 @@ namespace {
 
 thread_local Builder* current_builder = nullptr;
 
-// Shared constants say what they are, others whose they are.
+// Shared constants are named after their value, others after their operation.
 std::string literal_name(const mil::Value& value, const std::string& operation,
                          const std::string& parameter) {
   const mil::ValueType& type = value.type;
@@ -33,7 +33,7 @@ std::string literal_name(const mil::Value& value, const std::string& operation,
   return operation + "_" + parameter + "_0";
 }
 
-// Turns the nodes that a function needs into its operations.
+// Converts the nodes that a function needs to its operations.
 class Emitter {
  public:
   explicit Emitter(mil::Function& function) : function_(function), block_(function.block()) {}
@@ -48,12 +48,12 @@ class Emitter {
     vars_[node.input.get()] = function_.add_input(node.input->name, node.input->type);
   }
 
-  // `fixed` names the outputs of the interface.
+  // `fixed` has the names of the interface's outputs.
   void add(const Node& node, const std::unordered_map<const mil::Var*, std::string>& fixed) {
-    if (node.is_constant()) return;  // placed before the first use
+    if (node.is_constant()) return;  // emitted before the first use
     const mil::Operation& source = *node.operation;
 
-    // The name is taken first, since constants are called after their operation.
+    // Reserve the name first, because constants are named after their operation.
     std::vector<std::string> output_names;
     for (size_t i = 0; i < source.outputs().size(); ++i) {
       const auto given = fixed.find(source.output(i));
@@ -85,7 +85,7 @@ class Emitter {
   mil::Var* at(const mil::Var* var) { return resolve(var); }
 
  private:
-  // The Var of the function that stands for a node's; constants are emitted on the way.
+  // Returns the function's Var for a node's Var; emits constants on demand.
   mil::Var* resolve(const mil::Var* var) {
     const auto found = vars_.find(var);
     if (found != vars_.end()) return found->second;
@@ -191,7 +191,7 @@ std::unique_ptr<mil::Function> Builder::build() const {
   function->opset = std::string(mil::to_string(opset_));
   function->specializations.emplace(function->opset, std::make_unique<mil::Block>());
 
-  // An input, a constant or a value that is an output already cannot be an output itself.
+  // An input, a constant, or a value that is already an output, cannot be an output itself.
   std::vector<std::pair<std::string, Array>> outputs;
   std::unordered_map<const mil::Var*, std::string> fixed;
   for (const auto& [name, value] : outputs_) {

@@ -1,8 +1,8 @@
-// Where a function is recorded: its inputs, states and outputs, and the program text made of them.
+// Records a function: its inputs, states and outputs, and the program made of them.
 //
-// While a Builder lives it is the current one of its thread: writes to states are registered with
-// it, and a symbolic dimension that an operation needs as a number is taken from the shape of one
-// of its inputs (dim_array).
+// While a Builder exists, it is the current one of its thread: writes to states are registered with
+// it, and an operation that needs a symbolic dimension as a number gets it from the shape of an
+// input (dim_array).
 #pragma once
 
 #include <memory>
@@ -23,26 +23,26 @@ class Builder {
   Builder& operator=(const Builder&) = delete;
   ~Builder();
 
-  // The Builder of this thread that was made last. Throws InvalidArgument where there is none.
+  // Returns the newest Builder of this thread. Throws InvalidArgument if there is none.
   static Builder& current();
   static Builder* current_or_null();
 
   mil::Opset opset() const { return opset_; }
 
-  // Dimensions may be symbols; name and shape become the function's interface.
+  // Dimensions may be symbols. Name and shape become part of the function's interface.
   Array input(std::string_view name, mil::DataType type, mil::Shape shape);
   State state(std::string_view name, mil::DataType type, std::vector<int64_t> dims);
   void output(std::string_view name, const Array& value);
 
-  // The function: what the outputs and the writes need, in recording order. Every constant stands
-  // before its first use, equal small ones are shared, and every operation has the attribute
-  // `name`. The Builder may go on recording afterwards.
+  // Returns the function: the operations that the outputs and the writes need, in recording order.
+  // Every constant precedes its first use, equal small constants are shared, and every operation
+  // has the attribute `name`. Recording may continue afterwards.
   std::unique_ptr<mil::Function> build() const;
 
-  // A dimension as an int32 scalar, computed from the shapes of the inputs; each expression once.
-  // Throws InvalidArgument where a symbol belongs to no input.
+  // Returns a dimension as an int32 scalar, computed from the shapes of the inputs, once per
+  // expression. Throws InvalidArgument if no input has a symbol.
   Array dim_array(const mil::Dim& dim);
-  // Several as an int32 vector.
+  // Returns several dimensions as an int32 vector.
   Array dims_array(const mil::Shape& dims);
 
  private:
@@ -54,7 +54,7 @@ class Builder {
 
   mil::Opset opset_;
   Builder* previous_;
-  std::vector<NodePtr> inputs_;  // states too, in order of declaration
+  std::vector<NodePtr> inputs_;  // includes states, in order of declaration
   std::vector<std::pair<std::string, Array>> outputs_;
   std::vector<NodePtr> effects_;
   std::vector<std::pair<mil::Dim, Array>> dims_;

@@ -13,13 +13,13 @@ Array Builder::dim_array(const mil::Dim& dim) {
   for (const auto& [known, value] : dims_) {
     if (known == dim) return value;
   }
-  const Scope global("");  // shared by the whole function, so named after no module
+  const Scope global("");  // shared by the whole function, so no module's name
   Array value = lower(dim);
   dims_.emplace_back(dim, value);
   return value;
 }
 
-// The terms with positive coefficients first: "end - q" is one subtraction.
+// Positive terms come first: "end - q" is one subtraction.
 Array Builder::lower(const mil::Dim& dim) {
   const auto product = [&](const mil::Dim::Term& term, int64_t coefficient) {
     Array value = lower_atom(*term.atoms.front());
@@ -51,7 +51,7 @@ Array Builder::lower_atom(const mil::Dim::Atom& atom) {
     if (atom.kind == Kind::Mod) return array::mod(a, b);
     return atom.kind == Kind::Minimum ? array::minimum(a, b) : array::maximum(a, b);
   }
-  // The axis of an input that is this symbol and nothing more.
+  // Find an input axis whose size is exactly this symbol.
   for (const NodePtr& input : inputs_) {
     const mil::Shape& shape = input->infos[0].shape;
     for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -91,7 +91,7 @@ Array Builder::dims_array(const mil::Shape& dims) {
   }
   const Scope global("");
   std::vector<Array> parts;
-  std::vector<int64_t> numbers;  // a run of constants becomes one part
+  std::vector<int64_t> numbers;  // consecutive constants become one part
   const auto flush = [&] {
     if (!numbers.empty()) parts.push_back(constant(numbers));
     numbers.clear();

@@ -1,4 +1,5 @@
-// Computing an array at once. The engine fills the interface; `array` knows no engine.
+// Immediate evaluation of arrays. The engine implements the interface; `array` does not depend on
+// it.
 #pragma once
 
 #include <memory>
@@ -12,15 +13,15 @@ namespace pippin::array {
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  // Runs a function without inputs; its outputs, in order.
+  // Runs a function without inputs; returns its outputs in order.
   virtual std::vector<mil::Tensor> run(const mil::Program& program) = 0;
 };
 
-// One for the process; null removes it.
+// Sets the evaluator of the process; null removes it.
 void set_evaluator(std::shared_ptr<Evaluator> evaluator);
 
-// The value of an array that depends on no input. Throws Unsupported where no evaluator is set,
-// InvalidArgument where the array does depend on one.
+// Returns the value of an array that depends on no input. Throws Unsupported if no evaluator is
+// set, InvalidArgument if the array depends on an input.
 mil::Tensor evaluate(const Array& value);
 
 }  // namespace pippin::array

@@ -1,4 +1,4 @@
-// The node that an Array refers to. Only for the files of this folder.
+// The node that an Array refers to. Internal to this folder.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace pippin::array {
 struct Node {
   Node();
 
-  // Nodes are numbered as they are made: sorted by it, definitions come before uses and effects
-  // stand in the order in which they were recorded.
+  // Nodes are numbered in order of creation. In this order, definitions precede uses, and effects
+  // keep their recording order.
   uint64_t sequence;
-  std::string name;  // wanted in the program, made unique there
-  // One of these: inputs and states have a Var only.
+  std::string name;  // desired name, made unique in the program
+  // Exactly one of these is set: inputs and states have only a Var.
   std::unique_ptr<mil::Var> input;
   std::unique_ptr<mil::Operation> operation;
-  std::vector<NodePtr> operands;  // keeps the producers of the operation's Vars alive
+  std::vector<NodePtr> operands;  // keep the producers of the operation's Vars alive
   std::vector<mil::ValueInfo> infos;
 
   bool is_constant() const { return operation != nullptr && operation->type() == "const"; }
@@ -30,10 +30,10 @@ struct Node {
   }
 };
 
-// record(), for ops without outputs too.
+// Like record(), also for ops without outputs.
 NodePtr record_node(std::string_view op, std::vector<Param> params);
 
-// The type that a program declares for a value: unknown where a dimension is symbolic.
+// Returns the type that a program declares for a value; symbolic dimensions are unknown.
 mil::ValueType declared_type(const mil::ValueInfo& info);
 
 }  // namespace pippin::array

@@ -79,7 +79,7 @@ Array constant(mil::DataType type, double value) {
 
 Array constant(mil::DataType type, std::vector<int64_t> dims, std::span<const double> values,
                std::string_view name) {
-  constexpr double kLargestHalf = 65520;  // what rounds to an infinity
+  constexpr double kLargestHalf = 65520;  // rounds to infinity
   const bool overflows =
       type == mil::DataType::Float16 && std::any_of(values.begin(), values.end(), [](double value) {
         return std::isfinite(value) && std::abs(value) >= kLargestHalf;
@@ -266,12 +266,12 @@ Array scaled_dot_product_attention(const Array& query, const Array& key, const A
 }
 namespace {
 
-// Whether the type rounds the number to nothing.
+// Returns whether the type rounds the number to 0.
 bool vanishes(double number, mil::DataType type) {
   return number != 0 && mil::round_to_type(number, type) == 0;
 }
 
-// A constant as fp32.
+// Returns a constant as fp32.
 Array widened(const Array& constant_array) {
   const mil::Value& value = *constant_array.info().constant;
   const std::vector<double> numbers = value.to_doubles();
@@ -301,7 +301,7 @@ Array shape_of(const Array& x) {
   return record_one("shape", {{"x", x}});
 }
 
-// One unknown dimension is written as -1, as coremltools does; several are computed.
+// A single unknown dimension is written as -1, as coremltools does; several are computed.
 Array reshape(const Array& x, const mil::Shape& shape) {
   std::vector<int64_t> sizes;
   size_t unknown = 0;
@@ -344,9 +344,9 @@ Array range(const Array& start, const Array& end) {
   return record_one("range_1d", {{"start", start}, {"end", end}, {"step", int64_t{1}}});
 }
 
-// slice_by_index in the terms of Core ML. A masked bound stands for the whole axis and is written
-// as 0; where squeeze_mask drops an axis its end is ignored, so that all layers of a cache share
-// one vector of ends.
+// Parameters of Core ML's slice_by_index. A masked bound stands for the whole axis and is written
+// as 0. If squeeze_mask drops an axis, its end is ignored, so that all layers of a cache share one
+// vector of ends.
 struct SliceParams {
   mil::Shape begin, end;
   std::vector<bool> begin_mask, end_mask, squeeze_mask;

@@ -1,8 +1,7 @@
-// The operations on lazy arrays: free functions, each recording one MIL operation (array.h).
+// Operations on lazy arrays: free functions, each of which records one MIL operation (array.h).
 //
-// A number next to an Array becomes a constant of the array's element type. Axes may
-// be negative. Sizes and bounds are mil::Dims: numbers, or symbols of the inputs, which are then
-// computed in the program.
+// A number next to an Array becomes a constant of the array's element type. Axes may be negative.
+// Sizes and bounds are mil::Dims: numbers, or symbols of the inputs, which the program computes.
 #pragma once
 
 #include <memory>
@@ -20,12 +19,12 @@ Array constant(mil::Value value, std::string_view name = "const");
 Array constant(int32_t value);
 Array constant(std::span<const int64_t> values);  // an int32 vector
 Array constant(mil::DataType type, double value);
-// `values` are rounded to the type; row-major. A warning names a constant of which fp16 makes
-// finite numbers infinite.
+// `values` are row-major and are rounded to the type. A warning names constants with finite values
+// that fp16 makes infinite.
 Array constant(mil::DataType type, std::vector<int64_t> dims, std::span<const double> values,
                std::string_view name = "const");
 Array zeros(mil::DataType type, std::vector<int64_t> dims, std::string_view name = "zeros");
-// Weights stay where they are until a package is written or a plan is made.
+// Weights are not copied until a package is written or a plan is made.
 Array weight(std::string_view name, mil::DataType type, std::vector<int64_t> dims,
              std::shared_ptr<const mil::TensorSource> source);
 
@@ -98,7 +97,7 @@ Array softplus(const Array& x);
 Array gelu(const Array& x, std::string_view mode = "EXACT");  // or "TANH_APPROXIMATION"
 Array clip(const Array& x, double lower, double upper);
 Array softmax(const Array& x, int64_t axis = -1);
-Array cast(const Array& x, mil::DataType type);  // x itself where it has the type
+Array cast(const Array& x, mil::DataType type);  // returns x if it already has the type
 
 // Reductions.
 Array reduce_sum(const Array& x, std::vector<int64_t> axes, bool keep_dims = false);
@@ -111,13 +110,13 @@ TopK topk(const Array& x, int64_t k, int64_t axis = -1);
 
 // Products.
 Array matmul(const Array& x, const Array& y, bool transpose_x = false, bool transpose_y = false);
-// x · weightᵀ + bias; weight (out, in). Without a bias a zero one is written, as coremltools does.
+// x · weightᵀ + bias; weight (out, in). Without a bias, writes one of zeros, as coremltools does.
 Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias = std::nullopt);
 // softmax(query · keyᵀ / √head_dim + mask) · value.
 Array scaled_dot_product_attention(const Array& query, const Array& key, const Array& value,
                                    const std::optional<Array>& mask = std::nullopt);
-// An epsilon that x's type rounds to 0 is fp32, here and above, and so are gamma and beta, which
-// have to be of its type; from iOS 17 on that need not be x's.
+// An epsilon that x's type rounds to 0 is fp32, here and above. gamma and beta must have the
+// epsilon's type, which from iOS 17 on may differ from x's.
 Array layer_norm(const Array& x, std::vector<int64_t> axes, const std::optional<Array>& gamma,
                  const std::optional<Array>& beta, double epsilon);
 
@@ -151,11 +150,11 @@ class Index {
   mil::Dim begin_, end_;
 };
 
-// One Index per axis, the missing last ones all(); at() drops its axis.
+// One Index per axis; missing last ones are all(). at() drops its axis.
 Array slice(const Array& x, const std::vector<Index>& indices);
-// x with that slice replaced.
+// Returns x with that slice replaced.
 Array slice_update(const Array& x, const Array& update, const std::vector<Index>& indices);
-// All of x but [begin, end) of one axis.
+// Returns [begin, end) of one axis, and all of the others.
 Array slice_axis(const Array& x, int64_t axis, mil::Dim begin, mil::Dim end);
 
 // States.
