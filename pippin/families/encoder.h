@@ -6,9 +6,8 @@
 //             token_type_ids int32 (batch, length)     or logits (batch, labels)
 //             pooling_mask int32 (batch, length)
 //
-// The mask is 1 for tokens and 0 for what fills up a row. The last two inputs are those of models
-// that have them: types of tokens, and (where prompts do not count) the tokens that are pooled.
-// Embeddings and logits are fp32.
+// The mask is 1 for tokens and 0 for padding. Only some models have the last two inputs: token
+// types, and the tokens to pool (if prompts are excluded). Embeddings and logits are fp32.
 #pragma once
 
 namespace pippin::families::encoder {
@@ -23,18 +22,18 @@ inline constexpr const char* kStates = "last_hidden_state";
 inline constexpr const char* kEmbedding = "sentence_embedding";
 inline constexpr const char* kLogits = "logits";
 
-// User-defined metadata. The most tokens of a text, which longer ones are cut to; how many ids and
-// types of tokens there are; what turns a logit into a score (kSigmoid or kIdentity).
+// User-defined metadata: the maximum number of tokens, to which longer texts are cut; the numbers
+// of ids and of token types; the function that converts a logit to a score (kSigmoid or kIdentity).
 inline constexpr const char* kMaxTokensKey = "pippin.max_tokens";
 inline constexpr const char* kVocabularyKey = "pippin.vocabulary";
 inline constexpr const char* kTypesKey = "pippin.token_types";
 inline constexpr const char* kScoreKey = "pippin.score";
-// How a text becomes tokens where that is not the tokenizer's way: kPlain without special tokens,
-// kKnown without unknown ones either.
+// How to tokenize, if it differs from the tokenizer's default: kPlain without special tokens,
+// kKnown also without unknown tokens.
 inline constexpr const char* kTokensKey = "pippin.tokens";
 inline constexpr const char* kPlain = "plain";
 inline constexpr const char* kKnown = "known";
-// What a model whose folder says nothing of embeddings was made for (kLanguageModel).
+// The original purpose of a model whose folder does not mention embeddings (kLanguageModel).
 inline constexpr const char* kStatesOfKey = "pippin.states_of";
 inline constexpr const char* kLanguageModel = "language model";
 inline constexpr const char* kSigmoid = "sigmoid";

@@ -1,5 +1,5 @@
-// The family `rewriter`: one package X.mlpackage with an encoder and a decoder (T5): a text in,
-// another out.
+// The family `rewriter`: one package X.mlpackage with an encoder and a decoder (T5), which maps one
+// text to another.
 //
 //   function  takes                                gives                keeps
 //   encode    input_ids int32 (1, source)          last_hidden_state    crossKeys, crossValues
@@ -7,8 +7,8 @@
 //             causalMask float (1, 1, q, end)
 //             sourceMask float (1, 1, 1, source)
 //
-// `encode` fills the slots [0, source) of what the decoder sees of the text; `main` takes q tokens
-// after end - q others, as the family `stateful`. The default function is `main`.
+// `encode` fills the slots [0, source) of the decoder's cross-attention caches; `main` takes q
+// tokens after end - q others, as in the family `stateful`. The default function is `main`.
 #pragma once
 
 namespace pippin::families::rewriter {
@@ -19,11 +19,11 @@ inline constexpr const char* kEncode = "encode";
 inline constexpr const char* kSourceIds = "input_ids";
 inline constexpr const char* kStates = "last_hidden_state";
 inline constexpr const char* kSourceMask = "sourceMask";
-// (layers, 1, heads, most tokens of a source, features of a head)
+// (layers, 1, heads, maximum source tokens, features per head)
 inline constexpr const char* kCrossKeys = "crossKeys";
 inline constexpr const char* kCrossValues = "crossValues";
 
-// User-defined metadata: the token that the decoder begins with.
+// User-defined metadata: the token with which the decoder begins.
 inline constexpr const char* kStartKey = "pippin.decoder_start";
 
 }  // namespace pippin::families::rewriter

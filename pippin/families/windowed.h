@@ -8,8 +8,8 @@
 //                            updated_k_cache, updated_v_cache
 //   logit-processor          the logits -> argmax
 //
-// An output feeds the inputs of its name in later chunks, without "new_" where it has that in
-// front; so runners need to know no other names of what the chunks share, and readers here do not.
+// An output feeds the inputs with its name, without the prefix "new_" if there is one, in later
+// chunks. So runners, including ours, need no other names of values shared between chunks.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ inline constexpr const char* kLogitProcessor = "logit-processor";
 inline constexpr const char* kIds = "input_ids";
 inline constexpr const char* kLength = "full_sequence_length";
 inline constexpr const char* kStream = "x";
-inline constexpr const char* kNew = "new_";  // in front of the name that it is stored by
-// Those of several rotary embeddings and windows.
+inline constexpr const char* kNew = "new_";  // prefix of the name under which it is stored
+// Names for several rotary embeddings and windows.
 inline std::string numbered(const char* name, int64_t number) {
   return number == 0 ? name : std::string(name) + "_" + std::to_string(number);
 }
@@ -44,7 +44,7 @@ inline std::string logits(int64_t part, int64_t count) {
 inline constexpr const char* kArgmax = "argmax";
 
 // (1, key-value heads * features, 1, slots)
-inline constexpr const char* kCacheWord = "cache";  // in the name of every cache
+inline constexpr const char* kCacheWord = "cache";  // part of the name of every cache
 inline constexpr const char* kKeyWord = "k_";
 inline constexpr const char* kValueWord = "v_";
 inline constexpr const char* kKeyCache = "k_cache";
@@ -59,7 +59,7 @@ inline std::string updated(const std::string& name) {
   return kNew + name;
 }
 
-// The cache processor's.
+// Names of the cache processor.
 inline constexpr const char* kOldKeys = "old_k_cache";
 inline constexpr const char* kOldValues = "old_v_cache";
 inline constexpr const char* kNewKeys = "new_k_cache";
@@ -76,7 +76,7 @@ inline constexpr const char* kChunkKey = "pippin.chunk";
 namespace meta {
 inline constexpr const char* kFile = "meta.json";
 inline constexpr const char* kFamily = "family";
-inline constexpr const char* kContext = "context_length";  // positions that the tables have
+inline constexpr const char* kContext = "context_length";  // number of positions in the tables
 }  // namespace meta
 
 }  // namespace pippin::families::windowed
