@@ -1,5 +1,5 @@
-// The demo model, in the binary: a small model in Hugging Face's layout, so that Pippin has
-// something to run wherever it is, without a network.
+// The demo model, embedded in the binary: a small model in Hugging Face's layout, so that Pippin
+// can run a model without a network.
 #pragma once
 
 #include <span>
