@@ -1,6 +1,6 @@
-// What strangers' models write, and strangers' templates: an answer is taken apart the same way in
-// whatever pieces it comes, and arguments that are complete are JSON. The first byte says whose
-// syntax it is; 't': the text is a template, which is read off.
+// Answers of untrusted models, and untrusted templates: an answer is split in the same way for all
+// piece sizes, and complete arguments are valid JSON. The first byte selects the syntax; for 't',
+// the text is a template from which the syntax is inferred.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -20,7 +20,7 @@ using namespace pippin::answer;
 
 namespace {
 
-// By the first byte of the input.
+// The syntax selected by the first byte of the input.
 std::shared_ptr<const CallSyntax> syntax_for(char kind) {
   const auto known = [](std::string_view words) {
     return std::make_shared<const CallSyntax>(*known_syntax(words));
@@ -60,7 +60,7 @@ std::string told(const std::shared_ptr<const CallSyntax>& syntax, std::string_vi
   AnswerParser parser(std::move(options));
   Answer answer;
   for (size_t begin = 0; begin < text.size();) {
-    // Pieces of a text are cut between characters.
+    // Cuts between characters.
     size_t end = std::min(begin + size, text.size());
     while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
     answer.add(parser.push(-1, text.substr(begin, end - begin)));
@@ -75,7 +75,7 @@ std::string told(const std::shared_ptr<const CallSyntax>& syntax, std::string_vi
       const Json arguments = Json::parse(call.arguments, "arguments");
       if (!arguments.is_object()) std::abort();
     } catch (const Error&) {
-      // Halves of characters, and bytes that are no UTF-8, are all that may be wrong.
+      // Only unpaired surrogates and invalid UTF-8 may be wrong.
       bool is_plain = call.arguments.find("\\u") == std::string::npos;
       for (const char c : call.arguments)
         is_plain = is_plain && static_cast<unsigned char>(c) < 128;
@@ -93,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (text[0] == 't') {
     try {
       read_call_syntax(chat_template(text.substr(1)));
-    } catch (const Error&) {  // no template
+    } catch (const Error&) {  // not a valid template
     }
     return 0;
   }

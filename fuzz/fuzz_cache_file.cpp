@@ -1,5 +1,5 @@
-// The header of a file of the prompt cache. Since chance finds no checksum, the input is read once
-// more with the sizes and checksum that it would have.
+// The header of a prompt cache file. Random inputs never have a valid checksum, so the input is
+// read a second time with corrected sizes and checksum.
 #include <cstring>
 #include <span>
 #include <vector>

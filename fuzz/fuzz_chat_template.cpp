@@ -1,4 +1,4 @@
-// A chat template is untrusted: any bytes render within the limits, or give an Error.
+// A chat template is untrusted: any bytes render within the limits, or throw Error.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Schemas, grammars and regular expressions of strangers: whatever they are, they are compiled or
-// refused with an Error, and what is compiled can be walked. The first byte says which they are.
+// Untrusted schemas, grammars and regular expressions: they are compiled or rejected with an Error,
+// and compiled ones can be walked. The first byte selects the kind.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ Symbol add(Grammar& grammar, char kind, std::string_view text) {
   return add_schema(grammar, Json::parse(text, "schema"), options);
 }
 
-// The way of the first bytes that may come.
+// Follows the first possible byte at each step.
 void walk(Matcher& matcher) {
   StateId state = matcher.start();
   for (int i = 0; i < 64 && state != Matcher::kDead; ++i) {
@@ -35,7 +35,7 @@ void walk(Matcher& matcher) {
     for (unsigned byte = 0; byte < 256 && next == Matcher::kDead; ++byte) {
       next = matcher.step(state, static_cast<uint8_t>((byte + '"') % 256));
     }
-    // Nothing leads to where neither the end nor anything else can come.
+    // In every live state, the text can end or continue.
     if (next == Matcher::kDead && !matcher.can_end(state)) {
       bool has_tokens = false;
       for (const auto& terminal : matcher.terminals(state))

@@ -1,4 +1,4 @@
-// coremldata.bin of a compiled model, and the list of a pipeline's stages.
+// A compiled model's coremldata.bin, and a pipeline's list of stages.
 #include "pippin/base/error.h"
 #include "pippin/mil/package/coreml_data.h"
 #include "pippin/mil/proto/serialize.h"

@@ -1,4 +1,4 @@
-// What a server streams to a chat: whatever it is, the chat gets an answer or an Error.
+// A server's stream to a chat: for any bytes, the chat gets an answer or an Error.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace pippin;
 
-// Hands the bytes on, the first of them saying in which pieces.
+// Delivers the bytes in pieces; the first byte selects their size.
 class Bytes final : public repl::Transport {
  public:
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     (void)client.answer(
         {.name = "m"}, {}, false, [](const repl::AnswerPart&) {}, stop);
-  } catch (const Error&) {  // the server's fault
+  } catch (const Error&) {  // an error of the server
   }
   try {
     (void)client.models();

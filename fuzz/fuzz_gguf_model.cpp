@@ -1,4 +1,4 @@
-// A GGUF file as a model: what its metadata says of sizes, tokens and pooling.
+// A GGUF file as a model: the sizes, tokens and pooling in its metadata.
 #include <optional>
 
 #include "pippin/app/gguf_model.h"
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (file.name.ends_with(".json")) Json::parse(file.text, file.name);
       }
     }
-    // The file as it is and as another says the same, or both are refused.
+    // The file and its conversion must have the same content, or both are rejected.
     const auto read = [](const auto& from) -> std::optional<tokenizers::JsonFile> {
       try {
         return from();

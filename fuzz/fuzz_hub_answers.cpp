@@ -19,8 +19,8 @@ void attempt(Read read) {
 
 }  // namespace
 
-// What the Hub's API may say: whatever is accepted stays in its folder, and comes back from the
-// cache's own note as it went in. A header's text is read, too.
+// Answers of the Hub's API: accepted paths stay in their folder, and the cache's own listing
+// round-trips. The text of a header is parsed, too.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = as_text(std::as_bytes(std::span(data, size)));
   attempt([&] {

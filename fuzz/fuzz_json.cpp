@@ -1,7 +1,7 @@
 #include "pippin/base/bytes.h"
 #include "pippin/io/json.h"
 
-// What parses is written and parsed again to the same text.
+// Text that parses must round-trip to the same text.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;
   try {

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const mil::Manifest manifest = mil::parse_manifest(Json::parse(text, "Manifest.json"));
     for (const mil::ManifestItem& item : manifest.items) {
       try {
-        // A folder that holds nothing: only the path itself is judged.
+        // An empty folder, so that only the path itself is judged.
         const auto path = mil::inside("/proc/self/fdinfo", item.path, {"/proc/self/fdinfo"}, "x");
         if (path.lexically_normal().string().rfind("/proc/self/fdinfo", 0) != 0) __builtin_trap();
       } catch (const Error&) {

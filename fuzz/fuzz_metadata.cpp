@@ -1,4 +1,4 @@
-// metadata.json of a compiled model. The interface that it gives can be written as protobuf.
+// A compiled model's metadata.json. Its interface can be written as protobuf.
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package/metadata_json.h"

@@ -1,4 +1,4 @@
-// MIL text. What parses prints, and what is printed parses to the same text.
+// MIL text. Text that parses can be printed, and the printed text parses and prints unchanged.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

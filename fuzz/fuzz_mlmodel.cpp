@@ -1,5 +1,5 @@
-// The protobuf of a model. What is read is written and read again to the same bytes; a program that
-// is verified is the same after a way through text.
+// A model's protobuf. A model that was read round-trips to the same bytes; a verified program does
+// not change in a round trip through text.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     check_programs(model);
   } catch (const Error& error) {
-    // Text that print() gives must parse.
+    // The output of print() must parse.
     if (std::string_view(error.what()).substr(0, 8) == "printed:") std::abort();
     return 0;
   }
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     mil::summary_text(model);
     mil::summary_json(model);
-  } catch (const Error&) {  // a description of other functions
+  } catch (const Error&) {  // describes other functions
   }
   return 0;
 }

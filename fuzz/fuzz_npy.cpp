@@ -1,4 +1,4 @@
-// A .npy file. What is read is written and read again to the same array.
+// A .npy file. An array that was read round-trips unchanged.
 #include "pippin/base/error.h"
 #include "pippin/io/npy.h"
 

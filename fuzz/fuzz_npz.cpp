@@ -1,7 +1,7 @@
 #include "pippin/base/error.h"
 #include "pippin/io/npz.h"
 
-// The input is tried as an archive and as a single array.
+// The input is read as an archive and as a single array.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;
   const ByteSpan bytes = std::as_bytes(std::span(data, size));

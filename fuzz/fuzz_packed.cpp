@@ -1,4 +1,4 @@
-// A checkpoint's packed matrices, of any form: a byte for the form, one for each size, then a
+// A checkpoint's packed matrices in any form: one byte for the form, one for each size, then a
 // safetensors file.
 #include <vector>
 

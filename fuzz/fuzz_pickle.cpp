@@ -2,14 +2,14 @@
 #include "pippin/io/pickle.h"
 #include "pippin/io/torch_file.h"
 
-// The input is tried as a .bin file and as the pickle in one.
+// The input is read as a .bin file and as its pickle.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;
   const ByteSpan bytes = std::as_bytes(std::span(data, size));
   try {
     OwnedTensors own(bytes.size());
     for (const TensorInfo& tensor : parse_torch_file(bytes, "x.bin", own)) {
-      // Every byte that is handed out can be read.
+      // Every returned byte is readable.
       volatile std::byte last{};
       for (const std::byte byte : tensor.bytes) last = byte;
       static_cast<void>(last);

@@ -1,5 +1,5 @@
-// Whole programs as MIL text: loaded, planned and run by the engine on inputs of their declared
-// types, with small limits. Whatever a program says, it runs or is refused.
+// Whole programs as MIL text: the engine loads, plans and runs them on inputs of their declared
+// types, with small limits. Any program runs or is rejected.
 #include <cstdint>
 #include <string>
 
@@ -15,7 +15,7 @@ using namespace pippin;
 
 constexpr int64_t kMaxElements = 1 << 14;
 
-// Small numbers: 0, 1, 2, ... of which some repeat.
+// Returns small numbers: 0, 1, 2, ..., with repetitions.
 engine::HostTensor input_value(const mil::Feature& feature, int turn) {
   mil::Tensor tensor(feature.data_type, feature.shape);
   for (size_t i = 0; i < tensor.values.size(); ++i) {

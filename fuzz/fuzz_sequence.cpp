@@ -1,5 +1,5 @@
-// A saved sequence, read into the arrays of a small model. Since chance finds no checksum, the
-// input is read once more with the size and checksum of its content.
+// A saved sequence, read into the arrays of a small model. Random inputs never have a valid
+// checksum, so the input is read a second time with the size and checksum of its content.
 #include <cstring>
 #include <functional>
 #include <span>

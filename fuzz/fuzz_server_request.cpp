@@ -1,4 +1,4 @@
-// Bodies and targets of requests: whatever is in them, what comes out is a request or an ApiError.
+// Bodies and targets of requests: any input gives a request or an ApiError.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -18,7 +18,7 @@ template <typename Read>
 void attempt(Read&& read) {
   try {
     read();
-  } catch (const pippin::server::ApiError&) {  // the client's fault
+  } catch (const pippin::server::ApiError&) {  // an error of the client
   }
 }
 

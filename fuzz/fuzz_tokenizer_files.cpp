@@ -1,6 +1,6 @@
 // The tokenizer files other than tokenizer.json are untrusted, too: SentencePiece models, tiktoken
-// ranks, and vocab.json with merges.txt (one after the other here, with a zero byte between). Any
-// bytes give a tokenizer whose streams join to its texts, or an Error.
+// ranks, and vocab.json with merges.txt (here concatenated with a zero byte between them). Any
+// bytes give a tokenizer whose streams equal its texts, or an Error.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// tokenizer.json is untrusted: any bytes give a tokenizer or an Error, and what a tokenizer that
-// loads makes of text streams to the same text. Its tables are what a tree of the file says.
+// tokenizer.json is untrusted: any bytes give a tokenizer or an Error, and streaming gives the same
+// text as decode(). Its tables equal those in a tree of the file.
 #include <cstddef>
 #include <cstdint>
 #include <optional>

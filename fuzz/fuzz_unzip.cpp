@@ -3,7 +3,7 @@
 #include "pippin/io/gzip.h"
 #include "pippin/io/unzip.h"
 
-// Whatever the archive says, nothing may appear beside the folder.
+// No archive may create files outside the folder.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;
   namespace fs = std::filesystem;

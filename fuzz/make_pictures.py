@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the JPEG and BMP files of fuzz/corpus/image: python3 fuzz/make_pictures.py (needs Pillow).
 
-The bitmaps show what the PNGs there show: three columns, two rows."""
+The bitmaps show the same picture as the PNGs there: three columns, two rows."""
 import io
 import pathlib
 import struct
@@ -50,11 +50,11 @@ def jpeg(image, **options):
     return out.getvalue()
 
 
-# Two flat halves of 16 columns: what is lost stays below the tests' tolerance.
+# Two flat halves of 16 columns, so that JPEG's loss stays below the tests' tolerance.
 halves = Image.new("RGB", (32, 16), (250, 20, 30))
 halves.paste((20, 200, 90), (16, 0, 32, 16))
 exif = Image.Exif()
-exif[0x0112] = 6  # turned by a quarter
+exif[0x0112] = 6  # rotated by 90 degrees
 SIX = [color for row in COLORS for color in row]
 MASKS_565 = (0xF800, 0x07E0, 0x001F)
 MASKS_8888 = (0xFF0000, 0x00FF00, 0x0000FF, 0xFF000000)

@@ -20,7 +20,7 @@ def varint(number):
 
 
 def field(number, content):
-    """A protobuf field: an int, or what is counted in bytes."""
+    """A protobuf field: an int, or length-delimited content."""
     if isinstance(content, int):
         return varint(number << 3) + varint(content)
     if isinstance(content, str):
@@ -34,7 +34,7 @@ def counted(text):
 
 
 def sequence(arrays, version=1, tokens=(7, 8), count=None, behind=b""):
-    """A saved sequence; the target gives it its size and checksum."""
+    """A saved sequence; the target fills in its size and checksum."""
     out = b"PIPPINSQ" + struct.pack("<IQ64sqIQ", version, 0, b"d" * 64, 4, 1, len(tokens))
     out += struct.pack(f"<{len(tokens)}iQ", *tokens, len(arrays) if count is None else count)
     for name, numbers, content in arrays:
@@ -43,7 +43,7 @@ def sequence(arrays, version=1, tokens=(7, 8), count=None, behind=b""):
 
 
 def cache_file(tokens=(5, 6, 7), first=1, rest=0, parts=(), content=240, version=1, count=None):
-    """The header of a file of the prompt cache; the target gives it its size and checksum."""
+    """The header of a prompt cache file; the target fills in its size and checksum."""
     after = struct.pack("<64sqQ", b"a" * 64, first, len(tokens) if count is None else count)
     after += struct.pack(f"<{len(tokens)}i", *tokens)
     after += struct.pack("<QQ", 3, len(parts)) + b"".join(struct.pack("<QQ", *p) for p in parts)
@@ -130,7 +130,7 @@ RELU = (field(1, "relu") + field(2, field(1, "x") + field(2, field(1, field(1, "
 STAGE = model(502, program(RELU))
 PIPELINE = field(1, STAGE) + field(1, STAGE) + field(2, "first") + field(2, "second")
 
-# ---- Other kinds of models ----
+# ---- other kinds of models ----
 
 
 def number(index, value):
@@ -196,7 +196,7 @@ def header(dtype, order, shape):
 
 
 def gguf(pairs, tensors, data, version=3, counts=None):
-    """`pairs`: key, number of the type, bytes of the value. `tensors`: name, sizes, number of the type, offset."""
+    """`pairs`: key, type number, bytes of the value. `tensors`: name, sizes, type number, offset."""
     count_tensors, count_pairs = counts or (len(tensors), len(pairs))
     head = b"GGUF" + struct.pack("<IQQ", version, count_tensors, count_pairs)
     for key, kind, value in pairs:
@@ -212,7 +212,7 @@ GGUF_PAIRS = [("general.name", 8, counted("a")), ("x", 6, struct.pack("<f", 1.5)
 
 
 def gguf_value(value):
-    """The number of a value's type, and its bytes."""
+    """Returns the type number of a value, and its bytes."""
     if isinstance(value, str):
         return 8, counted(value)
     if isinstance(value, bool):
@@ -296,7 +296,7 @@ def sentencepiece(kind, extra=b"", **spec):
     return specials + b"".join(raw + words) + field(2, field(3, kind) + field(35, 1)) + field(3, rules)
 
 
-SAVED_KEYS = ("keys", (2, 4, 0, 2, 3), bytes(range(12)))  # groups, rows, first, filled, bytes of a row
+SAVED_KEYS = ("keys", (2, 4, 0, 2, 3), bytes(range(12)))  # groups, rows, first, filled, bytes per row
 SAVED_REST = ("rest", (1, 1, 0, 1, 5), b"rest.")
 def gzipped(content, name):
     out = io.BytesIO()

@@ -1,5 +1,6 @@
-// Runs a fuzz target over the files (and the files of the folders) given as arguments. Every preset
-// builds the targets with this main, so that they never rot and the corpus is a regression test.
+// Runs a fuzz target over the given files, and over the files in the given folders. Every preset
+// builds the targets with this main, so that they stay buildable and the corpus is a regression
+// test.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -14,7 +15,7 @@ namespace {
 
 void replay(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  // A copy of the exact size on the heap, so that a sanitizer sees a read past the end.
+  // A heap copy of exactly this size, so that a sanitizer detects reads past the end.
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
   std::printf("%s: %zu bytes\n", path.c_str(), bytes.size());
   std::fflush(stdout);
@@ -38,5 +39,5 @@ int main(int argc, char** argv) {
     }
   }
   std::printf("%d inputs\n", files);
-  return files > 0 ? 0 : 1;  // a corpus that is not found is no test
+  return files > 0 ? 0 : 1;  // a missing corpus is an error
 }
