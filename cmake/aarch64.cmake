@@ -1,5 +1,5 @@
-# Toolchain file: the base and the kernels for AArch64, tested under QEMU's user mode. It says
-# nothing of speed. With Debian's g++-aarch64-linux-gnu, qemu-user and googletest:
+# Toolchain file: the base and the kernels for AArch64, tested under QEMU's user mode, which does not show their speed.
+# With Debian's g++-aarch64-linux-gnu, qemu-user and googletest:
 #
 #   cmake -G Ninja -S . -B build/aarch64 -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake \
 #     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPIPPIN_WERROR=ON

@@ -1,12 +1,12 @@
-# cmake -DSOURCE=FOLDER -DOUTPUT=FILE.cpp -P commit.cmake: writes the function that names the commit of these sources
-# (pippin/cli/version.h). A file that says the same already is left alone, so that nothing is compiled anew.
+# cmake -DSOURCE=FOLDER -DOUTPUT=FILE.cpp -P commit.cmake: writes the function that returns the commit of these sources
+# (pippin/cli/version.h). An unchanged file is not rewritten, so that nothing is recompiled.
 set(commit unknown)
 file(READ ${SOURCE}/cmake/commit.txt archived)
 find_program(git git)
 if(archived MATCHES "^[0-9a-f]+")
   set(commit ${CMAKE_MATCH_0})
 elseif(git)
-  # Sources may lie unpacked in a repository of something else: only at its top the commit is theirs.
+  # The sources may be unpacked inside another repository: the commit is theirs only if they are its root.
   execute_process(COMMAND ${git} rev-parse --show-cdup WORKING_DIRECTORY ${SOURCE}
     OUTPUT_VARIABLE up RESULT_VARIABLE status ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(status EQUAL 0 AND up STREQUAL "")

@@ -1,10 +1,10 @@
-# A cross build checks the folders that know of instruction sets, base and kernels. Other machines'
-# libraries are rarely installed: fmt is used by its headers, googletest built from its sources.
+# A cross build checks the folders that depend on instruction sets, base and kernels. Libraries for other machines are
+# rarely installed, so fmt is used header-only, and googletest is built from its sources.
 set(PIPPIN_FMT_HEADERS /usr/include/fmt CACHE PATH "The headers of fmt")
 set(PIPPIN_GOOGLETEST /usr/src/googletest CACHE PATH "The sources of googletest")
 
 find_package(Threads REQUIRED)
-# In a folder of their own: the host's other headers are not for this machine.
+# In a separate folder, because the host's other headers are not for this machine.
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
 file(CREATE_LINK ${PIPPIN_FMT_HEADERS} ${CMAKE_BINARY_DIR}/include/fmt SYMBOLIC)
 add_library(fmt::fmt INTERFACE IMPORTED)

@@ -1,15 +1,15 @@
-# cmake --install: the program, the library as static archives and as a shared one, the public headers, and what
-# find_package(pippin) and pkg-config read.
+# cmake --install: the program, the library as static archives and as a shared library, the public headers, and the
+# files for find_package(pippin) and pkg-config.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set_target_properties(pippin_api PROPERTIES EXPORT_NAME pippin)
 add_library(pippin::pippin ALIAS pippin_api)
-# Arrays are beside it, for users of the archives too.
+# Arrays are installed with it, also for users of the archives.
 target_link_libraries(pippin_api INTERFACE $<INSTALL_INTERFACE:pippin::pippin_mx>)
 
 install(TARGETS pippin RUNTIME)
-# pippin::pippin first; the others are what it links.
+# pippin::pippin first; the others are its dependencies.
 install(TARGETS pippin_api pippin_app pippin_runtime pippin_models pippin_nn pippin_mx pippin_array pippin_compress pippin_coreml pippin_engine pippin_kernels
   pippin_mil pippin_mil_proto pippin_answer pippin_constrain pippin_chat pippin_tokenizers pippin_hub pippin_io pippin_demo pippin_base pippin_options
   EXPORT pippin-targets
@@ -19,7 +19,7 @@ if(TARGET pippin_shared)
   install(TARGETS pippin_shared EXPORT pippin-shared-targets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-  # C has the shared library alone.
+  # C has only the shared library.
   install(FILES pippin/c/pippin.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
   file(RELATIVE_PATH up_to_include /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
   configure_file(cmake/pippin.pc.in ${PROJECT_BINARY_DIR}/pippin.pc @ONLY)
@@ -37,7 +37,7 @@ foreach(header api/call.h api/device.h api/llm.h api/model.h api/tensor.h api/te
   install(FILES pippin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin/${folder})
 endforeach()
 
-# What users include for all of them.
+# The headers that include all of these.
 install(FILES pippin/mx/mx.h pippin/mx/nn/nn.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/pippin)

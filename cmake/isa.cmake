@@ -1,12 +1,12 @@
-# Instruction-set flags go on single files, named by feature (x86_avx2.cpp, arm_neon.cpp).
-# Such a file includes intrinsics and plain structs only: an inline function compiled with
-# AVX-512 could be the copy that the linker keeps for every CPU.
+# Instruction-set flags are set on single files, named by feature (x86_avx2.cpp, arm_neon.cpp). Such a file includes
+# only intrinsics and plain structs: otherwise the linker could keep an inline function compiled with AVX-512 for every
+# CPU.
 #
-# Kernels throw nothing, and -fno-exceptions keeps the compiler's own weak symbol for the handling
-# of exceptions out. tests/weak_symbols.cmake checks the objects.
+# Kernels do not throw, and -fno-exceptions keeps out the compiler's own weak symbol for exception handling.
+# tests/weak_symbols.cmake checks the objects.
 #
-# pippin_isa_sources(OUT x86_avx2.cpp x86_avx512.cpp arm_neon.cpp) sets OUT to the files that
-# the target machine can have, with their flags.
+# pippin_isa_sources(OUT x86_avx2.cpp x86_avx512.cpp arm_neon.cpp) sets OUT to the files that apply to the target
+# machine, with their flags.
 function(pippin_isa_sources out)
   set(kept "")
   foreach(file ${ARGN})
@@ -35,7 +35,7 @@ function(pippin_isa_sources out)
       endif()
     endif()
     if(stem MATCHES "avx512|vnni256" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # GCC's own headers start from undefined registers and warn of it (GCC bug 105593).
+      # GCC's own headers start from undefined registers and cause this warning (GCC bug 105593).
       list(APPEND flags -Wno-uninitialized -Wno-maybe-uninitialized)
     endif()
     if(use)

@@ -1,5 +1,5 @@
-# Objective-C++, which pippin/coreml/core_*.mm are written in: Apple's compiler on a Mac. On Linux it is compiled for
-# tests/coreml only, by clang 14 over GNUstep, whose runtime is GCC's; without them those tests are left out.
+# Objective-C++, for pippin/coreml/core_*.mm: Apple's compiler on a Mac. On Linux, it is compiled only for tests/coreml,
+# by clang 14 with GNUstep and GCC's runtime; without them, these tests are left out.
 set(PIPPIN_OBJECTIVE_C OFF)
 if(APPLE)
   enable_language(OBJCXX)
@@ -9,7 +9,7 @@ endif()
 find_program(PIPPIN_OBJCXX_COMPILER clang++-14)
 find_path(PIPPIN_GNUSTEP_HEADERS Foundation/Foundation.h PATHS /usr/include/GNUstep)
 find_path(PIPPIN_BLOCKS_HEADERS Block.h)
-# GCC's own headers of the runtime, which clang does not look for.
+# GCC's headers of the runtime, which clang does not search.
 file(GLOB PIPPIN_OBJC_HEADERS /usr/lib/gcc/*/12/include/objc)
 if(NOT PIPPIN_TESTS OR NOT PIPPIN_OBJCXX_COMPILER OR NOT PIPPIN_GNUSTEP_HEADERS OR NOT PIPPIN_BLOCKS_HEADERS OR NOT PIPPIN_OBJC_HEADERS)
   if(PIPPIN_TESTS)
@@ -18,7 +18,7 @@ if(NOT PIPPIN_TESTS OR NOT PIPPIN_OBJCXX_COMPILER OR NOT PIPPIN_GNUSTEP_HEADERS 
   return()
 endif()
 set(PIPPIN_OBJECTIVE_C ON)
-# Headers that GNUstep's include and clang does not find.
+# Headers that GNUstep's headers include and clang does not find.
 set(shim ${PROJECT_BINARY_DIR}/objective_c)
 file(MAKE_DIRECTORY ${shim}/objc)
 file(GLOB headers ${PIPPIN_OBJC_HEADERS}/*.h)
@@ -28,8 +28,9 @@ foreach(header ${headers})
 endforeach()
 file(WRITE ${shim}/objc/blocks_runtime.h "#include <Block.h>\n")
 
-# pippin_objective_c(TARGET INCLUDE_FOLDER a.mm b.mm): adds these to a library, compiled with the folder's headers as the
-# system's. By commands: CMake's OBJCXX would make its precompiled headers, for GCC, with pragmas of clang.
+# pippin_objective_c(TARGET INCLUDE_FOLDER a.mm b.mm): adds these sources to a library, compiled with the folder's
+# headers as system headers. Uses custom commands, because CMake's OBJCXX would add clang's pragmas to the precompiled
+# headers, which GCC uses.
 function(pippin_objective_c target folder)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" config)
   separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${config}}")
@@ -50,6 +51,6 @@ function(pippin_objective_c target folder)
     set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
   endforeach()
   target_include_directories(${target} SYSTEM PUBLIC ${folder})
-  # In this order: GNUstep has a _Block_copy of its own, which copies nothing.
+  # Order matters: GNUstep has its own _Block_copy, which copies nothing.
   target_link_libraries(${target} PUBLIC pippin_options BlocksRuntime gnustep-base objc Threads::Threads)
 endfunction()

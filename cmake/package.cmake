@@ -8,7 +8,7 @@ add_custom_command(OUTPUT ${docs}/man1/pippin.1.gz
   DEPENDS pippin ${make_docs} VERBATIM)
 add_custom_target(package_docs DEPENDS ${docs}/man1/pippin.1.gz)
 
-# Not part of `cmake --install`: a component of its own, and of the package.
+# Not part of `cmake --install`: a separate component of the package.
 configure_file(packaging/changelog.in ${docs}/changelog @ONLY)
 execute_process(COMMAND gzip -9nf ${docs}/changelog COMMAND_ERROR_IS_FATAL ANY)
 set(optional COMPONENT debian EXCLUDE_FROM_ALL)
@@ -43,11 +43,11 @@ any Core ML program on the CPU: from the command line, in a chat, as a server
 of OpenAI's API with a page of its own, and as a library for C++ and C.")
 set(CPACK_DEBIAN_PIPPIN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PIPPIN_PACKAGE_DEPENDS "ca-certificates")
-# What programs need that link the archives instead of the shared library.
+# Needed by programs that link the archives instead of the shared library.
 set(CPACK_DEBIAN_PIPPIN_PACKAGE_SUGGESTS "libfmt-dev, libprotobuf-dev, libcurl4-openssl-dev, libssl-dev, libzip-dev, libpcre2-dev, libutf8proc-dev, libyaml-cpp-dev, libpng-dev, libjpeg-dev")
 set(CPACK_DEBIAN_PIPPIN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/conffiles;${PROJECT_SOURCE_DIR}/packaging/postinst;${PROJECT_SOURCE_DIR}/packaging/prerm;${PROJECT_SOURCE_DIR}/packaging/triggers)
 
-# The Python module has what it needs of the library within itself.
+# The Python module contains its part of the library.
 if(TARGET pippin_python)
   list(APPEND CPACK_COMPONENTS_ALL python python_debian)
   install(FILES packaging/copyright CHANGELOG.md ${docs}/changelog.gz DESTINATION share/doc/python3-pippin COMPONENT python_debian EXCLUDE_FROM_ALL)

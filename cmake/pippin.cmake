@@ -1,43 +1,43 @@
-# How every folder of the project is built: one library, one test program.
+# Build rules for every folder of the project: one library, one test program.
 
 add_library(pippin_options INTERFACE)
 target_include_directories(pippin_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)
 target_compile_features(pippin_options INTERFACE cxx_std_20)
-# Our own warnings are nothing to those who link the installed library.
+# Our warnings do not apply to users of the installed library.
 set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wno-missing-field-initializers)
 if(PIPPIN_WERROR)
   list(APPEND warnings -Werror)
 endif()
 if(PIPPIN_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC's false alarms about std::string (its bug 105329), which come out of precompiled headers as if they were ours.
+  # GCC's false positives for std::string (GCC bug 105329), which precompiled headers report as our own.
   list(APPEND warnings -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 target_compile_options(pippin_options INTERFACE "$<BUILD_INTERFACE:${warnings}>")
-# Instrumented code is checked, not fast: loops that ask for more optimisation elsewhere take minutes to compile then.
+# Instrumented code is for checks, not for speed: files that request more optimization would take minutes to compile.
 if(ENABLE_FUZZ OR CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   set(PIPPIN_SANITIZED ON)
 else()
   set(PIPPIN_SANITIZED OFF)
 endif()
 if(PIPPIN_SANITIZED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC's manual expects false alarms of this one where code is instrumented; the other presets have it.
+  # GCC's manual expects false positives of this warning in instrumented code; the other presets enable it.
   target_compile_options(pippin_options INTERFACE $<BUILD_INTERFACE:-Wno-maybe-uninitialized>)
 endif()
 if(ENABLE_FUZZ)
-  # The libraries themselves report their coverage; fuzz/CMakeLists.txt links the fuzzer.
+  # The libraries are instrumented for coverage; fuzz/CMakeLists.txt links the fuzzer.
   target_compile_options(pippin_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
   target_link_options(pippin_options INTERFACE -fsanitize=address,undefined)
 endif()
 
-# Tests are compiled oftener than they run for long.
+# Tests are compiled often and run briefly.
 function(pippin_test_options name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0> $<$<CONFIG:Debug>:-O0>)
 endfunction()
 
-# What most files begin with, read once: a third of the compile time. Two sets, since tests are compiled for programs and
-# libraries for both. Files for single instruction sets stay without (cmake/isa.cmake), and so does the preset `debug`,
-# which shows that no file leans on it.
+# Common headers, parsed once, which saves a third of the compile time. Two sets, because tests are compiled for
+# programs and libraries for both. Files for single instruction sets do not use them (cmake/isa.cmake), nor does the
+# preset `debug`, which shows that no file depends on them.
 if(PIPPIN_PRECOMPILED_HEADERS)
   set(common_headers <algorithm> <array> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional>
     <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
@@ -53,8 +53,8 @@ if(PIPPIN_PRECOMPILED_HEADERS)
   endif()
 endif()
 
-# pippin_platform_sources(OUT cpus pages) sets OUT to cpus_linux.cpp and pages_linux.cpp, on Apple's systems to cpus_macos.cpp
-# and pages_macos.cpp. What only one system has stays in such files; their headers know of none.
+# pippin_platform_sources(OUT cpus pages) sets OUT to cpus_linux.cpp and pages_linux.cpp, or on Apple's systems to
+# cpus_macos.cpp and pages_macos.cpp. System-specific code is only in such files, never in their headers.
 function(pippin_platform_sources out)
   set(platform linux)
   if(APPLE)
@@ -67,8 +67,8 @@ endfunction()
 
 # pippin_library(NAME SOURCES a.cpp b.cpp DEPS pippin_base PRIVATE_DEPS protobuf::libprotobuf-lite)
 # DEPS may appear in the folder's headers; PRIVATE_DEPS may not. PRECOMPILE names further headers that most of the
-# folder's files include. PER_TOKEN: code that runs for each token or element. All other code runs once a load or once a
-# request; with -O1 it takes a quarter less time to compile.
+# folder's files include. PER_TOKEN: code that runs for each token or element. All other code runs once per load or
+# request; with -O1, it compiles in three quarters of the time.
 function(pippin_library name)
   cmake_parse_arguments(ARG "PER_TOKEN" "" "SOURCES;DEPS;PRIVATE_DEPS;PRECOMPILE" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -79,8 +79,8 @@ function(pippin_library name)
   pippin_build_fast(${name} ${ARG_PRECOMPILE})
 endfunction()
 
-# pippin_build_fast(TARGET [HEADER...]): precompiled headers, those of the project or its own with further ones, and
-# several files at a time.
+# pippin_build_fast(TARGET [HEADER...]): uses precompiled headers, either the project's or the target's own with further
+# ones, and compiles several files at a time.
 function(pippin_build_fast name)
   if(NOT PIPPIN_PRECOMPILED_HEADERS)
     return()
@@ -93,15 +93,15 @@ function(pippin_build_fast name)
   pippin_unite_later(${name})
 endfunction()
 
-# At the end of the folder's CMakeLists.txt, when all sources and their properties are known.
+# Runs at the end of the folder's CMakeLists.txt, when all sources and their properties are known.
 function(pippin_unite_later name)
   cmake_language(EVAL CODE "cmake_language(DEFER CALL pippin_unite ${name})")
 endfunction()
 
-# Replaces the sources of a target by files that include ten of them each, with the same flags: most of the time of a small
-# file goes into templates that each file would compile again. CMake's own UNITY_BUILD names sources by absolute paths, so
-# that no compiler cache can share the result between checkouts. Generated sources, those with definitions of their own
-# and those with SKIP_UNITY_BUILD_INCLUSION stay as they are.
+# Replaces the sources of a target with files that include ten of them each, with the same flags: small files take most
+# of their time for templates that each would compile again. CMake's own UNITY_BUILD uses absolute paths, so compiler
+# caches could not share the result between checkouts. Generated sources, those with their own definitions and those
+# with SKIP_UNITY_BUILD_INCLUSION are not changed.
 function(pippin_unite name)
   get_target_property(sources ${name} SOURCES)
   set(kept "")
@@ -132,7 +132,7 @@ function(pippin_unite name)
       string(JOIN "" batch ${batch})
       set(file ${CMAKE_CURRENT_BINARY_DIR}/united/${name}_${number}.cpp)
       file(CONFIGURE OUTPUT ${file} CONTENT "${batch}" @ONLY)
-      # A local name may hide a name of another file.
+      # A local name may hide a name in another file.
       set(flags -Wno-shadow)
       if(flags_${flag_set})
         list(PREPEND flags ${flags_${flag_set}})
@@ -155,8 +155,9 @@ function(pippin_label_target program)
   endforeach()
 endfunction()
 
-# A test of ctest that runs what `filter` leaves of a gtest program. 77: pippin/base/testing_main.cpp. ctest begins with
-# tests of a higher COST: those that take long would else end alone.
+# A ctest test that runs the tests of a gtest program that match `filter`. For status 77 see
+# pippin/base/testing_main.cpp. ctest starts tests with a higher COST first; long tests would otherwise run alone at the
+# end.
 function(pippin_gtest name program filter labels)
   add_test(NAME ${name} COMMAND ${program} --gtest_filter=${filter})
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 600 SKIP_RETURN_CODE 77)
@@ -167,9 +168,9 @@ endfunction()
 
 # pippin_test(NAME SOURCES a_test.cpp DEPS pippin_io [LABELS fast] [SLOW Suite.*] [MODEL Suite.*]
 #   [THREADS Suite.*])
-# One gtest program per folder. Tests find the shared data through PIPPIN_SHARED and skip without it; a program in which
-# some did ends with 77. What SLOW and MODEL name, patterns of --gtest_filter, is run apart: NAME_slow and NAME_model have
-# those labels, NAME runs the rest. CONTRIBUTING.md says what labels mean.
+# One gtest program per folder. Tests find the shared data through PIPPIN_SHARED and skip without it; a program with
+# such skips exits with 77. Tests that match SLOW and MODEL, patterns of --gtest_filter, run separately: NAME_slow and
+# NAME_model have these labels, NAME runs the rest. CONTRIBUTING.md explains the labels.
 function(pippin_test name)
   if(NOT PIPPIN_TESTS)
     return()
@@ -192,7 +193,7 @@ function(pippin_test name)
   else()
     pippin_gtest(${name} ${name} "*" "${ARG_LABELS}")
   endif()
-  if(ARG_THREADS)  # also among the others
+  if(ARG_THREADS)  # also part of the other runs
     pippin_label_target(${name} threads)
     string(JOIN ":" filter ${ARG_THREADS})
     pippin_gtest(${name}_threads ${name} "${filter}" threads)

@@ -1,10 +1,11 @@
-# The Python that runs scripts and tests and that the module is built for: the first of Debian's and those in PATH that
-# has the headers of extension modules and NumPy, else one that has the headers, else any. -DPython3_EXECUTABLE=FILE
-# names another. The first line of PATH alone would often be an interpreter of a version manager or a virtual
-# environment, which has neither, while setup.sh installs both for Debian's.
+# The Python that runs scripts and tests, and for which the module is built: of Debian's and those in PATH, the first
+# that has the headers for extension modules and NumPy, else one that has the headers, else any.
+# -DPython3_EXECUTABLE=FILE selects another. The first one in PATH is often from a version manager or a virtual
+# environment and has neither, while setup.sh installs both for Debian's.
 set(PIPPIN_PYTHON_VERSION 3.9)
 
-# pippin_probe_python(FILE): sets `version`, `score` (4: new enough, 2: headers, 1: NumPy) and `has`, a text for messages.
+# pippin_probe_python(FILE): sets `version`, `score` (4: new enough, 2: headers, 1: NumPy) and `has`, a description for
+# messages.
 function(pippin_probe_python file)
   execute_process(COMMAND ${file} ${PROJECT_SOURCE_DIR}/cmake/probe_python.py
     OUTPUT_VARIABLE found RESULT_VARIABLE status ERROR_QUIET)

@@ -1,4 +1,5 @@
-# The archives of tests/data, unpacked into the build folder before tests are linked. A build without tests unpacks nothing.
+# Unpacks the archives of tests/data into the build folder before tests are linked. A build without tests unpacks
+# nothing.
 if(NOT PIPPIN_TESTS)
   return()
 endif()

@@ -1,5 +1,5 @@
-# cmake -P unpack.cmake FOLDER ARCHIVE...: the folder gets the contents of the archives and nothing else. One that has it already
-# is left alone, whatever the times of the files say. It appears when all is there, under a name of its own until then.
+# cmake -P unpack.cmake FOLDER ARCHIVE...: makes the folder contain exactly the contents of the archives. A folder that
+# is up to date is not changed, regardless of file times. It is built under a temporary name and appears when complete.
 cmake_minimum_required(VERSION 3.25)
 math(EXPR last "${CMAKE_ARGC} - 1")
 foreach(i RANGE 3 ${last})
@@ -19,7 +19,7 @@ endforeach()
 
 cmake_path(GET folder PARENT_PATH parent)
 file(MAKE_DIRECTORY "${parent}")
-file(LOCK "${folder}.lock" TIMEOUT 600 RESULT_VARIABLE locked)  # until the script ends
+file(LOCK "${folder}.lock" TIMEOUT 600 RESULT_VARIABLE locked)  # held until the script ends
 if(NOT locked EQUAL 0)
   message(FATAL_ERROR "${folder}.lock: ${locked}")
 endif()
