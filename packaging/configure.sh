@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Configures a build with CMake. The output goes to FOLDER/configure.log; of a failure one line is shown.
+# Configures a build with CMake. Writes the output to FOLDER/configure.log; shows one line on failure.
 #
 #   packaging/configure.sh TARGET FOLDER OPTION...
 #
@@ -12,7 +12,7 @@ mkdir -p "$folder"
 log=$folder/configure.log
 cmake -B "$folder" "$@" >"$log" 2>&1 </dev/null && exit 0
 
-# The first error: the text after the colon, and the lines below that are indented.
+# The first error: the text after the colon, and the indented lines below.
 error=$(awk '
   /^CMake Error/ && !inside { inside = 1; sub(/^CMake Error(:| (at|in) .*:$)/, ""); text = $0; next }
   inside && /^[^ ]/ { exit }

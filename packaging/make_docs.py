@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Manual pages and completions for bash, zsh and fish, from what the program says of itself.
+"""Writes manual pages and completions for bash, zsh and fish, from the program's own descriptions.
 
     make_docs.py PIPPIN FOLDER
 
-writes FOLDER/man1/pippin.1 and one page for each command, FOLDER/bash/pippin, FOLDER/zsh/_pippin and
+Writes FOLDER/man1/pippin.1 and one page for each command, FOLDER/bash/pippin, FOLDER/zsh/_pippin and
 FOLDER/fish/pippin.fish.
 """
 
@@ -15,7 +15,7 @@ import sys
 
 
 def roff(text):
-    """Text as roff takes it."""
+    """Escapes text for roff."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^([.'])", r"\\&\1", text, flags=re.M)
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Checks, before a long build, that it can end: one line names the missing part.
+# Checks, before a long build, that its requirements are met; names a missing one in one line.
 #
 #   packaging/needs.sh TARGET FOLDER MIB TOOL[:PACKAGE]...
 #
-# TARGET is the name in messages. FOLDER is made if it is absent, has to be writable and to have MIB free. Each TOOL has
-# to be found; PACKAGE is Debian's name of the package that has it, if it is another one.
+# TARGET is the name in messages. FOLDER is created if it does not exist, and must be writable with MIB free. Each TOOL
+# must be in PATH; PACKAGE is the Debian package with the tool, if its name differs.
 set -euo pipefail
 target=$1 folder=$2 mib=$3
 shift 3

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# `make dist`: a tarball of the program that runs wherever glibc is 2.31 or newer, with all other libraries linked into
-# it. docs/decisions/0031-releases-are-linked-with-an-old-libc.md says why it is made so.
+# `make dist`: a tarball of the program that runs on any system with glibc 2.31 or newer, with all other libraries
+# linked in. docs/decisions/0031-releases-are-linked-with-an-old-libc.md gives the reasons.
 #
 #   packaging/dist/make.sh FOLDER [JOBS]     writes FOLDER/pippin-VERSION-linux-MACHINE.tar.xz and prints its path
 #
-# FOLDER keeps the sysroot and the objects: a second run needs no network. DIST_MIRROR is where Debian's packages are,
-# if not at http://deb.debian.org.
+# FOLDER keeps the sysroot and the objects: a second run needs no network. DIST_MIRROR is a mirror of Debian's packages
+# (default: http://deb.debian.org).
 set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 here=$source/packaging/dist
@@ -16,13 +16,13 @@ fail() {
   exit 1
 }
 
-# 300 MiB of sysroot, as much again while it is made, 300 MiB of objects.
+# 300 MiB of sysroot, another 300 MiB while it is built, 300 MiB of objects.
 "$source/packaging/needs.sh" "make dist" "$1" 1000 gcc-12 g++-12 cmake ninja:ninja-build python3 pkg-config \
   protoc:protobuf-compiler apt-get:apt dpkg-deb:dpkg dpkg-source:dpkg-dev ar:binutils strip:binutils xz:xz-utils tar gzip
 folder=$(cd "$1" && pwd)
 [ -e /usr/share/keyrings/debian-archive-keyring.gpg ] ||
   fail "Debian's keys not found (its package debian-archive-keyring)"
-# The compiler of protobuf has to be the version of its library, which is Debian 12's.
+# protobuf's compiler must have the same version as its library, which is Debian 12's.
 protoc=$(protoc --version)
 [[ $protoc == "libprotoc 3.21."* ]] || fail "needs protoc 3.21, as Debian 12 has it (here is $protoc)"
 
@@ -70,7 +70,7 @@ mkdir -p "$root/share/doc/pippin"
   done
 } >"$root/share/doc/pippin/copyright"
 
-# The same bytes for the same commit.
+# Reproducible: the same bytes for the same commit.
 date=$(git -C "$source" log -1 --format=%ct 2>/dev/null || echo 0)
 tar -C "$folder/root" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$date}" \
   --mode=u+rwX,go+rX,go-w -c "$name" | xz -9e -T1 >"$folder/$name.part" || fail "cannot write $folder/$name.part"

@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Makes the folder that releases are compiled and linked with: the C library of Debian 11, the oldest that they run on,
-# and static libraries of all else that they link.
+# Builds the sysroot for compiling and linking releases: the C library of Debian 11, the oldest supported system, and
+# static versions of all other libraries.
 #
 #   packaging/dist/sysroot.sh FOLDER [MIRROR]      MIRROR has debian/ and debian-security/ (default: http://deb.debian.org)
 #
-# Needs Debian's packages (the archives of libraries, the sources of three that Debian has no fitting archive of), which
-# it downloads, and neither root nor packages of this machine but the compiler. A FOLDER that is complete is left alone.
+# Downloads packages from Debian (library archives, and sources of three libraries without a suitable archive). Needs
+# neither root nor packages on this machine, except the compiler. A complete FOLDER is not changed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$1
 mirror=${2:-http://deb.debian.org}
 
-# The C library, whose headers and shared libraries they are.
+# The C library: its headers and shared libraries.
 libc=(libc6 libc6-dev linux-libc-dev)
-# All others: headers and archives.
+# All other libraries: headers and archives.
 libraries=(zlib1g-dev libbz2-dev liblzma-dev libpng-dev libjpeg62-turbo-dev libpcre2-dev libutf8proc-dev libyaml-cpp-dev
   libprotobuf-dev libssl-dev libboost1.74-dev nlohmann-json3-dev libcli11-dev)
-# Two whose licences lie in another package, and the licence of GCC's own libraries.
+# Two packages with the licences of other packages, and the licence of GCC's own libraries.
 licences=(libbz2-1.0 libprotobuf32 gcc-12-base)
-# Debian has no archives of fmt and libzip, and one of libcurl that needs thirty further libraries.
+# Debian has no archives of fmt and libzip, and its archive of libcurl needs thirty further libraries.
 sources=(fmtlib libzip curl)
 
 fail() {
@@ -26,7 +26,7 @@ fail() {
   exit 1
 }
 
-# The sources of the folder; other sources make it anew.
+# Hash of the scripts; if it differs, the folder is built again.
 stamp=$(cat "$here"/{sysroot.sh,toolchain.cmake,older_libc.cpp} | sha256sum | cut -d ' ' -f 1)
 [ "$(cat "$folder/complete" 2>/dev/null)" != "$stamp" ] || exit 0
 
@@ -37,7 +37,7 @@ root=$work/root
 triplet=$(gcc-12 -print-multiarch)
 mkdir -p "$root" "$work/debs" "$work/sources"
 
-# run WHAT COMMAND...: its output goes to a file; of a failure one line is shown.
+# run WHAT COMMAND...: writes the command's output to a file; shows one line on failure.
 run() {
   local what=$1 status=0 line
   shift
@@ -49,7 +49,7 @@ run() {
   fail "cannot $what: ${line:-status $status} (all of it: $work/log)"
 }
 
-# from_debian SUITE COMMAND...: apt-get with that suite's packages, and lists of its own.
+# from_debian SUITE COMMAND...: runs apt-get with that suite's packages and separate lists.
 declare -A sources_of=([bullseye]="" [bookworm]=deb-src)
 from_debian() {
   local suite=$1 lists=$work/apt-$1 kind part
@@ -64,7 +64,7 @@ from_debian() {
     done >"$lists/sources.new"
     mv "$lists/sources.new" "$lists/sources.list"
   fi
-  # On a full disk apt waits for ever.
+  # On a full disk, apt waits forever.
   timeout 1200 apt-get -qq -o "Dir::State=$lists" -o "Dir::State::Lists=$lists/lists" -o "Dir::State::status=$lists/status" \
     -o "Dir::Cache=$lists/cache" -o "Dir::Etc::SourceList=$lists/sources.list" -o Dir::Etc::SourceParts=- \
     -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any -o Acquire::Retries=2 "$@"
@@ -86,7 +86,7 @@ run "download the sources of ${sources[*]}" from_debian bookworm source "${sourc
 for package in "$work"/debs/*.deb; do
   run "unpack $(basename "$package")" dpkg-deb -x "$package" "$root"
 done
-# Links that are absolute would lead to this machine's files. Then what they leave: the shared libraries of others.
+# Absolute links would point to this machine's files. Then remove the shared libraries other than the C library's.
 while IFS= read -r -d '' link; do
   target=$(readlink "$link")
   [[ $target != /* ]] || ln -sfn "$(realpath -ms --relative-to="$(dirname "$link")" "$root$target")" "$link"
@@ -95,7 +95,7 @@ find "$root" -xtype l -delete
 
 sed "s/@triplet@/$triplet/" "$here/toolchain.cmake" >"$root/toolchain.cmake"
 
-# build NAME OPTION...: the newest folder of sources/NAME-*, installed into the root.
+# build NAME OPTION...: builds the newest folder of sources/NAME-* and installs it into the root.
 build() {
   local name=$1 source
   shift
@@ -111,18 +111,18 @@ build() {
 build fmtlib -DFMT_DOC=OFF -DFMT_TEST=OFF
 build libzip -DENABLE_COMMONCRYPTO=OFF -DENABLE_GNUTLS=OFF -DENABLE_MBEDTLS=OFF -DENABLE_OPENSSL=OFF \
   -DBUILD_TOOLS=OFF -DBUILD_REGRESS=OFF -DBUILD_EXAMPLES=OFF -DBUILD_DOC=OFF
-# HTTP and HTTPS over IPv4, IPv6 and sockets of the file system, with proxies: as far as pippin/hub asks for.
+# HTTP and HTTPS over IPv4, IPv6 and Unix sockets, with proxies: the subset that pippin/hub uses.
 build curl -DHTTP_ONLY=ON -DCURL_USE_OPENSSL=ON -DCURL_USE_LIBSSH2=OFF -DCURL_USE_LIBPSL=OFF -DUSE_LIBIDN2=OFF \
   -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF -DENABLE_MANUAL=OFF -DENABLE_THREADED_RESOLVER=ON \
   -DCURL_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt -DCURL_CA_PATH=/etc/ssl/certs
 
-# Three functions that GCC 12's libraries need and glibc 2.31 lacks join libc_nonshared.a, where glibc itself keeps the
-# functions that every program has inside. Only now: a library's configuration would take them for glibc's.
+# Adds three functions that GCC 12's libraries need and glibc 2.31 lacks to libc_nonshared.a, where glibc keeps
+# functions that are linked into every program. Done last, because configuring a library would take them for glibc's.
 run "compile older_libc.cpp" g++-12 --sysroot="$root" -O2 -fPIC -fno-exceptions -fno-stack-protector -Wall -Wextra -Werror \
   -c "$here/older_libc.cpp" -o "$work/older_libc.o"
 run "add to libc_nonshared.a" ar rs "$root/usr/lib/$triplet/libc_nonshared.a" "$work/older_libc.o"
 
-# The licences of what is linked, a file each.
+# The licences of the linked libraries, one file each.
 mkdir "$root/licences"
 for package in "$work"/licences/*.deb; do
   run "unpack $(basename "$package")" dpkg-deb -x "$package" "$work/licences"

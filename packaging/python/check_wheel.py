@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds a wheel to what makes it run elsewhere: a line per fault, status 1 if there is any; else what it needs.
+"""Checks that a wheel runs on other systems: prints one line per fault and exits with 1, or prints its requirements.
 
-    check_wheel.py WHEEL [--glibc 2.36] [--glibcxx 3.4.30]   the newest of C's and C++'s libraries that it may need
+    check_wheel.py WHEEL [--glibc 2.36] [--glibcxx 3.4.30]   maximum versions of the C and C++ libraries
 """
 
 import argparse
@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-# Shared libraries by name: what every Linux has, and what docs/python.md tells to install.
+# Shared libraries by name: those on every Linux system, and those that docs/python.md lists for installation.
 NEEDED = {
     "ld-linux", "libc", "libm", "libgcc_s", "libstdc++",
     "libcrypto", "libprotobuf-lite", "libyaml-cpp", "libzip",
@@ -31,7 +31,7 @@ def output(*command):
 
 
 def check_archive(wheel, path):
-    """Names, order, record and metadata."""
+    """Checks names, order, record and metadata."""
     project, version, tag = path.stem.split("-", 2)
     info = f"{project}-{version}.dist-info"
     names = wheel.namelist()
@@ -59,7 +59,7 @@ def check_archive(wheel, path):
 
 
 def needed_versions(module):
-    """The newest version of each library's symbols: {"GLIBC": "2.34", ...}"""
+    """Returns the newest symbol version of each library: {"GLIBC": "2.34", ...}"""
     newest = {}
     for library, version in re.findall(r"\((GLIBC|GLIBCXX)_([\d.]+)\)", output("objdump", "-T", module)):
         newest[library] = max(newest.get(library, version), version, key=numbers)
@@ -82,7 +82,7 @@ def check_module(module, limits):
 
 
 def check(path, limits):
-    """The faults of a wheel, and the versions that it needs."""
+    """Returns the faults of a wheel, and the versions that it needs."""
     with zipfile.ZipFile(path) as wheel, tempfile.TemporaryDirectory() as folder:
         faults = list(check_archive(wheel, path))
         modules = [name for name in wheel.namelist() if name.endswith(".so")]

@@ -1,9 +1,9 @@
-"""A build backend (PEP 517, PEP 660): CMake makes the module, this puts a wheel around it.
+"""A build backend (PEP 517, PEP 660): CMake builds the module, this script puts it into a wheel.
 
     python3 packaging/python/pippin_build.py FOLDER   writes a wheel into FOLDER and prints its path
 
-PIPPIN_BUILD_DIR names a build folder whose target pippin_python is built already; without it, build/wheel-cp3XY is
-made, or a folder that goes away where the sources cannot be written to.
+PIPPIN_BUILD_DIR names a build folder in which the target pippin_python is already built. Without it, build/wheel-cp3XY
+is used, or a temporary folder if the sources are read-only.
 """
 
 import base64
@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = f"cp{sys.version_info.major}{sys.version_info.minor}"
-EPOCH = 315532800  # 1980: zip has nothing earlier
+EPOCH = 315532800  # 1980, the earliest date in zip
 
 
 def _find(pattern, file):
@@ -76,14 +76,14 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def _run(*command):
-    # pip shows what goes to stdout only when something fails.
+    # pip shows stdout only on failure.
     if subprocess.run(command, check=False).returncode != 0:
         raise RuntimeError(f"pippin: {' '.join(command)} failed; ./setup.sh installs what it needs")
 
 
 @contextlib.contextmanager
 def _built(is_kept=False):
-    """A build folder in which the module is made; after an `is_kept` one somebody goes on using it."""
+    """Yields a build folder with the module; with `is_kept`, the caller continues to use it."""
     given = os.environ.get("PIPPIN_BUILD_DIR")
     if given:
         yield Path(given).resolve()
@@ -108,7 +108,7 @@ def _build(folder):
 
 
 class _Wheel:
-    """Files, the same bytes for the same contents, with the record of all of them."""
+    """A wheel file: the same bytes for the same contents, with the record of all files."""
 
     def __init__(self, folder):
         self.name = f"pippin-{version()}-{_tag()}.whl"
@@ -162,7 +162,7 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
 
 
 def _sources():
-    """The files that belong to the project, relative: what git lists, or all there is in an unpacked sdist."""
+    """Returns the project's files, as relative paths: those that git lists, or all files of an unpacked sdist."""
     listed = subprocess.run(["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=False)
     names = listed.stdout.decode().split("\0")
     if listed.returncode != 0 or "pyproject.toml" not in names:
