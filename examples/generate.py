@@ -1,4 +1,4 @@
-"""Writes a text behind a prompt: generate.py MODEL PROMPT [TOKENS]
+"""Continues a prompt: generate.py MODEL PROMPT [TOKENS]
 
 MODEL is a Core ML package, a folder, org/name on the Hugging Face Hub, or "demo".
 """

@@ -1,5 +1,5 @@
-// Llama written with arrays: attention, cache, sampling and generation, with weights from a Hugging
-// Face folder by their names.
+// Llama written with arrays: attention, cache, sampling and generation. Weights are loaded by name
+// from a Hugging Face folder.
 //
 //   llama FOLDER PROMPT [TOKENS [TEMPERATURE [TOP_P]]]
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace mx = pippin::mx;
 namespace nn = pippin::mx::nn;
 using mx::array;
 
-// Keys and values so far, [1, heads, length, size]. What is joined to them is written behind them.
+// Past keys and values, [1, heads, length, size]; new ones are appended.
 struct Cache {
   std::optional<array> keys, values;
   int length() const { return keys ? static_cast<int>(keys->shape(2)) : 0; }
@@ -97,12 +97,12 @@ struct Llama : nn::Module {
   std::optional<nn::Child<>> lm_head;
 };
 
-// A token for each row of logits.
+// Returns a token for each row of logits.
 array sample(const array& logits, float temperature, float top_p) {
   if (temperature == 0) return argmax(logits, -1);
   const array order = argsort(-logits, -1);
   const array scores = take_along_axis(logits, order, -1) / temperature;
-  // What comes after the first ones, whose probabilities sum to top_p, is left out.
+  // Drops the tokens after the first ones whose probabilities sum to top_p.
   const array before = cumsum(softmax(scores, -1), -1, false, false);
   const array kept = where(before < top_p, scores, array(-INFINITY));
   return take_along_axis(order, mx::expand_dims(mx::random::categorical(kept), -1), -1);
@@ -117,7 +117,7 @@ void generate(const char* folder, const char* prompt, int count, float temperatu
   std::vector<Cache> caches(model.layers->size());
   const auto step = [&](const array& tokens) {
     const array next = sample(model(mx::reshape(tokens, {1, -1}), caches), temperature, top_p);
-    mx::async_eval({&next, 1});  // computed while this thread goes on
+    mx::async_eval({&next, 1});  // computed in the background
     return next;
   };
   pippin::StreamDecoder text(tokenizer);

@@ -1,7 +1,7 @@
 """Llama in plain array code: llama.py FOLDER PROMPT [--tokens N] [--temp T] [--top-p P] [--seed S] [--bits B]
 
-FOLDER is one as on the Hugging Face Hub. The modules have the names that the weights have there, so that they are
-loaded by name. --bits quantizes the matrices (4, 8).
+FOLDER is a model folder from the Hugging Face Hub. The modules are named like the weights, which are loaded by name.
+--bits quantizes the matrices (4, 8).
 """
 
 import argparse
@@ -34,7 +34,7 @@ class Attention(nn.Module):
         self.rope = nn.RoPE(self.size, base=config.get("rope_theta", 10000.0))
 
     def split(self, x: mx.array, heads: int) -> mx.array:
-        """(batch, length, heads * size) to (batch, heads, length, size)"""
+        """Converts (batch, length, heads * size) to (batch, heads, length, size)."""
         return x.reshape(x.shape[0], x.shape[1], heads, self.size).transpose(0, 2, 1, 3)
 
     def __call__(self, x: mx.array, cache: Cache, layer: int) -> mx.array:
@@ -46,7 +46,7 @@ class Attention(nn.Module):
             keys = mx.concatenate([cache[layer][0], keys], axis=2)
             values = mx.concatenate([cache[layer][1], values], axis=2)
         cache[layer:layer + 1] = [(keys, values)]
-        # Query heads in groups that share a head of keys: (batch, kv_heads, group, length, size).
+        # Query heads in groups that share a key head: (batch, kv_heads, group, length, size).
         group = self.heads // self.kv_heads
         grouped = queries.reshape(x.shape[0], self.kv_heads, group, x.shape[1], self.size)
         scores = (grouped / math.sqrt(self.size)) @ keys[:, :, None].swapaxes(-1, -2)
@@ -90,7 +90,7 @@ class Llama(nn.Module):
             self.lm_head = nn.Linear(config["hidden_size"], config["vocab_size"], bias=False)
 
     def __call__(self, ids: mx.array, cache: Cache) -> mx.array:
-        """The logits after the last of `ids` (batch, length); the cache grows by all of them."""
+        """Returns the logits after the last of `ids` (batch, length), and adds all of them to the cache."""
         x = self.model.embed_tokens(ids)
         for i, layer in enumerate(self.model.layers):
             x = layer(x, cache, i)
@@ -100,7 +100,8 @@ class Llama(nn.Module):
 
 
 def sample(logits: mx.array, temperature: float, top_p: float) -> mx.array:
-    """A token of each row: the likeliest, or a random one of those that make up `top_p` of the probability."""
+    """Returns a token per row: the most likely one, or a random one among those that make up `top_p` of the
+    probability."""
     if temperature == 0:
         return mx.argmax(logits, axis=-1)
     order = mx.argsort(-logits, axis=-1)
@@ -113,7 +114,7 @@ def generate(model: Llama, ids: list[int], temperature: float, top_p: float) -> 
     cache: Cache = []
     token = sample(model(mx.array([ids]), cache), temperature, top_p)
     while True:
-        # The next step is computed while whoever asked looks at this one's token.
+        # The next step is computed while the caller processes this token.
         following = sample(model(token[:, None], cache), temperature, top_p)
         mx.async_eval(following)
         yield int(token.item())
