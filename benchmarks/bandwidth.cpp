@@ -1,5 +1,5 @@
-// pippin-bandwidth [--json] [--threads N] [--mib SIZE]: how fast this machine reads memory, with
-// one thread and with N. The speed of a decode step is a share of this.
+// pippin-bandwidth [--json] [--threads N] [--mib SIZE]: measures this machine's memory read
+// bandwidth, with one thread and with N. It limits the speed of a decode step.
 #include <charconv>
 #include <cstdio>
 #include <string>
@@ -55,7 +55,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// Bytes per second, over several runs.
+// Bytes per second over several runs.
 struct Bandwidth {
   int threads = 0;
   double median = 0, best = 0;
@@ -64,7 +64,7 @@ struct Bandwidth {
 Bandwidth measure(int threads, size_t bytes) {
   pippin::ThreadPool pool(threads);
   pippin::app::MachineProbe probe(pool, bytes);
-  probe.read_once();  // to warm up
+  probe.read_once();  // warm-up
   std::vector<double> speeds;
   for (int run = 0; run < 9; ++run) speeds.push_back(probe.read_once());
   return {threads, pippin::runtime::percentile(speeds, 0.5),

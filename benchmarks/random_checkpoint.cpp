@@ -26,7 +26,7 @@ constexpr int64_t kMaxSize = 1 << 24;
 
 struct Tensor {
   Declaration declaration;
-  // Noise with this standard deviation around the mean; norms are 1, biases 0.
+  // Noise with this standard deviation around the mean; norms have mean 1, biases 0.
   float deviation;
   float mean;
 };
@@ -39,8 +39,9 @@ std::vector<Tensor> layer_tensors(const LlamaShape& shape, Dtype dtype, int64_t 
   const int64_t query = shape.num_heads * head_dim;
   const int64_t key = shape.num_kv_heads * head_dim;
   const std::string prefix = fmt::format("model.layers.{}.", layer);
-  // Variance 1/inputs keeps the size of activations through a product; the two that add to the
-  // residual stream are smaller by the square root of their number, as GPT-2 starts.
+  // Variance 1/inputs keeps the magnitude of activations through a product; the two products that
+  // add to the residual stream are smaller by the square root of their number, as in GPT-2's
+  // initialization.
   const auto scale = [](int64_t inputs) { return 1.0f / std::sqrt(static_cast<float>(inputs)); };
   const float residual = 1.0f / std::sqrt(2.0f * static_cast<float>(shape.num_layers));
   std::vector<Tensor> result;
@@ -95,7 +96,7 @@ std::vector<Tensor> state_space_tensors(const LlamaShape& shape, Dtype dtype) {
   for (int64_t layer = 0; layer < shape.num_layers; ++layer) {
     prefix = fmt::format("backbone.layers.{}.", layer);
     add("norm.weight", {hidden}, 0, 1);
-    // Steps of about 0.05, rates of about -2: what a head keeps is halved within ten tokens.
+    // Steps of about 0.05 and rates of about -2: a head's state is halved within ten tokens.
     add("mixer.A_log", {shape.num_heads}, 0.5f, 0.7f);
     add("mixer.D", {shape.num_heads}, 0.1f, 1);
     add("mixer.conv1d.bias", {convolved}, 0.02f);
@@ -116,7 +117,7 @@ std::vector<Tensor> all_tensors(const LlamaShape& shape, Dtype dtype) {
   std::vector<Tensor> result;
   const float scale = 1.0f / std::sqrt(static_cast<float>(shape.hidden_size));
   result.push_back({{"model.embed_tokens.weight", dtype, {shape.vocab_size, shape.hidden_size}},
-                    // Tied, it is the head too, so it must not be larger than a head is.
+                    // Tied embeddings are also the head, so they must not be larger than a head.
                     shape.tie_word_embeddings ? scale : 1.0f,
                     0});
   for (int64_t layer = 0; layer < shape.num_layers; ++layer) {
@@ -137,22 +138,22 @@ int64_t elements(const Tensor& tensor) {
 
 // ---- The noise
 
-// Values come from a table of 4096 that are spread like a normal distribution, so that a weight
-// costs a quarter of a random number and no arithmetic. Quantizers see what they see in a real
-// model: a bell with tails, no two rows alike.
+// Values come from a table of 4096 normally distributed values, so a weight costs a quarter of a
+// random number and no arithmetic. Quantizers see a realistic distribution: a bell curve with
+// tails, and no two equal rows.
 class Noise {
  public:
   explicit Noise(uint64_t seed) {
-    // Two rounds of splitmix64: seeds that differ by one bit give unrelated streams.
+    // Two rounds of splitmix64, so that seeds that differ in one bit give unrelated streams.
     for (uint64_t& word : state_) {
       seed += 0x9e3779b97f4a7c15u;
       uint64_t mixed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
       mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
       word = mixed ^ (mixed >> 31);
     }
-    state_[0] |= 1;  // all zeros is the one state that stays
-    // The i-th of n equally probable values: the sum of four uniforms, sorted, would do; a
-    // rational approximation of the quantile is shorter (Hastings, 26.2.23 in Abramowitz & Stegun).
+    state_[0] |= 1;  // all zeros is the only fixed point
+    // The i-th of n equally probable values, by a rational approximation of the quantile (Hastings,
+    // 26.2.23 in Abramowitz & Stegun).
     for (size_t i = 0; i < kTable; ++i) {
       const double p = (static_cast<double>(i) + 0.5) / kTable;
       const double t = std::sqrt(-2 * std::log(std::min(p, 1 - p)));
@@ -238,7 +239,7 @@ void write_shards(const std::filesystem::path& folder, const RandomCheckpointOpt
     const std::string file =
         fmt::format("model-{:05}-of-{:05}.safetensors", shard + 1, options.shards);
     std::vector<Tensor> part;
-    // Whole tensors, at least one, and at least one left for each shard that follows.
+    // Whole tensors: at least one, and at least one left for each later shard.
     for (uint64_t bytes = 0; next < tensors.size(); ++next) {
       const size_t left = tensors.size() - next;
       const auto later = static_cast<size_t>(options.shards - shard - 1);
@@ -259,7 +260,7 @@ std::string_view torch_dtype(Dtype dtype) {
   return dtype == Dtype::F16 ? "float16" : dtype == Dtype::BF16 ? "bfloat16" : "float32";
 }
 
-// model_type and class.
+// Returns model_type and class.
 std::pair<const char*, const char*> kind_of(const LlamaShape& shape) {
   if (shape.num_experts == 0) return {"llama", "LlamaForCausalLM"};
   return shape.norms == LlamaShape::Norms::All ? std::pair{"olmoe", "OlmoeForCausalLM"}
@@ -292,7 +293,7 @@ std::string make_config(const LlamaShape& shape, Dtype dtype) {
   json.member("attention_bias", shape.attention_bias).member("bos_token_id", 0);
   json.member("eos_token_id", 1).member("head_dim", shape.head_dim).member("hidden_act", "silu");
   json.member("hidden_size", shape.hidden_size);
-  // OLMoE has one width, that of an expert.
+  // OLMoE has a single width, that of an expert.
   const bool one_width = std::string_view(model_type) == "olmoe";
   json.member("intermediate_size", one_width ? shape.expert_width : shape.intermediate_size);
   json.member("max_position_embeddings", shape.max_positions).member("model_type", model_type);
@@ -310,8 +311,7 @@ std::string make_config(const LlamaShape& shape, Dtype dtype) {
   return json.end_object().text() + "\n";
 }
 
-// GPT-2's alphabet of bytes: those that print stand for themselves, the others for the code points
-// from 256 on.
+// GPT-2's byte alphabet: printable bytes map to themselves, the others to code points from 256 on.
 std::string byte_symbol(int byte) {
   const auto prints = [](int b) {
     return (b >= '!' && b <= '~') || (b >= 0xa1 && b <= 0xac) || (b >= 0xae && b <= 0xff);
@@ -326,8 +326,8 @@ std::string byte_symbol(int byte) {
   return result;
 }
 
-// Byte-level BPE without merges: every text has ids and comes back from them. Ids that the
-// vocabulary lacks fill up with placeholders, so that whatever the model says can be decoded.
+// Byte-level BPE without merges: every text has ids that decode to it. Placeholders fill the
+// remaining ids, so that any output of the model can be decoded.
 std::string make_tokenizer(int64_t vocab_size) {
   JsonWriter json;
   json.begin_object().member("version", "1.0").member("truncation", nullptr);
@@ -466,7 +466,7 @@ LlamaShape shape_from_config(const std::string& config_json, const std::string& 
   shape.max_positions = json.get_int_or("max_position_embeddings", 2048);
   shape.tie_word_embeddings = json.get_bool_or("tie_word_embeddings", false);
   const std::string type = json.get_string_or("model_type", "llama");
-  // Qwen2 has these biases without saying so in its configuration.
+  // Qwen2 has these biases although its configuration does not mention them.
   shape.attention_bias = json.get_bool_or("attention_bias", type == "qwen2");
   if (type == "olmoe" || type == "qwen3_moe") {
     shape.num_experts = json.get_int("num_experts");

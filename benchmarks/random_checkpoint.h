@@ -1,6 +1,6 @@
-// A Hugging Face folder of a Llama-like model with random weights, or of one whose feed-forwards
-// are mixtures of experts (OLMoE, Qwen3 MoE), or of Mamba 2: for measuring speed and memory at any
-// size without a download. It is a function of its options: the same seed gives the same bytes.
+// Writes a Hugging Face folder with random weights, for measuring speed and memory at any size
+// without a download: a Llama-like model, one with mixtures of experts (OLMoE, Qwen3 MoE), or Mamba
+// 2. The same options, including the seed, give the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -22,37 +22,37 @@ struct LlamaShape {
   int64_t head_dim = 0;  // 0: hidden_size / num_heads
   int64_t max_positions = 4096;
   bool tie_word_embeddings = false;
-  bool attention_bias = false;  // of the q, k and v projections
-  // Experts of every layer's feed-forward, how many a token chooses and how wide each is; 0: it is
-  // dense.
+  bool attention_bias = false;  // for the q, k and v projections
+  // The number of experts in every layer's feed-forward, the number that a token chooses, and their
+  // width; 0: dense.
   int64_t num_experts = 0, experts_per_token = 0, expert_width = 0;
-  enum class Norms { None, Heads, All };  // of q and k: none, of each head, over all of them
+  enum class Norms { None, Heads, All };  // of q and k: no norm, one per head, one over all heads
   Norms norms = Norms::None;
-  // Above 0: Mamba 2, whose layers are state spaces alone. intermediate_size is their inner width,
-  // all heads together, and num_kv_heads their groups.
+  // Above 0: Mamba 2, whose layers are all state spaces. intermediate_size is their inner width,
+  // over all heads, and num_kv_heads the number of groups.
   int64_t state_size = 0;
 };
 
 struct RandomCheckpointOptions {
   LlamaShape shape;
-  std::string config_json;   // written as it is; empty: one is made from `shape`
+  std::string config_json;   // written unchanged; empty: made from `shape`
   Dtype dtype = Dtype::F16;  // F16, BF16 or F32
   uint64_t seed = 1;
   int shards = 1;
 };
 
-// "tiny", "llama-160m", "llama-1.3b", "llama-3b", "llama-7b", "olmoe-7b", "qwen3-30b-a3b-12" (its
-// first 12 layers), "mamba2-1.3b". Throws InvalidArgument, which lists them.
+// Names: "tiny", "llama-160m", "llama-1.3b", "llama-3b", "llama-7b", "olmoe-7b", "qwen3-30b-a3b-12"
+// (its first 12 layers), "mamba2-1.3b". Throws InvalidArgument, with the list, for others.
 LlamaShape preset_shape(const std::string& name);
-// The shape of a config.json; keys that Llama's configuration has defaults for may be absent.
+// Returns the shape of a config.json; keys with defaults in Llama's configuration may be missing.
 LlamaShape shape_from_config(const std::string& config_json, const std::string& name);
 
-// Bytes of all tensors.
+// Returns the bytes of all tensors.
 uint64_t checkpoint_bytes(const LlamaShape& shape, Dtype dtype);
 
 // Writes config.json, generation_config.json, tokenizer.json, tokenizer_config.json and the
-// weights, in constant memory. `folder` must not exist, or be an empty folder; it appears when all
-// is written.
+// weights, in constant memory. `folder` must not exist, or must be empty; it appears when
+// everything is written.
 void write_random_checkpoint(const std::filesystem::path& folder,
                              const RandomCheckpointOptions& options);
 

@@ -55,7 +55,7 @@ TEST(RandomCheckpoint, ExpertsHaveAModuleEach) {
   EXPECT_EQ(read.num_experts, 4);
   EXPECT_EQ(read.expert_width, 24);
   EXPECT_EQ(checkpoint_bytes(read, Dtype::BF16), checkpoint.total_bytes());
-  // Readers refuse a second width where there is one; others have two.
+  // For OLMoE, readers reject a second width; other models have two.
   EXPECT_FALSE(Json::load(dir / "m/config.json").contains("moe_intermediate_size"));
   shape.norms = LlamaShape::Norms::Heads;
   write_random_checkpoint(dir / "n", {shape, "", Dtype::BF16, 1, 1});

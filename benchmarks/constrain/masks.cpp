@@ -1,11 +1,11 @@
-// How long schemas take to compile, and masks to make, over schemas with values of theirs.
+// Measures the time to compile schemas and to compute masks, over schemas with sample values.
 //
 //   pippin-masks [--slow MICROSECONDS] TOKENIZER FILE.jsonl...
 //
-// A line of a file is {"schema": ..., "tests": [{"data": ..., "valid": true}, ...]}, as in the JSON
-// Schema test suite's files. Each valid value is fed token by token; the time of each token's mask
-// counts, with all that has to be found out for it. One thread. --slow names masks that take
-// longer.
+// A line of a file is {"schema": ..., "tests": [{"data": ..., "valid": true}, ...]}, as in the
+// files of the JSON Schema test suite. Each valid value is fed token by token; the time of each
+// token's mask counts, including everything computed for it. Uses one thread. --slow lists the
+// masks that take longer.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

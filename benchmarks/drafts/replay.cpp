@@ -1,12 +1,12 @@
-// How much drafts speed texts up: answers that are given (a file of requests with references) are
-// replayed, as if the model wrote them, with drafts and without, in turns. Of what the model
-// computes nothing is left out; only the choice of each token is replaced.
+// Measures the speed-up of drafts: replays given answers (a file of requests with references) as if
+// the model had written them, with and without drafts, alternately. The model computes everything
+// as usual; only the choice of each token is replaced.
 //
 //   pippin-drafts MODEL --tokenizer FOLDER --prompts prompts.jsonl --categories edit,extract,chat
 //   pippin-drafts MODEL ... --draft-model SMALL --agreement 0.7
 //
-// With --agreement the draft model's own choices are replaced, too: by the reference's token with
-// that probability, by another one else.
+// With --agreement, the draft model's own choices are replaced, too: by the reference's token with
+// that probability, otherwise by another.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -45,7 +45,7 @@ struct Text {
   Ids prompt, reference;
 };
 
-// Leaves the token that the reference has next.
+// Allows only the next token of the reference.
 class Replay final : public runtime::LogitsProcessor {
  public:
   explicit Replay(std::shared_ptr<const Ids> reference) : reference_(std::move(reference)) {}
@@ -62,7 +62,7 @@ class Replay final : public runtime::LogitsProcessor {
   std::shared_ptr<const Ids> reference_;
 };
 
-// A draft model whose choices agree with the reference as often as wished.
+// A draft model whose choices agree with the reference at a given rate.
 class Agreeing final : public runtime::Drafter {
  public:
   Agreeing(std::shared_ptr<const runtime::DraftModel> model, const Text& text, double agreement)
@@ -79,7 +79,8 @@ class Agreeing final : public runtime::Drafter {
     const bool agrees = std::uniform_real_distribution<>()(random_) < agreement_;
     const int32_t right = at < text_.reference.size() ? text_.reference[at] : 0;
     draft->id = agrees ? right : right ^ 1;
-    // As sure as a model is that is right so often; one of random weights finds all alike.
+    // The confidence of a model with this accuracy; a model with random weights finds all tokens
+    // equally likely.
     draft->level = static_cast<int>(agreement_ * 8);
     return draft;
   }
@@ -133,7 +134,7 @@ Measured measure(runtime::Sequence& sequence, const Text& text, runtime::Generat
   options.max_tokens = std::ssize(text.reference);
   options.processors.push_back(
       std::make_shared<Replay>(std::make_shared<const Ids>(text.reference)));
-  // The same prompt again: only its last token is read.
+  // The same prompt again: read only its last token.
   const auto kept = static_cast<int64_t>(text.prompt.size()) - 1;
   if (sequence.position() > kept) {
     sequence.truncate(kept);
@@ -165,7 +166,7 @@ void run(const Arguments& arguments) {
   const Text* current = nullptr;
   runtime::DraftOptions draft_options;
   draft_options.most = arguments.most;
-  draft_options.pool_bytes = 0;  // a text would be found whole in the second round
+  draft_options.pool_bytes = 0;  // a text would be found as a whole in the second round
   if (draft_model != nullptr) {
     draft_options.lookup = false;
     draft_options.source = [&]() -> std::unique_ptr<runtime::Drafter> {

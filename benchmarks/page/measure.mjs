@@ -1,9 +1,9 @@
-// What the page costs in a browser: bytes of the first load, a chat of 500 messages of 2 KB opened, and frames while an answer is
-// written at 100 tokens a second.
+// Measures the cost of the page in a browser: bytes of the first load, the time to open a chat of 500 messages of 2 KB,
+// and frames while an answer is written at 100 tokens per second.
 //
 //   PIPPIN=build/release/pippin/cli/pippin node benchmarks/page/measure.mjs [--messages 500] [--seconds 20]
 //
-// Needs what the tests of the page need: ./setup.sh --browser, tests/serve/install_clients.sh.
+// Requires the same setup as the page tests: ./setup.sh --browser, tests/serve/install_clients.sh.
 import { parseArgs } from "node:util";
 import { openBrowser, send, serveDemo, skipWithoutBrowser } from "../../tests/page/browsing.mjs";
 import { finish, piece, standIn } from "../../tests/page/stand_in.mjs";
@@ -13,7 +13,7 @@ const { values: options } = parseArgs({ options: { messages: { type: "string", d
 const count = Number(options.messages);
 const seconds = Number(options.seconds);
 
-// About 2 KB of what models write.
+// About 2 KB of typical model output.
 const answer = (i) => `## Part ${i}
 
 Here is **what matters** about the *${i}th* question, with a [link](https://example.org/${i}) and \`code\`:
@@ -73,7 +73,7 @@ try {
       const begin = performance.now();
       location.hash = "long";
       while (document.querySelectorAll(".message").length < wanted) await new Promise((done) => setTimeout(done));
-      // The picture after it.
+      // The next frame.
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
       const shown = performance.now() - begin;
       while (document.querySelector(".assistant > .text.plain")) await new Promise((done) => setTimeout(done, 20));

@@ -1,5 +1,5 @@
-// node compare.mjs [options]: pippin bench beside llama.cpp, in turns, on models of the same shape and
-// bits with random weights. See README.md.
+// node compare.mjs [options]: compares pippin bench with llama.cpp, alternately, on models of the same shape and bits
+// with random weights. See README.md.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -12,14 +12,14 @@ import { weightBytes, writeGguf } from "./gguf.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 
-// What goes with what: the type of the GGUF file and the options of pippin convert.
+// Equivalent forms: the type of the GGUF file and the options of pippin convert.
 const FORMS = {
   int4: { type: "q4_0", options: ["--quantize", "int4", "--per", "block:32"] },
   palette4: { type: "q4_0", options: ["--palettize", "4", "--group", "16"] },
   palette6: { type: "q6_k", options: ["--palettize", "6", "--group", "16"] },
   int8: { type: "q8_0", options: ["--quantize", "int8", "--per", "block:32"] },
   f16: { type: "f16", options: [] },
-  // The same file for both.
+  // Both run the same file.
   "gguf-q4_0": { type: "q4_0" },
   "gguf-q4_k": { type: "q4_k" },
   "gguf-q6_k": { type: "q6_k" },
@@ -65,7 +65,7 @@ function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-// Ids that both could be fed; which they are does not matter to the time.
+// Ids that are valid for both; their values do not affect the time.
 function randomIds(count, vocabulary, state = 12345) {
   return Array.from({ length: count }, () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -116,7 +116,7 @@ if (!existsSync(packagePath)) {
                               ...form.options, "--json"], { stdio: ["ignore", "ignore", "inherit"] });
 }
 
-// One sample of every case, and its readings.
+// One sample of every case, with its readings.
 function runPippin() {
   const text = execFileSync(given.pippin, [
     "bench", packagePath, "--json", "-r", "1", "-t", String(threads), "-n", String(tokens),
@@ -138,14 +138,14 @@ async function runLlama(one) {
     randomIds(tokens, vocabulary), randomIds(one.depth, vocabulary, 777), one.sequences));
 }
 
-for (const one of cases) await runLlama(one); // warm
+for (const one of cases) await runLlama(one); // warm-up
 const load = loadavg()[0];
 const samples = cases.map(() => ({ pippin: [], llama: [], pippinRead: [], llamaRead: [] }));
 const readings = [], peaks = [];
 let last = null, report = null, pending = [];
 for (let round = 0; round <= rounds; ++round) {
-  // llama.cpp's samples of a round lie between two runs of pippin: the last reading of the one and
-  // the first of the other are theirs.
+  // llama.cpp's samples of a round are between two runs of pippin, so their reading is the average of the last one of
+  // the first run and the first one of the second.
   report = runPippin();
   const first = report.readings[0].bytes_per_second;
   pending.forEach((index) => samples[index].llamaRead.push((last + first) / 2));
@@ -155,7 +155,7 @@ for (let round = 0; round <= rounds; ++round) {
     peaks.push(reading.int8_operations_per_second);
   }
   last = report.readings.at(-1).bytes_per_second;
-  if (round === rounds) break; // for its readings alone
+  if (round === rounds) break; // only for its readings
   report.results.forEach((result, index) => {
     samples[index].pippin.push(result.median_tokens_per_second);
     samples[index].pippinRead.push(result.median_bytes_per_second);
@@ -177,12 +177,12 @@ const rows = cases.map((one, index) => {
   const result = report.results[index];
   const share = (speeds, bytes, reads) => median(speeds.map((speed, i) => (speed * bytes) / reads[i]));
   const decode = one.prompt === undefined;
-  // The peer's cache is fp16 as well.
+  // The peer's cache is fp16, too.
   return {
     test: one.name,
     pippin: median(pippin), llama_cpp: median(peer),
     ratio: median(pippin.map((speed, i) => speed / peer[i])),
-    // The same with each speed divided by the bandwidth beside it, for decodes.
+    // For decodes, the ratio of the speeds divided by the bandwidth at that moment.
     ratio_by_bandwidth: decode
       ? median(pippin.map((speed, i) => speed / pippinRead[i] / (peer[i] / llamaRead[i]))) : null,
     pippin_share: decode ? share(pippin, result.bytes_per_token, pippinRead) 
@@ -201,7 +201,7 @@ const commit = (() => {
   }
 })();
 const giga = (value) => (value / 1e9).toFixed(1);
-// Nothing where the limit is not known: no kernel measures the int8 peak of some processors.
+// Empty if the limit is unknown: some processors have no kernel that measures the int8 peak.
 const percent = (value) =>
   value > 0 && Number.isFinite(value) ? `${(value * 100).toFixed(1)} %` : "";
 console.log(`${new Date().toISOString().slice(0, 10)}, pippin ${commit}, llama.cpp ${info.release ?? ""} (node-llama-cpp ` +

@@ -1,8 +1,8 @@
-// What gguf.mjs writes for a DeepSeek-V2 model, as llama.cpp names it: what makes keys and values of heads is multiplied
-// into queries and results, so that its cache has one vector for each token, too. It takes queries that are made of the
-// input directly from models with 26 or 27 layers only.
+// The tensors and metadata that gguf.mjs writes for a DeepSeek-V2 model, with llama.cpp's names: the products that make
+// keys and values of heads are merged into queries and results, so its cache also has one vector per token. llama.cpp
+// accepts queries that are computed directly from the input only for models with 26 or 27 layers.
 
-// As tensorsOf() of gguf.mjs.
+// Like tensorsOf() in gguf.mjs.
 export function deepseek2Tensors(config, type) {
   const hidden = config.hidden_size, heads = config.num_attention_heads, latent = config.kv_lora_rank;
   const plain = config.qk_nope_head_dim, turned = config.qk_rope_head_dim, value = config.v_head_dim;

@@ -1,6 +1,6 @@
 // Writes a Llama, Qwen3, OLMoE, Qwen3 MoE, DeepSeek-V2, Mamba 2 or Granite 4 hybrid model with random weights as GGUF
-// (version 3, ggml's docs/gguf.md), in blocks of bounded memory. The numbers are a function of the tensor's place and the seed, so
-// that F16, Q8_0, Q6_K, Q4_K and Q4_0 files of one shape hold the same numbers, rounded differently.
+// (version 3, ggml's docs/gguf.md), in blocks of bounded memory. The numbers depend only on the tensor's index and the
+// seed, so F16, Q8_0, Q6_K, Q4_K and Q4_0 files of one shape hold the same numbers, rounded differently.
 
 import { openSync, writeSync, closeSync, renameSync } from "node:fs";
 
@@ -25,7 +25,7 @@ export const TYPES = {
 const floatBits = new Float32Array(1);
 const bitsOfFloat = new Uint32Array(floatBits.buffer);
 
-// IEEE half precision, to nearest even; magnitudes above 65504 are not expected here.
+// IEEE half precision, rounded to nearest even; magnitudes above 65504 are not supported.
 export function halfBits(value) {
   floatBits[0] = value;
   const bits = bitsOfFloat[0];
@@ -51,7 +51,7 @@ function toF16(values, out) {
   for (let i = 0; i < values.length; ++i) view[i] = halfBits(values[i]);
 }
 
-// A block: the scale as fp16, then 32 int8.
+// A block: an fp16 scale, then 32 int8.
 function toQ8(values, out) {
   for (let block = 0; block < values.length / BLOCK; ++block) {
     const from = block * BLOCK, to = block * 34;
@@ -65,8 +65,8 @@ function toQ8(values, out) {
   }
 }
 
-// A block: the scale as fp16, then 16 bytes whose low halves are elements 0 to 15 and high halves
-// 16 to 31, each plus 8; the element of the largest magnitude becomes -8.
+// A block: an fp16 scale, then 16 bytes whose low halves are elements 0 to 15 and high halves 16 to 31, each plus 8;
+// the element with the largest magnitude becomes -8.
 function toQ4(values, out) {
   for (let block = 0; block < values.length / BLOCK; ++block) {
     const from = block * BLOCK, to = block * 18;
@@ -86,8 +86,8 @@ function toQ4(values, out) {
   }
 }
 
-// A block of 256: fp16 scales of the 6-bit scales and minima of 8 groups of 32 (12 bytes), then of
-// each 64 elements 32 bytes whose low halves are the first 32.
+// A block of 256: fp16 scales for the 6-bit scales and minima of 8 groups of 32 (12 bytes), then for each 64 elements
+// 32 bytes whose low halves are the first 32.
 function toQ4K(values, out) {
   const codes = new Uint8Array(256), scales = new Float32Array(8), minima = new Float32Array(8);
   for (let block = 0; block < values.length / 256; ++block) {
@@ -129,8 +129,8 @@ function toQ4K(values, out) {
   }
 }
 
-// A block of 256: the low four bits of all (128 bytes), the high two (64 bytes), an int8 scale for
-// each 16 elements, and an fp16 scale of those; codes are 32 above the values.
+// A block of 256: the low four bits of all (128 bytes), the high two (64 bytes), an int8 scale per 16 elements, and an
+// fp16 scale for these; quantized values are stored plus 32.
 function toQ6(values, out) {
   const codes = new Uint8Array(256), scales = new Float32Array(16);
   for (let block = 0; block < values.length / 256; ++block) {
@@ -169,7 +169,7 @@ function toQ6(values, out) {
 
 const ENCODERS = { f16: toF16, q8_0: toQ8, q6_k: toQ6, q4_k: toQ4K, q4_0: toQ4 };
 
-// xorshift32 (Marsaglia); uniform with the standard deviation of a fresh Llama's weights, 0.02.
+// xorshift32 (Marsaglia); uniform with the standard deviation of an untrained Llama's weights, 0.02.
 function fillRandom(values, state) {
   const scale = (0.02 * Math.sqrt(12)) / 2 ** 32;
   for (let i = 0; i < values.length; ++i) {
@@ -231,7 +231,7 @@ class Bytes {
     this.keyArray(key, 4, values.length);
     for (const value of values) this.u32(value);
   }
-  // llama.cpp wants a vocabulary: SentencePiece's kind, of bytes and made-up words.
+  // llama.cpp requires a vocabulary: one of SentencePiece's kind, with bytes and made-up words.
   vocabulary(size) {
     this.keyText("tokenizer.ggml.model", "llama");
     const special = ["<unk>", "<s>", "</s>"];
@@ -256,8 +256,8 @@ class Bytes {
   }
 }
 
-// What llama.cpp calls a model_type, and how wide q's and k's norms are and whether there are experts; or its tensors
-// and metadata.
+// For each model_type: llama.cpp's name, the width of q's and k's norms, and whether there are experts; or its own
+// tensors and metadata.
 const KINDS = {
   llama: { name: "llama" },
   qwen3: { name: "qwen3", norms: "head" },
@@ -269,8 +269,8 @@ const KINDS = {
 };
 const expertsOf = (config) => (KINDS[config.model_type].experts ? config.num_experts : 0);
 
-// Name, rows, columns, type and, of stacks of matrices, their number and the share of them that a token reads (that of
-// experts, unless it says another), of every tensor of a model.
+// The name, rows, columns and type of every tensor of a model. For stacks of matrices, also their number and the share
+// of them that a token reads (by default that of experts).
 export function tensorsOf(config, type) {
   const { norms, tensors: own } = KINDS[config.model_type];
   if (own) return own(config, type);
@@ -315,8 +315,8 @@ export function tensorsOf(config, type) {
 const elementsOf = (tensor) => tensor.rows * tensor.columns * (tensor.stack ?? 1);
 const bytesOf = (tensor) => (elementsOf(tensor) / TYPES[tensor.type].block) * TYPES[tensor.type].bytes;
 
-// Bytes that a token has to read: all tensors but a table of embeddings that is no head, too, and
-// of experts those that it chooses.
+// The bytes that a token must read: all tensors except an embedding table that is not also the head, and only the
+// chosen experts.
 export function weightBytes(config, type) {
   const share = (tensor) =>
     tensor.share ?? ((tensor.stack ?? 1) > 1 ? config.num_experts_per_tok / tensor.stack : 1);
@@ -394,7 +394,7 @@ function pad(fd, length) {
   if (rest > 0) writeAll(fd, Buffer.alloc(ALIGNMENT - rest));
 }
 
-// `type`: "f16", "q8_0", "q6_k", "q4_k" or "q4_0". Every matrix has it; norms are fp32 ones, and what else is small fp32 too.
+// `type`: "f16", "q8_0", "q6_k", "q4_k" or "q4_0". Every matrix has this type; norms and other small tensors are fp32.
 export function writeGguf(path, config, type, seed = 1) {
   if (!KINDS[config.model_type]) {
     throw new Error(`model_type ${config.model_type}: there are ${Object.keys(KINDS).join(", ")}`);
@@ -412,7 +412,7 @@ export function writeGguf(path, config, type, seed = 1) {
   pad(fd, start.length);
   tensors.forEach((tensor, index) => {
     if (tensor.type === "f32") {
-      // Norms; and routers, which have to tell experts apart.
+      // Norms, and routers, which must distinguish experts.
       const values = new Float32Array(tensor.rows * tensor.columns).fill(tensor.fill ?? 1);
       if (tensor.rows > 1 && tensor.fill === undefined) fillRandom(values, (seed * 0x9e3779b1 + index) | 0 || 1);
       writeAll(fd, Buffer.from(values.buffer));

@@ -1,5 +1,5 @@
-// llama.cpp as node-llama-cpp carries it, fed as llama-bench feeds it: batches of random ids, the
-// logits of the last one only, no text and no sampler.
+// Runs llama.cpp through node-llama-cpp, fed as llama-bench feeds it: batches of random ids, only the logits of the
+// last one, no text and no sampler.
 
 import { getLlama } from "node-llama-cpp";
 
@@ -17,8 +17,7 @@ export class LlamaCpp {
       contextSize: context, batchSize: self.batch, threads, flashAttention, sequences,
       swaFullCache: false,
     });
-    // What createContext() wraps: the calls of llama.h, one to one, without the bookkeeping of
-    // texts around them.
+    // The object inside createContext()'s result: llama.h's calls, one to one, without the management of texts.
     self.raw = self.context._ctx;
     return self;
   }
@@ -36,8 +35,8 @@ export class LlamaCpp {
     this.behind = null;
   }
 
-  // That many sequences that hold `before` and nothing behind it. What held it the last time only forgets what came
-  // behind, where its memory can; reading a long prompt again would take most of the time.
+  // Makes `sequences` sequences hold exactly `before`. If they held it before, only removes later tokens, if the memory
+  // supports it; reading a long prompt again would take most of the time.
   async hold(before, sequences) {
     const held = JSON.stringify(before);
     let kept = before.length > 0 && this.behind === held && this.held >= sequences;
@@ -62,7 +61,7 @@ export class LlamaCpp {
     }
   }
 
-  // Seconds.
+  // Returns seconds.
   async prefill(ids) {
     this.clear();
     const start = seconds();
@@ -70,7 +69,7 @@ export class LlamaCpp {
     return seconds() - start;
   }
 
-  // Of that many sequences, a token of each in every batch.
+  // Decodes `sequences` sequences, with a token of each in every batch.
   async decode(ids, before, sequences = 1) {
     await this.hold(before, sequences);
     const start = seconds();

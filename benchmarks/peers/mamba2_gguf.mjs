@@ -1,7 +1,8 @@
-// What gguf.mjs writes for models with Mamba 2 layers: Mamba 2 itself, and Granite 4's hybrids of it and attention without
-// experts, as llama.cpp names their tensors and keys. In a hybrid a layer without heads of keys is a state space.
+// The tensors and metadata that gguf.mjs writes for models with Mamba 2 layers, with llama.cpp's names: Mamba 2 itself,
+// and Granite 4 hybrids of Mamba 2 and attention without experts. In a hybrid, a layer without key heads is a state
+// space.
 
-// The sizes of a state space, whichever names a config.json has for them.
+// The sizes of a state space, under any of their names in config.json.
 function sizesOf(config) {
   const inner = (config.mamba_expand ?? config.expand ?? 2) * config.hidden_size;
   const groups = config.mamba_n_groups ?? config.n_groups ?? 8, state = config.mamba_d_state ?? config.state_size ?? 128;
@@ -23,8 +24,8 @@ function addStateSpace(add, config, type) {
   add("ssm_out.weight", config.hidden_size, inner, type);
 }
 
-// As tensorsOf() of gguf.mjs, with addLayer(add, layer) for those of a layer; `fill` is what a tensor of fp32 holds where
-// that is not one.
+// Like tensorsOf() in gguf.mjs, with addLayer(add, layer) for the tensors of a layer; `fill` is the value of an fp32
+// tensor if it is not one.
 function tensorsWith(config, type, addLayer) {
   const hidden = config.hidden_size;
   const tensors = [{ name: "token_embd.weight", rows: config.vocab_size, columns: hidden, type }];

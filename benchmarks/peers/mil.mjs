@@ -1,9 +1,9 @@
-// A net of nets/net.mjs as a compiled Core ML model: a program as text and its weights, in fp32 or fp16.
+// Writes a net of nets/net.mjs as a compiled Core ML model: a program as text and its weights, in fp32 or fp16.
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-// Round to nearest, ties to even.
+// Rounds to nearest, ties to even.
 function half(value) {
   const bits = new Uint32Array(Float32Array.of(value).buffer)[0];
   const sign = (bits >>> 16) & 0x8000, magnitude = Math.abs(value);
@@ -20,7 +20,7 @@ function half(value) {
 const halves = (floats) => Uint16Array.from(floats, half);
 
 const BLOB_TYPES = { fp16: 1, fp32: 2, int8: 4 };
-const FEW = 10;  // elements that stand in the text
+const FEW = 10;  // up to this many elements are written in the text
 
 export class MilWriter {
   constructor(net, type) {
@@ -29,7 +29,7 @@ export class MilWriter {
     this.lines = [];
     this.blobs = [];
     this.offset = 64;
-    // The model's inputs and outputs are of fp32 in any case.
+    // The model's inputs and outputs are always fp32.
     this.outside = new Set(type === "fp32" ? [] : [...net.inputs, ...net.outputs].map(({ name }) => name));
     for (const { name, shape } of net.inputs) {
       if (this.outside.has(name)) this.cast(this.inner(name), name, shape, type);

@@ -1,4 +1,4 @@
-// Arrays of fp32 in .npz files: archives without compression, of .npy files.
+// fp32 arrays in .npz files: uncompressed archives of .npy files.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
@@ -19,7 +19,7 @@ export function writeArrays(file, arrays) {
   let offset = 0;
   for (const [key, value] of Object.entries(arrays)) {
     const data = npy(value), name = Buffer.from(`${key}.npy`);
-    const fields = Buffer.alloc(26);  // what a member's header and its line of the directory share
+    const fields = Buffer.alloc(26);  // the common part of a member's header and its directory entry
     fields.writeUInt16LE(20, 0);
     fields.writeUInt32LE(crc32(data), 10);
     fields.writeUInt32LE(data.length, 14);

@@ -1,4 +1,4 @@
-// A net of nets/net.mjs as an ONNX file: opset 17, fp32. Protobuf by hand, of the few messages it takes.
+// Writes a net of nets/net.mjs as an ONNX file: opset 17, fp32. Encodes the few protobuf messages by hand.
 
 import { writeFileSync } from "node:fs";
 
@@ -45,7 +45,7 @@ class Float {
   }
 }
 
-// Rows of gates in MIL's order (input, forget, output, cell) in ONNX's (input, output, forget, cell).
+// Reorders rows of gates from MIL's order (input, forget, output, cell) to ONNX's (input, output, forget, cell).
 function reordered(gates, hidden) {
   const each = (gates.length / (4 * hidden)) * hidden;
   const result = new Float32Array(gates.length);
@@ -53,7 +53,7 @@ function reordered(gates, hidden) {
   return result;
 }
 
-// [outputs, C] as [C, outputs].
+// Transposes [outputs, C] to [C, outputs].
 function transposed({ shape: [rows, columns], array, int8 }) {
   const result = new Float32Array(array.length);
   for (let i = 0; i < rows; ++i) {
@@ -87,7 +87,7 @@ export class OnnxWriter {
     this.initializers.push(tensor(5, name, "int64", [list.length], BigInt64Array.from(list.map(BigInt))));
     return name;
   }
-  // Weights as int8 with a scale for each of their outputs.
+  // Weights as int8 with a scale per output.
   bytes(name, { shape, array, axis }) {
     const { codes, scales } = this.net.quantized({ shape, array, axis });
     this.initializers.push(tensor(5, `${name}_codes`, "int8", shape, codes));

@@ -1,5 +1,5 @@
-// node ops.mjs [options]: pippin predict beside ONNX Runtime, in turns, on the same nets with random
-// weights. See README.md.
+// node ops.mjs [options]: compares pippin predict with ONNX Runtime, alternately, on the same nets with random weights.
+// See README.md.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -27,10 +27,10 @@ const NETS = {
   lstm: sound.lstm, generator: vision.generator,
   "bge-small": text.bgeSmall, "bge-base": text.bgeBase,
 };
-// Of the package; ONNX Runtime computes the first two in fp32, with the same weights. `noise`: how far outputs
-// may be from its results, in parts of their largest: arithmetic of other orders, activations in halves, both
-// rounded to 8 bits at every product, where a last bit more or less decides. YuNet's outputs in 8 bits change by
-// 0.19 when the reference adds up in floats instead of doubles.
+// The package's form; ONNX Runtime computes the first two in fp32, with the same weights. `noise`: the allowed
+// difference from its results, relative to the largest output, for other orders of arithmetic, fp16 activations, or
+// rounding to 8 bits at every product, where the last bit matters. YuNet's 8-bit outputs change by 0.19 when the
+// reference sums in floats instead of doubles.
 const FORMS = {
   fp32: { type: "fp32", noise: 1e-3 },
   fp16: { type: "fp16", noise: 5e-3 },
@@ -73,7 +73,7 @@ function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-// The largest difference by the largest number, over all outputs.
+// The largest difference divided by the largest number, over all outputs.
 function difference(got, wanted) {
   let worst = 0;
   for (const [name, want] of Object.entries(wanted)) {
@@ -82,7 +82,7 @@ function difference(got, wanted) {
     for (let i = 0; i < want.length; ++i) {
       most = Math.max(most, Math.abs(want[i]));
       const one = Math.abs(want[i] - got[name][i]);
-      apart = one <= apart ? apart : one;  // NaN stays
+      apart = one <= apart ? apart : one;  // keeps NaN
     }
     worst = apart / most <= worst ? worst : apart / most;
   }
@@ -106,7 +106,7 @@ class Peers {
     this.session = await open("all");
     this.feeds = Object.fromEntries(Object.entries(this.inputs).map(([name, { shape, array }]) =>
       [name, new ort.Tensor("float32", array, shape)]));
-    // Fused, operations on 8 bits round elsewhere than the graph says: compared with is what it does say.
+    // Fused 8-bit operations round elsewhere than the graph says, so compare with the unfused graph.
     const plain = form.int8 ? await open("disabled") : this.session;
     const results = await plain.run(this.feeds);
     if (plain !== this.session) await plain.release();
@@ -115,7 +115,7 @@ class Peers {
     this.pippin(1, ["--output", `${this.base}.out.npz`]);
     this.apart = difference(readArrays(`${this.base}.out.npz`), this.wanted);
   }
-  // The median of several runs, in milliseconds.
+  // Returns the median of several runs, in milliseconds.
   async onnxruntime(count) {
     const times = [];
     for (let i = 0; i < count; ++i) {

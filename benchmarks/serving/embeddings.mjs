@@ -1,5 +1,5 @@
-// Embeddings through pippin serve against `pippin embed` on the same texts, in turns: the figures of docs/performance-log.md.
-// Clients keep their connections and send one text after another; nothing but Node is needed.
+// Compares embeddings through pippin serve with `pippin embed` on the same texts, alternately: the figures of
+// docs/performance-log.md. Clients keep their connections and send one text after another; only Node is required.
 //
 //   node benchmarks/serving/embeddings.mjs MODEL [--program pippin] [--clients 16] [--texts 256] [--shortest 10] [--longest 500]
 //        [--rounds 3] [--args="-t 2"]
@@ -26,7 +26,7 @@ const extra = options.args.split(" ").filter(Boolean);
 const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 const now = () => performance.now() / 1000;
 
-// Words that are one token of most models. The same texts every time.
+// Words that are a single token in most models. The texts are the same every time.
 const WORDS = "the of and to in is was for on that by with as at from his it an were are which this be also has had its".split(" ");
 let seed = 1;
 const random = (count) => (seed = (seed * 48271) % 0x7fffffff) % count;
@@ -34,7 +34,7 @@ const shortest = Number(options.shortest), longest = Number(options.longest);
 const texts = Array.from({ length: Number(options.texts) }, () =>
   Array.from({ length: shortest + random(longest - shortest + 1) }, () => WORDS[random(WORDS.length)]).join(" "));
 
-// Seconds that `pippin embed` needs, from its start to its end.
+// The seconds that `pippin embed` takes, from start to end.
 function embed(list) {
   const start = now();
   const out = execFileSync(options.program, ["embed", model, "--jsonl", "--json", ...extra],

@@ -1,5 +1,5 @@
-// Many clients of pippin serve at once: half of them read slowly, a tenth leave early. Tells of errors, of the server's
-// memory over time, and how long its tokens took.
+// Runs many clients of pippin serve at once: half of them read slowly, a tenth leave early. Reports errors, the
+// server's memory over time, and the time between tokens.
 //
 //   node benchmarks/serving/load.mjs [MODEL] [--clients 200] [--minutes 10] [--program pippin] [--args="..."]
 import { spawn } from "node:child_process";
@@ -36,7 +36,7 @@ const counts = { done: 0, left: 0, refused: 0, errors: 0 };
 const faults = new Map();
 let prompts = 0;
 
-// One request over a connection of its own, read at a client's own pace.
+// One request over a new connection, read at the client's own pace.
 function request(isSlow, leaves) {
   const body = JSON.stringify({ stream: true, max_tokens: 60, temperature: 1,
                                 messages: [{ role: "user", content: `Tell me story ${++prompts} about a fox.` }] });

@@ -1,5 +1,5 @@
-// Measures pippin serve with a model: the figures of docs/performance-log.md. Prompts are random tokens, so that lengths are
-// exact; nothing but Node is needed.
+// Measures pippin serve with a model: the figures of docs/performance-log.md. Prompts are random tokens, so that
+// lengths are exact; only Node is required.
 //
 //   node benchmarks/serving/measure.mjs MODEL [--program pippin] [--rounds 3] [--only overhead,prefix,disk,clients,gap,cancel]
 //        [--args="-t 2 --context 8192"]
@@ -50,7 +50,7 @@ class Server {
     return server;
   }
 
-  // Times of the pieces, in seconds from the request on, and the usage.
+  // Returns the times of the pieces, in seconds from the request on, and the usage.
   async complete(prompt, maxTokens, { onPiece, signal } = {}) {
     const start = now();
     const answer = await fetch(this.url + "/v1/completions", {
@@ -93,7 +93,7 @@ function report(name, figures) {
 const speedOf = (times) => (times.length - 1) / (times.at(-1) - times[0]);
 
 const measures = {
-  // Tokens per second through SSE against `pippin run`, in turns.
+  // Tokens per second through SSE compared with `pippin run`, alternately.
   async overhead() {
     const count = 128, ratios = [], served = [], ran = [];
     const server = await Server.start("--cache-ram", "0");
@@ -110,7 +110,7 @@ const measures = {
     report("SSE against run", { served: median(served), ran: median(ran), ratio: median(ratios) });
   },
 
-  // The first token of a prompt of which 2048 tokens are known and 50 are new.
+  // The time to the first token for a prompt with 2048 cached and 50 new tokens.
   async prefix() {
     const server = await Server.start();
     const length = Math.min(2048, Math.floor(server.context / 2));
@@ -157,14 +157,14 @@ const measures = {
                                  cached: results[0].cached, "MB each": bytes / rounds / 1e6 });
   },
 
-  // Several clients at once: the sum of their speeds against one.
+  // Several clients at once: the sum of their speeds compared with one.
   async clients() {
     const server = await Server.start("--cache-ram", "0");
     const count = 48, speeds = new Map();
     for (let i = 0; i < rounds; ++i) {
       for (const many of [1, 4, 8, 16]) {
         const all = await Promise.all(Array.from({ length: many }, () => server.complete(random(16), count)));
-        // While all of them decode.
+        // Counts only while all of them decode.
         const from = Math.max(...all.map((one) => one.times[0])), to = Math.min(...all.map((one) => one.times.at(-1)));
         const tokens = all.reduce((sum, one) => sum + one.times.filter((t) => t > from && t <= to).length, 0);
         speeds.set(many, [...(speeds.get(many) ?? []), tokens / (to - from)]);
@@ -175,8 +175,8 @@ const measures = {
     report("clients", Object.fromEntries([...speeds].map(([many, list]) => [many, `${median(list).toFixed(1)} t/s (${(median(list) / one).toFixed(2)}x)`])));
   },
 
-  // The longest gap between tokens of one client while a prompt of 4096 tokens is read for another, and how fast the
-  // server answers others meanwhile.
+  // The longest gap between tokens of one client while a prompt of 4096 tokens is read for another, and the server's
+  // response time for other requests meanwhile.
   async gap() {
     const server = await Server.start("--cache-ram", "0");
     const length = Math.min(4096, server.context - 64);
@@ -214,7 +214,7 @@ const measures = {
     report(`gap while ${length} are read`, { "longest gap ms": median(gaps) * 1000, "health median ms": median(health) * 1000, "slowest ms": Math.max(...slowest) * 1000 });
   },
 
-  // From a closed connection to a free sequence, in steps.
+  // The number of steps from a closed connection to a free sequence.
   async cancel() {
     const server = await Server.start("--cache-ram", "0");
     const steps = [], times = [];

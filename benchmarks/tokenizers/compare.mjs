@@ -1,4 +1,4 @@
-// Pippin and Hugging Face's Rust library take turns at a text: README.md.
+// Compares Pippin with Hugging Face's Rust library, alternately, on a text: README.md.
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -29,7 +29,7 @@ if (!options.tokenizer || !options.text) {
 const file = path.join(options.tokenizer, "tokenizer.json");
 const bytes = readFileSync(options.text);
 
-// As tokenizer_speed.cpp cuts it.
+// Cuts the text as tokenizer_speed.cpp does.
 function cut(bytes, size) {
   const documents = [];
   for (let begin = 0; begin < bytes.length; ) {

@@ -1,11 +1,10 @@
-// Encodes and decodes a text as often as it is asked to, and tells the time: the half of
-// compare.mjs that is Pippin.
+// Encodes and decodes a text repeatedly, and reports the time: Pippin's half of compare.mjs.
 //
 //   pippin-tokenizer-speed TOKENIZER TEXT DOCUMENT_BYTES
 //
-// The text is cut at the first line end after each DOCUMENT_BYTES. Commands come on stdin, one a
-// line; each is answered by a line of JSON: seconds of the processor (one thread) and of the clock,
-// the number of ids or bytes, and a hash of them.
+// The text is cut at the first newline after each DOCUMENT_BYTES. Commands come on stdin, one per
+// line; each is answered by a line of JSON: seconds of CPU time (one thread) and of wall time, the
+// number of ids or bytes, and a hash of them.
 //   load     the tokenizer from its file
 //   encode   the documents, one call each
 //   decode   the ids of the documents, one call each
@@ -46,7 +45,7 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// FNV-1a, of 32 bits: as compare.mjs computes it.
+// 32-bit FNV-1a, as in compare.mjs.
 class Hash {
  public:
   void add(uint32_t value) { hash_ = (hash_ ^ value) * 16777619u; }

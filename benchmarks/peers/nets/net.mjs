@@ -1,7 +1,7 @@
-// A net in the operations that ONNX and MIL share, with random weights from one seed. onnx.mjs and
-// mil.mjs write it. Values are { name, shape }; images are [N, C, H, W] or [N, C, T], tokens [..., T, C].
+// A net with the operations that ONNX and MIL have in common, with random weights from one seed. onnx.mjs and mil.mjs
+// write it. Values are { name, shape }; images are [N, C, H, W] or [N, C, T], tokens [..., T, C].
 
-// The nearest number that fp16 has.
+// Returns the nearest fp16 number.
 function nearestHalf(value) {
   if (value === 0) return 0;
   const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(value))), -14) - 10);
@@ -28,7 +28,7 @@ export class Net {
     }
     return array;
   }
-  // Keeps the size of what it multiplies, roughly, with a rectifier behind it.
+  // Weights that roughly keep the magnitude of their input, followed by a rectifier.
   weight(shape, axis, gain = 1) {
     const count = shape.reduce((product, size) => product * size, 1);
     const bound = gain * Math.sqrt((6 * shape[axis]) / count);
@@ -37,7 +37,7 @@ export class Net {
   vector(count, bound = 0.1, offset = 0) {
     return { shape: [count], array: this.uniform(count, bound).map((value) => this.round(value + offset)) };
   }
-  // Codes of 8 bits with a scale for each index of the weight's axis of outputs.
+  // Quantized 8-bit values with a scale for each index of the weight's output axis.
   quantized({ shape, array, axis }) {
     const inner = shape.slice(axis + 1).reduce((product, size) => product * size, 1);
     const scales = new Float32Array(shape[axis]);
@@ -60,7 +60,7 @@ export class Net {
     this.nodes.push(node);
     return node;
   }
-  // What goes into a product with weights, rounded to 8 bits where the net is of int8.
+  // The operand of a product with weights, rounded to 8 bits if the net is int8.
   operand(x) {
     if (!this.int8 || x.op === "quantized") return x;
     x.rounded ??= this.add_node("quantized", [x], x.shape, { scale: 4 / 127 });
@@ -89,7 +89,7 @@ export class Net {
                          { strides: all(stride), pad: all([pad, pad]), dilations: all(1), groups: 1 },
                          { weight: this.weight([x.shape[1], outputs, ...all(kernel)], 1, stride), bias: this.vector(outputs) });
   }
-  // x [..., C] with weights [C, outputs], which MIL holds the other way round.
+  // x [..., C] with weights [C, outputs], which MIL stores transposed.
   linear(x, outputs, gain = 1) {
     const channels = x.shape.at(-1);
     return this.add_node("linear", [this.operand(x)], [...x.shape.slice(0, -1), outputs], {},
@@ -105,14 +105,14 @@ export class Net {
                            hh: { ...this.weight([4 * hidden, hidden], 0, 0.6), int8: false }, bias: this.vector(4 * hidden) });
   }
 
-  // Of one input, element by element.
+  // Elementwise operation with one input.
   unary(op, x, attributes = {}) {
     return this.add_node(op, [x], x.shape, attributes);
   }
   scale(x, by) {
     return this.unary("scale", x, { by });
   }
-  // Adds a vector along the last axis, or numbers of any shape that broadcasts.
+  // Adds a vector along the last axis, or a constant of any shape that broadcasts.
   bias(x, shape) {
     const count = shape.reduce((product, size) => product * size, 1);
     return this.add_node("bias", [x], x.shape, {}, { bias: { shape, array: this.uniform(count, 0.1) } });
@@ -169,7 +169,7 @@ export class Net {
     return Array.from({ length: parts }, (_, i) => this.slice(x, axis, i * each, (i + 1) * each));
   }
 
-  // Multi-head attention of tokens [T, C] to others' [S, C].
+  // Multi-head attention of tokens [T, C] to tokens [S, C].
   attention(x, from, heads) {
     const size = x.shape[1] / heads;
     const split = (value, perm) => this.transpose(this.reshape(value, [value.shape[0], heads, size]), perm);

@@ -1,4 +1,4 @@
-// Nets of sounds and sequences, in the sizes of those that they are named after.
+// Nets for sounds and sequences, in the sizes of the originals.
 
 import { transformerLayer } from "./vision.mjs";
 
@@ -21,7 +21,7 @@ export function whisperEncoder(net) {
   return net.output(net.layerNorm(tokens));
 }
 
-// One token against 63 before it and 1500 frames, both given as keys and values.
+// One token against 63 previous ones and 1500 frames, both given as keys and values.
 export function whisperDecoderStep(net) {
   let x = net.input("token", [1, 512]);
   const heads = (value) => net.transpose(net.reshape(value, [1, 8, 64]), [1, 0, 2]);

@@ -1,6 +1,6 @@
-// Encoders of texts, in the sizes of those that they are named after: their layers, from embeddings on.
+// Text encoders, in the sizes of the originals: their layers, after the embeddings.
 
-// 32 texts of 128 tokens, norms after the residuals.
+// 32 texts of 128 tokens, post-norm.
 function bert(net, width, heads, layers = 12, texts = 32, length = 128) {
   const size = width / heads;
   const split = (value, perm) => net.transpose(net.reshape(value, [texts, length, heads, size]), perm);

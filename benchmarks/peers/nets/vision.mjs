@@ -1,6 +1,6 @@
-// Nets of pictures, in the sizes of those that they are named after; norms are folded into convolutions.
+// Nets for pictures, in the sizes of the originals; norms are folded into convolutions.
 
-// A convolution and what follows it; `act` null: nothing.
+// A convolution and its activation; `act` null: none.
 function block(net, x, outputs, kernel, { act = "relu", ...options } = {}) {
   const y = net.conv(x, outputs, kernel, options);
   return act ? net.unary(act, y, act === "leaky_relu" ? { alpha: 0.1 } : {}) : y;
@@ -58,7 +58,7 @@ function squeezed(net, x, channels, act, gate) {
   return net.mul(x, net.unary(gate, net.conv(block(net, net.globalPool(x), channels, 1, { act }), x.shape[1], 1)));
 }
 
-// Expand, convolve by channel, project; `squeeze`: channels of the gate between.
+// Expand, depthwise convolution, project; `squeeze`: channels of the gate.
 function inverted(net, x, outputs, kernel, wide, { stride = 1, act = "relu6", squeeze = 0 }) {
   let y = wide === x.shape[1] ? x : block(net, x, wide, 1, { act });
   y = block(net, y, wide, kernel, { stride, groups: wide, act });
@@ -104,7 +104,7 @@ export function mobilenetV3(net) {
 
 const silu = { act: "silu" };
 
-// Two halves, of which one goes through bottlenecks, all side by side at the end.
+// Two halves, one of which goes through bottlenecks; all results are concatenated.
 function c2f(net, x, outputs, count, shortcut, bottleneck = twoConvolutions) {
   const parts = net.split(block(net, x, outputs, 1, silu), 2);
   for (let i = 0; i < count; ++i) parts.push(bottleneck(net, parts.at(-1), shortcut));
@@ -130,7 +130,7 @@ function pyramid(net, x, outputs) {
   return block(net, net.concat(all), outputs, 1, silu);
 }
 
-// Boxes and scores of three levels, with the expected value over 16 bins of each distance.
+// Boxes and scores at three levels, with the expected value over 16 bins for each distance.
 function detections(net, levels, scores) {
   const boxes = [], classes = [];
   for (const x of levels) {
@@ -171,7 +171,7 @@ export function yoloV8n(net) {
   });
 }
 
-// Attention over the places of the coarsest level, with positions from a convolution by channel.
+// Attention over the positions of the coarsest level, with position encodings from a depthwise convolution.
 function placeAttention(net, x) {
   const [, channels, height, width] = x.shape, heads = channels / 64, places = height * width;
   const all = net.reshape(net.conv(x, 2 * channels, 1), [heads, 128, places]);
