@@ -394,12 +394,12 @@ void check(const LlamaShape& shape) {
     range("state_size", shape.state_size, 1);
     if (shape.num_heads * shape.head_dim != shape.intermediate_size ||
         shape.intermediate_size % shape.hidden_size != 0) {
-      fail(ErrorCode::InvalidArgument, "{} heads of {} are no whole multiple of hidden_size {}",
+      fail(ErrorCode::InvalidArgument, "{} heads of {} are not a whole multiple of hidden_size {}",
            shape.num_heads, shape.head_dim, shape.hidden_size);
     }
   }
   if (shape.num_heads % shape.num_kv_heads != 0) {
-    fail(ErrorCode::InvalidArgument, "{} attention heads are no multiple of {} key heads",
+    fail(ErrorCode::InvalidArgument, "{} attention heads are not a multiple of {} key heads",
          shape.num_heads, shape.num_kv_heads);
   }
 }

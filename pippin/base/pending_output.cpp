@@ -147,8 +147,8 @@ void PendingOutput::commit() {
     if (fs::exists(old, unseen) && !fs::exists(target_, unseen)) fs::rename(old, target_, lost);
     if (lost) {  // the next output for this place retries
       folder_.clear();
-      fail(ErrorCode::Io, "{}: cannot be put in place: {}; what was there is {}", target_.string(),
-           error.message(), old.string());
+      fail(ErrorCode::Io, "{}: cannot be put in place: {}; the old content is in {}",
+           target_.string(), error.message(), old.string());
     }
     fail(ErrorCode::Io, "{}: cannot be put in place: {}", target_.string(), error.message());
   }

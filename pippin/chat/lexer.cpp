@@ -290,7 +290,7 @@ class Lexer {
       const auto size = static_cast<size_t>(parsed.ptr - digits.data());
       if (base == 16 && size != count) error("an escape with too few digits");
       if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
-        error("an escape that is no character");
+        error("an escape that is not a character");
       append_utf8(text, value);
       return begin + size;
     };

@@ -192,7 +192,7 @@ void Connection::read_request() {
 void Connection::on_head(const ErrorCodeOfIo& error) {
   if (is_closed_) return;
   if (error) return refuse(error);
-  if (!fill_request()) return refuse(400, "the target of the request is no path");
+  if (!fill_request()) return refuse(400, "the request target is not a path");
   if (auto refusal = shared_.callbacks.check(*request_)) return answer_and_close(*refusal);
   // A page asks first whether it may send (CORS), and cannot read a rejection of that.
   if (is_above_limit_ && request_->method != "OPTIONS") return refuse(503, kTooMany);

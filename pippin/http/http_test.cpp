@@ -403,7 +403,7 @@ TEST_F(Http, SaysWhereItCannotListen) {
                ErrorCode::InvalidArgument,
                "cannot listen at 127.0.0.1:" + std::to_string(port_) + ": Address already in use");
   EXPECT_ERROR(Server({.addresses = {{.inherited = 0}}}, {}), ErrorCode::InvalidArgument,
-               "file descriptor 0 is no socket that listens");
+               "file descriptor 0 is not a listening socket");
 }
 
 TEST_F(Http, ServesManyAtOnce) {

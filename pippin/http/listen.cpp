@@ -87,7 +87,7 @@ Acceptor take_inherited(asio::io_context& io, int descriptor, std::string& url) 
   if (::getsockname(descriptor, static_cast<sockaddr*>(static_cast<void*>(&name)), &size) != 0 ||
       ::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &option_size) != 0 ||
       listens == 0) {
-    fail(ErrorCode::InvalidArgument, "file descriptor {} is no socket that listens", descriptor);
+    fail(ErrorCode::InvalidArgument, "file descriptor {} is not a listening socket", descriptor);
   }
   Acceptor acceptor(io);
   acceptor.assign(Protocol(name.ss_family, 0), descriptor);

@@ -15,8 +15,8 @@ void check_file(const RepoFile& file, const Json& where) {
   if (!is_safe_path(file.path))
     where.invalid("a file name that leaves its folder, or cannot be one");
   if (!is_commit_hash(file.git_sha1)) where.invalid("a file without a git hash");
-  if (!file.sha256.empty() && !is_sha256(file.sha256)) where.invalid("a SHA-256 that is none");
-  if (!file.xet_hash.empty() && !is_sha256(file.xet_hash)) where.invalid("a Xet hash that is none");
+  if (!file.sha256.empty() && !is_sha256(file.sha256)) where.invalid("an invalid SHA-256");
+  if (!file.xet_hash.empty() && !is_sha256(file.xet_hash)) where.invalid("an invalid Xet hash");
   if (file.size > kMaxFileBytes) where.invalid("a size that no file has");
 }
 

@@ -67,9 +67,9 @@ TEST(Answers, TreesThatLie) {
       {R"(, "oid": "../x")", "[0]: a file without a git hash"},
       {R"(, "lfs": {})", "[0].lfs: the key \"sha256\" is missing"},
       {R"(, "lfs": {"oid": "", "size": 1})", "[0].lfs: no oid"},
-      {R"(, "lfs": {"oid": "x/../y", "size": 1})", "[0]: a SHA-256 that is none"},
+      {R"(, "lfs": {"oid": "x/../y", "size": 1})", "[0]: an invalid SHA-256"},
       {R"(, "lfs": [])", "[0].lfs: expected an object, found an array"},
-      {R"(, "xetHash": "x")", "[0]: a Xet hash that is none"}};
+      {R"(, "xetHash": "x")", "[0]: an invalid Xet hash"}};
   for (const auto& [members, part] : cases) {
     SCOPED_TRACE(members);
     EXPECT_ERROR(tree(entry(members)), ErrorCode::InvalidFile, part);

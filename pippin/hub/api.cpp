@@ -50,7 +50,7 @@ Json json_of(const Connection::Answer& answer) {
   try {
     return Json::parse(answer.response.body, answer.url.host());
   } catch (const Error& error) {
-    throw Unreachable(fmt::format("this is no answer of the Hub: {}", error.what()));
+    throw Unreachable(fmt::format("not an answer of the Hub: {}", error.what()));
   }
 }
 
@@ -137,7 +137,7 @@ std::vector<RepoFile> fetch_tree(Connection& connection, std::string_view repo,
     url.reset();
     if (!link) break;
     const auto next = resolve_url(answer.url, *link);
-    if (!next) fail(ErrorCode::Network, "{}: the next page of its list is no URL", repo);
+    if (!next) fail(ErrorCode::Network, "{}: the next page of its list is not a URL", repo);
     url = next->text();
   }
   return files;

@@ -73,7 +73,7 @@ fs::path RepoCache::snapshot(std::string_view commit) const {
 }
 
 fs::path RepoCache::pointer(std::string_view commit, std::string_view path) const {
-  if (!is_safe_path(path)) fail(ErrorCode::InvalidArgument, "\"{}\" is no file's name", path);
+  if (!is_safe_path(path)) fail(ErrorCode::InvalidArgument, "\"{}\" is not a file name", path);
   return snapshot(commit) / path;
 }
 
@@ -91,7 +91,7 @@ std::optional<std::string> RepoCache::find_commit(std::string_view revision) con
 void RepoCache::write_ref(std::string_view revision, std::string_view commit) const {
   if (revision == commit) return;
   if (!is_safe_revision(revision)) {
-    fail(ErrorCode::InvalidArgument, "\"{}\" is no branch, tag or commit", revision);
+    fail(ErrorCode::InvalidArgument, "\"{}\" is not a branch, tag or commit", revision);
   }
   const fs::path path = folder_ / "refs" / revision;
   if (same_content(path, commit)) return;

@@ -51,7 +51,7 @@ TEST(Cache, RefsAndLinks) {
   EXPECT_EQ(read_file(folder / "models--org--name" / "refs" / "refs" / "pr" / "1"), kCommit);
   EXPECT_EQ(cache.find_commit("main"), kCommit);
   EXPECT_ERROR(cache.write_ref("../../x", kCommit), ErrorCode::InvalidArgument,
-               "\"../../x\" is no branch, tag or commit");
+               "\"../../x\" is not a branch, tag or commit");
   EXPECT_FALSE(cache.find_commit("../refs/main"));
 
   const RepoFile file = file_of("a/b/c.bin", "content", true);
@@ -65,7 +65,7 @@ TEST(Cache, RefsAndLinks) {
   fs::remove(cache.blob(file.etag()));
   EXPECT_FALSE(cache.has(kCommit, file));
   EXPECT_ERROR(cache.pointer(kCommit, "../x"), ErrorCode::InvalidArgument,
-               "\"../x\" is no file's name");
+               "\"../x\" is not a file name");
   // Nothing outside the layout.
   EXPECT_TRUE(fs::is_empty(cache.folder() / "blobs"));
 }

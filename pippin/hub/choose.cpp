@@ -307,7 +307,7 @@ std::vector<RepoFile> choose_shards(const std::vector<RepoFile>& files, const Js
   for (const std::string& name : parse_shards(index)) {
     const auto found = by_path.find(name);
     if (found == by_path.end()) {
-      fail(ErrorCode::NotFound, "{}: it names {}, which the repository has not", index.where(),
+      fail(ErrorCode::NotFound, "{}: it names {}, which is not in the repository", index.where(),
            name);
     }
     if (!is_left_out(*found->second, options)) shards.push_back(*found->second);

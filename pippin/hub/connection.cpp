@@ -13,7 +13,7 @@ constexpr int kMaxRedirects = 8;
 Url endpoint_url(const Settings& settings) {
   auto url = parse_url(settings.endpoint);
   if (!url) {
-    fail(ErrorCode::InvalidArgument, "HF_ENDPOINT: \"{}\" is no http or https URL",
+    fail(ErrorCode::InvalidArgument, "HF_ENDPOINT: \"{}\" is not an http or https URL",
          settings.endpoint);
   }
   return *url;
@@ -36,7 +36,8 @@ Url next_url(const Url& from, const HttpResponse& response) {
   const std::string location = *response.header("location");
   const auto to = resolve_url(from, location);
   if (!to) {
-    fail(ErrorCode::Network, "{} redirects to what is no http or https URL", from.host());
+    fail(ErrorCode::Network, "{} redirects to an address that is not an http or https URL",
+         from.host());
   }
   if (from.scheme == "https" && to->scheme != "https") {
     fail(ErrorCode::Network, "{} redirects from https to http ({}): refused", from.host(),
@@ -57,7 +58,8 @@ Connection::Connection(const Settings& settings, std::atomic<bool>& reached,
 
 Connection::Answer Connection::get(const std::string& text, const Options& options) {
   auto url = parse_url(text);
-  if (!url) fail(ErrorCode::Network, "the server names what is no http or https URL");
+  if (!url)
+    fail(ErrorCode::Network, "the server names an address that is not an http or https URL");
   for (int hops = 0; hops <= kMaxRedirects; ++hops) {
     HttpRequest request;
     request.url = url->text();

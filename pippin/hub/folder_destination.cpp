@@ -82,7 +82,7 @@ class FolderDestination : public Destination {
  private:
   fs::path note(const RepoFile& file, const std::string& ending) const {
     if (!is_safe_path(file.path) || file.path.starts_with(".cache/huggingface/")) {
-      fail(ErrorCode::InvalidFile, "\"{}\" is no file's name", file.path);
+      fail(ErrorCode::InvalidFile, "\"{}\" is not a file name", file.path);
     }
     return folder_ / ".cache" / "huggingface" / "download" / (file.path + ending);
   }

@@ -64,7 +64,7 @@ int number_of(const Environment& environment, const char* name, int fallback, in
   int number = 0;
   const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
   if (error != std::errc() || end != value->data() + value->size() || number < 0 || number > most) {
-    fail(ErrorCode::InvalidArgument, "{}: \"{}\" is no number from 0 to {}", name, *value, most);
+    fail(ErrorCode::InvalidArgument, "{}: \"{}\" is not a number from 0 to {}", name, *value, most);
   }
   return number;
 }
@@ -99,7 +99,7 @@ std::string clean_token(std::string_view token, const std::string& source) {
   while (!token.empty() && is_space(token.back())) token.remove_suffix(1);
   const bool printable =
       std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 0x7f; });
-  if (!printable) fail(ErrorCode::InvalidArgument, "{}: this is no token of the Hub", source);
+  if (!printable) fail(ErrorCode::InvalidArgument, "{}: this is not a token of the Hub", source);
   return std::string(token);
 }
 

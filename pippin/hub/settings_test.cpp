@@ -47,7 +47,7 @@ TEST(Settings, TheToken) {
   EXPECT_EQ(read({{"HUGGING_FACE_HUB_TOKEN", "hf_old"}}).token, "hf_old");
   EXPECT_EQ(read({{"HF_TOKEN", "x"}, {"HF_HUB_DISABLE_IMPLICIT_TOKEN", "1"}}).token, "");
   EXPECT_ERROR(read({{"HF_TOKEN", "a\r\nX: y"}}), ErrorCode::InvalidArgument,
-               "HF_TOKEN: this is no token of the Hub");
+               "HF_TOKEN: this is not a token of the Hub");
 }
 
 TEST(Settings, TheRest) {
@@ -63,7 +63,7 @@ TEST(Settings, TheRest) {
   for (const char* value : {"x", "-1", "1.5", "99999999999"}) {
     SCOPED_TRACE(value);
     EXPECT_ERROR(read({{"HF_HUB_ETAG_TIMEOUT", value}}), ErrorCode::InvalidArgument,
-                 "is no number from 0 to 86400");
+                 "is not a number from 0 to 86400");
   }
 }
 

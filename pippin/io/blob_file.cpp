@@ -104,7 +104,7 @@ Blob BlobFile::read(uint64_t offset) const {
   }
   const auto type = static_cast<BlobType>(record.type);
   if (record.size * 8 % static_cast<uint64_t>(bits(type)) != 0 && bits(type) >= 8) {
-    fail(ErrorCode::InvalidFile, "{}: {} bytes are no whole number of {}", where, record.size,
+    fail(ErrorCode::InvalidFile, "{}: {} bytes are not a whole number of {}", where, record.size,
          to_string(type));
   }
   return {type, bytes_.subspan(record.offset, record.size), record.padding_bits};

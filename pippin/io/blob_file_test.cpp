@@ -121,7 +121,7 @@ TEST_F(BlobFaults, Sizes) {
   set<uint64_t>(72, ~uint64_t{0});
   EXPECT_FAULT(read(), "18446744073709551615 bytes of data");
   set<uint64_t>(72, 63);
-  EXPECT_FAULT(read(), "63 bytes are no whole number of float16");
+  EXPECT_FAULT(read(), "63 bytes are not a whole number of float16");
   set<uint64_t>(72, 64);
   set<uint64_t>(80, 129);
   EXPECT_FAULT(read(), "data offset 129 is not a positive multiple of 64");

@@ -77,7 +77,7 @@ TEST(Checkpoint, IndexFaults) {
   EXPECT_FAULT(open(R"({"a": 1})"), "weight_map.a: expected a string, found 1");
   EXPECT_FAULT(open("{}"), "weight_map is empty");
   EXPECT_FAULT(open("[]"), "weight_map: expected an object");
-  EXPECT_FAULT(open(R"({"a": "m-1.safetensors", "a": "m-1.safetensors"})"), "stands twice");
+  EXPECT_FAULT(open(R"({"a": "m-1.safetensors", "a": "m-1.safetensors"})"), "occurs twice");
   EXPECT_FAULT(open(R"({"a": "m-1.safetensors", "b": "m-2.safetensors"})"),
                "tensor both lies in m-1.safetensors and in m-2.safetensors");
 }

@@ -34,7 +34,7 @@ class Parser {
 
   GgufContent parse() {
     if (file_.size() < 4 || reader_.read<uint32_t>() != kMagic) {
-      fail(ErrorCode::InvalidFile, "{}: is no GGUF file", name_);
+      fail(ErrorCode::InvalidFile, "{}: not a GGUF file", name_);
     }
     const auto version = reader_.read<uint32_t>();
     if (version != 2 && version != 3) {
@@ -79,7 +79,7 @@ class Parser {
   GgufValueType value_type() {
     const auto number = reader_.read<uint32_t>();
     if (number > static_cast<uint32_t>(GgufValueType::F64)) {
-      fail(ErrorCode::InvalidFile, "{}: {} is no type of a value", name_, number);
+      fail(ErrorCode::InvalidFile, "{}: {} is not a value type", name_, number);
     }
     return static_cast<GgufValueType>(number);
   }
@@ -150,7 +150,7 @@ class Parser {
       GgufTensor& tensor = content.tensors[i];
       const std::string where = name_ + ": tensor " + tensor.name;
       if (!names.insert(tensor.name).second) {
-        fail(ErrorCode::InvalidFile, "{} stands there twice", where);
+        fail(ErrorCode::InvalidFile, "{} occurs twice", where);
       }
       const GgufBlock block = gguf_block(tensor.type, where);
       std::optional<int64_t> elements = 1;

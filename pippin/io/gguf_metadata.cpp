@@ -78,7 +78,7 @@ std::optional<int64_t> GgufMetadata::size(std::string_view key) const {
 int64_t GgufMetadata::checked_size(std::string_view key, double number) const {
   // NaN fails the comparison.
   if (!(number >= 0 && number <= 0x1p48) || number != std::floor(number)) {
-    invalid(key, fmt::format("{} is no size", number));
+    invalid(key, fmt::format("{} is not a size", number));
   }
   return static_cast<int64_t>(number);
 }

@@ -166,7 +166,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
         continue;
       }
       if (limits_.unique_keys) {
-        fail(ErrorCode::InvalidFile, "{}: the key {} stands twice in one object", name_,
+        fail(ErrorCode::InvalidFile, "{}: the key {} occurs twice in one object", name_,
              shown(members[order[i]].key));
       }
       members[order[first]].value = std::move(members[order[i]].value);

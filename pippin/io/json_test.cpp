@@ -94,7 +94,7 @@ TEST(Json, OfEqualKeysTheLastCounts) {
   JsonLimits strict;
   strict.unique_keys = true;
   EXPECT_FAULT(Json::parse(R"({"a": 1, "b": {"c": 1, "c": 2}})", "x", strict),
-               "x: the key \"c\" stands twice");
+               "x: the key \"c\" occurs twice");
 }
 
 TEST(Json, ReadsPythonsNumbersWhereAsked) {

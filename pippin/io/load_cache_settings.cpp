@@ -53,7 +53,7 @@ uint64_t load_cache_size(const Environment& environment) {
   const bool good = parse_number(text->substr(0, digits), number) && scale != units.end();
   const double bytes = good ? number * scale->second : 0;
   if (!(bytes >= 1) || bytes > 1e18) {
-    fail(ErrorCode::InvalidArgument, "PIPPIN_CACHE_SIZE: \"{}\" is no size such as \"20 GB\"",
+    fail(ErrorCode::InvalidArgument, "PIPPIN_CACHE_SIZE: \"{}\" is not a size such as \"20 GB\"",
          *text);
   }
   return static_cast<uint64_t>(bytes);

@@ -472,7 +472,7 @@ TEST(LoadCacheSettings, FolderAndSize) {
   EXPECT_EQ(size("7B"), 7U);
   for (const char* wrong : {"-1", "0", "x", "5 apples", "1e99", "5 GBx", "nan", " "}) {
     SCOPED_TRACE(wrong);
-    EXPECT_ERROR(size(wrong), ErrorCode::InvalidArgument, "is no size such as");
+    EXPECT_ERROR(size(wrong), ErrorCode::InvalidArgument, "is not a size such as");
   }
 }
 

@@ -58,7 +58,7 @@ class HeaderParser {
       } else if (key == "shape" && !header.shape) {
         header.shape = shape();
       } else {
-        broken(fmt::format("the key '{}' is unknown or stands twice", key.substr(0, 40)));
+        broken(fmt::format("the key '{}' is unknown or occurs twice", key.substr(0, 40)));
       }
       if (!accept(',')) {
         expect('}');

@@ -103,7 +103,7 @@ TEST(Npy, Faults) {
                "needs more than 2^64 bytes");
   EXPECT_FAULT(parse(header("'<f4'", "(4611686018427387904,)")), "more than 2^64 bytes");
   EXPECT_FAULT(parse(npy("{'descr': '<f4', 'shape': (2,)}", 8)), "is missing");
-  EXPECT_FAULT(parse(npy("{'descr': '<f4', 'descr': '<f4'}", 8)), "stands twice");
+  EXPECT_FAULT(parse(npy("{'descr': '<f4', 'descr': '<f4'}", 8)), "occurs twice");
   EXPECT_FAULT(parse(npy("{'descr': __import__('os')}", 8)), "expected a string");
   EXPECT_FAULT(parse(npy(good + "x", 8)), "text after the closing brace");
   std::string long_header = npy(good, 8, 2);

@@ -167,7 +167,7 @@ class Machine {
     const std::string_view name = find_name(module, item);
     if (name.empty()) {
       fail(ErrorCode::Unsupported,
-           "{}: the pickle names '{}.{}', which is no part of a dictionary of tensors: refused",
+           "{}: the pickle names '{}.{}', which is not part of a dictionary of tensors: refused",
            name_, module.substr(0, 60), item.substr(0, 60));
     }
     push({.kind = Kind::Name, .text = name});
@@ -210,7 +210,7 @@ class Machine {
            name_, at_);
     }
     if (items.size() < 3 || value(items[0], Kind::Text, "'storage'").text != "storage") {
-      broken("a persistent id that is no storage");
+      broken("a persistent id that is not a storage");
     }
     if (find_storage(value(items[1], Kind::Name, "a storage's class").text) == nullptr) {
       broken("a storage of no known class");

@@ -70,7 +70,7 @@ TEST(Pickle, NamesThatAreNoTensorsAreRefused) {
   EXPECT_FAULT(read("\x80\x02"
                     "cos\nsystem\n(" +
                     text("true") + "tR."),
-               "the pickle names 'os.system', which is no part of a dictionary of tensors");
+               "the pickle names 'os.system', which is not part of a dictionary of tensors");
   EXPECT_FAULT(read("\x80\x04" + text("builtins") + text("eval") + "\x93."), "'builtins.eval'");
   EXPECT_FAULT(read("\x80\x02"
                     "ctorch\nFloatStorage\n)R."),

@@ -122,7 +122,7 @@ TEST(Safetensors, HeadersThatAreNoHeaders) {
   EXPECT_FAULT(parse(R"({"w": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]},
                          "w": {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}})",
                      0),
-               "the key \"w\" stands twice");
+               "the key \"w\" occurs twice");
   EXPECT_FAULT(parse("{\"w\":" + std::string(200, '['), 0), "nested deeper");
   EXPECT_FAULT(parse("{\"\xff\": 1}", 0), "not valid JSON");
 }

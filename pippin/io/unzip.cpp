@@ -209,7 +209,7 @@ class Archive {
       if (!part.empty() && part != ".") normal /= part;
     }
     if (odd || leaves || normal.empty()) {
-      fail(ErrorCode::InvalidFile, "{}: entry \"{}\" is no path inside of a folder", name_,
+      fail(ErrorCode::InvalidFile, "{}: entry \"{}\" is not a path inside a folder", name_,
            text.substr(0, 200));
     }
     return normal;

@@ -81,7 +81,7 @@ void WeightFile::add_npz() {
   uint64_t total = 0;
   for (const ZipEntry& entry : read_zip_directory(file_->bytes(), name)) {
     if (!entry.name.ends_with(".npy")) {
-      fail(ErrorCode::InvalidFile, "{}: entry \"{}\" is no .npy file", name,
+      fail(ErrorCode::InvalidFile, "{}: entry \"{}\" is not a .npy file", name,
            entry.name.substr(0, 100));
     }
     const std::string array = entry.name.substr(0, entry.name.size() - 4);

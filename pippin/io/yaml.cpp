@@ -106,7 +106,8 @@ class Events : public YAML::EventHandler {
     count(mark);
     if (!levels_.empty() && levels_.back().is_map) {
       if (levels_.back().key_next) {
-        fail(ErrorCode::Unsupported, "{}: line {}: a key that is no scalar", name_, mark.line + 1);
+        fail(ErrorCode::Unsupported, "{}: line {}: a key that is not a scalar", name_,
+             mark.line + 1);
       }
       levels_.back().key_next = true;
     }

@@ -71,14 +71,14 @@ std::string as_json(const Parameter& parameter, const std::vector<std::string>& 
     double number = 0;
     if (values.size() == 1 && parse_number(value, number)) return json.value(number).text();
   }
-  fail(ErrorCode::InvalidArgument, "{}: \"{}\" is no {}", parameter.name, value,
-       parameter.kind == Kind::Integer ? "integer" : "number");
+  fail(ErrorCode::InvalidArgument, "{}: \"{}\" is not {}", parameter.name, value,
+       parameter.kind == Kind::Integer ? "an integer" : "a number");
 }
 
 Turn read_turn(const Json& message) {
   Turn turn{message.get_string("role"), {}, message.get_string_or("reasoning_content", "")};
   if (turn.role != "user" && turn.role != "assistant" && turn.role != "tool") {
-    message.invalid("role \"" + turn.role + "\" is none of a chat: user, assistant, tool");
+    message.invalid("role \"" + turn.role + "\" is not a role of a chat: user, assistant, tool");
   }
   if (const auto calls = message.find("tool_calls")) {
     for (const Json& call : calls->elements()) {

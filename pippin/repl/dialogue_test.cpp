@@ -41,9 +41,9 @@ TEST(Dialogue, RefusesWhatIsNoParameter) {
   EXPECT_ERROR(dialogue.set_parameter("warmth", {"1"}), ErrorCode::InvalidArgument,
                "there is no parameter \"warmth\"");
   EXPECT_ERROR(dialogue.set_parameter("top_k", {"1.5"}), ErrorCode::InvalidArgument,
-               "top_k: \"1.5\" is no integer");
+               "top_k: \"1.5\" is not an integer");
   EXPECT_ERROR(dialogue.set_parameter("top_p", {"1", "2"}), ErrorCode::InvalidArgument,
-               "is no number");
+               "is not a number");
   EXPECT_ERROR(dialogue.set_parameter("ignore_eos", {"1"}), ErrorCode::InvalidArgument,
                "neither true nor false");
   EXPECT_TRUE(dialogue.parameters.empty());
@@ -94,7 +94,7 @@ TEST(Dialogue, ABadFileChangesNothing) {
       {"{", "chat.json: "},
       {"{}", "messages"},
       {R"({"messages": [{"role": "function", "content": ""}]})",
-       "role \"function\" is none of a chat"},
+       "role \"function\" is not a role of a chat"},
       {R"({"messages": [{"role": "user", "content": 5}]})", "expected a string"},
   };
   for (const auto& [text, said] : cases) {

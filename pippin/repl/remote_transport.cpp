@@ -55,7 +55,7 @@ std::unique_ptr<Transport> connect(const std::string& url, const std::string& ke
   const auto parsed = hub::parse_url(url.find("://") == std::string::npos ? "http://" + url : url);
   if (!parsed) {
     fail(ErrorCode::InvalidArgument,
-         "--url: \"{}\" is no URL like http://127.0.0.1:8080 or unix:/run/pippin.sock", url);
+         "--url: \"{}\" is not a URL like http://127.0.0.1:8080 or unix:/run/pippin.sock", url);
   }
   std::string base = parsed->text();
   while (base.ends_with('/')) base.pop_back();

@@ -280,7 +280,7 @@ void Repl::send(std::string message) {
   auto& turns = session_.dialogue.turns;
   const std::vector<Turn> before = turns;
   if (const auto from = std::exchange(edited_, {})) turns.resize(*from);
-  if (!is_valid_utf8(message)) fail(ErrorCode::InvalidArgument, "the message is no UTF-8");
+  if (!is_valid_utf8(message)) fail(ErrorCode::InvalidArgument, "the message is not UTF-8");
   turns.push_back({"user", std::move(message), {}});
   try {
     if (answer(false)) go_on();

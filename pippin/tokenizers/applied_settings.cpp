@@ -156,7 +156,7 @@ void apply_ends(JsonFile& file, const TokenizerSettings& settings, std::string_v
   for (const auto& [wanted, found, key] :
        {std::tuple(add_bos, bos.has_value(), "bos"), std::tuple(add_eos, eos.has_value(), "eos")}) {
     if (!wanted || found) continue;
-    fail(ErrorCode::InvalidFile, "{}: add_{}_token is set, but {}_token is no token of the file",
+    fail(ErrorCode::InvalidFile, "{}: add_{}_token is set, but {}_token is not a token of the file",
          name, key, key);
   }
   const Ends ends(bos, eos, add_bos, add_eos);

@@ -54,7 +54,7 @@ void Truncation::apply(std::vector<int32_t>& ids, size_t added) const {
     fail(ErrorCode::InvalidArgument, "truncation of the second text only, and there is one text");
   }
   if (stride_ >= room) {
-    fail(ErrorCode::InvalidArgument, "truncation with a stride of {} to {} ids beside {} special",
+    fail(ErrorCode::InvalidArgument, "truncation with a stride of {} to {} ids next to {} special",
          stride_, room, added);
   }
   if (keep_end_) {

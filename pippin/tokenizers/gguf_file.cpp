@@ -54,7 +54,7 @@ std::string key(std::string_view name) {
 
 void check_id(const GgufMetadata& metadata, std::string_view name, int64_t id, size_t count) {
   if (id < static_cast<int64_t>(count)) return;
-  metadata.invalid(key(name), fmt::format("{} is none of {} tokens", id, count));
+  metadata.invalid(key(name), fmt::format("{} is not one of {} tokens", id, count));
 }
 
 GgufTokenizer read(const GgufMetadata& metadata) {

@@ -54,7 +54,7 @@ void read_config(const fs::path& path, TokenizerSettings& settings) {
     int32_t id = 0;
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
     if (error != std::errc{} || end != key.data() + key.size() || id < 0 || id > kMaxTokenId) {
-      token.invalid("this is no token's id");
+      token.invalid("this is not a token id");
     }
     settings.added.push_back(
         {id, token.get_string("content"), token.get_bool_or("lstrip", false),

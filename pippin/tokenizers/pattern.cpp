@@ -14,7 +14,7 @@ SplitBehavior read_split_behavior(const Json& config) {
   if (name == "MergedWithPrevious") return SplitBehavior::MergedWithPrevious;
   if (name == "MergedWithNext") return SplitBehavior::MergedWithNext;
   if (name == "Contiguous") return SplitBehavior::Contiguous;
-  fail(ErrorCode::InvalidFile, "{}: '{}' is no split behavior", config.where(), name);
+  fail(ErrorCode::InvalidFile, "{}: '{}' is not a split behavior", config.where(), name);
 }
 
 Pattern::Pattern(const Json& config) {

@@ -109,7 +109,7 @@ TEST(Normalizers, PrecompiledAndItsHostileFiles) {
   EXPECT_ERROR(result("/////w=="), ErrorCode::InvalidFile,
                "a charsmap of 4 bytes with a trie of 4294967295");
   EXPECT_ERROR(result("not base64"), ErrorCode::InvalidFile,
-               "precompiled_charsmap: this is no base64");
+               "precompiled_charsmap: this is not base64");
 }
 
 TEST(Models, WordPieceTakesTheLongestPart) {

@@ -121,7 +121,7 @@ class Metaspace final : public PreTokenizer {
     always_ = scheme == "always";
     first_ = scheme == "first";
     if (!always_ && !first_ && scheme != "never") {
-      fail(ErrorCode::InvalidFile, "{}: '{}' is no prepend_scheme", config.where(), scheme);
+      fail(ErrorCode::InvalidFile, "{}: '{}' is not a prepend_scheme", config.where(), scheme);
     }
     if (!config.get_bool_or("add_prefix_space", true)) {  // the older spelling of "never"
       if (config.has("prepend_scheme") && scheme != "never") {

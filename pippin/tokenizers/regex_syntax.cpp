@@ -207,7 +207,7 @@ class Translator {
     const int number = ahead.take_number().value_or(0);
     if (number > kMaxBackreference || (number > groups_ && number > 9)) return std::nullopt;
     in_ = ahead;
-    if (named_) in_.refuse("a numbered reference beside named groups");
+    if (named_) in_.refuse("a numbered reference next to named groups");
     return reference(number, options);
   }
 
@@ -222,7 +222,7 @@ class Translator {
     const bool back = in_.take("-");
     if (const auto number = in_.take_number()) {
       if (!in_.take(std::string_view(&end, 1))) in_.refuse("this form of a reference");
-      if (named_) in_.refuse("a numbered reference beside named groups");
+      if (named_) in_.refuse("a numbered reference next to named groups");
       return reference(back ? groups_ + 1 - *number : *number, options);
     }
     const std::string name = group_name(end);

@@ -38,8 +38,8 @@ ModelProto::Piece read_piece(ProtobufReader reader, size_t index, std::string_vi
   if (piece.text.empty() || !is_valid_utf8(piece.text) || !std::isfinite(piece.score) ||
       piece.type < Type::Normal || piece.type > Type::Byte) {
     fail(ErrorCode::InvalidFile,
-         "{}: piece {} is empty or not UTF-8, or its score ({}) or type ({}) is none", name, index,
-         piece.score, static_cast<int>(piece.type));
+         "{}: piece {} is empty or not UTF-8, or its score ({}) or type ({}) is invalid", name,
+         index, piece.score, static_cast<int>(piece.type));
   }
   return piece;
 }
@@ -105,8 +105,8 @@ ModelProto read_model(std::string_view bytes, std::string_view name) {
   if (unknown) model.unknown = static_cast<int32_t>(*unknown);
   const auto count = static_cast<int32_t>(model.pieces.size());
   if (model.unknown < 0 || model.unknown >= count || model.bos >= count || model.eos >= count) {
-    fail(ErrorCode::InvalidFile, "{}: unk_id {}, bos_id {} or eos_id {} is none of {} pieces", name,
-         model.unknown, model.bos, model.eos, count);
+    fail(ErrorCode::InvalidFile, "{}: unk_id {}, bos_id {} or eos_id {} is not one of {} pieces",
+         name, model.unknown, model.bos, model.eos, count);
   }
   return model;
 }

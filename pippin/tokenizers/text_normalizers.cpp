@@ -127,7 +127,7 @@ class Precompiled final : public Normalizer {
   static std::string blob(const Json& config) {
     const Json value = config.at("precompiled_charsmap");
     auto bytes = decode_base64(value.as_string());
-    if (!bytes) value.invalid("this is no base64");
+    if (!bytes) value.invalid("this is not base64");
     return *std::move(bytes);
   }
   void replace_characters(std::string_view cluster, std::string& out) const {

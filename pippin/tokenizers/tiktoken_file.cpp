@@ -128,7 +128,7 @@ JsonFile read_tiktoken(std::string_view bytes, std::string_view name) {
                                      [&](const Encoding& e) { return e.ranks == ranks.size(); });
   if (encoding == known.end()) {
     fail(ErrorCode::Unsupported,
-         "{}: {} ranks are none of the known encodings, and the file does not say how text is "
+         "{}: {} ranks match no known encoding, and the file does not say how text is "
          "split into words",
          name, ranks.size());
   }

@@ -93,7 +93,7 @@ TEST(TokenizerFiles, SettingsDecideTheEndsOfTokenizerJson) {
       with_template(std::string(R"({"SpecialToken": {"id": "[X]", "type_id": 0}}, )") + kText);
   EXPECT_EQ(ids(other, R"(, "add_eos_token": true)"), (Ids{5, 3, 4, 2}));
   EXPECT_ERROR(ids(with_template(""), R"(, "eos_token": "<none>", "add_eos_token": true)"),
-               ErrorCode::InvalidFile, "add_eos_token is set, but eos_token is no token");
+               ErrorCode::InvalidFile, "add_eos_token is set, but eos_token is not a token");
   const auto pair = [&](const std::string& settings) {
     ids(begins, settings);
     return Tokenizer::open(folder.path()).encode_texts("a", "b", 100).ids;
@@ -165,7 +165,7 @@ TEST(TokenizerFiles, VocabularyAndMergesOfGpt2) {
 TEST(TokenizerFiles, TiktokenOfAnUnknownEncodingIsRefused) {
   const TempDir folder;
   EXPECT_ERROR(opened(folder, "x.tiktoken", "YQ== 0\nYg== 1\n"), ErrorCode::Unsupported,
-               "x.tiktoken: 2 ranks are none of the known encodings");
+               "x.tiktoken: 2 ranks match no known encoding");
   EXPECT_ERROR(opened(folder, "x.tiktoken", "YQ== 0\n!! 1\n"), ErrorCode::InvalidFile,
                "x.tiktoken: line 2 is not a token in base64 and its rank");
 }

@@ -342,9 +342,9 @@ class Chat(unittest.TestCase):
         for text, arguments, status, said in [
                 ("", ["nosuch"], 1, "nosuch: there is no such model"),
                 ("hi\n", ["--url", "http://127.0.0.1:1"], 1, "http://127.0.0.1:1: Failed to connect"),
-                ("hi\n", ["--url", "ftp://x"], 1, "is no URL like"),
+                ("hi\n", ["--url", "ftp://x"], 1, "is not a URL like"),
                 ("hi\n", ["--set", "nosuch=1"], 2, 'no parameter "nosuch"'),
-                ("hi\n", ["--set", "top_k=x"], 2, 'top_k: "x" is no integer'),
+                ("hi\n", ["--set", "top_k=x"], 2, 'top_k: "x" is not an integer'),
                 ("hi\n", ["--load", "nosuch.json"], 1, "nosuch.json"),
                 ('"""\nopen\n', [], 1, "ends within"),
                 ("/nosuch\n", [], 1, "no command /nosuch"),

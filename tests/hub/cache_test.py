@@ -58,7 +58,7 @@ class Chosen(HubTest):
         self.assertEqual(self.names("org/model"), expected)
 
     def test_an_index_that_names_what_is_not_there(self):
-        for target, part in (("gone.safetensors", "which the repository has not"), ("../x", "leaves its folder")):
+        for target, part in (("gone.safetensors", "which is not in the repository"), ("../x", "leaves its folder")):
             index = json.dumps({"weight_map": {"a": target}}).encode()
             self.add(**{"config.json": b"{}", "model.safetensors.index.json": index})
             self.fail_with(part, "pull", "org/model")

@@ -39,7 +39,7 @@ class Refused(HubTest):
     def test_bad_token(self):
         self.add(**{"config.json": b"{}"})
         self.fail_with("does not know the token of HF_TOKEN", "pull", "org/model", HF_TOKEN="hf_wrong")
-        self.fail_with("no token", "pull", "org/model", HF_TOKEN="hf\nInjected: yes")
+        self.fail_with("not a token", "pull", "org/model", HF_TOKEN="hf\nInjected: yes")
         self.fail_with("of --token", "pull", "org/model", "--token", "hf_wrong")
 
     def test_no_such_revision(self):

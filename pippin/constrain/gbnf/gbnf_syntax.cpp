@@ -199,7 +199,7 @@ class GbnfParser {
         invalid("an escape lacks hexadecimal digits");
       }
     }
-    if (value > tokenizers::kLastCodePoint) invalid("an escape is no character");
+    if (value > tokenizers::kLastCodePoint) invalid("an escape is not a character");
     return value;
   }
 

@@ -168,8 +168,8 @@ class PatternWriter {
     constexpr uint32_t kMostTimes = 16;
     if (node.most > kMostTimes) {
       fail(ErrorCode::Unsupported,
-           "{}: in the pattern, ^, $, \\b or lookahead within what is repeated more than {} times "
-           "is not supported",
+           "{}: in the pattern, ^, $, \\b or lookahead in a part that is repeated more than {} "
+           "times is not supported",
            place_, kMostTimes);
     }
     Rest result = rest;

@@ -312,7 +312,8 @@ class PatternParser {
     if (const size_t equals = name.find('='); equals != std::string_view::npos)
       name = name.substr(equals + 1);
     const auto known = tokenizers::property_named(name);
-    if (!known.has_value()) invalid("\"" + std::string(name) + "\" is no property of characters");
+    if (!known.has_value())
+      invalid("\"" + std::string(name) + "\" is not a property of characters");
     i_ = end;
     const CodePoints set = known->set.code_points();
     return negated ? complement(set) : set;
@@ -394,14 +395,14 @@ class PatternParser {
     }
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '1' && c <= '9')) {
       --i_;
-      invalid(std::string("\\") + c + " is no escape");
+      invalid(std::string("\\") + c + " is not an escape");
     }
     return static_cast<char32_t>(c);
   }
 
   char32_t braced() {
     const char32_t value = hex(1, 7);
-    if (!take("}") || value > tokenizers::kLastCodePoint) invalid("an escape is no character");
+    if (!take("}") || value > tokenizers::kLastCodePoint) invalid("an escape is not a character");
     return value;
   }
 

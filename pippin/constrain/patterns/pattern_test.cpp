@@ -156,7 +156,7 @@ TEST(Pattern, RefusesWhatIsBrokenOrHasNoMeaningHere) {
   EXPECT_ERROR(whole("[b-a]"), ErrorCode::InvalidArgument, "a range in brackets is out of order");
   EXPECT_ERROR(whole("a{3,2}"), ErrorCode::InvalidArgument,
                "a repetition's bounds are out of order");
-  EXPECT_ERROR(whole("\\y"), ErrorCode::InvalidArgument, "\\y is no escape");
+  EXPECT_ERROR(whole("\\y"), ErrorCode::InvalidArgument, "\\y is not an escape");
   EXPECT_ERROR(whole("\\"), ErrorCode::InvalidArgument, "it ends in a backslash");
   EXPECT_ERROR(whole("(a)\\1"), ErrorCode::Unsupported,
                "/pattern: in the pattern, at byte 3, backreferences are not supported");
@@ -164,7 +164,7 @@ TEST(Pattern, RefusesWhatIsBrokenOrHasNoMeaningHere) {
   EXPECT_ERROR(whole("a++"), ErrorCode::Unsupported, "possessive quantifiers are not supported");
   EXPECT_ERROR(whole("(?:^a)*"), ErrorCode::Unsupported, "is not supported");
   EXPECT_ERROR(whole("\\p{Nonsense}"), ErrorCode::InvalidArgument,
-               "\"Nonsense\" is no property of characters");
+               "\"Nonsense\" is not a property of characters");
   EXPECT_ERROR(whole(std::string(10'000, '(')), ErrorCode::LimitExceeded,
                "the pattern is nested more than 500 deep");
 }

@@ -137,7 +137,7 @@ TEST(Schema, RefusesWithThePlaceAndTheKeyword) {
   EXPECT_ERROR(compile(R"({"pattern":"["})"), ErrorCode::InvalidArgument,
                "#/pattern: the pattern is broken");
   EXPECT_ERROR(compile(R"({"type":"strin"})"), ErrorCode::InvalidArgument,
-               "#/type: \"strin\" is no type");
+               "#/type: \"strin\" is not a type");
   EXPECT_ERROR(compile(R"({"items":{"minLength":-1}})"), ErrorCode::InvalidArgument,
                "#/items/minLength: expected an integer that is not negative");
   EXPECT_ERROR(compile(R"({"$ref":"https://example.com/x"})"), ErrorCode::Unsupported,

@@ -127,7 +127,7 @@ Branches Keywords::on_type(const Branch& branch, const Site& site) {
     }
     const auto it = std::find_if(kTypes.begin(), kTypes.end(),
                                  [&](const auto& type) { return type.first == text; });
-    if (it == kTypes.end()) invalid(site, "\"" + std::string(text) + "\" is no type");
+    if (it == kTypes.end()) invalid(site, "\"" + std::string(text) + "\" is not a type");
     types |= it->second;
   }
   const bool only_integers = has_integer && (types & NumberBit) == 0;
