@@ -223,11 +223,12 @@ int main(int argc, char** argv) try {
       ->required();
   app.add_option("--categories", arguments.categories)->delimiter(',');
   app.add_option("--rounds", arguments.rounds);
-  app.add_option("--most", arguments.most, "Drafts of a pass");
-  app.add_option("--tokens", arguments.most_tokens, "Of a reference, at most");
+  app.add_option("--most", arguments.most, "Maximum drafts per pass");
+  app.add_option("--tokens", arguments.most_tokens, "Maximum tokens of a reference");
   app.add_option("--threads", arguments.threads);
-  app.add_option("--draft-model", arguments.draft_model, "Instead of lookups");
-  app.add_option("--agreement", arguments.agreement, "Of the draft model with the reference");
+  app.add_option("--draft-model", arguments.draft_model, "Model that drafts instead of lookups");
+  app.add_option("--agreement", arguments.agreement,
+                 "Rate at which the draft model agrees with the reference");
   CLI11_PARSE(app, argc, argv);
   run(arguments);
   return 0;

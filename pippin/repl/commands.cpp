@@ -16,17 +16,17 @@ constexpr const char* kHelp =
     "/set parameter NAME VALUE   temperature, top_k, seed, num_predict, stop ...; no VALUE: the "
     "default\n"
     "/set system TEXT            system message; no TEXT: none\n"
-    "/set think [LEVEL]          let the model think; /set nothink: not\n"
-    "/set format json, FILE      answers are JSON, of the schema in FILE; /set noformat: anything\n"
-    "/set verbose, quiet         tell speed and context after each answer, or not\n"
-    "/set wordwrap, nowordwrap   break lines between words, or leave that to the terminal\n"
-    "/set history, nohistory     keep messages for the next chat, or not\n"
+    "/set think [LEVEL]          make the model think; /set nothink: do not\n"
+    "/set format json, FILE      JSON answers, with the schema in FILE; /set noformat: any\n"
+    "/set verbose, quiet         show speed and context after each answer, or do not\n"
+    "/set wordwrap, nowordwrap   wrap between words, or let the terminal wrap lines\n"
+    "/set history, nohistory     keep messages for the next chat, or do not\n"
     "/show info, parameters, system, template, context\n"
-    "/save FILE                  write the chat; /load FILE goes on with it\n"
-    "/load MODEL                 go on with another model\n"
-    "/regen                      answer the last message anew\n"
-    "/edit                       change the last message\n"
-    "/continue                   go on with the last answer\n"
+    "/save FILE                  save the chat; /load FILE continues it\n"
+    "/load MODEL                 continue with another model\n"
+    "/regen                      answer the last message again\n"
+    "/edit                       edit the last message\n"
+    "/continue                   continue the last answer\n"
     "/clear                      forget the chat\n"
     "/bye                        leave\n"
     "/? shortcuts                keys\n"
@@ -36,9 +36,9 @@ constexpr const char* kShortcuts =
     "Enter               send                   Ctrl-C   stop the answer; drop the line\n"
     "Alt-Enter           next line              Ctrl-D   leave\n"
     "Up, Down            earlier messages       Ctrl-G   write in $VISUAL or $EDITOR\n"
-    "Ctrl-A, Ctrl-E      begin, end of line     Ctrl-L   clear the screen\n"
-    "Alt-B, Alt-F        by a word              Ctrl-Z   suspend\n"
-    "Ctrl-W, Ctrl-U, Ctrl-K   cut the word before, to the begin, to the end; Ctrl-Y puts it back\n"
+    "Ctrl-A, Ctrl-E      start, end of line     Ctrl-L   clear the screen\n"
+    "Alt-B, Alt-F        one word               Ctrl-Z   suspend\n"
+    "Ctrl-W, Ctrl-U, Ctrl-K   cut the previous word, to the start, to the end; Ctrl-Y pastes it\n"
     "Tab                 complete commands and files\n";
 
 constexpr std::array<std::string_view, 14> kCommands = {
@@ -148,7 +148,7 @@ std::string parameters_text(Session& session) {
       text += fmt::format("{:<24} {}   (the model's)\n", name, value.dump());
     }
   }
-  return text.empty() ? "The server does not tell its defaults.\n" : text;
+  return text.empty() ? "The server does not report its defaults.\n" : text;
 }
 
 std::string context_text(const Session& session) {
@@ -166,7 +166,7 @@ std::string info_text(const Session& session) {
   std::string text = fmt::format("model        {}\n", model.name);
   if (model.context > 0) text += fmt::format("context      {} tokens\n", model.context);
   if (model.vocab_size > 0) text += fmt::format("vocabulary   {} tokens\n", model.vocab_size);
-  if (!model.has_chat_template) text += "template     none: it goes on with the text\n";
+  if (!model.has_chat_template) text += "template     none: the model continues the text\n";
   return text;
 }
 
