@@ -45,7 +45,7 @@ bool is_signed_integer(DataType type);
 // MIL's text names: "fp16", "int32", "bool", "string", "bf16", "uint4", ...
 std::string_view to_string(DataType type);
 std::optional<DataType> parse_data_type(std::string_view name);
-// A number from a file; nullopt where it names no type.
+// A number from a file; nullopt if it names no type.
 std::optional<DataType> data_type_from_number(int64_t number);
 
 }  // namespace pippin::mil

@@ -1,5 +1,5 @@
-// Elements that are computed while they are read: from other bytes, in a way that can be told. Two
-// sources with the same recipe give the same elements, so that what was read once may be kept.
+// Elements computed on reading from other bytes, in a way that can be described. Two sources with
+// the same recipe have the same elements, so results can be cached.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ class Recipe {
   virtual ~Recipe() = default;
   virtual Recipe& step(std::string_view name) = 0;  // "transposed"
   virtual Recipe& number(int64_t value) = 0;        // a parameter of the step
-  virtual Recipe& bytes(ByteSpan bytes) = 0;        // what it is applied to: mapped, as a rule
+  virtual Recipe& bytes(ByteSpan bytes) = 0;        // the bytes it is applied to: usually mapped
 };
 
-// Where a matrix lies in a file in blocks of codes and scales: what makes a form of compressed
-// weights (data, scale, offset) is computed from the same ones, and who knows the blocks may read
-// them instead.
+// A matrix stored in a file as blocks of quantized values and scales. Each part of its compressed
+// form (data, scale, offset) is computed from the same blocks; code that understands the blocks may
+// read them directly instead.
 struct StoredBlocks {
   std::string_view form;  // "q4_k"
   ByteSpan bytes;         // of whole rows of the file
@@ -30,22 +30,23 @@ struct StoredBlocks {
 
 class DerivedSource : public TensorSource {
  public:
-  // Those that the elements come from, if they do; one object for all that is computed from them.
+  // The blocks that the elements come from, or null; all sources computed from the same blocks
+  // return the same object.
   virtual const StoredBlocks* blocks() const { return nullptr; }
-  // False where something on the way cannot be told.
+  // Returns false if some step cannot be described.
   virtual bool describe(Recipe& recipe) const = 0;
-  // The elements in pieces, one after another, where each lies in memory as it is; else none.
+  // The elements as consecutive pieces, if each lies in memory unchanged; otherwise empty.
   virtual std::vector<ByteSpan> pieces() const { return {}; }
 };
 
-// The pieces of any source: one where all lies in memory.
+// The pieces of any source: a single one if everything lies in memory.
 inline std::vector<ByteSpan> pieces_of(const TensorSource& source) {
   if (!source.view().empty()) return {source.view()};
   const auto* derived = dynamic_cast<const DerivedSource*>(&source);
   return derived != nullptr ? derived->pieces() : std::vector<ByteSpan>();
 }
 
-// The recipe of any source: its bytes where it lies in memory.
+// The recipe of any source: its bytes if it lies in memory.
 inline bool describe_source(const TensorSource& source, Recipe& recipe) {
   if (const auto* derived = dynamic_cast<const DerivedSource*>(&source)) {
     return derived->describe(recipe);

@@ -27,7 +27,7 @@ int64_t sat_mul(int64_t a, int64_t b) {
 }
 
 int64_t floor_div_int(int64_t a, int64_t b) {
-  if (b == 0) return 0;  // reached only for symbol values that a constraint refuses
+  if (b == 0) return 0;  // reached only for symbol values that a constraint rejects
   if (b == -1) return sat_mul(a, -1);
   const int64_t quotient = a / b;
   return (a % b != 0 && (a % b < 0) != (b < 0)) ? quotient - 1 : quotient;
@@ -160,7 +160,7 @@ Dim floor_div(const Dim& a, const Dim& b) {
   if (a.is_constant() && b.is_constant()) return Dim(floor_div_int(a.constant_, b.constant_));
   if (a == Dim(0)) return Dim(0);
   if (a == b) return Dim(1);
-  // Divide by a monomial term by term where every quotient is exact.
+  // A monomial divides term by term if every quotient is exact.
   const bool monomial = b.terms_.empty() || (b.terms_.size() == 1 && b.constant_ == 0);
   if (monomial) {
     const int64_t divisor = b.terms_.empty() ? b.constant_ : b.terms_[0].coefficient;

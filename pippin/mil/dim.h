@@ -1,4 +1,4 @@
-// Symbolic dimensions: what shape inference computes with.
+// Symbolic dimensions, used by shape inference.
 //
 // A Dim is a number or an expression over symbols (a function's flexible dimensions), kept as a
 // polynomial with integer coefficients over symbols and over quotients, remainders, minima and
@@ -68,7 +68,7 @@ class Dim {
   const std::vector<Term>& terms() const { return terms_; }
   int64_t offset() const { return constant_; }
 
-  // Structural equality: equal Dims are equal for every value of the symbols.
+  // Structural equality: equal Dims have equal values for all values of the symbols.
   friend bool operator==(const Dim& a, const Dim& b);
 
  private:
@@ -94,7 +94,7 @@ std::optional<bool> known_equal(const Dim& a, const Dim& b);
 std::optional<bool> known_less(const Dim& a, const Dim& b);
 
 Dim num_elements(const Shape& shape);
-// The shape as numbers, or nullopt where a dimension is symbolic.
+// The shape as numbers, or nullopt if a dimension is symbolic.
 std::optional<std::vector<int64_t>> constant_shape(const Shape& shape);
 Shape to_shape(const std::vector<int64_t>& dims);
 std::string to_string(const Shape& shape);  // "[1, q, 64]"

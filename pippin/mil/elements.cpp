@@ -41,7 +41,7 @@ uint64_t double_to_float8(DataType type, double value) {
   const uint64_t largest = has_infinity ? 0x7b : 0x7e;
   const uint64_t not_a_number = has_infinity ? 0x7e : 0x7f;
   if (std::isnan(value)) return sign | not_a_number;
-  // Codes grow with the values, so the neighbours are found by walking up.
+  // Codes increase with the values, so the neighbours are found by stepping up.
   const double magnitude = std::fabs(value);
   for (uint64_t code = 0; code < largest; ++code) {
     const double low = float8_to_double(type, code), high = float8_to_double(type, code + 1);

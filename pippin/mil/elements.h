@@ -1,4 +1,4 @@
-// Single elements of packed tensors: their bits, and the numbers that the bits mean.
+// Single elements of packed tensors: their bits and their numeric values.
 //
 // A packed tensor is a little-endian bit stream: element i of a b-bit type lies in bits
 // [i*b, (i+1)*b), so 3- and 6-bit elements may straddle two bytes.
@@ -13,11 +13,11 @@
 
 namespace pippin::mil {
 
-// Requires that `bytes` holds element `index`; `type` is any but String.
+// `bytes` must hold element `index`; `type` is any type but String.
 uint64_t element_bits(DataType type, ByteSpan bytes, size_t index);
 void set_element_bits(DataType type, MutableByteSpan bytes, size_t index, uint64_t bits);
 
-// Exact, but for 64-bit integers beyond 2^53.
+// Exact, except for 64-bit integers beyond 2^53.
 double bits_to_double(DataType type, uint64_t bits);
 // The integer (sign extended) or bool; uint64 wraps around into the negative numbers.
 int64_t bits_to_int(DataType type, uint64_t bits);
@@ -25,7 +25,7 @@ int64_t bits_to_int(DataType type, uint64_t bits);
 // The nearest value of a float type (ties to even; overflow to infinity, or NaN where the type has
 // no infinity).
 uint64_t float_to_bits(DataType type, double value);
-// The same of many: elements `index` on, which `bytes` has to hold.
+// Sets elements from `index` on; `bytes` must hold them.
 void set_floats(DataType type, MutableByteSpan bytes, size_t index, std::span<const double> values);
 // The smallest and largest integer of an integer type or bool; uint64's largest is INT64_MAX.
 int64_t min_integer(DataType type);

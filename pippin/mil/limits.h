@@ -1,4 +1,4 @@
-// What no reader of programs and no shape rule lets pass.
+// Limits enforced by all readers of programs and all shape rules.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A Core ML model: its interface as it declares it to callers, and the programs that compute it.
-// Facts: Core ML's Model.proto and FeatureTypes.proto, as listed in docs/format.md.
+// A Core ML model: the interface that it declares to callers, and the programs that compute it.
+// Source of the facts: Core ML's Model.proto and FeatureTypes.proto, as listed in docs/format.md.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,7 @@ struct ImageSize {
   bool operator==(const ImageSize&) const = default;
 };
 
-// In the program an image is a float tensor [1, 3, height, width], of one channel where it is
-// gray.
+// In the program an image is a float tensor [1, 3, height, width]; a gray image has one channel.
 struct ImageType {
   ImageSize size;  // the default size
   ColorSpace color_space = ColorSpace::Unknown;
@@ -47,11 +46,11 @@ struct ImageType {
   bool operator==(const ImageType&) const = default;
 };
 
-// What an optional MultiArray is filled with where it is absent; the alternative is the field of
+// The value that fills an optional MultiArray when it is absent; the alternative is the field of
 // ArrayFeatureType that the file uses.
 using FeatureDefault = std::variant<std::monostate, int64_t, float, double>;
 
-// An input, output or state as the model declares it to its callers.
+// An input, output or state, as the model declares it to its callers.
 struct Feature {
   enum class Kind : uint8_t {
     MultiArray,
@@ -73,12 +72,12 @@ struct Feature {
   std::vector<SizeRange> ranges;           // one per axis where the shape is a range, else empty
   std::vector<std::vector<int64_t>> enumerated_shapes;
   FeatureDefault default_value;
-  // The file says so. The input is optional all the same: a stage has a default for it.
+  // The file declares it as required. It is optional nevertheless: a stage has a default for it.
   bool declared_required = false;
   ImageType image;           // Image
   bool string_keys = false;  // Dictionary: the keys are strings, else int64 (values are doubles)
-  // The part of the protobuf message that this struct does not hold (sequences, ...): written back
-  // as read.
+  // The fields of the protobuf message that this struct does not hold (sequences, ...), written
+  // back unchanged.
   std::string raw;
 };
 
@@ -112,10 +111,10 @@ enum class ModelKind : uint8_t {
 
 struct PipelineStage;
 
-// An ML Program, a small model of another kind that is translated into a program when it is read,
-// or a pipeline whose stages are such models or pipelines. A pipeline has one description, "main",
-// of its own inputs and outputs, and no program: its stages run in order, and each takes its inputs
-// by name from the pipeline's inputs and the outputs of the stages before it.
+// An ML Program; a small model of another kind, translated into a program when read; or a pipeline
+// of such models. A pipeline has one description, "main", of its own inputs and outputs, and no
+// program: its stages run in order, and each takes its inputs by name from the pipeline's inputs
+// and the outputs of earlier stages.
 struct Model {
   ModelKind kind = ModelKind::MlProgram;
   int32_t specification_version = 9;
@@ -125,24 +124,25 @@ struct Model {
   std::string default_function = "main";
   Metadata metadata;
   Program program;                    // without functions in a pipeline
-  std::vector<PipelineStage> stages;  // of a pipeline; at least one
-  std::filesystem::path path;         // where it was read from as it is, empty otherwise
-  // The part of the protobuf message that this struct does not hold: written back as read.
+  std::vector<PipelineStage> stages;  // of a pipeline; never empty
+  std::filesystem::path
+      path;  // the file it was read from, if it is unchanged since; otherwise empty
+  // The fields of the protobuf message that this struct does not hold, written back unchanged.
   std::string raw;
-  // Of a translated model: the whole message, written back as read (but for `metadata`).
+  // Of a translated model: the whole message, written back unchanged (except for `metadata`).
   std::string translated_from;
 
   bool is_pipeline() const {
     return kind == ModelKind::Pipeline || kind == ModelKind::PipelineClassifier ||
            kind == ModelKind::PipelineRegressor;
   }
-  // The program says what a model of another kind computes, in fp64, and is never written.
+  // The program computes, in fp64, what a model of another kind specifies, and is never written.
   bool is_translated() const { return kind != ModelKind::MlProgram && !is_pipeline(); }
   const FunctionDescription& description(std::string_view function) const;  // throws NotFound
 };
 
 struct PipelineStage {
-  std::string name;  // as the file says it; may be empty
+  std::string name;  // as in the file; may be empty
   Model model;
 };
 

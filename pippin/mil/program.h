@@ -1,13 +1,13 @@
-// The program: the one representation of a model in this project.
+// The program: the only representation of a model in this project.
 //
 // A Program has functions; a Function has typed inputs (states among them) and one Block per opset;
 // a Block is a list of Operations in the order of their effects; an Operation binds its parameters
 // to Vars or literal Values and defines Vars. Vars are referred to by pointer inside a function and
-// by name in files; a name is unique among the values visible where it stands, while blocks side by
-// side may repeat one. A program owns everything that it points to and is moved, not copied.
+// by name in files; a name is unique among the values visible at its position, while sibling blocks
+// may reuse one. A program owns everything that it points to and is moved, not copied.
 //
 // It is read from protobuf or text (mil/package/package.h, mil/text/text.h), recorded by `array`,
-// checked by mil/check/verify.h, and changed by compress/compress.h. The ops themselves are
+// checked by mil/check/verify.h, and transformed by compress/compress.h. The ops themselves are
 // described in mil/ops/op.h.
 #pragma once
 
@@ -34,7 +34,7 @@ struct Var {
   Operation* producer = nullptr;  // null for inputs
 };
 
-// What a parameter is bound to: a Var of an enclosing scope, or a literal.
+// The binding of a parameter: a Var of an enclosing scope, or a literal.
 using Binding = std::variant<Var*, Value>;
 
 // One binding for most parameters, several for tuples (concat's `values`).
@@ -48,7 +48,7 @@ class Operation {
 
   std::map<std::string, Argument, std::less<>>& inputs() { return inputs_; }
   const std::map<std::string, Argument, std::less<>>& inputs() const { return inputs_; }
-  // The parameter's argument, or null where it is absent.
+  // The parameter's argument, or null if it is absent.
   const Argument* find_input(std::string_view parameter) const;
   // The Var that the parameter is bound to, or null (absent, literal or tuple).
   Var* input_var(std::string_view parameter) const;
@@ -111,14 +111,14 @@ std::optional<Opset> parse_opset(std::string_view name);
 int specification_version(Opset opset);
 
 struct Function {
-  std::vector<std::unique_ptr<Var>> inputs;  // in the order of the file; states have a state type
+  std::vector<std::unique_ptr<Var>> inputs;  // in file order; states have a state type
   std::string opset;                         // key of the block that runs: "CoreML8"
   std::map<std::string, std::unique_ptr<Block>, std::less<>> specializations;
   Attributes attributes;
 
   Var* add_input(std::string name, ValueType type);
   Var* find_input(std::string_view name) const;
-  // The block of `opset`. Throws InvalidFile where there is none.
+  // The block of `opset`. Throws InvalidFile if there is none.
   Block& block();
   const Block& block() const;
   // Throws Unsupported for an opset that Pippin does not know.
@@ -131,7 +131,7 @@ struct Program {
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions;
   Attributes attributes;  // buildInfo
 
-  // Throws NotFound, naming what there is.
+  // Throws NotFound, listing the functions.
   Function& function(std::string_view name);
   const Function& function(std::string_view name) const;
 };

@@ -1,4 +1,4 @@
-// Names while a function is read or checked: which are visible, and which are taken.
+// Names during reading or checking of a function: visible ones and reserved ones.
 #pragma once
 
 #include <string>
@@ -11,26 +11,26 @@
 
 namespace pippin::mil {
 
-// The deepest nesting of blocks that is read: with constants and types of their own largest depth
-// inside, such a program stays below the depth that protobuf readers accept (100).
+// The maximum nesting of blocks: with constants and types at their own maximum depth inside, a
+// program stays below the depth that protobuf readers accept (100).
 inline constexpr int kMaxBlockDepth = 20;
 
-// Levels of types and of constants in each other, together.
+// The limit on nested types and constants, together.
 inline constexpr int kMaxValueDepth = 11;
 
-// The values that a place in a function can name: those defined before it in its block and in the
-// blocks around it. No name hides another; blocks side by side may use the same names (coremltools
-// names the inputs of a loop's two blocks alike). Keeps views of the Vars' names.
+// The values visible at a position in a function: those defined earlier in its block and in the
+// enclosing blocks. No name hides another; sibling blocks may use the same names (coremltools names
+// the inputs of a loop's two blocks alike). Keeps views of the Vars' names.
 class Scope {
  public:
   void open_block() { starts_.push_back(visible_.size()); }
   void close_block();
 
-  // Throws InvalidFile where the name is empty or already visible.
+  // Throws InvalidFile if the name is empty or already visible.
   void define(Var* var);
-  // Null where nothing of this name is visible.
+  // Null if no visible value has this name.
   Var* find(std::string_view name) const;
-  // Throws InvalidFile where nothing of this name is visible.
+  // Throws InvalidFile if no visible value has this name.
   Var* at(std::string_view name) const;
 
  private:

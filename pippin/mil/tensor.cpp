@@ -26,7 +26,7 @@ double wrap_integer(double value, DataType type) {
   const auto [bits, lowest, highest] = IntegerRange(type);
   const double truncated = std::trunc(value);
   if (truncated >= lowest && truncated <= highest) return truncated + 0.0;
-  // What cannot be wrapped exactly goes to the nearest end.
+  // Values too large to wrap exactly become the nearest end.
   if (std::abs(truncated) >= 0x1p62) return truncated < 0 ? lowest : highest;
   const double range = std::ldexp(1.0, bits);
   double wrapped = std::fmod(truncated - lowest, range);

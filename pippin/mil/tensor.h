@@ -1,12 +1,12 @@
-// A tensor of the reference: slow and obvious.
+// A tensor of the reference interpreter: slow and simple.
 //
-// Elements are doubles whatever the type: every value of bool, int32, fp16, fp32 is exact in a
-// double, so one piece of code computes every op, and round_to_type() gives what the declared type
-// can hold. (64-bit integers beyond 2^53 are not exact; MIL programs compute in at most 32 bits.)
-// Never used where speed matters.
+// Elements are doubles whatever the type: every value of bool, int32, fp16 and fp32 is exact in a
+// double, so one implementation computes every op, and round_to_type() gives a value that the
+// declared type can hold. (64-bit integers beyond 2^53 are not exact; MIL programs compute in at
+// most 32 bits.) Never used where speed matters.
 //
-// Lists (make_list, the classes of classify) and dictionaries (classify's probabilities) travel
-// through the same rules as tensors of another kind: see Tensor::items.
+// The same rules handle lists (make_list, the classes of classify) and dictionaries (classify's
+// probabilities) as tensors of another kind: see Tensor::items.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ struct Tensor {
   std::vector<std::string> strings;  // DataType::String
 
   ValueType::Kind kind = ValueType::Kind::Tensor;
-  // List: the elements, null where none was written yet; `type` and `shape` are theirs (kUnknownDim
-  // for sizes that only the elements tell), `values` and `strings` are empty. Dictionary: two
-  // tensors of rank 1, the keys and their values; `type` and `shape` are those of the values.
-  // Elements are shared between the lists that writes make of one another.
+  // List: the elements, null if not written yet; `type` and `shape` are those of the elements
+  // (kUnknownDim for sizes known only from the elements), `values` and `strings` are empty.
+  // Dictionary: two tensors of rank 1, the keys and their values; `type` and `shape` are those of
+  // the values. Lists derived from one another by writes share elements.
   std::vector<std::shared_ptr<const Tensor>> items;
   bool can_grow = true;  // List
 
   Tensor() = default;
-  // Zeros. Throws LimitExceeded where the size overflows.
+  // Zeros. Throws LimitExceeded if the size overflows.
   Tensor(DataType element_type, std::vector<int64_t> dims);
   static Tensor scalar(DataType type, double value);
   static Tensor list(DataType element_type, std::vector<int64_t> element_dims);  // empty
@@ -45,14 +45,14 @@ struct Tensor {
   int64_t size() const { return static_cast<int64_t>(values.size() + strings.size()); }
 };
 
-// Throws LimitExceeded where it overflows or a dimension is negative.
+// Throws LimitExceeded if it overflows or a dimension is negative.
 int64_t num_elements(const std::vector<int64_t>& shape);
 
-// Throws LimitExceeded where it is negative or above the thread's limit.
+// Throws LimitExceeded if `count` is negative or above the thread's limit.
 void check_element_count(int64_t count);
 
-// While it lives, tensors of more elements made by this thread throw LimitExceeded: a program may
-// ask for any size (`fill`, `tile`).
+// During its lifetime, creating a tensor with more elements on this thread throws LimitExceeded: a
+// program may request any size (`fill`, `tile`).
 class ElementLimit {
  public:
   explicit ElementLimit(int64_t max_elements);
@@ -68,14 +68,14 @@ class ElementLimit {
 // integers truncate toward zero and wrap to their width, bool is != 0.
 double round_to_type(double value, DataType type);
 void round_to_type(Tensor& tensor);  // to its own type
-// A float as an integer of `type`: truncated toward zero, the nearest end of the range
-// beyond it, and 0 for NaN, as AArch64 converts (FCVTZS, FCVTZU).
+// A float as an integer of `type`: truncated toward zero, clamped to the range, and 0 for NaN, as
+// AArch64 converts (FCVTZS, FCVTZU).
 double saturate_to_type(double value, DataType type);
 
-// Packed little-endian bytes to and from tensors (all types but string).
+// Convert packed little-endian bytes to and from tensors (all types except string).
 Tensor tensor_from_bytes(DataType type, std::vector<int64_t> shape, ByteSpan bytes);
 std::vector<std::byte> to_bytes(const Tensor& tensor);
-Tensor to_tensor(const Value& value);  // of a tensor, or a list of tensors
-Value to_value(const Tensor& tensor);  // of a tensor, or a list without gaps
+Tensor to_tensor(const Value& value);  // from a tensor or a list of tensors
+Value to_value(const Tensor& tensor);  // from a tensor or a list without gaps
 
 }  // namespace pippin::mil

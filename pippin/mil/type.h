@@ -27,10 +27,10 @@ struct ValueType {
   // List: {element}; Tuple: the elements; Dictionary: {key, value}; State: {wrapped tensor}.
   std::vector<ValueType> parameters = {};
   int64_t list_length = kUnknownDim;  // List
-  // Tensor: what a file says of it beyond this, or null. Written back; no part of what the type is.
+  // Tensor: attributes that a file adds to the type, or null. Written back; not part of the type.
   std::shared_ptr<const TypeAttributes> attributes = nullptr;
 
-  // Out of line, as Dim's (dim.h).
+  // Out of line, as in Dim (dim.h).
   ValueType();
   ValueType(const ValueType& other);
   ValueType(ValueType&& other) noexcept;
@@ -49,7 +49,7 @@ struct ValueType {
   // Product of dims. Requires is_static(); throws LimitExceeded on overflow.
   int64_t num_elements() const;
 
-  // Attributes aside.
+  // Ignores attributes.
   bool operator==(const ValueType& other) const;
 };
 

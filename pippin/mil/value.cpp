@@ -11,7 +11,7 @@
 namespace pippin::mil {
 namespace {
 
-// The number of elements of a tensor with a static shape, for messages that name the type.
+// The number of elements of a tensor with a static shape; messages name the type.
 int64_t count_elements(const Value& value) {
   if (!value.type.is_static()) {
     fail(ErrorCode::InvalidFile, "a value of type {} has no elements to read",
@@ -113,7 +113,7 @@ std::vector<std::byte> Value::read_bytes() const {
     fail(ErrorCode::InvalidFile, "a value of type {} has no bytes", to_string(type));
   }
   if (source == nullptr && blob) {
-    fail(ErrorCode::NotFound, "{}: the weight file is not at hand", blob->path);
+    fail(ErrorCode::NotFound, "{}: the weight file is missing", blob->path);
   }
   const uint64_t expected = packed_size(type.data_type, count_elements(*this));
   const uint64_t found = source != nullptr ? source->size() : bytes.size();

@@ -14,18 +14,18 @@
 
 namespace pippin::mil {
 
-// Where the bytes of a large tensor come from: a mapped weight file, a checkpoint, a conversion of
-// one. Nothing is read before it is asked for. Safe to use from several threads.
+// The bytes of a large tensor: a mapped weight file, a checkpoint, or a conversion of one. Reads
+// nothing until asked. Thread-safe.
 class TensorSource {
  public:
   virtual ~TensorSource() = default;
   // Size of the packed little-endian elements.
   virtual uint64_t size() const = 0;
-  // All of them where they lie in memory as they are (mapped), else an empty span.
+  // All bytes if they are in memory unchanged (mapped); otherwise an empty span.
   virtual ByteSpan view() const { return {}; }
-  // Fills `out` from byte `offset` on.
+  // Fills `out`, starting at byte `offset`.
   virtual void read(uint64_t offset, MutableByteSpan out) const = 0;
-  // The pages read so far will not be needed again soon.
+  // Hints that the pages read so far will not be needed again soon.
   virtual void release() const noexcept {}
 };
 
@@ -38,20 +38,20 @@ struct BlobReference {
 
 struct Value {
   ValueType type;
-  // A tensor has its elements in one of these: packed little-endian bytes (bool: one byte each; 1-
-  // to 6-bit elements: first element in the least significant bits), strings, or a source.
+  // A tensor's elements are in one of these: packed little-endian bytes (bool: one byte each; 1- to
+  // 6-bit elements: first element in the least significant bits), strings, or a source.
   std::vector<std::byte> bytes = {};
   std::vector<std::string> strings = {};
   std::shared_ptr<const TensorSource> source = nullptr;
-  // Set for tensors that live in a package's weight file; `source` may still be null (text without
+  // Set for tensors stored in a package's weight file; `source` may still be null (text without
   // weights).
   std::optional<BlobReference> blob = std::nullopt;
   // Tuple, list: the elements. Dictionary: key, value, key, value, ...
   std::vector<Value> elements = {};
-  // What a file says of it; no part of what the value is.
+  // Documentation from the file; not part of the value.
   std::string doc_string = {};
 
-  // Out of line, as Dim's (dim.h).
+  // Out of line, as in Dim (dim.h).
   Value();
   Value(const Value& other);
   Value(Value&& other) noexcept;
@@ -69,12 +69,12 @@ struct Value {
   static Value of_floats(DataType type, std::span<const double> values, std::vector<int64_t> dims);
   static Value of_source(ValueType type, std::shared_ptr<const TensorSource> source);
 
-  // The packed bytes of a tensor, from `bytes` or read from `source`. Throws NotFound where a
+  // The packed bytes of a tensor, from `bytes` or read from `source`. Throws NotFound if a
   // blob's file is absent.
   std::vector<std::byte> read_bytes() const;
   // The elements as doubles (any numeric type or bool), for parameters and the reference.
   std::vector<double> to_doubles() const;
-  // The elements as integers; throws InvalidFile where the type is not integer or bool.
+  // The elements as integers; throws InvalidFile if the type is not integer or bool.
   std::vector<int64_t> to_ints() const;
   // The only element of a string tensor; throws InvalidFile otherwise.
   const std::string& to_string_value() const;

@@ -38,7 +38,7 @@ class OperationContext final : public EvalContext {
 
   Tensor& state(std::string_view parameter) override {
     const Var* var = operation().input_var(parameter);
-    if (var == nullptr) reject("{} is no state", parameter);
+    if (var == nullptr) reject("{} is not a state", parameter);
     return environment_.state_of(var);
   }
 

@@ -14,7 +14,7 @@ namespace {
 using InfoOf = std::function<const ValueInfo&(const Var*)>;
 using InferBlock = std::function<Infos(const Block&, Infos)>;
 
-// The value as a tensor where every element is a known number and there are few.
+// The value as a tensor if every element is a known number and there are only a few.
 std::optional<Tensor> known_tensor(const ValueInfo& info) {
   if (info.kind != ValueType::Kind::Tensor) return std::nullopt;
   const auto shape = constant_shape(info.shape);
@@ -83,7 +83,7 @@ class Context final : public InferContext {
 
   std::vector<ValueInfo> infer_block(size_t index, std::vector<ValueInfo> infos) override {
     if (index >= operation().blocks().size()) reject("block {} is missing", index);
-    // A rule that tries a block again replaces what the first attempt required.
+    // A rule that infers a block again replaces the constraints of the first attempt.
     const auto first = block_starts_.emplace(index, constraints_.size());
     if (!first.second) {
       constraints_.erase(constraints_.begin() + static_cast<ptrdiff_t>(first.first->second),
@@ -134,14 +134,14 @@ class Context final : public InferContext {
   std::map<size_t, size_t> block_starts_;
 };
 
-// Runs a value rule on what inference knows: plain numbers, or, for the parameter that the op only
-// moves, places in a list of expressions.
+// Runs a value rule on the values known to inference: plain numbers or, for the parameter that the
+// op only moves, positions in a list of expressions.
 class ElementsContext final : public EvalContext {
  public:
   explicit ElementsContext(const InferContext& known)
       : EvalContext(known.operation(), known.opset()) {}
 
-  // False where a needed value is not known.
+  // Returns false if a needed value is not known.
   bool load(const InferContext& known, const OpDef& def, bool move) {
     for (const Parameter& parameter : def.parameters) {
       if (!known.has(parameter.name)) continue;
@@ -199,8 +199,9 @@ class ElementsContext final : public EvalContext {
   std::vector<Dim> expressions_;
 };
 
-// Fills in the elements that the shape rule left open, where the value rule can tell them. What it
-// refuses is left open: it may stand in a branch that is never taken, else the run refuses it.
+// Fills in elements that the shape rule left open, if the value rule can compute them. Elements
+// that it rejects stay open: the operation may be in a branch that is never taken; if it is taken,
+// the run rejects it.
 void find_elements(const Context& context, const OpDef& def, Infos& outputs) {
   const bool wanted = std::any_of(outputs.begin(), outputs.end(), [](const ValueInfo& info) {
     if (info.elements || info.constant != nullptr || !may_have_elements(info)) return false;
@@ -236,14 +237,14 @@ void check_dictionary(Context& context, const Var& var, const ValueInfo& info) {
   }
 }
 
-// Takes over what the declared type knows better; refuses what it contradicts.
+// Adopts whatever the declared type knows in addition; rejects contradictions.
 void check_declared(Context& context, const Var& var, ValueInfo& info) {
   if (var.type.kind != info.kind) {
     context.reject("'{}' is declared {}, which the op does not give", var.name,
                    to_string(var.type));
   }
   if (info.kind == ValueType::Kind::Dictionary) return check_dictionary(context, var, info);
-  // The declared length of a list is the one that it was made with.
+  // The declared length of a list is its initial length.
   const ValueType& type = info.kind == ValueType::Kind::List ? var.type.parameters.at(0) : var.type;
   if (!type.is_tensor()) {
     refuse(context, "'{}' of type {}", var.name, to_string(var.type));
@@ -275,7 +276,8 @@ void check_outputs(Context& context, Infos& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) check_declared(context, *declared[i], outputs[i]);
 }
 
-// That no rule lacks what it needs, or gets a list, or a string, that it does not expect.
+// Checks that every parameter a rule needs is present, and that lists and strings occur only where
+// the rule expects them.
 void check_parameters(const Context& context, const OpDef& def) {
   for (const Parameter& parameter : def.parameters) {
     if (!context.has(parameter.name)) {
@@ -284,7 +286,7 @@ void check_parameters(const Context& context, const OpDef& def) {
     }
     for (const ValueInfo* info : context.inputs(parameter.name)) {
       if (accepts(parameter, info->kind, info->type)) continue;
-      context.reject("{} takes no {}{}", parameter.name,
+      context.reject("{} does not accept {}{}", parameter.name,
                      info->kind == ValueType::Kind::Tensor  ? ""
                      : info->kind == ValueType::Kind::List  ? "list of "
                      : info->kind == ValueType::Kind::State ? "state of "
@@ -341,7 +343,7 @@ class FunctionInference {
     return it->second;
   }
   void infer_one(const Operation& operation) {
-    // Bodies of loops are inferred more than once, those of loops in loops more often still.
+    // Bodies of loops are inferred more than once, and bodies of nested loops even more often.
     if (++inferred_ > kMaxInferred) {
       fail(ErrorCode::LimitExceeded, "{}: loops nest too deep to infer the shapes in them",
            operation.type());

@@ -11,7 +11,7 @@
 namespace pippin::mil {
 namespace {
 
-// A function of one block, and what is inferred of it.
+// A function of one block and its inferred values.
 struct Inferred {
   Program program;
   Inference inference;
@@ -35,7 +35,8 @@ const Dim& q() {
 }
 
 TEST(Infer, RepeatedHeadsResolve) {
-  // What a conversion of `expand` writes: shape, gather, concat, equal, select, real_div, tile.
+  // The operations that a conversion of `expand` writes: shape, gather, concat, equal, select,
+  // real_div, tile.
   const Inferred result("tensor<fp16, [1, 2, ?, 8]> x", R"(
     tensor<fp16, [1, 2, 1, ?, 8]> e = expand_dims(axes = tensor<int32, [1]>([2]), x = x)[name = string("e")];
     tensor<int32, [5]> s = shape(x = e)[name = string("s")];
@@ -54,8 +55,8 @@ TEST(Infer, RepeatedHeadsResolve) {
   EXPECT_TRUE(result.inference.constraints.empty());
 }
 
-// Older windowed packages of Pippin's hold this, though coremltools infers a scalar: they still
-// run.
+// Older windowed packages by Pippin contain this. They still run, though coremltools infers a
+// scalar.
 TEST(Infer, SelectOfScalarsHasTheShapeOfItsCondition) {
   const Inferred result("tensor<bool, [?, 8]> hidden", R"(
     tensor<fp16, [?, 8]> y = select(cond = hidden, a = fp16(-inf), b = fp16(0))[name = string("y")];
@@ -96,7 +97,7 @@ TEST(Infer, CacheSlicesMeetTheMask) {
 )",
       "k", {{"mask", {1, 1, q(), end}}, {"x", {1, 2, q(), 8}}});
   EXPECT_EQ(result.output().shape, (Shape{1, 2, end, 8}));
-  // That the new tokens are no more than all tokens is for the run to check.
+  // Whether the new tokens exceed all tokens is checked by the run.
   ASSERT_EQ(result.inference.constraints.size(), 1u);
   EXPECT_EQ(result.inference.constraints[0].kind, Constraint::Kind::AtLeast);
 }

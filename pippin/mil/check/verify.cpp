@@ -17,7 +17,7 @@ void check_text(const std::string& text, std::string_view what) {
 
 void check_value(const Value& value, int depth = 0);
 
-// `depth`: of the types and constants around it.
+// `depth` counts the enclosing types and constants.
 void check_type(const ValueType& type, int depth = 0) {
   if (depth > kMaxValueDepth) {
     fail(ErrorCode::LimitExceeded, "types and constants nest deeper than {}", kMaxValueDepth);
@@ -54,8 +54,8 @@ void check_type(const ValueType& type, int depth = 0) {
   }
 }
 
-// Whether a value of type `actual` may stand where `declared` is written: unknown dimensions of the
-// declaration take any.
+// Whether a value of type `actual` may be used where `declared` is written; unknown dimensions of
+// the declaration accept any size.
 bool fits(const ValueType& actual, const ValueType& declared) {
   if (actual.kind != declared.kind || actual.parameters.size() != declared.parameters.size()) {
     return false;
@@ -133,7 +133,7 @@ class FunctionVerifier {
     check_text(function_.opset, "the opset");
     check_attributes(function_.attributes);
     for (const auto& input : function_.inputs) define(*input, nullptr, true);
-    function_.block();  // throws where it is missing
+    function_.block();  // throws if it is missing
     const Scope inputs = scope_;
     for (const auto& [opset, block] : function_.specializations) {
       check_text(opset, "an opset");
@@ -224,7 +224,7 @@ class FunctionVerifier {
   }
 
   const Function& function_;
-  std::optional<Opset> opset_;  // of the block; nothing for one that the table does not know
+  std::optional<Opset> opset_;  // of the block; nullopt if the table does not know it
   Scope scope_;
 };
 

@@ -74,7 +74,7 @@ Tensors evaluate_with_constants(EvalContext& context) {
   for (double& value : result.values) value = f(value, alpha, beta);
   return one(std::move(result));
 }
-// Required where it has no default.
+// Required if it has no default.
 Parameter factor(std::string_view name, DefaultValue value) {
   if (std::holds_alternative<std::monostate>(value)) return constant(name, "f");
   return optional_constant(name, "f", value);
@@ -100,7 +100,7 @@ OpDef with_alpha_beta(std::string_view name, DefaultValue alpha, DefaultValue be
           doc};
 }
 
-// alpha and beta hold one value per channel, axis 1.
+// alpha and beta have one value per channel (axis 1).
 template <Function3 f, bool has_beta>
 Tensors evaluate_per_channel(EvalContext& context) {
   Tensor result = context.input("x");

@@ -80,7 +80,7 @@ Tensors evaluate_attention(EvalContext& context) {
     }
     for (double& weight : weights) sum += weight = std::exp(weight - largest);
     for (int64_t j = 0; j < keys; ++j) {
-      // A masked key has no part in the result, whatever its value is.
+      // A masked key does not contribute to the result, whatever its value.
       const double weight = weights[static_cast<size_t>(j)] / sum;
       if (weight == 0) continue;
       for (int64_t i = 0; i < value_size; ++i) {

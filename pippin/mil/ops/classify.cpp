@@ -1,4 +1,4 @@
-// The op that makes a model a classifier.
+// The op that turns a model into a classifier.
 #include "pippin/mil/ops/families.h"
 #include "pippin/mil/ops/rules.h"
 

@@ -171,7 +171,7 @@ TEST(Attention, Masks) {
     return run_one("scaled_dot_product_attention",
                    {{"query", {q}}, {"key", {k}}, {"value", {v}}, {"attn_mask", {mask}}});
   };
-  // A masked key has no part, whatever its value.
+  // A masked key does not contribute, whatever its value.
   expect_tensor(attend(numbers(DataType::Bool, {2, 2}, {1, 0, 1, 1})), {1, 2, 2}, {1, 2, 2, kInf});
   expect_tensor(attend(floats({1, 1, 2}, {0, -kInf})), {1, 2, 2}, {1, 2, 1, 2});
   const Tensor nothing = attend(numbers(DataType::Bool, {1, 2}, {0, 0}));

@@ -1,4 +1,4 @@
-// Constants, identity, and tensors made of nothing but their shape.
+// Constants, identity, and tensors made from a shape alone.
 #include <cmath>
 
 #include <fmt/ranges.h>
@@ -21,7 +21,7 @@ Infos infer_const(InferContext& context) {
 }
 Tensors evaluate_const(EvalContext& context) {
   Tensor result = to_tensor(value_of(context));
-  result.can_grow = false;  // a list's length is known, as infer_const says
+  result.can_grow = false;  // a list's length is known; see infer_const
   return one(std::move(result));
 }
 

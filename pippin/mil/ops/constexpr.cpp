@@ -1,4 +1,4 @@
-// Compressed weights since CoreML8: real shapes, blocks, vectors, joint compression.
+// Compressed weights since CoreML8: full shapes, blocks, vectors, joint compression.
 #include <cmath>
 
 #include <fmt/ranges.h>
@@ -23,7 +23,7 @@ Dims static_shape(InferContext& context, std::string_view parameter) {
   return *shape;
 }
 
-// Every size of `blocks` divides the data's.
+// Every size in `blocks` must divide the data's.
 void check_blocks(const OpContext& context, const Dims& data, const Dims& blocks,
                   std::string_view name) {
   bool fits = data.size() == blocks.size();
@@ -33,7 +33,7 @@ void check_blocks(const OpContext& context, const Dims& data, const Dims& blocks
   if (!fits) context.reject("{} has shape {} for data {}", name, blocks, data);
 }
 
-// Where the block of a data element lies in a tensor of one element per block.
+// Offset of a data element's block in a tensor with one element per block.
 int64_t block_offset(const Dims& index, const Dims& data, const Dims& blocks) {
   int64_t offset = 0;
   for (size_t i = 0; i < index.size(); ++i) {
@@ -80,7 +80,7 @@ struct Palettes {
   Dims groups;          // per axis
   int64_t entries = 0;  // of each palette
   int64_t vector = 1;   // values per entry
-  int64_t axis = 0;     // along which they lie
+  int64_t axis = 0;     // the axis along which they are stored
 };
 
 Palettes palettes_of(const OpContext& context, const Dims& indices, const Dims& lut) {
@@ -112,7 +112,7 @@ Infos infer_lut(InferContext& context) {
   return one(tensor_info(context.input("lut").type, to_shape(expanded_shape(indices, palettes))));
 }
 
-// Writes the palette entry of one index to its places in `result`.
+// Writes the palette entry of one index to its positions in `result`.
 void expand_entry(const EvalContext& context, const Palettes& palettes, const Tensor& lut,
                   const Dims& index, const Dims& indices_shape, double code, Tensor& result) {
   if (code < 0 || code >= static_cast<double>(palettes.entries)) {
@@ -148,7 +148,8 @@ Infos infer_sparse(InferContext& context) {
   return one(tensor_info(data.type, mask.shape));
 }
 
-// Calls visit(index, place, value) for every one of the mask with the next of the data.
+// Calls visit(index, position, value) for every 1 in the mask, with the next value of the
+// data.
 template <typename Visit>
 void for_each_nonzero(const OpContext& context, const Tensor& mask, const Tensor& data,
                       Visit&& visit) {

@@ -1,4 +1,4 @@
-// Compressed weights before CoreML8: flat packed data beside the shape.
+// Compressed weights before CoreML8: flat packed data with a separate shape.
 #include <cmath>
 
 #include <fmt/ranges.h>

@@ -9,7 +9,7 @@
 namespace pippin::mil {
 namespace {
 
-// What holds of a value that is one or the other; sizes that differ are told by the run.
+// The facts that hold for both alternatives; only the run can decide between sizes that differ.
 ValueInfo merged(InferContext& context, size_t output, const ValueInfo& a, const ValueInfo& b) {
   if (a.kind != b.kind || a.type != b.type || a.shape.size() != b.shape.size()) {
     context.reject("output {} is {} {} or {} {}", output, to_string(a.type), to_string(a.shape),
@@ -54,7 +54,7 @@ Tensors evaluate_cond(EvalContext& context) {
   return context.run_block(truth(context, context.input("pred")) ? 0 : 1, {});
 }
 
-// What the first turn knows of the variables' values, where the body may change it.
+// Drops the values known from the first iteration, since the body may change them.
 bool forget_values(ValueInfo& var) {
   const bool known = var.elements || var.constant != nullptr || var.length;
   var.elements.reset();
@@ -63,8 +63,9 @@ bool forget_values(ValueInfo& var) {
   return known;
 }
 
-// A run of the body with what is known of the variables; nothing where it fails because of what is
-// known: that may hold of the first turn only, and there may be no turn.
+// Infers the body with the known values of the variables. If that fails because of those values,
+// infers it without them: they may hold for the first iteration only, and the loop may have no
+// iterations.
 Infos infer_body(InferContext& context, Infos& vars) {
   try {
     return context.infer_block(1, vars);
@@ -76,7 +77,7 @@ Infos infer_body(InferContext& context, Infos& vars) {
   }
 }
 
-// Makes `var` say only what holds of `next`, too. False where that was so already.
+// Weakens `var` so that it also holds for `next`. Returns false if it already did.
 bool widen(InferContext& context, std::set<std::pair<size_t, size_t>>& open, size_t v,
            ValueInfo& var, const ValueInfo& next) {
   if (next.kind != var.kind || next.type != var.type || next.shape.size() != var.shape.size()) {
@@ -100,7 +101,7 @@ bool widen(InferContext& context, std::set<std::pair<size_t, size_t>>& open, siz
 Infos infer_while(InferContext& context) {
   Infos vars;
   for (const ValueInfo* info : context.inputs("loop_vars")) vars.push_back(*info);
-  // What the body changes is anything: infer again with that, until all that is left holds.
+  // A value that the body changes is unknown: infer again with that until nothing changes.
   std::set<std::pair<size_t, size_t>> open;  // the sizes that the body changes
   for (bool stable = false; !stable;) {
     const Infos next = infer_body(context, vars);

@@ -23,7 +23,7 @@ int64_t groups_of(const OpContext& context) {
   return groups;
 }
 
-// x and weight with a batch and a channel axis and equally many spatial ones.
+// x and weight have a batch and a channel axis and the same number of spatial axes.
 void check_ranks(const OpContext& context, size_t x, size_t weight) {
   if (x < 3 || x > 5 || weight != x) context.reject("x of rank {}, weight of rank {}", x, weight);
 }
@@ -54,7 +54,8 @@ Infos infer_conv(InferContext& context) {
   return one(tensor_info(x.type, std::move(shape)));
 }
 
-// Calls visit(place in the large shape, k) for every kernel element k whose place lies inside.
+// Calls visit(position in the large shape, k) for every kernel element k whose position lies
+// inside.
 template <typename Visit>
 void for_each_tap(const Dims& start, const WindowParams& params, const Dims& large, Visit&& visit) {
   int64_t k = 0;
@@ -154,7 +155,7 @@ Tensors evaluate_conv_quantized(EvalContext& context) {
   return one(convolved(context, context.input("x"), weight));
 }
 
-// The output sizes of a transposed convolution, and what is cut off before the first.
+// The output sizes of a transposed convolution, and how much is cut off before the first element.
 template <typename T>
 struct Transposed {
   std::vector<T> sizes;
@@ -172,7 +173,7 @@ Transposed<T> transposed_sizes(const OpContext& context, const WindowParams& par
   }
   for (size_t i = 0; i < in.size(); ++i) {
     const int64_t extent = (params.kernel[i] - 1) * params.dilations[i] + 1;
-    // Cut on both sides together, of (in - 1) * stride + extent.
+    // Cut from both sides together, out of (in - 1) * stride + extent.
     int64_t before = 0, after = 0;
     if (params.pad_type == "custom") {
       before = params.pad[2 * i];

@@ -42,7 +42,7 @@ Einsum parse_einsum(std::string_view equation) {
   const std::string given = einsum.operands[0] + einsum.operands[1];
   for (const char letter : given + einsum.result) {
     if (!is_letter(letter)) {
-      fail(ErrorCode::InvalidFile, "equation \"{}\": '{}' is no letter", text, letter);
+      fail(ErrorCode::InvalidFile, "equation \"{}\": '{}' is not a letter", text, letter);
     }
   }
   for (const char letter : einsum.result) {

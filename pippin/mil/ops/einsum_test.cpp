@@ -42,12 +42,12 @@ TEST(EinsumEquation, RefusesOthers) {
     refused(form, "is not of the form ab,bc->ac");
   refused("ij,jk->iz", "equation \"ij,jk->iz\": no operand has the 'z' of the result");
   refused("ij,jk->ii", "equation \"ij,jk->ii\": 'i' is twice in the result");
-  refused("...ij,...jk->...ik", "'.' is no letter");
-  refused("ij,jk,kl->il", "',' is no letter");
-  refused("ij,jk->ik->ik", "'-' is no letter");
-  refused("i1,1k->ik", "'1' is no letter");
-  refused("i\tj,jk->ik", "is no letter");
-  refused("i\xc3\xa9,jk->ik", "is no letter");
+  refused("...ij,...jk->...ik", "'.' is not a letter");
+  refused("ij,jk,kl->il", "',' is not a letter");
+  refused("ij,jk->ik->ik", "'-' is not a letter");
+  refused("i1,1k->ik", "'1' is not a letter");
+  refused("i\tj,jk->ik", "is not a letter");
+  refused("i\xc3\xa9,jk->ik", "is not a letter");
 }
 
 TEST(EinsumEquation, HasALetterForEveryAxis) {

@@ -10,7 +10,7 @@ namespace {
 using Elements = std::optional<std::vector<Dim>>;
 using Expression = std::optional<Dim> (*)(const Dim&, const Dim&);
 
-// Place of every element of `own` broadcast to `shape`.
+// The position in `own`, broadcast to `shape`, of every element.
 std::vector<size_t> broadcast_places(const Dims& own, const Dims& shape) {
   const Dims own_strides = strides_of(own);
   Dims strides(shape.size(), 0);
@@ -72,7 +72,7 @@ std::optional<Dim> floor_div_dims(const Dim& a, const Dim& b) {
   return floor_div(a, b);
 }
 std::optional<Dim> truncated_div_dims(const Dim& a, const Dim& b) {
-  // Truncation is the floor where no sign is negative.
+  // Truncation equals the floor if neither sign is negative.
   if (a.lower() >= 0 && b.lower() > 0) return floor_div(a, b);
   if (!a.is_constant() || !b.is_constant() || b == Dim(0)) return std::nullopt;
   return Dim(a.constant() / b.constant());

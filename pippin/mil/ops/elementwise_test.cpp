@@ -56,7 +56,7 @@ TEST(Elementwise, EpsilonDefaultsTakeTheTypeOfX) {
   EXPECT_NEAR(log_of_zero(DataType::Float32), -103.28, 0.01);
   EXPECT_EQ(log_of_zero(DataType::Float16), -kInf);
   expect_tensor(run_one("inverse", {{"x", {floats({1}, {0})}}}), {1}, {10000});
-  // An fp32 epsilon beside an fp16 x counts as it is.
+  // An fp32 epsilon next to an fp16 x is not rounded.
   expect_tensor(run_one("rsqrt", {{"x", {numbers(DataType::Float16, {1}, {0})}},
                                   {"epsilon", {floats({}, {1e-6})}}}),
                 {1}, {1000});
@@ -70,7 +70,7 @@ TEST(Elementwise, Casts) {
                 {-25536, -1});
   expect_tensor(run_one("cast", {{"x", {floats({2}, {1e6, 65519})}}, {"dtype", {text("fp16")}}}),
                 {2}, {kInf, 65504});
-  // Beyond the type's range floats saturate, NaN is 0.
+  // Floats beyond the type's range saturate; NaN becomes 0.
   const Tensor far = floats({7}, {3e9, -3e9, kInf, -kInf, kNaN, 300, -5.7});
   expect_tensor(run_one("cast", {{"x", {far}}, {"dtype", {text("int32")}}}), {7},
                 {2147483647, -2147483648.0, 2147483647, -2147483648.0, 0, 300, -5});

@@ -86,7 +86,7 @@ double erf(double x) {
   return std::erf(x);
 }
 
-// The op's default is a constant of x's type: 1e-45 is 0 in fp16.
+// The default is a constant of x's type: 1e-45 is 0 in fp16.
 double epsilon_of(const EvalContext& context, const Tensor& x) {
   const double epsilon = context.float_param("epsilon");
   return context.has("epsilon") ? epsilon : round_to_type(epsilon, x.type);
@@ -152,7 +152,7 @@ Infos infer_cast(InferContext& context) {
                                                       : round_to_type(value, result.type))));
         continue;
       }
-      // Sizes pass through 16-bit types on their way; a run that would wrap there is refused.
+      // Sizes pass through 16-bit types on their way; a run in which they would wrap is rejected.
       const int bits = std::min(bit_width(result.type), 53);
       const bool is_signed = is_signed_integer(result.type);
       const int64_t highest = (int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
@@ -171,7 +171,7 @@ Infos infer_cast(InferContext& context) {
 }
 
 Tensors evaluate_cast(EvalContext& context) {
-  // The rounding to the declared type, which inference compared with dtype, does the rest.
+  // Inference has compared the declared type with dtype; rounding to it does the rest.
   Tensor result = context.input("x");
   const DataType to = data_type_param(context, "dtype");
   if (is_float(result.type) && is_integer(to)) {

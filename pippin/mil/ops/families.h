@@ -1,4 +1,4 @@
-// The op families, one file each; table.cpp puts them together.
+// The op families, one file each; table.cpp combines them.
 #pragma once
 
 #include <vector>

@@ -34,7 +34,7 @@ TEST(Resize, SamplingModes) {
 
 TEST(Resize, NearestAndKeptSizes) {
   const Tensor x = floats({1, 2, 1}, {3, 4});
-  // Two thirds round up; 0 keeps a size; sizes in front of the last two do not count.
+  // Two thirds round up; 0 keeps a size; sizes before the last two are ignored.
   expect_tensor(run_one("resize", resize_arguments(x, {9, 3, 0}, 2, "NEAREST_NEIGHBOR", "DEFAULT")),
                 {1, 3, 1}, {3, 4, 4});
   expect_tensor(run_one("resize", resize_arguments(x, {1, 3, 2}, 0, "LINEAR", "DEFAULT")),
@@ -71,7 +71,7 @@ TEST(Resample, PaddingModes) {
   expect_tensor(sampled("reflection"), {1, 1, 1, 4}, {3, 3.5, 3, 2});
   expect_tensor(sampled("symmetric"), {1, 1, 1, 4}, {2, 5, 3, 1});
   EXPECT_EQ(error_code_of([&] { sampled("wrap"); }), ErrorCode::InvalidFile);
-  // Half way between two pixels the upper one is nearest.
+  // Halfway between two pixels, the upper one is the nearest.
   expect_tensor(resample(points, "nearest", "border", "unnormalized", false), {1, 1, 1, 4},
                 {1, 5, 5, 1});
 }
@@ -83,7 +83,7 @@ TEST(Resample, CoordinateModes) {
   const Tensor middle = floats({1, 1, 1, 2}, {0.5, 0.5});
   expect_tensor(resample(middle, "bilinear", "border", "normalized_zero_to_one", true),
                 {1, 1, 1, 1}, {3.5});
-  // A quarter of three pixels, their edges being 0 and 1, is a quarter into the first.
+  // With the edges of three pixels at 0 and 1, a quarter is a quarter into the first.
   const Tensor quarter = floats({1, 1, 1, 2}, {0.25, 0.25});
   expect_tensor(resample(quarter, "bilinear", "border", "normalized_zero_to_one", false),
                 {1, 1, 1, 1}, {1.25});
@@ -127,7 +127,7 @@ TEST(Affine, MovesAndMirrors) {
             ErrorCode::Unsupported);
 }
 
-// Numbers count up along x, so that values tell where a sample lies.
+// Values increase along x, so that they reveal the position of a sample.
 const Tensor kImages = floats({2, 1, 2, 3}, {0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15});
 
 TEST(CropResize, BoxesOfOpset7) {
@@ -146,7 +146,7 @@ TEST(CropResize, BoxesOfOpset7) {
   expect_tensor(crop({1, 0, 2, 1}, "CORNERS_WIDTH_FIRST", 1), {1, 1, 2, 2}, expected);
   expect_tensor(crop({0.5, 1.5, 1, 1}, "CENTER_SIZE_HEIGHT_FIRST", 1), {1, 1, 2, 2}, expected);
   expect_tensor(crop({1.5, 0.5, 1, 1}, "CENTER_SIZE_WIDTH_FIRST", 1), {1, 1, 2, 2}, expected);
-  // From the last to the first, and beyond the image.
+  // From the last image to the first, and beyond the image.
   expect_tensor(crop({1, 2, 0, 1}, "CORNERS_HEIGHT_FIRST", 0), {1, 1, 2, 2}, {5, 4, 2, 1});
   expect_tensor(crop({0, 2, 1, 3}, "CORNERS_HEIGHT_FIRST", 0), {1, 1, 2, 2}, {2, -1, 5, -1});
   EXPECT_EQ(error_code_of([&] {
@@ -209,7 +209,7 @@ TEST(NonMaximumSuppression, KeepsTheBest) {
   expect_tensor(suppress(scores, 0.5, 0, 4)[2], {1, 4}, {1, 0, 2, -1});
   expect_tensor(suppress(scores, 0.5, 0.3, 4)[2], {1, 4}, {1, 0, -1, -1});
   expect_tensor(suppress(scores, 0.5, 0, 1)[2], {1, 1}, {1});
-  // There is always one.
+  // There is always at least one box.
   expect_tensor(suppress(scores, 0.5, 1, 2)[2], {1, 2}, {1, -1});
 }
 
@@ -231,7 +231,7 @@ TEST(NonMaximumSuppression, BoxesComeLastSinceOpset7) {
 }
 
 TEST(NonMaximumSuppression, OverlapsOfExactlyTheThreshold) {
-  // The first two share one of five parts; the third lies apart, which is an overlap of 0.
+  // The first two share one fifth; the third is apart, an overlap of 0.
   const std::vector<double> boxes = {1.5, 2, 1, 2, 1, 1, 2, 2, 9, 9, 1, 1};
   const auto kept = [&](double threshold, Opset opset) {
     const bool last = opset >= Opset::CoreML7;

@@ -1,4 +1,4 @@
-// Ops that put tensors together or take them apart.
+// Ops that join or split tensors.
 #include <algorithm>
 
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 namespace pippin::mil {
 namespace {
 
-// Scalars count as vectors of one element: shape vectors are built so.
+// Scalars count as vectors of one element: models build shape vectors this way.
 template <typename T>
 std::vector<T> at_least_vector(std::vector<T> shape) {
   if (shape.empty()) shape.push_back(T(1));
@@ -223,7 +223,7 @@ Tensors evaluate_tile(EvalContext& context) {
   Dims shape = x.shape;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (reps[i] < 0) context.reject("reps {}", reps);
-    // The product of both is checked where the result is made; here only that it can be formed.
+    // The size of the result is checked when it is created; here only overflow matters.
     if (__builtin_mul_overflow(shape[i], reps[i], &shape[i])) context.reject("reps {}", reps);
   }
   const Dims strides = strides_of(x.shape);

@@ -53,7 +53,7 @@ Infos infer_matmul(InferContext& context) {
   if (x.type != y.type && !mixed) {
     context.reject("x is {}, y {}", to_string(x.type), to_string(y.type));
   }
-  // A constant's type gives way to the other's.
+  // A constant takes the type of the other operand.
   const DataType type = x.constant != nullptr ? y.type : x.type;
   Shape a = x.shape, b = y.shape;
   if (a.empty() || b.empty()) context.reject("a matrix product needs axes");
@@ -82,7 +82,7 @@ Tensors evaluate_matmul(EvalContext& context) {
   if (vector_x) x.shape.insert(x.shape.begin(), 1);
   if (vector_y) y.shape.push_back(1);
   if (!vector_x && context.bool_param("transpose_x")) x = swap_last(x);
-  // y is used by rows of its transposition.
+  // y is accessed by rows of its transpose.
   if (vector_y || !context.bool_param("transpose_y")) y = swap_last(y);
   const size_t rank_x = x.shape.size(), rank_y = y.shape.size();
   const int64_t rows = x.shape[rank_x - 2], inner = x.shape[rank_x - 1];
@@ -113,7 +113,7 @@ Tensors evaluate_matmul(EvalContext& context) {
   return one(std::move(result));
 }
 
-// The equation of operands of these ranks.
+// The equation for operands of these ranks.
 Einsum einsum_of(const OpContext& context, size_t rank_x, size_t rank_y) {
   const std::string equation = context.string_param("equation");
   try {
@@ -154,7 +154,7 @@ Tensors evaluate_einsum(EvalContext& context) {
       if (!fresh) it->second = broadcast(context, {it->second}, {values[v]->shape[i]})[0];
     }
   }
-  // Result letters first, then the summed ones: a full walk over all index combinations.
+  // The result's letters first, then the summed ones: iterates over all index combinations.
   std::string letters = equation.result;
   for (const auto& [letter, size] : sizes) {
     if (letters.find(letter) == std::string::npos) letters += letter;

@@ -1,4 +1,4 @@
-// Lists of tensors: what TensorFlow's TensorArray becomes.
+// Lists of tensors: the form of TensorFlow's TensorArray in MIL.
 #include <algorithm>
 #include <span>
 
@@ -12,11 +12,11 @@ namespace {
 
 const ValueInfo& list_input(InferContext& context) {
   const ValueInfo& list = context.input("ls");
-  if (list.kind != ValueType::Kind::List) context.reject("ls is no list");
+  if (list.kind != ValueType::Kind::List) context.reject("ls is not a list");
   return list;
 }
 
-// The sizes of a list's elements that only the elements tell become those of this operation.
+// Sizes that are known only from a list's elements become data-dependent sizes of this operation.
 Shape element_shape(InferContext& context, const ValueInfo& list) {
   Shape shape;
   for (size_t i = 0; i < list.shape.size(); ++i) {
@@ -48,7 +48,7 @@ Infos infer_make(InferContext& context) {
   const auto sizes =
       context.has("elem_shape") ? context.inputs("elem_shape") : std::vector<const ValueInfo*>{};
   for (const ValueInfo* size : sizes) {
-    if (size->type == DataType::String) {  // the name of a size that the elements tell
+    if (size->type == DataType::String) {  // the name of an unknown size
       list.shape.push_back(
           context.data_dependent(fmt::format("element{}", list.shape.size()), Dim(INT64_MAX)));
       continue;
@@ -102,7 +102,7 @@ Tensors evaluate_length(EvalContext& context) {
   return one(Tensor::scalar(DataType::Int32, length));
 }
 
-// Those that were never written are zeros.
+// Elements that were never written are zeros.
 std::shared_ptr<const Tensor> read(const EvalContext& context, const Tensor& list, double index) {
   if (index < 0 || index >= static_cast<double>(list.items.size())) {
     context.reject("index {} of a list of {}", index, list.items.size());
@@ -110,7 +110,7 @@ std::shared_ptr<const Tensor> read(const EvalContext& context, const Tensor& lis
   const auto& item = list.items[static_cast<size_t>(index)];
   if (item != nullptr) return item;
   if (std::find(list.shape.begin(), list.shape.end(), kUnknownDim) != list.shape.end()) {
-    context.reject("element {}, whose size nothing tells, was never written", index);
+    context.reject("element {} was never written, so its size is unknown", index);
   }
   return std::make_shared<const Tensor>(list.type, list.shape);
 }

@@ -1,4 +1,4 @@
-// Lists, through while loops too, and the dictionary of classify.
+// Lists, also in while loops, and the dictionary of classify.
 #include "pippin/mil/ops/testing.h"
 
 namespace pippin::mil {
@@ -13,7 +13,7 @@ Tensor read(const Tensor& list, int64_t index) {
   return run_one("list_read", {{"ls", {list}}, {"index", {integer(index)}}});
 }
 
-// Operations on a list as a literal, which has no gaps and cannot grow by its type.
+// Operations on a literal list, which has no gaps and whose type cannot grow.
 TEST(List, MadeOfZeros) {
   EXPECT_EQ(kTwoZeros.kind, ValueType::Kind::List);
   EXPECT_EQ(kTwoZeros.items.size(), 2u);
@@ -63,7 +63,7 @@ TEST(List, RefusesWrongElements) {
         }),
         ErrorCode::InvalidFile);
   }
-  // Other ops do not take lists, nor these ops tensors.
+  // Other ops do not accept lists, and these ops do not accept tensors.
   EXPECT_EQ(error_code_of([&] { run_one("relu", {{"x", {list}}}); }), ErrorCode::InvalidFile);
   EXPECT_EQ(error_code_of([&] {
               run_one("list_length", {{"ls", {floats({}, {1})}}});

@@ -99,8 +99,8 @@ Infos infer_batch_norm(InferContext& context) {
   for (const std::string_view name : {"mean", "variance", "gamma", "beta"}) {
     check_channels(context, name);
   }
-  // Before CoreML7 x and its parameters have one type. Where a converter widened only x, the
-  // declared type tells whether the result was meant to follow.
+  // Before CoreML7, x and its parameters have one type. If a converter widened only x, the declared
+  // type shows whether the result should be widened too.
   const ValueInfo& x = context.input("x");
   const DataType other = context.input("mean").type;
   const auto& declared = context.operation().outputs();

@@ -1,10 +1,10 @@
-// The op table: everything that the project knows of an op stands in one entry.
+// The op table: one entry holds everything that the project knows about an op.
 //
 // An entry (in mil/ops/<family>.cpp) gives the op's name, the opset it appeared in, its parameters
-// with their defaults, the shape rule, the value rule and its documentation. From it come the
+// with their defaults, the shape rule, the value rule and its documentation. It drives the
 // verifier's checks, constant folding, the reference interpreter (the value rule is the oracle of
-// the engine) and the printed docs. Semantics follow Core ML's MIL ops; differences between opsets
-// are taken inside the rules from opset().
+// the engine) and the printed documentation. Semantics follow Core ML's MIL ops; rules call opset()
+// where opsets differ.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@
 
 namespace pippin::mil {
 
-// What shape inference knows of one value.
+// The facts that shape inference knows about a value.
 struct ValueInfo {
   ValueType::Kind kind = ValueType::Kind::Tensor;
   // Of the tensor; of a list's elements; of the values of a dictionary (rank 1).
   DataType type = DataType::Float32;
   Shape shape;
-  // The elements in row-major order where they are known without running: small integer and bool
+  // The elements in row-major order if they are known without running: small integer and bool
   // tensors (shape arithmetic); bools are 0 and 1.
   std::optional<std::vector<Dim>> elements;
   // Set for the results of `const`.
@@ -42,7 +42,7 @@ struct ValueInfo {
   DataType key_type = DataType::String;  // of a dictionary
 };
 
-// A relation between dimensions that a run must satisfy; checked when the symbols get their values.
+// A relation between dimensions that a run must satisfy; checked when the symbols have values.
 struct Constraint {
   enum class Kind : uint8_t { Equal, AtLeast } kind;  // a == b, a >= b
   Dim a, b;
@@ -61,14 +61,14 @@ struct Parameter {
   std::string_view name;
   Kind kind = Kind::Tensor;
   bool optional = false;
-  DefaultValue default_value = {};  // of optional ones; monostate: absent means absent
+  DefaultValue default_value = {};  // of optional parameters; monostate: no default
   // Accepted element types: any letters of f(loat) i(nteger, all widths) b(ool) s(tring); with l,
   // lists as well.
   std::string_view types = "fib";
 };
 
-// What a parameter is bound to; both null where it is absent. The constexpr ops of opsets before
-// CoreML8 keep their parameters in attributes.
+// The binding of a parameter; both null if it is absent. The constexpr ops of opsets before CoreML8
+// keep their parameters in attributes.
 struct BoundArgument {
   const Argument* argument = nullptr;
   const Value* attribute = nullptr;
@@ -76,7 +76,7 @@ struct BoundArgument {
 };
 BoundArgument find_argument(const Operation& operation, std::string_view parameter);
 
-// What both rules see of their operation: parameters by name, defaults applied.
+// The part of an operation that both rules see: parameters by name, defaults applied.
 class OpContext {
  public:
   OpContext(const Operation& operation, Opset opset) : operation_(operation), opset_(opset) {}
@@ -88,8 +88,9 @@ class OpContext {
     return static_cast<bool>(find_argument(operation_, parameter));
   }
 
-  // Parameters whose value must be known now; the table's default where absent. Throw InvalidFile
-  // naming the operation where absent without a default, of a wrong type, or not known.
+  // Parameters whose value must be known now; the table's default if absent. Throw InvalidFile,
+  // naming the operation, if a parameter is absent and has no default, has the wrong type, or is
+  // not known.
   int64_t int_param(std::string_view parameter) const;
   double float_param(std::string_view parameter) const;
   bool bool_param(std::string_view parameter) const;
@@ -122,19 +123,19 @@ class OpContext {
 class InferContext : public OpContext {
  public:
   using OpContext::OpContext;
-  // The bound value; throws InvalidFile where the parameter is absent.
+  // The bound value; throws InvalidFile if the parameter is absent.
   virtual const ValueInfo& input(std::string_view parameter) const = 0;
   virtual std::vector<const ValueInfo*> inputs(std::string_view parameter) const = 0;
   // Known elements, symbolic ones included: a run-time `shape`, `begin`, `end`.
   std::optional<std::vector<Dim>> known(std::string_view parameter) const {
     return input(parameter).elements;
   }
-  // Records that a run must satisfy the relation; throws InvalidFile where it can never hold.
+  // Records that a run must satisfy the relation; throws InvalidFile if it can never hold.
   virtual void require_equal(const Dim& a, const Dim& b, std::string_view what) = 0;
   virtual void require_at_least(const Dim& a, const Dim& b, std::string_view what) = 0;
-  // A size that only running the op tells.
+  // A size that is known only after running the op.
   virtual Dim data_dependent(std::string_view name, const Dim& upper) = 0;
-  // Infers a nested block with the given inputs; its outputs.
+  // Infers a nested block with the given inputs and returns its outputs.
   virtual std::vector<ValueInfo> infer_block(size_t index, std::vector<ValueInfo> inputs) = 0;
 };
 
@@ -145,7 +146,7 @@ class EvalContext : public OpContext {
   virtual std::vector<const Tensor*> inputs(std::string_view parameter) const = 0;
   virtual Tensor& state(std::string_view parameter) = 0;
   virtual std::vector<Tensor> run_block(size_t index, std::vector<Tensor> inputs) = 0;
-  // To be called before each turn of a loop. Throws LimitExceeded where the run has made too many.
+  // Call before each iteration of a loop. Throws LimitExceeded if the run has exceeded its limit.
   virtual void count_loop_turn() {}
 };
 
@@ -154,21 +155,22 @@ using InferRule = std::vector<ValueInfo> (*)(InferContext&);
 // The outputs' values, in order; the caller rounds them to their declared types.
 using EvalRule = std::vector<Tensor> (*)(EvalContext&);
 
-// What an op is to those who do not care which one it is: holds for every use of the op.
+// Properties of an op that hold for every use of it.
 enum class Trait : uint8_t {
-  // Takes nothing but constants: its result is known when the program is loaded.
+  // Takes only constants: its result is known when the program is loaded.
   Constant,
-  // A constant that is computed from a compressed form.
+  // A constant computed from a compressed form.
   Compressed,
-  // Every element of `moves` once, in any order.
+  // The result has every element of `moves` exactly once, in any order.
   Permutes,
-  // The elements of `moves` in their order, in another shape at most. Permutes as well.
+  // The elements of `moves` in their order; only the shape may differ. Implies Permutes.
   View,
-  // Every element at its place as it was, of another type at most.
+  // Every element stays in place and keeps its value; only the type may differ.
   Converts,
-  // Every element of the result from those at its place in the inputs, which broadcast.
+  // Each element of the result depends only on the inputs' elements at its position; inputs
+  // broadcast.
   Elementwise,
-  // Reads some of the elements of x only, if any.
+  // Reads only part of x's elements, possibly none.
   ReadsParts,
 };
 
@@ -200,40 +202,40 @@ struct OpDef {
   EvalRule evaluate;
   std::string_view doc;
   int num_outputs = 1;  // -1: depends on the parameters
-  // The parameter whose elements the op only copies and moves ("x" of a transpose): where they are
-  // known as expressions and all else is known, so are the outputs' elements. Empty for others.
+  // The parameter whose elements the op only copies and moves ("x" of transpose): if they are known
+  // as expressions and everything else is known, so are the outputs' elements. Empty for other ops.
   std::string_view moves = {};
-  // Neither reads nor changes anything but its inputs, always with the same result: may be
-  // evaluated early, or not at all.
+  // Reads and changes nothing but its inputs, and always has the same result: may be evaluated
+  // early, or not at all.
   bool pure = true;
   Traits traits = {};
-  // Of the ops that multiply two operands, such as a weight.
+  // Set for ops that multiply two operands, such as x and a weight.
   ProductRule product = nullptr;
 };
 
-// Null where the table has no such op. An op with different entries by opset: the newest that
+// Null if the table has no such op. If an op's entries differ by opset, returns the newest one that
 // `opset` allows.
 const OpDef* find_op(std::string_view name, Opset opset);
 // The newest entry; traits and products are the same in all entries of an op.
 const OpDef* find_op(std::string_view name);
 
-// False for ops that the table has not.
+// False for ops that the table does not have.
 bool has_trait(const Operation& operation, Trait trait);
 inline bool is_constant(const Operation& operation) {
   return has_trait(operation, Trait::Constant);
 }
-// Multiplies two operands, of which one may be a weight.
+// Whether the operation multiplies two operands, one of which may be a weight.
 bool is_product(const Operation& operation);
-// Makes floats of floats, or copies.
+// Whether the operation casts floats to floats, or copies.
 bool is_float_cast(const Operation& operation);
-// The result has the elements of x, each once, in another order, shape or type.
+// Whether the result has the elements of x, each once, in another order, shape or type.
 inline bool keeps_elements(const Operation& operation) {
   return has_trait(operation, Trait::Permutes) || has_trait(operation, Trait::Converts);
 }
 
-// Whether the parameter takes a value of this kind and element type.
+// Whether the parameter accepts a value of this kind and element type.
 bool accepts(const Parameter& parameter, ValueType::Kind kind, DataType type);
-// All entries, sorted by name; the files of families are listed in ops/table.cpp.
+// All entries, sorted by name; ops/table.cpp lists the families' files.
 std::span<const OpDef> op_table();
 
 }  // namespace pippin::mil

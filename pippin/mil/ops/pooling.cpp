@@ -1,4 +1,4 @@
-// Pooling, and the other normalization over neighbours.
+// Pooling and local response normalization.
 #include <algorithm>
 #include <cmath>
 
@@ -28,8 +28,8 @@ Infos infer_pool(InferContext& context) {
   return one(tensor_info(x.type, std::move(shape)));
 }
 
-// What a window holds: the elements of x in it, and how many places it has with padding (in ceil
-// mode less than the kernel's at the end).
+// The contents of a window: the elements of x in it, and its number of positions including padding
+// (in ceil mode, fewer than the kernel's at the end).
 struct Window {
   std::vector<double> values;
   double places = 1;
@@ -71,14 +71,14 @@ Tensors evaluate_pool(EvalContext& context) {
   for (int64_t plane = 0; plane < planes; ++plane) {
     for_each_index(grid.counts, [&](const Dims& index) {
       Window window;
-      // The part of the window that lies in x, however large the kernel.
+      // The part of the window inside x, however large the kernel.
       Dims first(in.size()), inside(in.size());
       for (size_t i = 0; i < in.size(); ++i) {
         const int64_t start = index[i] * params.strides[i] - grid.pad_begin[i];
         const int64_t end = start + params.kernel[i];
         first[i] = std::clamp<int64_t>(start, 0, in[i]);
         inside[i] = std::clamp<int64_t>(end, 0, in[i]) - first[i];
-        // Places beyond the padding at the end do not count.
+        // Positions beyond the padding at the end do not count.
         const bool custom = params.pad_type == "custom" || params.pad_type == "valid";
         const int64_t limit = custom ? in[i] + params.pad[2 * i + 1] : INT64_MAX;
         window.places *= static_cast<double>(std::min(end, limit) - start);

@@ -23,7 +23,7 @@ const ValueType& type_of(const Binding& binding) {
   return std::get<Value>(binding).type;
 }
 
-// The two operands without their roles; nothing where one is missing or has no known rank.
+// The two operands without their roles; nullopt if one is missing or has no known rank.
 std::optional<Product> with_operands(const Binding* x, const Binding* weight) {
   Product product;
   product.operands[0].binding = x;
@@ -39,7 +39,7 @@ const Binding* single(const Operation& operation, std::string_view parameter) {
   return argument == nullptr || argument->size() != 1 ? nullptr : &argument->front();
 }
 
-// Absent is false; nothing where it is not known.
+// An absent flag is false; nullopt if its value is not known.
 std::optional<bool> flag(const Operation& operation, std::string_view parameter) {
   if (operation.find_input(parameter) == nullptr) return false;
   const Value* value = operation.constant_input(parameter);
@@ -116,7 +116,7 @@ std::optional<Product> matmul_product(const Operation& operation) {
     if (rank == 0) return std::nullopt;
     result_rank = std::max(result_rank, rank - 2);
     operand.batch = axes_from(0, rank - 2);
-    if (rank == 1) {  // a row or a column, which the result has not
+    if (rank == 1) {  // a row or a column, which the result does not have
       operand.summed = {0};
     } else {
       operand.own = {sums_last[i] ? rank - 2 : rank - 1};
@@ -155,7 +155,7 @@ std::optional<Product> einsum_product(const Operation& operation) {
       axes.push_back(static_cast<int64_t>(at));
     }
   };
-  // In the order of the first operand for all.
+  // All use the order of the first operand.
   const std::string& first = einsum.operands[0];
   for (size_t axis = 0; axis < first.size(); ++axis) {
     if (einsum.role(0, axis) != Einsum::Role::Batch || first.find(first[axis]) != axis) continue;

@@ -12,7 +12,7 @@
 namespace pippin::mil {
 namespace {
 
-// Seed -1 asks for other numbers each time; the sequences of other seeds are ours.
+// Seed -1 requests different numbers each time; the sequences of other seeds are Pippin's own.
 std::mt19937_64 generator_of(const OpContext& context) {
   static std::atomic<uint64_t> next{1};
   const int64_t seed = context.int_param("seed");
@@ -20,7 +20,7 @@ std::mt19937_64 generator_of(const OpContext& context) {
   return std::mt19937_64(static_cast<uint64_t>(seed));
 }
 
-// The element type is that of the distribution's parameter, fp32 where it is absent.
+// The element type is that of the distribution's parameter, or fp32 if it is absent.
 Infos infer_shaped(InferContext& context, std::string_view parameter) {
   const DataType type = context.has(parameter) ? context.input(parameter).type : DataType::Float32;
   return one(tensor_info(type, shape_from(context, "shape")));
@@ -34,7 +34,7 @@ Tensors drawn(EvalContext& context, Distribution&& draw) {
   return one(std::move(result));
 }
 
-// In [0, 1); written out since the standard library's distributions differ between platforms.
+// In [0, 1). Written by hand because the standard library's distributions differ between platforms.
 double unit(std::mt19937_64& generator) {
   return static_cast<double>(generator() >> 11) * 0x1p-53;
 }

@@ -208,7 +208,7 @@ Tensors evaluate_flatten2d(EvalContext& context) {
   return one(reshaped(x, flattened(context, x.shape)));
 }
 
-// The slices of the reference shapes that make up the new one.
+// The slices of the reference shapes that form the new shape.
 template <typename T, typename Sizes>
 std::vector<T> shape_like(const OpContext& context, size_t count, const Sizes& sizes,
                           const std::vector<double>& begins, const std::vector<double>& ends,

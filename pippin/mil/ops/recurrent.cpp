@@ -23,7 +23,7 @@ double tanh(double x) {
   return std::tanh(x);
 }
 double scaled_tanh(double x) {
-  return std::tanh(x);  // with the default factors, which these ops cannot change
+  return std::tanh(x);  // with the default factors, which these ops cannot override
 }
 double relu(double x) {
   return x < 0 ? 0 : x;
@@ -121,9 +121,9 @@ double dot(const Tensor& matrix, int64_t row, const double* vector) {
   return sum;
 }
 
-// Runs one direction: step(x, h, c) changes a batch element's states. The columns from `first` on
-// are this direction's. Outputs stand in the order of processing, but for the second of two
-// directions in that of the sequence.
+// Runs one direction: step(x, h, c) updates the states of a batch element. This direction's columns
+// start at `first`. Outputs are in processing order, except that those of the second of two
+// directions are in sequence order.
 template <typename Step>
 void run_direction(EvalContext& context, bool reverse, int64_t first, int64_t hidden,
                    Tensors& outputs, Step&& step) {
@@ -156,7 +156,7 @@ void run_direction(EvalContext& context, bool reverse, int64_t first, int64_t hi
   }
 }
 
-// Zeros for the sequence, and the states as they are at the start.
+// Zeros for the sequence, and the initial states.
 Tensors start_outputs(const EvalContext& context, bool has_cell) {
   const Tensor &x = context.input("x"), &h = context.input("initial_h");
   const int64_t length = context.bool_param("output_sequence") ? x.shape[0] : 1;

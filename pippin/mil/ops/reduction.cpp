@@ -21,7 +21,7 @@ Shape reduced_shape(const Shape& shape, const Dims& axes, bool keep) {
   return result;
 }
 
-// How the elements of a known integer vector combine, for shape arithmetic.
+// Combines two elements of a known integer vector, for shape arithmetic.
 using Fold = Dim (*)(const Dim&, const Dim&);
 Dim fold_sum(const Dim& a, const Dim& b) {
   return a + b;
@@ -53,8 +53,8 @@ Infos infer_reduction(InferContext& context) {
   return one(std::move(result));
 }
 
-// Calls visit(line) with the elements that each output element is made of, in row-major order of
-// the outputs; what it returns is the output.
+// Calls visit(line) with the elements that form each output element, in row-major order of the
+// outputs; visit returns the output element.
 template <typename Visit>
 Tensor reduce(EvalContext& context, const Dims& axes, bool keep, Visit&& visit) {
   const Tensor& x = context.input("x");

@@ -1,4 +1,4 @@
-// Resizing of the last axes: one axis after the other, each element a mix of two.
+// Resizing of the last axes, one after the other; each new element interpolates two.
 #include <algorithm>
 #include <cmath>
 
@@ -70,7 +70,7 @@ Tensor resized_linear(const Tensor& x, int64_t axis, int64_t count, Sampling sam
   return result;
 }
 
-// Element place_of(i) of the axis for each i of the new one.
+// Takes element place_of(i) of the axis for each new index i.
 template <typename Place>
 Tensor resized_nearest(const Tensor& x, int64_t axis, int64_t count, Place&& place_of) {
   Dims shape = x.shape;
@@ -88,7 +88,7 @@ Tensor resized_nearest(const Tensor& x, int64_t axis, int64_t count, Place&& pla
   return result;
 }
 
-// As the ops that know only this one way.
+// The rule of ops that support only this one.
 Tensor resized_nearest(const Tensor& x, int64_t axis, int64_t count) {
   const int64_t size = x.shape[static_cast<size_t>(axis)];
   return resized_nearest(x, axis, count, [&](int64_t i) { return i * size / count; });
@@ -209,7 +209,7 @@ Tensors evaluate_upsample_nearest(EvalContext& context) {
   return one(std::move(x));
 }
 
-// The last resized_dims sizes of `shape` replace those of x; 0 leaves them.
+// The last resized_dims sizes of `shape` replace those of x; 0 keeps x's.
 size_t resized_dims(const OpContext& context, size_t rank, int64_t sizes) {
   const int64_t dims = context.int_param("resized_dims");
   if (dims < 0 || dims > sizes || sizes > static_cast<int64_t>(rank)) {

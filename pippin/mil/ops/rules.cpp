@@ -79,7 +79,7 @@ Shape broadcast(InferContext& context, const Shape& a, const Shape& b) {
       result[i] = x;
     } else if (known_equal(x, y) == false && (x.lower() <= 1 || y.lower() <= 1) &&
                !(x.is_constant() && y.is_constant())) {
-      // One of them can only be 1.
+      // One of the sizes can only be 1.
       const bool x_is_one = x.lower() <= 1 && !x.is_constant();
       context.require_equal(x_is_one ? x : y, Dim(1), "the shapes must broadcast");
       result[i] = x_is_one ? y : x;
@@ -182,7 +182,7 @@ DataType data_type_param(const OpContext& context, std::string_view parameter) {
   const std::string name = context.string_param(parameter);
   const auto type = parse_data_type(name);
   if (!type || *type == DataType::String) {
-    context.reject("{} \"{}\" is no element type", parameter, name);
+    context.reject("{} \"{}\" is not an element type", parameter, name);
   }
   return *type;
 }

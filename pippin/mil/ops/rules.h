@@ -1,5 +1,5 @@
-// What the rules of the op families share: axes, broadcasting, walking over elements, and short
-// forms for writing table entries.
+// Helpers shared by the rules of the op families: axes, broadcasting, iteration over elements, and
+// short forms for table entries.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ inline Parameter state_parameter(std::string_view name) {
   return {name, Parameter::Kind::State, false, {}, "fib"};
 }
 
-// Gives all entries of a family the traits that they share.
+// Adds shared traits to all entries of a family.
 std::vector<OpDef> with_traits(std::initializer_list<Trait> traits, std::vector<OpDef> ops);
 
 inline ValueInfo tensor_info(DataType type, Shape shape) {
@@ -52,17 +52,17 @@ inline ValueInfo tensor_info(DataType type, Shape shape) {
   return info;
 }
 
-// More elements than any shape arithmetic has; weights stay unread.
+// Larger than any shape arithmetic; weights stay unread.
 inline constexpr int64_t kMaxElements = 1024;
 
 // Whether `elements` may be filled in: an integer or bool tensor.
 bool may_have_elements(const ValueInfo& info);
 
-// What is known about a constant; the elements of small integer and bool tensors are read.
+// The known facts about a constant; reads the elements of small integer and bool tensors.
 ValueInfo value_info(const Value& value);
 
-// Runs a rule of the context's operation; what it throws of limits names the operation, and so does
-// what the machine's memory cannot hold.
+// Runs a rule of the context's operation; errors about limits and about insufficient memory then
+// name the operation.
 template <typename Rule>
 auto naming_limits(const OpContext& context, Rule&& rule) {
   try {
@@ -78,7 +78,8 @@ auto naming_limits(const OpContext& context, Rule&& rule) {
   }
 }
 
-// What the op may ask for and Pippin does not do: Unsupported, with the operation and its opset.
+// Throws Unsupported, with the operation and its opset, for options of the op that Pippin does not
+// implement.
 template <typename... Args>
 [[noreturn]] void refuse(const OpContext& context, fmt::format_string<Args...> format,
                          Args&&... args) {
@@ -86,17 +87,17 @@ template <typename... Args>
        fmt::format(fmt::runtime(fmt::string_view(format)), args...), to_string(context.opset()));
 }
 
-// Most ops: one output like x.
+// The rule of most ops: one output like x.
 Infos infer_like_x(InferContext& context);
 
 // 0 <= axis < rank; negative axes count from the end. Rejects others.
 int64_t normalize_axis(const OpContext& context, int64_t axis, int64_t rank);
-// Sorted; rejects repetitions.
+// Sorts the axes; rejects repetitions.
 Dims normalize_axes(const OpContext& context, const Dims& axes, int64_t rank);
-// The parameter's axes, all of them where it is absent.
+// The parameter's axes, all of them if it is absent.
 Dims axes_or_all(const OpContext& context, std::string_view parameter, int64_t rank);
 
-// numpy's rule. Two sizes that may be equal are required to be.
+// numpy's rule. Requires two sizes to be equal if they may be.
 Shape broadcast(InferContext& context, const Shape& a, const Shape& b);
 Dims broadcast(const OpContext& context, const Dims& a, const Dims& b);
 Tensor broadcast_to(const OpContext& context, const Tensor& x, const Dims& shape);
@@ -133,9 +134,9 @@ struct AxisView {
   }
 };
 
-// A copy of x's elements in another shape of the same size.
+// Copies x's elements into another shape of the same size.
 Tensor reshaped(Tensor x, Dims shape);
-// out[index] = x[index of the transposition].
+// out[index] = x[permuted index].
 Tensor transposed(const Tensor& x, const Dims& perm);
 
 inline Tensors one(Tensor tensor) {
@@ -149,10 +150,10 @@ inline Infos one(ValueInfo info) {
   return result;
 }
 
-// The shape that a vector parameter asks for; data dependent where it is not known.
+// The shape that a vector parameter specifies; data-dependent if it is not known.
 Shape shape_from(InferContext& context, std::string_view parameter);
 
-// Rejects where the name is not a type.
+// Rejects if the name is not a type.
 DataType data_type_param(const OpContext& context, std::string_view parameter);
 
 }  // namespace pippin::mil

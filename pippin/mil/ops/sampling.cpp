@@ -1,4 +1,4 @@
-// Images sampled at any points: resample, affine, crop_resize.
+// Sampling images at arbitrary points: resample, affine, crop_resize.
 #include "pippin/mil/ops/sampling.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::optional<bool> find_nearest(std::string_view name) {
   return std::nullopt;
 }
 
-// In pixels, 0 being the centre of the first one.
+// Converts to pixels; 0 is the centre of the first one.
 double Sampler::to_pixels(double place, int64_t size) const {
   if (coordinates == Coordinates::Unnormalized) return place;
   if (coordinates == Coordinates::MinusOneToOne) place = (place + 1) / 2;
@@ -53,12 +53,13 @@ double Sampler::to_pixels(double place, int64_t size) const {
   return align_corners ? place * (count - 1) : place * count - 0.5;
 }
 
-// A point inside the image whose value the padding gives to `place`; as it is for constants.
+// A point inside the image whose value the padding gives to `place`; returns `place` unchanged for
+// constant padding.
 double Sampler::inside(double place, int64_t size) const {
   const auto last = static_cast<double>(size - 1);
   if (padding == ImagePadding::Constant) return place;
   if (padding == ImagePadding::Border) return std::isnan(place) ? 0 : std::clamp(place, 0.0, last);
-  // Mirrors stand on the outer pixels' centres, or on their edges.
+  // The mirrors are at the outer pixels' centres, or at their edges.
   const double edge = padding == ImagePadding::Symmetric ? 0.5 : 0;
   const double length = last + 2 * edge;
   if (length == 0 || !std::isfinite(place)) return 0;
@@ -114,7 +115,7 @@ bool Crop::set_box_mode(std::string_view name) {
   return true;
 }
 
-// `box` has the axis's first number, the second comes two further.
+// `box` points to the axis's first number; the second is two further.
 double Crop::point(const double* box, int64_t size, int64_t i, int64_t count) const {
   double first = box[0], last = box[2];
   if (centers) {
@@ -157,7 +158,7 @@ double value_of(const PixelMix& mix, const double* image) {
   return sum;
 }
 
-// The mode that a parameter names.
+// The mode named by a parameter.
 template <typename T>
 T mode_param(const OpContext& context, std::string_view parameter,
              std::optional<T> (*find)(std::string_view)) {
@@ -277,7 +278,7 @@ Tensors evaluate_affine(EvalContext& context) {
   return one(std::move(result));
 }
 
-// Parameters that the forms of crop_resize share.
+// The parameters shared by all forms of crop_resize.
 Crop crop_of(const OpContext& context) {
   Crop crop;
   crop.height = image_size(context, "target_height");

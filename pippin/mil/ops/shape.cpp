@@ -24,7 +24,7 @@ Tensors evaluate_shape(EvalContext& context) {
   return one(std::move(result));
 }
 
-// The size that a 0 in reshape's shape copies, as an index into x's shape: the same place before
+// The size that a 0 in reshape's shape copies, as an index into x's shape: the same position before
 // CoreML7, counted from the right since. -1: no such axis.
 int64_t copied_axis(const OpContext& context, size_t place, size_t new_rank, size_t old_rank) {
   if (context.opset() < Opset::CoreML7) {
@@ -70,7 +70,7 @@ Infos infer_reshape(InferContext& context) {
   }
   const Dim total = num_elements(x.shape);
   if (inferred) {
-    if (known == Dim(0)) context.reject("-1 beside an axis of size 0");
+    if (known == Dim(0)) context.reject("-1 next to an axis of size 0");
     shape[*inferred] = floor_div(total, known);
     known = known * shape[*inferred];
   }
@@ -131,7 +131,7 @@ Tensors evaluate_expand_dims(EvalContext& context) {
   return one(reshaped(x, expanded(x.shape, expanded_axes(context, x.shape.size()))));
 }
 
-// Of the listed axes those of size 1 go, the others stay.
+// Removes those of the listed axes that have size 1; keeps the others.
 template <typename T>
 std::vector<T> squeezed(const OpContext& context, const std::vector<T>& shape) {
   const Dims axes = axes_or_all(context, "axes", static_cast<int64_t>(shape.size()));
@@ -148,7 +148,7 @@ Infos infer_squeeze(InferContext& context) {
   Shape shape = x.shape;
   if (context.has("axes")) {
     const Dims axes = axes_or_all(context, "axes", static_cast<int64_t>(shape.size()));
-    // An axis of unknown size goes, unless the declared rank says that it stays.
+    // Removes an axis of unknown size unless the declared rank shows that it stays.
     size_t kept = shape.size();
     for (const int64_t axis : axes) {
       if (shape[static_cast<size_t>(axis)] == Dim(1)) --kept;
@@ -198,7 +198,7 @@ Tensors evaluate_transpose(EvalContext& context) {
 OpDef shape_op(Opset since) {
   std::vector<Parameter> parameters = {tensor("x")};
   if (since >= Opset::CoreML7) {
-    // Without a default, so that it is not written out: coremltools leaves it away too.
+    // Has no default, so that it is not written out: coremltools omits it too.
     parameters.push_back(optional_constant("output_dtype", "s"));
   }
   return {.name = "shape",

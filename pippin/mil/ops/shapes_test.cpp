@@ -13,7 +13,7 @@ TEST(Reshape, InfersAndCopies) {
   using Shape = std::vector<int64_t>;
   EXPECT_EQ(shape_of({-1}, Opset::CoreML5), (Shape{24}));
   EXPECT_EQ(shape_of({0, -1, 2}, Opset::CoreML6), (Shape{2, 6, 2}));
-  // Since CoreML7 zeros count from the right, and stand for 1 beyond the rank.
+  // Since CoreML7, zeros count from the right and mean 1 beyond the rank.
   EXPECT_EQ(shape_of({-1, 0}, Opset::CoreML7), (Shape{6, 4}));
   EXPECT_EQ(shape_of({0, 2, -1, 0}, Opset::CoreML7), (Shape{1, 2, 3, 4}));
   EXPECT_EQ(error_code_of([&] { shape_of({-1, -1}, Opset::CoreML8); }), ErrorCode::InvalidFile);

@@ -41,9 +41,9 @@ int64_t clamp(int64_t value, int64_t low, int64_t high) {
   return std::max(low, std::min(value, high));
 }
 
-// A bound counted from the end where it is negative, then at least `low`. One that may be either is
-// taken as non-negative, which a run must confirm; it is not clamped again, so that [end - q, end)
-// has q elements.
+// A bound counted from the end if it is negative, then clamped to at least `low`. A bound that may
+// be either is taken as non-negative, which a run must confirm; it is not clamped again, so that
+// [end - q, end) has q elements.
 Dim from_start(InferContext& context, const Dim& bound, const Dim& size, const Dim& low) {
   if (bound.upper() < 0) return maximum(low, bound + size);
   context.require_at_least(bound, Dim(0), "a slice's bound");

@@ -5,7 +5,7 @@
 
 namespace pippin::mil {
 
-// One axis of a slice with numbers: `count` elements from `start` on, `stride` apart.
+// One axis of a slice, in numbers: `count` elements from `start` on, `stride` apart.
 struct SliceAxis {
   int64_t start = 0;
   int64_t count = 0;
@@ -16,7 +16,7 @@ struct SliceAxis {
 // numpy's basic slicing of a tensor of this shape by the operation's begin, end, stride and masks.
 std::vector<SliceAxis> slice_axes(const EvalContext& context, const Dims& shape);
 
-// The slice's shape, squeezed axes left out; sizes that only a run tells are data dependent.
+// The slice's shape without squeezed axes; sizes known only at run time are data-dependent.
 Shape slice_shape(InferContext& context, const Shape& shape);
 
 }  // namespace pippin::mil

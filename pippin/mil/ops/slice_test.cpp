@@ -26,7 +26,7 @@ TEST(SliceByIndex, Strides) {
   expect_tensor(slice(kCount, {1}, {6}, {{"stride", {ints({2})}}}), {3}, {1, 3, 5});
   expect_tensor(slice(kCount, {0}, {6}, {{"stride", {ints({4})}}}), {2}, {0, 4});
   expect_tensor(slice(kCount, {4}, {1}, {{"stride", {ints({-2})}}}), {2}, {4, 2});
-  // The full extent backwards: both masks.
+  // The full extent in reverse: both masks.
   expect_tensor(
       slice(kCount, {0}, {0},
             {{"stride", {ints({-1})}}, {"begin_mask", {bools({1})}}, {"end_mask", {bools({1})}}}),

@@ -43,7 +43,8 @@ Tensors evaluate_to_space(EvalContext& context) {
   const Tensor& x = context.input("x");
   const int64_t b = block_of(context, kUpFactors[pixel]);
   const int64_t n = x.shape[0], c = x.shape[1] / (b * b), h = x.shape[2], w = x.shape[3];
-  // The place in the block is the channel's inner part (pixel_shuffle) or outer one.
+  // The position in the block is the inner part of the channel index (pixel_shuffle) or the outer
+  // one.
   const Tensor blocks = pixel ? transposed(reshaped(x, {n, c, b, b, h, w}), {0, 1, 4, 2, 5, 3})
                               : transposed(reshaped(x, {n, b, b, c, h, w}), {0, 3, 4, 1, 5, 2});
   return one(reshaped(blocks, {n, c, h * b, w * b}));
@@ -69,7 +70,7 @@ Tensors evaluate_to_depth(EvalContext& context) {
                       {n, c * b * b, h, w}));
 }
 
-// block_shape, and the amounts before and after each of the two spatial axes.
+// block_shape and the amounts before and after each of the two spatial axes.
 struct Batching {
   Dims blocks, amounts;
 };
@@ -119,8 +120,8 @@ Infos infer_batch_to_space(InferContext& context) {
   const auto [blocks, crops] = batching_of(context, "crops", x.shape.size());
   const Dim height = x.shape[2] * Dim(blocks[0]) - Dim(crops[0] + crops[1]);
   const Dim width = x.shape[3] * Dim(blocks[1]) - Dim(crops[2] + crops[3]);
-  context.require_at_least(height, Dim(0), "what is left");
-  context.require_at_least(width, Dim(0), "what is left");
+  context.require_at_least(height, Dim(0), "the remaining size");
+  context.require_at_least(width, Dim(0), "the remaining size");
   return one(tensor_info(
       x.type, {divided(context, x.shape[0], blocks[0] * blocks[1]), x.shape[1], height, width}));
 }
@@ -169,7 +170,7 @@ Infos infer_crop(InferContext& context) {
   for (const size_t i : {size_t{0}, size_t{1}}) {
     Dim& size = shape[shape.size() - 2 + i];
     size = size - Dim(amounts[2 * i] + amounts[2 * i + 1]);
-    context.require_at_least(size, Dim(0), "what is left");
+    context.require_at_least(size, Dim(0), "the remaining size");
   }
   return one(tensor_info(x.type, std::move(shape)));
 }

@@ -7,7 +7,7 @@ namespace {
 
 const ValueInfo& state_input(InferContext& context) {
   const ValueInfo& state = context.input("input");
-  if (state.kind != ValueType::Kind::State) context.reject("input is no state");
+  if (state.kind != ValueType::Kind::State) context.reject("input is not a state");
   return state;
 }
 

@@ -51,7 +51,7 @@ struct Box {
   double left, right, top, bottom, area;
 };
 
-// Numbers are (x, y, width, height), (x, y) being the centre.
+// The numbers are (x, y, width, height); (x, y) is the centre.
 Box to_box(const double* n) {
   const double x = n[0], y = n[1], width = n[2], height = n[3];
   return {x - width / 2, x + width / 2, y - height / 2, y + height / 2, width * height};
@@ -79,7 +79,7 @@ std::vector<size_t> keep_boxes(const std::vector<double>& numbers,
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const BoxCandidate& a, const BoxCandidate& b) { return a.score > b.score; });
   std::vector<BoxCandidate> kept;
-  std::vector<Box> boxes;  // of those kept
+  std::vector<Box> boxes;  // those kept
   for (const BoxCandidate& candidate : candidates) {
     if (kept.size() >= rule.limit) break;
     if (!(candidate.score >= rule.score_threshold)) continue;
@@ -93,7 +93,7 @@ std::vector<size_t> keep_boxes(const std::vector<double>& numbers,
     kept.push_back(candidate);
     boxes.push_back(box);
   }
-  // The best one where none reaches the threshold: there is always a result.
+  // Keeps the best one if none reaches the threshold: there is always a result.
   if (kept.empty() && !candidates.empty() && rule.limit > 0) kept.push_back(candidates.front());
   std::vector<size_t> indices;
   indices.reserve(kept.size());
@@ -177,7 +177,7 @@ OpDef suppression_op(Opset since) {
   return def;
 }
 
-// The number of rows that pick_top_boxes gives: `max` < 0 stands for any.
+// The number of rows that pick_top_boxes returns: `max` < 0 means any number.
 struct RowLimits {
   int64_t min = 0, max = -1;
 };

@@ -1,4 +1,4 @@
-// Which boxes non-maximum suppression keeps.
+// The boxes that non-maximum suppression keeps.
 #pragma once
 
 #include <cmath>
@@ -13,11 +13,11 @@ struct BoxCandidate {
   size_t best_class;
 };
 
-// The candidate of box `box` by its `classes` scores, of which there is at least one.
+// The candidate for box `box`, from its `classes` (at least one) scores.
 BoxCandidate best_class_of(size_t box, const double* scores, size_t classes);
 
-// How an overlap is compared with the threshold: as it is, in single precision, or so and the
-// threshold itself being too much (if there is any overlap).
+// The comparison of an overlap with the threshold: in double precision, in single precision, or in
+// single precision where reaching the threshold is enough (if the boxes overlap at all).
 enum class Overlap { Double, Single, SingleOrEqual };
 
 struct SuppressionRule {
@@ -28,8 +28,9 @@ struct SuppressionRule {
   size_t limit = 0;
 };
 
-// The indices of the boxes that remain, best first, at most `limit`; the best one where no score
-// reaches the threshold. Box i has the numbers [4 * i, 4 * i + 4): centre x and y, width, height.
+// Returns the indices of the boxes that remain, best first, at most `limit`; the best one if no
+// score reaches the threshold. Box i has the numbers [4 * i, 4 * i + 4): centre x and y, width,
+// height.
 std::vector<size_t> keep_boxes(const std::vector<double>& numbers,
                                std::vector<BoxCandidate> candidates, const SuppressionRule& rule);
 

@@ -55,7 +55,7 @@ std::span<const OpDef> op_table() {
 }
 
 const OpDef* find_op(std::string_view name) {
-  // Asked for every operation while a plan is made, so not searched for.
+  // Called for every operation while a plan is made, so it must not search.
   static const std::unordered_map<std::string_view, const OpDef*> newest = [] {
     std::unordered_map<std::string_view, const OpDef*> result;
     for (const OpDef& def : op_table()) result[def.name] = &def;  // sorted by opset

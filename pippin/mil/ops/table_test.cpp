@@ -1,4 +1,4 @@
-// What the op table as a whole promises.
+// Properties of the whole op table.
 #include <iterator>
 #include <set>
 #include <sstream>
@@ -14,7 +14,7 @@ struct Names {
   Opset since;
   std::string_view names;
 };
-// The ops of MIL by the opset that brings them, CoreML9 brings none; and Pippin's own.
+// The ops of MIL by the opset that adds them (CoreML9 adds none), and Pippin's own.
 constexpr Names kOps[] = {
     {Opset::CoreML5,
      "abs acos add affine argsort asin atan atanh avg_pool band_part batch_norm "
@@ -89,7 +89,7 @@ TEST(Table, EntriesAreComplete) {
   }
 }
 
-// A default is of a type that the parameter takes; a whole number may stand for a real one.
+// A default has a type that the parameter accepts; an integer may be used for a real number.
 TEST(Table, DefaultsFitTheirParameters) {
   for (const OpDef& def : op_table()) {
     for (const Parameter& parameter : def.parameters) {

@@ -57,7 +57,7 @@ Tensors evaluate_cumsum(EvalContext& context) {
   return one(std::move(result));
 }
 
-// Places of a line's elements in order; equal ones keep theirs, NaN counts as largest.
+// The positions of a line's elements in sorted order; the sort is stable, and NaN is the largest.
 std::vector<int64_t> sorted_places(const std::vector<double>& line, bool ascending) {
   std::vector<int64_t> places(line.size());
   std::iota(places.begin(), places.end(), 0);
@@ -157,7 +157,7 @@ Infos infer_one_hot(InferContext& context) {
   const auto rank = static_cast<int64_t>(indices.shape.size());
   const int64_t axis = normalize_axis(context, context.int_param("axis"), rank + 1);
   const auto known = context.known("one_hot_vector_size");
-  if (known && known->size() != 1) context.reject("one_hot_vector_size is no scalar");
+  if (known && known->size() != 1) context.reject("one_hot_vector_size is not a scalar");
   const Dim size = known ? known->front() : context.data_dependent("size", Dim(INT64_MAX));
   context.require_at_least(size, Dim(0), "one_hot_vector_size");
   Shape shape = indices.shape;

@@ -1,4 +1,4 @@
-// For tests: running one op on literals, with what its shape rule says compared on the way.
+// For tests: runs one op on literals and compares the results with the shape rule.
 #pragma once
 
 #include <algorithm>

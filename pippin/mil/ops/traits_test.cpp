@@ -1,4 +1,4 @@
-// What the table says of an op, held to what its value rule does.
+// The table's statements about an op, tested against its value rule.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -24,7 +24,7 @@ bool takes(const Parameter& parameter, char letter) {
   return parameter.types.find(letter) != std::string_view::npos;
 }
 
-// Something that a parameter takes: tensors [2, 3], numbers, and what these names stand for.
+// An argument that the parameter accepts: tensors [2, 3], numbers, and values for these names.
 Tensor sample(const OpDef& op, const Parameter& parameter) {
   static const std::map<std::string_view, Tensor> named = {
       {"dtype", text("fp16")},
@@ -119,7 +119,7 @@ TEST(Traits, ConstantsTakeConstantsOnly) {
   }
 }
 
-// Every element once; views in the same order too.
+// Every element once; views also keep the order.
 TEST(Traits, PermutationsKeepEveryElement) {
   EXPECT_GT(for_ops_with(Trait::Permutes,
                          [](const OpDef& op) {
@@ -133,7 +133,7 @@ TEST(Traits, PermutationsKeepEveryElement) {
   for_ops_with(Trait::View, [](const OpDef& op) { EXPECT_TRUE(op.traits.has(Trait::Permutes)); });
 }
 
-// The other way round: an op that only moves elements and loses or repeats some says so.
+// The converse: an op that only moves elements and drops or repeats some does not claim Permutes.
 TEST(Traits, MovesThatLoseElementsAreNoPermutations) {
   for (const OpDef& op : op_table()) {
     if (op.moves != "x" || op.traits.has(Trait::Permutes)) continue;
@@ -155,7 +155,7 @@ TEST(Traits, ConversionsKeepShapeAndOrder) {
             1);
 }
 
-// The inputs broadcast, and an element of an input changes what lies at its place and nothing else.
+// Inputs broadcast, and an element of an input affects only the result at its position.
 TEST(Traits, ElementwiseOpsWorkOnElements) {
   EXPECT_GT(for_ops_with(Trait::Elementwise,
                          [](const OpDef& op) {
@@ -199,7 +199,7 @@ TEST(Traits, ReadersOfPartsLeaveElementsAlone) {
             5);
 }
 
-// The same result twice: of ops that are no control flow and take no lists.
+// Same result twice, for ops that are not control flow and take no lists.
 TEST(Traits, PureOpsAreDeterministic) {
   for (const OpDef& op : op_table()) {
     if (!op.traits.has(Trait::Elementwise) && !op.traits.has(Trait::Permutes) &&
@@ -228,9 +228,10 @@ std::optional<Product> product(Operation& operation, const OpDef& op, const Side
   return product_of(operation);
 }
 
-// The roles of a product's axes, held to the value rule: setting a slice of an operand to zero
-// along one of its own axes zeroes just that slice of the result, along a batch axis likewise, and
-// along a summed one it is as if the other operand had that slice of zeros.
+// Tests the roles of a product's axes against the value rule: setting a slice of an operand to zero
+// along one of its own axes zeroes exactly that slice of the result, and so does a slice along a
+// batch axis. Along a summed axis the effect is the same as zeroing that slice of the other
+// operand.
 void expect_roles(const std::string& type, const Sides& sides,
                   std::vector<std::pair<std::string, Tensor>> parameters = {}) {
   SCOPED_TRACE(type);
@@ -278,7 +279,7 @@ void expect_roles(const std::string& type, const Sides& sides,
                 zeroed(whole, parsed->own[i][axis]).values)
           << "operand " << i << ", own axis " << operand.own[axis];
     }
-    // Shorter batches are the last axes of the result's.
+    // A shorter batch corresponds to the last axes of the result's.
     for (size_t axis = 0; axis < operand.batch.size(); ++axis) {
       const int64_t of_result = parsed->batch[parsed->batch.size() - operand.batch.size() + axis];
       EXPECT_EQ(with(i, zeroed(operands[i], operand.batch[axis])).values,
@@ -331,13 +332,13 @@ TEST(Products, OfMatrices) {
   EXPECT_FALSE(of_matrices("linear", {{2, 3, 4}, {5, 4}}));
   EXPECT_FALSE(of_matrices("conv", {{1, 3, 4}, {5, 3, 1}}));
   EXPECT_TRUE(of_matrices("einsum", {{2, 3, 4}, {2, 5, 4}}, "bij,bkj->ibk"));
-  EXPECT_FALSE(of_matrices("einsum", {{3, 4}, {5, 3}}, "ik,jl->ij"));     // each summed alone
+  EXPECT_FALSE(of_matrices("einsum", {{3, 4}, {5, 3}}, "ik,jl->ij"));     // each summed separately
   EXPECT_FALSE(of_matrices("einsum", {{2, 2, 4}, {2, 4}}, "iij,ij->i"));  // a diagonal
   EXPECT_FALSE(of_matrices("einsum", {{3, 4}, {3, 4}}, "ij,ij->"));
-  EXPECT_FALSE(of_matrices("einsum", {{3, 4}, {3, 4}}, "ijk,jk->i"));  // of other ranks
+  EXPECT_FALSE(of_matrices("einsum", {{3, 4}, {3, 4}}, "ijk,jk->i"));  // ranks do not match
 }
 
-// Operations that the verifier refuses are no products.
+// Operations that the verifier rejects are not products.
 TEST(Products, WithoutAnOperandAreNone) {
   for (const OpDef& op : op_table()) {
     if (op.product == nullptr) continue;

@@ -72,7 +72,7 @@ Shape window_counts(InferContext& context, const WindowParams& params, const Sha
       counts.push_back(floor_div(room, stride) + Dim(1));
       continue;
     }
-    // A window that starts in the padding at the end is left out.
+    // A window that starts in the padding at the end is omitted.
     const Dim count = floor_div(room + stride - Dim(1), stride) + Dim(1);
     if (params.pad[2 * i] + params.pad[2 * i + 1] == 0) {
       counts.push_back(count);

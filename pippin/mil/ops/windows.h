@@ -1,4 +1,4 @@
-// Windows that move over spatial axes: what convolution and pooling share.
+// Windows that move over spatial axes, shared by convolution and pooling.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct WindowParams {
 // The operation's strides, dilations, pad and pad_type with their defaults, checked.
 WindowParams window_params(const OpContext& context, Dims kernel);
 
-// How many windows fit, per axis.
+// The number of windows that fit, per axis.
 Shape window_counts(InferContext& context, const WindowParams& params, const Shape& in);
 
 struct WindowGrid {

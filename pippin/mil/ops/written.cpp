@@ -12,7 +12,7 @@
 namespace pippin::mil {
 namespace {
 
-// Parameters that have one element type together.
+// Parameters that share one element type.
 struct TypeGroup {
   std::string_view ops;
   std::string_view parameters;
@@ -65,7 +65,7 @@ constexpr TypeGroup kTypeGroups[] = {
      Opset::CoreML7},
 };
 
-// Calls visit with each word of a text in which one space lies between two.
+// Calls visit with each word of a text whose words are separated by single spaces.
 template <typename Visit>
 void for_each_word(std::string_view text, Visit&& visit) {
   while (!text.empty()) {
@@ -109,14 +109,14 @@ void check_types(InferContext& context, const TypeGroup& group) {
     if (!context.has(parameter)) return;
     const DataType own = context.input(parameter).type;
     if (group.types.find(letter_of(own)) == group.types.npos) {
-      context.reject("coremltools takes no {} {} in opset {}", to_string(own), parameter,
+      context.reject("coremltools does not accept {} {} in opset {}", to_string(own), parameter,
                      to_string(context.opset()));
     }
     if (first.empty()) {
       first = parameter;
       type = own;
     } else if (own != type) {
-      context.reject("{} is {} and {} is {}: coremltools takes one type", first, to_string(type),
+      context.reject("{} is {} and {} is {}: coremltools requires one type", first, to_string(type),
                      parameter, to_string(own));
     }
   });
@@ -141,22 +141,23 @@ void check_concat(InferContext& context, const Infos&) {
   const std::vector<const ValueInfo*> values = context.inputs("values");
   for (const ValueInfo* value : values) {
     if (value->shape.size() == values[0]->shape.size()) continue;
-    context.reject("coremltools joins no values of ranks {} and {}", values[0]->shape.size(),
+    context.reject("coremltools cannot join values of ranks {} and {}", values[0]->shape.size(),
                    value->shape.size());
   }
 }
 
 void check_tile(InferContext& context, const Infos& outputs) {
-  if (outputs[0].shape.empty()) context.reject("coremltools tiles no scalar");
+  if (outputs[0].shape.empty()) context.reject("coremltools cannot tile a scalar");
   const auto reps = context.known("reps");
   for (size_t i = 0; reps && i < reps->size(); ++i) {
     if ((*reps)[i].upper() > 0) continue;
-    context.reject("reps[{}] is {}, coremltools takes 1 and more", i, (*reps)[i].to_string());
+    context.reject("reps[{}] is {}, coremltools requires 1 or more", i, (*reps)[i].to_string());
   }
 }
 
 void check_slice_update(InferContext& context, const Infos&) {
-  if (context.input("update").shape.empty()) context.reject("coremltools takes no scalar update");
+  if (context.input("update").shape.empty())
+    context.reject("coremltools does not accept a scalar update");
 }
 
 void check_matmul(InferContext& context, const Infos&) {
@@ -175,14 +176,14 @@ void check_attention(InferContext& context, const Infos&) {
   const Shape queries = batch("query");
   for (const std::string_view other : {"key", "value"}) {
     if (may_be_equal(queries, batch(other))) continue;
-    context.reject("query has the batch {}, {} {}: coremltools broadcasts none", to_string(queries),
-                   other, to_string(batch(other)));
+    context.reject("query has the batch {}, {} {}: coremltools does not broadcast them",
+                   to_string(queries), other, to_string(batch(other)));
   }
   if (!context.has("attn_mask")) return;
   const Shape& mask = context.input("attn_mask").shape;
   const Shape& key = context.input("key").shape;
   if (mask.empty() || known_equal(mask.back(), key[key.size() - 2]) == false) {
-    context.reject("attn_mask {} for {} keys: coremltools broadcasts none", to_string(mask),
+    context.reject("attn_mask {} for {} keys: coremltools does not broadcast them", to_string(mask),
                    key[key.size() - 2].to_string());
   }
 }
@@ -197,7 +198,7 @@ void check_pad(InferContext& context, const Infos& outputs) {
 
 void check_prelu(InferContext& context, const Infos& outputs) {
   const size_t rank = outputs[0].shape.size();
-  if (rank < 3 || rank > 5) context.reject("x has rank {}, coremltools takes 3 to 5", rank);
+  if (rank < 3 || rank > 5) context.reject("x has rank {}, coremltools requires 3 to 5", rank);
 }
 
 void check_reshape(InferContext& context, const Infos& outputs) {
@@ -205,11 +206,11 @@ void check_reshape(InferContext& context, const Infos& outputs) {
   const size_t from = context.input("x").shape.size(), to = outputs[0].shape.size();
   const bool copies = sizes && std::find(sizes->begin(), sizes->end(), Dim(0)) != sizes->end();
   if (!copies || from == to || context.opset() >= Opset::CoreML7) return;
-  context.reject("a 0 in shape, from rank {} to {}: before CoreML7 coremltools takes one rank",
+  context.reject("a 0 in shape, from rank {} to {}: before CoreML7 coremltools requires one rank",
                  from, to);
 }
 
-// Core ML has two equations, whatever their letters are.
+// Core ML has two equations, whatever their letters.
 void check_einsum(InferContext& context, const Infos&) {
   const std::string equation = context.string_param("equation");
   const std::string plain = parse_einsum(equation).renamed();
@@ -219,8 +220,8 @@ void check_einsum(InferContext& context, const Infos&) {
   const std::vector<const ValueInfo*> values = context.inputs("values");
   const Shape &x = values[0]->shape, &y = values[1]->shape;
   if (known_equal(x.back(), y[y.size() - 3]) == false) {
-    context.reject("x {} and y {}: coremltools broadcasts no axis that is summed over",
-                   to_string(x), to_string(y));
+    context.reject("x {} and y {}: coremltools does not broadcast a summed axis", to_string(x),
+                   to_string(y));
   }
 }
 

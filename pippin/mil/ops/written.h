@@ -1,7 +1,8 @@
-// What coremltools refuses, or infers another type for, though the op table's rules take it.
+// Operations that coremltools rejects, or infers another type for, though the op table accepts
+// them.
 //
-// The table's rules run packages of any origin, and are as permissive as what is found
-// there and has one meaning. What Pippin writes has to be read by coremltools as well
+// The table's rules run packages of any origin and accept whatever is found there and has one
+// meaning. Programs that Pippin writes must also be readable by coremltools
 // (docs/decisions/0013-what-is-written-is-held-to-coremltools-rules.md).
 #pragma once
 
@@ -9,8 +10,8 @@
 
 namespace pippin::mil {
 
-// Throws InvalidFile where coremltools would not take the context's operation, or would give it
-// other outputs than these, which the op's rule gave.
+// Throws InvalidFile if coremltools would reject the context's operation, or would infer other
+// outputs than `outputs`, which the op's rule returned.
 void check_written(InferContext& context, const Infos& outputs);
 
 }  // namespace pippin::mil

@@ -1,4 +1,4 @@
-// What is about to be written against what only runs: each case with its neighbour that both take.
+// Rules for writing compared with those for running: each case is paired with one that both accept.
 #include "pippin/mil/ops/written.h"
 
 #include "pippin/base/testing.h"
@@ -7,7 +7,7 @@
 namespace pippin::mil {
 namespace {
 
-// What is inferred of an operation on literals.
+// The inferred shape of an operation on literals.
 Shape inferred(Purpose purpose, const std::string& type, const Arguments& arguments,
                Opset opset = Opset::CoreML8) {
   Operation operation(type);
@@ -25,7 +25,7 @@ Shape written(const std::string& type, const Arguments& arguments, Opset opset =
   return inferred(Purpose::Write, type, arguments, opset);
 }
 
-// Runs, but is not to be written.
+// Runs, but must not be written.
 #define EXPECT_ONLY_RUNS(message, ...)                                                    \
   do {                                                                                    \
     EXPECT_NO_THROW(inferred(Purpose::Run, __VA_ARGS__));                                 \
@@ -47,7 +47,7 @@ TEST(Written, SelectHasTheShapeOfItsBranches) {
                    select(zeros({1, 3}), zeros({3})));
   EXPECT_EQ(written("select", select(zeros({}), zeros({2, 3}))), (Shape{2, 3}));
   EXPECT_EQ(written("select", select(zeros({2, 1}), zeros({3}))), (Shape{2, 3}));
-  EXPECT_ONLY_RUNS("coremltools takes no int16 a", "select",
+  EXPECT_ONLY_RUNS("coremltools does not accept int16 a", "select",
                    select(zeros({2, 3}, DataType::Int16), zeros({2, 3}, DataType::Int16)));
 }
 
@@ -55,7 +55,7 @@ TEST(Written, ConcatJoinsOneRank) {
   const auto concat = [](const Tensor& a, const Tensor& b) {
     return Arguments{{"values", {a, b}}, {"axis", {integer(0)}}};
   };
-  EXPECT_ONLY_RUNS("coremltools joins no values of ranks 1 and 0", "concat",
+  EXPECT_ONLY_RUNS("coremltools cannot join values of ranks 1 and 0", "concat",
                    concat(ints({1, 2}), integer(3)));
   EXPECT_EQ(written("concat", concat(integer(1), integer(3))), (Shape{2}));
 }
@@ -64,9 +64,9 @@ TEST(Written, TileRepeatsAtLeastOnce) {
   const auto tile = [](const Tensor& x, std::vector<double> reps) {
     return Arguments{{"x", {x}}, {"reps", {ints(std::move(reps))}}};
   };
-  EXPECT_ONLY_RUNS("reps[1] is 0, coremltools takes 1 and more", "tile",
+  EXPECT_ONLY_RUNS("reps[1] is 0, coremltools requires 1 or more", "tile",
                    tile(zeros({2, 3}), {1, 0}));
-  EXPECT_ONLY_RUNS("coremltools tiles no scalar", "tile", tile(zeros({}), {}));
+  EXPECT_ONLY_RUNS("coremltools cannot tile a scalar", "tile", tile(zeros({}), {}));
   EXPECT_EQ(written("tile", tile(zeros({2, 3}), {1, 2})), (Shape{2, 6}));
 }
 
@@ -78,7 +78,8 @@ TEST(Written, UpdatesHaveAnAxis) {
                      {"end", {ints({2})}},
                      {"squeeze_mask", {bools({squeeze ? 1.0 : 0.0})}}};
   };
-  EXPECT_ONLY_RUNS("coremltools takes no scalar update", "slice_update", update(zeros({}), true));
+  EXPECT_ONLY_RUNS("coremltools does not accept a scalar update", "slice_update",
+                   update(zeros({}), true));
   EXPECT_EQ(written("slice_update", update(zeros({1}), false)), (Shape{4}));
 }
 
@@ -100,9 +101,9 @@ TEST(Written, AttentionBroadcastsNoBatch) {
                      {"attn_mask", {zeros(std::move(mask))}}};
   };
   const std::string op = "scaled_dot_product_attention";
-  EXPECT_ONLY_RUNS("query has the batch [1, 4], key [1, 1]: coremltools broadcasts none", op,
-                   attention(1, {2, 3}));
-  EXPECT_ONLY_RUNS("attn_mask [2, 1] for 3 keys: coremltools broadcasts none", op,
+  EXPECT_ONLY_RUNS("query has the batch [1, 4], key [1, 1]: coremltools does not broadcast them",
+                   op, attention(1, {2, 3}));
+  EXPECT_ONLY_RUNS("attn_mask [2, 1] for 3 keys: coremltools does not broadcast them", op,
                    attention(4, {2, 1}));
   EXPECT_EQ(written(op, attention(4, {1, 3})), (Shape{1, 4, 2, 8}));
 }
@@ -131,7 +132,7 @@ TEST(Written, PreluHasChannels) {
   const auto prelu = [](std::vector<int64_t> shape) {
     return Arguments{{"x", {zeros(std::move(shape))}}, {"alpha", {floats({2}, {0.5, 0.5})}}};
   };
-  EXPECT_ONLY_RUNS("x has rank 2, coremltools takes 3 to 5", "prelu", prelu({1, 2}));
+  EXPECT_ONLY_RUNS("x has rank 2, coremltools requires 3 to 5", "prelu", prelu({1, 2}));
   EXPECT_EQ(written("prelu", prelu({1, 2, 3})), (Shape{1, 2, 3}));
 }
 
@@ -142,7 +143,7 @@ TEST(Written, EinsumHasTwoEquations) {
   };
   EXPECT_ONLY_RUNS("coremltools has no equation \"ij,jk->ik\"", "einsum",
                    einsum("ij,jk->ik", {2, 3}, {3, 4}));
-  EXPECT_ONLY_RUNS("coremltools broadcasts no axis that is summed over", "einsum",
+  EXPECT_ONLY_RUNS("coremltools does not broadcast a summed axis", "einsum",
                    einsum("nchw,nwhu->nchu", {1, 2, 3, 1}, {1, 4, 3, 5}));
   EXPECT_EQ(written("einsum", einsum("nchw,nwhu->nchu", {1, 2, 3, 4}, {1, 4, 3, 5})),
             (Shape{1, 2, 3, 5}));
@@ -153,7 +154,7 @@ TEST(Written, ZerosOfAReshapeCopyAxesOfTheSameRank) {
   const auto reshape = [](std::vector<double> shape) {
     return Arguments{{"x", {zeros({2, 0})}}, {"shape", {ints(std::move(shape))}}};
   };
-  EXPECT_ONLY_RUNS("a 0 in shape, from rank 2 to 3: before CoreML7 coremltools takes one rank",
+  EXPECT_ONLY_RUNS("a 0 in shape, from rank 2 to 3: before CoreML7 coremltools requires one rank",
                    "reshape", reshape({2, 0, 4}), Opset::CoreML6);
   EXPECT_EQ(written("reshape", reshape({2, 0}), Opset::CoreML6), (Shape{2, 0}));
   EXPECT_EQ(written("reshape", reshape({2, 4, 0}), Opset::CoreML7), (Shape{2, 4, 0}));
@@ -166,11 +167,11 @@ TEST(Written, ParametersShareTheirType) {
                      {"bias", {zeros({4}, bias)}}};
   };
   constexpr DataType kHalf = DataType::Float16, kFloat = DataType::Float32;
-  EXPECT_ONLY_RUNS("weight is fp16 and bias is fp32: coremltools takes one type", "linear",
+  EXPECT_ONLY_RUNS("weight is fp16 and bias is fp32: coremltools requires one type", "linear",
                    linear(kHalf, kFloat));
-  EXPECT_ONLY_RUNS("x is fp16 and weight is fp32: coremltools takes one type", "linear",
+  EXPECT_ONLY_RUNS("x is fp16 and weight is fp32: coremltools requires one type", "linear",
                    linear(kFloat, kFloat), Opset::CoreML6);
-  // Since CoreML7 x may differ from both.
+  // Since CoreML7, x may differ from both.
   EXPECT_EQ(written("linear", linear(kFloat, kFloat), Opset::CoreML7), (Shape{2, 4}));
   EXPECT_EQ(written("linear", linear(kHalf, kHalf), Opset::CoreML6), (Shape{2, 4}));
 }
@@ -179,14 +180,14 @@ TEST(Written, ElementTypesAreThoseOfTheOpset) {
   const auto of_x = [](DataType type) {
     return Arguments{{"x", {zeros({2}, type)}}, {"axes", {ints({0})}}};
   };
-  EXPECT_ONLY_RUNS("coremltools takes no int16 x in opset CoreML6", "expand_dims",
+  EXPECT_ONLY_RUNS("coremltools does not accept int16 x in opset CoreML6", "expand_dims",
                    of_x(DataType::Int16), Opset::CoreML6);
   EXPECT_EQ(written("expand_dims", of_x(DataType::Int16), Opset::CoreML7), (Shape{1, 2}));
   const auto sum = [](DataType type) {
     return Arguments{{"x", {zeros({2}, type)}}, {"y", {zeros({2}, type)}}};
   };
-  EXPECT_ONLY_RUNS("coremltools takes no int16 x", "add", sum(DataType::Int16));
-  EXPECT_ONLY_RUNS("coremltools takes no bool x", "equal", sum(DataType::Bool));
+  EXPECT_ONLY_RUNS("coremltools does not accept int16 x", "add", sum(DataType::Int16));
+  EXPECT_ONLY_RUNS("coremltools does not accept bool x", "equal", sum(DataType::Bool));
   EXPECT_EQ(written("add", sum(DataType::Int32)), (Shape{2}));
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Folders around a package, at most.
+// The maximum number of folders around a package.
 constexpr int kMaxDepth = 4;
 constexpr std::array<std::string_view, 5> kEndings = {".mlpackage.zip", ".mlmodelc.zip",
                                                       ".mlmodel.zip", ".mlmodel.gz", ".mil.gz"};
@@ -34,7 +34,7 @@ void collect_packages(const fs::path& folder, int depth, std::vector<fs::path>& 
   }
 }
 
-// A name without its last ending: what a gzip file holds.
+// The name without its last extension: that of a gzip file's content.
 fs::path name_within(const fs::path& archive) {
   const fs::path stem = archive.stem();
   const bool is_named = stem.extension() == ".mlmodel" || stem.extension() == ".mil";
@@ -56,7 +56,7 @@ bool is_archive(const fs::path& path) {
     const auto file = MappedFile::open(path, StandIns::Allow);
     return is_zip(file->bytes()) || is_gzip(file->bytes());
   } catch (const Error&) {
-    return false;  // the reader says why
+    return false;  // the reader reports the error
   }
 }
 
@@ -79,7 +79,7 @@ UnpackedArchive::UnpackedArchive(const fs::path& archive) : name_(archive.filena
     fs::path content = folder_ / "content";
     fs::create_directory(content);
     unzip(file->bytes(), name_, content);
-    // A package that is not in a folder of its own gets one of its name.
+    // A package that is not in its own folder is moved into one named after the archive.
     if (is_package(content)) fs::rename(content, folder_.path() / archive.stem());
   }
   collect_packages(folder_.path(), 0, packages_);

@@ -1,7 +1,7 @@
-// Packages that come in archives: X.mlpackage.zip, X.mlmodelc.zip, X.mlmodel.zip, X.mlmodel.gz.
+// Packages in archives: X.mlpackage.zip, X.mlmodelc.zip, X.mlmodel.zip, X.mlmodel.gz.
 //
-// Archives are told by their content or by .zip and .gz, so that any name will do where a file is
-// named; where a folder is searched the whole endings count.
+// Archives are recognized by their content or by .zip and .gz, so a file that is named explicitly
+// may have any name; when a folder is searched, the full extension is required.
 #pragma once
 
 #include <filesystem>
@@ -12,21 +12,21 @@
 
 namespace pippin::mil {
 
-// Whether the file is, or is called, a zip archive or a gzip file; false for folders.
+// Whether the file is a zip archive or a gzip file, by content or by name; false for folders.
 bool is_archive(const std::filesystem::path& path);
-// Whether the name is that of a package in an archive.
+// Whether the name is that of an archived package.
 bool is_archived_package_name(const std::filesystem::path& path);
 
-// The files of an archive, in a temporary folder that goes when this does. Files that are mapped
-// stay readable after that.
+// The files of an archive, in a temporary folder that is removed on destruction. Mapped files stay
+// readable afterwards.
 class UnpackedArchive {
  public:
-  // Throws what unzip() and gunzip() throw.
+  // Throws the errors of unzip() and gunzip().
   explicit UnpackedArchive(const std::filesystem::path& archive);
 
-  // The packages in it, the folders within its folders too, by name.
+  // The packages in the archive, including those in nested folders, sorted by name.
   const std::vector<std::filesystem::path>& packages() const { return packages_; }
-  // The only one. Throws InvalidFile for archives of none or several.
+  // The only package. Throws InvalidFile if the archive has none or several.
   const std::filesystem::path& package() const;
 
  private:

@@ -21,13 +21,13 @@ constexpr const char* kText =
     "9, 10, 11, 12, 13, 14, 15, 16])];\n"
     "            tensor<fp16, [16]> y = add(x = x, y = w);\n        } -> (y);\n}\n";
 
-// A package with its weights in a file and a tokenizer.
+// A package with a weight file and a tokenizer.
 void write_tested(const fs::path& path) {
   write_package(describe_program(parse_text(kText, "text")), path,
                 {.extra_files = {{std::string(kTokenizerItem), "tokenizer.json", "{}"}}});
 }
 
-// Of a folder, under `prefix`.
+// The files of a folder, with `prefix` before their names.
 Files files_of(const fs::path& folder, const std::string& prefix) {
   Files files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -47,7 +47,7 @@ TEST(Archive, PackagesAreReadFromArchives) {
   write_tested(folder / "m.mlpackage");
   const std::string wanted = text_of(read_package(folder / "m.mlpackage"));
   for (const char* prefix : {"m.mlpackage/", "", "a/b/m.mlpackage/"}) {
-    // Any name: the content decides.
+    // Any name will do: the content decides.
     for (const char* name : {"m.mlpackage.zip", "download"}) {
       put_file(folder / name, stored_zip(files_of(folder / "m.mlpackage", prefix)));
       EXPECT_TRUE(is_archive(folder / name));
@@ -73,7 +73,7 @@ TEST(Archive, ModelFilesAreReadFromGzipAndZip) {
     EXPECT_EQ(text_of(read_package(folder / name)), text_of(model)) << name;
   }
   EXPECT_TRUE(is_package(folder / "m.mlmodel.gz"));
-  EXPECT_FALSE(is_package(folder / "m.zip"));  // in a folder only whole endings count
+  EXPECT_FALSE(is_package(folder / "m.zip"));  // in a folder, the full extension is required
 }
 
 TEST(Archive, WhatHoldsNoPackageOrSeveralIsRefused) {
@@ -99,7 +99,7 @@ TEST(Archive, TheTextOfAProgramIsAModel) {
   put_file(folder / "alone.mil", kText);
   const Model model = read_package(folder / "alone.mil");
   EXPECT_EQ(model.description("main").inputs.at(0).shape, (std::vector<int64_t>{16}));
-  // Next to its weights, and with the interface of the compiled model that it is from.
+  // Next to its weights, with the interface of the compiled model that it comes from.
   write_tested(folder / "m.mlpackage");
   write_compiled(read_package(folder / "m.mlpackage"), folder / "m.mlmodelc");
   const Model part = read_package(folder / "m.mlmodelc/model.mil");

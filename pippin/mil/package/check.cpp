@@ -1,4 +1,4 @@
-// Whether the parts of a model that is read speak of the same things.
+// Checks that the parts of a model agree with each other.
 #include <algorithm>
 #include <set>
 
@@ -42,7 +42,7 @@ void check_program(const Model& model) {
   model.description(model.default_function);
 }
 
-// Every stage finds its inputs, and the pipeline its outputs, among what comes before.
+// Every stage must find its inputs, and the pipeline its outputs, among earlier values.
 void check_pipeline(const Model& model) {
   std::set<std::string_view> known;
   const FunctionDescription& own = model.description(model.default_function);
@@ -55,7 +55,8 @@ void check_pipeline(const Model& model) {
       for (const Feature& input : description.inputs) {
         if (!input.optional && known.count(input.name) == 0) {
           fail(ErrorCode::InvalidFile,
-               "the input '{}' is no input of the pipeline and no output of an earlier stage",
+               "the input '{}' is neither an input of the pipeline nor an output of an earlier "
+               "stage",
                input.name);
         }
       }
@@ -64,7 +65,7 @@ void check_pipeline(const Model& model) {
   }
   for (const Feature& output : own.outputs) {
     if (known.count(output.name) == 0) {
-      fail(ErrorCode::InvalidFile, "the pipeline's output '{}' comes from no stage", output.name);
+      fail(ErrorCode::InvalidFile, "no stage produces the pipeline's output '{}'", output.name);
     }
   }
 }

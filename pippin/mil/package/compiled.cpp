@@ -1,6 +1,6 @@
-// Compiled models (.mlmodelc): model.mil in text, weights beside it, and an interface in up to
-// three places: coremldata.bin, metadata.json, and the program itself. The first that fits the
-// program counts.
+// Compiled models (.mlmodelc): model.mil in text, weights next to it, and an interface in up to
+// three places: coremldata.bin, metadata.json, and the program itself. The first that matches the
+// program is used.
 #include <algorithm>
 #include <functional>
 
@@ -30,7 +30,7 @@ class CompiledReader {
   CompiledReader(const fs::path& root, const std::vector<fs::path>& roots)
       : root_(fs::absolute(root)), roots_(roots) {}
 
-  // The program in a file, by itself or in a compiled model.
+  // Reads the program in a file, on its own or in a compiled model.
   Model read_text(const fs::path& file) const {
     const auto text = MappedFile::open(file);
     Model model;
@@ -42,7 +42,7 @@ class CompiledReader {
     } else {
       model = describe_program(std::move(model.program));
     }
-    // A version below that of the program is not valid.
+    // A version below that of the program is invalid.
     for (const auto& [name, function] : model.program.functions) {
       const auto opset = parse_opset(function->opset);
       if (!opset) continue;
@@ -66,7 +66,7 @@ class CompiledReader {
   }
 
  private:
-  // The path of a file that is there and inside the package, else nothing.
+  // The path of a file that exists inside the package; otherwise nullopt.
   std::optional<fs::path> find(const fs::path& folder, std::string_view name) const {
     const fs::path path = inside(folder, name, roots_, "compiled model");
     if (!fs::is_regular_file(path)) return std::nullopt;
@@ -77,8 +77,8 @@ class CompiledReader {
     return Json::load(path, {.max_bytes = size_t{64} << 20});
   }
 
-  // Told by coremldata.bin; where that is absent or odd by metadata.json, else by what the folder
-  // holds.
+  // Determined by coremldata.bin; if that is absent or unreadable, by metadata.json, else by the
+  // files in the folder.
   int64_t kind_of(const fs::path& folder) const {
     int64_t unknown = 0;
     if (const auto path = find(folder, "coremldata.bin")) {
@@ -101,7 +101,7 @@ class CompiledReader {
     fail(ErrorCode::NotFound, "neither coremldata.bin nor model.mil in it; not a compiled model");
   }
 
-  // For messages about models of other kinds; 0 where no file tells it.
+  // For messages about models of other kinds; 0 if no file states the version.
   int64_t version_of(const fs::path& folder) const {
     try {
       const auto path = find(folder, "coremldata.bin");
@@ -120,7 +120,7 @@ class CompiledReader {
     return 0;
   }
 
-  // Fills the interface of a model whose program or stages are there.
+  // Fills in the interface of a model that already has its program or stages.
   void describe(const fs::path& folder, Model& model) const {
     if (describe_from(folder, "coremldata.bin", model, [](const fs::path& path) {
           const auto file = MappedFile::open(path);
@@ -144,7 +144,7 @@ class CompiledReader {
     model = describe_program(std::move(model.program));
   }
 
-  // Whether the file is there, can be read and fits the program: it then describes the model.
+  // Whether the file exists, is readable and matches the program; it then describes the model.
   bool describe_from(const fs::path& folder, std::string_view name, Model& model,
                      const std::function<Model(const fs::path&)>& read) const {
     const auto path = find(folder, name);
@@ -178,8 +178,8 @@ class CompiledReader {
     return read_text(*path);
   }
 
-  // The model is in coremldata.bin, or as a package has it, where earlier versions of Pippin put
-  // it.
+  // The model is in coremldata.bin or, as earlier versions of Pippin wrote it, in the form that
+  // packages have.
   Model read_translated(const fs::path& folder, int64_t kind) const {
     Model model = read_whole(folder, kind);
     verify(model.program);

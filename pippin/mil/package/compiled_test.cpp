@@ -1,4 +1,4 @@
-// Compiled packages: real ones, and packages that are rewritten in their form.
+// Compiled packages: real ones, and packages converted to their form.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ std::string inline_bytes(const Model& model) {
   return serialize_model(model, [](const Value&) { return std::nullopt; });
 }
 
-// What is said on the way of reading, at debug level.
+// The debug log of reading the package.
 std::string debug_log_of(const fs::path& path) {
   std::string lines;
   const LogScope log(LogLevel::Debug,
@@ -62,7 +62,7 @@ TEST(Compiled, RealPackagesAreRead) {
   EXPECT_EQ(read_package(packages / "add_model.mlmodelc").specification_version, 7);
 }
 
-// The interface is the same from each of its three places.
+// All three places give the same interface.
 TEST(Compiled, TheInterfaceComesFromWhatIsThere) {
   PIPPIN_SHARED_OR_SKIP(packages, "packages");
   for (const char* name : {"silero_vad.mlmodelc", "add_model.mlmodelc"}) {
@@ -93,7 +93,7 @@ TEST(Compiled, TheInterfaceComesFromWhatIsThere) {
   }
 }
 
-// Every package of coremltools' in the form of a compiled one, multifunction ones among them.
+// Every package by coremltools, in compiled form, including multifunction ones.
 TEST(Compiled, PackagesKeepTheirMeaning) {
   PIPPIN_SHARED_OR_SKIP(coremltools, "coremltools");
   TempDir scratch;
@@ -110,7 +110,7 @@ TEST(Compiled, PackagesKeepTheirMeaning) {
   EXPECT_GE(count, 60);
 }
 
-// In Core ML's words: what its compiler writes for flexible models.
+// Written by Core ML's compiler for flexible models.
 constexpr std::string_view kFunctions = R"(
     func first<ios18>(tensor<fp32, [?, 2]> x) [FlexibleShapeInformation = tuple<tuple<string, dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>, ?>>>>(((
 "DefaultShapes", {{"x", [4, 2]}}), ("RangeDims", {{"x", [[1, 8], [2, 2]]}})))] {
@@ -209,7 +209,7 @@ TEST(Compiled, OtherKindsAreNamed) {
   put_file(path / "coremldata.bin", coreml_data(502, 7, ""));
   fs::remove(path / "model.mil");
   EXPECT_NE(read_error(path).find("no model.mil in it"), std::string::npos);
-  // One that is cut off or of an unknown kind says nothing where another file says more.
+  // A truncated file or one of an unknown kind is ignored if another file has the interface.
   for (const std::string& odd : {std::string("\x01"), coreml_data(7, 4, "")}) {
     put_file(path / "coremldata.bin", odd);
     EXPECT_NE(read_error(path).find("not an ML Program but treeEnsembleRegressor"),

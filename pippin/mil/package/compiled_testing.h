@@ -1,4 +1,4 @@
-// For tests only: the files of compiled models, spelled byte by byte.
+// For tests only: the files of compiled models, byte by byte.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ inline std::string counted(std::string_view text) {
   return little_endian(text.size(), 8) + std::string(text);
 }
 
-// The bytes of a coremldata.bin. `target` is "generic" for everything but pipelines.
+// The bytes of a coremldata.bin. `target` is "generic" for everything except pipelines.
 inline std::string coreml_data(uint32_t kind, uint32_t version, std::string_view description,
                                std::string_view target = "generic") {
   return little_endian(kind, 4) + little_endian(5, 4) + std::string(20, '\0') + counted(target) +

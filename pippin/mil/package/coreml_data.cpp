@@ -12,10 +12,10 @@ constexpr uint32_t kForm = 5, kWholeForm = 1;
 constexpr size_t kFirstText = 28;
 constexpr size_t kAfterVersion = 28;
 // The largest offset after the version at which a whole model may begin, and its first tag: that of
-// its specification version.
+// the specification version.
 constexpr size_t kLongestHead = 1024;
 constexpr auto kFirstTag = std::byte{0x08};
-// No specification has a larger version; the bytes of another form do.
+// No specification has a larger version; bytes of another form usually decode to one.
 constexpr uint32_t kLargestVersion = 1000;
 constexpr uint64_t kMostStages = 10000;
 
@@ -38,7 +38,7 @@ void put_counted(std::string& out, std::string_view text) {
   out += text;
 }
 
-// Up to the specification version, which follows.
+// Writes the head up to the specification version.
 void put_head(std::string& out, int64_t kind, uint32_t form, std::string_view text) {
   put(out, static_cast<uint32_t>(kind));
   put(out, form);
@@ -46,7 +46,7 @@ void put_head(std::string& out, int64_t kind, uint32_t form, std::string_view te
   put_counted(out, text);
 }
 
-// Three bytes are four characters; '=' fills up the last.
+// Three bytes become four characters; '=' pads the last group.
 std::string base64_of_hexadecimal(std::string_view digits) {
   constexpr std::string_view kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

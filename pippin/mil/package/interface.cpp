@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kAttribute = "FlexibleShapeInformation";
 
-// What the attribute says of one input; shapes in the order of the file.
+// The attribute's statements about one input; shapes in file order.
 struct FlexibleShape {
   std::vector<int64_t> default_shape;
   std::vector<SizeRange> ranges;
@@ -30,7 +30,7 @@ std::vector<int64_t> read_sizes(const Value& value) {
   return sizes;
 }
 
-// Calls read(name of an input, value) for the entries of a dictionary.
+// Calls read(input name, value) for the entries of a dictionary.
 template <typename Read>
 void read_dictionary(const Value& dictionary, Read&& read) {
   if (!is_dictionary(dictionary)) fail(ErrorCode::InvalidFile, "not a dictionary");
@@ -53,7 +53,7 @@ void read_entry(const std::string& key, const Value& value, FlexibleShapes& shap
       }
     });
   } else if (key == "EnumeratedShapes") {
-    // For each combination, under a key of its own, the shapes of the inputs.
+    // Each combination has its own key and maps inputs to shapes.
     read_dictionary(value, [&](const std::string&, const Value& combination) {
       read_dictionary(combination, [&](const std::string& input, const Value& shape) {
         auto& enumerated = shapes[input].enumerated;
@@ -66,7 +66,7 @@ void read_entry(const std::string& key, const Value& value, FlexibleShapes& shap
   }
 }
 
-// A tuple of tuples (key, value); one of another form says nothing.
+// A tuple of tuples (key, value); any other form is ignored.
 FlexibleShapes read_flexible_shapes(const Function& function) {
   const auto it = function.attributes.find(kAttribute);
   if (it == function.attributes.end()) return {};
@@ -137,7 +137,7 @@ Model describe_program(Program program) {
       Feature& feature = features.emplace_back(feature_of(input->name, input->type));
       const auto it = shapes.find(input->name);
       if (it != shapes.end()) apply(it->second, feature);
-      // Interfaces have no scalars; see Core ML's rules for rank 0.
+      // Interfaces have no scalars; see Core ML's rule for rank 0.
       if (feature.shape.empty() && feature.ranges.empty()) feature.shape = {1};
     }
     for (const Var* output : function->block().outputs()) {
@@ -149,7 +149,7 @@ Model describe_program(Program program) {
   }
   if (model.multifunction && !model.functions.empty()) {
     model.default_function = model.functions.front().name;
-    // Functions side by side are of iOS 18 at the least.
+    // Multiple functions need iOS 18 at least.
     model.specification_version =
         std::max(model.specification_version, specification_version(Opset::CoreML8));
   }

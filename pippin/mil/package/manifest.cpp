@@ -14,7 +14,7 @@ constexpr size_t kMaxManifestBytes = size_t{16} << 20;
 
 using Version = std::array<int, 3>;
 
-// Three numbers with dots between.
+// Three numbers separated by dots.
 bool parse_version(std::string_view text, Version& version) {
   const char* position = text.data();
   const char* const end = position + text.size();
@@ -30,7 +30,7 @@ bool parse_version(std::string_view text, Version& version) {
 void check_version(const std::string& text) {
   Version version = {};
   if (!parse_version(text, version)) {
-    fail(ErrorCode::InvalidFile, "Manifest.json: fileFormatVersion '{}' is no version", text);
+    fail(ErrorCode::InvalidFile, "Manifest.json: fileFormatVersion '{}' is not a version", text);
   }
   if (version > Version{1, 0, 0}) {
     fail(ErrorCode::Unsupported, "Manifest.json: fileFormatVersion {}; up to 1.0.0 is read", text);

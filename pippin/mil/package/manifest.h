@@ -1,4 +1,4 @@
-// Manifest.json of a package: which files it has, and which of them is the model.
+// Manifest.json of a package: its files, and which of them is the model.
 #pragma once
 
 #include <filesystem>
@@ -19,22 +19,22 @@ struct ManifestItem {
 };
 
 struct Manifest {
-  std::vector<ManifestItem> items;  // in the order of the file
-  std::string root;                 // the identifier of the model's item; empty: there is none
+  std::vector<ManifestItem> items;  // in file order
+  std::string root;                 // the identifier of the model's item; empty if there is none
 
-  // Null where there is none.
+  // Null if there is none.
   const ManifestItem* find_root() const;
 };
 
-// A root that is named is there. Throws InvalidFile, or Unsupported for a fileFormatVersion above
-// 1.0.0.
+// If a root is named, its item exists. Throws InvalidFile, or Unsupported for a fileFormatVersion
+// above 1.0.0.
 Manifest parse_manifest(const Json& json);
-// Of a package's Manifest.json.
+// Reads a package's Manifest.json.
 Manifest load_manifest(const std::filesystem::path& package);
 std::string print_manifest(const Manifest& manifest);
 
-// Identifiers only need to differ inside one manifest. They are made from the item's path, so that
-// the same model gives the same package.
+// Identifiers need to be unique only within a manifest. They are derived from the item's path, so
+// that the same model always gives the same package.
 std::string manifest_identifier(std::string_view path);
 
 }  // namespace pippin::mil

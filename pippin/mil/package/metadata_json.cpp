@@ -19,7 +19,7 @@ Json the_model(const Json& json) {
   return json.at(size_t{0});
 }
 
-// Most values are texts: "1" for true, "[1, 10]" for a shape.
+// Most values are strings: "1" for true, "[1, 10]" for a shape.
 bool get_flag(const Json& json, std::string_view key) {
   const auto value = json.find(key);
   if (!value) return false;
@@ -28,7 +28,7 @@ bool get_flag(const Json& json, std::string_view key) {
   return value->as_string() == "1" || value->as_string() == "true";
 }
 
-// The JSON that a text holds, or the value itself where it is no text; nothing where it is absent.
+// The JSON inside a string, or the value itself if it is not a string; nullopt if it is absent.
 std::optional<Json> find_inner(const Json& json, std::string_view key) {
   auto value = json.find(key);
   if (!value || !value->is_string()) return value;
@@ -49,7 +49,7 @@ std::vector<int64_t> read_sizes(const Json& json) {
   return sizes;
 }
 
-// [[1, 1], [1, 512]]; an upper bound below 0 is none.
+// [[1, 1], [1, 512]]; an upper bound below 0 means none.
 std::vector<SizeRange> read_ranges(const Json& json) {
   std::vector<SizeRange> ranges;
   for (const Json& item : json.elements()) {

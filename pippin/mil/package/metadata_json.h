@@ -1,4 +1,4 @@
-// metadata.json of a compiled model: its interface in words.
+// metadata.json of a compiled model: its interface in readable form.
 #pragma once
 
 #include <string>
@@ -11,16 +11,16 @@ class Json;
 
 namespace pippin::mil {
 
-// A model with the descriptions, metadata and specification version that the file gives, without
-// program or stages. Throws InvalidFile where the words say nothing that is known.
+// Returns a model with the descriptions, metadata and specification version in the file, without
+// program or stages. Throws InvalidFile if nothing in the file is recognized.
 Model parse_metadata(const Json& json);
 
-// "MLModelType_neuralNetwork" of its modelType without the prefix; empty where it is not said.
+// The modelType without its prefix "MLModelType_" ("neuralNetwork"); empty if the file has none.
 std::string metadata_model_type(const Json& json);
 
-// The file of a model: what parse_metadata reads, and what its compiler adds for people. Sequences,
-// default values and what `raw` holds are not in it. `class_name` is the name that generated code
-// would have.
+// Prints the file for a model: everything parse_metadata reads, and what Core ML's compiler adds
+// for human readers. Omits sequences, default values and the contents of `raw`. `class_name` is the
+// name that generated code would have.
 std::string print_metadata(const Model& model, const std::string& class_name);
 
 }  // namespace pippin::mil

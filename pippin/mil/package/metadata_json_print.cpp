@@ -1,4 +1,4 @@
-// metadata.json, as Core ML's compiler spells it: most values are texts.
+// metadata.json as Core ML's compiler writes it: most values are strings.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -17,7 +17,7 @@
 namespace pippin::mil {
 namespace {
 
-// By specification version, from 1 on.
+// Indexed by specification version, from 1.
 struct Availability {
   std::string_view ios, macos, tvos, visionos, watchos, catalyst;
 };
@@ -146,7 +146,7 @@ class MetadataPrinter {
     json_.end_array();
   }
 
-  // Of the whole model where it has one function only.
+  // Prints a function; `whole` if it is the model's only one.
   void print_function(const Model& model, const FunctionDescription& function, bool whole) {
     const std::pair<std::string_view, const std::vector<Feature>*> schemas[] = {
         {"inputSchema", &function.inputs},
@@ -186,8 +186,8 @@ class MetadataPrinter {
     member_if("storagePrecision", precision_text(stored));
   }
 
-  // Calls visit(type, value) for what an operation takes, and for the value of a constant; null
-  // where the value is another operation's.
+  // Calls visit(type, value) for each operand of an operation, and for the value of a constant;
+  // `value` is null if it is the result of another operation.
   template <typename Visit>
   static void for_each_input_type(const Operation& operation, Visit&& visit) {
     for (const auto& [name, argument] : operation.inputs()) {
@@ -201,7 +201,7 @@ class MetadataPrinter {
     }
   }
 
-  // "SliceByIndex" in functions for iOS 15, "Ios18.sliceByIndex" in those of later opsets.
+  // "SliceByIndex" in functions for iOS 15, "Ios18.sliceByIndex" in functions of later opsets.
   static std::string histogram_name(const Operation& operation, const Function& function) {
     const auto opset = parse_opset(function.opset);
     const bool first = !opset || *opset == Opset::CoreML5;

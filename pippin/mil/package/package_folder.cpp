@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What only those need who take items by what the manifest says of them.
+// Checks needed only by callers that access items by the manifest's fields.
 void check_items(const Manifest& manifest, const fs::path& package) {
   const auto roots = allowed_roots(package);
   for (const ManifestItem& item : manifest.items) {

@@ -119,7 +119,7 @@ TEST(PackageFolder, ItemsStayInside) {
   EXPECT_ERROR(folder.add_item(scratch / "file", "x", "author"), ErrorCode::InvalidFile,
                "is a link out of the package");
   EXPECT_TRUE(fs::is_empty(scratch / "outside"));
-  // Another item's file under other names.
+  // Another item's file under another name.
   folder.add_item(scratch / "file", "b/c", "other");
   EXPECT_EQ(folder.find_item("b/c", "other")->path, "other/b/c");
 }

@@ -31,7 +31,7 @@ void put(const fs::path& path, std::string_view content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-// "code: message" of what reading throws, or "no error".
+// "code: message" of the error that reading throws, or "no error".
 template <typename Body>
 std::string error_of(Body&& body) {
   try {
@@ -54,7 +54,7 @@ Feature array_feature(const std::string& name, DataType type, std::vector<int64_
   return feature;
 }
 
-// y = x + w, with a weight that goes to the file.
+// y = x + w, with a weight that is stored in the weight file.
 Model small_model() {
   Model model;
   auto function = std::make_unique<Function>();
@@ -111,7 +111,7 @@ TEST(Package, WritesAndReadsAModel) {
   EXPECT_EQ(weight->to_doubles()[15], 15.0);
   EXPECT_EQ(weight->source->view().size(), 32u);
 
-  // The same model gives the same bytes, and replaces what was there.
+  // The same model gives the same bytes, and replaces the existing package.
   const std::string before = read_file(folder / "m.mlpackage" / kModelPath);
   const std::string manifest = read_file(folder / "m.mlpackage/Manifest.json");
   write_package(again, folder / "m.mlpackage", options);
@@ -192,7 +192,7 @@ TEST(Package, DamagedWeightsAreRefused) {
   EXPECT_NE(read_error(path).find("32 bytes of data at 128, the file has 140"), std::string::npos);
 }
 
-// Before iOS 18 these bytes were reserved; and a file may have more than what is named.
+// Before iOS 18 these bytes were reserved; also, a file may hold more than the program names.
 TEST(Package, OldWeightFilesAreRead) {
   TempDir folder;
   const fs::path path = folder / "m.mlpackage";
@@ -237,7 +237,7 @@ TEST(Package, ManifestsAreChecked) {
   const std::string good = "com.apple.CoreML/model.mlmodel";
   EXPECT_EQ(error("1.0.0", good), "no error");
   EXPECT_NE(error("1.0.1", good).find("up to 1.0.0 is read"), std::string::npos);
-  EXPECT_NE(error("one", good).find("is no version"), std::string::npos);
+  EXPECT_NE(error("one", good).find("is not a version"), std::string::npos);
   EXPECT_NE(error("1.0.0", good, "B").find("no item for rootModelIdentifier 'B'"),
             std::string::npos);
   EXPECT_NE(error("1.0.0", "../../x").find("leads out of the package"), std::string::npos);
@@ -312,7 +312,7 @@ TEST(Package, CancellingLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
-// The file system refuses to let a file grow beyond a limit, as a full disk would.
+// The file system does not let a file grow beyond a limit, like a full disk.
 TEST(Package, AFullDiskLeavesNothing) {
   TempDir folder;
   rlimit old{};
@@ -329,7 +329,7 @@ TEST(Package, AFullDiskLeavesNothing) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
-// Whatever bits are flipped: an error of one line, or a program that every form can hold.
+// Flipped bits cause either an error of one line or a program that every form can represent.
 TEST(Package, FlippedBitsAreNoHarm) {
   PIPPIN_SHARED_OR_SKIP(coremltools, "coremltools");
   const unsigned seed = std::random_device()();
@@ -360,7 +360,7 @@ TEST(Package, FlippedBitsAreNoHarm) {
   }
 }
 
-// Images, default values and dictionaries of the interface, in the file and in the summary.
+// Images, default values and dictionaries of the interface, in the file and the summary.
 TEST(Package, EveryKindOfFeatureIsKept) {
   Model model = small_model();
   model.functions[0].inputs[0].optional = true;
@@ -396,7 +396,7 @@ TEST(Package, EveryKindOfFeatureIsKept) {
       << text;
 }
 
-// Every kind of Model's oneof that is no ML Program, in one line.
+// Every kind in Model's oneof that is not an ML Program, in one line.
 TEST(Package, EveryOtherKindIsNamed) {
   for (const int field :
        {301, 302, 303, 304, 401, 402, 403,  404,  500,  501,  555,  556,  600,  601,

@@ -1,4 +1,4 @@
-// Pipelines of ML Programs: packages, compiled models, what is wrong with them.
+// Pipelines of ML Programs: packages, compiled models, errors.
 #include <gtest/gtest.h>
 
 #include "pippin/base/file.h"
@@ -30,7 +30,7 @@ std::string inline_bytes(const Model& model) {
   return serialize_model(model, [](const Value&) { return std::nullopt; });
 }
 
-// `output` = `input` + a constant of 16 times `addend`.
+// `output` = `input` + a constant: `addend`, 16 times.
 Model stage_of(const std::string& input, const std::string& output, int addend) {
   std::string elements = std::to_string(addend);
   for (int i = 1; i < 16; ++i) elements += ", " + std::to_string(addend);
@@ -83,7 +83,7 @@ TEST(Pipeline, PackagesHaveAWeightFileForEachProgram) {
   EXPECT_EQ(first_weight(model.stages[1].model), 2);
   EXPECT_EQ(model.description("main").outputs.at(0).name, "c");
   EXPECT_TRUE(inline_bytes(model) == inline_bytes(two_stages()));
-  // Again from what was read: the same bytes.
+  // Writing the model that was read gives the same bytes.
   write_package(model, scratch / "n.mlpackage");
   EXPECT_TRUE(inline_bytes(read_package(scratch / "n.mlpackage")) == inline_bytes(model));
 }
@@ -119,13 +119,14 @@ TEST(Pipeline, CompiledOnesAreRead) {
     const Model again = read_package(compiled);
     EXPECT_EQ(again.kind, kind);
     EXPECT_TRUE(inline_bytes(again) == inline_bytes(model));
-    // Without the list of names the stages are called as their folders.
+    // Without the list of names, the stages are named after their folders.
     fs::remove_all(compiled / "modelNames");
     EXPECT_EQ(read_package(compiled).stages.at(1).name, "model1");
   }
 }
 
-// Some writers keep the weights of all stages beside them, and name them so or not.
+// Some writers keep the weights of all stages next to the stages. The programs may refer to them as
+// their own weights or by a path.
 TEST(Pipeline, CompiledStagesMayShareWeights) {
   TempDir scratch;
   write_package(two_stages(), scratch / "m.mlpackage");
@@ -146,7 +147,7 @@ TEST(Pipeline, CompiledStagesMayShareWeights) {
   const Model again = read_package(path);
   EXPECT_EQ(first_weight(again.stages[0].model), 1);
   EXPECT_EQ(first_weight(again.stages[1].model), 1);
-  // Paths that climb do not come back; what they name does.
+  // Paths that leave the folder are not kept, but the files that they name are.
   const std::string bytes = inline_bytes(again);
   write_compiled(again, scratch / "n.mlmodelc");
   EXPECT_TRUE(fs::exists(scratch.path() / "n.mlmodelc" / "model1" / "weights" / "weight.bin"));
@@ -178,12 +179,12 @@ TEST(Pipeline, StagesMustFitTogether) {
   Model model = two_stages();
   model.functions[0].outputs[0].name = "z";
   EXPECT_EQ(error(std::move(model)),
-            "invalid file: m.mlmodel: the pipeline's output 'z' comes from no stage");
+            "invalid file: m.mlmodel: no stage produces the pipeline's output 'z'");
   model = two_stages();
   std::swap(model.stages[0], model.stages[1]);
   EXPECT_EQ(error(std::move(model)),
-            "invalid file: m.mlmodel: stage 0 'second': the input 'b' is no input of the pipeline "
-            "and no output of an earlier stage");
+            "invalid file: m.mlmodel: stage 0 'second': the input 'b' is neither an input of the "
+            "pipeline nor an output of an earlier stage");
   model = two_stages();
   model.stages.clear();
   EXPECT_EQ(error(std::move(model)), "invalid file: m.mlmodel: a pipeline without stages");

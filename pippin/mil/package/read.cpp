@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 constexpr std::string_view kCoreMlFolder = "com.apple.CoreML";
 constexpr size_t kMaxExtraBytes = size_t{1} << 30;
 
-// The model file that the manifest names.
+// The model file named by the manifest.
 fs::path find_model(const fs::path& package, const std::vector<fs::path>& roots) {
   const Manifest manifest = load_manifest(package);
   if (manifest.root.empty()) fail(ErrorCode::InvalidFile, "Manifest.json: no rootModelIdentifier");
   fs::path model;
   for (const ManifestItem& item : manifest.items) {
-    // Items that are absent are no error: graphs are shared without their weights.
+    // An absent item is not an error: graphs are shared without their weights.
     const fs::path path = inside(package / "Data", item.path, roots,
                                  fmt::format("Manifest.json: item {}", item.identifier));
     if (item.identifier == manifest.root) model = path;
@@ -38,7 +38,7 @@ fs::path find_model(const fs::path& package, const std::vector<fs::path>& roots)
   return model;
 }
 
-// Gives the programs of a model and of its stages their weights.
+// Attaches weights to the programs of a model and its stages.
 void attach_weights(Model& model, WeightFiles& weights) {
   weights.attach(model.program);
   for (size_t i = 0; i < model.stages.size(); ++i) {
@@ -53,7 +53,7 @@ void verify_programs(const Model& model) {
   }
 }
 
-// The rest of a model whose protobuf in `file` is parsed.
+// Completes a model whose protobuf in `file` is parsed.
 Model complete_model(Model model, const fs::path& file, const std::vector<fs::path>& roots) {
   const fs::path folder = fs::absolute(file).parent_path();
   WeightFiles weights(folder, folder, roots);
@@ -86,7 +86,7 @@ Model read_files(const fs::path& path) {
   return read_compiled(path, path, roots);
 }
 
-// The files of an item of the manifest, in the order of their names.
+// The files of an item of the manifest, sorted by name.
 void collect_extra_files(const fs::path& data, const fs::path& item,
                          const std::vector<fs::path>& roots, std::vector<ExtraFile>& files) {
   const fs::path path = inside(data, item.string(), roots, "Manifest.json");
@@ -103,7 +103,7 @@ void collect_extra_files(const fs::path& data, const fs::path& item,
     inside(data, relative.string(), roots, "Manifest.json");
     const fs::path folder = *relative.begin();
     const fs::path name = relative == folder ? fs::path() : relative.lexically_relative(folder);
-    // Whatever else the package has, pages too.
+    // The package's other files may be anything, including web pages.
     std::string content = read_file(file, kMaxExtraBytes, StandIns::Allow);
     refuse_lfs_pointer(as_byte_span(content), file);
     files.push_back({folder.string(), name.string(), std::move(content)});
@@ -141,7 +141,7 @@ Model read_package(const fs::path& path) {
     fail(ErrorCode::NotFound, "{}: no such package", path.string());
   }
   if (is_archive(path)) {
-    // Weights are mapped, so the folder may go.
+    // Weights are mapped, so the folder may be removed.
     Model model = read_package(UnpackedArchive(path).package());
     model.path = path;
     return model;
@@ -162,7 +162,7 @@ std::vector<ExtraFile> read_extra_files(const fs::path& package) {
     const Manifest manifest = load_manifest(package);
     for (const ManifestItem& item : manifest.items) {
       if (item.identifier == manifest.root) continue;
-      // Only what lies in folders of its own; beside the model there are its weights.
+      // Only items in their own folders; the model's folder also holds its weights.
       const fs::path normal = fs::path(item.path).lexically_normal();
       if (normal.empty() || *normal.begin() == kCoreMlFolder) continue;
       collect_extra_files(package / "Data", normal, roots, files);

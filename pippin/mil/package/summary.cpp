@@ -16,7 +16,7 @@ namespace {
 
 // Constants below this size are parameters, not weights.
 constexpr int64_t kMinWeightElements = 10;
-constexpr size_t kMaxClasses = 40;  // that are named in texts
+constexpr size_t kMaxClasses = 40;  // number of classes listed in texts
 
 struct WeightGroup {
   int64_t tensors = 0, elements = 0;
@@ -31,13 +31,13 @@ struct Weights {
 
 using Counts = std::vector<std::pair<std::string, int64_t>>;
 
-// Every weight once, however many constants share it.
+// Counts every weight once, however many constants share it.
 class WeightCollector {
  public:
   void collect(const Model& model) {
     for_each_constant(model.program,
                       [&](const Value& value, const ConstantPlace&) { count(value); });
-    // What text without weights names by place is another file in another stage.
+    // In text without weights, the same path and offset in another stage means another file.
     blobs_.clear();
     for (const PipelineStage& stage : model.stages) collect(stage.model);
   }
@@ -73,7 +73,7 @@ Weights collect_weights(const Model& model) {
   return std::move(collector.weights);
 }
 
-// The most frequent first.
+// Sorted by frequency, highest first.
 Counts count_operations(const Function& function) {
   std::map<std::string, int64_t> by_type;
   for_each_operation(function.block(), [&](const Operation& op) { ++by_type[op.type()]; });
@@ -310,7 +310,8 @@ void write_features(JsonWriter& json, std::string_view key, const std::vector<Fe
   json.end_array();
 }
 
-// The functions of a program, or the stages of a pipeline with their functions; `title` says whose.
+// The functions of a program, or the stages of a pipeline with their functions; `title` names the
+// model.
 std::string body_text(const Model& model, const std::string& title) {
   std::string result;
   if (!model.is_pipeline()) {

@@ -1,4 +1,4 @@
-// What a package is, in a page: functions with their inputs, outputs and states, counts of
+// A one-page summary of a package: functions with their inputs, outputs and states, counts of
 // operations, weights by type, metadata. Text for people, JSON for programs.
 #pragma once
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The most memory that the process had.
+// The process's peak memory.
 int64_t peak_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -85,7 +85,7 @@ TEST(Summary, PackagesOfOtherWritersHaveOne) {
   EXPECT_NE(summary_text(graph).find("absent: @model_path/weights/weight.bin"), std::string::npos);
 }
 
-// 4 GB of (sparse) weights: nothing but records is read.
+// 4 GB of (sparse) weights: only the records are read.
 TEST(Summary, LargePackagesAreNotRead) {
   TempDir folder;
   const fs::path path = folder / "large.mlpackage";
@@ -103,7 +103,8 @@ TEST(Summary, LargePackagesAreNotRead) {
   weight.attributes()["val"] = Value::of_source(type, std::make_shared<Zeros>());
   weight.add_output("w", type);
   write_package(model, path);
-  // Makes the blob 4 GB long: its size in the record, the file's length, the constant's shape.
+  // Makes the blob 4 GB long by changing the record's size, the file's length and the constant's
+  // shape.
   const fs::path weights = path / "Data/com.apple.CoreML/weights/weight.bin";
   const fs::path program = path / "Data/com.apple.CoreML/model.mlmodel";
   constexpr uint64_t kSize = uint64_t{4} << 30;

@@ -1,4 +1,4 @@
-// Models of other kinds that become programs when they are read: GLMs, non-maximum suppression.
+// Models of other kinds that become programs when read: GLMs, non-maximum suppression.
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
@@ -39,7 +39,7 @@ std::string suppression(const wire::Suppression& from, const std::vector<Feature
                      wire::suppression_body(from));
 }
 
-// As Ultralytics' exporter declares it: thresholds are inputs of the pipeline alone, and required.
+// As declared by Ultralytics' exporter: thresholds are inputs of the pipeline alone, and required.
 std::string detector() {
   std::vector<Feature> inputs = kBoxes;
   inputs.push_back({"iou", wire::double_type()});
@@ -127,7 +127,7 @@ TEST(Translated, ProgramsAreText) {
   }
 }
 
-// Bytes that are read are written, in packages as well; what is changed is metadata alone.
+// The bytes read are written back, also in packages; only metadata changes.
 TEST(Translated, AreWrittenBackAsRead) {
   const std::string glm = regressor(wire::linear_model({{1, 2}}, {3}) + wire::field(77, "unknown"));
   for (const std::string& bytes : {glm, suppression({}), detector()}) {
@@ -138,7 +138,7 @@ TEST(Translated, AreWrittenBackAsRead) {
     const std::string once = serialize_model(read_package(scratch / "m.mlpackage"));
     EXPECT_EQ(once, serialize_model(model));
     EXPECT_EQ(serialize_model(parse_model(as_byte_span(once))), once);
-    // No input has become optional (field 1000) on the way.
+    // No input became optional (field 1000) on the way.
     EXPECT_EQ(once.find("\xc0\x3e\x01"), std::string::npos);
     model.metadata.author = "somebody";
     const std::string changed = serialize_model(model);
@@ -234,7 +234,7 @@ TEST(Translated, ClassifiersWithFaults) {
             "invalid file: m.mlmodel: the output 'label' is of another kind than the class labels");
   EXPECT_EQ(error_of(classifier(wire::linear_model({{1, 2}}, {0}) + two,
                                 {{"label", wire::string_type()}, {"odds", wire::double_type()}})),
-            "invalid file: m.mlmodel: the output 'odds' is no dictionary of the class labels");
+            "invalid file: m.mlmodel: the output 'odds' is not a dictionary of the class labels");
 }
 
 TEST(Translated, SuppressionsWithFaults) {
@@ -253,16 +253,16 @@ TEST(Translated, SuppressionsWithFaults) {
   EXPECT_EQ(with([](auto& from) { from.out_scores = ""; }),
             "invalid file: m.mlmodel: no output '', which nonMaximumSuppression names");
   EXPECT_EQ(with([](auto& from) { from.iou_input = "boxes"; }),
-            "invalid file: m.mlmodel: the threshold 'boxes' is no double");
+            "invalid file: m.mlmodel: the threshold 'boxes' is not a double");
   EXPECT_EQ(with([](auto& from) { from.labels = wire::string_labels({"a"}); }),
             "invalid file: m.mlmodel: 1 class labels for 2 columns of 'confidence'");
   std::vector<Feature> inputs = kBoxes;
   inputs[0].type = wire::double_type();
   EXPECT_EQ(error_of(suppression({}, inputs)),
-            "invalid file: m.mlmodel: the input 'scores' is no array");
+            "invalid file: m.mlmodel: the input 'scores' is not an array");
   inputs[0].type = wire::array_type({6, 2}, wire::kInt32);
   EXPECT_EQ(error_of(suppression({}, inputs)),
-            "invalid file: m.mlmodel: 'scores' holds int32, no floats");
+            "invalid file: m.mlmodel: 'scores' holds int32, not floats");
   inputs = kBoxes;
   inputs.push_back({"more", wire::double_type()});
   EXPECT_EQ(

@@ -56,7 +56,7 @@ std::optional<BlobReference> WeightWriter::find(const Value& value) const {
   return it->second;
 }
 
-// The programs of a pipeline have a file each, as coremltools names them.
+// Each program of a pipeline has its own file, named as by coremltools.
 void WeightWriter::collect_stages(const Model& pipeline) {
   for (const PipelineStage& stage : pipeline.stages) {
     if (stage.model.is_pipeline()) {
@@ -70,7 +70,7 @@ void WeightWriter::collect_stages(const Model& pipeline) {
 void WeightWriter::collect(const Model& model, std::string file_name) {
   File& file = files_.emplace_back(File{std::move(file_name), {}});
   for_each_constant(model.program, [&](const Value& value, const ConstantPlace& place) {
-    // Beside the operands of operations only what comes from a file goes to one.
+    // Other than operands of operations, only constants that came from a file go to one.
     if (!place.operand && value.source == nullptr) return;
     if (!belongs_in_weight_file(value, model.specification_version)) return;
     if (value.source == nullptr) by_bytes_.emplace(bytes_of(value), &value);
@@ -102,8 +102,8 @@ void WeightWriter::stream(const Weight& weight, BlobWriter& writer, uint64_t don
     check_cancel();
     const size_t count = std::min<uint64_t>(kChunk, weight.size - offset);
     if (!view.empty()) {
-      // Through memory that stays in the cache: the system copies from it faster than from pages
-      // that are not mapped yet.
+      // Copied through a buffer that stays in the cache: the system copies from it faster than from
+      // pages that are not mapped yet.
       for (size_t begin = 0; begin < count; begin += kPiece) {
         const ByteSpan piece = view.subspan(offset + begin, std::min(kPiece, count - begin));
         buffer_.assign(piece.begin(), piece.end());
@@ -114,7 +114,7 @@ void WeightWriter::stream(const Weight& weight, BlobWriter& writer, uint64_t don
       source->read(offset, buffer_);
       writer.append(buffer_);
     }
-    // Chunk by chunk: a single embedding may be larger than the memory that a machine can spare.
+    // Released after each chunk: a single embedding may be larger than the available memory.
     source->release();
     if (progress_) progress_(done + offset, total_);
   }

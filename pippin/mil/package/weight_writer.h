@@ -1,4 +1,4 @@
-// The weight files of a model that is written.
+// Writes a model's weight files.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +21,20 @@ class WeightWriter {
  public:
   using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-  // The model has to stay as it is. `progress` is called every few megabytes.
+  // The model must not change. `progress` is called every few megabytes.
   explicit WeightWriter(const Model& model, Progress progress = {});
 
-  // The bytes of all weights.
+  // Size of all weights in bytes.
   uint64_t total() const { return total_; }
-  // Writes weight.bin into the folder, which is made; of a pipeline 0-weight.bin, ... for each
-  // program. Without weights there is no file and no folder. Memory stays bounded whatever the
+  // Writes weight.bin into the folder, which is created; for a pipeline, 0-weight.bin, ... for each
+  // program. Without weights, writes neither file nor folder. Memory use is bounded whatever the
   // size. Polls check_cancel().
   void write(const std::filesystem::path& folder);
-  // Where a constant was written to, if it was.
+  // The location of a constant in the file, if it was written.
   std::optional<BlobReference> find(const Value& value) const;
 
  private:
-  // What is written once, however many constants share it.
+  // A weight, stored once however many constants share it.
   struct Weight {
     const Value* value;
     uint64_t size;
@@ -43,8 +43,8 @@ class WeightWriter {
     std::string name;
     std::vector<Weight> weights;
   };
-  // Constants with the same source are one weight, and so are those with the same bytes: functions
-  // that were recorded one by one have their own tables.
+  // Constants with the same source are one weight, and so are constants with the same bytes:
+  // functions recorded separately each have their own tables.
   using Identity = std::pair<const void*, DataType>;
 
   void collect_stages(const Model& pipeline);

@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMinFileElements = 10;
-// Records that are read before the pages that they stand on are given back. Each may have brought
-// megabytes with it: systems map what lies around.
+// The number of records to read before releasing their pages. Each may have pulled in megabytes:
+// systems also map surrounding pages.
 constexpr int kRecordsPerRelease = 32;
 
 class BlobSource : public TensorSource {
@@ -159,7 +159,7 @@ std::shared_ptr<const BlobFile> WeightFiles::open(const std::string& path) {
   const fs::path normal = (model_folder_.lexically_relative(package_) / part).lexically_normal();
   fs::path file =
       inside(package_, part.empty() ? std::string() : normal.string(), roots_, "weights");
-  // Stages of a compiled pipeline may find their weights beside the pipeline.
+  // Stages of a compiled pipeline may find their weights in the pipeline's folder.
   if (!fs::exists(file) && model_folder_ != package_ && normal != part.lexically_normal()) {
     file = inside(package_, part.lexically_normal().string(), roots_, "weights");
   }

@@ -1,4 +1,4 @@
-// The weight files of a package that is read, and the rule of those that are written.
+// Reads a package's weight files, and decides which constants are written to one.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,23 @@
 
 namespace pippin::mil {
 
-// What the paths of weight files start with: the folder of the model's file.
+// Paths of weight files start with this: the folder of the model's file.
 inline constexpr std::string_view kModelFolderPrefix = "@model_path/";
 
-// Nullopt for bool, string and 64-bit types, which weight files do not hold.
+// Nullopt for bool, string and 64-bit types, which weight files cannot hold.
 std::optional<BlobType> blob_type(DataType type);
 
 // Whether a constant is written to a weight file: a tensor of 10 or more elements, of a type that
-// the files of this specification version hold.
+// files of this specification version can hold.
 bool belongs_in_weight_file(const Value& value, int specification_version);
 
-// Gives sources to the constants of a program that name blobs: views of the mapped files. Equal
-// references share one source. What a file says of a blob is checked against the constant's type;
-// a file that is absent gives sources that throw NotFound when they are read.
+// Attaches sources to the constants of a program that refer to blobs: views of the mapped files.
+// Equal references share one source. Checks the blob's record against the constant's type. If a
+// file is absent, its sources throw NotFound when read.
 class WeightFiles {
  public:
-  // `model_folder` is what "@model_path" stands for. Paths may climb from there up to `package`
-  // (the stages of a compiled pipeline may share a file), links may lead into `roots`; nothing
-  // leads elsewhere.
+  // `model_folder` replaces "@model_path". Paths may lead up to `package` (the stages of a compiled
+  // pipeline may share a file), and links into `roots`, but nowhere else.
   WeightFiles(std::filesystem::path model_folder, std::filesystem::path package,
               std::vector<std::filesystem::path> roots)
       : model_folder_(std::move(model_folder)),
@@ -53,15 +52,15 @@ class WeightFiles {
       sources_;
 };
 
-// The weight file that WeightFiles has mapped for a source, if it still has its name; nothing for
-// other sources, an empty path for a file that is absent.
+// The weight file that WeightFiles has mapped for a source, if the file still has its name; nullopt
+// for other sources, an empty path for a file that is absent.
 std::optional<std::filesystem::path> weight_file_of(const TensorSource& source);
 
-// Of paths without "." and "..".
+// Both paths must be without "." and "..".
 bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);
 
-// base / relative, where it stays inside: no absolute path, no "..", and no link that leads out of
-// `roots`. Throws InvalidFile, with `what` in front. The file need not exist.
+// Returns base / relative if it stays inside: no absolute path, no "..", and no link that leads out
+// of `roots`. Otherwise throws InvalidFile, starting with `what`. The file need not exist.
 std::filesystem::path inside(const std::filesystem::path& base, std::string_view relative,
                              const std::vector<std::filesystem::path>& roots,
                              std::string_view what);

@@ -1,4 +1,4 @@
-// Compiled models are written: the program as text, the interface three times, weights linked.
+// Writes compiled models: the program as text, the interface three times, weights linked.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -25,11 +25,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Constants that stand in the program though they could stand in a file: up to here they stay.
+// The size up to which inline constants that could be in a weight file stay inline.
 constexpr uint64_t kMaxInlineBytes = uint64_t{1} << 20;
 
-// The weight files that a program names, by their path in the compiled model's folder; an empty
-// path for one that is absent. Nothing where some weights are in no such file.
+// The weight files that a program refers to, by their path in the compiled model's folder; the
+// value is empty for an absent file. Nullopt if some weights are not in such a file.
 std::optional<std::map<std::string, fs::path>> files_to_link(const Model& model) {
   std::map<std::string, fs::path> files;
   bool complete = true;
@@ -119,7 +119,7 @@ class CompiledWriter {
     write_whole(folder / "modelNames" / "coremldata.bin", print_model_names(names));
   }
 
-  // Gives the text.
+  // Returns the text.
   std::string write_program(const Model& model, const fs::path& folder) const {
     PrintOptions print_options;
     std::optional<WeightWriter> weights;
@@ -142,7 +142,7 @@ class CompiledWriter {
   const std::string class_name_;
 };
 
-// As generated code could spell it.
+// A name that generated code could have.
 std::string class_name_of(const fs::path& path) {
   std::string name = path.stem().string();
   for (char& c : name) {

@@ -1,4 +1,4 @@
-// Compiled models that are written: what was read comes back, in the form of Core ML's compiler.
+// Compiled models written in the form of Core ML's compiler: reading gives back the model.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ Model model_of(const std::string& text) {
   return describe_program(parse_text("program(1.3) { " + text + " }", "text"));
 }
 
-// y = x + 16 numbers.
+// y = x + 16 constants.
 Model small_model() {
   return model_of(R"(func main<ios18>(tensor<fp32, [16]> x) {
     tensor<fp32, [16]> w = const()[val = tensor<fp32, [16]>([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16])];
@@ -36,7 +36,7 @@ Model small_model() {
   } -> (y);)");
 }
 
-// Written and read again.
+// Writes the model and reads it again.
 Model compiled(const Model& model) {
   const TempDir scratch;
   write_compiled(model, scratch / "m.mlmodelc");
@@ -60,7 +60,7 @@ TEST(WriteCompiled, RealOnesAreSpelledAsTheyAre) {
     std::string text = read_file(source / "model.mil");
     if (text.back() != '\n') text += '\n';
     EXPECT_EQ(read_file(path / "model.mil"), text);
-    // But for the order of the metadata, which has none.
+    // Except for the order of the metadata, which is unspecified.
     std::string bytes = read_file(path / "coremldata.bin");
     std::string expected = read_file(source / "coremldata.bin");
     const size_t ordered = std::min(expected.find("com.github"), expected.size()) - 8;
@@ -68,7 +68,7 @@ TEST(WriteCompiled, RealOnesAreSpelledAsTheyAre) {
       std::sort(one->begin() + static_cast<ptrdiff_t>(ordered), one->end());
     }
     EXPECT_EQ(bytes, expected);
-    // But for the digest of the model.
+    // Except for the digest of the model.
     const std::string analytics = read_file(path / "analytics/coremldata.bin");
     const std::string original = read_file(source / "analytics/coremldata.bin");
     const size_t digest = original.find("modelHash") + 9 + 8;
@@ -109,7 +109,7 @@ TEST(WriteCompiled, PackagesOfOthers) {
     const fs::path path = scratch / "m.mlmodelc";
     const Model model = read_package(source);
     write_compiled(model, path);
-    // Weights have the places that they had; graphs without weights stay without.
+    // Weights keep their places; graphs without weights stay without.
     EXPECT_TRUE(serialize_model(read_package(path)) == serialize_model(model));
     EXPECT_EQ(fs::exists(path / "weights"), fs::exists(source / kWeights));
   };
@@ -124,21 +124,21 @@ TEST(WriteCompiled, WeightsAreLinked) {
   write_compiled(read_package(package), path);
   expect_same_file(path / "weights/weight.bin", package / kWeights / "weight.bin");
   EXPECT_TRUE(inline_bytes(read_package(path)) == inline_bytes(small_model()));
-  // In the Hugging Face cache the file of a package is a link.
+  // In the Hugging Face cache, a package's file is a link.
   fs::rename(package / kWeights / "weight.bin", package / "blob");
   fs::create_symlink(package / "blob", package / kWeights / "weight.bin");
   write_compiled(read_package(package), path);
   EXPECT_FALSE(fs::is_symlink(path / "weights/weight.bin"));
   expect_same_file(path / "weights/weight.bin", package / "blob");
-  // Over itself.
+  // Overwrites itself.
   write_compiled(read_package(path), path);
   expect_same_file(path / "weights/weight.bin", package / "blob");
-  // The package may go.
+  // The package may be removed.
   fs::remove_all(package);
   EXPECT_TRUE(inline_bytes(read_package(path)) == inline_bytes(small_model()));
 }
 
-// A model that is open holds its weights, whatever becomes of their file's name.
+// An open model keeps its weights, even if their file is removed.
 TEST(WriteCompiled, WeightsOfPackagesThatWentAreWritten) {
   const TempDir scratch;
   const fs::path package = scratch / "m.mlpackage", path = scratch / "m.mlmodelc";
@@ -224,7 +224,7 @@ TEST(WriteCompiled, FunctionsAndFeatures) {
   const fs::path path = scratch / "m.mlmodelc";
   write_compiled(model, path);
   EXPECT_EQ(serialize_model(read_package(path)), bytes);
-  // metadata.json alone says the same, but for default values.
+  // metadata.json alone gives the same, except for default values.
   fs::remove(path / "coremldata.bin");
   model.functions[1].inputs[1].default_value = {};
   EXPECT_EQ(serialize_model(read_package(path)), serialize_model(model));
@@ -291,7 +291,7 @@ TEST(WriteCompiled, OtherKindsAndPipelines) {
             std::string::npos);
 }
 
-// As in files of others, whose heads differ in length.
+// Models written by other compilers, whose heads differ in length.
 TEST(WriteCompiled, WholeModelsAreReadAfterAnyHead) {
   const std::string regressor = wire::model(
       wire::description({{"a", wire::double_type()}}, {{"y", wire::double_type()}}, "y"),
@@ -320,7 +320,7 @@ TEST(WriteCompiled, WholeModelsAreReadAfterAnyHead) {
   put(std::string(28, '\0'), regressor, 402);
   EXPECT_ERROR(read_package(path), ErrorCode::Unsupported,
                "treeEnsembleClassifier (specification version 8)");
-  // As earlier versions of Pippin wrote it.
+  // As written by earlier versions of Pippin.
   put_file(path / "coremldata.bin", coreml_data(kGlmRegressorField, 1, ""));
   put_file(path / "model.mlmodel", regressor);
   EXPECT_EQ(serialize_model(read_package(path)), wanted);

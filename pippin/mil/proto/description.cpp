@@ -1,7 +1,7 @@
 // The model's interface (inputs, outputs, states, metadata) between protobuf and structs.
 //
-// What the structs have no place for stays in the message, which is kept as bytes in `raw` and
-// filled again when the model is written.
+// Data that the structs cannot hold stays in the message, which is kept as bytes in `raw` and
+// completed when the model is written.
 #include <algorithm>
 #include <limits>
 
@@ -14,7 +14,8 @@ namespace {
 
 struct ArrayTypeNumber {
   DataType type;
-  int32_t number;  // in ArrayFeatureType: 0x10000 float, 0x20000 integer; plus the bits
+  int32_t
+      number;  // as in ArrayFeatureType: 0x10000 float, 0x20000 integer; plus the number of bits
 };
 constexpr ArrayTypeNumber kArrayTypes[] = {
     {DataType::Float16, 0x10010}, {DataType::Float32, 0x10020}, {DataType::Float64, 0x10040},
@@ -57,7 +58,7 @@ void write_range(const SizeRange& range, proto::SizeRange& message) {
   message.set_upper_bound(range.upper);
 }
 
-// Moves what Feature holds out of the message.
+// Moves data that Feature can hold out of the message.
 void read_array(proto::ArrayType& message, Feature& feature) {
   feature.data_type = read_array_type(message.data_type());
   feature.shape = read_shape(message.shape());
@@ -215,7 +216,7 @@ Feature read_feature(proto::FeatureDescription message) {
 
 void write_feature(const Feature& feature, proto::FeatureDescription& message) {
   if (!message.ParseFromString(feature.raw)) {
-    fail(ErrorCode::InvalidArgument, "'{}': its raw part is no protobuf message", feature.name);
+    fail(ErrorCode::InvalidArgument, "'{}': its raw part is not a protobuf message", feature.name);
   }
   message.set_name(feature.name);
   message.set_description(feature.description);
@@ -251,7 +252,7 @@ std::vector<Feature> read_features(const Features& messages) {
   return features;
 }
 
-// ModelDescription and FunctionDescription have the same fields under different numbers.
+// ModelDescription and FunctionDescription have the same fields with different numbers.
 template <typename Message>
 void take_function(Message& message, FunctionDescription& description) {
   description.inputs = read_features(message.input());
@@ -341,7 +342,7 @@ void read_description(const proto::Model& message, Model& model) {
 
 void write_description(const Model& model, proto::Model& message) {
   if (!message.ParseFromString(model.raw)) {
-    fail(ErrorCode::InvalidArgument, "the model's raw part is no protobuf message");
+    fail(ErrorCode::InvalidArgument, "the model's raw part is not a protobuf message");
   }
   message.set_specification_version(model.specification_version);
   auto* description = message.mutable_description();
@@ -357,7 +358,7 @@ void write_description(const Model& model, proto::Model& message) {
   for (const FunctionDescription& function : model.functions) {
     auto* target = description->add_functions();
     if (!target->ParseFromString(function.raw)) {
-      fail(ErrorCode::InvalidArgument, "function '{}': its raw part is no protobuf message",
+      fail(ErrorCode::InvalidArgument, "function '{}': its raw part is not a protobuf message",
            function.name);
     }
     target->set_name(function.name);

@@ -1,5 +1,5 @@
-// Models of the kind featureVectorizer as programs: numbers and arrays in a row. Facts: Core ML's
-// FeatureVectorizer.proto.
+// Translates featureVectorizer models into programs: concatenates numbers and arrays. Facts: Core
+// ML's FeatureVectorizer.proto.
 #include <algorithm>
 #include <limits>
 #include <set>

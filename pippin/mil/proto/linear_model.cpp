@@ -1,4 +1,4 @@
-// GLM regressors and classifiers as programs. Facts: Core ML's GLMRegressor.proto and
+// Translates GLM regressors and classifiers into programs. Facts: Core ML's GLMRegressor.proto and
 // GLMClassifier.proto.
 #include <algorithm>
 #include <limits>
@@ -12,7 +12,7 @@
 namespace pippin::mil {
 namespace {
 
-// The numbers of postEvaluationTransform count from here in regressors, from Logit in classifiers.
+// Values of postEvaluationTransform count from here in regressors, from Logit in classifiers.
 enum class Transform : uint8_t { None, Logit, Probit };
 enum class Encoding : uint8_t { ReferenceClass, OneVsRest };
 
@@ -84,7 +84,7 @@ class LinearModelTranslation {
     fail(ErrorCode::InvalidFile, "no classEncoding has the number {}", message_.class_encoding());
   }
 
-  // One row tells two classes apart; the first class has none where it is the reference.
+  // One row separates two classes; the first class has no row if it is the reference.
   void check_rows(Encoding encoding, int64_t classes) const {
     if (classes == 0) fail(ErrorCode::InvalidFile, "a classifier without class labels");
     const bool without_first = encoding == Encoding::ReferenceClass || classes == 2;
@@ -95,7 +95,7 @@ class LinearModelTranslation {
     }
   }
 
-  // All inputs in a row.
+  // Concatenates all inputs.
   Var* features() {
     std::vector<RowPiece> pieces;
     for (const Feature& input : description_.inputs) pieces.push_back({&input, kUnknownDim});
@@ -136,14 +136,14 @@ class LinearModelTranslation {
     if (transform == Transform::None) return x;
     const ValueType type = x->type;
     if (transform == Transform::Logit) return to_.add("sigmoid", type, {{"x", {x}}});
-    // The normal distribution's share below x.
+    // The normal distribution's cumulative probability at x.
     Var* scaled = to_.add("mul", type, {{"x", {x}}, {"y", {number(1 / std::numbers::sqrt2)}}});
     Var* erf = to_.add("erf", type, {{"x", {scaled}}});
     Var* sum = to_.add("add", type, {{"x", {erf}}, {"y", {number(1)}}});
     return to_.add("mul", type, {{"x", {sum}}, {"y", {number(0.5)}}});
   }
 
-  // `p` is that of the second class.
+  // `p` is the second class's probability.
   Var* of_two(Var* p) {
     Var* rest = to_.add("sub", p->type, {{"x", {number(1)}}, {"y", {p}}});
     return joined(rest, p, 2);
@@ -158,7 +158,7 @@ class LinearModelTranslation {
     return to_.add("softmax", all->type, {{"x", {all}}, {"axis", {Value::of_int32(0)}}});
   }
 
-  // Of their sum; where that vanishes, zeros.
+  // Divides by the sum; zeros if the sum is zero.
   Var* shares(Var* x) {
     Var* sum =
         to_.add("reduce_sum", vector_type(1), {{"x", {x}}, {"keep_dims", {Value::of_bool(true)}}});
@@ -195,7 +195,7 @@ class LinearModelTranslation {
     }
     if (declared->kind != Feature::Kind::Dictionary ||
         declared->string_keys != (key == DataType::String)) {
-      fail(ErrorCode::InvalidFile, "the output '{}' is no dictionary of the class labels", name);
+      fail(ErrorCode::InvalidFile, "the output '{}' is not a dictionary of the class labels", name);
     }
     outputs.push_back(last.add_output(name, dictionary));
     return to_.finish(std::move(outputs));
@@ -205,7 +205,7 @@ class LinearModelTranslation {
   const FunctionDescription& description_;
   Translation to_;
   const int64_t rows_;
-  int64_t width_ = 0;  // of a row of weights
+  int64_t width_ = 0;  // length of a row of weights
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Programs from protobuf: names become pointers.
+// Reads programs from protobuf: names become pointers.
 #include "coreml.pb.h"
 #include "pippin/base/error.h"
 #include "pippin/mil/proto/proto.h"
@@ -7,7 +7,7 @@
 namespace pippin::mil {
 namespace {
 
-// Calls read(entry, key) for the entries of what the format calls a map; a key comes once.
+// Calls read(entry, key) for the entries of the format's maps; keys must be unique.
 template <typename Entries, typename Target, typename Read>
 void read_map(const Entries& entries, std::string_view what, Target& target, Read&& read) {
   for (const auto& entry : entries) {
@@ -39,7 +39,7 @@ class FunctionReader {
     }
     function->opset = read_text(message.opset(), "the opset");
     read_attributes(message.attributes(), function->attributes);
-    // Each specialization spells the whole function again, so each may use the same names.
+    // Each specialization repeats the whole function, so each may use the same names.
     const Scope inputs = scope_;
     read_map(message.block_specializations(), "block", function->specializations,
              [&](const proto::BlockEntry& entry) {

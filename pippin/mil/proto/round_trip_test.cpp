@@ -1,4 +1,4 @@
-// Every package of the shared data: read, printed, parsed, written, read again.
+// Every package of the shared data is read, printed, parsed, written and read again.
 #include <algorithm>
 #include <filesystem>
 
@@ -29,7 +29,7 @@ std::vector<fs::path> packages_in(const fs::path& folder) {
   return packages;
 }
 
-// Everything of the model, weights included.
+// The whole model, weights included.
 std::string inline_bytes(const Model& model) {
   return serialize_model(model, [](const Value&) { return std::nullopt; });
 }
@@ -57,7 +57,7 @@ void check_round_trip(const fs::path& package, bool has_weights, const fs::path&
   write_package(model, scratch);
   again = read_package(scratch);
   ASSERT_TRUE(inline_bytes(again) == inline_bytes(model));
-  // What the text spells is all that a program is.
+  // The text holds everything of a program.
   const std::string values = print(model.program, {.values = true});
   ASSERT_TRUE(print(parse_text(values, "values"), {.values = true}) == values);
 }

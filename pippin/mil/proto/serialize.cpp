@@ -14,8 +14,8 @@ namespace pippin::mil {
 namespace {
 
 constexpr size_t kMaxModelBytes = size_t{1} << 30;
-// The deepest file that protobuf accepts by default; our own limits on nesting stay below it.
-// Pipelines around a program come on top.
+// Protobuf's default limit on nesting; our own limits stay below it. Pipelines around a program add
+// to it.
 constexpr int kMaxDepth = 100 + 3 * kMaxPipelineDepth;
 
 struct KindName {
@@ -62,7 +62,7 @@ constexpr KindName kKinds[] = {
     {3000, "serializedModel"},
 };
 
-// Skips a field's content; false where the bytes end or the wire type is none.
+// Skips a field's content; false if the bytes end or the wire type is invalid.
 bool skip_field(google::protobuf::io::CodedInputStream& input, uint32_t tag) {
   uint64_t number = 0;
   switch (tag & 7) {
@@ -93,8 +93,8 @@ CodedInputStream open_stream(ByteSpan bytes) {
 }
 
 // Calls visit(field, content) for the length-delimited fields of a message and visit_number(field,
-// value) for the varints. Ends at what is damaged, whose content is empty: the parser finds that,
-// too, and says so.
+// value) for the varints. Stops at damaged data and passes empty content: the parser then reports
+// the error.
 template <typename Visit, typename VisitNumber>
 void for_each_field(ByteSpan bytes, Visit&& visit, VisitNumber&& visit_number) {
   CodedInputStream input = open_stream(bytes);
@@ -138,7 +138,7 @@ void check_stages(ByteSpan pipeline, int depth) {
   }
 }
 
-// Looks at the outermost fields only, so that a large model of another kind is refused at once.
+// Reads the outermost fields only, so that a large model of another kind is rejected at once.
 void check_kind(ByteSpan bytes, int depth) {
   uint64_t version = 0;
   int kind = 0;
@@ -192,7 +192,7 @@ void read_stages(proto::Pipeline& pipeline, Model& model, int depth) {
   }
 }
 
-// What every stage that takes the input uses where it is absent; nothing where they differ.
+// The default that every stage with this input uses when it is absent; nothing if they differ.
 FeatureDefault common_default(const Model& pipeline, const std::string& input) {
   std::optional<FeatureDefault> common;
   for (const PipelineStage& stage : pipeline.stages) {
@@ -205,7 +205,7 @@ FeatureDefault common_default(const Model& pipeline, const std::string& input) {
   return common.value_or(FeatureDefault());
 }
 
-// A model of another kind; nothing is left of the message.
+// Translates a model of another kind; consumes the message.
 Model translate_model(proto::Model& message) {
   Model model;
   model.translated_from = message.SerializeAsString();
@@ -278,7 +278,7 @@ void write_stages(const Model& model, const BlobOf& blob_of, proto::Pipeline& pi
 
 void write_translated(const Model& model, proto::Model& message) {
   if (!message.ParseFromString(model.translated_from)) {
-    fail(ErrorCode::InvalidArgument, "what the {} was read from is no protobuf message",
+    fail(ErrorCode::InvalidArgument, "the source of the {} is not a protobuf message",
          to_string(model.kind));
   }
   auto* metadata = message.mutable_description()->mutable_metadata();

@@ -1,4 +1,4 @@
-// The protobuf form of models and programs (model.mlmodel), without files around it.
+// The protobuf form of models and programs (model.mlmodel), independent of files.
 #pragma once
 
 #include <functional>
@@ -11,16 +11,16 @@
 
 namespace pippin::mil {
 
-// Reads a serialized model. Weights in files keep their BlobReference and have no source. The
-// programs' names are resolved but they are not verified. Throws Unsupported for a model, or a
-// stage of a pipeline, of a kind that Pippin does not run, naming it.
+// Reads a serialized model. Weights in files keep their BlobReference and have no source. Resolves
+// the programs' names but does not verify them. Throws Unsupported if the model, or a stage of a
+// pipeline, has a kind that Pippin does not run, naming the kind.
 Model parse_model(ByteSpan bytes);
 
-// A pipeline may declare thresholds as required that a stage has defaults for: they may be omitted.
-// parse_model has done it.
+// Makes thresholds optional that a pipeline declares as required though a stage has defaults for
+// them. parse_model has already done this.
 void take_defaults(Model& pipeline);
 
-// The interface alone, as compiled packages have it: a ModelDescription message. The result has
+// Reads the interface alone, as in compiled packages: a ModelDescription message. The result has
 // neither program nor stages.
 Model parse_description(ByteSpan bytes);
 std::string serialize_description(const Model& model);
@@ -29,11 +29,11 @@ std::string serialize_description(const Model& model);
 std::string model_kind_name(int64_t field);
 int64_t model_kind_field(ModelKind kind);
 bool is_model_kind(int64_t field);
-// Whether models of the kind are translated into programs.
+// Whether models of this kind are translated into programs.
 bool is_translated_kind(int64_t field);
-// Throws Unsupported: the line that every command gives for such a model.
+// Throws Unsupported with the message that every command prints for such a model.
 [[noreturn]] void fail_model_kind(int64_t field, int64_t specification_version);
-// The kind that such a line names; empty for other lines.
+// The kind named in such a message; empty for other messages.
 std::string refused_model_kind(std::string_view message);
 
 // The fields of Model's oneof that Pippin reads.
@@ -46,14 +46,15 @@ inline constexpr int kMlProgramField = 502;
 inline constexpr int kFeatureVectorizerField = 602;
 inline constexpr int kNonMaximumSuppressionField = 610;
 
-// Pipelines in pipelines, at most.
+// The limit on nested pipelines.
 inline constexpr int kMaxPipelineDepth = 4;
 
-// The same model always gives the same bytes. `blob_of` tells where a constant's elements stand in
-// a weight file; nothing: they are written inline, read from the source if they have one.
+// The same model always gives the same bytes. `blob_of` returns the location of a constant's
+// elements in a weight file; if it returns nullopt, they are written inline, from the source if
+// there is one.
 using BlobOf = std::function<std::optional<BlobReference>(const Value&)>;
 std::string serialize_model(const Model& model, const BlobOf& blob_of);
-// With every constant where its BlobReference says, inline where it has none.
+// Writes each constant by its BlobReference, inline if it has none.
 std::string serialize_model(const Model& model);
 
 }  // namespace pippin::mil

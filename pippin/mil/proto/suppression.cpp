@@ -1,4 +1,4 @@
-// Models of the kind nonMaximumSuppression as programs. Facts: Core ML's
+// Translates nonMaximumSuppression models into programs. Facts: Core ML's
 // NonMaximumSuppression.proto.
 #include <algorithm>
 
@@ -9,23 +9,23 @@
 namespace pippin::mil {
 namespace {
 
-// Throws InvalidFile where no feature of this kind has the name.
+// Throws InvalidFile if no feature of this kind has that name.
 const Feature& find(const std::vector<Feature>& features, const std::string& name,
                     std::string_view what) {
   for (const Feature& feature : features) {
     if (feature.name != name) continue;
     if (feature.kind == Feature::Kind::MultiArray) return feature;
-    fail(ErrorCode::InvalidFile, "the {} '{}' is no array", what, name);
+    fail(ErrorCode::InvalidFile, "the {} '{}' is not an array", what, name);
   }
   fail(ErrorCode::InvalidFile, "no {} '{}', which nonMaximumSuppression names", what, name);
 }
 
-// A threshold that the model has, or an input that is it where it is given.
+// A threshold stored in the model, or an optional input that overrides it.
 class Threshold {
  public:
   Threshold(std::string name, double value) : name_(std::move(name)), value_(value) {}
 
-  // Ultralytics' exporter declares these inputs of the pipeline only.
+  // Ultralytics' exporter declares these only as inputs of the pipeline.
   void declare(FunctionDescription& description) const {
     if (name_.empty()) return;
     auto& inputs = description.inputs;
@@ -37,7 +37,7 @@ class Threshold {
       input->kind = Feature::Kind::Double;
     }
     if (input->kind != Feature::Kind::Double) {
-      fail(ErrorCode::InvalidFile, "the threshold '{}' is no double", name_);
+      fail(ErrorCode::InvalidFile, "the threshold '{}' is not a double", name_);
     }
     input->optional = true;
     input->default_value = value_;
@@ -57,7 +57,7 @@ class Threshold {
   double value_;
 };
 
-// How many boxes come out, as the outputs' shapes say; one of the two is enough.
+// The number of boxes in the result, from the outputs' shapes; one of the two is enough.
 SizeRange rows_of(const Feature& confidence, const Feature& coordinates) {
   for (const Feature* output : {&confidence, &coordinates}) {
     if (output->ranges.size() == 2) return output->ranges[0];
@@ -109,7 +109,7 @@ Program translate_suppression(const proto::BoxSuppression& message,
                     find(description.outputs, name(message.confidence_output()), "output");
   for (const Feature* feature : {&boxes, &scores, &out_boxes, &out_scores}) {
     if (!is_float(feature->data_type)) {
-      fail(ErrorCode::InvalidFile, "'{}' holds {}, no floats", feature->name,
+      fail(ErrorCode::InvalidFile, "'{}' holds {}, not floats", feature->name,
            to_string(feature->data_type));
     }
   }

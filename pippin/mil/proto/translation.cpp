@@ -10,7 +10,7 @@
 namespace pippin::mil {
 namespace {
 
-// As the feature declares it; sizes that it leaves open are unknown.
+// As declared by the feature; sizes that it leaves open are unknown.
 std::vector<int64_t> dims_of(const Feature& feature, const std::vector<int64_t>& undeclared) {
   if (feature.kind != Feature::Kind::MultiArray) return {1};
   if (feature.ranges.empty() && feature.enumerated_shapes.empty()) {

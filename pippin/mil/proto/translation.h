@@ -1,4 +1,4 @@
-// Writes the program of a model that is none: one function, main, whose inputs are the model's.
+// Builds the program of a model that has none: one function, main, with the model's inputs.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace pippin::mil {
 
-// An input, and how many numbers it has; kUnknownDim: as many as it declares.
+// An input and its number of elements; kUnknownDim: as declared.
 struct RowPiece {
   const Feature* input;
   int64_t size;
@@ -21,20 +21,20 @@ struct RowPiece {
 
 class Translation {
  public:
-  // The names of the description's features are taken: results may only be called so by choice.
+  // Reserves the names of the description's features: results get one only on request.
   explicit Translation(const FunctionDescription& description);
 
-  // Of the feature's shape, `undeclared` where it declares none.
+  // Adds an input with the feature's shape, or `undeclared` if it has none.
   Var* add_input(const Feature& feature, DataType type, const std::vector<int64_t>& undeclared);
 
-  // Adds the inputs, which are numbers or arrays, and joins their elements in a row of fp64. Throws
-  // InvalidFile for inputs of other kinds or sizes, and without any.
+  // Adds the inputs, which are numbers or arrays, and concatenates their elements as fp64. Throws
+  // InvalidFile for inputs of other kinds or sizes, and if there are none.
   Var* add_row(const std::vector<RowPiece>& pieces);
 
   using Arguments = std::initializer_list<std::pair<std::string_view, Argument>>;
-  // An operation with a result of this type, which gets a name that is free.
+  // Adds an operation with a result of this type, which gets an unused name.
   Var* add(std::string_view op, ValueType type, Arguments arguments);
-  // One without results yet.
+  // Appends an operation that has no results yet.
   Operation& append(std::string_view op, Arguments arguments);
   Var* add_constant(std::string_view name, Value value);
   std::string free_name(std::string_view stem);
@@ -49,8 +49,8 @@ class Translation {
 };
 
 Value int64_value(int64_t number);
-// The labels of a message's classes as a list, for `classify` and the like. Throws InvalidFile
-// where one is repeated.
+// The class labels of a message as a list, for `classify` and similar ops. Throws InvalidFile if a
+// label is repeated.
 Value label_list(const std::vector<std::string>& labels);
 Value label_list(const std::vector<int64_t>& labels);
 

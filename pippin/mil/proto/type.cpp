@@ -1,4 +1,4 @@
-// Types and values between protobuf and structs.
+// Converts types between protobuf and structs.
 #include <algorithm>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Constants between protobuf and structs.
+// Converts constants between protobuf and structs.
 #include <limits>
 
 #include "coreml.pb.h"
@@ -14,7 +14,7 @@ using proto::TensorValue;
 // Keeps a message below protobuf's 2 GB.
 constexpr int64_t kMaxInlineElements = int64_t{1} << 27;
 
-// The message has one list per wire type; these say how many elements the one in use holds.
+// The message has one list per wire type; these return the number of elements of the list in use.
 template <typename List>
 size_t list_size(const List& list) {
   return static_cast<size_t>(list.values_size());
@@ -28,7 +28,7 @@ void check_count(const ValueType& type, size_t found) {
   }
 }
 
-// A type whose length the file leaves open takes the length of the elements.
+// If the file leaves a type's length open, takes the number of elements.
 void settle_shape(ValueType& type, size_t count) {
   if (type.ranked && type.dims.size() == 1 && type.dims[0] < 0) {
     type.dims[0] = static_cast<int64_t>(count);
@@ -47,7 +47,7 @@ void read_integers(const List& list, Value& value) {
   for (int i = 0; i < list.values_size(); ++i) {
     const int64_t number = list.values(i);
     // 64-bit unsigned numbers above INT64_MAX, and 32-bit ones in a 32-bit list, are stored as
-    // their two's complement.
+    // two's complement.
     const bool wraps =
         number < 0 && (type == DataType::UInt64 ||
                        (type == DataType::UInt32 && number >= std::numeric_limits<int32_t>::min()));
@@ -97,7 +97,7 @@ void read_packed(const std::string& bytes, Value& value) {
   }
   const ByteSpan span = as_byte_span(bytes);
   value.bytes.assign(span.begin(), span.end());
-  // What follows the last element of less than a byte means nothing.
+  // Bits after the last sub-byte element have no meaning.
   const auto used = value.type.num_elements() * bit_width(type) % 8;
   if (used != 0) value.bytes.back() &= static_cast<std::byte>((1 << used) - 1);
   if (type == DataType::Bool) {
@@ -132,7 +132,7 @@ void read_tensor(const TensorValue& message, Value& value) {
     case TensorValue::kRaw:
       if (type != DataType::String) return read_packed(message.raw().values(), value);
       break;
-    case TensorValue::VALUE_NOT_SET:  // how some writers spell an empty tensor
+    case TensorValue::VALUE_NOT_SET:  // some writers' form of an empty tensor
       settle_shape(value.type, 0);
       return check_count(value.type, 0);
   }
@@ -172,7 +172,7 @@ void read_immediate(const proto::ImmediateValue& message, Value& value) {
   fail(ErrorCode::InvalidFile, "a value that is not of its type {}", to_string(value.type));
 }
 
-// The list that each type is stored in.
+// Writes to the list for the type.
 void write_tensor(const Value& value, TensorValue& message) {
   const DataType type = value.type.data_type;
   if (value.type.num_elements() > kMaxInlineElements) {

@@ -1,5 +1,5 @@
-// For tests only: models of kinds that Pippin reads and does not write, byte by byte, from the
-// format's field numbers.
+// For tests only: models of kinds that Pippin reads but does not write, encoded byte by byte from
+// the format's field numbers.
 #pragma once
 
 #include <bit>
@@ -62,7 +62,7 @@ inline std::string array_type(const std::vector<uint64_t>& shape, uint64_t eleme
   for (const uint64_t size : shape) sizes += field(1, size);
   return field(5, sizes + field(2, element));
 }
-// Of rows from `least` to `most`; unbounded where that is below 0.
+// The type of `least` to `most` rows; unbounded if `most` is below 0.
 inline std::string rows_type(uint64_t least, int64_t most, uint64_t columns,
                              uint64_t element = kDouble) {
   const auto range = [](uint64_t from, int64_t to) {
@@ -105,7 +105,7 @@ inline std::string int64_labels(const std::vector<int64_t>& labels) {
   return field(101, list);
 }
 
-// What the two kinds of GLMs have.
+// The fields shared by the two kinds of GLMs.
 inline std::string linear_model(const std::vector<std::vector<double>>& weights,
                                 const std::vector<double>& offsets, uint64_t transform = 0,
                                 uint64_t encoding = 0) {
@@ -136,7 +136,7 @@ inline std::string suppression_body(const Suppression& from) {
          field(210, from.out_scores) + field(211, from.out_boxes);
 }
 
-// Of the names of inputs, and how many numbers each has.
+// `columns` holds the names of inputs and their numbers of elements.
 inline std::string vectorizer(const std::vector<std::pair<std::string, uint64_t>>& columns) {
   std::string result;
   for (const auto& [name, size] : columns) result += field(1, field(1, name) + field(2, size));

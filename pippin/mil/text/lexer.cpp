@@ -24,7 +24,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// The end of the number that starts at `begin`: signs belong to it after an exponent's letter.
+// The end of the number that starts at `begin`: a sign after an exponent's letter belongs to it.
 size_t number_end(std::string_view source, size_t begin) {
   size_t end = begin + 1;
   const bool negative = source[begin] == '-';

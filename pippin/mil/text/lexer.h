@@ -1,4 +1,4 @@
-// Tokens of MIL's text form, shared by the parser and (the spelling of names and strings) the
+// Tokens of MIL's text form, used by the parser and, for the spelling of names and strings, by the
 // printer.
 #pragma once
 
@@ -10,24 +10,25 @@
 
 namespace pippin::mil {
 
-// A name that needs no quotes: letters, digits, '_', '@' and '.', not starting with a digit or '.'.
+// Whether a name needs no quotes: letters, digits, '_', '@' and '.', not starting with a digit or
+// '.'.
 bool is_plain_name(std::string_view text);
-// In double quotes; control characters, quotes, backslashes and bytes that are not UTF-8 escaped.
+// Quotes the text; escapes control characters, quotes, backslashes and bytes that are not UTF-8.
 std::string quote(std::string_view text);
-// The name as it is, or quoted where it is not plain.
+// The name itself, or quoted if it is not plain.
 std::string spell_name(const std::string& name);
 
 struct Token {
   enum class Kind { End, Name, Number, String, Symbol };
   Kind kind = Kind::End;
-  std::string_view text = {};  // of a string: with its quotes and escapes
+  std::string_view text = {};  // of a string: including its quotes and escapes
   size_t position = 0;
 };
 
-// Tokens of `source`, one ahead. Comments (// to the end of the line) are skipped.
+// Tokens of `source`, with one token of lookahead. Skips comments (// to the end of the line).
 class Lexer {
  public:
-  // `name` starts every error message, followed by line and column.
+  // Error messages start with `name`, line and column.
   Lexer(std::string_view source, std::string_view name);
 
   const Token& peek() const { return token_; }
@@ -36,10 +37,10 @@ class Lexer {
   bool at(std::string_view symbol) const {
     return token_.kind == Token::Kind::Symbol && token_.text == symbol;
   }
-  // Takes the symbol if it comes next.
+  // Consumes the symbol if it is next.
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol);
-  // A name, plain or quoted.
+  // Consumes a name, plain or quoted.
   std::string take_name(std::string_view what);
   std::string take_string(std::string_view what);
 
@@ -49,7 +50,7 @@ class Lexer {
     throw_at(ErrorCode::InvalidFile, position,
              fmt::vformat(fmt::string_view(format), fmt::make_format_args(args...)));
   }
-  // The text is right, and of a kind that is not read.
+  // Fails because the text is valid but of a kind that is not supported.
   template <typename... Args>
   [[noreturn]] void refuse_at(size_t position, fmt::format_string<Args...> format,
                               Args&&... args) const {

@@ -17,7 +17,7 @@ bool starts_type(std::string_view name) {
          name == "dict" || name == "state";
 }
 
-// The types that a type consists of, itself among them.
+// The number of types that a type consists of, including itself.
 size_t num_types(const ValueType& type) {
   size_t count = 1;
   for (const ValueType& parameter : type.parameters) count += num_types(parameter);
@@ -151,7 +151,7 @@ void LiteralParser::parse_attributes(Attributes& attributes, int depth) {
   }
 }
 
-// An element of a tuple, list or dictionary: content, or a value with a type of its own.
+// An element of a tuple, list or dictionary: content, or a value with its own type.
 Value LiteralParser::parse_inner(const ValueType& declared, int depth) {
   const Token& token = lexer_.peek();
   if (token.kind == Token::Kind::Name && starts_type(token.text)) return parse_value(depth);
@@ -159,8 +159,8 @@ Value LiteralParser::parse_inner(const ValueType& declared, int depth) {
   return parse_content(declared, depth);
 }
 
-// An element of two characters has the type that was written out once, however large. Ten lists in
-// one another, the deepest that there can be, have fewer than three such types for each character.
+// An element of two characters may have a type of any size that was written out once. Ten nested
+// lists, the maximum, have fewer than three such types per character.
 void LiteralParser::count_inherited(const ValueType& type, size_t position) {
   inherited_types_ += num_types(type);
   if (inherited_types_ > 4 * lexer_.size()) {
@@ -249,7 +249,7 @@ Value LiteralParser::parse_tensor(ValueType type) {
   return value;
 }
 
-// Fills `shape` from the first list of each depth; later ones must be as long.
+// Sets `shape` from the first list at each depth; later lists must have the same length.
 void LiteralParser::parse_elements(Value& value, size_t axis, std::vector<int64_t>& shape) {
   const size_t position = lexer_.peek().position;
   if (!lexer_.accept("[")) {
@@ -276,19 +276,19 @@ void LiteralParser::parse_elements(Value& value, size_t axis, std::vector<int64_
   }
 }
 
-// The shape of the text against the type's. A flat list fits every shape of as many elements, and
-// gives its length to an unknown dimension.
+// Compares the shape of the text with the type's. A flat list fits every shape with that number of
+// elements, and an unknown dimension takes its length.
 void LiteralParser::settle_shape(ValueType& type, const std::vector<int64_t>& shape,
                                  size_t position) {
   const bool strings = type.data_type == DataType::String;
   int64_t count = 1;
-  for (const int64_t dim : shape) count *= dim;  // as many as were parsed
+  for (const int64_t dim : shape) count *= dim;  // the number parsed
   if (type.ranked && type.dims.size() == shape.size()) {
     for (size_t i = 0; i < shape.size(); ++i) {
       if (type.dims[i] < 0) type.dims[i] = shape[i];
     }
   }
-  if (count == 0) {  // [] is empty whatever the rank
+  if (count == 0) {  // [] is empty at any rank
     std::replace(type.dims.begin(), type.dims.end(), kUnknownDim, int64_t{0});
   }
   if (!type.is_static()) {
@@ -347,7 +347,7 @@ uint64_t LiteralParser::parse_float_bits(DataType type) {
     value = std::numeric_limits<double>::infinity();
     good = true;
   } else if (text == "nan") {
-    if (lexer_.accept("(")) {  // the bits of a NaN that is not the plain one
+    if (lexer_.accept("(")) {  // the bits of a NaN other than the default one
       uint64_t bits = 0;
       const Token digits = lexer_.next();
       if (digits.text.substr(0, 2) != "0x" || !parse_number(digits.text.substr(2), bits, 16) ||

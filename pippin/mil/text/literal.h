@@ -1,4 +1,4 @@
-// The parser's part for types and constants.
+// The part of the parser for types and constants.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ class LiteralParser {
 
   // tensor<fp16, [1, ?]>, fp16, state<...>, list<..., 4>, tuple<...>, dict<..., ...>
   ValueType parse_type(int depth = 0);
-  // The same where its first token was taken before it was known to start a type.
+  // The same if the first token was consumed before it was known to start a type.
   ValueType parse_type_after(const Token& first, int depth = 0);
   // A type and its content in parentheses.
   Value parse_value(int depth = 0);
@@ -41,7 +41,7 @@ class LiteralParser {
 
   Lexer& lexer_;
   std::vector<uint64_t> bits_;  // of the tensor that is being parsed
-  size_t inherited_types_ = 0;  // that elements have of the types around them
+  size_t inherited_types_ = 0;  // types that elements inherit from their containers
 };
 
 }  // namespace pippin::mil

@@ -1,4 +1,4 @@
-// How MIL's text spells opsets, func main<ios18>, and dimensions.
+// The spelling of opsets, func main<ios18>, and dimensions in MIL's text form.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kO
 inline std::string spell_opset(const std::string& opset) {
   for (const auto& [name, spelling] : kOpsetSpellings) {
     if (name == opset) return std::string(spelling);
-    if (spelling == opset) return quote(opset);  // in quotes it is the name itself
+    if (spelling == opset) return quote(opset);  // in quotes, it is the name itself
   }
   return spell_name(opset);
 }

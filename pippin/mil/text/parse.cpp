@@ -1,4 +1,4 @@
-// Text to programs.
+// Parses text into programs.
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/mil/scope.h"
@@ -36,7 +36,7 @@ class Parser {
   }
 
  private:
-  // Runs `body`; what it throws without a place gets this one.
+  // Runs `body`; adds this place to errors that have none.
   template <typename Body>
   decltype(auto) at(size_t position, Body&& body) {
     try {
@@ -133,7 +133,7 @@ class Parser {
     return at(position, [&] { return scope_.at(name); });
   }
 
-  // A literal starts with a type, which a '<' or '(' follows; a name is followed by neither.
+  // A literal starts with a type followed by '<' or '('; a name is followed by neither.
   Binding parse_binding() {
     const Token first = lexer_.peek();
     std::string name = lexer_.take_name("a value");

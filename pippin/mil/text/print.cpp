@@ -1,4 +1,4 @@
-// Programs to text.
+// Prints programs as text.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -34,11 +34,11 @@ bool has_attributes(const ValueType& type) {
          std::any_of(type.parameters.begin(), type.parameters.end(), has_attributes);
 }
 
-// Whether the content of `value`, read as a `declared`, is of the value's type again.
+// Whether reading the content of `value` as `declared` gives back the value's type.
 bool follows(const Value& value, const ValueType& declared) {
   if (has_attributes(value.type) || has_attributes(declared)) return false;
   if (value.type == declared) return true;
-  // Elements give their numbers to unknown dimensions; none at all, [], makes them 0.
+  // Unknown dimensions take the elements' numbers; with no elements, [], they become 0.
   if (!declared.is_tensor() || !value.type.is_tensor() || !declared.ranked || value.blob ||
       value.source != nullptr || value.type.data_type != declared.data_type ||
       value.type.dims.size() != declared.dims.size()) {
@@ -72,7 +72,7 @@ class Printer {
  private:
   void indent(int levels) { out_.append(static_cast<size_t>(levels) * 4, ' '); }
 
-  // Calls print_one(item) for each, with commas between.
+  // Calls print_one(item) for each item, separated by commas.
   template <typename Items, typename PrintOne>
   void print_list(const Items& items, std::string_view open, std::string_view close,
                   PrintOne&& print_one) {
@@ -133,7 +133,7 @@ class Printer {
     }
   }
 
-  // The elements from `index` on that axes `axis` and beyond span, in nested brackets.
+  // Prints the elements from `index` on that axes from `axis` on span, in nested brackets.
   void print_elements(const Value& value, ByteSpan bytes, size_t axis, size_t& index) {
     if (axis == value.type.dims.size()) return print_element(value, bytes, index++);
     out_ += '[';
@@ -173,7 +173,7 @@ class Printer {
     print_elements(value, bytes, 0, index);
   }
 
-  // What stands in the parentheses after the type.
+  // The content of the parentheses after the type.
   void print_content(const Value& value) {
     switch (value.type.kind) {
       case ValueType::Kind::Tensor:
@@ -204,8 +204,8 @@ class Printer {
     }
   }
 
-  // An element of a tuple, list or dictionary, whose type declares it as `declared`: with a type of
-  // its own where reading the content alone would give another value.
+  // An element of a tuple, list or dictionary whose type declares it as `declared`. Prints its own
+  // type if reading the content alone would give another value.
   void print_inner(const Value& value, const ValueType& declared) {
     if (value.doc_string.empty() && follows(value, declared)) return print_content(value);
     print_value(value);
@@ -282,7 +282,7 @@ class Printer {
       out_ += ' ';
       print_attributes(function.attributes);
     }
-    // The block that runs stands first, without its opset; others follow with theirs.
+    // The block that runs is first, without its opset; the others follow with theirs.
     const auto running = function.specializations.find(function.opset);
     if (running != function.specializations.end()) {
       out_ += ' ';

@@ -1,4 +1,4 @@
-// MIL as text, in the form of compiled packages' model.mil: what `pippin inspect --mil` prints.
+// MIL as text, in the form of compiled packages' model.mil; printed by `pippin inspect --mil`.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,17 @@
 namespace pippin::mil {
 
 struct PrintOptions {
-  // Weights in files print as BLOBFILE(path, offset); with `values` their elements.
+  // Weights in files print as BLOBFILE(path, offset); if `values` is set, as their elements.
   bool values = false;
-  // Where a constant's elements stand in a weight file, instead of what the constant says. Those
-  // that it gives no place print their elements.
+  // Returns the location of a constant's elements in a weight file; it overrides the constant's
+  // own. If it returns nullopt, the elements are printed.
   std::function<std::optional<BlobReference>(const Value&)> blob_of = {};
 };
 
 std::string print(const Program& program, const PrintOptions& options = {});
 
-// Parses what print() gives and what Apple's compiler writes (program(1.0) to program(1.3)). The
-// result is not yet verified. Throws InvalidFile with line and column; nesting and sizes are
-// limited.
+// Parses the output of print() and of Apple's compiler (program(1.0) to program(1.3)). The result
+// is not verified yet. Throws InvalidFile with line and column; nesting and sizes are limited.
 Program parse_text(std::string_view text, std::string_view name);
 
 }  // namespace pippin::mil

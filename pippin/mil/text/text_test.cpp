@@ -11,7 +11,7 @@
 namespace pippin::mil {
 namespace {
 
-// A program whose main function has these statements (each ends in ';').
+// A program whose main function consists of these statements (each ends in ';').
 std::string program_of(const std::string& statements, const std::string& outputs = "",
                        const std::string& opset = "ios18") {
   return "program(1.3)\n{\n    func main<" + opset + ">(tensor<fp32, [2]> x) {\n" + statements +
@@ -47,7 +47,7 @@ TEST(Text, CompiledProgramsPrintAsTheyWere) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(packages)) {
     if (entry.path().filename() != "model.mil") continue;
     std::string text = read_file(entry.path());
-    if (text.back() != '\n') text += '\n';  // some files lost their last line break
+    if (text.back() != '\n') text += '\n';  // some files lack the last line break
     EXPECT_EQ(through(text), text) << entry.path();
     ++count;
   }
@@ -145,8 +145,8 @@ TEST(Text, EmptyTensorsOfOpenShapeAreKept) {
   EXPECT_EQ(through(text), text);
 }
 
-// What no known writer does: descriptions of constants, attributes of types, weights in places
-// beside the operands, elements whose types are not what is declared.
+// Features that no known writer uses: descriptions of constants, attributes of types, weights in
+// places other than operands, elements whose types differ from the declaration.
 TEST(Text, OddConstantsAreKept) {
   const std::string blob = "BLOBFILE(path = string(\"@model_path/w.bin\"), offset = uint64(64))";
   const std::string text =
@@ -223,7 +223,8 @@ TEST(Text, NestingIsLimited) {
             std::string::npos);
 }
 
-// A program at the largest depths that text allows is still within what protobuf readers accept.
+// A program at the maximum depths of the text form is still within the depth that protobuf readers
+// accept.
 TEST(Text, TheDeepestProgramSurvivesProtobuf) {
   std::string type = "int32", value = "1", open, close;
   for (int i = 0; i < 11; ++i) {
@@ -236,7 +237,7 @@ TEST(Text, TheDeepestProgramSurvivesProtobuf) {
   }
   through(program_of(open + "g(a = " + type + "(" + value + "))[b = " + type + "(" + value + ")];" +
                      close));
-  // Types that carry constants count as levels, too.
+  // Types that carry constants count as levels too.
   std::string attributed = "int32";
   for (int i = 0; i < 11; ++i) attributed = "tensor<int32, [1], [a = " + attributed + "([1])]>";
   attributed.replace(attributed.find("int32([1])"), 10, "int32(1)");
