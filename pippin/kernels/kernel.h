@@ -1,9 +1,9 @@
-// What the kernel families have in common.
+// Definitions shared by the kernel families.
 //
-// A kernel is a pure noexcept function on raw memory: it allocates nothing, checks nothing and
-// knows nothing of models. Each family is a folder: kernels.inc lists its kernels, best first;
+// A kernel is a pure noexcept function on raw memory: it allocates nothing, checks nothing and is
+// independent of models. Each family is a folder: kernels.inc lists its kernels, best first;
 // <family>.h declares them and a chooser; one file per instruction set holds the code; the scalar
-// version always exists and is the reference that tests compare the others with.
+// version always exists and is the reference for tests of the others.
 // To add a kernel: write it in the file of its instruction set and add its line to kernels.inc; the
 // chooser, the test and the benchmark find it there.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace pippin::kernels {
 
-// The flag of CpuFeatures that a kernel needs.
+// The CpuFeatures flag that a kernel requires.
 using Needs = bool CpuFeatures::*;
 
 // A line of kernels.inc: a table of the family's functions for one instruction set.
@@ -38,8 +38,8 @@ std::vector<const Kernels*> runnable(std::span<const Listed<Kernels>> list,
   return result;
 }
 
-// The first of them; the last line of a list is scalar code, which every processor runs. Takes no
-// memory: steps choose while they run.
+// Returns the first of them; the last line of a list is scalar code, which runs on every processor.
+// Does not allocate: steps choose kernels while running.
 template <class Kernels>
 const Kernels& choose(const char* family, std::span<const Listed<Kernels>> list,
                       const CpuFeatures& cpu) {

@@ -15,7 +15,7 @@ constexpr Listed<AffineDotKernels> kKernels[] = {
 
 constexpr int64_t kPadding = 128;
 
-// Columns of one block, `count` of which exist, a multiple of 8.
+// Reorders the columns of one block, `count` (a multiple of 8) of which exist.
 void take_turns(const float* from, int64_t count, int64_t lanes, float* to) {
   for (int64_t lane = 0; 8 * lane < count; ++lane) {
     for (int64_t j = 0; j < 8; ++j) to[j * lanes + lane] = from[8 * lane + j];
@@ -47,7 +47,7 @@ AffineRows affine_form(const AffineMatrix& w, int64_t m) {
 }
 
 int64_t affine_floats(const AffineRows& form) {
-  // Digits are smaller than floats. Kernels read whole registers of sums.
+  // Digits take less memory than floats. Kernels read whole registers of sums.
   return form.m * form.padded + 2 * form.m * form.groups + 16;
 }
 

@@ -1,13 +1,13 @@
-// y = x · Wᵀ for few rows of fp32 x and codes with a scale and a bias for each group of columns:
-// how MLX stores quantized weights. Codes are read where they lie and become fp32 in registers,
-// sums are fp32: nothing is rounded but sums. Where the processor multiplies bytes, codes of 4 bits
-// meet x in fixed point of 23 bits for each group instead (args.h), whose rounding is of that
-// order, at a third of the instructions.
+// y = x · Wᵀ for a few rows of fp32 x and quantized W with a scale and a bias per group of columns,
+// as MLX stores quantized weights. Codes are read in place and become fp32 in registers; only the
+// fp32 sums are rounded. On processors that multiply bytes, 4-bit codes are instead multiplied with
+// x in 23-bit fixed point per group (args.h): a rounding error of the same order, at a third of the
+// instructions.
 //
 //   y[i, j] = sum over groups g of scale[j, g] * (x[i, g] · codes[j, g]) + bias[j, g] * sum(x[i, g])
 //
-// Promise: y[i, j] has the same bits for every split of n over threads. Kernels differ from each
-// other in the rounding of sums.
+// Promise: y[i, j] is bitwise the same for every split of n over threads. Kernels differ in the
+// rounding of sums.
 #pragma once
 
 #include <span>
@@ -17,18 +17,18 @@
 
 namespace pippin::kernels {
 
-// Every table that this build has, best first.
+// The tables in this build, best first.
 std::span<const Listed<AffineDotKernels>> affine_dot_kernels();
-// The first table that `cpu` can run.
+// Returns the first table that `cpu` can run.
 const AffineDotKernels& choose_affine_dot(const CpuFeatures& cpu);
 
-// Whether the kernels take the matrix.
+// Whether the kernels support the matrix.
 bool can_affine_dot(const AffineMatrix& w);
 
-// The form that `kernels.dot` wants m rows in, and the floats that it takes.
+// The form of m rows that `kernels.dot` needs, and the number of floats for it.
 AffineRows affine_form(const AffineMatrix& w, int64_t m);
 int64_t affine_floats(const AffineRows& form);
-// Fills it; `memory` has affine_floats().
+// Fills the form; `memory` has affine_floats() floats.
 void prepare_affine_rows(const AffineDotKernels& kernels, const AffineMatrix& w, const float* x,
                          int64_t x_stride, float* memory, AffineRows& form);
 

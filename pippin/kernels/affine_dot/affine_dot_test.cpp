@@ -19,7 +19,7 @@ struct Case {
   WeightType type;
 };
 
-// A matrix of random codes; memory ends where the last code does.
+// A matrix of random codes; its memory ends exactly after the last code.
 struct Weights {
   std::vector<uint8_t> codes;
   std::vector<uint16_t> halves[2];
@@ -93,8 +93,7 @@ TEST(AffineDot, KernelsAgreeWithTheReference) {
   }
 }
 
-// Groups whose numbers differ in size, outliers, numbers too small for a unit, and what is no
-// number.
+// Groups with numbers of very different sizes, outliers, numbers too small for a unit, and NaN.
 TEST(AffineDot, UglyRows) {
   constexpr int64_t kColumns = 192;
   const Weights weights({5, kColumns, 64, 4, WeightType::F32});

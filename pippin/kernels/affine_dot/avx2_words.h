@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pippin/kernels/vec/avx2.h"
-// The vectors come first: what follows is written in terms of them.
+// Must come first: the headers below use these vectors.
 #include "pippin/kernels/affine_dot/args.h"
 
 namespace pippin::kernels {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pippin/kernels/vec/avx512.h"
-// The vectors come first: what follows is written in terms of them.
+// Must come first: the headers below use these vectors.
 #include "pippin/kernels/affine_dot/args.h"
 
 namespace pippin::kernels {
@@ -12,7 +12,7 @@ struct W {
   __m512i v;
 };
 
-// A permutation looks up sixteen numbers at once by the low 4 bits of each lane: the codes.
+// A permutation looks up sixteen numbers at once by the low 4 bits of each lane, the codes.
 struct Codes4 {
   __m512 numbers = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 };
@@ -50,14 +50,14 @@ struct GroupScales {
     if (is_even) {
       return {_mm512_permutexvar_ps(lanes, _mm512_loadu_ps(scales + (k >> shift)))};
     }
-    float each[16];  // groups of 96 and their like
+    float each[16];  // groups of 96 and similar
     for (int64_t lane = 0; lane < 16; ++lane) each[lane] = scales[(k + 8 * lane) / group];
     return load(each);
   }
   int64_t group;
   __m512i lanes;
-  bool is_even;  // a power of two
-  int shift;     // whose logarithm
+  bool is_even;  // group is a power of two
+  int shift;     // log2(group)
 };
 
 }  // namespace

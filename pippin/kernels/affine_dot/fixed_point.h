@@ -1,9 +1,9 @@
-// Codes of 4 bits times rows in fixed point (args.h), by instructions that multiply bytes. A file
-// for one instruction set includes vectors.h by its words, and defines, before this,
+// 4-bit codes times rows in fixed point (args.h), by instructions that multiply bytes. An ISA file
+// includes vectors.h through its words and defines, before this,
 //   W low_nibbles(W), W high_nibbles(W)              codes as bytes
 //   I dot_bytes(I sum, W codes, const int8_t* x)     sum and four products for each lane
 //
-// A lane's sum over its eight columns is exact: 8 * 15 * 2^22 fits int32.
+// A lane's sum over eight columns is exact: 8 * 15 * 2^22 fits int32.
 #pragma once
 
 #include "pippin/kernels/affine_dot/vectors.h"
@@ -12,11 +12,11 @@ namespace pippin::kernels {
 namespace {
 
 constexpr int64_t kFixedBlock = 8 * kLanes;        // columns
-constexpr int64_t kDigitVector = kFixedBlock / 2;  // bytes: of even or odd columns
+constexpr int64_t kDigitVector = kFixedBlock / 2;  // bytes of even or odd columns
 constexpr int64_t kDigitBlock = 6 * kDigitVector;  // bytes of a block
 constexpr int kDigits = 3;
-constexpr uint32_t kSmallestExponent = 64;  // as floats hold it: 2^-63
-constexpr uint32_t kUnitBits = 21;          // of the largest number of a group
+constexpr uint32_t kSmallestExponent = 64;  // biased exponent: 2^-63
+constexpr uint32_t kUnitBits = 21;          // bits of a group's largest number
 
 PIPPIN_VEC float from_bits(uint32_t bits) {
   float value;
@@ -24,7 +24,7 @@ PIPPIN_VEC float from_bits(uint32_t bits) {
   return value;
 }
 
-// Digits of a block, by column, to the order that codes have.
+// Reorders a block's digits from column order to the order of codes.
 PIPPIN_VEC void put_block(const uint8_t (&digits)[kDigits][kFixedBlock], int8_t* to) {
   for (int d = 0; d < kDigits; ++d) {
     for (int64_t i = 0; i < kDigitVector; ++i) {
@@ -39,7 +39,7 @@ bool fix_row(const float* x, int64_t group, const AffineRows& form, int64_t i) {
   float* units = form.units + i * form.groups;
   float* sums = form.sums + i * form.groups;
   alignas(64) uint8_t digits[kDigits][kFixedBlock];
-  int64_t at = 0;  // in the block
+  int64_t at = 0;  // position in the block
   for (int64_t g = 0; g < form.groups; ++g, x += group) {
     F top = set(0), total = set(0);
     for (int64_t c = 0; c < group; c += kLanes) {
@@ -52,12 +52,12 @@ bool fix_row(const float* x, int64_t group, const AffineRows& form, int64_t i) {
     uint32_t exponent;
     __builtin_memcpy(&exponent, &largest, sizeof(exponent));
     exponent >>= 23;
-    // The sum is not finite where a number is not.
+    // The sum is not finite if one of the numbers is not.
     if (!(sums[g] - sums[g] == 0) || (largest > 0 && exponent < kSmallestExponent)) return false;
     units[g] = largest > 0 ? from_bits((exponent - kUnitBits) << 23) : 0;
     const F per_unit = set(largest > 0 ? from_bits((254 + kUnitBits - exponent) << 23) : 0);
     for (int64_t c = 0; c < group; c += kLanes) {
-      // Signed bytes are bytes of the number that is 128 larger in each.
+      // A signed byte is the unsigned byte of the number plus 128.
       const I bias = set_i(0x808080);
       const I whole = (to_int(load(x + c) * per_unit) + bias) ^ bias;
       store_low_bytes(digits[0] + at, shift_right<16>(whole));
@@ -86,7 +86,7 @@ bool fix(const AffineMatrix& w, const float* x, int64_t x_stride, AffineRows& fo
 }
 
 struct FixedDot {
-  // The rows j, j + stride, ... of W, kColumns of them at once.
+  // The rows j, j + stride, ... of W, kColumns at a time.
   template <int kRows, int kColumns>
   static PIPPIN_VEC void rows(const AffineDotArgs& a, int64_t j, int64_t stride) {
     const AffineMatrix& w = *a.w;

@@ -1,4 +1,4 @@
-// The reference: every element as the formula says.
+// The reference: computes every element by the formula.
 #include "pippin/base/float16.h"
 #include "pippin/kernels/affine_dot/affine_dot.h"
 
@@ -30,7 +30,7 @@ void expand(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float*
         y[column - begin] = scale * static_cast<float>(code) + bias;
       }
     } else {
-      for (; column < group_end; ++column) {  // codes may lie across two bytes
+      for (; column < group_end; ++column) {  // codes may span two bytes
         const int64_t bit = column * w.bits;
         uint32_t word = row[bit / 8];
         if (bit % 8 + w.bits > 8) word |= uint32_t{row[bit / 8 + 1]} << 8;

@@ -1,12 +1,12 @@
 // affine_dot.h over the vectors of vec/: an ISA file includes one vec header and defines, before
 // this, for words of eight 4-bit codes:
-//   Codes4                      what turns codes into floats
+//   Codes4                      converts codes into floats
 //   W load_words(const uint8_t* p, int64_t count)   kLanes words, zeros from `count` on
 //   F code(Codes4, W words, int j)                  code j of each word as a float
 // and F load_bytes(const uint8_t* p), F load_nibbles(const uint8_t* p): kLanes codes of 8 and 4
 // bits as floats.
 //
-// For a group's sum to meet its scale, lanes keep to their group: with 4 bits, lane l of a block
+// Lanes stay within a group so that the group's sum can be scaled: with 4 bits, lane l of a block
 // holds columns 8 l to 8 l + 7, which all belong to one group.
 #pragma once
 
@@ -15,9 +15,9 @@
 namespace pippin::kernels {
 namespace {
 
-constexpr int64_t kBytesAhead = 1024, kRowsAhead = 4;  // what is fetched early of a stream
+constexpr int64_t kBytesAhead = 1024, kRowsAhead = 4;  // prefetched per stream
 
-// The scales of a row as floats, and the part of y that biases give, as lanes to be added.
+// The scales of a row as floats, and the biases' contribution to y, as lanes to be added.
 template <int kRows>
 struct RowStart {
   float scales[kMostAffineGroups + kLanes];
@@ -45,7 +45,7 @@ PIPPIN_VEC F load_first(const float* p, int64_t count) {
   return count >= kLanes ? load(p) : load_part(p, count);
 }
 
-// `units`: by which the scales are multiplied, or null.
+// `units`: factors for the scales, or null.
 template <int kRows>
 PIPPIN_VEC void start_row(const AffineDotArgs& a, int64_t j, const float* units,
                           RowStart<kRows>& start) {
@@ -73,7 +73,7 @@ PIPPIN_VEC void start_row(const AffineDotArgs& a, int64_t j, const float* units,
   }
 }
 
-// y of the rows j, j + stride, ... of W, from lanes to be added.
+// Stores y for the rows j, j + stride, ... of W, from lanes to be added.
 template <int kRows, int kColumns>
 PIPPIN_VEC void end_rows(const AffineDotArgs& a, int64_t j, int64_t stride,
                          const F (&totals)[kColumns][kRows]) {
@@ -90,7 +90,7 @@ PIPPIN_VEC void end_rows(const AffineDotArgs& a, int64_t j, int64_t stride,
   }
 }
 
-// The rows j, j + stride, ... of W, kColumns of them at once, for the latency of an fma.
+// The rows j, j + stride, ... of W, kColumns at a time to hide the latency of an fma.
 template <int kRows, int kColumns>
 PIPPIN_VEC void dot4(const AffineDotArgs& a, int64_t j, int64_t stride) {
   const AffineMatrix& w = *a.w;
@@ -188,7 +188,7 @@ PIPPIN_VEC void dot8(const AffineDotArgs& a, int64_t j, int64_t stride) {
   end_rows<kRows, kColumns>(a, j, stride, totals);
 }
 
-// Whole registers of codes of 4 and 8 bits; the rest as the reference does.
+// Whole registers of 4- and 8-bit codes; the rest as in the reference.
 void expand(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float* y) noexcept {
   if ((w.bits != 4 && w.bits != 8) || begin % kLanes != 0 || w.group % kLanes != 0) {
     return affine_dot_scalar.expand(w, j, begin, end, y);
@@ -208,7 +208,7 @@ void expand(const AffineMatrix& w, int64_t j, int64_t begin, int64_t end, float*
   if (k < end) affine_dot_scalar.expand(w, j, k, end, y + k - begin);
 }
 
-// Floats of x meet codes of any width.
+// Multiplies floats of x with codes of any width.
 struct FloatDot {
   template <int kRows, int kColumns>
   static PIPPIN_VEC void rows(const AffineDotArgs& a, int64_t j, int64_t stride) {
@@ -222,7 +222,7 @@ struct FloatDot {
 
 template <typename Dot, int kRows, int kColumns>
 void dot_rows(const AffineDotArgs& a) {
-  // As many streams of rows that follow each other, which is what the hardware fetches ahead.
+  // As many streams of consecutive rows as columns: hardware prefetches consecutive rows.
   const int64_t stride = (a.n_end - a.n_begin + kColumns - 1) / kColumns;
   for (int64_t j = a.n_begin; j < a.n_begin + stride; ++j) {
     Dot::template rows<kRows, kColumns>(a, j, stride);

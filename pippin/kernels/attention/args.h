@@ -8,8 +8,8 @@ namespace pippin::kernels {
 
 enum class CacheType { F32, F16, BF16 };
 
-// Strides are in elements. In k as in v either a key's elements lie side by side (dim_stride 1) or
-// an element's keys do (key_stride 1). out overlaps nothing else.
+// Strides are in elements. In both k and v, either the elements of a key are contiguous (dim_stride
+// 1) or an element's keys are (key_stride 1). out must not overlap anything else.
 struct AttentionArgs {
   const float* q;
   int64_t q_head_stride, q_row_stride, q_dim_stride;
@@ -17,28 +17,29 @@ struct AttentionArgs {
   int64_t k_head_stride, k_key_stride, k_dim_stride;
   const void* v;
   int64_t v_head_stride, v_key_stride, v_dim_stride;
-  const float* mask;  // [heads, rows, keys] or null: none. Head stride 0: the same for all heads.
+  const float* mask;  // [heads, rows, keys] or null. Head stride 0: all heads share it.
   int64_t mask_head_stride, mask_row_stride, mask_key_stride;
-  const float* summary;  // summarize_mask() of the mask, [heads, rows, chunks, 2]; null without one
+  const float*
+      summary;  // summarize_mask() of the mask, [heads, rows, chunks, 2]; null without a mask
   int64_t summary_head_stride, summary_row_stride;
   float* out;
   int64_t out_head_stride, out_row_stride, out_dim_stride;
   int64_t heads, kv_heads, rows, keys, head_dim, value_dim;
-  const float* sinks;  // [heads] or null: a score more in each row's softmax, which has no value
+  const float* sinks;  // [heads] or null: an additional score in each row's softmax, with no value
   float scale;
-  float softcap;  // scores become softcap * tanh(scores / softcap) before the mask; 0: they stay
+  float softcap;  // scores become softcap * tanh(scores / softcap) before the mask; 0: unchanged
 };
 
 // A tile of queries, the rows [row, row + rows) of the heads [head, head + heads), which share a KV
-// head, and what to do with it. `parts` null: all of it, up to args.out. Else a chunk's result goes
-// to parts + chunk * part_floats (Chunks), or those are put together and written to args.out
-// (Combine).
+// head, and the work to do. If `parts` is null: all of it, with results in args.out. Otherwise a
+// chunk's result goes to parts + chunk * part_floats (Chunks), or those are combined and written to
+// args.out (Combine).
 struct AttentionTask {
   enum class Kind { Whole, Chunks, Combine };
   Kind kind;
-  bool is_few;  // whether the tile reads the cache as it lies: at most kFewQueries
+  bool is_few;  // whether the tile reads the cache in place: at most kFewQueries
   int64_t head, heads, row, rows;
-  int64_t chunk_begin, chunk_end;  // of Chunks
+  int64_t chunk_begin, chunk_end;  // for Chunks
   float* parts;
 };
 

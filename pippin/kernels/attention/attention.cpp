@@ -16,21 +16,21 @@ constexpr AttentionKernel kKernels[] = {
 #undef PIPPIN_ATTENTION
 };
 
-// Heads that share a KV head; of sizes that are 0 nothing is computed, but scratch is asked for.
+// Heads that share a KV head; with sizes of 0 nothing is computed, but scratch is still requested.
 int64_t group_of(const AttentionArgs& a) {
   return std::max<int64_t>(1, a.heads / std::max<int64_t>(1, a.kv_heads));
 }
 
-// How queries are cut into tiles: [kv_heads][head_tiles][row_tiles].
+// Division of queries into tiles: [kv_heads][head_tiles][row_tiles].
 struct Tiling {
   bool is_few;
   int64_t tile_heads, tile_rows, head_tiles, row_tiles, count;
-  int64_t part_floats;  // at most, of one chunk of a tile
+  int64_t part_floats;  // maximum, for one chunk of a tile
 
   explicit Tiling(const AttentionArgs& a) {
     const int64_t group = group_of(a);
-    // By the group, not by the number of queries: which way a few rows go does not depend on how
-    // many they are.
+    // Depends on the group, not on the number of queries: the code path of a few rows must not
+    // depend on how many there are.
     is_few = group <= kFewQueries && a.rows <= kFewRows && a.v_dim_stride == 1;
     const int64_t most = is_few ? kFewQueries : kManyQueries;
     tile_heads = std::min(group, most);
@@ -38,7 +38,7 @@ struct Tiling {
     head_tiles = (group + tile_heads - 1) / tile_heads;
     row_tiles = (a.rows + tile_rows - 1) / tile_rows;
     count = a.kv_heads * head_tiles * row_tiles;
-    // Lanes without a query have their places too.
+    // Lanes without a query take space too.
     const int64_t queries = (std::min(a.rows, tile_rows) * tile_heads + 63) / 64 * 64;
     part_floats = kManyPartHeader + queries * a.value_dim;
   }
@@ -71,7 +71,7 @@ bool sees(const AttentionArgs& a, const AttentionTask& task, int64_t chunk) {
   return false;
 }
 
-// The chunks of a tile that count.
+// The number of chunks of a tile that count.
 int64_t cost(const AttentionArgs& a, const AttentionTask& task, int64_t chunks) {
   int64_t count = 0;
   for (int64_t chunk = 0; chunk < chunks; ++chunk) count += sees(a, task, chunk) ? 1 : 0;
@@ -90,7 +90,7 @@ int64_t own_floats(const AttentionArgs& a) {
 
 int64_t attention_scratch_floats(const AttentionArgs& args) {
   const Tiling tiling(args);
-  // Only two threads or more share a tile.
+  // Tiles are shared only with two or more threads.
   const int64_t parts = tiling.count * mask_chunks(args.keys) * tiling.part_floats / 2 + 1;
   return own_floats(args) + std::min(parts, kMostPartFloats);
 }
@@ -114,7 +114,7 @@ void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionA
   const Tiling tiling(args);
   const int64_t chunks = mask_chunks(args.keys), own = own_floats(args);
   const int64_t threads = pool.num_threads();
-  // The work of a tile in chunks; tiles of the same rows have the same where heads share a mask.
+  // The work of a tile in chunks; if heads share a mask, tiles of the same rows have equal work.
   const bool alike = args.mask == nullptr || args.mask_head_stride == 0;
   int64_t round = 0;
   for (int64_t i = 0; i < (alike ? tiling.row_tiles : tiling.count); ++i) {
@@ -137,10 +137,10 @@ void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionA
   }
 
   // Thread i takes the chunks [total * i / threads, total * (i + 1) / threads) of all, counted tile
-  // by tile; of whole tiles those that begin there.
+  // by tile; whole tiles belong to the thread in whose range they begin.
   const bool even = alike && rounds % threads == 0;
   const bool fits = tiling.count * chunks * tiling.part_floats <= (scratch_floats - own) * threads;
-  constexpr int64_t kManyTiles = 16;  // per thread: an uneven end is short
+  constexpr int64_t kManyTiles = 16;  // per thread: few idle threads at the end
   const bool in_parts = kernel.needs != nullptr && !even && fits &&
                         tiling.count < kManyTiles * threads && total > tiling.count;
   float* parts = scratch + threads * own;
@@ -155,7 +155,7 @@ void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionA
       const int64_t own_cost = cost(args, task, chunks);
       if (at > end || (at == end && part + 1 < num_parts)) break;
       if (!in_parts) {
-        // Tiles without work belong to the thread in whose stretch they lie, too.
+        // Tiles without work also belong to the thread whose range they are in.
         if (at >= begin) run_whole(tile, part);
         at += own_cost;
         continue;

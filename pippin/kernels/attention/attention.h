@@ -2,25 +2,25 @@
 // grouped heads.
 //
 //   q   [heads, rows, head_dim]     fp32
-//   k   [kv_heads, keys, head_dim]  fp32, fp16 or bf16, as it lies, in either order of its
-//   v   [kv_heads, keys, value_dim] last two axes
+//   k   [kv_heads, keys, head_dim]  fp32, fp16 or bf16, read in place, with their last
+//   v   [kv_heads, keys, value_dim] two axes in either order
 //   out [heads, rows, value_dim]    fp32
 //
 // Query head h reads KV head h / (heads / kv_heads). Scores and sums are fp32.
 //
-// A head's sink, where there are any, is one more score in the softmax of each of its rows: their
+// A head's sink, if there is one, is an additional score in the softmax of each of its rows: the
 // weights then add up to less than one.
 //
-// The mask is added to the scores; -inf excludes a key. What is excluded costs nothing: chunks of
-// keys that no row at hand sees are skipped, and of the others what lies before the first and after
-// the last key that one sees; it is not read, whatever it holds. A cache of fixed size does not
-// cost its empty slots, a sliding window not what is out of sight. Keys whose masks are finite but
-// so low that their weights are exactly 0 do not cost the reading of their values. Excluded keys
-// between others are read, and must be finite (0 * inf is NaN). A row whose keys are all excluded
-// gives NaN, as softmax over -inf alone does; a NaN or +inf score makes its row NaN.
+// The mask is added to the scores; -inf excludes a key. Excluded keys cost nothing: chunks of keys
+// that no row at hand sees are skipped, and in the other chunks only the range from the first to
+// the last visible key is read. A cache of fixed size does not pay for its empty slots, nor a
+// sliding window for keys outside it. The values of keys with finite masks so low that their
+// weights are exactly 0 are not read. Excluded keys between visible ones are read and must be
+// finite (0 * inf is NaN). A row whose keys are all excluded gives NaN, like softmax over -inf
+// alone; a NaN or +inf score makes its row NaN.
 //
-// Promise: out has the same bits for every number of threads, and however many excluded keys follow
-// the last one that counts. Up to kFewRows rows each have the bits that they have by themselves.
+// Promise: out is bitwise the same for every number of threads, and for any number of excluded keys
+// after the last visible one. Up to kFewRows rows each have the same bits as when computed alone.
 #pragma once
 
 #include "pippin/kernels/attention/args.h"
@@ -42,25 +42,24 @@ struct AttentionKernel {
   AttentionFunction function;
 };
 
-// Floats of scratch that attention() needs for each thread, whatever their number: from the largest
-// sizes that args may have.
+// Floats of scratch that attention() needs per thread, for any number of threads: computed from the
+// largest sizes that args may have.
 int64_t attention_scratch_floats(const AttentionArgs& args);
 
-// Every kernel that this build has, best first.
+// The kernels in this build, best first.
 std::span<const AttentionKernel> attention_kernels();
 
-// The first kernel for `cache` that `cpu` can run.
+// Returns the first kernel for `cache` that `cpu` can run.
 const AttentionKernel& choose_attention(CacheType cache, const CpuFeatures& cpu);
 
-// Runs the kernel split over the pool's threads by KV head, by rows, and where those are few by
-// length, so that each has as much to do. `scratch` holds attention_scratch_floats() for each
-// thread.
+// Runs the kernel, split over the pool's threads by KV head, by rows and, if those are few, by
+// length, to balance the load. `scratch` holds attention_scratch_floats() per thread.
 void attention(ThreadPool& pool, const AttentionKernel& kernel, const AttentionArgs& args,
                float* scratch, int64_t scratch_floats);
 
-// What attention() wants to know of a mask before it reads it: the smallest and the largest entry
-// of each row in each chunk of keys (of a chunk with a NaN -inf and +inf). Masks are the same for
-// many layers, so this is made once.
+// A summary of the mask that attention() uses to avoid reading it: the smallest and the largest
+// entry of each row in each chunk of keys (for a chunk with a NaN, -inf and +inf). Many layers
+// share a mask, so it is computed once.
 struct MaskArgs {
   const float* mask;  // [heads, rows, keys]
   int64_t head_stride, row_stride, key_stride;

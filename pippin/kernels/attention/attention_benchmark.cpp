@@ -1,6 +1,6 @@
-// Every attention kernel that this machine can run, on the heads of a 1B Llama (32 over 4, 64
-// wide) and of a 1.3B one (16 over 16, 128 wide): bytes/s are bytes of cache that count, FLOP/s
-// those of the keys that count.
+// Every attention kernel that this machine can run, on the heads of a 1B Llama (32 over 4, 64 wide)
+// and of a 1.3B one (16 over 16, 128 wide): bytes/s counts bytes of visible cache, FLOP/s the
+// operations for visible keys.
 #include <algorithm>
 #include <limits>
 #include <vector>
@@ -18,8 +18,8 @@ ThreadPool& pool() {
   return pool;
 }
 
-// `rows` new tokens after `used - rows` others, in a cache of `keys` slots. Several caches in turn,
-// as a model has layers: more than the processor keeps.
+// `rows` new tokens after `used - rows` others, in a cache of `keys` slots. Alternates between
+// several caches, like the layers of a model: more than the processor's cache holds.
 void run_attention(benchmark::State& state, const AttentionKernel& kernel) {
   const int64_t heads = state.range(0), kv_heads = state.range(1), dim = state.range(2);
   const int64_t rows = state.range(3);

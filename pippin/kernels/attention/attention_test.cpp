@@ -28,7 +28,7 @@ size_t at(int64_t index) {
   return static_cast<size_t>(index);
 }
 
-// Random q, k, v with their own exactly sized memory; strides have gaps.
+// Random q, k, v, each in memory of its exact size; strides have gaps.
 struct Problem {
   Problem(CacheType cache_type, const Sizes& s, uint32_t seed) : cache(cache_type), sizes(s) {
     std::mt19937 random(seed);
@@ -56,7 +56,7 @@ struct Problem {
     convert(v, v_half);
   }
 
-  // Row r sees the keys up to keys - rows + r - empty, the last `window` of them.
+  // Row r sees the keys up to keys - rows + r - empty, and of those the last `window`.
   void mask_causally(int64_t empty = 0, int64_t window = 1 << 30, float hidden = -kInf) {
     mask.assign(at(sizes.rows * sizes.keys), 0.0f);
     for (int64_t r = 0; r < sizes.rows; ++r) {
@@ -145,7 +145,7 @@ class Attention : public testing::TestWithParam<AttentionKernel> {
   const AttentionKernel& reference() const { return choose_attention(kernel().cache, {}); }
 };
 
-// A few queries (decode) and many (prefill), chunks that are full and not, groups of 1 to 30.
+// A few queries (decode) and many (prefill), full and partial chunks, groups of 1 to 30.
 constexpr Sizes kSizes[] = {
     {1, 1, 1, 1, 1, 1},        {2, 2, 1, 3, 8, 8},        {4, 2, 1, 17, 16, 16},
     {8, 1, 1, 300, 64, 64},    {3, 1, 5, 33, 20, 12},     {6, 2, 7, 64, 80, 96},
@@ -231,12 +231,11 @@ TEST_P(Attention, BitsDoNotDependOnEmptySlots) {
   }
 }
 
-// Tokens that are fed together have the bits that they have one after the other, when later keys
-// are not there yet.
+// Tokens fed together have the same bits as tokens fed one by one, before the later keys exist.
 TEST_P(Attention, AFewRowsHaveTheBitsOfEachAlone) {
   struct Case {
     int64_t group, rows, keys, window;
-    bool k_turned = false, v_turned = false;  // an element's keys side by side
+    bool k_turned = false, v_turned = false;  // transposed: an element's keys are contiguous
   };
   for (const Case& one :
        {Case{1, 16, 300, 1 << 30}, Case{1, 5, 515, 300}, Case{2, 9, 258, 1 << 30},
@@ -290,7 +289,7 @@ TEST_P(Attention, WhatNoRowSeesIsNotRead) {
   }
 }
 
-// Keys with a large negative mask weigh exactly 0 next to others, and as much as ever among
+// Keys with a large negative mask have weight exactly 0 next to others, but normal weights among
 // themselves.
 TEST_P(Attention, FiniteMasks) {
   for (const float hidden : {-1e4f, -65504.0f, -1e9f, -3.4e38f}) {
@@ -306,7 +305,7 @@ TEST_P(Attention, FiniteMasks) {
       const std::vector<float> windowed = problem.run(kernel());
       problem.mask_causally(0, 300, hidden);
       EXPECT_TRUE(same_bits(problem.run(kernel()), windowed)) << hidden;
-      std::fill(problem.mask.begin(), problem.mask.end(), hidden);  // every row sees nothing
+      std::fill(problem.mask.begin(), problem.mask.end(), hidden);  // all keys hidden
       if (hidden == -1e4f) {
         // Sums of scores and masks are rounded to 2^-10.
         const std::vector<float> all = problem.run(kernel()), slow = problem.run(reference());
@@ -320,7 +319,7 @@ TEST_P(Attention, ExtremeScores) {
   for (const int64_t heads : {2, 20}) {
     Problem problem(kernel().cache, {heads, 1, 4, 300, 16, 16}, 5);
     problem.mask.assign(4 * 300, 0.0f);
-    std::fill_n(problem.mask.begin(), 300, -kInf);  // row 0 sees nothing: NaN
+    std::fill_n(problem.mask.begin(), 300, -kInf);  // all excluded: NaN
     problem.mask[300 + 7] = NAN;                    // row 1: NaN
     problem.mask[600 + 299] = kInf;                 // row 2: NaN
     problem.mask[900 + 270] = 1e30f;                // row 3 sees one key only
@@ -348,7 +347,7 @@ TEST_P(Attention, NothingToDo) {
   a.heads = a.kv_heads = 0;
   for (const float value : problem.run(kernel(), a, 2)) ASSERT_EQ(value, kUntouched);
   a = problem.args();
-  a.keys = 0;  // as when all are excluded
+  a.keys = 0;  // as if all are excluded
   EXPECT_TRUE(std::isnan(problem.run(kernel(), a, 2)[0]));
 }
 
@@ -376,7 +375,7 @@ TEST_P(Attention, SoftCap) {
   }
 }
 
-// Channels before positions, as caches of the Neural Engine's form have it; masks by key.
+// Channels-first, as caches of the Neural Engine's form are; masks by key.
 TEST_P(Attention, OtherOrdersOfAxes) {
   for (const int64_t rows : {1, 16, 64, 70}) {
     for (const int64_t dims : {16, 33}) {
@@ -391,7 +390,7 @@ TEST_P(Attention, OtherOrdersOfAxes) {
       std::fill_n(by_key.begin(), rows * 70, -kInf);
       std::fill_n(by_key.end() - rows * 20, rows * 20, -kInf);
       a.mask = by_key.data(), a.mask_key_stride = rows, a.mask_row_stride = 1;
-      // Values one way and the other.
+      // Values in both layouts.
       for (const bool turned : {false, true}) {
         if (turned) {
           a.v_dim_stride = s.keys, a.v_key_stride = 1, a.v_head_stride = s.keys * dims;

@@ -1,6 +1,6 @@
-// Attention of a few queries: decode. The lanes of a vector are elements of a head, or keys where
-// an element's keys lie side by side; keys and values are read where they lie and used by all
-// queries at hand while they are in registers.
+// Attention of a few queries: decode. The lanes of a vector are elements of a head, or keys if an
+// element's keys are contiguous; keys and values are read in place and used by all queries at hand
+// while in registers.
 //
 // A part is [largest scores, sums, values of query 0, of query 1, ...].
 #pragma once
@@ -16,7 +16,7 @@ struct FewScratch {
   float* q;       // [queries, head_dim]
   float* scores;  // [queries, kChunk]
   float* total;   // a part
-  float* part;    // another
+  float* part;    // another part
 };
 
 PIPPIN_VEC float* few_sums(float* part) {
@@ -26,13 +26,13 @@ PIPPIN_VEC float* few_values(float* part, const AttentionArgs& a, int64_t query)
   return part + kFewPartHeader + query * a.value_dim;
 }
 
-// Rows that will be needed soon, brought into the second cache: the first one cannot wait for as
-// many at once. A stream that is read a chunk at a time, turn by turn with another, is one that
-// hardware does not follow well.
+// Prefetches rows into the second-level cache: the first-level one cannot have that many requests
+// in flight. Hardware does not follow well a stream that is read a chunk at a time, alternating
+// with another.
 struct Ahead {
-  const char* next;    // the row that comes `distance` rows later
-  int64_t row_bytes;   // between rows
-  int64_t used_bytes;  // of a row
+  const char* next;    // the row `distance` rows later
+  int64_t row_bytes;   // distance between rows
+  int64_t used_bytes;  // per row
   int64_t distance;    // rows
 
   PIPPIN_VEC void prefetch(int64_t rows) {
@@ -82,7 +82,7 @@ void score_rows(const AttentionArgs& a, const float* q, float* scores,
   }
 }
 
-// What a row of `to` becomes for each query: the sum of `count` rows of a cache, each times a
+// The inputs of a row of `to` for each query: the sum of `count` rows of a cache, each times a
 // factor.
 template <typename Element>
 struct Mix {
@@ -95,7 +95,7 @@ struct Mix {
 };
 
 struct Aheads {
-  Ahead now, later;  // while there are rows of the matrix at hand, and behind its end
+  Ahead now, later;  // within the rows of the matrix, and after its end
 };
 
 // kColumns vectors from `column` on; `part` lanes of the last vector exist.
@@ -150,7 +150,7 @@ void mix_columns(const Mix<typename Stored::Element>& mix, int64_t column, int64
   }
 }
 
-// ahead(column, columns) says what is brought near while these are multiplied.
+// ahead(column, columns) returns what to prefetch while these columns are multiplied.
 template <typename Stored, int kRows, typename AheadOf>
 void mix_rows(const Mix<typename Stored::Element>& mix, const AheadOf& ahead) {
   constexpr int kMostColumns = kRows <= (kManyRegisters ? 2 : 1) ? 8 : 4;
@@ -194,8 +194,8 @@ PIPPIN_VEC void in_row_tiles(int64_t queries, Step step) {
   }
 }
 
-// Scores become exp(score - largest); the part has the largest and the sums. The score of a key is
-// at its distance from `base`.
+// Scores become exp(score - largest); stores the largest and the sums in the part. The score of a
+// key is at its distance from `base`.
 void few_softmax(const AttentionArgs& a, const FewQueries& queries, float* scores, float* part,
                  KeyRange keys, int64_t base, bool masked) {
   const float low = -__builtin_inff();
@@ -221,7 +221,7 @@ void few_softmax(const AttentionArgs& a, const FewQueries& queries, float* score
       }
       store(own + i, score);
       for (int64_t j = left; j < kLanes; ++j) own[i + j] = low;
-      largest = max(left >= kLanes ? score : load(own + i), largest);  // passes over NaN
+      largest = max(left >= kLanes ? score : load(own + i), largest);  // ignores NaN
     }
     part[query] = max_lane(largest);
     const F offset = shift_of(set(part[query]));
@@ -235,7 +235,8 @@ void few_softmax(const AttentionArgs& a, const FewQueries& queries, float* score
   }
 }
 
-// The factors that bring a total and a part to their common largest score, which the total gets.
+// The factors that bring a total and a part to their common largest score, which is stored in the
+// total.
 struct Factors {
   float total[kFewQueries + 16], part[kFewQueries + 16];
 };
@@ -276,8 +277,8 @@ void few_clear(const AttentionArgs& a, int64_t queries, float* part) {
   for (int64_t i = 0; i < queries * a.value_dim; ++i) part[kFewPartHeader + i] = 0;
 }
 
-// A chunk's part. With a total, which gets its largest scores: false where all that the chunk has
-// is 0 next to it, and then the part's values are not computed.
+// Computes a chunk's part. With a total, updates its largest scores and returns false if all
+// weights of the chunk are 0 next to it; then the part's values are not computed.
 template <typename Stored>
 bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScratch& scratch,
                const typename Stored::Element* k, const typename Stored::Element* v, int64_t chunk,
@@ -302,8 +303,8 @@ bool few_chunk(const AttentionArgs& a, const FewQueries& queries, const FewScrat
   Ahead k_next = {row(k, a.k_key_stride, whole.end), a.k_key_stride * size,
                   whole.end < a.keys && a.k_dim_stride == 1 ? a.head_dim * size : 0, 0};
   const int64_t num_keys = keys.end - keys.begin;
-  // Of keys that lie side by side the next ones, this chunk's or the next one's, while some are
-  // multiplied.
+  // If keys are contiguous, prefetches the next ones, of this chunk or the next, during the
+  // multiplication.
   const auto next_keys = [&](int64_t key, int64_t count) {
     const int64_t next = keys.begin + key + count, left = a.keys - next;
     return Ahead{row(k, 1, next), a.k_dim_stride * size, (left < count ? left : count) * size, 0};
@@ -396,7 +397,7 @@ void few_queries(const AttentionArgs& a, const AttentionTask& task, float* memor
     few_fold(a, queries.count, factors, scratch.total, part);
   }
   for (int64_t query = 0; query < queries.count; ++query) {
-    const float scale = 1 / few_sums(scratch.total)[query];  // nothing counted: 0 * inf is NaN
+    const float scale = 1 / few_sums(scratch.total)[query];  // if nothing counted, 0 * inf is NaN
     const float* values = few_values(scratch.total, a, query);
     for (int64_t i = 0; i < a.value_dim; ++i) {
       queries.out[query][i * a.out_dim_stride] = values[i] * scale;

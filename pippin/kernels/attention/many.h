@@ -1,13 +1,13 @@
-// Attention of many queries: prefill, and values of which an element's keys lie side by side. The
-// lanes of a vector are queries, so that softmax goes along the rows of a matrix and every step is
-// a product of the same form:
+// Attention of many queries: prefill, and values whose keys are contiguous per element. The lanes
+// of a vector are queries, so that softmax runs along the rows of a matrix and every step is a
+// product of the same form:
 //
 //   scoresᵀ [keys, panel]      = k [keys, head_dim]   · qᵀ [head_dim, panel]
 //   valuesᵀ [value_dim, panel] = vᵀ [value_dim, keys] · pᵀ [keys, panel]
 //
-// where a panel is two vectors of queries: its scores for a chunk of keys fit into the first cache.
-// Elements of k and v are broadcast, so their layout does not matter; halves are converted a chunk
-// at a time, for all panels of a tile.
+// where a panel is two vectors of queries: its scores for a chunk of keys fit into the first-level
+// cache. Elements of k and v are broadcast, so their layout does not matter; fp16 and bf16 are
+// converted a chunk at a time, for all panels of a tile.
 //
 // A part is [largest scores, sums (a float per lane of kManyQueries), valuesᵀ of panel 0, ...].
 #pragma once
@@ -28,11 +28,11 @@ struct ManyScratch {
   float* cache;   // a chunk of k, then of v, in fp32
   float* scores;  // [panels, kChunk, kPanel]
   float* total;   // a part
-  float* part;    // another
+  float* part;    // another part
 };
 
-// to [kRows, kPanel] = a · b with b [n, kPanel], or that added to it. Element i of row r is
-// a[r * row + i * step].
+// to [kRows, kPanel] = a · b with b [n, kPanel], or to += a · b. Element i of row r is a[r * row +
+// i * step].
 template <int kRows, int kColumns, bool kAdd>
 void product_tile(const float* a, int64_t row, int64_t step, const float* b, int64_t n, float* to) {
   const float* rows[kRows];
@@ -75,7 +75,8 @@ void product(const float* a, int64_t row, int64_t step, int64_t rows, const floa
   int64_t r = 0;
   for (; r + kRows <= rows; r += kRows) tile(Count<kRows>(), r);
   if (r == rows) return;
-  if (!kAdd && rows >= kRows) return tile(Count<kRows>(), rows - kRows);  // some rows again
+  if (!kAdd && rows >= kRows)
+    return tile(Count<kRows>(), rows - kRows);  // computes some rows twice
   for (; r < rows; ++r) tile(Count<1>(), r);
 }
 
@@ -135,9 +136,9 @@ void pack_queries(const AttentionArgs& a, const ManyQueries& queries, float* to)
   }
 }
 
-// Keys of a cache in fp32: where they lie, or converted.
+// Keys of a cache in fp32: in place or converted.
 struct Floats {
-  const float* data;  // of the first of them
+  const float* data;  // the first key
   int64_t key_stride, dim_stride;
 };
 template <typename Stored>
@@ -192,7 +193,7 @@ void many_softmax(float* scores, int64_t keys, float* largest, float* sums) {
   for (int64_t key = 0; key < keys; ++key) {
 #pragma GCC unroll 2
     for (int c = 0; c < kColumns; ++c) {
-      most[c] = max(load(scores + key * kPanel + c * kLanes), most[c]);  // passes over NaN
+      most[c] = max(load(scores + key * kPanel + c * kLanes), most[c]);  // ignores NaN
     }
   }
 #pragma GCC unroll 2
@@ -220,8 +221,8 @@ PIPPIN_VEC float* many_values(float* part, const AttentionArgs& a, int64_t panel
   return part + kManyPartHeader + panel * a.value_dim * kPanel;
 }
 
-// The factors that bring a total and a part to their common largest score, which the total gets;
-// where the part's are all 0 its values do not count.
+// The factors that bring a total and a part to their common largest score, which is stored in the
+// total; if the part's factors are all 0, its values do not count.
 struct ManyFactors {
   float total[kManyQueries], part[kManyQueries];
   bool part_counts;
@@ -262,8 +263,8 @@ void many_fold(const AttentionArgs& a, int64_t queries, const ManyFactors& facto
   });
 }
 
-// What the vectors of a panel see of a chunk: keys from `begin` on, up to an end each. Of a causal
-// mask's last chunk the first queries see little.
+// The range of a chunk that the vectors of a panel see: keys from `begin` to an end per vector. In
+// a causal mask's last chunk, the first queries see little.
 struct Panel {
   int64_t begin;
   int64_t ends[kPanelVectors];  // never less than the one before
@@ -289,8 +290,8 @@ Panel see_panel(const AttentionArgs& a, const ManyQueries& queries, int64_t firs
   return panel;
 }
 
-// Calls step(number of vectors as a type, the first of them, keys) for each run of keys that the
-// same vectors see: all of them, all but the first.
+// Calls step(number of vectors as a type, first vector, keys) for each run of keys seen by the same
+// vectors: all of them, all but the first, ...
 template <int kColumns, typename Step>
 PIPPIN_VEC void in_segments(const Panel& panel, Step step) {
   step(Count<kColumns>(), 0, KeyRange{panel.begin, panel.ends[0]});
@@ -301,7 +302,7 @@ PIPPIN_VEC void in_segments(const Panel& panel, Step step) {
   }
 }
 
-// As few_chunk, with factors where there is a total.
+// Like few_chunk; returns the factors if there is a total.
 template <typename Stored>
 void many_chunk(const AttentionArgs& a, const ManyQueries& queries, const ManyScratch& scratch,
                 const typename Stored::Element* k, const typename Stored::Element* v, int64_t chunk,
@@ -372,7 +373,7 @@ void write_out(const AttentionArgs& a, const ManyQueries& queries, float* total)
   for (int64_t first = 0; first < queries.count; first += kLanes) {
     const int64_t lanes = lanes_of(queries.count, first);
     const float* column = many_values(total, a, first / kPanel) + first % kPanel;
-    const F scale = set(1) / load(many_sums(total) + first);  // nothing counted: 0 * inf is NaN
+    const F scale = set(1) / load(many_sums(total) + first);  // if nothing counted, 0 * inf is NaN
     float* const* out = queries.out + first;
     const bool by_row = a.out_dim_stride != 1 && evenly_spaced(out, lanes, 1);
     for (int64_t d = 0; d < a.value_dim; d += kLanes) {

@@ -1,4 +1,4 @@
-// Chunks of a mask in two numbers each.
+// Summarizes each chunk of a mask in two numbers.
 #include <algorithm>
 #include <limits>
 
@@ -11,9 +11,9 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-// The smallest and the largest of `count` floats.
+// Writes the smallest and the largest of `count` floats.
 void write_extremes(const float* x, int64_t count, int64_t stride, float* to) {
-  constexpr int64_t kLanes = 16;  // independent, for the compiler to use vectors
+  constexpr int64_t kLanes = 16;  // independent, so that the compiler vectorizes
   float low[kLanes], high[kLanes];
   std::fill_n(low, kLanes, kInf);
   std::fill_n(high, kLanes, -kInf);

@@ -1,4 +1,4 @@
-// The reference: plain softmax in two passes, sums in double. A task is always done whole.
+// The reference: plain softmax in two passes, sums in double. Always processes whole tasks.
 #include <cmath>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// What few.h and many.h share: a tile's queries, its masks, and which keys of a chunk it sees.
+// Helpers shared by few.h and many.h: a tile's queries, its masks, and the visible keys of a chunk.
 #pragma once
 
 #include "pippin/kernels/attention/args.h"
@@ -11,14 +11,14 @@ struct KeyRange {
   int64_t begin, end;
 };
 
-// The queries of a task, row by row, in each row head by head.
+// The queries of a task, row by row and, within a row, head by head.
 template <int64_t kMost>
 struct Queries {
   int64_t count = 0;
   const float* q[kMost];
   float* out[kMost];
   const float* mask[kMost];
-  // The masks and their summaries without those that repeat the one before.
+  // The masks and their summaries, omitting those equal to the previous one.
   int64_t masks = 0;
   const float* unique_mask[kMost];
   const float* summary[kMost];
@@ -42,7 +42,7 @@ struct Queries {
   }
 };
 
-// The state of a softmax that has seen the sinks alone: largest scores and sums of `count` queries.
+// The state of a softmax that has seen only the sinks: largest scores and sums of `count` queries.
 template <int64_t kMost>
 void begin_with_sinks(const AttentionArgs& a, const AttentionTask& task,
                       const Queries<kMost>& queries, float* largest, float* sums) {
@@ -53,7 +53,7 @@ void begin_with_sinks(const AttentionArgs& a, const AttentionTask& task,
   }
 }
 
-// What the masks of a tile do to a chunk.
+// The effect of a tile's masks on a chunk.
 enum class Sight { None, All, Part };
 
 template <int64_t kMost>
@@ -68,7 +68,7 @@ Sight sight(const Queries<kMost>& queries, int64_t chunk) {
   return none ? Sight::None : all ? Sight::All : Sight::Part;
 }
 
-// Whether each of the pointers lies `step` elements after the one before.
+// Whether the pointers are `step` elements apart.
 template <typename T>
 bool evenly_spaced(T* const* pointers, int64_t count, int64_t step) {
   for (int64_t i = 1; i < count; ++i) {
@@ -77,13 +77,14 @@ bool evenly_spaced(T* const* pointers, int64_t count, int64_t step) {
   return true;
 }
 
-// From the first to the last key in the range that any query with one of the masks may see.
+// The range from the first to the last key, within `keys`, that may be visible through one of the
+// masks.
 KeyRange visible(const AttentionArgs& a, const float* const* masks, int64_t count, KeyRange keys) {
   const F excluded = set(-__builtin_inff());
   const int64_t stride = a.mask_key_stride;
   const bool side_by_side = evenly_spaced(masks, count, 1);
   const auto seen = [&](int64_t key) {
-    if (side_by_side) {  // the masks of a key
+    if (side_by_side) {  // the masks of a key are contiguous
       const float* of_key = masks[0] + key * stride;
       int64_t i = 0;
       for (; i + kLanes <= count; i += kLanes) {
@@ -94,7 +95,7 @@ KeyRange visible(const AttentionArgs& a, const float* const* masks, int64_t coun
       }
       return false;
     }
-    // The last rows of causal masks see most.
+    // In a causal mask, the last rows see most.
     for (int64_t i = count; i-- > 0;) {
       if (masks[i][key * stride] != -__builtin_inff()) return true;
     }
@@ -120,8 +121,8 @@ PIPPIN_VEC KeyRange chunk_keys(const AttentionArgs& a, int64_t chunk) {
   return {begin, begin + kChunk < a.keys ? begin + kChunk : a.keys};
 }
 
-// What exponentials are taken relative to: the largest score, or 0 while nothing counts, so that
-// every exponential is 0 and not exp(-inf + inf).
+// The reference point for exponentials: the largest score, or 0 while nothing counts, so that every
+// exponential is 0 rather than exp(-inf + inf).
 PIPPIN_VEC F shift_of(F largest) {
   return select(largest == set(-__builtin_inff()), set(0), largest);
 }

@@ -1,8 +1,8 @@
 #include "pippin/kernels/vec/avx512.h"
-// The vectors come first: what follows is written in terms of them.
+// Must come first: the headers below use these vectors.
 #include "pippin/kernels/vec/math.h"
 #include "pippin/kernels/vec/multiply.h"
-// And these before their users.
+// Must precede its users.
 #include "pippin/kernels/attention/tiles.h"
 
 namespace pippin::kernels {

@@ -24,20 +24,20 @@ enum class BlockType : uint8_t {
   Q6K,
 };
 
-// What blocks hold, a number for each group of columns:
+// The contents of blocks, with a number per group of columns:
 //   value = code * scale - offset
-// Codes are bytes: two's complement where the type's are signed.
+// Codes are bytes: two's complement if the type's are signed.
 struct UnpackArgs {
   const uint8_t* blocks;
   int64_t count;
-  // Fetched meanwhile, if it is not null: as many bytes, which will be read next.
+  // If not null, prefetched meanwhile: the same number of bytes, to be read next.
   const uint8_t* next;
   uint8_t* codes;
   float* scales;
-  float* offsets;  // of types that have them
+  float* offsets;  // for types that have offsets
 };
 
-// W[n, k] whose row i is the file's row rows[i], or i.
+// W[n, k]; its row i is row rows[i] of the file, or row i.
 struct BlockMatrix {
   BlockType type;
   const uint8_t* bytes;
@@ -45,21 +45,21 @@ struct BlockMatrix {
   const int64_t* rows;  // null: in order
 };
 
-// y[j] for the columns j of [n_begin, n_end) and one row of x.
+// y[j] for the columns j in [n_begin, n_end) and one row of x.
 struct BlockDotArgs {
   const BlockMatrix* w;
   const QuantizedRows* x;
-  const float* bias;  // or null; of column 0
-  float* y;           // of column 0
+  const float* bias;  // for column 0; or null
+  float* y;           // for column 0
   int64_t n_begin, n_end;
 };
 
 struct BlockKernels {
   const char* name;
   void (*unpack)(BlockType type, const UnpackArgs& args) noexcept;
-  // Multiplies blocks as they are read, with the bits that quantized_dot/ gives once they are
-  // unpacked. False, and nothing is done, for types and numbers of columns that it does not know;
-  // null: it knows none.
+  // Multiplies blocks directly while reading them, with the same bits as quantized_dot/ on unpacked
+  // blocks. Returns false without doing anything for types and numbers of columns that it does not
+  // support; null: it supports none.
   bool (*dot_row)(const BlockDotArgs& args) noexcept = nullptr;
 };
 

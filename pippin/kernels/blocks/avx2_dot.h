@@ -1,5 +1,5 @@
-// BlockKernels::dot_row of all types for AVX2, with the bits of the kernels of quantized_dot/ that
-// have eight lanes.
+// BlockKernels::dot_row of all types for AVX2, with the same bits as the eight-lane kernels of
+// quantized_dot/.
 #pragma once
 
 #include "pippin/kernels/blocks/args.h"

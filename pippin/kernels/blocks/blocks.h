@@ -1,12 +1,11 @@
-// Weights in GGUF's blocks: 32 or 256 columns of a row with their codes and scales side by side,
-// the scales of the larger ones themselves in 4 to 8 bits under an fp16 scale of the block (ggml's
+// Weights in GGUF's blocks: 32 or 256 columns of a row, with their codes and scales together; in
+// the larger blocks the scales themselves have 4 to 8 bits and an fp16 scale per block (ggml's
 // quantize_row_*_ref). They are unpacked a few rows at a time into bytes with fp32 scales, which
-// stay in a cache while quantized_dot/ multiplies them: what is read from memory is the file's own
-// bits. For one row of activations, which is all that a token has, some are multiplied as they are
-// read, in registers.
+// stay in a cache while quantized_dot/ multiplies them: only the file's own bits are read from
+// memory. For one row of activations (one token), some types are multiplied directly, in registers.
 //
-// Promise: every kernel gives the same codes, scales and offsets, to the bit, and products have the
-// bits of those of the unpacked rows.
+// Promise: every kernel gives bitwise the same codes, scales and offsets, and products have the
+// same bits as those of the unpacked rows.
 #pragma once
 
 #include <optional>
@@ -21,8 +20,8 @@ struct BlockForm {
   BlockType type;
   std::string_view name;  // "q4_k"
   int64_t columns, bytes;
-  int64_t group;  // columns that share a scale: 16 or 32
-  int code_bits;  // 4 or 8: the fewer that hold its codes
+  int64_t group;  // number of columns that share a scale: 16 or 32
+  int code_bits;  // 4 or 8: the smallest that holds its codes
   bool is_signed, has_offsets;
 };
 
@@ -33,9 +32,9 @@ const BlockForm& block_form(BlockType type);
 int64_t row_bytes(const BlockMatrix& w);
 const uint8_t* row_of(const BlockMatrix& w, int64_t i);
 
-// Every table that this build has, best first.
+// The tables in this build, best first.
 std::span<const Listed<BlockKernels>> block_kernels();
-// The first table that `cpu` can run.
+// Returns the first table that `cpu` can run.
 const BlockKernels& choose_blocks(const CpuFeatures& cpu);
 
 }  // namespace pippin::kernels

@@ -39,8 +39,8 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-// Bytes of all values, so scales are infinite, no numbers and subnormal, too. Memory ends with the
-// last block, for sanitizers.
+// Bytes of all values, so scales may also be infinite, NaN or subnormal. Memory ends with the last
+// block, for sanitizers.
 TEST(Blocks, KernelsGiveWhatTheReferenceGives) {
   std::mt19937 random(5);
   for (const BlockForm& form : block_forms()) {
@@ -97,7 +97,7 @@ struct Product {
     for (int64_t i = 0; i < n; ++i) bias.push_back(normal(random));
   }
 
-  // Bytes of all values, again until the scales are finite.
+  // Bytes of all values, repeated until the scales are finite.
   void fill_finite(uint8_t* block, std::mt19937& random) const {
     Unpacked one(form, 1);
     const auto finite = [](const std::vector<float>& numbers) {
@@ -176,7 +176,7 @@ TEST(Blocks, ProductsHaveTheBitsOfUnpackedRows) {
   }
 }
 
-// Every scale of the 256 that MXFP4's exponents give.
+// All 256 scales of MXFP4's exponents.
 TEST(Blocks, ExponentsBecomePowersOfTwo) {
   for (const BlockKernels* kernels : runnable(block_kernels(), detect_cpu())) {
     for (int exponent = 0; exponent < 256; ++exponent) {

@@ -1,5 +1,5 @@
-// What codes of four bits stand for in the types that look them up. Included by files that are
-// compiled for one instruction set.
+// The values of 4-bit codes in types that use lookup tables. Included by files that are compiled
+// for one instruction set.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The reference: one element after the other.
+// The reference: element by element.
 #include <cmath>
 #include <cstring>
 
@@ -80,7 +80,7 @@ void iq4_xs_scales(Bytes block, float* scales, float* /*offsets*/) {
   }
 }
 
-// e2m1, twice its values, and 2^(s - 127).
+// e2m1 with doubled values, and 2^(s - 127).
 constexpr int kDoubledE2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 void mxfp4_codes(Bytes block, uint8_t* out) {
   visit_nibbles(block + 1, [&](int i, int code) { out[i] = narrow(kDoubledE2m1[code]); });
@@ -89,7 +89,7 @@ void mxfp4_scales(Bytes block, float* scales, float* /*offsets*/) {
   scales[0] = std::ldexp(1.0f, block[0] - 128);
 }
 
-// 64 bytes of 256 codes of two bits: of each half of the codes, four runs of 32.
+// 64 bytes with 256 codes of two bits: in each half of the codes, four runs of 32.
 template <typename Visit>
 void visit_pairs(Bytes bytes, const Visit& visit) {
   for (int i = 0; i < 256; ++i) {
@@ -125,7 +125,7 @@ void q3_k_scales(Bytes block, float* scales, float* /*offsets*/) {
   }
 }
 
-// Of Q4_K and Q5_K: 8 scales and 8 minima of 6 bits in 12 bytes.
+// For Q4_K and Q5_K: 8 scales and 8 minima of 6 bits in 12 bytes.
 void k_scales(Bytes block, float* scales, float* offsets) {
   const float scale = half_of(block), least = half_of(block + 2);
   const Bytes packed = block + 4;
@@ -142,7 +142,7 @@ void k_scales(Bytes block, float* scales, float* offsets) {
     offsets[group] = least * static_cast<float>(minimum);
   }
 }
-// 128 bytes: of each 64 codes the low halves are the first 32.
+// 128 bytes: for each 64 codes, the low halves are the first 32.
 int k_nibble(Bytes bytes, int i) {
   return bytes[32 * (i / 64) + i % 32] >> (4 * (i / 32 % 2)) & 15;
 }

@@ -1,13 +1,13 @@
-// One row of activations times blocks as they are read, over the vectors and bytes of the includer
-// (quantized_dot/), whose order of sums it keeps (quantized_dot/vector_order.h):
+// One row of activations times blocks, without unpacking them to memory, over the vectors and bytes
+// of the includer (quantized_dot/), with the same order of sums (quantized_dot/vector_order.h):
 //
 //   blocks of four rows of W ──► codes as bytes, a chunk of columns of each ──products──► sums of units,
 //   a lane for each class of units and row ──► fp32, times the scales of unit and row ──► four totals
 //
-// A type brings
-//   kStep, kBytes   columns that it takes at once, whole chunks, and the bytes that they have
+// A type defines
+//   kStep, kBytes   columns per step (whole chunks) and their number of bytes
 //   kUnit           columns of a scale
-//   kOffsets        whether units have offsets, too
+//   kOffsets        whether units also have offsets
 //   Numbers         scales and offsets of kStep columns of four rows, in lanes 4 * class + row
 //   load            reads them
 // and, for chunk_sums(),
@@ -20,7 +20,7 @@
 namespace pippin::kernels {
 namespace {
 
-// Fetched ahead in each of four streams.
+// Prefetch distance in each of four streams.
 constexpr int64_t kBlocksAhead = 512;
 
 constexpr int64_t kChunkColumns = 32 * kClasses;
@@ -30,8 +30,8 @@ struct ScaleLanes {
   F scale[kUnits], offset[kUnits];
 };
 
-// Of chunk kAt from p[row] on and the values from `column` on: the sums of true codes times values
-// of each unit and row. The includer defines it.
+// For chunk kAt from p[row] on and the values from `column` on: the sums, per unit and row, of true
+// codes times values. Defined by the includer.
 template <typename Type, int kAt>
 PIPPIN_VEC void chunk_sums(const uint8_t* const (&p)[4], const QuantizedRows& x, int64_t column,
                            I (&sums)[32 / Type::kUnit]);
@@ -58,7 +58,7 @@ PIPPIN_VEC F add_chunks(const uint8_t* const (&p)[4], const typename Type::Numbe
   return total;
 }
 
-// The register that comes after those of a step becomes the first.
+// Moves the first register after a step to the front.
 template <typename Type>
 PIPPIN_VEC void turn(F (&share)[kOffsetSums]) {
   constexpr int64_t kRegisters = Type::kStep / kChunkColumns * (32 / Type::kUnit);

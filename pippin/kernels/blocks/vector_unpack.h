@@ -1,4 +1,4 @@
-// The table of blocks.h over the vectors (vec/) of the includer, which brings besides:
+// The table of blocks.h over the vectors (vec/) of the includer, which also defines:
 //
 //   B             a register of 32 bytes, with load_b(p), load_b_twice(p) (16 bytes, twice), store_b,
 //                 &, |, ^, -, set_b, shift_b<n> (bits of its 16-bit lanes to the right, or to the
@@ -9,7 +9,7 @@
 //   half          the fp16 number at p
 //   widen         kLanes unsigned bytes as floats
 //
-// Shifts move bits from byte to byte; what is wanted is masked afterwards.
+// Shifts move bits across byte borders; a mask follows.
 #pragma once
 
 #include "pippin/kernels/blocks/args.h"
@@ -93,7 +93,7 @@ struct Mxfp4 {
   static constexpr int64_t kColumns = 32, kBytes = 17, kGroup = 32;
   static PIPPIN_VEC void unpack(Bytes p, uint8_t* codes, float* scales, float*) {
     store_b(codes, look_up_b(kDoubledE2m1, nibbles(p + 1)));
-    // 2^(p[0] - 128); the two least are no normal numbers.
+    // 2^(p[0] - 128); the two smallest are not normal numbers.
     const uint32_t exponent = p[0];
     const uint32_t bits = exponent >= 2 ? (exponent - 1) << 23 : uint32_t{0x200000} << exponent;
     __builtin_memcpy(scales, &bits, sizeof(bits));
@@ -120,7 +120,7 @@ struct Iq4Xs {
   }
 };
 
-// Codes of two bits: run r of 32 columns of each half has those at 2 r of the half's bytes.
+// Two-bit codes: run r of 32 columns of each half has bits 2 r of the half's bytes.
 template <int kRun>
 PIPPIN_VEC B pairs(B bytes) {
   return shift_b<2 * kRun>(bytes) & set_b(3);
@@ -146,7 +146,7 @@ struct Q2K {
 
 struct Q3K {
   static constexpr int64_t kColumns = 256, kBytes = 110, kGroup = 16;
-  // Bit `kPart * 4 + kRun` of the high bytes is the third of a code.
+  // Bit `kPart * 4 + kRun` of the high bytes is the third bit of a code.
   template <int kPart, int kRun>
   static PIPPIN_VEC B code(B bytes, B high) {
     return (pairs<kRun>(bytes) | (shift_b<4 * kPart + kRun - 2>(high) & set_b(4))) - set_b(4);
@@ -176,7 +176,7 @@ struct Q3K {
   }
 };
 
-// Of Q4_K and Q5_K: 8 scales and 8 minima of 6 bits in 12 bytes.
+// For Q4_K and Q5_K: 8 scales and 8 minima of 6 bits in 12 bytes.
 PIPPIN_VEC void k_scales(Bytes p, float* scales, float* offsets) {
   uint32_t packed[3], levels[4];
   __builtin_memcpy(packed, p + 4, sizeof(packed));

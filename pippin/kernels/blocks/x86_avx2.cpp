@@ -1,5 +1,5 @@
 #include "pippin/kernels/vec/avx2.h"
-// The vectors come first: what follows is written in terms of them.
+// Must come first: the headers below use these vectors.
 #include "pippin/kernels/blocks/avx2_dot.h"
 
 namespace pippin::kernels {

@@ -1,18 +1,18 @@
 #include "pippin/kernels/quantized_dot/avx2_products.h"
-// The bytes come first: what follows is written in terms of them.
+// Must come first: the headers below use these bytes.
 #include "pippin/kernels/blocks/avx2_dot.h"
 #include "pippin/kernels/blocks/code_tables.h"
 #include "pippin/kernels/blocks/vector_dot_row.h"
 
-// A chunk is 64 columns of a row in two registers of bytes. Where units have 32 columns, the halves
-// of the first are columns 0 to 15 of its two units, those of the second columns 16 to 31, which is
-// how most types have them; where they have 16, columns are in order. Either way the halves of sums
+// A chunk is 64 columns of a row in two registers of bytes. If units have 32 columns, the halves of
+// the first register are columns 0 to 15 of its two units and those of the second columns 16 to 31,
+// the order of most types; if they have 16, columns are in order. In both cases the halves of sums
 // belong to different units.
 //
-// A type has besides
+// A type also defines
 //   codes     the two registers: kSigned or not
-//   kLess     what codes that are not signed are above the true ones
-//   kMost     what the true ones are at most, without their sign
+//   kLess     the excess of unsigned codes over the true ones
+//   kMost     the maximum magnitude of the true codes
 namespace pippin::kernels {
 namespace {
 
@@ -31,7 +31,7 @@ PIPPIN_VEC __m256i masked(__m256i x, int mask) {
 PIPPIN_VEC __m256i joined(__m256i a, __m256i b) {
   return _mm256_or_si256(a, b);
 }
-// Bits of 16-bit lanes to the right, or to the left by -n; what moves from byte to byte is masked
+// Shifts bits of 16-bit lanes to the right, or to the left by -n; bits that cross bytes are masked
 // afterwards.
 template <int kBits>
 PIPPIN_VEC __m256i moved(__m256i x) {
@@ -50,12 +50,12 @@ PIPPIN_VEC __m256i add_16(__m256i a, __m256i b) {
 PIPPIN_VEC __m256i add_32(__m256i a, __m256i b) {
   return _mm256_add_epi32(a, b);
 }
-// Whether a lane of 16 bits holds the sum of so many products with codes of at most `most`.
+// Whether a 16-bit lane holds the sum of that many products with codes of at most `most`.
 constexpr bool fits_16(int products, int most) {
   return products * most * 127 < 1 << 15;
 }
 
-// s[row] becomes, in each half, a sum of row 0, 1, 2, 3. kProducts are in a lane of 16 bits.
+// s[row] becomes, in each half, the sums of rows 0, 1, 2, 3. kProducts are in a 16-bit lane.
 template <int kMost, int kProducts>
 PIPPIN_VEC I add_rows(const __m256i (&s)[4]) {
   static_assert(fits_16(2 * kProducts, kMost));
@@ -71,7 +71,7 @@ PIPPIN_VEC I add_rows(const __m256i (&s)[4]) {
     return {add_32(add_pairs(low), add_pairs(high))};
   }
 }
-// The same of lanes of 32 bits.
+// The same for 32-bit lanes.
 PIPPIN_VEC I add_rows(const __m256i (&s)[4]) {
   const __m256i first =
       add_32(_mm256_unpacklo_epi32(s[0], s[1]), _mm256_unpackhi_epi32(s[0], s[1]));
@@ -163,7 +163,7 @@ PIPPIN_VEC F negated(F x) {
   return {_mm256_xor_ps(x.v, _mm256_set1_ps(-0.0F))};
 }
 
-// Word i of each row; rows are words of the same register.
+// Word i of each row; a row's words are in one register.
 struct Words {
   __m128i of[4];
 };
@@ -187,7 +187,7 @@ PIPPIN_VEC F high_halves(__m128i word) {
 PIPPIN_VEC __m128i masked(__m128i x, int mask) {
   return _mm_and_si128(x, _mm_set1_epi8(static_cast<char>(mask)));
 }
-// Levels of four units, a byte of a word for each, times the rows' scales: two registers.
+// Scales of four units, a byte of a word each, times the rows' scales: two registers.
 template <bool kSignedLevels = false>
 PIPPIN_VEC void scale_levels(__m128i word, int32_t less, F scale, F* out) {
   const __m128i by_unit =
@@ -202,7 +202,7 @@ PIPPIN_VEC void scale_levels(__m128i word, int32_t less, F scale, F* out) {
   }
 }
 
-// ---- types of 32 columns, two of whose blocks are taken at once
+// ---- types of 32 columns; two blocks are processed at once
 
 template <int64_t kBlockBytes, int64_t kCodesAt>
 struct TwoBlocks {
@@ -245,7 +245,7 @@ struct Q41 : TwoOffsetBlocks<20, 4> {
   }
 };
 
-// 32 bits of each of two blocks as 16 where they are set.
+// Maps 32 bits of each of two blocks to 16 where they are set.
 PIPPIN_VEC void add_fifth_bits(const uint8_t* first, const uint8_t* second, __m256i (&sets)[2]) {
   int32_t low, high;
   __builtin_memcpy(&low, first, sizeof(low));
@@ -311,7 +311,7 @@ struct Mxfp4 : TwoBlocks<17, 1> {
         static_cast<char>(p[0][0]), static_cast<char>(p[1][0]), static_cast<char>(p[2][0]),
         static_cast<char>(p[3][0]), static_cast<char>(p[0][17]), static_cast<char>(p[1][17]),
         static_cast<char>(p[2][17]), static_cast<char>(p[3][17]), 0, 0, 0, 0, 0, 0, 0, 0);
-    // 2^(byte - 128); the two least are no normal numbers.
+    // 2^(byte - 128); the two smallest are not normal numbers.
     const __m256i exponent = _mm256_cvtepu8_epi32(bytes);
     const __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(exponent, set_i(1).v), 23);
     const __m256i small = _mm256_sllv_epi32(set_i(0x200000).v, exponent);
@@ -345,7 +345,7 @@ struct Iq4Xs {
     const __m128i odd = masked(_mm_srli_epi32(words.of[1], 4), 15);
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
-      // Of units 4 half to 4 half + 3: two bytes of the low halves, a byte of the pairs.
+      // For units 4 half to 4 half + 3: two bytes of the low halves, a byte of the pairs.
       const auto unit = static_cast<char>(2 * half), pairs = static_cast<char>(half);
       const __m128i own =
           _mm_setr_epi8(unit, -1, static_cast<char>(unit + 1), -1, static_cast<char>(unit + 4), -1,
@@ -359,7 +359,7 @@ struct Iq4Xs {
       const __m128i byte =
           _mm_shuffle_epi8(tops, _mm_setr_epi8(pairs, pairs, pairs, pairs, c4, c4, c4, c4, c8, c8,
                                                c8, c8, c12, c12, c12, c12));
-      // The pair of byte i of a word comes to its bits 4 and 5.
+      // Moves the pair of byte i of a word to bits 4 and 5.
       const __m128i first = _mm_and_si128(_mm_slli_epi16(byte, 4), _mm_set1_epi32(0x00000030));
       const __m128i second = _mm_and_si128(_mm_slli_epi16(byte, 2), _mm_set1_epi32(0x00003000));
       const __m128i third = _mm_and_si128(byte, _mm_set1_epi32(0x00300000));
@@ -396,7 +396,7 @@ struct KScales {
     scale_levels(_mm_or_si128(masked(_mm_srli_epi32(rest, 4), 15), top(minima)), 0, least,
                  numbers.offset + 2);
   }
-  // 16 bytes, the low halves of which are the first unit's.
+  // 16 bytes whose low halves are the first unit's codes.
   static PIPPIN_VEC __m256i nibbles(const uint8_t* p) {
     const __m256i pairs = _mm256_broadcastsi128_si256(load_16(p));
     return masked(_mm256_srlv_epi64(pairs, _mm256_setr_epi64x(0, 0, 4, 4)), 15);

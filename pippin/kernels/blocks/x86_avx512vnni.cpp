@@ -1,12 +1,11 @@
 #include "pippin/kernels/quantized_dot/avx512vnni_bytes.h"
-// The bytes come first: what follows is written in terms of them.
+// Must come first: the headers below use these bytes.
 #include "pippin/kernels/blocks/vector_dot_row.h"
 
 namespace pippin::kernels {
 namespace {
 
-// A type's kLess: what its codes are above the true ones, as a share of 128: 128 >> kLess; -1:
-// none.
+// A type's kLess: the excess of its codes over the true ones, as a shift: 128 >> kLess; -1: none.
 template <typename Type, int kAt>
 PIPPIN_VEC void chunk_sums(const uint8_t* const (&p)[4], const QuantizedRows& x, int64_t column,
                            I (&sums)[32 / Type::kUnit]) {
@@ -61,7 +60,7 @@ PIPPIN_VEC __m512i join_bits(__m512i low, __m512i high, int mask) {
   constexpr int kOrAnd = 0xf8;
   return _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8(static_cast<char>(mask)), kOrAnd);
 }
-// Lane 4q + r of rows r and units q: 16 r + q.
+// Lane 4q + r, for rows r and units q: 16 r + q.
 PIPPIN_VEC __m512i unit_bytes() {
   return _mm512_set_epi32(51, 35, 19, 3, 50, 34, 18, 2, 49, 33, 17, 1, 48, 32, 16, 0);
 }
@@ -90,7 +89,7 @@ struct KScales {
   static constexpr bool kOffsets = true;
   using Numbers = ScaleLanes<2>;
   static PIPPIN_VEC void load(const uint8_t* const (&p)[4], Numbers& numbers) {
-    // Of each row's four words the last three, as: scales 0 to 3, 4 to 7, minima 0 to 3, 4 to 7.
+    // The last three of each row's four words, as: scales 0 to 3, 4 to 7, minima 0 to 3, 4 to 7.
     const __m512i words = load_fours(p, 0);
     const __m512i low = _mm512_srlv_epi32(_mm512_shuffle_epi32(words, _MM_PERM_ENUM(0xed)),
                                           _mm512_set4_epi32(4, 0, 0, 0));
@@ -128,7 +127,7 @@ struct Q5K : KScales {
     for (int s = 0; s < 2; ++s) {
       const __m512i pairs = load_32_twice(p + 48 + 64 * kAt + 32 * s);
       const __m512i low = low_bits(_mm512_srlv_epi16(pairs, two_counts(0, 4)), 15);
-      // The bits 4 at + 2 s and the next one come to bit 4.
+      // Moves bits 4 at + 2 s and the next one to bit 4.
       const auto less = static_cast<int16_t>(2 * s);
       const __m512i fifth =
           kAt == 0 ? _mm512_sllv_epi16(high, two_counts(static_cast<int16_t>(4 - less),
@@ -160,15 +159,15 @@ struct Q6K {
   }
 };
 
-// Types of 32 columns, four of whose blocks are taken at once. Their fp16 numbers are among 32
-// words from the beginning and 32 words from byte kLater on.
+// Types of 32 columns; four blocks are processed at once. Their fp16 numbers are among the 32 words
+// from the beginning and the 32 words from byte kLater on.
 template <int64_t kBlockBytes>
 struct FourBlocks {
   static constexpr int64_t kStep = 128, kUnit = 32, kBytes = 4 * kBlockBytes;
   using Numbers = ScaleLanes<1>;
   static constexpr int64_t kLater = kBytes < 128 ? kBytes - 64 : 64;
 
-  // Which of these words begin the blocks, for the lanes 4q + row.
+  // The words at which the blocks begin, for the lanes 4q + row.
   static PIPPIN_VEC __m512i first_words(int row) {
     alignas(64) int16_t index[32] = {};
 #pragma GCC unroll 4
@@ -200,7 +199,7 @@ struct Q40 : FourBlocks<18> {
   static PIPPIN_VEC void codes(const uint8_t* p, B (&sets)[2]) {
 #pragma GCC unroll 2
     for (int s = 0; s < 2; ++s) {
-      // Each block's 16 bytes twice, the second time for their high halves.
+      // Loads each block's 16 bytes twice, the second time for their high halves.
       const __m256i first = _mm256_broadcastsi128_si256(load_16(p + 36 * s + 2));
       const __m256i second = _mm256_broadcastsi128_si256(load_16(p + 36 * s + 20));
       const __m512i pairs = _mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);

@@ -8,24 +8,24 @@ namespace pippin::kernels {
 
 // y[m, n] = bias[m] + w[m, k] · x[k, n], or y += w · x. Strides are in elements.
 struct ConvTileArgs {
-  // In panels of ConvKernels::rows outputs, each [k][rows]; of a last panel all rows can be read.
+  // Panels of ConvKernels::rows outputs, each [k][rows]; all rows of the last panel are readable.
   const float* w;
-  int64_t w_stride;  // from one panel to the next
-  const float* x;    // [k][columns]: all columns can be read
+  int64_t w_stride;  // between panels
+  const float* x;    // [k][columns]; all columns are readable
   int64_t x_stride;
   const float* bias;  // [m], or null for zeros
-  bool add;           // to what y holds, without the bias
+  bool add;           // adds to y, without the bias
   float* y;
   int64_t y_stride;
   int64_t m, n, k;  // n is at most ConvKernels::columns
-  // Of `tile_pairs`: [m], or null while there is more to add.
+  // For `tile_pairs`: [m], or null while there are more products to add.
   const float* scales = nullptr;
 };
 
-// For each channel: `before` times `fill`, x[0], x[x_step], ... `count` of them, `after` times
-// `fill`.
+// For each channel, stores `before` times `fill`, then `count` elements x[0], x[x_step], ..., then
+// `after` times `fill`.
 struct ConvPackArgs {
-  const float* x;            // may be null where count is 0
+  const float* x;            // may be null if count is 0
   int64_t x_step, x_stride;  // between elements; between channels
   float* y;
   int64_t y_stride;
@@ -34,7 +34,7 @@ struct ConvPackArgs {
   float fill;
 };
 
-// y[i] = start + sum over t of w[t] * x[offsets[t] + i], or the largest of start and these x.
+// y[i] = start + sum over t of w[t] * x[offsets[t] + i], or the maximum of start and these x.
 struct ConvWindowArgs {
   const float* x;
   const int64_t* offsets;
@@ -45,38 +45,38 @@ struct ConvWindowArgs {
   int64_t n;
 };
 
-// Places of a tile of `places_tile`, `channels_sum` and `channels_max`.
+// Positions in a tile of `places_tile`, `channels_sum` and `channels_max`.
 constexpr int64_t kConvPlaces = 6;
 
-// What is stored is made min(max(sum, least), most); NaN stays.
+// Stored values are min(max(sum, least), most); NaN stays.
 struct ConvBounds {
   float least = -__builtin_inff(), most = __builtin_inff();
 };
 
-// Channels side by side at each place of x and y: y[i][n] = bias[n] + sum over taps t and channels
-// k of x[t][i][k] * w[t][k][n], or y += that sum.
+// Channels-last convolution: y[i][n] = bias[n] + sum over taps t and channels k of x[t][i][k] *
+// w[t][k][n], or y += that sum.
 struct ConvPlacesArgs {
-  // [taps][kConvPlaces] of each tile: the first channel of what a tap sees from a place; all can be
-  // read, also of places from `places` on. Or with an x_step [taps]: what is seen from place 0,
-  // and from place i x_step * i elements behind.
+  // [taps][kConvPlaces] per tile: pointers to the first channel that a tap reads for a position;
+  // all are readable, also those from `places` on. With an x_step [taps]: pointers for position 0;
+  // position i reads x_step * i elements further.
   const float* const* x;
-  int64_t x_stride;  // from one tile to the next; not read with an x_step
-  int64_t first;     // channel: elements that are added to all pointers
+  int64_t x_stride;  // between tiles; not read with an x_step
+  int64_t first;     // channel: number of elements added to all pointers
   int64_t taps, channels;
-  // A panel [taps][channels][ConvKernels::outputs], whose columns can all be read.
+  // A panel [taps][channels][ConvKernels::outputs]; all its columns are readable.
   const float* w;
-  int64_t w_stride;   // from one tap to the next
+  int64_t w_stride;   // between taps
   const float* bias;  // [n], or null for zeros
-  bool add;           // to what y holds, without the bias
+  bool add;           // adds to y, without the bias
   float* y;
-  int64_t y_stride;   // from one place to the next
+  int64_t y_stride;   // between positions
   int64_t places, n;  // n is at most ConvKernels::outputs
   int64_t x_step = 0;
   ConvBounds bounds = {};
 };
 
-// The same where each channel has weights of its own: y[i][n] = bias[n] + sum over t of x[t][i][n]
-// * w[t][n], or the largest of these x.
+// The same for a depthwise convolution: y[i][n] = bias[n] + sum over t of x[t][i][n] * w[t][n], or
+// the maximum of these x.
 struct ConvChannelsArgs {
   const float* const* x;  // as above
   int64_t x_stride;
@@ -89,19 +89,19 @@ struct ConvChannelsArgs {
   int64_t y_stride;
   int64_t places, n;
   int64_t x_step = 0;
-  // Of an x_step: so many taps at a time, one of [taps / together], see at a place what the one
-  // before sees at the next: x[t + 1] is x[t] + x_step.
+  // With an x_step: in each group of this many taps, a tap reads at one position what the previous
+  // tap reads at the next, and x[t + 1] is x[t] + x_step. There are [taps / together] groups.
   int64_t together = 1;
-  ConvBounds bounds = {};  // of `channels_sum`
+  ConvBounds bounds = {};  // for `channels_sum`
 };
 
 // Winograd's F(4 x 4, 3 x 3) (Lavin and Gray, "Fast algorithms for convolutional neural networks"):
-// a tile of 4 x 4 sums of 3 x 3 products each takes 36 products instead of 144, of its 6 x 6
-// elements and the weights both transformed.
+// a tile of 4 x 4 sums of 3 x 3 products needs 36 products instead of 144, computed from its 6 x 6
+// elements and the weights, both transformed.
 constexpr int64_t kWinogradSide = 4, kWinogradReach = 6;
 constexpr int64_t kWinogradProducts = kWinogradReach * kWinogradReach;
 
-// Of the channels of kConvPlaces tiles.
+// Arguments for the channels of kConvPlaces tiles.
 struct WinogradInArgs {
   const float* const* x;  // [36][kConvPlaces]: the first channel of each element of each tile
   int64_t tiles;          // at most kConvPlaces
@@ -110,7 +110,7 @@ struct WinogradInArgs {
   int64_t y_stride, tile_stride;
 };
 
-// Of the outputs of one tile.
+// Arguments for the outputs of one tile.
 struct WinogradOutArgs {
   const float* x;  // [36][outputs]
   int64_t x_stride;
@@ -123,13 +123,13 @@ struct WinogradOutArgs {
 
 struct ConvKernels {
   const char* name;
-  int64_t rows, columns;  // of the panels that `tile` takes
-  int64_t outputs;        // of the panels that `places_tile` takes
+  int64_t rows, columns;  // size of `tile`'s panels
+  int64_t outputs;        // width of `places_tile`'s panels
 
   void (*tile)(const ConvTileArgs& args) noexcept;
-  // The same where every element of w and x holds two integers of 16 bits, of neighbouring k. Their
-  // products are added up exactly: y holds sums of 32 bits, which may not overflow, until there are
-  // scales: then it becomes scales[m] * sum + bias[m].
+  // The same if every element of w and x holds two 16-bit integers, of neighbouring k. Their
+  // products are added exactly: y holds 32-bit sums, which must not overflow. With scales, y
+  // becomes scales[m] * sum + bias[m].
   void (*tile_pairs)(const ConvTileArgs& args) noexcept;
   void (*pack)(const ConvPackArgs& args) noexcept;
   void (*window_sum)(const ConvWindowArgs& args) noexcept;

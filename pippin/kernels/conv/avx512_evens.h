@@ -1,4 +1,4 @@
-// What tiles.h asks for besides AVX-512's vectors.
+// The functions that tiles.h needs in addition to AVX-512's vectors.
 #pragma once
 
 #include "pippin/kernels/vec/avx512.h"

@@ -1,5 +1,5 @@
-// The tile and window functions of every table that this machine can run, on one thread and in its
-// caches; items are multiplications with their additions.
+// The tile and window functions of every table that this machine can run, on one thread, in its
+// caches; items are multiply-adds.
 #include <string>
 #include <vector>
 
@@ -23,7 +23,7 @@ void tile(benchmark::State& state, const ConvKernels& table, int64_t m, int64_t 
   state.SetItemsProcessed(state.iterations() * m * k * table.columns * (pairs ? 2 : 1));
 }
 
-// A piece of the places of a row, whose channels lie side by side.
+// A piece of a row, channels-last.
 void places(benchmark::State& state, const ConvKernels& table, int64_t k) {
   const std::vector<float> w(static_cast<size_t>(k * table.outputs), 0.5F);
   const std::vector<float> x(static_cast<size_t>(k * kConvPlaces), 0.25F);
@@ -65,7 +65,7 @@ void window(benchmark::State& state, const ConvKernels& table) {
   state.SetItemsProcessed(state.iterations() * 9 * kWidth);
 }
 
-// Of the channels of tiles: items are the results of a channel or output.
+// On the channels of tiles: items are the results of a channel or output.
 void winograd_in(benchmark::State& state, const ConvKernels& table) {
   constexpr int64_t kChannels = 64;
   const std::vector<float> x(kWinogradProducts * kChannels, 0.5F);

@@ -94,7 +94,7 @@ TEST_P(Conv, Tiles) {
   }
 }
 
-// The columns that the scalar tile does not have, one by one.
+// Column counts other than the scalar tile's, one by one.
 TEST_P(Conv, TilesOfEveryWidth) {
   const ConvKernels& table = *GetParam();
   constexpr int64_t m = 11, k = 20;
@@ -126,7 +126,7 @@ TEST_P(Conv, TilesKeepInfinitiesToTheirPlaces) {
               product(conv_scalar, w, x, nullptr, m, n, k, false), 1e-5F);
 }
 
-// Integers of 16 bits in the places of floats, two in each.
+// 16-bit integers in the place of floats, two per float.
 std::vector<float> integers(int64_t n, int most, uint32_t seed, std::vector<int16_t>& values) {
   std::mt19937 random(seed);
   std::uniform_int_distribution<int> distribution(-most, most);
@@ -240,13 +240,13 @@ float within(const ConvBounds& bounds, float x) {
 }
 
 constexpr int64_t kTiles = 3;
-// Elements of x that pointers [tiles][taps][kConvPlaces] show anywhere, some of them twice.
+// Pointers [tiles][taps][kConvPlaces] to random elements of x, with repetitions.
 std::vector<const float*> pointers_into(const std::vector<float>& x, int64_t taps, int64_t channels,
                                         uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<const float*> pointers;
   const auto most = static_cast<uint32_t>(static_cast<int64_t>(x.size()) - channels + 1);
-  // There is something to point past even where there are no taps.
+  // The pointers must be valid even if there are no taps.
   for (int64_t i = 0; i < std::max(kTiles * taps, int64_t{1}) * kConvPlaces; ++i)
     pointers.push_back(x.data() + random() % most);
   return pointers;
@@ -346,7 +346,8 @@ TEST_P(Conv, WindowsOfChannels) {
   }
 }
 
-// Elements of x that taps see from the places of a row, `step` apart, and the same place by place.
+// Elements of x read by taps at the positions of a row, `step` apart, and the same position by
+// position.
 struct RowOfPlaces {
   std::vector<const float*> taps, places;
 };
@@ -449,7 +450,7 @@ TEST_P(Conv, RowsOfChannelsAreAsTheirPlaces) {
   }
 }
 
-// The sums of 3 x 3 weights at the places of every tile, through the transformed panels.
+// The sums of 3 x 3 weights at every tile's positions, using the transformed panels.
 TEST_P(Conv, WinogradSums) {
   const ConvKernels& table = *GetParam();
   for (const auto& [outputs, channels] : {std::pair(5, 7), std::pair(17, 16), std::pair(1, 33)}) {

@@ -1,4 +1,4 @@
-// Kernels of places whose channels lie side by side (args.h), over the vectors of vec/.
+// Kernels for channels-last data (args.h), over the vectors of vec/.
 #pragma once
 
 #include "pippin/kernels/conv/args.h"
@@ -6,8 +6,8 @@
 namespace pippin::kernels {
 namespace {
 
-// 6 places of 2 vectors of outputs are 12 sums of 16 registers, beside the weights of both and one
-// element of x; of 4 vectors 24 of 32.
+// 6 positions of 2 vectors of outputs are 12 sums in 16 registers, next to their weights and one
+// element of x; with 4 vectors, 24 in 32.
 constexpr int kPlaces = static_cast<int>(kConvPlaces);
 constexpr int kOutputVectors = kManyRegisters ? 4 : 2;
 constexpr int64_t kOutputs = kOutputVectors * kLanes;
@@ -16,31 +16,31 @@ PIPPIN_VEC F larger(F sticky, F x) {
   return select(sticky == sticky, max(sticky, x), sticky);
 }
 
-// Taps whose sum is added to that of the others: sums of many keep their digits so.
+// The sum of this many taps is computed on its own and then added: long sums keep more digits.
 constexpr int64_t kTaps = 16;
 
 constexpr int64_t kLine = 16;  // elements of a cache line
 
-// Where the taps of some places find x: by a pointer for each place and tap, or for each tap of the
-// first place only (args.h).
+// Pointers to x for the taps of some positions: one per position and tap, or one per tap for the
+// first position only (args.h).
 template <bool kRow>
 struct Seen {
   const float* const* pointers;
-  int64_t first;  // elements from where the pointers point
-  int64_t step;   // from one place to the next, of a row
+  int64_t first;  // offset in elements from the pointers
+  int64_t step;   // between positions in a row
   PIPPIN_VEC const float* at(int64_t tap, int64_t i) const {
     return kRow ? of_first(tap) + i * step : pointers[tap * kPlaces + i] + first;
   }
   PIPPIN_VEC const float* of_first(int64_t tap) const {
     const float* place = pointers[tap] + first;
-    // Else `first` is made part of all distances from here, too many for the registers.
+    // Otherwise the compiler adds `first` to all distances, which are too many for the registers.
     __asm__("" : "+r"(place));
     return place;
   }
 };
 
-// The places of kUsed that `seen` shows and kWide vectors of outputs. Unless all of them exist
-// there are `places`, and the last vector has `last` elements.
+// kUsed positions that `seen` points to and kWide vectors of outputs. If not kWhole, only `places`
+// positions exist and the last vector has `last` elements.
 template <int kUsed, int kWide, bool kWhole, bool kRow>
 PIPPIN_VEC void places_part(const ConvPlacesArgs& a, Seen<kRow> seen, float* y, int64_t places,
                             int64_t last) {
@@ -60,7 +60,7 @@ PIPPIN_VEC void places_part(const ConvPlacesArgs& a, Seen<kRow> seen, float* y, 
     const float* x[kUsed];
 #pragma GCC unroll 6
     for (int i = 0; i < kUsed; ++i) {
-      // Behind the last place of a row there may be nothing to read.
+      // After the last position of a row there may be nothing to read.
       x[i] = seen.at(tap, kRow && !kWhole ? smaller_of(i, places - 1) : i);
     }
     const float* w = panel;
@@ -139,7 +139,7 @@ void places_tile(const ConvPlacesArgs& a) noexcept {
   if (vectors == 1) return places_wide<1>(a);
 }
 
-// Sums or maxima of kWide vectors of channels at kUsed places.
+// Sums or maxima of kWide vectors of channels at kUsed positions.
 template <bool kSum, int kUsed, int kWide>
 struct ChannelValues {
   F values[kUsed][kWide];
@@ -156,7 +156,7 @@ struct ChannelValues {
   PIPPIN_VEC void take(int i, int v, F x, F weight) {
     values[i][v] = kSum ? fma(x, weight, values[i][v]) : larger(values[i][v], x);
   }
-  // To y, together with what is there unless these are of the first taps.
+  // Stores to y, combined with its content unless these are the first taps.
   template <typename Get, typename Put>
   PIPPIN_VEC void end(float* y, int64_t y_stride, bool are_first, const Get& get, const Put& put) {
 #pragma GCC unroll 6
@@ -175,9 +175,10 @@ struct ChannelValues {
   }
 };
 
-// The places of kUsed that `seen` shows, kWide vectors of their channels from channel n on, the
-// last of `last` elements. Of kTogether taps each sees at a place what the one before sees at the
-// next: that is read once. kAll: how many taps there are, all with weights, if that is known.
+// kUsed positions that `seen` points to, and kWide vectors of their channels from channel n on, the
+// last with `last` elements. In a group of kTogether taps, each tap reads at one position what the
+// previous one reads at the next: that is loaded once. kAll: the number of taps, all with weights,
+// if it is known.
 template <bool kSum, int kUsed, int kWide, bool kWhole, int kTogether, int kAll, bool kRow>
 PIPPIN_VEC void channels_part(const ConvChannelsArgs& a, Seen<kRow> seen, float* y, int64_t n,
                               int64_t last) {
@@ -276,7 +277,8 @@ void channels_of_row(const ConvChannelsArgs& a) {
   };
   int64_t place = 0;
   for (; place + kPlaces <= a.places; place += kPlaces) {
-    // Of what the next tile sees the last row is new; its lines lie too far apart to be guessed.
+    // Only the last row that the next tile reads is new; its lines are too far apart for the
+    // hardware to predict.
     for (int64_t i = kPlaces; i < 2 * kPlaces && a.taps > 0; ++i) {
       const float* next = a.x[a.taps - 1] + a.first + (place + i) * a.x_step;
       for (int64_t n = 0; n < a.n; n += kLine) __builtin_prefetch(next + n);
@@ -284,7 +286,7 @@ void channels_of_row(const ConvChannelsArgs& a) {
     channels_of<kSum, kPlaces, kWide, kTogether, kAll>(a, at(place), a.y + place * a.y_stride);
   }
   if (place < a.places && a.places > kPlaces) {
-    // The last tile begins within the one before, and has the same results there.
+    // The last tile overlaps the previous one, and computes the same results there.
     place = a.places - kPlaces;
     channels_of<kSum, kPlaces, kWide, kTogether, kAll>(a, at(place), a.y + place * a.y_stride);
     return;

@@ -1,4 +1,4 @@
-// conv.h in plain C++: the reference of the others.
+// conv.h in plain C++: the reference for the other kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,7 +10,7 @@ namespace pippin::kernels {
 namespace {
 
 constexpr int64_t kRows = 4, kColumns = 8, kOutputs = 4;
-// Many taps by parts, which keep digits that one long sum loses.
+// Adds many taps in parts, which keeps digits that one long sum loses.
 constexpr int64_t kTaps = 16;
 
 void tile(const ConvTileArgs& a) noexcept {
@@ -28,7 +28,7 @@ void tile(const ConvTileArgs& a) noexcept {
   }
 }
 
-// The two integers that an element holds.
+// The two integers in an element.
 struct Pair {
   explicit Pair(float element) {
     uint32_t bits;
@@ -97,7 +97,7 @@ float between(const ConvBounds& bounds, float x) {
   return x < bounds.least ? bounds.least : x > bounds.most ? bounds.most : x;
 }
 
-// What a tap sees from a place, its first channel.
+// Pointer to the first channel that a tap reads at a position.
 template <typename Args>
 const float* seen(const Args& a, int64_t tap, int64_t place) {
   if (a.x_step > 0) return a.x[tap] + place * a.x_step;

@@ -1,6 +1,6 @@
-// conv.h over the vectors of vec/: an ISA file includes one vec header, defines evens(a, b), every
-// second lane of a and then of b from the first on, and dot2(sum, a, b), sum plus the products of
-// both integers of 16 bits that lanes hold, and includes this.
+// conv.h over the vectors of vec/. An ISA file includes one vec header, defines evens(a, b), the
+// even lanes of a and then of b, and dot2(sum, a, b), sum plus the products of both 16-bit integers
+// of each lane, and then includes this.
 #pragma once
 
 #include "pippin/kernels/conv/args.h"
@@ -10,12 +10,12 @@
 namespace pippin::kernels {
 namespace {
 
-// 24 sums, 3 vectors of x and a weight fit 32 registers, 12 and 3 and one 16.
+// 24 sums, 3 vectors of x and a weight fit 32 registers; 12 and 3 and one fit 16.
 constexpr int kRows = kManyRegisters ? 8 : 4;
 constexpr int kVectors = 3;
 constexpr int64_t kColumns = kVectors * kLanes;
 
-// Of floats, and of pairs of integers in the places of floats.
+// For floats, and for pairs of integers in the place of floats.
 PIPPIN_VEC void take(F& to, F from) {
   to = from;
 }
@@ -79,7 +79,7 @@ PIPPIN_VEC void tile_of(const ConvTileArgs& a, const float* w, const float* bias
   }
 }
 
-// The same of pairs, for the rows from row i on.
+// The same for pairs, for the rows from row i on.
 template <int kUsed, int kWide>
 PIPPIN_VEC void pairs_tile_of(const ConvTileArgs& a, int64_t i, const float* w, float* y,
                               int64_t rows, int64_t last) {
@@ -157,7 +157,8 @@ PIPPIN_VEC void fill(float* y, int64_t n, float value) {
   for (int64_t i = 0; i < n; ++i) y[i] = value;
 }
 
-// Less than a vector, in pieces: stores by masks take some processors longer than all of them.
+// Copies less than a vector in pieces: on some processors, a masked store is slower than all of
+// them.
 PIPPIN_VEC void copy_rest(const float* x, float* y, int64_t n) {
   for (; n >= 4; n -= 4, x += 4, y += 4) store4(y, load4(x));
   if (n > 0) y[0] = x[0];
@@ -165,7 +166,7 @@ PIPPIN_VEC void copy_rest(const float* x, float* y, int64_t n) {
   if (n > 2) y[2] = x[2];
 }
 
-// `kVectorsOf` whole vectors of each channel, and nothing else.
+// Exactly `kVectorsOf` whole vectors of each channel.
 template <int kVectorsOf>
 void pack_whole(const ConvPackArgs& a) {
   const float* x = a.x;
@@ -174,7 +175,7 @@ void pack_whole(const ConvPackArgs& a) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectorsOf; ++v) {
       store(y + v * kLanes, load(x + v * kLanes));
-      // The next panel's, which would have to be waited for: channels lie far apart.
+      // Prefetches the next panel's vectors; channels are far apart.
       __builtin_prefetch(x + (kVectorsOf + v) * kLanes);
     }
   }
@@ -196,7 +197,7 @@ void pack(const ConvPackArgs& a) noexcept {
       for (; i + kLanes <= a.count; i += kLanes) store(y + i, load(x + i));
       copy_rest(x + i, y + i, a.count - i);
     } else {
-      // What lies between the last of them may be outside: it is not loaded.
+      // Elements between and after the used ones may be out of bounds: they are not loaded.
       for (; a.x_step == 2 && i + kLanes < a.count; i += kLanes) {
         store(y + i, evens(load(x + 2 * i), load(x + 2 * i + kLanes)));
       }
@@ -206,7 +207,7 @@ void pack(const ConvPackArgs& a) noexcept {
   }
 }
 
-// `kAbreast` vectors of y from element i on, the last of `last` elements unless all are whole.
+// `kAbreast` vectors of y from element i on; the last has `last` elements unless all are whole.
 template <bool kSum, int kAbreast, bool kWhole>
 PIPPIN_VEC void window_part(const ConvWindowArgs& a, int64_t i, int64_t last) {
   F values[kAbreast];

@@ -1,4 +1,4 @@
-// Winograd's transformations (args.h) over the vectors of vec/: a channel in each lane.
+// Winograd's transformations (args.h) over the vectors of vec/, one channel per lane.
 #pragma once
 
 #include "pippin/kernels/conv/args.h"
@@ -23,7 +23,7 @@ PIPPIN_VEC void in_line(F* d, int step) {
   d[5 * step] = fma(four, d1, fnma(five, d3, d5));
 }
 
-// A vector of channels of one tile, from channel c on.
+// A vector of channels of one tile, starting at channel c.
 template <bool kWhole>
 PIPPIN_VEC void tile_in(const WinogradInArgs& a, int64_t tile, int64_t c, int64_t last) {
   F d[kReach * kReach];
@@ -55,7 +55,7 @@ void winograd_in(const WinogradInArgs& a) noexcept {
   }
 }
 
-// 6 of x, `step` vectors apart, as 4 of y.
+// Transforms 6 vectors of x, `step` apart, into 4 of y.
 PIPPIN_VEC void out_line(const F* x, int step, F* y, int y_step) {
   const F sum12 = x[step] + x[2 * step], difference12 = x[step] - x[2 * step];
   const F sum34 = x[3 * step] + x[4 * step], difference34 = x[3 * step] - x[4 * step];
@@ -65,7 +65,7 @@ PIPPIN_VEC void out_line(const F* x, int step, F* y, int y_step) {
   y[3 * y_step] = fma(set(8), difference34, difference12) + x[5 * step];
 }
 
-// A vector of outputs of the tile, from output n on.
+// A vector of outputs of the tile, starting at output n.
 template <bool kWhole>
 PIPPIN_VEC void tile_out(const WinogradOutArgs& a, int64_t n, int64_t last) {
   const auto get = [&](const float* p) { return kWhole ? load(p + n) : load_part(p + n, last); };

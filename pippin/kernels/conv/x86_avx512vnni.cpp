@@ -10,7 +10,7 @@ PIPPIN_VEC I dot2(I sum, I a, I b) {
 }  // namespace
 }  // namespace pippin::kernels
 
-// The vectors come first: what follows is written in terms of them.
+// Must come first: the headers below use these vectors.
 #include "pippin/kernels/conv/tiles.h"
 
 namespace pippin::kernels {

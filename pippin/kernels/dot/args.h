@@ -8,7 +8,7 @@ namespace pippin::kernels {
 
 enum class WeightType { F32, F16, BF16 };
 
-// Strides are between rows, in elements. y overlaps neither x nor w nor bias. k may be 0.
+// Strides are between rows, in elements. y must not overlap x, w or bias. k may be 0.
 struct DotArgs {
   const float* x;
   int64_t x_stride;
@@ -20,13 +20,13 @@ struct DotArgs {
   int64_t m, n, k;
 };
 
-// For many rows, or none: then W is only packed. `packed` holds it as the kernel wants it: k floats
-// for each of n columns, n rounded up to the kernel's grain, of which a grain of columns lies
-// together. (The reference reads w.)
+// For many rows, or for none, which only packs W. `packed` holds W in the kernel's layout: k floats
+// for each of n columns, n rounded up to the kernel's grain, with the columns of a grain
+// interleaved. (The reference reads w.)
 struct ManyRowsArgs {
   DotArgs dot;
   float* packed;
-  bool is_packed;  // by a call before with the same w, n and k: w is not read
+  bool is_packed;  // by an earlier call with the same w, n and k: w is not read
 };
 
 #define PIPPIN_DOT(flag, name, weight, grain) \

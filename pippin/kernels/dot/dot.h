@@ -3,16 +3,15 @@
 //
 //   y[m, n] (fp32) = x[m, k] (fp32) · W[n, k]ᵀ (fp32 | fp16 | bf16) + bias[n] (fp32 or null)
 //
-// W is read where it lies, usually in a mapped file: row-major, no packing, any alignment of whole
-// elements. Sums are fp32 with fused multiply-add.
+// W is read in place, usually from a mapped file: row-major, no packing, aligned to its elements.
+// Sums are fp32 with fused multiply-add.
 //
 // Promise: y[i, j] has the same bits for every m, every split of n over threads and every stride;
-// the order of its sum depends on k and the kernel only. (So a prefill and a decode step agree, and
-// a batch of sequences decodes as each would alone.) Kernels differ from each other in rounding.
+// the order of its sum depends on k and the kernel only. (So prefill and decode agree, and a batch
+// of sequences decodes as each would alone.) Kernels differ in rounding.
 //
-// Where few rows need not agree with many, dot_many_rows() takes half the time: it lays W out anew
-// on the way. Its promise is the same, for itself: another order of sums, the same for every m
-// >= 1.
+// If a few rows need not agree with many, dot_many_rows() takes half the time: it repacks W on the
+// way. It makes the same promise within itself: another order of sums, the same for every m >= 1.
 #pragma once
 
 #include <algorithm>
@@ -39,34 +38,35 @@ struct DotKernel {
   int64_t n_grain;  // split n over threads in multiples of this
 };
 
-// Every kernel that this build has, best first.
+// The kernels in this build, best first.
 std::span<const DotKernel> dot_kernels();
 
-// The first kernel for `weight` that `cpu` can run.
+// Returns the first kernel for `weight` that `cpu` can run.
 const DotKernel& choose_dot(WeightType weight, const CpuFeatures& cpu);
 
-// The same product for the columns [n_begin, n_end) of y only.
+// Restricts the product to the columns [n_begin, n_end) of y.
 DotArgs dot_columns(const DotArgs& args, WeightType weight, int64_t n_begin, int64_t n_end);
 
-// Rows from which on dot_many_rows() pays.
+// The number of rows from which dot_many_rows() is faster.
 constexpr int64_t kManyRows = 8;
-// What it holds of W at once, in floats, where k is not so long that the columns of one grain take
-// more: little memory, which caches have.
+// The amount of W that it packs at once, in floats, unless k is so long that the columns of one
+// grain need more: small enough for caches.
 constexpr int64_t kMostPacked = 128 * 1024;
-// How many columns that is, a multiple of the grain, and how many floats.
+// The corresponding number of columns, a multiple of the grain, and of floats.
 int64_t packed_columns(const DotKernel& kernel, int64_t n, int64_t k);
 int64_t packed_floats(const DotKernel& kernel, int64_t n, int64_t k);
 
-// All of W may be packed once, for products to come.
-// Whether the kernel does that: the reference reads W where it lies.
+// All of W may be packed once, for later products. Returns whether the kernel supports that: the
+// reference reads W in place.
 bool packs(const DotKernel& kernel);
 int64_t all_packed_floats(const DotKernel& kernel, int64_t n, int64_t k);
 // Reads w, w_stride, n and k of the arguments.
 void pack(const DotKernel& kernel, const DotArgs& args, float* packed);
 
-// The product in pieces: some columns, some rows of x that the second cache holds. Calls
-// done(rows, columns) after each, while it is in the cache too. `packed`: packed_floats() of n or
-// more, or what pack() made of these columns where it `is_packed`. Takes one thread.
+// Computes the product in pieces: some columns and as many rows of x as the second-level cache
+// holds. Calls done(rows, columns) after each piece, while it is still in the cache. `packed` has
+// room for packed_floats() of n or more; if `is_packed`, it is the result of pack() for these
+// columns. Uses one thread.
 template <typename Done>
 void dot_many_rows(const DotKernel& kernel, const DotArgs& args, float* packed, const Done& done,
                    bool is_packed = false) {

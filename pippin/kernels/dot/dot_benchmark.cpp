@@ -1,5 +1,5 @@
-// Every dot kernel that this machine can run, on the matrices of a 1B Llama: bytes/s are bytes of
-// weights, for pippin-bandwidth to be compared with; for many rows look at FLOP/s.
+// Every dot kernel that this machine can run, on the matrices of a 1B Llama: bytes/s counts bytes
+// of weights (compare with pippin-bandwidth); for many rows, use FLOP/s.
 #include <vector>
 
 #include <benchmark/benchmark.h>

@@ -40,7 +40,7 @@ void set_weight(WeightType type, std::vector<std::byte>& w, int64_t index, float
   }
 }
 
-// A product with its own exactly sized memory, so that a sanitizer sees every step outside.
+// A product in memory of its exact size, so that a sanitizer detects every access outside.
 struct Product {
   Product(WeightType weight_type, int64_t rows, int64_t columns, int64_t length, bool with_bias,
           int64_t padding, uint32_t seed)
@@ -107,7 +107,7 @@ std::vector<DotKernel> kernels_here() {
   return kernels;
 }
 
-// dot_many_rows() with memory of exactly its size; checks that each element is finished once.
+// dot_many_rows() with memory of its exact size; checks that each element is finished once.
 void many_rows(const DotKernel& kernel, const DotArgs& args) {
   std::vector<float> packed(static_cast<size_t>(packed_floats(kernel, args.n, args.k)));
   std::vector<int> finished(static_cast<size_t>(args.m * args.n));
@@ -156,7 +156,7 @@ TEST_P(Dot, EmptySizes) {
   }
 }
 
-// Several pieces of columns, as long sums have them, and of rows.
+// Several pieces of columns, as for long sums, and of rows.
 TEST_P(Dot, ManyRowsInPieces) {
   const DotKernel& kernel = GetParam();
   if (kernel.needs == &CpuFeatures::scalar) GTEST_SKIP() << "takes all in one way";
@@ -183,7 +183,7 @@ TEST_P(Dot, AnyAlignmentOfElements) {
   }
 }
 
-// Packed once for all columns, and multiplied in parts of them.
+// W packed once for all columns, and multiplied in parts.
 TEST_P(Dot, ManyRowsOfPackedWeights) {
   const DotKernel& kernel = GetParam();
   if (!packs(kernel)) GTEST_SKIP() << "reads weights where they lie";

@@ -1,15 +1,15 @@
 // The products of many rows, over the vectors of vec/: an ISA file includes one vec header and
 // vec/multiply.h, then this.
 //
-// Lanes are columns, so that nothing is added up across a vector: W is laid out once as panels of
-// kPanelColumns rows of it, element after element, and an element of x is broadcast to a panel.
+// Lanes are columns, so that no sum runs across a vector: W is packed once into panels of
+// kPanelColumns of its rows, element by element, and an element of x is broadcast to a panel.
 //
 //        k ──►                       a block of k of one panel stays in L1 (16 to 24 KB), the same
 //   x  ▒▒▒▒▒▒▒▒ kPanelRows rows      block of the rows of x in L2: dot_many_rows() calls with few
-//   W  ▒▒▒▒▒▒▒▒ kPanelColumns rows   enough of them.
+//   W  ▒▒▒▒▒▒▒▒ kPanelColumns rows   enough rows.
 //
-// A sum goes along a block of k from front to back; blocks are added in their order. Both depend on
-// k alone.
+// A sum runs through a block of k from front to back; blocks are added in order. Both depend on k
+// alone.
 #pragma once
 
 #include "pippin/kernels/dot/args.h"
@@ -34,7 +34,7 @@ PIPPIN_VEC int64_t panel_block(int64_t k) {
   return blocks < 2 ? kPanelK : rounded_up((k + blocks - 1) / blocks, kLanes);
 }
 
-// Rows j.. of W from k_begin on, as [k, kPanelColumns]; where n ends, zeros.
+// Rows of W from j on, from k_begin on, as [k, kPanelColumns]; zeros beyond n.
 template <typename Weights>
 void pack_panel(const DotArgs& a, int64_t j, int64_t k_begin, int64_t k, float* to) {
   const auto* w = static_cast<const typename Weights::Element*>(a.w) + j * a.w_stride + k_begin;
@@ -66,7 +66,7 @@ void pack_panel(const DotArgs& a, int64_t j, int64_t k_begin, int64_t k, float* 
   }
 }
 
-// Of kPanelColumns columns of y or of the bias, `columns` of which exist.
+// Loads kPanelColumns columns of y or of the bias, `columns` of which exist.
 PIPPIN_VEC F load_column(const float* y, int64_t columns) {
   return columns >= kLanes ? load(y) : columns > 0 ? load_part(y, columns) : set(0);
 }
@@ -78,7 +78,7 @@ PIPPIN_VEC void store_column(float* y, F value, int64_t columns) {
   }
 }
 
-// Writes kRows rows of y, or adds to them where `add`; `bias`: null or of the first column.
+// Writes kRows rows of y, or adds to them if `add`; `bias` is null or points to the first column.
 template <int kRows>
 void panel_tile(const float* x, int64_t x_stride, const float* panel, int64_t k, const float* bias,
                 bool add, float* y, int64_t y_stride, int64_t columns) {
@@ -118,7 +118,7 @@ void panel_tile(const float* x, int64_t x_stride, const float* panel, int64_t k,
   }
 }
 
-// Rows of which there are fewer than kRows + 1.
+// Handles the last rows, at most kRows of them.
 template <int kRows>
 void panel_rows(int64_t rows, const float* x, int64_t x_stride, const float* panel, int64_t k,
                 const float* bias, bool add, float* y, int64_t y_stride, int64_t columns) {
@@ -130,8 +130,8 @@ void panel_rows(int64_t rows, const float* x, int64_t x_stride, const float* pan
   }
 }
 
-// Fetches rows that come next into the cache, some lines at a time: all at once would wait for
-// memory, and what the hardware fetches by itself ends where a row's block of k does.
+// Prefetches the next rows, a few lines at a time: all at once would wait for memory, and the
+// hardware's own prefetch ends at the end of a row's block of k.
 class Fetch {
  public:
   // Null: nothing.
@@ -172,7 +172,7 @@ void dot_panels(const ManyRowsArgs& args) {
       const int64_t lines = tiles == 0 ? 0 : next.lines() / tiles + 1;
       if (!args.is_packed) pack_panel<Weights>(a, j, k_begin, k, panel);
       const float* bias = last && a.bias != nullptr ? a.bias + j : nullptr;
-      // Tiles of nearly the same rows: sums of very few wait for each other.
+      // Tiles of nearly equal height: with very few rows, sums wait for each other.
       for (int64_t tile = 0; tile < tiles; ++tile) {
         const int64_t i = a.m * tile / tiles;
         next.some(lines);

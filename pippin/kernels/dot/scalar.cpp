@@ -1,4 +1,4 @@
-// The reference: one sum after the other, in double.
+// The reference: one sum after another, in double.
 #include "pippin/base/float16.h"
 #include "pippin/kernels/dot/dot.h"
 

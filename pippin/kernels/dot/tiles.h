@@ -1,14 +1,14 @@
 // dot.h over the vectors of vec/: an ISA file includes one vec header and vec/multiply.h, then
 // this.
 //
-// Sums run along k: W is read where it lies, a lane of an accumulator holds every kLanes-th
-// product, and lanes are added at the end of each block of kBlockK. That order is the same in every
-// path below, which is what makes results independent of m and of the split of n.
+// Sums run along k: W is read in place, a lane of an accumulator holds every kLanes-th product, and
+// lanes are added at the end of each block of kBlockK. The order is the same in every path below,
+// which makes results independent of m and of the split of n.
 //
 //        k ──►                      one row: W streams by, see one_row().
 //   x  ▒▒▒▒▒▒▒▒ kRowTile rows       few rows: one tile of rows, converting W as it is read.
 //   W  ▒▒▒▒▒▒▒▒ kColumnTile rows    many rows: a block of x stays in L2, each tile of W comes
-//                                   into L1 once and meets every row of the block.
+//                                   into L1 once for all rows of the block.
 #pragma once
 
 #include "pippin/kernels/dot/args.h"
@@ -19,9 +19,9 @@ namespace {
 
 constexpr int64_t kBlockK = 1024;
 constexpr int kColumnTile = 4;
-constexpr int64_t kBlockRows = 96;  // of kBlockK floats: 384 KB, for L2
+constexpr int64_t kBlockRows = 96;  // rows of kBlockK floats: 384 KB, for L2
 
-// The rows of W for the columns from j on; where n ends, the last row stands in.
+// The rows of W for the columns from j on; beyond n, repeats the last row.
 template <int kColumns, typename Element>
 PIPPIN_VEC void weight_rows(const DotArgs& a, int64_t j, int64_t k_begin,
                             const Element* (&w)[kColumns]) {
@@ -48,9 +48,9 @@ PIPPIN_VEC F4 get(const float* y, int64_t columns) {
   return load4(copy);
 }
 
-// One row of x reads W at the speed of memory. Columns are taken from kStreams places far apart,
-// each read from end to end as one stream: the hardware follows few long streams well and many rows
-// badly, and that many sums hide the latency of an fma.
+// One row of x reads W at the speed of memory. The columns are split into kStreams far-apart parts,
+// each read sequentially as one stream: the hardware follows a few long streams well and many rows
+// badly, and that number of sums hides the latency of an fma.
 template <typename Weights>
 void one_row(const DotArgs& a) {
   using Element = typename Weights::Element;
@@ -103,7 +103,7 @@ void one_row(const DotArgs& a) {
         sums[c] = k_begin == 0 ? sum(total[c]) : sums[c] + sum(total[c]);
       }
     }
-    // Where n is no multiple, streams end on the last column more than once: the same value.
+    // If n is not a multiple, streams recompute the last column: the same value.
 #pragma GCC unroll 8
     for (int c = 0; c < kStreams; ++c) {
       a.y[column[c]] = a.bias == nullptr ? sums[c] : sums[c] + a.bias[column[c]];
@@ -111,7 +111,7 @@ void one_row(const DotArgs& a) {
   }
 }
 
-// What follows the columns of a tile whose first one is `w`, where it is a whole tile.
+// The columns after a tile whose first one is `w`, if they form a whole tile.
 template <int kColumns, typename Element>
 PIPPIN_VEC Prefetch next_columns(const DotArgs& a, const Element* w, bool exist) {
   constexpr int64_t kBytes = sizeof(Element);
@@ -119,7 +119,7 @@ PIPPIN_VEC Prefetch next_columns(const DotArgs& a, const Element* w, bool exist)
   return {w + kColumns * a.w_stride, a.w_stride * kBytes, 8 * kBytes};
 }
 
-// All of k for kRows rows from row i on, and every column.
+// All of k for kRows rows from row i on, and for every column.
 template <typename Weights, int kRows, int kColumns>
 void few_rows(const DotArgs& a, int64_t i) {
   const float* x = a.x + i * a.x_stride;
@@ -173,8 +173,8 @@ void add_tile(const DotArgs& a, int64_t i, int64_t j, int64_t k_begin, int64_t k
   }
 }
 
-// The same for the rows [begin, end). The tiles of rows share the work of fetching `next`: all at
-// once in the first would have to wait for memory.
+// The same for the rows [begin, end). The tiles of rows share the prefetching of `next`: all at
+// once, in the first tile, would wait for memory.
 template <typename Stored>
 PIPPIN_VEC void add_rows(const DotArgs& a, int64_t begin, int64_t end, int64_t j, int64_t k_begin,
                          int64_t k, const typename Stored::Element* const (&w)[kColumnTile],
@@ -246,7 +246,7 @@ void many_rows(const DotArgs& a, int64_t begin, int64_t end) {
   }
 }
 
-// m rows in blocks of nearly the same size, whole tiles of rows.
+// m rows in blocks of nearly equal size, each of whole tiles.
 PIPPIN_VEC int64_t block_rows(int64_t m) {
   const int64_t blocks = (m + kBlockRows - 1) / kBlockRows;
   const int64_t tiles = (m + kRowTile - 1) / kRowTile;

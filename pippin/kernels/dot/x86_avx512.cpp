@@ -1,7 +1,7 @@
 #include "pippin/kernels/vec/avx512.h"
-// The vectors come first: what follows is written in terms of them.
+// Must come first: the headers below use these vectors.
 #include "pippin/kernels/vec/multiply.h"
-// And the products before their users.
+// Must precede its users.
 #include "pippin/kernels/dot/panels.h"
 #include "pippin/kernels/dot/tiles.h"
 

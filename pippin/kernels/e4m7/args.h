@@ -6,15 +6,15 @@
 
 namespace pippin::kernels {
 
-// A row is ceil(k / kE4M7Group) groups of kE4M7GroupBytes; columns beyond k are zeros. Of a group's
-// columns the first 64 have their low bytes first, then the others, then all have their high
-// halves: byte i those of the places i (low 4 bits) and 64 + i. Place 16 l + 8 h + 2 j + o is
+// A row is ceil(k / kE4M7Group) groups of kE4M7GroupBytes; columns beyond k are zeros. A group
+// stores the low bytes of its first 64 positions, then those of the others, then all high halves:
+// byte i holds those of positions i (low 4 bits) and 64 + i. Position 16 l + 8 h + 2 j + o is
 // column 16 (2 h + o) + 4 l + j: unpacked within 128 bits, even and odd halves of words are columns
 // in order.
 constexpr int64_t kE4M7Group = 128;
 constexpr int64_t kE4M7GroupBytes = 192;
 
-// A weight that the codes cannot say; its code is 0.
+// A weight that the codes cannot represent; its code is 0.
 struct E4M7Exception {
   uint32_t column;
   float value;
@@ -29,17 +29,17 @@ struct E4M7Matrix {
   const E4M7Exception* exceptions;
 };
 
-// A few rows of x as kernels want them: each times a power of two, so that products with codes,
-// which are tiny, are not; behind its k numbers zeros up to a whole group.
+// A few rows of x in the kernels' form: each row is multiplied by a power of two, so that products
+// with codes, which are tiny, are not tiny. After its k numbers, zeros up to a whole group.
 constexpr int64_t kMostLiftedRows = 16;
 struct E4M7Lifted {
   float* rows;
   int64_t stride;
-  float back[kMostLiftedRows];  // what a row's sums are multiplied with in the end
+  float back[kMostLiftedRows];  // factor for a row's sums at the end
 };
 
-// Strides are between rows, in elements. The columns [n_begin, n_end) of y; bias and y are those of
-// column 0.
+// Strides are between rows, in elements. Computes the columns [n_begin, n_end) of y; bias and y
+// point to column 0.
 struct E4M7Args {
   const E4M7Matrix* w;
   const float* x;
@@ -48,12 +48,12 @@ struct E4M7Args {
   float* y;
   int64_t y_stride;
   int64_t m, n_begin, n_end;
-  const E4M7Lifted* lifted;  // of x, where m is at most the kernel's lifted_rows
+  const E4M7Lifted* lifted;  // of x, if m is at most the kernel's lifted_rows
 };
 
 struct E4M7Kernels {
   const char* name;  // "e4m7_avx512"
-  // Where m is at most this, `dot` reads args.lifted, else args.x.
+  // If m is at most this, `dot` reads args.lifted, otherwise args.x.
   int64_t lifted_rows;
   // Fills rows and back from m rows of x, k numbers each; strides between rows.
   void (*lift)(const float* x, int64_t x_stride, int64_t m, int64_t k, E4M7Lifted& lifted) noexcept;
@@ -64,7 +64,7 @@ struct E4M7Kernels {
 #include "pippin/kernels/e4m7/kernels.inc"
 #undef PIPPIN_E4M7
 
-// y += x · exceptions: what every kernel ends with.
+// y += x · exceptions: the last step of every kernel.
 void add_e4m7_exceptions(const E4M7Args& args) noexcept;
 
 }  // namespace pippin::kernels

@@ -27,7 +27,7 @@ PIPPIN_VEC void load_e4m7(const uint8_t* group, int half, F (&w)[8]) {
   }
 }
 
-// Compilers would load what several products share once for each.
+// Prevents the compiler from reloading a value shared by several products for each of them.
 PIPPIN_VEC void keep_in_register(F& x) {
   __asm__("" : "+x"(x.v));
 }

@@ -23,7 +23,7 @@ PIPPIN_VEC void load_e4m7(const uint8_t* group, int half, F (&w)[4]) {
   w[3] = {_mm512_castsi512_ps(_mm512_and_si512(back, odd))};
 }
 
-// Compilers would load what several products share once for each.
+// Prevents the compiler from reloading a value shared by several products for each of them.
 PIPPIN_VEC void keep_in_register(F& x) {
   __asm__("" : "+v"(x.v));
 }

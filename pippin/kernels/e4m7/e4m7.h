@@ -1,20 +1,20 @@
-// y = x · Wᵀ + bias where W are halves that fit into 12 bits, without loss: the weights of fp16
-// packages that were made of bf16 checkpoints, as nearly all are.
+// y = x · Wᵀ + bias where W holds fp16 numbers that fit into 12 bits without loss: the weights of
+// nearly all fp16 packages converted from bf16 checkpoints.
 //
-// A bf16 number has 8 significant bits, and stays one of 8 bits when it becomes fp16; of the five
-// bits of exponent four are enough for nearly all weights of a row. So a weight is a sign, 4 bits
-// of exponent and 7 of mantissa, with subnormals, times a power of two of its row; what is left
-// over (outliers) is kept beside, as it is. Such a matrix takes three quarters of the memory, and
-// decoding, which reads all weights for a token, as much less time.
+// A bf16 number has 8 significant bits and keeps them in fp16; four of the five exponent bits are
+// enough for nearly all weights of a row. So a weight is a sign, 4 bits of exponent and 7 of
+// mantissa, with subnormals, times a power of two per row; the rest (outliers) is stored
+// separately, unchanged. Such a matrix takes three quarters of the memory. Decoding, which reads
+// all weights for every token, takes correspondingly less time.
 //
 //   code = s eeee mmmmmmm is the fp32 number whose bits are s 0000eeee mmmmmmm 0..., which is tiny
 //   (or a subnormal, so processors must not flush those), and the weight is that times scales[row]:
 //   both are exact.
 //
 // Promise: y[i, j] has the same bits for every m and every split of n over threads. Without
-// exceptions they are those of dot/'s kernel of the same instruction set on the fp16 matrix. (But
-// numbers of a row of x that are 2^50 times smaller than its largest may count as less, and an
-// infinity that meets an exception gives NaN.)
+// exceptions they equal those of dot/'s kernel for the same instruction set on the fp16 matrix.
+// (But numbers in a row of x that are 2^50 times smaller than its largest may lose precision, and
+// an infinity times an exception gives NaN.)
 #pragma once
 
 #include <cstddef>
@@ -27,12 +27,12 @@
 
 namespace pippin::kernels {
 
-// Every table that this build has, best first.
+// The tables in this build, best first.
 std::span<const Listed<E4M7Kernels>> e4m7_kernels();
-// The first table that `cpu` can run.
+// Returns the first table that `cpu` can run.
 const E4M7Kernels& choose_e4m7(const CpuFeatures& cpu);
 
-// Floats of a row of E4M7Lifted.
+// The number of floats in a row of E4M7Lifted.
 constexpr int64_t e4m7_lifted_stride(int64_t k) {
   return (k + kE4M7Group - 1) / kE4M7Group * kE4M7Group;
 }
@@ -40,16 +40,16 @@ constexpr int64_t e4m7_lifted_stride(int64_t k) {
 // Split n over threads in multiples of this.
 constexpr int64_t kE4M7Grain = 16;
 
-// The most exceptions that a matrix may have: one in 256 weights. With more it is better off as it
-// is.
+// The maximum number of exceptions in a matrix: one in 256 weights. Beyond that, packing does not
+// pay.
 int64_t most_e4m7_exceptions(int64_t n, int64_t k);
-// Of a row's codes.
+// The size of a row's codes.
 int64_t e4m7_row_bytes(int64_t k);
-// Of the packed matrix: codes, scales, begins, exceptions up to the most.
+// The size of the packed matrix: codes, scales, begins, and the maximum number of exceptions.
 int64_t e4m7_bytes(int64_t n, int64_t k);
 
-// One row of k weights (F16 or BF16) as codes of e4m7 in `out`, a row's bytes; its scale; and how
-// many exceptions it has, of which the first `room` are written.
+// The result of packing a row of k weights (F16 or BF16): its codes are in `out`; its scale; and
+// its number of exceptions, of which the first `room` are written.
 struct E4M7Row {
   float scale;
   int64_t num_exceptions;
@@ -57,7 +57,7 @@ struct E4M7Row {
 E4M7Row pack_e4m7_row(WeightType type, const std::byte* weights, int64_t k, uint8_t* out,
                       E4M7Exception* exceptions, int64_t room);
 
-// The parts of `bytes`, which are e4m7_bytes(n, k) and aligned to 4.
+// Splits `bytes`, which are e4m7_bytes(n, k) and aligned to 4, into their parts.
 struct E4M7Parts {
   uint8_t* codes;
   int64_t row_bytes;

@@ -1,5 +1,5 @@
-// Every kernel of 12-bit halves that this machine can run, as dot_benchmark.cpp does for 16 bits:
-// bytes/s are of what is read.
+// Every kernel for 12-bit weights that this machine can run, as dot_benchmark.cpp does for 16 bits:
+// bytes/s counts bytes read.
 #include <vector>
 
 #include <benchmark/benchmark.h>

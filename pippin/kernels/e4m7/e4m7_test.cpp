@@ -22,7 +22,7 @@ float value_of(WeightType type, uint16_t bits) {
   return type == WeightType::F16 ? to_float(float16{bits}) : to_float(bfloat16{bits});
 }
 
-// What becomes of a number on its way from a bf16 checkpoint.
+// A number after its conversion from a bf16 checkpoint.
 uint16_t born_bf16(WeightType type, float value) {
   const bfloat16 first = to_bfloat16(value);
   return type == WeightType::F16 ? to_float16(to_float(first)).bits : first.bits;
@@ -36,7 +36,7 @@ Weights normal_weights(WeightType type, int64_t count, float deviation, uint32_t
   return weights;
 }
 
-// A matrix with its memory, which is exactly as large as it says.
+// A matrix in memory of its exact size.
 struct Packed {
   Packed(WeightType type, const Weights& weights, int64_t n, int64_t k)
       : words(static_cast<size_t>((e4m7_bytes(n, k) + 7) / 8)) {
@@ -61,7 +61,7 @@ struct Packed {
 
 constexpr float kUntouched = -7777;
 
-// With x lifted in memory of its exact size, where the kernels want it.
+// With x lifted, in memory of its exact size, if the kernels need it.
 void run_e4m7(const E4M7Kernels& kernels, E4M7Args args) {
   const int64_t k = args.w->k, stride = e4m7_lifted_stride(k);
   std::vector<float> rows;
@@ -111,7 +111,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 
 class E4M7 : public ::testing::TestWithParam<const E4M7Kernels*> {};
 
-// Rows of x with a single one read every weight.
+// Rows of x with a single 1 read out every weight.
 std::vector<float> all_weights(const E4M7Kernels& kernels, const E4M7Matrix& w) {
   std::vector<float> result(static_cast<size_t>(w.n * w.k));
   for (int64_t column = 0; column < w.k; ++column) {
@@ -332,7 +332,7 @@ TEST(E4M7Row, CountsWhatElevenBitsHaveTooMuch) {
   const E4M7Row packed =
       pack_e4m7_row(WeightType::F16, reinterpret_cast<const std::byte*>(row.data()), 1024,
                     codes.data(), exceptions, 4);
-  EXPECT_GT(packed.num_exceptions, 800);  // seven eighths, and not beyond the room for four
+  EXPECT_GT(packed.num_exceptions, 800);  // seven eighths, but within the room for four
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, E4M7, ::testing::ValuesIn(runnable(e4m7_kernels(), detect_cpu())),

@@ -25,14 +25,14 @@ constexpr std::array<uint8_t, kHalfGroup> kColumnOfPlace = [] {
   return columns;
 }();
 
-// What a code's number is multiplied with where the smallest normal one means 2^smallest.
+// The factor for a code's value if the smallest normal one means 2^smallest.
 constexpr int scale_exponent(int smallest) {
   return smallest + 126;
 }
-// Of `smallest`: scales and their reciprocals are fp32 numbers.
+// Range of `smallest`: scales and their reciprocals must be fp32 numbers.
 constexpr int kLeast = -240, kMost = 1;
 
-uint32_t sign_and_exponent(uint32_t bits) {  // of a code's number: seee
+uint32_t sign_and_exponent(uint32_t bits) {  // from a code's value: seee
   return (bits >> 28 & 8) | (bits >> 24 & 7);
 }
 
@@ -47,7 +47,7 @@ void place_group(const uint32_t (&numbers)[kE4M7Group], uint8_t* out) {
   }
 }
 
-// The row, which ends with zeros up to a whole group, with one scale.
+// Encodes the row, which ends with zeros up to a whole group, with one scale.
 E4M7Row encode(const std::vector<float>& row, int smallest, uint8_t* out, E4M7Exception* exceptions,
                int64_t room) {
   const float scale = std::ldexp(1.0f, scale_exponent(smallest));
@@ -57,7 +57,7 @@ E4M7Row encode(const std::vector<float>& row, int smallest, uint8_t* out, E4M7Ex
     const float* values = row.data() + from;
     uint32_t numbers[kE4M7Group], misfits[kE4M7Group], all_misfits = 0;
     for (size_t i = 0; i < kE4M7Group; ++i) {
-      // Masks instead of branches: the compiler makes vectors of it.
+      // Masks instead of branches, so that the compiler vectorizes.
       constexpr int32_t kTooLarge = (kBinades + 1) << 23;
       const uint32_t bits = std::bit_cast<uint32_t>(values[i] * down);
       const auto magnitude = static_cast<int32_t>(bits & 0x7fffffff);
@@ -80,10 +80,11 @@ E4M7Row encode(const std::vector<float>& row, int smallest, uint8_t* out, E4M7Ex
   return result;
 }
 
-// The scale that leaves the fewest exceptions. A number fits where its highest bit is not beyond
-// the largest binade, its lowest is a multiple of the smallest subnormal, and they are near enough.
+// Finds the scale with the fewest exceptions. A number fits if its highest bit is not beyond the
+// largest binade, its lowest bit is a multiple of the smallest subnormal, and the two are close
+// enough.
 int best_smallest(const std::vector<float>& row) {
-  constexpr int kLow = -160, kHigh = 130;  // exponents of bits that bf16 and fp16 numbers can have
+  constexpr int kLow = -160, kHigh = 130;  // exponents of bits in bf16 and fp16 numbers
   std::array<int64_t, kHigh - kLow> highest{}, lowest{};
   for (const float value : row) {
     if (value == 0 || !std::isfinite(value)) continue;
@@ -128,7 +129,7 @@ E4M7Row pack_e4m7_row(WeightType type, const std::byte* weights, int64_t k, uint
     const float magnitude = std::fabs(value);
     largest = magnitude > largest && magnitude < INFINITY ? magnitude : largest;
   }
-  // As far down as the largest allows, but all steps of fp16 are multiples of 2^-24.
+  // As far down as the largest allows, though all fp16 numbers are multiples of 2^-24.
   int smallest = kMantissaBits - 24;
   const int wanted = largest > 0 ? std::ilogb(largest) + 1 - kBinades : smallest;
   smallest =

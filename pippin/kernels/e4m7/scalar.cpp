@@ -1,4 +1,4 @@
-// The reference: one sum after the other, in double.
+// The reference: one sum after another, in double.
 #include <bit>
 
 #include "pippin/kernels/e4m7/e4m7.h"

@@ -1,9 +1,9 @@
 // e4m7.h over the vectors of vec/: an ISA file includes one vec header, vec/multiply.h, dot/tiles.h
 // and its codes (a function load_e4m7), then this.
 //
-// Sums run in dot/'s order, so results are those of the same weights as fp16, bit for bit. Few rows
-// of x are lifted by a power of two and meet the codes as they are, which saves the multiplication
-// of each with its row's scale; for more rows tiles of W are unpacked to its fp32 values.
+// Sums use dot/'s order, so results equal those of the same weights as fp16, bit for bit. A few
+// rows of x are lifted by a power of two and multiplied with the codes directly, which saves
+// multiplying each with its row's scale; for more rows, tiles of W are unpacked to fp32.
 #pragma once
 
 #include "pippin/kernels/dot/tiles.h"
@@ -14,14 +14,14 @@ namespace {
 
 constexpr int64_t kHalfGroup = kE4M7Group / 2;
 constexpr int kHalfVectors = static_cast<int>(kHalfGroup / kLanes);
-constexpr int64_t kAheadBytes = 256;  // prefetched of streams; the hardware reads further ahead
+constexpr int64_t kAheadBytes = 256;  // prefetch distance; the hardware reads further
 static_assert(kBlockK % kE4M7Group == 0);
 
 PIPPIN_VEC const uint8_t* group_of(const E4M7Matrix& w, int64_t row, int64_t column) {
   return w.codes + row * w.row_bytes + column / kE4M7Group * kE4M7GroupBytes;
 }
 
-// What lies `ahead` of where rows are read.
+// Prefetches `ahead` of the position in each row.
 template <int kRows>
 PIPPIN_VEC void prefetch_groups(const uint8_t* const (&group)[kRows], int64_t ahead) {
 #pragma GCC unroll 8
@@ -41,7 +41,7 @@ PIPPIN_VEC float lift_row(const float* x, int64_t k, float* lifted) {
     largest = max(floats(bits(load(x + i)) & magnitude), largest);
   if (i < k) largest = max(floats(bits(load_part(x + i, k - i)) & magnitude), largest);
   const auto exponent = static_cast<int64_t>(__builtin_bit_cast(uint32_t, max_lane(largest)) >> 23);
-  // The exponents of both powers, as fp32 has them. Nothing lifts an infinity.
+  // The exponents of both powers, biased as in fp32. An infinity cannot be lifted.
   const int64_t up = exponent == 255 ? 127 : smaller_of(127 + 60 + 127 - exponent, 253);
   const F factor = set(__builtin_bit_cast(float, static_cast<uint32_t>(up << 23)));
   for (i = 0; i + kLanes <= k; i += kLanes) store(lifted + i, load(x + i) * factor);
@@ -110,15 +110,15 @@ void one_e4m7_row(const E4M7Args& a) {
   }
 }
 
-// Rows of W that are taken together, the last one again where there are fewer; and how far ahead in
-// each lies what is prefetched.
+// Rows of W processed together (the last one repeats if there are fewer) and the prefetch distance
+// in each.
 struct TileRows {
   int64_t row[kColumnTile];
   int64_t ahead_bytes;
 };
 
-// kRows rows of x, from row i on, and a tile. Two rows of W at a time share what is loaded of x.
-// `share` of `shares` is what this call prefetches.
+// kRows rows of x, from row i on, and a tile. Two rows of W at a time share the loaded x. This call
+// prefetches `share` of `shares`.
 template <int kRows>
 void few_rows_of_tile(const E4M7Args& a, int64_t i, const TileRows& tile, int64_t share,
                       int64_t shares) {
@@ -202,8 +202,9 @@ void few_rows_of_tile(const E4M7Args& a, const TileRows& tile) {
   }
 }
 
-// A few rows of x: four at a time take a tile of W, which stays in L1 meanwhile. Where one time is
-// enough, W is read as by one row; else each time fetches a part of the next tile. Needs kFewRows.
+// A few rows of x: four at a time use a tile of W, which stays in L1 meanwhile. If one pass is
+// enough, W is read as by one row; otherwise each pass prefetches a part of the next tile. Needs
+// kFewRows.
 [[maybe_unused]] void few_e4m7_rows(const E4M7Args& a) {
   TileRows tile;
   if (a.m <= 4) {
@@ -222,10 +223,11 @@ void few_rows_of_tile(const E4M7Args& a, const TileRows& tile) {
   }
 }
 
-// Several rows of x: each tile of W becomes fp32 once for a block of them.
+// Several rows of x: each tile of W is converted to fp32 once per block of them.
 void many_e4m7_rows(const E4M7Args& a, const DotArgs& floats, int64_t begin, int64_t end) {
   const E4M7Matrix& matrix = *a.w;
-  // Rows of x are often a multiple of 4 KB apart: what is as well would want their place in L1.
+  // Rows of x are often a multiple of 4 KB apart; without this distance the tile's rows would
+  // compete with them for the same places in L1.
   constexpr int64_t kApart = 5 * 16;
   alignas(64) float tile[kColumnTile][kBlockK + kApart];
   const float* columns[kColumnTile];
@@ -269,7 +271,7 @@ void many_e4m7_blocks(const E4M7Args& a) {
   }
 }
 
-// Registers for sums of a few rows and for two columns' weights.
+// The registers suffice for the sums of a few rows and for two columns' weights.
 constexpr bool kFewRows = kRowTile == 6 && kHalfVectors == 4;
 
 void multiply_e4m7(const E4M7Args& a) {

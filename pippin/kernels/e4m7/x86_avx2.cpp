@@ -1,7 +1,7 @@
 #include "pippin/kernels/vec/avx2.h"
-// The vectors come first: what follows is written in terms of them.
+// Must come first: the headers below use these vectors.
 #include "pippin/kernels/vec/multiply.h"
-// And the codes before their products.
+// Must precede its users.
 #include "pippin/kernels/e4m7/avx2_codes.h"
 #include "pippin/kernels/e4m7/vectors.h"
 

@@ -6,7 +6,7 @@
 
 namespace pippin::kernels {
 
-// With the parameters alpha and beta of `unary`.
+// Operations with the parameters alpha and beta of `unary`.
 enum class UnaryOp {
   Abs,
   Ceil,
@@ -61,14 +61,14 @@ constexpr int kNumBinaryOps = static_cast<int>(BinaryOp::Pow) + 1;
 enum class CompareOp { Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual };
 constexpr int kNumCompareOps = static_cast<int>(CompareOp::GreaterEqual) + 1;
 
-// What codes of 8 bits stand for: (code - zero) * scale. Codes go from `lowest` to lowest + 255;
+// The meaning of 8-bit codes: (code - zero) * scale. Codes range from `lowest` to lowest + 255;
 // their distances to `zero` are at most 2^20.
 struct CodeScale {
   float scale;
   int32_t zero, lowest;
 };
 
-// A step is 1 for an array and 0 for one value that stands for every element.
+// A step is 1 for an array and 0 for a single value used for every element.
 struct ElementwiseKernels {
   const char* name;
 
@@ -78,7 +78,7 @@ struct ElementwiseKernels {
   // Wraps on overflow.
   void (*binary_i32)(BinaryOp op, const int32_t* a, int64_t a_step, const int32_t* b,
                      int64_t b_step, int32_t* y, int64_t n) noexcept;
-  // y is 0 or 1. (y shares memory with neither input.)
+  // y is 0 or 1, and must not share memory with the inputs.
   void (*compare)(CompareOp op, const float* a, int64_t a_step, const float* b, int64_t b_step,
                   uint8_t* y, int64_t n) noexcept;
   void (*compare_i32)(CompareOp op, const int32_t* a, int64_t a_step, const int32_t* b,
@@ -87,7 +87,7 @@ struct ElementwiseKernels {
   void (*select)(const uint8_t* condition, int64_t condition_step, const void* a, int64_t a_step,
                  const void* b, int64_t b_step, void* y, int64_t n) noexcept;
 
-  // Half floats as their bits; rounding to nearest even. x and y share no memory.
+  // Half-precision floats as bits; rounds to nearest even. x and y must not share memory.
   void (*f16_to_f32)(const uint16_t* x, float* y, int64_t n) noexcept;
   void (*f32_to_f16)(const float* x, uint16_t* y, int64_t n) noexcept;
   void (*bf16_to_f32)(const uint16_t* x, float* y, int64_t n) noexcept;
@@ -96,14 +96,14 @@ struct ElementwiseKernels {
   // Towards zero; saturates; NaN gives 0.
   void (*f32_to_i32)(const float* x, int32_t* y, int64_t n) noexcept;
 
-  // x / scale to the nearest integer, halves to the even one, plus zero, limited to the codes; NaN
-  // gives 0. As exact division would: every table has the same codes.
+  // x / scale rounded to the nearest integer (ties to even), plus zero, clamped to the codes; NaN
+  // gives 0. Results equal exact division: every table gives the same codes.
   void (*quantize)(const float* x, int32_t* y, int64_t n, const CodeScale& scale) noexcept;
   void (*dequantize)(const int32_t* x, float* y, int64_t n, const CodeScale& scale) noexcept;
-  // What the codes of x stand for.
+  // Rounds x to the values that codes represent.
   void (*round_to_codes)(const float* x, float* y, int64_t n, const CodeScale& scale) noexcept;
-  // The codes of a (in the low half) and b less zero, as two integers of 16 bits, which they fit; b
-  // may be null for zeros.
+  // The codes of a (in the low half) and b, minus zero, as two 16-bit integers, which must hold
+  // them; b may be null for zeros.
   void (*pair_codes)(const float* a, const float* b, int32_t* y, int64_t n,
                      const CodeScale& scale) noexcept;
 };

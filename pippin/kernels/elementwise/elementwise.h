@@ -1,12 +1,12 @@
-// Contiguous element by element work: the building blocks of a plan's unfused operations.
+// Contiguous elementwise operations: the building blocks of a plan's unfused operations.
 //
-// All the functions of one instruction set are in one table. In every function the result may be
-// one of the inputs (same address), but not overlap it otherwise; n may be 0.
+// All functions for one instruction set are in one table. In every function the result may be one
+// of the inputs (same address), but must not overlap it otherwise; n may be 0.
 //
 // Accuracy of the fp32 functions against the exact result: within 1e-6 relative (4 ulp), except
 // that sin and cos are within 1e-7 absolute, the far negative tails of the gelus within 1.5e-5
 // relative, and results below 1e-36 may be 0. Special values follow IEEE 754 and C's <cmath>.
-// The result for an element does not depend on its place.
+// The result for an element does not depend on its position.
 #pragma once
 
 #include "pippin/kernels/elementwise/args.h"
@@ -14,13 +14,11 @@
 
 namespace pippin::kernels {
 
-// Every table that this build has, best first.
+// The tables in this build, best first.
 std::span<const Listed<ElementwiseKernels>> elementwise_kernels();
 
-// The first table that `cpu` can run.
+// Returns the first table that `cpu` can run.
 const ElementwiseKernels& choose_elementwise(const CpuFeatures& cpu);
-
-// Whether `cpu` can run it; for tests and benchmarks.
 
 // Copies a strided array of rank <= kMaxCopyRank: transposes, slices, concatenations, broadcasts
 // (x stride 0). Strides are in elements; element_size is 1, 2, 4 or 8.

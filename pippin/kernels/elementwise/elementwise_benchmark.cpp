@@ -1,5 +1,5 @@
 // The elementwise functions of every table that this machine can run, on one thread and 16,384
-// elements (in the cache): bytes/s count what is read and written.
+// elements (in the cache): bytes/s counts bytes read and written.
 #include <string>
 #include <vector>
 

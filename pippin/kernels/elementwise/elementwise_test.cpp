@@ -21,7 +21,7 @@ std::vector<const ElementwiseKernels*> tables_here() {
   return runnable(elementwise_kernels(), detect_cpu());
 }
 
-// Values of every size and sign, with what usually goes wrong.
+// Values of every size and sign, including typical edge cases.
 std::vector<float> interesting(int64_t n, uint32_t seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> exponent(-12, 7);
@@ -70,7 +70,7 @@ TEST_P(Elementwise, UnaryAgreesWithTheReference) {
       if (unary == UnaryOp::Sin || unary == UnaryOp::Cos) absolute = 1e-7f;
       if (unary == UnaryOp::Log) absolute = 2e-7f;
       float relative = 1e-6f;
-      // The reference adds and multiplies in double; fp32 rounds the sum that follows.
+      // The reference adds and multiplies in double; fp32 rounds the intermediate sum.
       if (unary == UnaryOp::Inverse || unary == UnaryOp::Rsqrt) relative = 2e-5f;
       if (unary == UnaryOp::Linear || unary == UnaryOp::SigmoidHard) absolute = 1e-6f;
       // In the tails an exponential multiplies the rounding of its argument by its size.
@@ -234,8 +234,8 @@ TEST_P(Elementwise, ConversionsRoundAlike) {
   }
 }
 
-// The code of x by its definition, in double: a quotient of two floats is halfway there only if it
-// is exactly.
+// The code of x by definition, in double: a quotient of two floats is exactly halfway if and only
+// if its double is.
 int32_t code_of(float x, const CodeScale& scale) {
   const double code = std::nearbyint(double{x} / double{scale.scale}) + scale.zero;
   if (std::isnan(code)) return 0;
@@ -248,7 +248,7 @@ constexpr CodeScale kCodeScales[] = {
     {kInf, 0, -128},     {NAN, 7, 0},           {0.7f, 1000, -128},   {0.05f, -1 << 20, 0},
 };
 
-// Besides, all numbers that are halfway between codes or next to it.
+// Adds all numbers halfway between codes or next to that.
 std::vector<float> near_codes(int64_t n, float scale) {
   std::vector<float> values = interesting(std::max<int64_t>(n, 42), 21);
   for (int k = -140; k < 270; ++k) {
@@ -293,7 +293,7 @@ TEST_P(Elementwise, CodesAreThoseOfExactDivision) {
 
 TEST_P(Elementwise, CodesInPairs) {
   for (const CodeScale& scale : kCodeScales) {
-    if (std::abs(scale.zero) > 10000) continue;  // of 16 bits
+    if (std::abs(scale.zero) > 10000) continue;  // must fit 16 bits
     for (const int64_t n : kSizes) {
       const std::vector<float> a = near_codes(n, scale.scale), b = interesting(n, 22);
       for (const float* other : {b.data(), static_cast<const float*>(nullptr)}) {
@@ -340,7 +340,7 @@ TEST(StridedCopy, TransposesSlicesAndBroadcasts) {
   EXPECT_EQ(x, y);
   strided_copy({x.data() + 5, y.data(), 4, 0, {}, {}, {}});
   EXPECT_EQ(y[0], 5);
-  // Blocks that end within: [2, 19, 5, 7] with its second axis last, and back.
+  // Blocks that end inside: [2, 19, 5, 7] with its second axis last, and back.
   constexpr int64_t kChannels = 19, kPlaces = 35;
   std::vector<int32_t> planes(2 * kChannels * kPlaces), places(planes.size()), back(planes.size());
   for (size_t i = 0; i < planes.size(); ++i) planes[i] = static_cast<int32_t>(i);
@@ -364,7 +364,7 @@ TEST(StridedCopy, TransposesSlicesAndBroadcasts) {
                 {image, 1, kChannels},
                 {image, kPlaces, 1}});
   EXPECT_EQ(back, planes);
-  // Three lines side by side, whole vectors of them and less, of places with gaps and without.
+  // Three interleaved lines, whole vectors and less, with and without gaps between positions.
   for (const int64_t n : {1, 3, 4, 11, 16}) {
     for (const int64_t stride : {3, 5}) {
       std::vector<int32_t> lines(static_cast<size_t>(3 * (n + 2))), colours(n * stride, -1);

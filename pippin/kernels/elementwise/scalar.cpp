@@ -17,7 +17,7 @@ double sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
-// The limits at infinity, where x * 0 would give NaN.
+// The limit at infinity, where x * 0 would give NaN.
 double gate(double x, double factor) {
   return factor == 0 ? 0.0 : x * factor;
 }
@@ -241,11 +241,11 @@ void f32_to_i32(const float* x, int32_t* y, int64_t n) noexcept {
   }
 }
 
-// The code of x less zero.
+// The code of x minus zero.
 double level(float x, const CodeScale& scale) {
   const double near = std::nearbyint(double{x} / double{scale.scale});
   const double lowest = scale.lowest - scale.zero;
-  // No negative zero.
+  // Avoids negative zero.
   return (std::isnan(near) ? -scale.zero : std::min(std::max(near, lowest), lowest + 255)) + 0.0;
 }
 

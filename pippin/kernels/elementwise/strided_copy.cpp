@@ -20,7 +20,7 @@ void copy_line(const T* x, T* y, const Dimension& d) {
   }
 }
 
-// Three lines of n elements, x_stride from one to the next, as [n, 3]: the colours of an image.
+// Interleaves three lines of n elements, x_stride apart, as [n, 3]: the colours of an image.
 int64_t interleave(const uint32_t* x, int64_t x_stride, uint32_t* y, int64_t n) {
   using Four = uint32_t __attribute__((vector_size(16)));
   int64_t i = 0;
@@ -42,7 +42,7 @@ int64_t interleave(const uint32_t* x, int64_t x_stride, uint32_t* y, int64_t n) 
   return i;
 }
 
-// Lines that go across those of x, in blocks of which both sides stay in the first cache.
+// Transposes lines in blocks whose source and destination both stay in the first-level cache.
 template <typename T>
 void transpose(const T* x, T* y, Dimension across, const Dimension& along) {
   constexpr int64_t kBlock = 16, kFew = 8;
@@ -84,7 +84,7 @@ void copy(const T* x, T* y, const Dimension* dimensions, int rank) {
 }  // namespace
 
 void strided_copy(const CopyArgs& args) noexcept {
-  // Dimensions of one element go, and neighbours that are contiguous in both arrays become one.
+  // Drops dimensions of one element, and merges neighbours that are contiguous in both arrays.
   Dimension dimensions[kMaxCopyRank + 1];
   int rank = 0;
   for (int i = 0; i < args.rank; ++i) {
@@ -99,7 +99,8 @@ void strided_copy(const CopyArgs& args) noexcept {
     }
   }
   if (rank == 0) dimensions[rank++] = {1, 1, 1};
-  // Elements that lie side by side in x go last but one where those of y do not.
+  // Moves the axis contiguous in x to the second-last place, if the last one is contiguous in y
+  // only.
   if (dimensions[rank - 1].y_stride == 1 && dimensions[rank - 1].x_stride != 1) {
     const auto side = std::find_if(dimensions, dimensions + rank,
                                    [](const Dimension& d) { return d.x_stride == 1; });

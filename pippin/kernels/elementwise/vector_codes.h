@@ -1,4 +1,4 @@
-// Codes of 8 bits of elementwise.h, over the vectors and mathematics of the includer.
+// 8-bit codes of elementwise.h, over the vectors and mathematics of the includer.
 #pragma once
 
 #include "pippin/kernels/elementwise/args.h"
@@ -15,17 +15,16 @@ class Levels {
         highest_(set(static_cast<float>(of.lowest - of.zero + 255))),
         of_nan_(set(static_cast<float>(-of.zero))) {}
 
-  // The code of x less zero.
+  // The code of x minus zero.
   PIPPIN_VEC F of(F x) const {
     const F quotient = x / scale_, near = round(quotient);
-    // Where the quotient is halfway because it was rounded, the remainder tells which side it is
-    // of.
+    // If rounding made the quotient halfway, the remainder shows on which side it is.
     const F rest = fnma(quotient, scale_, x) * direction_, half = set(0.5f);
     const M exact = rest == set(0);
     const F level =
         select((abs(quotient - near) == half) & ~exact, quotient + copy_sign(half, rest), near);
     const F limited = select(quotient == quotient, min(highest_, max(lowest_, level)), of_nan_);
-    return limited + set(0);  // no negative zero
+    return limited + set(0);  // avoids negative zero
   }
   PIPPIN_VEC F meaning(F level) const { return level * scale_; }
 

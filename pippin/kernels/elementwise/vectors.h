@@ -1,5 +1,5 @@
 // elementwise.h over the vectors of vec/: an ISA file includes one vec header and vec/math.h, then
-// this. What is rare or has no good vector form goes to the scalar table.
+// this. Operations that are rare or have no good vector form use the scalar table.
 #pragma once
 
 #include "pippin/kernels/elementwise/args.h"
@@ -99,7 +99,7 @@ void unary(UnaryOp op, const float* x, float* y, int64_t n, float alpha, float b
   }
 }
 
-// An array, or one value that stands for every element.
+// An array, or a single value used for every element.
 template <bool kIsArray>
 struct Floats {
   explicit PIPPIN_VEC Floats(const float* from) : p(from), value(kIsArray ? set(0) : set(*from)) {}
@@ -118,7 +118,7 @@ struct Ints {
   I value;
 };
 
-// Calls body(left, right) with the sources that the steps ask for.
+// Calls body(left, right) with the sources for the steps.
 template <template <bool> typename Source, typename T, typename Body>
 PIPPIN_VEC void with_sources(const T* a, int64_t a_step, const T* b, int64_t b_step, Body body) {
   if (a_step != 0 && b_step != 0) {
@@ -257,7 +257,7 @@ void select_any(const uint8_t* condition, int64_t condition_step, const void* a,
   const auto* ints_a = static_cast<const int32_t*>(a);
   const auto* ints_b = static_cast<const int32_t*>(b);
   auto* to = static_cast<int32_t*>(y);
-  if (condition_step == 0) {  // one side wins everywhere
+  if (condition_step == 0) {  // one side for all elements
     const auto* from = *condition != 0 ? ints_a : ints_b;
     const int64_t step = *condition != 0 ? a_step : b_step;
     return map2_i32(from, step, from, step, to, n, [](I u, I) { return u; });
@@ -309,7 +309,7 @@ void i32_to_f32(const int32_t* x, float* y, int64_t n) noexcept {
   for (; i + kLanes <= n; i += kLanes) store(y + i, to_float(load_i(x + i)));
   if (i < n) store_part(y + i, to_float(load_part_i(x + i, n - i)), n - i);
 }
-// Vector conversions differ in what they make of values out of range; this does not.
+// Converts values out of range by saturating; the vector instructions differ there.
 PIPPIN_VEC I to_int_saturated(F x) {
   const I value = select(set(0x1p31f) <= x, set_i(INT32_MAX), truncate(x));
   return select(x < set(-0x1p31f), set_i(INT32_MIN), select(is_nan(x), set_i(0), value));
@@ -323,7 +323,7 @@ void f32_to_i32(const float* x, int32_t* y, int64_t n) noexcept {
 }  // namespace
 }  // namespace pippin::kernels
 
-// Written in terms of map().
+// Must follow map(), which it uses.
 #include "pippin/kernels/elementwise/vector_codes.h"
 
 namespace pippin::kernels {

@@ -8,14 +8,14 @@ namespace pippin::kernels {
 
 struct PeakKernel {
   const char* name;
-  int64_t operations;  // of one step
-  // Runs `steps` steps from registers alone. The result depends on all of them.
+  int64_t operations;  // per step
+  // Runs `steps` steps on registers alone. The result depends on all of them.
   int32_t (*int8_dot)(int64_t steps) noexcept;
 };
 
 struct FloatPeakKernel {
   const char* name;
-  int64_t operations;                    // of one step
+  int64_t operations;                    // per step
   float (*dot)(int64_t steps) noexcept;  // as int8_dot
 };
 

@@ -1,6 +1,6 @@
-// How fast the processor multiplies 8-bit integers, or fp32, when nothing else slows it down: what
-// a prefill, or a net, is compared with. Operations count as two per product: one multiplication
-// and one addition.
+// The processor's peak rate of 8-bit integer or fp32 multiply-adds, when nothing else slows it
+// down: the reference for a prefill or a net. Each product counts as two operations: a
+// multiplication and an addition.
 #pragma once
 
 #include "pippin/kernels/kernel.h"
@@ -8,8 +8,8 @@
 
 namespace pippin::kernels {
 
-// The first kernel of kernels.inc that `cpu` can run, or null: there is no scalar one, since a peak
-// is that of a certain instruction.
+// Returns the first kernel of kernels.inc that `cpu` can run, or null. There is no scalar kernel,
+// since a peak belongs to a specific instruction.
 const PeakKernel* choose_peak(const CpuFeatures& cpu);
 const FloatPeakKernel* choose_float_peak(const CpuFeatures& cpu);
 

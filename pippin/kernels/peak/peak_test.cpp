@@ -10,7 +10,7 @@ TEST(Peak, ScalarMachinesHaveNone) {
   EXPECT_EQ(choose_float_peak(CpuFeatures()), nullptr);
 }
 
-// Of every kernel that this machine can run: each step adds 3 * 5 for every product.
+// For every kernel that this machine can run: each step adds 3 * 5 for every product.
 TEST(Peak, EveryProductIsDone) {
   for (const CpuLevel& level : cpu_levels(detect_cpu())) {
     const PeakKernel* kernel = choose_peak(level.cpu);
@@ -22,7 +22,7 @@ TEST(Peak, EveryProductIsDone) {
   }
 }
 
-// Each lane of 12 sums starts at the sum's number and gains 1 a step.
+// Each lane of the 12 sums starts at the sum's number and increases by 1 per step.
 TEST(Peak, EveryFloatProductIsDone) {
   for (const CpuLevel& level : cpu_levels(detect_cpu())) {
     const FloatPeakKernel* kernel = choose_float_peak(level.cpu);

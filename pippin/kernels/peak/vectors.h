@@ -1,5 +1,5 @@
-// Fused multiply-adds of fp32 from registers, over the vectors of vec/: an ISA file includes one
-// vec header, then this.
+// Fused multiply-adds of fp32 on registers, over the vectors of vec/: an ISA file includes one vec
+// header, then this.
 #pragma once
 
 #include "pippin/kernels/peak/args.h"
@@ -16,7 +16,7 @@ float float_dot(int64_t steps) noexcept {
   for (int i = 0; i < kFloatSums; ++i) sums[i] = set(static_cast<float>(i));
   F a = set(0.5F), b = set(2);
   for (int64_t step = 0; step < steps; ++step) {
-    // The compiler must not see that the factors stay the same.
+    // The compiler must not notice that the factors are constant.
     __asm__ volatile("" : PIPPIN_VEC_REGISTER(a.v), PIPPIN_VEC_REGISTER(b.v));
 #pragma GCC unroll 12
     for (int i = 0; i < kFloatSums; ++i) sums[i] = fma(a, b, sums[i]);

@@ -1,5 +1,5 @@
 #include "pippin/kernels/vec/avx2.h"
-// The vectors come first: what follows is written in terms of them.
+// Must come first: the headers below use these vectors.
 #define PIPPIN_VEC_REGISTER(value) "+x"(value)
 #include "pippin/kernels/peak/vectors.h"
 
@@ -9,14 +9,14 @@ namespace {
 constexpr int kSums = 8;
 constexpr int64_t kOperations = int64_t{kSums} * 32 * 2;
 
-// Pairs of products are added up in 16 bits, which is the least work that AVX2 knows: quantized_dot
-// does so with codes of 4 bits.
+// Adds pairs of products in 16 bits, the cheapest way in AVX2: quantized_dot does so with 4-bit
+// codes.
 int32_t int8_dot(int64_t steps) noexcept {
   __m256i sums[kSums];
   for (int i = 0; i < kSums; ++i) sums[i] = _mm256_set1_epi16(static_cast<int16_t>(i));
   __m256i a = _mm256_set1_epi8(3), b = _mm256_set1_epi8(5);
   for (int64_t step = 0; step < steps; ++step) {
-    // The compiler must not see that the factors stay the same.
+    // The compiler must not notice that the factors are constant.
     __asm__ volatile("" : "+x"(a), "+x"(b));
 #pragma GCC unroll 8
     for (int i = 0; i < kSums; ++i) {

@@ -1,5 +1,5 @@
 #include "pippin/kernels/vec/avx512.h"
-// The vectors come first: what follows is written in terms of them.
+// Must come first: the headers below use these vectors.
 #define PIPPIN_VEC_REGISTER(value) "+v"(value)
 #include "pippin/kernels/peak/vectors.h"
 

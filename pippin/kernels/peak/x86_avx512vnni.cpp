@@ -14,7 +14,7 @@ int32_t int8_dot(int64_t steps) noexcept {
   for (int i = 0; i < kSums; ++i) sums[i] = _mm512_set1_epi32(i);
   __m512i a = _mm512_set1_epi8(3), b = _mm512_set1_epi8(5);
   for (int64_t step = 0; step < steps; ++step) {
-    // The compiler must not see that the factors stay the same.
+    // The compiler must not notice that the factors are constant.
     __asm__ volatile("" : "+v"(a), "+v"(b));
 #pragma GCC unroll 16
     for (int i = 0; i < kSums; ++i) sums[i] = _mm512_dpbusd_epi32(sums[i], a, b);

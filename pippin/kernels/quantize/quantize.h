@@ -1,8 +1,8 @@
-// The inner loops of linear quantization, w ~ (q - offset) * scale with q in a few bits: how well a
-// scale fits a block, the best scales of many small blocks at once, and their codes.
+// The inner loops of linear quantization, w ~ (q - offset) * scale with q in a few bits: the error
+// of a scale for a block, the best scales of many small blocks at once, and their codes.
 //
-// Promise: every kernel but the scalar one gives the same bits, so that packages are the same
-// wherever they are made; codes are those of the scalar one.
+// Promise: every kernel except the scalar one gives the same bits, so that packages do not depend
+// on the machine; codes equal those of the scalar kernel.
 #pragma once
 
 #include "pippin/kernels/kernel.h"
@@ -10,9 +10,9 @@
 
 namespace pippin::kernels {
 
-// Every table that this build has, best first.
+// The tables in this build, best first.
 std::span<const Listed<QuantizeKernels>> quantize_kernels();
-// The first table that `cpu` can run.
+// Returns the first table that `cpu` can run.
 const QuantizeKernels& choose_quantize(const CpuFeatures& cpu);
 
 }  // namespace pippin::kernels

@@ -14,7 +14,7 @@ constexpr int64_t kCounts[] = {0, 1, 3, 15, 16, 17, 31, 100, 1024, 1040, 2500};
 constexpr LinearRounding kRoundings[] = {
     {0.02f, -8, 7}, {-0.013f, -3, 12}, {0.0007f, -128, 127}, {1e-30f, 0, 255}};
 
-// Of exactly its size, so that a sanitizer sees what goes beyond.
+// In memory of its exact size, so that a sanitizer detects every access outside.
 std::unique_ptr<float[]> random_values(int64_t count, uint32_t seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal(0.0f, 0.05f);
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Quantize,
                          ::testing::ValuesIn(runnable(quantize_kernels(), detect_cpu())),
                          [](const auto& which) { return std::string(which.param->name); });
 
-// That the scales are good is a matter of compress/blocks_test.cpp.
+// Whether the scales are good is tested by compress/blocks_test.cpp.
 TEST(QuantizeVectors, GiveTheSameBits) {
   const std::vector<float> shares = {1.0f, 0.85f};
   for (const int64_t size : {1, 5, 16, 32, 65, 512}) {

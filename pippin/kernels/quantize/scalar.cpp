@@ -8,7 +8,7 @@ namespace {
 
 // Adding and subtracting it rounds a float of magnitude below 2^22 to the nearest integer.
 constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
-// Elements whose sums stay in floats: lanes that the compiler turns into the machine's vectors.
+// Independent float sums, one per lane, which the compiler vectorizes.
 constexpr int64_t kLanes = 8;
 constexpr int64_t kFlush = 1024;
 

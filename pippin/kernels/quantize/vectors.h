@@ -1,7 +1,7 @@
-// Linear quantization in the vectors that the includer has chosen. Two ways to go about it:
-// elements of one block side by side, whose sums are kept in 16 columns whatever a register holds,
-// so that every instruction set adds in the same order; and small blocks side by side, one in each
-// lane, so that no sum goes across lanes.
+// Linear quantization over the vectors that the includer has chosen, in two layouts: elements of
+// one block across lanes, with sums in 16 columns whatever a register holds, so that every
+// instruction set adds in the same order; and small blocks, one per lane, so that no sum runs
+// across lanes.
 #pragma once
 
 #include "pippin/kernels/quantize/args.h"
@@ -11,12 +11,12 @@ namespace {
 
 constexpr int64_t kColumns = 16;
 constexpr int64_t kParts = kColumns / kLanes;
-// Elements whose sums stay in floats.
+// The number of elements whose sums stay in floats.
 constexpr int64_t kFlush = 1024;
 // Adding and subtracting it rounds a float of magnitude below 2^22 to the nearest integer.
 constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
 
-// As many floats as there are columns.
+// One float for each of the columns.
 struct Row {
   F parts[kParts];
 
@@ -144,7 +144,7 @@ void pack4(const float* x, int64_t count, int64_t size, const LinearLevels& leve
   }
 }
 
-// Many small blocks, a block in a lane.
+// Many small blocks, one per lane.
 
 struct Moments {
   F xp, pp, p, error;
@@ -205,7 +205,7 @@ Moments measure_lanes(const float* values, const float* weights, int64_t size, F
 template <bool kWeighted>
 class Search {
  public:
-  // `scale` stays where every error overflows.
+  // `scale` is kept if every error overflows.
   Search(const float* values, const float* weights, int64_t size, const Limits& limits, F scale)
       : values_(values),
         weights_(weights),
@@ -262,7 +262,8 @@ class Search {
     return moments;
   }
 
-  // The least squares of the values on their integers; see Search::improved in compress/linear.cpp.
+  // The least-squares fit of the values to their integers; see Search::improved in
+  // compress/linear.cpp.
   void improve(F& scale, F& offset, const Moments& moments) const {
     const F zero = set(0.0f);
     const M known = zero < moments.pp;
@@ -326,7 +327,8 @@ void search_lanes(const float* values, const float* weights, int64_t size,
   store(offsets, select(is_zero, limits.middle, search.offset()));
 }
 
-// scratch[i * kLanes + lane] = value i of the block of that lane; the last block fills the rest.
+// scratch[i * kLanes + lane] = value i of that lane's block; the last block fills the remaining
+// lanes.
 void to_lanes(const float* values, int64_t count, int64_t size, float* scratch) {
   const float* rows[kLanes];
   for (int64_t lane = 0; lane < kLanes; ++lane) {
@@ -365,7 +367,7 @@ void choose_scales(const float* x, const float* weights, int64_t count, int64_t 
   }
 }
 
-// Four vectors of sums at a time stay in registers while the rows go by.
+// Four vectors of sums at a time stay in registers during the pass over the rows.
 void add_products(const float* factors, const float* rows, int64_t stride, int64_t num_rows,
                   int64_t count, float* sums) noexcept {
   int64_t j = 0;

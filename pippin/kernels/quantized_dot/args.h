@@ -8,10 +8,10 @@
 
 namespace pippin::kernels {
 
-// How the offsets of blocks are stored.
+// Storage types of the blocks' offsets.
 enum class OffsetType : uint8_t { None, F32, F16, BF16, I8, U8, I4, U4 };
 
-// A matrix W[n, k] as Core ML stores it, read where it lies: small codes in one little-endian bit
+// A matrix W[n, k] as stored by Core ML, read in place: small codes in one little-endian bit
 // stream, the first code in the least significant bits. Every block of block_rows x block_columns
 // elements has its own scale (and offset), or its own palette:
 //
@@ -29,11 +29,11 @@ struct QuantizedMatrix {
   WeightType scale_type;
   const void* offsets;
   OffsetType offset_type;
-  bool scaled_offsets;  // those of a float type are times the scale: value = code * scale - offset
+  bool scaled_offsets;  // offsets of a float type are already scaled: value = code * scale - offset
 
   const void* palettes;  // 2^bits values each
   WeightType palette_type;
-  // The same rounded to 16 bits for fast dots, see make_byte_palettes(); null: there are none.
+  // The palettes rounded to 16 bits for fast dots, see make_byte_palettes(); null: not available.
   const uint8_t* byte_palettes;
   const float* byte_scales;  // one for each palette
 };
@@ -42,37 +42,37 @@ struct QuantizedMatrix {
 //   x[i, j] ~ values[i, j] * scales[i, j / unit]
 // Rows are padded with zeros to `padded` columns.
 //
-// Order of the values: Natural is as it is. Split has the even columns of every 128 before the odd
-// ones, which is how the low and high halves of 64 bytes of 4-bit codes lie.
+// Order of the values: Natural is unchanged. Split has the even columns of every 128 before the odd
+// ones, which matches the low and high halves of 64 bytes of 4-bit codes.
 //
-// A unit of 32 has 16 columns and the 16 that lie `behind` the first of them: 16, or more where
-// rows of W have one scale, such that neighbouring registers of bytes have the same units.
+// A unit of 32 has 16 columns and the 16 columns that start `behind` columns after them: 16, or
+// more if rows of W have one scale, so that neighbouring registers of bytes have the same units.
 enum class ValueOrder : uint8_t { Natural, Split };
 struct QuantizedRows {
   int64_t m, k, padded;
   int64_t unit;    // 16 or 32
-  int64_t block;   // columns of a block sum: those of W's blocks; 0: there are none
+  int64_t block;   // columns of a block sum, as in W's blocks; 0: no block sums
   int64_t behind;  // 16, 32 or 64
   ValueOrder order;
-  int64_t repeat;  // how often the numbers of a unit lie there: once for each lane that takes them
-  int32_t center;  // what the kernel's unsigned codes are above the true ones
-  // The values of rows 2i and 2i + 1 lie together: eight of the one, eight of the other, in turns.
-  // An odd last row has another beside it, of any values.
+  int64_t repeat;  // how often a unit's numbers are repeated: once for each lane that uses them
+  int32_t center;  // the excess of the kernel's unsigned codes over the true ones
+  // The values of rows 2i and 2i + 1 alternate, eight at a time. An odd last row is paired with a
+  // row of arbitrary values.
   bool row_pairs;
   int8_t* values;
   float* scales;      // [m, padded / unit, repeat]
   float* sums;        // [m, padded / unit, repeat]: the sum of a unit's values times its scale
   int32_t* starts;    // [m, padded / unit, repeat]: -center times the sum of a unit's values
-  float* block_sums;  // [m, padded / unit]: the sums of the units of each block, then zeros
-  float* totals;      // [m]: the sum of a row's sums
+  float* block_sums;  // [m, padded / unit]: each block's sum over its units, then zeros
+  float* totals;      // [m]: the total of a row's sums
 };
 
-// y[i, j] for all rows i of x and the columns j of [n_begin, n_end): as DotArgs.
+// y[i, j] for all rows i of x and the columns j in [n_begin, n_end), as in DotArgs.
 struct QuantizedDotArgs {
   const QuantizedMatrix* w;
   const QuantizedRows* x;
-  const float* bias;  // or null; of column 0
-  float* y;           // of row 0, column 0
+  const float* bias;  // for column 0; or null
+  float* y;           // for row 0, column 0
   int64_t y_stride;
   int64_t n_begin, n_end;
   void* scratch;  // quantized_dot_scratch_bytes(), aligned to 64
@@ -80,23 +80,23 @@ struct QuantizedDotArgs {
 
 struct QuantizedDotKernels {
   const char* name;
-  // The elements [begin, end) of row i of W as fp32.
+  // Expands the elements [begin, end) of row i of W to fp32.
   void (*expand)(const QuantizedMatrix& w, int64_t i, int64_t begin, int64_t end,
                  float* y) noexcept;
-  // Fills `to` from the rows [begin, end) of x.
+  // Fills `to` from rows [begin, end) of x.
   void (*quantize)(const float* x, int64_t x_stride, int64_t begin, int64_t end,
                    const QuantizedRows& to) noexcept;
-  // Needs can_dot() of the matrix, and x in the form that quantized_form() gives.
+  // Requires can_dot() of the matrix, and x in the form of quantized_form().
   void (*dot)(const QuantizedDotArgs& args) noexcept;
-  // Up to so many rows meet W as it is read, in registers; for more, pieces of W are laid out in
-  // the first cache. Results are the same.
+  // Up to this many rows are multiplied with W while it is read, in registers; for more, pieces of
+  // W are first laid out in the first-level cache. The results are the same.
   int64_t few_rows, few_palette_rows;
-  // Codes are multiplied as signed bytes: less 128 if they are not signed, and entries of palettes
-  // as they are.
+  // Codes are multiplied as signed bytes: minus 128 if they are unsigned, and palette entries
+  // unchanged.
   bool signed_bytes = false;
-  // More than few_rows come as QuantizedRows::row_pairs.
+  // More than few_rows rows use QuantizedRows::row_pairs.
   bool row_pairs = false;
-  // QuantizedRows::behind of rows of W that have one scale, or a palette, unless codes have 4 bits
+  // QuantizedRows::behind for rows of W that have one scale, or a palette, unless codes have 4 bits
   // or offsets are scaled.
   int64_t behind = 16;
 };

@@ -1,5 +1,5 @@
 #include "pippin/kernels/quantized_dot/neoni8mm_tiles.h"
-// These come first: what follows is written in terms of them.
+// Must come first: the headers below use these.
 #include "pippin/kernels/quantized_dot/vector_kernels.h"
 
 namespace pippin::kernels {

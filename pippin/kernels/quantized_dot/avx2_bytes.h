@@ -32,7 +32,7 @@ PIPPIN_VEC B low_nibbles(B x) {
 PIPPIN_VEC B high_nibbles(B x) {
   return {_mm256_and_si256(_mm256_srli_epi16(x.v, 4), _mm256_set1_epi8(15))};
 }
-// high + 1 where low is 128 or more.
+// high + 1 if low is 128 or more.
 PIPPIN_VEC B add_top_bit(B high, B low) {
   return {_mm256_sub_epi8(high.v, _mm256_cmpgt_epi8(_mm256_setzero_si256(), low.v))};
 }
@@ -43,7 +43,7 @@ PIPPIN_VEC B bytes(I x) {
   return {x.v};
 }
 
-// Unsigned bytes, and nibbles of a word, as the first lanes.
+// Widens unsigned bytes, and nibbles of a word, to the first lanes.
 PIPPIN_VEC I widen(const uint8_t* p) {
   return {_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
 }
@@ -58,7 +58,7 @@ PIPPIN_VEC I lane_numbers() {
 PIPPIN_VEC F pick(F table, I index) {
   return {_mm256_permutevar8x32_ps(table.v, index.v)};
 }
-// table[code], whose bits are kBits.
+// table[code] for codes of kBits bits.
 template <int kBits>
 PIPPIN_VEC F look_up(const float* table, I code) {
   if constexpr (kBits > 4) {
@@ -69,7 +69,7 @@ PIPPIN_VEC F look_up(const float* table, I code) {
   }
 }
 
-// Of each four lanes: x[i] gets element i of all x. And the sums of the fours of a, b, c and d.
+// Within each four lanes: x[i] gets element i of all x. And the sums of the fours of a, b, c and d.
 PIPPIN_VEC void transpose_fours(F (&x)[4]) {
   const __m256 ab = _mm256_unpacklo_ps(x[0].v, x[1].v), ab2 = _mm256_unpackhi_ps(x[0].v, x[1].v);
   const __m256 cd = _mm256_unpacklo_ps(x[2].v, x[3].v), cd2 = _mm256_unpackhi_ps(x[2].v, x[3].v);
@@ -81,14 +81,14 @@ PIPPIN_VEC void transpose_fours(F (&x)[4]) {
 PIPPIN_VEC I add_fours(I a, I b, I c, I d) {
   return {_mm256_hadd_epi32(_mm256_hadd_epi32(a.v, b.v), _mm256_hadd_epi32(c.v, d.v))};
 }
-// The fours of a and b, every second one.
+// Separates the fours of a and b by even and odd position.
 PIPPIN_VEC void split_fours(F a, F b, F& even, F& odd) {
   even = {_mm256_permute2f128_ps(a.v, b.v, 0x20)};
   odd = {_mm256_permute2f128_ps(a.v, b.v, 0x31)};
 }
 
-// How 16 codes come out of 16 bytes: each gets the 16-bit window that holds it, and is then moved
-// to the top of the window by a multiplication.
+// Extraction of 16 codes from 16 bytes: each lane gets the 16-bit window with its code, and a
+// multiplication moves the code to the window's top.
 struct Windows {
   alignas(32) uint8_t index[2][32];
   alignas(32) uint16_t factor[2][16];
@@ -109,11 +109,11 @@ constexpr Windows make_windows() {
 template <int kBits>
 constexpr Windows kWindows = make_windows<kBits>();
 
-// Bytes that unpack() may read behind the codes.
+// Number of bytes that unpack() may read after the codes.
 template <int kBits>
 constexpr int64_t kUnpackSlack = kBits == 4 || kBits == 8 ? 0 : 16;
 
-// kByteLanes codes in their order.
+// Unpacks kByteLanes codes in order.
 template <int kBits>
 PIPPIN_VEC B unpack(const uint8_t* p) {
   if constexpr (kBits == 8) {
@@ -143,7 +143,7 @@ PIPPIN_VEC B repeat16(const uint8_t* p) {
   return {_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
 }
 
-// A table of 2^kBits bytes, 16 to a register.
+// A table of 2^kBits bytes, 16 per register.
 template <int kBits>
 struct ByteTable {
   static constexpr int kParts = kBits <= 4 ? 1 : 1 << (kBits - 4);
@@ -156,7 +156,7 @@ struct ByteTable {
     if constexpr (kParts == 1) {
       return {_mm256_shuffle_epi8(part[0].v, codes.v)};
     } else {
-      // Bit 4 decides between neighbours, bit 5 between pairs of them, and so on.
+      // Bit 4 selects between neighbours, bit 5 between pairs of them, and so on.
       const __m256i place = low_nibbles(codes).v;
       __m256i found[kParts];
 #pragma GCC unroll 16

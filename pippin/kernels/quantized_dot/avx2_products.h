@@ -13,14 +13,14 @@ PIPPIN_VEC __m256i add_pairs(__m256i x) {
   return _mm256_madd_epi16(x, _mm256_set1_epi16(1));
 }
 
-// Keeps the compiler from adding up in another order: it would compute all products first, and for
-// so many there are no registers.
+// Keeps the compiler from reordering the additions: it would compute all products first, which
+// needs too many registers.
 PIPPIN_VEC __m256i in_order(__m256i x) {
   __asm__("" : "+x"(x));
   return x;
 }
 
-// |w| is at most 128 and |x| 127, so that a pair of products has 16 bits.
+// | is at most 128 and |x| 127, so a pair of products fits 16 bits.
 struct Wide {
   __m256i value, magnitude;
 };
@@ -33,7 +33,7 @@ PIPPIN_VEC I dot4(I sum, Wide w, B x) {
       in_order(_mm256_add_epi32(sum.v, add_pairs(_mm256_maddubs_epi16(w.magnitude, signed_x))))};
 }
 
-// Of nibbles, eight pairs of products have 16 bits: 16 * 15 * 127 < 2^15.
+// With nibbles, eight pairs of products fit 16 bits: 16 * 15 * 127 < 2^15.
 struct NibbleSum {
   I sum;
   __m256i pairs;
@@ -46,7 +46,8 @@ struct NibbleSum {
   }
   PIPPIN_VEC I total() const { return {_mm256_add_epi32(sum.v, add_pairs(pairs))}; }
 };
-// Of one unit each, from 0 on: two pairs of products in a lane of 16 bits, which hold all eight.
+// Sums of one unit each, starting from 0: two pairs of products in a 16-bit lane, which holds all
+// eight.
 PIPPIN_VEC I add_fours(const NibbleSum (&s)[4]) {
   return {add_pairs(_mm256_hadd_epi16(_mm256_hadd_epi16(s[0].pairs, s[1].pairs),
                                       _mm256_hadd_epi16(s[2].pairs, s[3].pairs)))};

@@ -37,7 +37,7 @@ PIPPIN_VEC B flip(B x, uint8_t mask) {
   return {_mm512_xor_si512(x.v, _mm512_set1_epi8(static_cast<char>(mask)))};
 }
 PIPPIN_VEC void cut_nibbles(B x, uint8_t mask, B& low, B& high) {
-  // Loaded once: the compiler would do it for every use, and loads are scarce.
+  // Loaded once: the compiler would reload it for every use, and load slots are scarce.
   __asm__("" : "+v"(x.v));
   constexpr int kAndXor = 0x6a;  // (x & nibble) ^ flipped
   const __m512i nibble = _mm512_set1_epi8(15);
@@ -52,7 +52,7 @@ PIPPIN_VEC B bytes(I x) {
   return {x.v};
 }
 
-// Unsigned bytes, and nibbles of a word, as the first lanes.
+// Widens unsigned bytes, and nibbles of a word, to the first lanes.
 PIPPIN_VEC I widen(const uint8_t* p) {
   return {_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
 }
@@ -68,7 +68,7 @@ PIPPIN_VEC I lane_numbers() {
 PIPPIN_VEC F pick(F table, I index) {
   return {_mm512_permutexvar_ps(index.v, table.v)};
 }
-// table[code], whose bits are kBits.
+// table[code] for codes of kBits bits.
 template <int kBits>
 PIPPIN_VEC F look_up(const float* table, I code) {
   if constexpr (kBits <= 4) {
@@ -82,7 +82,7 @@ PIPPIN_VEC F look_up(const float* table, I code) {
   }
 }
 
-// Of each four lanes: x[i] gets element i of all x. And the sums of the fours of a, b, c and d.
+// Within each four lanes: x[i] gets element i of all x. And the sums of the fours of a, b, c and d.
 PIPPIN_VEC void transpose_fours(F (&x)[4]) {
   const __m512 ab = _mm512_unpacklo_ps(x[0].v, x[1].v), ab2 = _mm512_unpackhi_ps(x[0].v, x[1].v);
   const __m512 cd = _mm512_unpacklo_ps(x[2].v, x[3].v), cd2 = _mm512_unpackhi_ps(x[2].v, x[3].v);
@@ -96,7 +96,7 @@ PIPPIN_VEC I add_fours(I a, I b, I c, I d) {
   const I cd = I{_mm512_unpacklo_epi32(c.v, d.v)} + I{_mm512_unpackhi_epi32(c.v, d.v)};
   return I{_mm512_unpacklo_epi64(ab.v, cd.v)} + I{_mm512_unpackhi_epi64(ab.v, cd.v)};
 }
-// The fours of a and b, every second one.
+// Separates the fours of a and b by even and odd position.
 PIPPIN_VEC void split_fours(F a, F b, F& even, F& odd) {
   even = {_mm512_shuffle_f32x4(a.v, b.v, 0x88)};
   odd = {_mm512_shuffle_f32x4(a.v, b.v, 0xdd)};
@@ -105,7 +105,7 @@ PIPPIN_VEC void split_fours(F a, F b, F& even, F& odd) {
 struct Bytes64 {
   alignas(64) uint8_t at[64];
 };
-// Byte 8q + i takes byte b*q + i: each eight codes of b bits come into one 64-bit word.
+// Byte 8q + i takes byte b*q + i: each eight codes of b bits move into one 64-bit word.
 template <int kBits>
 constexpr Bytes64 word_index() {
   Bytes64 index{};

@@ -1,5 +1,4 @@
-// Where the blocks of a row of W begin. Included by files that are compiled for one instruction
-// set.
+// The first block of a row of W. Included by files that are compiled for one instruction set.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/args.h"
@@ -8,8 +7,8 @@
 namespace pippin::kernels {
 namespace {
 
-// i / block_rows. A division takes as long as some multiplied registers, and nearly always this is
-// a power of two.
+// i / block_rows. A division takes as long as multiplying several registers, and this is nearly
+// always a power of two.
 PIPPIN_VEC int64_t block_row(const QuantizedMatrix& w, int64_t i) {
   const auto rows = static_cast<uint64_t>(w.block_rows);
   if ((rows & (rows - 1)) == 0) return i >> __builtin_ctzll(rows);

@@ -32,7 +32,7 @@ PIPPIN_VEC B low_nibbles(B x) {
 PIPPIN_VEC B high_nibbles(B x) {
   return {vshrq_n_u8(x.v, 4)};
 }
-// high + 1 where low is 128 or more.
+// high + 1 if low is 128 or more.
 PIPPIN_VEC B add_top_bit(B high, B low) {
   return {vsraq_n_u8(high.v, low.v, 7)};
 }
@@ -46,7 +46,7 @@ PIPPIN_VEC int8x16_t signed_bytes(B x) {
   return vreinterpretq_s8_u8(x.v);
 }
 
-// Unsigned bytes, and nibbles of a word, as the first lanes.
+// Widens unsigned bytes, and nibbles of a word, to the first lanes.
 PIPPIN_VEC I widen(const uint8_t* p) {
   uint32_t four;
   __builtin_memcpy(&four, p, sizeof(four));
@@ -62,7 +62,7 @@ PIPPIN_VEC I lane_numbers() {
   const int32_t lanes[4] = {0, 1, 2, 3};
   return {vld1q_s32(lanes)};
 }
-// The four bytes of the fp32 at each index.
+// The byte indices of the fp32 at each index.
 PIPPIN_VEC uint8x16_t byte_places(I index) {
   const int32x4_t first = vmulq_s32(index.v, vdupq_n_s32(0x04040404));
   return vreinterpretq_u8_s32(vaddq_s32(first, vdupq_n_s32(0x03020100)));
@@ -70,7 +70,7 @@ PIPPIN_VEC uint8x16_t byte_places(I index) {
 PIPPIN_VEC F pick(F table, I index) {
   return {vreinterpretq_f32_u8(vqtbl1q_u8(vreinterpretq_u8_f32(table.v), byte_places(index)))};
 }
-// table[code], whose bits are kBits.
+// table[code] for codes of kBits bits.
 template <int kBits>
 PIPPIN_VEC F look_up(const float* table, I code) {
   if constexpr (kBits > 4) {
@@ -86,21 +86,21 @@ PIPPIN_VEC F look_up(const float* table, I code) {
   }
 }
 
-// Of each four lanes: x[i] gets element i of all x. And the sums of the fours of a, b, c and d.
+// Within each four lanes: x[i] gets element i of all x. And the sums of the fours of a, b, c and d.
 PIPPIN_VEC void transpose_fours(F (&x)[4]) {
   transpose(x);
 }
 PIPPIN_VEC I add_fours(I a, I b, I c, I d) {
   return {vpaddq_s32(vpaddq_s32(a.v, b.v), vpaddq_s32(c.v, d.v))};
 }
-// The fours of a and b, every second one.
+// Separates the fours of a and b by even and odd position.
 PIPPIN_VEC void split_fours(F a, F b, F& even, F& odd) {
   even = a;
   odd = b;
 }
 
-// How eight codes come out of 16 bytes: each gets the 16-bit window that holds it, and is then
-// shifted to its right end.
+// Extraction of eight codes from 16 bytes: each lane gets the 16-bit window with its code and
+// shifts it down.
 struct Windows {
   uint8_t index[2][16];
   int16_t shift[2][8];
@@ -121,11 +121,11 @@ constexpr Windows make_windows() {
 template <int kBits>
 constexpr Windows kWindows = make_windows<kBits>();
 
-// Bytes that unpack() may read behind the codes.
+// Number of bytes that unpack() may read after the codes.
 template <int kBits>
 constexpr int64_t kUnpackSlack = kBits == 4 || kBits == 8 ? 0 : 16;
 
-// kByteLanes codes in their order.
+// Unpacks kByteLanes codes in order.
 template <int kBits>
 PIPPIN_VEC B unpack(const uint8_t* p) {
   if constexpr (kBits == 8) {
@@ -147,7 +147,7 @@ PIPPIN_VEC B unpack(const uint8_t* p) {
   }
 }
 
-// A table of 2^kBits bytes, 16 to a register.
+// A table of 2^kBits bytes, 16 per register.
 template <int kBits>
 struct ByteTable {
   static constexpr int kParts = kBits <= 4 ? 1 : 1 << (kBits - 4);

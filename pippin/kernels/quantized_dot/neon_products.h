@@ -1,4 +1,4 @@
-// The products of vector_kernels.h for every AArch64: 8 by 8 bits give 16.
+// The products of vector_kernels.h for every AArch64: 8-bit by 8-bit products of 16 bits.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/neon_bytes.h"
@@ -23,7 +23,7 @@ PIPPIN_VEC I dot4(I sum, Wide w, B x) {
   return {vaddq_s32(sum.v, add_fours(low, vmull_high_s8(a, b)))};
 }
 
-// Of nibbles, eight products have 16 bits: 8 * 15 * 127 < 2^15.
+// With nibbles, eight products fit 16 bits: 8 * 15 * 127 < 2^15.
 struct NibbleSum {
   I sum;
   int16x8_t low, high;
@@ -40,7 +40,7 @@ struct NibbleSum {
   }
   PIPPIN_VEC I total() const { return {vaddq_s32(sum.v, add_fours(low, high))}; }
 };
-// Of one unit each, from 0 on: two products in a lane of 16 bits, which hold all eight.
+// Sums of one unit each, starting from 0: two products in a 16-bit lane, which holds all eight.
 PIPPIN_VEC I add_fours(const NibbleSum (&s)[4]) {
   int16x8_t sums[4];
 #pragma GCC unroll 4

@@ -1,16 +1,16 @@
 // The tiles of many rows for smmla (FEAT_I8MM), which multiplies two rows of x by two rows of W,
-// eight columns of each, to four sums: twice what sdot does. Over the bytes of NEON.
+// eight columns each, into four sums: twice as much as sdot. Over the bytes of NEON.
 //
 //   piece a register has eight columns of two rows of W (vector_slots.h), a slot eight of them
 //   x     the same of two rows of x, as QuantizedRows::row_pairs has them
 //   sum   of rows i, i + 1 and columns n, n + 1:  y[i, n], y[i, n + 1], y[i + 1, n], y[i + 1, n + 1]
 //
 // The registers hold three pairs of rows by four pairs of columns, half a tile, in int32 and fp32.
-// Sums are in each lane those that vector_tiles.h makes, in its order: results have the same bits.
+// Each lane adds in the same order as vector_tiles.h: results have the same bits.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/neondot_products.h"
-// The products come first: few rows are multiplied by sdot.
+// Must come first: few rows are multiplied by sdot.
 #include "pippin/kernels/quantized_dot/vector_slots.h"
 
 namespace pippin::kernels {
@@ -20,29 +20,29 @@ constexpr int64_t kSlotColumns = 8;
 constexpr bool kRowPairs = true;
 constexpr int kColumnPairs = 4;
 constexpr int64_t kHalfTile = 2 * kColumnPairs;
-constexpr int64_t kPairTotals = 2 * kTileColumns;  // of two rows of x
+constexpr int64_t kPairTotals = 2 * kTileColumns;  // for two rows of x
 
-// What fill_bytes() makes slots by: two registers of two 64-bit lanes.
+// The transposition that fill_bytes() uses for slots: two registers of two 64-bit lanes.
 PIPPIN_VEC void transpose(I (&r)[2]) {
   const int64x2_t a = vreinterpretq_s64_s32(r[0].v), b = vreinterpretq_s64_s32(r[1].v);
   r[0].v = vreinterpretq_s32_s64(vzip1q_s64(a, b));
   r[1].v = vreinterpretq_s32_s64(vzip2q_s64(a, b));
 }
 
-// Of two rows of x, each in two lanes.
+// Numbers of two rows of x, each in two lanes.
 PIPPIN_VEC F of_rows(const float* first, const float* second) {
   return {vcombine_f32(vld1_dup_f32(first), vld1_dup_f32(second))};
 }
 PIPPIN_VEC I of_rows(const int32_t* first, const int32_t* second) {
   return {vcombine_s32(vld1_dup_s32(first), vld1_dup_s32(second))};
 }
-// Of two rows of W, for each row of x.
+// Numbers of two rows of W, for each row of x.
 PIPPIN_VEC F of_columns(const float* p) {
   int64_t two;
   __builtin_memcpy(&two, p, sizeof(two));
   return {vreinterpretq_f32_s64(vdupq_n_s64(two))};
 }
-// The first, or the second row of four columns.
+// The first or the second row of four columns.
 PIPPIN_VEC F row_of(F left, F right, bool second) {
   const float64x2_t a = vreinterpretq_f64_f32(left.v), b = vreinterpretq_f64_f32(right.v);
   return {vreinterpretq_f32_f64(second ? vzip2q_f64(a, b) : vzip1q_f64(a, b))};
@@ -70,7 +70,7 @@ PIPPIN_VEC void multiply_unit(const int8_t* values, int64_t padded, const uint8_
     for (int slot = 0; slot < kUnit / kSlotColumns; ++slot) {
       const int64_t place = Form::kParts == 2 ? slot / 2 * 8 + slot % 2 * 64 : slot * 8;
       const uint8_t* from = bytes + plane * plane_bytes + slot * kSlotColumns * kTileColumns;
-      // Loads stay in their slot: brought forward, they would take the registers of sums.
+      // Keeps loads in their slot: moved earlier, they would need the registers of sums.
       __asm__ volatile("" ::: "memory");
       B rows[kPairs];
 #pragma GCC unroll 3
@@ -85,7 +85,7 @@ PIPPIN_VEC void multiply_unit(const int8_t* values, int64_t padded, const uint8_
   }
 }
 
-// The rows of x from i on, which is even, by the half of a piece from its column `half` on.
+// The rows of x from i on (i is even) times half of a piece, from its column `half` on.
 template <typename Form, int64_t kUnit, int kPairs>
 void multiply_half(const QuantizedDotArgs& a, int64_t i, float* totals, const Tile& tile,
                    int64_t half, NextPiece& next) {
@@ -94,7 +94,7 @@ void multiply_half(const QuantizedDotArgs& a, int64_t i, float* totals, const Ti
   const int64_t from = tile.begin / kUnit;
   const int8_t* values = x.values + i * padded + 2 * value_place<Form::kParts>(tile.begin);
   const uint8_t* bytes = tile.bytes + half * kSlotColumns;
-  // A last row stands in for one that is not there.
+  // If the second row of a pair does not exist, the last row replaces it.
   const float* scales[2 * kPairs];
   const int32_t* starts[2 * kPairs];
 #pragma GCC unroll 6
@@ -156,7 +156,7 @@ PIPPIN_VEC int64_t tile_steps(int64_t rows, int64_t units) {
   return (rows + 5) / 6 * units;
 }
 
-// Up to three pairs at a time, about equally many.
+// Up to three pairs at a time, in groups of nearly equal size.
 template <typename Form, int64_t kUnit>
 void multiply_rows(const QuantizedDotArgs& a, int64_t first, int64_t rows, const Tile& tile,
                    NextPiece& next) {

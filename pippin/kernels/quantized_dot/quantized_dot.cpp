@@ -22,7 +22,7 @@ constexpr int64_t kPadding = 512;  // columns; kernels read 16 scales of 32 at o
 struct Parts {
   int64_t values, scales, sums, starts, block_sums, totals, total;
   explicit Parts(const QuantizedRows& form) {
-    // A kernel may read a register from any place on.
+    // A kernel may read a whole register from any position.
     const int64_t units = form.m * (form.padded / form.unit);
     const int64_t numbers = units * form.repeat * 4 + 64;
     values = 0;
@@ -129,7 +129,7 @@ void place_quantized(QuantizedRows& form, void* memory) {
 }
 
 int64_t quantized_dot_scratch_bytes() {
-  // A piece of a tile as bytes, its scales, and sums for 256 rows of x.
+  // A piece of a tile as bytes, its scales, and the sums for 256 rows of x.
   return kQuantizedDotGrain * (512 + 32 * 4) + 256 * kQuantizedDotGrain * 4 * 4 + 4096;
 }
 

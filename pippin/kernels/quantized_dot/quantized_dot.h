@@ -1,19 +1,18 @@
-// y = x · Wᵀ + bias straight from compressed weights: int4, uint4, int8 and uint8 with scales per
-// block, row or matrix, and palettes of 1 to 8 bits. W is read where it lies in the mapped package,
-// in Core ML's own layout: nothing is repacked, so loading costs nothing and there is one copy.
+// y = x · Wᵀ + bias directly from compressed weights: int4, uint4, int8 and uint8 with scales per
+// block, row or matrix, and palettes of 1 to 8 bits. W is read in place in the mapped package, in
+// Core ML's own layout: nothing is repacked, so loading is free and there is only one copy.
 //
 // Two precisions:
-// - exact: rows of W are expanded to fp32 (expand) a tile at a time and meet dot/'s fp32 kernels.
-//   The products are those of the values that the package means, unrounded.
+// - exact: rows of W are expanded to fp32 (expand) a tile at a time and passed to dot/'s fp32
+//   kernels. The products use the values in the package, unrounded.
 // - fast: activations are rounded to 8 bits, to the nearest of 255 levels between -a and a, where a
-//   is the largest magnitude among `unit` columns (32, or 16 where W's blocks have 16); palettes
-//   are rounded to 16 bits with a scale of their own (8 would double the error of the activations).
-//   Products and their sums within a unit are exact integers; units are scaled and added in fp32. A
-//   unit that holds an infinity or NaN counts as NaN.
+//   is the largest magnitude among `unit` columns (32, or 16 if W's blocks have 16); palettes are
+//   rounded to 16 bits with their own scale (8 would double the error of the activations). Products
+//   and their sums within a unit are exact integers; units are scaled and added in fp32. A unit that
+//   contains an infinity or NaN becomes NaN.
 //
-// Promise: y[i, j] has the same bits for every split of n over threads, and for every m: what the
-// other rows are, and how many, does not matter. Kernels differ from each other in the rounding of
-// sums.
+// Promise: y[i, j] has the same bits for every split of n over threads and for every m: neither the
+// number nor the content of other rows matters. Kernels differ in the rounding of sums.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +23,23 @@
 
 namespace pippin::kernels {
 
-// Every table that this build has, best first.
+// The tables in this build, best first.
 std::span<const Listed<QuantizedDotKernels>> quantized_dot_kernels();
-// The first table that `cpu` can run.
+// Returns the first table that `cpu` can run.
 const QuantizedDotKernels& choose_quantized_dot(const CpuFeatures& cpu);
 
-// One of a matrix's scales, or of the entries of its palettes.
+// Returns one of a matrix's scales or palette entries.
 float stored_number(const void* numbers, WeightType type, int64_t index);
 
-// Whether the fast dot takes the matrix: k is a multiple of 32; blocks have one row of scales per
-// row of W, a multiple of 32 columns or 16; palettes go with whole rows and have their byte form.
+// Whether the fast dot supports the matrix: k is a multiple of 32; blocks have one row of scales
+// per row of W and 16 columns or a multiple of 32; palettes apply to whole rows and have their byte
+// form.
 bool can_dot(const QuantizedMatrix& w);
 
-// Palettes rounded to 16 bits and cut into bytes: value ~ (256 * high + low - 32768) * scale. The
-// high bytes of a palette lie at a multiple of 2 * byte_palette_stride(bits), the low ones
-// byte_palette_stride(bits) behind them, so that kernels may read whole registers. Entries repeat
-// up to there, so that bits above those of a code do not matter.
+// Palettes rounded to 16 bits and split into bytes: value ~ (256 * high + low - 32768) * scale. A
+// palette's high bytes start at a multiple of 2 * byte_palette_stride(bits), and its low bytes
+// byte_palette_stride(bits) after them, so that kernels may read whole registers. Entries repeat up
+// to there, so that bits above those of a code do not matter.
 struct BytePalettes {
   std::vector<uint8_t> bytes;
   std::vector<float> scales;
@@ -49,16 +49,16 @@ constexpr int64_t byte_palette_stride(int bits) {
 }
 BytePalettes make_byte_palettes(const void* palettes, WeightType type, int bits, int64_t count);
 
-// The form of x that `kernels.dot` wants for this matrix and m rows, and the bytes that it takes.
+// The form of x that `kernels.dot` needs for this matrix and m rows, and its size in bytes.
 QuantizedRows quantized_form(const QuantizedDotKernels& kernels, const QuantizedMatrix& w,
                              int64_t m);
-// Whether rows of the one form, m being the same, may stand for rows of the other.
+// Whether rows in one form can be used as rows in the other, for equal m.
 bool same_form(const QuantizedRows& a, const QuantizedRows& b);
 int64_t quantized_bytes(const QuantizedRows& form);
-// Sets the form's pointers; `memory` is aligned to 64 and has quantized_bytes().
+// Sets the form's pointers; `memory` is aligned to 64 and holds quantized_bytes().
 void place_quantized(QuantizedRows& form, void* memory);
 
-// For each thread that runs `dot`.
+// The scratch size per thread that runs `dot`.
 int64_t quantized_dot_scratch_bytes();
 
 // Split n over threads in multiples of this.

@@ -1,6 +1,6 @@
-// Every quantized_dot kernel that this machine can run, on the matrices of a 1B Llama: bytes/s are
-// bytes of compressed weights, for pippin-bandwidth to be compared with; for many rows look at
-// OP/s. One thread: compare CPU times where the machine is busy.
+// Every quantized_dot kernel that this machine can run, on the matrices of a 1B Llama: bytes/s
+// counts bytes of compressed weights (compare with pippin-bandwidth); for many rows, use OP/s. One
+// thread: compare CPU times if the machine is busy.
 #include <string>
 #include <vector>
 
@@ -23,8 +23,8 @@ constexpr BenchForm kForms[] = {
     {"int4_block32", 4, true, false, 1, 32, OffsetType::None},
     {"uint4_block32_offsets", 4, false, false, 1, 32, OffsetType::U4},
     {"int4_block128", 4, true, false, 1, 128, OffsetType::None},
-    {"uint4_block128_offsets", 4, false, false, 1, 128, OffsetType::U4},       // as AWQ's
-    {"uint4_block64_float_offsets", 4, false, false, 1, 64, OffsetType::F32},  // as MLX's
+    {"uint4_block128_offsets", 4, false, false, 1, 128, OffsetType::U4},       // as in AWQ
+    {"uint4_block64_float_offsets", 4, false, false, 1, 64, OffsetType::F32},  // as in MLX
     {"int4_channel", 4, true, false, 1, 0, OffsetType::None},
     {"int8_channel", 8, true, false, 1, 0, OffsetType::None},
     {"int8_block32", 8, true, false, 1, 32, OffsetType::None},
@@ -36,7 +36,7 @@ constexpr BenchForm kForms[] = {
     {"lut8_grouped16", 8, false, true, 16, 0, OffsetType::None},
 };
 
-// A compressed matrix; the numbers do not matter, but that they are finite.
+// A compressed matrix; its numbers only need to be finite.
 struct Weights {
   Weights(const BenchForm& form, int64_t n, int64_t k) {
     w.n = n;
@@ -78,7 +78,7 @@ struct Weights {
   int64_t size = 0;
 };
 
-constexpr int64_t kInCache = 256;  // rows of a matrix that stays there
+constexpr int64_t kInCache = 256;  // rows of a matrix that stays in the cache
 
 std::byte* aligned(std::vector<std::byte>& memory, int64_t size) {
   memory.resize(static_cast<size_t>(size) + 64);
@@ -89,7 +89,7 @@ std::byte* aligned(std::vector<std::byte>& memory, int64_t size) {
 void run_dot(benchmark::State& state, const QuantizedDotKernels& kernels, const BenchForm& form) {
   const int64_t m = state.range(0), n = state.range(1), k = state.range(2);
   // Several matrices in turn, so that a decode step finds its weights in memory, not in the cache;
-  // but of a small one, which shows what the arithmetic allows.
+  // but a single small one, which shows the limit of the arithmetic.
   std::vector<Weights> weights;
   weights.reserve(64);
   const bool one = m > 16 || n <= kInCache;

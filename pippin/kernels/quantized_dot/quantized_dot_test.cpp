@@ -58,7 +58,8 @@ const Form kForms[] = {
     {"lut8_grouped4", 8, false, true, 4, 0},
 };
 
-// A compressed matrix with exactly sized memory, so that a sanitizer sees every step outside.
+// A compressed matrix in memory of its exact size, so that a sanitizer detects every access
+// outside.
 struct Weights {
   Weights(const Form& form, int64_t n, int64_t k, uint32_t seed) : random(seed) {
     w.n = n;
@@ -149,7 +150,7 @@ struct Aligned {
   std::vector<std::byte> bytes;
 };
 
-// y[m, n] of the fast dot over `threads` parts, from activations in the form that `form_of` wants.
+// y[m, n] of the fast dot, split into `threads` parts, from activations in the form of `form_of`.
 std::vector<float> fast_dot(const QuantizedDotKernels& kernels, const QuantizedDotKernels& form_of,
                             const QuantizedMatrix& w, const float* x, int64_t m, const float* bias,
                             int threads = 1) {
@@ -224,7 +225,7 @@ TEST_P(QuantizedForms, MultipliesAsTheReference) {
           for (size_t l = 0; l < row.size(); ++l) {
             magnitude += std::fabs(double{row[l]} * double{x[static_cast<size_t>(i * k) + l]});
           }
-          // Offsets cancel in part.
+          // Offsets partly cancel.
           const double off = form().offsets == OffsetType::None ? 1e-6 : 2e-5;
           allowed[static_cast<size_t>(i * n + j)] = off * magnitude;
         }
@@ -243,7 +244,7 @@ TEST_P(QuantizedForms, MultipliesAsTheReference) {
   }
 }
 
-// Rows so long that a kernel may deal with them in another way.
+// Rows so long that a kernel may treat them differently.
 TEST_P(QuantizedForms, LongRows) {
   constexpr int64_t kK = 5536, kN = 13;
   Weights weights(form(), kN, kK, 12);
@@ -263,7 +264,8 @@ TEST_P(QuantizedForms, LongRows) {
   }
 }
 
-// Rounding to 8 bits costs about 1/400 of a unit's largest value for each term, of random sign.
+// Rounding to 8 bits adds an error of about 1/400 of a unit's largest value per term, of random
+// sign.
 TEST_P(QuantizedForms, FastIsNearToExact) {
   constexpr int64_t kK = 1024, kN = 32;
   Weights weights(form(), kN, kK, 3);
@@ -285,7 +287,7 @@ TEST_P(QuantizedForms, FastIsNearToExact) {
   EXPECT_LT(std::sqrt(error / norm), 0.01);
 }
 
-// Codes, activations and results begin anywhere, and the last columns are no whole register.
+// Codes, activations and results start at any address, and the last columns do not fill a register.
 TEST_P(QuantizedForms, MultipliesAnyNumberOfRowsAndColumnsFromAnyAddress) {
   constexpr int64_t kK = 352;
   for (const int64_t n : {1, 37}) {
@@ -310,7 +312,8 @@ TEST_P(QuantizedForms, MultipliesAnyNumberOfRowsAndColumnsFromAnyAddress) {
   }
 }
 
-// Both promises of quantized_dot.h: the split of n over threads, and the rows beside a row.
+// Both promises of quantized_dot.h: independence from the split of n over threads, and from other
+// rows.
 TEST_P(QuantizedForms, BitsDoNotDependOnThreadsOrRows) {
   constexpr int64_t kN = 37, kM = 33;
   for (const int64_t k : {416, 544}) {
@@ -320,7 +323,7 @@ TEST_P(QuantizedForms, BitsDoNotDependOnThreadsOrRows) {
     for (const float* added : {static_cast<const float*>(nullptr), bias.data()}) {
       const auto all = fast_dot(kernels(), weights.w, x.data(), kM, added);
       for (int64_t m = 1; m < kM; ++m) {
-        // From another row on, so that each is in every place.
+        // Starts at another row each time, so that each is at every position.
         const int64_t first = m * 5 % (kM - m + 1);
         const int threads = m % 3 == 0 ? 4 : 1 + static_cast<int>(m % 2);
         const auto some = fast_dot(kernels(), weights.w, x.data() + first * k, m, added, threads);
@@ -331,7 +334,7 @@ TEST_P(QuantizedForms, BitsDoNotDependOnThreadsOrRows) {
   }
 }
 
-// More rows than kernels add up at once.
+// More rows than kernels process at once.
 TEST_P(QuantizedForms, BitsDoNotDependOnHundredsOfRows) {
   constexpr int64_t kN = 7, kK = 160, kM = 261;
   Weights weights(form(), kN, kK, 5);
@@ -359,7 +362,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, QuantizedForms,
                          });
 
 #if defined(__aarch64__)
-// The tiles of pairs of rows add up in the order of the others.
+// The tiles of row pairs add in the same order as the others.
 TEST(QuantizedDotRowPairs, GiveTheBitsOfSingleRows) {
   if (!detect_cpu().neoni8mm) GTEST_SKIP() << "this processor has no i8mm";
   constexpr int64_t kK = 416, kN = 45;

@@ -1,4 +1,4 @@
-// The reference: one element after the other.
+// The reference: element by element.
 #include <cmath>
 
 #include "pippin/base/float16.h"
@@ -101,7 +101,7 @@ void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
         largest = std::fabs(row[j]) > largest ? std::fabs(row[j]) : largest;
       }
       const float scale = finite ? largest / 127.0F : std::nanf("");
-      // Below this the inverse would overflow: the values count as 0.
+      // Below this the inverse would overflow: the values become 0.
       const float inverse = finite && largest >= 1e-36F ? 127.0F / largest : 0.0F;
       int sum = 0;
       for (int64_t c = 0; c < to.unit; ++c) {
@@ -126,7 +126,7 @@ void quantize(const float* x, int64_t x_stride, int64_t begin, int64_t end,
   }
 }
 
-// Of the product of row i of x and row n of W.
+// The offsets' contribution to the product of row i of x and row n of W.
 double offsets_share(const QuantizedMatrix& w, const QuantizedRows& x, int64_t i, int64_t n) {
   double share = 0;
   for (int64_t b = 0; b < w.blocks_per_row; ++b) {

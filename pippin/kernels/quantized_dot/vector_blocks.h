@@ -8,7 +8,7 @@
 namespace pippin::kernels {
 namespace {
 
-// The `count` values from `index` on, at most kLanes; 0 in the other lanes.
+// Loads the `count` values from `index` on, at most kLanes; 0 in the other lanes.
 PIPPIN_VEC F load_stored(const void* values, WeightType type, int64_t index, int64_t count) {
   const bool whole = !kPartLoads && count >= kLanes;
   if (type == WeightType::F32) {
@@ -37,7 +37,7 @@ PIPPIN_VEC F load_offsets(const QuantizedMatrix& w, OffsetType type, int64_t ind
   I values = set_i(0);
   int32_t half = 0;
   if (nibbles) {
-    // One more than kLanes of them where the first is the second of its byte.
+    // One more than kLanes of them if the first is the second of its byte.
     uint64_t word = 0;
     const bool odd = index % 2 != 0;
     if (count >= kLanes) {
@@ -64,18 +64,18 @@ PIPPIN_VEC F load_offsets(const QuantizedMatrix& w, OffsetType type, int64_t ind
 
 constexpr int64_t kScalesAhead = 512;  // bytes: a few rows of the same stream
 
-// The blocks of W, seen as one for each unit of columns.
+// The blocks of W, viewed as one per unit of columns.
 struct Blocks {
   const QuantizedMatrix& w;
   int64_t ratio;  // units in a block
-  bool plain;     // an fp16 scale for each unit
+  bool plain;     // one fp16 scale per unit
 
   PIPPIN_VEC Blocks(const QuantizedMatrix& matrix, int64_t unit)
       : w(matrix),
         ratio(matrix.block_columns / unit),
         plain(ratio == 1 && matrix.scale_type == WeightType::F16) {}
 
-  // kLanes scales that are there, from a block of a plain matrix on.
+  // Loads kLanes existing scales, starting at a block of a plain matrix.
   PIPPIN_VEC F get_plain(int64_t block) const {
     const uint16_t* p = static_cast<const uint16_t*>(w.scales) + block;
     __builtin_prefetch(reinterpret_cast<const char*>(p) + kScalesAhead);
@@ -83,13 +83,14 @@ struct Blocks {
   }
 };
 
-// The blocks of the kLanes units from `unit` on, alike in all rows: `base` is a row's first block.
-// Beyond the row there is a block of zeros, or the activations are 0 and the last block stands in.
+// The blocks of the kLanes units from `unit` on, the same for all rows: `base` is a row's first
+// block. Beyond the row there is either a block of zeros, or the activations are 0 and the last
+// block is repeated.
 struct BlockSpan {
   const QuantizedMatrix& w;
   int64_t first, count;
-  I block;    // of each unit, from the first
-  bool each;  // unit has its own
+  I block;    // index of each unit's block, relative to the first
+  bool each;  // whether each unit has its own block
 
   PIPPIN_VEC BlockSpan(const Blocks& blocks, int64_t unit) : w(blocks.w), each(blocks.ratio == 1) {
     const int64_t ratio = blocks.ratio;
@@ -102,7 +103,7 @@ struct BlockSpan {
     block = truncate(places * set(1.0F / static_cast<float>(ratio)));
   }
   PIPPIN_VEC F scales(int64_t base) const {
-    // They are too few for the hardware to see a stream.
+    // There are too few for the hardware to detect a stream.
     __builtin_prefetch(static_cast<const char*>(w.scales) +
                        (base + first) * (w.scale_type == WeightType::F32 ? 4 : 2) + kScalesAhead);
     const F stored = load_stored(w.scales, w.scale_type, base + first, count);
@@ -110,7 +111,7 @@ struct BlockSpan {
   }
 };
 
-// Of a row that is one block.
+// The scale of a row that is one block.
 PIPPIN_VEC float row_scale(const QuantizedMatrix& w, int64_t i) {
   if (w.scales == nullptr) return w.byte_scales[block_row(w, i)];
   return sum(load_stored(w.scales, w.scale_type, first_block(w, i), 1));

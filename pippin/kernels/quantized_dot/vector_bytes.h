@@ -1,5 +1,5 @@
-// What the bytes of AVX2 and NEON have in common, over those of the includer: loads are of whole
-// registers, and codes have no bits of others above them.
+// Functions shared by AVX2 and NEON, over the bytes of the includer: loads are of whole registers,
+// and codes have no other bits above them.
 #pragma once
 
 #include <cstdint>

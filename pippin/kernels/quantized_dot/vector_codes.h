@@ -1,12 +1,11 @@
-// Codes of 1 to 8 bits as the bytes that a dot multiplies, over the bytes of the includer. Of a row
-// of W `left` bytes may be read from p on; what lies beyond counts as 0 where loads can be of a
-// part of a register (kPartLoads). Elsewhere a whole set and kSlack bytes behind it have to be
-// there.
+// Codes of 1 to 8 bits as the bytes that a dot multiplies, over the bytes of the includer. `left`
+// bytes of a row of W may be read from p on. If loads can be partial (kPartLoads), the rest counts
+// as 0; otherwise a whole set and kSlack bytes after it must be readable.
 //
-// A set is what one load gives: kParts registers for kByteLanes * kParts columns, in the order of
-// ValueOrder; two for nibbles, whose halves need no sorting. Palettes have a plane of high bytes
-// and one of low bytes. Where bytes are multiplied with their sign (kSignedBytes), an entry of a
-// palette is 256 * high + low with both signed, which is exact: entries lie within 127 * 256.
+// A set is the result of one load: kParts registers for kByteLanes * kParts columns, in the order
+// of ValueOrder; two for nibbles, whose halves need no sorting. Palettes have a plane of high bytes
+// and one of low bytes. If bytes are multiplied as signed (kSignedBytes), a palette entry is 256 *
+// high + low with both signed, which is exact: entries are within 127 * 256.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/vector_blocks.h"
@@ -14,7 +13,7 @@
 namespace pippin::kernels {
 namespace {
 
-// Nibbles in the bytes that they are stored in.
+// Nibbles, two in each byte, as stored.
 struct NibblePairs {
   static constexpr int kParts = 1, kPlanes = 1, kBits = 8;
   PIPPIN_VEC void start(const QuantizedMatrix&, int64_t) {}
@@ -26,7 +25,7 @@ struct NibblePairs {
 struct AffineNibbles {
   static constexpr int kParts = 2, kPlanes = 1, kBits = 4;
   static constexpr bool kPalette = false, kNibbles = true;
-  uint8_t mask;  // makes unsigned codes of signed ones
+  uint8_t mask;  // converts signed codes to unsigned ones
 
   PIPPIN_VEC void start(const QuantizedMatrix& w, int64_t) { mask = w.is_signed ? 0x88 : 0; }
   PIPPIN_VEC void load(const uint8_t* p, int64_t left, B (&parts)[kPlanes][kParts]) const {
@@ -38,7 +37,7 @@ struct AffineNibbles {
 struct AffineBytes {
   static constexpr int kParts = 1, kPlanes = 1, kBits = 8;
   static constexpr bool kPalette = false, kNibbles = false;
-  uint8_t mask;  // makes codes of the sign that the products take
+  uint8_t mask;  // converts codes to the signedness that the products need
 
   PIPPIN_VEC void start(const QuantizedMatrix& w, int64_t) {
     mask = w.is_signed == kSignedBytes ? 0 : 0x80;
@@ -81,11 +80,11 @@ struct Palette {
   }
 };
 
-// Bytes that load() may read behind the codes of a set.
+// Number of bytes that load() may read after the codes of a set.
 template <typename Codes>
 constexpr int64_t kSlack = kUnpackSlack<Codes::kBits>;
 
-// A set of which `left` bytes are there.
+// Loads a set of which `left` bytes exist.
 template <typename Codes>
 PIPPIN_VEC void load_set(const Codes& codes, const uint8_t* p, int64_t left,
                          B (&parts)[Codes::kPlanes][Codes::kParts]) {
@@ -96,7 +95,8 @@ PIPPIN_VEC void load_set(const Codes& codes, const uint8_t* p, int64_t left,
   codes.load(last, kBytes, parts);
 }
 
-// Where the values of the columns from j on lie; the odd columns of Split are 64 behind the even.
+// The position of the values of the columns from j on; in Split order, odd columns are 64 after
+// even ones.
 template <int kParts>
 PIPPIN_VEC int64_t value_place(int64_t j) {
   return kParts == 2 ? j / 128 * 128 + j % 128 / 2 : j;

@@ -1,4 +1,4 @@
-// Rows of W as fp32, over the vectors and bytes of the includer.
+// Expands rows of W to fp32, over the vectors and bytes of the includer.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/vector_codes.h"
@@ -6,9 +6,9 @@
 namespace pippin::kernels {
 namespace {
 
-constexpr int64_t kPiece = 128;  // columns that are decoded at once
+constexpr int64_t kPiece = 128;  // columns decoded at once
 
-// `count` codes from the element `at` of the stream on, each as a byte.
+// Decodes `count` codes, starting with element `at` of the stream, to one byte each.
 template <int kBits>
 void decode(const uint8_t* codes, int64_t at, int64_t count, uint8_t* to) {
   int64_t i = 0;

@@ -1,12 +1,12 @@
 // A few rows of activations, over the vectors and products of the includer: W is read once, from
-// front to back, and multiplied as it is decoded.
+// front to back, and multiplied while it is decoded.
 //
 //   codes of four rows of W ──► bytes ──dot──► int32 lanes, each a sum of neighbouring columns of one
 //   unit ──add_fours──► a lane for each unit and row of W ──► fp32 ──fma──► a sum for each row of W
 //   and class of units (vector_order.h)
 //
-// Sums of bytes begin without the bytes' center, which -center * the sum of the activations takes
-// away; the high bytes of palettes come first and are shifted before the low ones.
+// Sums of bytes start without the bytes' center, which -center * the sum of the activations
+// subtracts; the high bytes of palettes come first and are shifted before the low ones are added.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/vector_codes.h"
@@ -15,15 +15,16 @@
 namespace pippin::kernels {
 namespace {
 
-// Rows that are taken so. In tiles, which lay W out first, a row costs less: with 64 bytes to a
-// register, where there is little else, soon; with palettes, which are laid out as two bytes, late.
+// The number of rows handled this way. In tiles, which first lay W out, a row costs less. They pay
+// off early with 64 bytes to a register, where there is little other work, and late with palettes,
+// which are laid out as two bytes.
 constexpr int64_t kFewRows = kLanes == 8 ? 16 : kLanes == 16 ? 10 : 8, kFewPaletteRows = 16;
 
-// Prefetched in each stream: into the first cache no more than it can have on its way; the hardware
-// reads further ahead.
+// Prefetch distance in each stream: into the first-level cache no more than it can have in flight;
+// the hardware reads further ahead.
 constexpr int64_t kAheadBytes = 256;
 
-// The fours of a and b, each pair of neighbours added up.
+// Adds each pair of neighbouring fours of a and b.
 PIPPIN_VEC I join_fours(I a, I b) {
   F even, odd;
   split_fours(floats(a), floats(b), even, odd);
@@ -36,8 +37,8 @@ PIPPIN_VEC void split_fours(I a, I b, I& even, I& odd) {
   odd = bits(odd_lanes);
 }
 
-// Numbers of kLanes units for four rows of W become those of kClasses units each, with a lane for
-// each row of W and unit.
+// Rearranges the numbers of kLanes units for four rows of W into kClasses units each, with a lane
+// per row of W and unit.
 PIPPIN_VEC void deal_units(F (&x)[4]) {
   if constexpr (kClasses > 1) {
     const I lane = lane_numbers(), four = shift_right<2>(lane);
@@ -55,21 +56,20 @@ struct No {
   static constexpr bool value = false;
 };
 
-// What is multiplied at once: kClasses units of 32 columns of four rows of W, or twice as many of
-// 16.
+// The unit of work: kClasses units of 32 columns of four rows of W, or twice as many of 16.
 template <typename Codes, bool kBlocks, int64_t kUnit>
 struct Chunk {
   static constexpr int64_t kColumns = 2 * kByteLanes;
   static constexpr int kSets = 2 / Codes::kParts;
   static constexpr int kSums = 32 / kUnit;
-  // Sets whose products lie in the same lanes, as those of kBehind do.
+  // Sets whose products are in the same lanes, as with kBehind.
   static constexpr bool kSameLanes = kSets == 2 && (!kBlocks || kByteLanes == 16) && kUnit == 32;
-  static constexpr bool kEvenOdd = Codes::kParts == 2 && kUnit == 16;  // what the sums are of
+  static constexpr bool kEvenOdd = Codes::kParts == 2 && kUnit == 16;  // the layout of the sums
 
   B weights[4][kSets][Codes::kPlanes][Codes::kParts];
 
-  // The numbers of its units, or the sums of products, such that a register has a unit of each
-  // class.
+  // Rearranges the numbers of its units, or the sums of products, so that a register has a unit of
+  // each class.
   template <typename Number>
   static PIPPIN_VEC void in_classes(Number (&x)[kSums]) {
     if constexpr (kEvenOdd) {
@@ -78,7 +78,7 @@ struct Chunk {
     }
   }
 
-  // The products of kCount sets from `first` on, added up.
+  // Adds the products of kCount sets from `first` on.
   template <int kCount>
   PIPPIN_VEC I multiply_sets(int first, const int8_t* values) const {
     I products[4];
@@ -147,13 +147,13 @@ struct Chunk {
   }
 };
 
-// The scales of four rows of W for four chunks. Where whole chunks share blocks: of kLanes blocks,
-// four rows of one beside those of the next.
+// The scales of four rows of W for four chunks. If whole chunks share blocks: of kLanes blocks,
+// with the four rows of a block before those of the next.
 template <typename Chunk>
 struct StepScales {
   F scale[4][Chunk::kSums];
 
-  // Those of a shared block, once for each class.
+  // The scales of a shared block, repeated for each class.
   PIPPIN_VEC F of_block(int64_t block) const {
     return repeat_four(reinterpret_cast<const float*>(scale) + 4 * block);
   }
@@ -186,7 +186,7 @@ struct StepScales {
   }
 };
 
-// What the lanes of four rows of W and kClasses classes add up to.
+// Sums four rows of W over their lanes and kClasses classes.
 PIPPIN_VEC F4 sum_of_classes(F total) {
   float lanes[kLanes];
   store(lanes, total);
@@ -224,7 +224,7 @@ PIPPIN_VEC void finish_few(const QuantizedDotArgs& a, int64_t rows,
 }
 
 // All rows of x, up to kMost, times kFours times four rows of W. Sums of one row stay in registers.
-// kShared: the units of a chunk have one block, and kLanes blocks are read at once.
+// kShared: the units of a chunk share one block, and kLanes blocks are read at once.
 template <typename Codes, bool kBlocks, int64_t kUnit, bool kShared, int kMost, int kFours>
 PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[4 * kFours]) {
   using Chunk = kernels::Chunk<Codes, kBlocks, kUnit>;
@@ -250,10 +250,10 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
     for (int64_t r = 0; r < rows; ++r) total[f][r] = set(0);
   }
   StepScales<Chunk> scales[kFours];
-  // Of shared blocks: how many are read, the chunk's among the last kLanes, how many of its columns
-  // went before.
+  // For shared blocks: the number read, the index of the chunk's block among the last kLanes, and
+  // the number of its columns already processed.
   int64_t read = 0, block = 0, column_in_block = 0;
-  // Steps of four chunks: what a chunk reads lies at a distance from the step's that is known here.
+  // Steps of four chunks, so that each chunk's offset from the step's beginning is a constant.
   constexpr int64_t kStepColumns = 4 * Chunk::kColumns;
   constexpr int64_t kChunkBytes = Chunk::kColumns * Codes::kBits / 8;
   constexpr int64_t kChunkNumbers = Chunk::kColumns / kUnit * 4;
@@ -273,7 +273,7 @@ PIPPIN_VEC void multiply_few(const QuantizedDotArgs& a, const int64_t (&column)[
         for (int s = 0; s < Chunk::kSets; ++s) {
           const uint8_t* from = p[4 * f + c] + byte + s * kSetBytes;
           if constexpr (whole.value) {
-            // One for each line of 64 bytes.
+            // One prefetch per line of 64 bytes.
             if (kChunkBytes > 32 || at % 2 == 0) __builtin_prefetch(from + kAheadBytes);
             codes[4 * f + c].load(from, kSetBytes, now.weights[c][s]);
           } else {
@@ -365,7 +365,7 @@ void few_rows(const QuantizedDotArgs& a) {
   constexpr int kFew = Codes::kPalette ? kFewPaletteRows : kFewRows;
   if (a.x->m > 1) return few_rows<Codes, kBlocks, kUnit, kShared, kFew, 1>(a);
   constexpr int64_t kLongRow = 5 * 1024;  // columns
-  // Beside so many activations what passes of W does not fit the first cache: fewer turns.
+  // With so many activations, a pass over W no longer fits the first-level cache: fewer passes.
   if constexpr (kLanes == 16 && Codes::kPlanes == 1) {
     if (a.x->padded > kLongRow) return few_rows<Codes, kBlocks, kUnit, kShared, 1, 2>(a);
   }

@@ -1,13 +1,13 @@
 // The table of quantized_dot.h over the vectors (vec/) and bytes of whichever instruction set its
-// includer chose. Beside vec/, that has to bring:
+// includer chose. In addition to vec/, the includer defines:
 //
 //   B                  a register of kByteLanes = 4 * kLanes bytes, with load_bytes, store_bytes,
 //                      repeat4 (four bytes in every lane), flip, cut_nibbles (both halves of
 //                      bytes, flipped); words and bytes between B and I
 //   kPartLoads         whether loads may be of the first bytes of a register, zeros in the others
-//   unpack<bits>       kByteLanes codes, and kUnpackSlack<bits>, the bytes it may read behind them
+//   unpack<bits>       kByteLanes codes, and kUnpackSlack<bits>, the bytes it may read after them
 //   unpack_loose, loose_low, loose_high
-//                      codes as ByteTable takes them: other bits may stand above
+//                      codes in the form for ByteTable: higher bits may be set
 //   ByteTable<bits>    2^bits bytes looked up by code
 //   widen, nibble_lanes, lane_numbers, pick, look_up
 //                      see the AVX2 ones
@@ -20,8 +20,8 @@
 //
 // then the tiles of many rows, vector_tiles.h or its own:
 //
-//   kSlotColumns       columns that lie together in a piece of a tile (vector_slots.h)
-//   kRowPairs          whether the values of two rows of x lie together (QuantizedRows::row_pairs)
+//   kSlotColumns       columns that are adjacent in a piece of a tile (vector_slots.h)
+//   kRowPairs          whether the values of two rows of x alternate (QuantizedRows::row_pairs)
 //   tile_steps         how often multiply_rows fetches of the next piece
 //   multiply_rows      adds the products of rows of x with a piece to the tile's totals
 //   finish_rows        results of a tile's totals
@@ -40,7 +40,7 @@ template <typename Codes, bool kBlocks, int64_t kUnit>
 void many_rows(const QuantizedDotArgs& a) {
   constexpr int64_t kColumns = kPieceColumns<Codes>;
   using Form = TileForm<Codes::kNibbles, Codes::kParts, Codes::kPlanes, kBlocks>;
-  constexpr int64_t kWhole = 2 * Form::kBehind;  // columns whose units are in pieces
+  constexpr int64_t kWhole = 2 * Form::kBehind;  // number of columns whose units are in pieces
   const int64_t k = a.x->k;
   char* scratch = static_cast<char*>(a.scratch);
   Tile tile{};
@@ -74,7 +74,7 @@ void dot_rows(const QuantizedDotArgs& a) {
 
 template <typename Codes>
 void dot_codes(const QuantizedDotArgs& a) {
-  // A row that is one block is scaled when all is added up, but for offsets that are.
+  // A row that is one block is scaled after all additions, unless its offsets are scaled already.
   if (a.w->blocks_per_row == 1 && !a.w->scaled_offsets) {
     return dot_rows<Codes, false, 32>(a);
   }

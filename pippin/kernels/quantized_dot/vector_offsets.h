@@ -1,9 +1,9 @@
-// The offsets' share of products with rows of W of several blocks, over the vectors of the
-// includer: a small product of its own, which what multiplies codes need not know of,
+// The contribution of offsets to products with rows of W that have several blocks, over the vectors
+// of the includer: a small product of its own, independent of the multiplication of codes,
 //
 //   y[i, j] -= sum over blocks b of offset[j, b] * scale[j, b] * block_sums[i, b]
 //
-// Terms are added in fp32, those of block b to lane b % kLanes.
+// Terms are added in fp32; those of block b go to lane b % kLanes.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/vector_blocks.h"
@@ -12,7 +12,7 @@
 namespace pippin::kernels {
 namespace {
 
-// The share of each of kLanes rows of W, from the lanes of each.
+// Reduces the lanes of each of kLanes rows of W.
 PIPPIN_VEC F add_offset_lanes(F (&lanes)[kLanes]) {
   transpose(lanes);
   F classes[kClasses];
@@ -24,15 +24,15 @@ PIPPIN_VEC F add_offset_lanes(F (&lanes)[kLanes]) {
   return add_classes(classes);
 }
 
-// kLanes rows of W from row n on; the last stands in for those beyond.
+// kLanes rows of W from row n on; rows beyond the end repeat the last.
 struct OffsetRows {
   const QuantizedMatrix& w;
-  int64_t first[kLanes];  // block of each
+  int64_t first[kLanes];  // first block of each row
 
   PIPPIN_VEC OffsetRows(const QuantizedDotArgs& a, int64_t n) : w(*a.w) {
     for (int64_t r = 0; r < kLanes; ++r) first[r] = first_block(w, smaller_of(n + r, a.n_end - 1));
   }
-  // Offsets of that type times their scales, of `count` blocks, at most kLanes; 0 in other lanes.
+  // Offsets of this type times their scales, for `count` blocks, at most kLanes; 0 in other lanes.
   template <OffsetType kType>
   PIPPIN_VEC F get(int64_t row, int64_t block, int64_t count) const {
     const int64_t at = first[row] + block;
@@ -71,7 +71,8 @@ void subtract_from_row(const QuantizedDotArgs& a) {
   }
 }
 
-// Some rows of x meet scaled offsets of some blocks, which stay in the first cache.
+// Multiplies some rows of x with the scaled offsets of some blocks, which stay in the first-level
+// cache.
 template <OffsetType kType>
 void subtract_from_rows(const QuantizedDotArgs& a) {
   constexpr int64_t kRows = 16, kBlocks = 64;

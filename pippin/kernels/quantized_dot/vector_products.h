@@ -1,4 +1,5 @@
-// The products of vector_kernels.h where dot4 is one instruction: the includer's, of two B.
+// The products of vector_kernels.h for targets where dot4 is one instruction: the includer's, of
+// two B.
 #pragma once
 
 #include "pippin/kernels/vec/inline.h"

@@ -1,4 +1,4 @@
-// Activations in 8 bits, over the vectors and products of the includer.
+// Quantizes activations to 8 bits, over the vectors and products of the includer.
 #pragma once
 
 #include "pippin/kernels/quantized_dot/vector_blocks.h"
@@ -24,7 +24,7 @@ PIPPIN_VEC int32_t quantize_unit(const float* x, int64_t behind, int8_t* values,
   const bool finite = !any(~(largest < set_i(0x7f800000)));
   const float most = finite ? max_lane(floats(largest)) : 0.0F;
   *scale = finite ? most / 127.0F : __builtin_nanf("");
-  // Below this the inverse would overflow: the values count as 0, as those of no number do.
+  // Below this the inverse would overflow: the values become 0, and so do NaNs.
   const bool zero = most < 1e-36F;
   const F inverse = set(zero ? 0.0F : 127.0F / most);
   I total = set_i(0);
@@ -37,14 +37,14 @@ PIPPIN_VEC int32_t quantize_unit(const float* x, int64_t behind, int8_t* values,
   return static_cast<int32_t>(sum(to_float(total)));  // exact: less than 2^24
 }
 
-// 128 values from place j of row i on, in turns with those of the row beside it.
+// Stores 128 values, from column j of row i on, interleaved with those of the paired row.
 PIPPIN_VEC void store_in_turns(const int8_t* values, const QuantizedRows& to, int64_t i,
                                int64_t j) {
   int8_t* eights = to.values + i / 2 * 2 * to.padded + 2 * j + i % 2 * 8;
   for (int64_t c = 0; c < 128; c += 8) __builtin_memcpy(eights + 2 * c, values + c, 8);
 }
 
-// The sums of blocks, from those of a row's units.
+// Computes the sums of blocks from those of a row's units.
 PIPPIN_VEC void add_block_sums(const QuantizedRows& to, const float* sums, float* block_sums) {
   const int64_t units = to.padded / to.unit, ratio = to.block / to.unit;
   for (int64_t b = 0; b < units; ++b) {

@@ -1,12 +1,13 @@
 // A piece of a tile: kTileColumns rows of W, some columns of each as bytes, and their scales, one
-// for each unit of columns, laid out for the products of the includer's tiles. It stays in the
-// first cache while all rows of x meet it. Over the vectors and bytes of the includer.
+// per unit of columns, laid out for the products of the includer's tiles. It stays in the
+// first-level cache while it is multiplied with all rows of x. Over the vectors and bytes of the
+// includer.
 //
 //   piece [planes][slots][kTileColumns rows of W][kSlotColumns]: a slot has 4 columns, or 8; a
 //         register has them of kByteLanes / kSlotColumns rows. Of nibbles the slots take turns: the
 //         even columns of twice as many, the odd ones
 //
-// What turns rows into slots is transpose() of as many registers as a register has rows.
+// transpose() turns rows into slots; it processes as many registers as a register has rows.
 #pragma once
 
 #include <type_traits>
@@ -19,10 +20,10 @@ namespace {
 
 constexpr int64_t kTileColumns = kLanes < 16 ? 16 : 2 * kLanes;
 
-constexpr int64_t kMostTotals = 256;                 // rows of x that a tile takes at once
-static_assert(kTileColumns <= 32 && kClasses <= 4);  // what quantized_dot_scratch_bytes() is for
+constexpr int64_t kMostTotals = 256;                 // rows of x that a tile processes at once
+static_assert(kTileColumns <= 32 && kClasses <= 4);  // assumed by quantized_dot_scratch_bytes()
 
-// Of a piece: as many columns as make 16 KB.
+// The number of columns of a piece, for 16 KB.
 template <typename Codes>
 constexpr int64_t kPieceColumns = 512 / Codes::kPlanes;
 
@@ -30,22 +31,21 @@ struct Tile {
   int64_t n;       // its first row of W
   uint8_t* bytes;  // of the piece
   float* scales;   // [units][kTileColumns]
-  float* totals;   // [rows of x][kClasses][kTileColumns], or as the includer's tiles have them
+  float* totals;   // [rows of x][kClasses][kTileColumns], or in the layout of the includer's tiles
   int64_t begin, count;  // the piece's columns
   int64_t plane_bytes;
 };
 
-// What comes after a piece, to be fetched while this one is multiplied: all of it at once would
-// have to wait for memory, and the hardware does not see rows that follow each other closely as
-// streams. It goes into the first cache: hints for the second one alone are lost on some
-// processors.
+// The data after a piece, to be prefetched while the piece is multiplied: all at once would wait
+// for memory, and the hardware does not see closely spaced rows as streams. It goes into the
+// first-level cache: hints for the second one alone are lost on some processors.
 struct NextPiece {
   const uint8_t* row;
   int64_t row_bytes, length, at, rows, each;
-  const char* scales;   // of the row's first block; null: rows have no blocks
+  const char* scales;   // of the row's first block; null: rows have only one block
   int64_t scale_bytes;  // of a row
 
-  // `steps` times fetch() is all of it.
+  // fetch() must be called `steps` times to fetch everything.
   template <typename Codes>
   PIPPIN_VEC void start(const QuantizedDotArgs& a, const Tile& tile, int64_t steps) {
     constexpr int64_t kColumns = kPieceColumns<Codes>;
@@ -85,7 +85,7 @@ struct NextPiece {
   }
 };
 
-// Rows become columns.
+// Transposes the rows.
 PIPPIN_VEC void transpose(I (&r)[kLanes]) {
   F lanes[kLanes];
 #pragma GCC unroll 16
@@ -97,10 +97,10 @@ PIPPIN_VEC void transpose(I (&r)[kLanes]) {
 
 template <typename Codes, int64_t kSlotColumns>
 void fill_bytes(const QuantizedDotArgs& a, const Tile& tile) {
-  constexpr int64_t kRows = kByteLanes / kSlotColumns;  // in a register
+  constexpr int64_t kRows = kByteLanes / kSlotColumns;  // per register
   constexpr int64_t kSlot = kTileColumns * kSlotColumns;
   constexpr int64_t kSet = kByteLanes * Codes::kParts;
-  // Affine nibbles are cut apart when they are transposed: half the work.
+  // Affine nibbles are split after the transposition: half the work.
   using Loaded = std::conditional_t<Codes::kNibbles, NibblePairs, Codes>;
   const int64_t k = tile.count, row_bytes = a.w->k * Codes::kBits / 8;
   const int64_t begin = tile.begin * Codes::kBits / 8;
@@ -156,13 +156,13 @@ void fill_bytes(const QuantizedDotArgs& a, const Tile& tile) {
   }
 }
 
-// One register of scales a unit at a time.
+// Stores one register of scales per unit.
 PIPPIN_VEC void store_units(float* to, int64_t count, F (&rows)[kLanes]) {
   transpose(rows);
   for (int64_t u = 0; u < count; ++u) store(to + u * kTileColumns, rows[u]);
 }
 
-// Of rows of several blocks.
+// For rows of several blocks.
 void fill_scales(const QuantizedDotArgs& a, const Tile& tile) {
   const QuantizedMatrix& w = *a.w;
   const int64_t unit = a.x->unit, units = tile.count / unit, first_unit = tile.begin / unit;
@@ -189,7 +189,7 @@ void fill_scales(const QuantizedDotArgs& a, const Tile& tile) {
   }
 }
 
-// Scales and offsets of kLanes rows of one block from row n on, for finish_row().
+// Loads scales and offsets of kLanes rows of one block from row n on, for finish_row().
 PIPPIN_VEC void load_rows(const QuantizedDotArgs& a, int64_t n, F& scale, F& offset) {
   float scales[kLanes], offsets[kLanes];
   for (int64_t r = 0; r < kLanes; ++r) {
@@ -201,18 +201,19 @@ PIPPIN_VEC void load_rows(const QuantizedDotArgs& a, int64_t n, F& scale, F& off
   offset = load(offsets);
 }
 
-// What the products take of a kind of codes, so that palettes of all bits share their code.
+// The properties of a kind of codes that the products depend on, so that palettes of all bit widths
+// share code.
 template <bool kIsNibbles, int kCodeParts, int kCodePlanes, bool kHasBlocks>
 struct TileForm {
   static constexpr bool kNibbles = kIsNibbles, kBlocks = kHasBlocks;
   static constexpr int kParts = kCodeParts, kPlanes = kCodePlanes;
-  // QuantizedRows::behind, and where the columns of a unit of 32 begin.
+  // QuantizedRows::behind, and the columns at which a unit of 32 begins.
   static constexpr int64_t kBehind = kHasBlocks || kParts == 2 ? 16 : kernels::kBehind;
   static PIPPIN_VEC int64_t column_of(int64_t unit) {
     constexpr int64_t kTogether = kBehind / 16;
     return unit / kTogether * 2 * kBehind + unit % kTogether * 16;
   }
-  // Column c of a unit, from its first one on.
+  // Column c of a unit, relative to its first one.
   static constexpr int64_t column_in(int64_t c) { return c < 16 ? c : kBehind + c - 16; }
 };
 

@@ -1,5 +1,5 @@
-// Many rows of activations: the bytes of a piece (vector_slots.h) in slots of four columns meet
-// every row of x. Over the vectors and products of the includer.
+// Many rows of activations: multiplies the bytes of a piece (vector_slots.h), in slots of four
+// columns, with every row of x. Over the vectors and products of the includer.
 //
 //   piece kTileRegisters of kLanes rows of W for each slot
 //   x     four columns of one row, repeated in every lane
@@ -16,9 +16,9 @@ constexpr int64_t kSlotColumns = 4;
 constexpr bool kRowPairs = false;
 constexpr int kTileRegisters = kTileColumns / kLanes;
 
-// The integer products of one unit, whose values are `first` behind the rows' beginning. Addresses
-// are added up such that the compiler sees no sums to keep from unit to unit: they would fill all
-// registers.
+// The integer products of one unit, whose values start `first` after the rows' beginning. Addresses
+// are computed such that the compiler sees no common sums to keep from unit to unit: they would
+// occupy all registers.
 template <typename Form, int64_t kUnit, int kRows>
 PIPPIN_VEC void multiply_unit(const int8_t* values, int64_t padded, int64_t last_row, int64_t first,
                               const uint8_t* bytes, int64_t plane_bytes,
@@ -80,11 +80,11 @@ PIPPIN_VEC void multiply_unit(const int8_t* values, int64_t padded, int64_t last
   }
 }
 
-// kRows rows of x from row i on; of the last two one may be absent, and the one before stands in.
+// kRows rows of x from row i on; if the last of two does not exist, the one before is repeated.
 template <typename Form, int64_t kUnit, int kRows>
 void multiply_tile(const QuantizedDotArgs& a, int64_t i, float* totals, const Tile& tile,
                    NextPiece& next) {
-  constexpr int64_t kTotals = kClasses * kTileColumns;  // of a row
+  constexpr int64_t kTotals = kClasses * kTileColumns;  // per row
   const QuantizedRows& x = *a.x;
   const int64_t row_units = x.padded / kUnit, units = tile.count / kUnit;
   const int64_t begin = value_place<Form::kParts>(tile.begin), from = tile.begin / kUnit;
@@ -145,7 +145,7 @@ void multiply_tile(const QuantizedDotArgs& a, int64_t i, float* totals, const Ti
   }
 }
 
-// The rows of a tile: as many tiles as kTileRows rows would make, about equally large, and even.
+// The height of a tile: as many tiles as kTileRows rows would make, of nearly equal, even heights.
 PIPPIN_VEC int64_t rows_of_tile(int64_t left) {
   const int64_t tiles = (left + kTileRows - 1) / kTileRows;
   return ((left + tiles - 1) / tiles + 1) / 2 * 2;
@@ -155,7 +155,7 @@ PIPPIN_VEC int64_t tile_steps(int64_t rows, int64_t units) {
   return (rows + kTileRows - 1) / kTileRows * units;
 }
 
-// Adds the products of the rows [first, first + rows) of x with a piece to the tile's totals.
+// Adds the products of rows [first, first + rows) of x with a piece to the tile's totals.
 template <typename Form, int64_t kUnit>
 void multiply_rows(const QuantizedDotArgs& a, int64_t first, int64_t rows, const Tile& tile,
                    NextPiece& next) {

@@ -1,7 +1,7 @@
 #include "pippin/kernels/quantized_dot/avx2vnni_products.h"
-// The products come first: what follows is written in terms of them.
+// Must come first: the headers below use these products.
 #include "pippin/kernels/quantized_dot/vector_tiles.h"
-// And these before what uses them.
+// Must precede its users.
 #include "pippin/kernels/quantized_dot/vector_kernels.h"
 
 namespace pippin::kernels {

@@ -6,15 +6,15 @@
 
 namespace pippin::kernels {
 
-// Some rows of a state, over some tokens, in their order:
+// Updates some rows of a state with some tokens, in order:
 //
 //   s[r, :] = decay(t, r, :) * s[r, :] + scales[t] * x[t, r] * keys[t, :]
 //   y[t, r] = s[r, :] · queries[t, :] + skip * x[t, r]
 //
-// Strides are in elements; the elements of a row, a key and a query lie side by side, and so do
+// Strides are in elements; the elements of a row, a key and a query are contiguous, and so are
 // those of x and y that belong to one token.
 struct RecurrenceArgs {
-  float* state;          // null: in fp16, which takes one token at a time
+  float* state;          // null: in fp16, which processes one token at a time
   uint16_t* halves;      // or null
   int64_t state_stride;  // between rows
   const float* x;
@@ -25,7 +25,7 @@ struct RecurrenceArgs {
   int64_t y_stride;  // between tokens
   int64_t rows, n, tokens;
   const float* scales;  // null: 1
-  const float* skip;    // null: nothing is added
+  const float* skip;    // null: no skip
 };
 
 // decay = exp(steps[t, r] * rates[r, :]).
@@ -36,20 +36,20 @@ struct SelectiveDecay {
   int64_t rate_stride;  // between rows
 };
 
-// What s gets is rates[t] * (x[t, r] - decay[t] * s[r, :] · keys[t, :]), what it lacks of x, in
-// place of scales[t] * x[t, r].
+// The update adds rates[t] * (x[t, r] - decay[t] * s[r, :] · keys[t, :]), the part of x that s
+// lacks, instead of scales[t] * x[t, r].
 struct DeltaDecay {
-  const float *decay, *rates;  // of each token
+  const float *decay, *rates;  // for each token
 };
 
-// Floats that `pass` and `delta_pass` work with, for rows of n elements.
+// The number of scratch floats of `pass` and `delta_pass`, for rows of n elements.
 constexpr int64_t kPassTokens = 64;  // at a time
-constexpr int64_t kPassRows = 32;    // at most
+constexpr int64_t kPassRows = 32;    // maximum
 constexpr int64_t pass_scratch(int64_t n) {
   return kPassRows * (n + 2 * kPassTokens) + 3 * kPassTokens;
 }
 
-// s[i] = decay[t, i] * s[i] + x[t, i] for n elements; y[t, i] is what s[i] then is.
+// s[i] = decay[t, i] * s[i] + x[t, i] for n elements; y[t, i] is s[i] after the update.
 struct LinearRecurrenceArgs {
   float* state;
   const float *decay, *x;
@@ -59,24 +59,24 @@ struct LinearRecurrenceArgs {
 };
 
 // y[t, i] = f(bias[i] + sum over taps k of weight[k, i] * x[t + k, i]), where x[j] is row j of
-// `past`, which has taps - 1 of them, and then row j - taps + 1 of `x`. Rows of n elements.
+// `past`, which has taps - 1 rows, and then row j - taps + 1 of `x`. Rows have n elements.
 struct CausalConvolutionArgs {
   const float *past, *x;
-  const float *weight, *bias;  // bias: null for none
+  const float *weight, *bias;  // bias: or null
   float* y;
   int64_t past_stride, x_stride, weight_stride, y_stride;  // between rows
   int64_t n, taps, tokens;
-  bool silu;  // f: silu(x), else x
+  bool silu;  // f is silu(x); otherwise x
 };
 
 struct RecurrenceKernels {
   const char* name;
 
-  // With decay[t] for all elements of all rows.
+  // decay[t] applies to all elements of all rows.
   void (*decayed)(const RecurrenceArgs& args, const float* decay) noexcept;
   void (*selective)(const RecurrenceArgs& args, const SelectiveDecay& decay) noexcept;
   void (*delta)(const RecurrenceArgs& args, const DeltaDecay& decay) noexcept;
-  // As `decayed` and `delta` up to rounding, quicker for many tokens and rows.
+  // Like `decayed` and `delta` up to rounding, but faster for many tokens and rows.
   void (*decayed_pass)(const RecurrenceArgs& args, const float* decay, float* scratch) noexcept;
   void (*delta_pass)(const RecurrenceArgs& args, const DeltaDecay& decay, float* scratch) noexcept;
   void (*linear)(const LinearRecurrenceArgs& args) noexcept;

@@ -1,8 +1,9 @@
-// What state spaces are made of: recurrences over tokens, and the short convolution before them.
+// The building blocks of state-space models: recurrences over tokens, and the short convolution
+// before.
 //
-// All the functions of one instruction set are in one table. The result for a row, and for an
-// element where there are no rows, does not depend on the others of the call; that of a token
-// depends on the state alone, not on how many tokens a call has; of the passes up to rounding.
+// All functions for one instruction set are in one table. The result for a row (or for an element,
+// if there are no rows) does not depend on other rows in the call. A token's result depends on the
+// state alone, not on the number of tokens in the call; for the passes, this holds up to rounding.
 #pragma once
 
 #include "pippin/kernels/kernel.h"
@@ -10,10 +11,10 @@
 
 namespace pippin::kernels {
 
-// Every table that this build has, best first.
+// The tables in this build, best first.
 std::span<const Listed<RecurrenceKernels>> recurrence_kernels();
 
-// The first table that `cpu` can run.
+// Returns the first table that `cpu` can run.
 const RecurrenceKernels& choose_recurrence(const CpuFeatures& cpu);
 
 }  // namespace pippin::kernels

@@ -1,5 +1,5 @@
 // The recurrences of every table that this machine can run, on one thread and 256 tokens: bytes/s
-// count what is read and written of tokens once, the states stay in the cache.
+// counts bytes of tokens read and written once; the states stay in the cache.
 #include <string>
 #include <vector>
 

@@ -36,13 +36,13 @@ const char* name_of(Kind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-// The state of some rows and what tokens do to it, with gaps of 3 between all rows.
+// A state of some rows and its inputs for some tokens, with gaps of 3 between all rows.
 struct Problem {
   int64_t rows, n, tokens;
   std::vector<float> state, x, keys, queries, decay, steps, rates, y;
-  std::vector<uint16_t> halves;  // in place of the state, if there are any
+  std::vector<uint16_t> halves;  // used instead of the state if not empty
   std::vector<float> scales;
-  bool scaled;  // and something skips the state
+  bool scaled;  // uses scales and a skip
 
   Problem(int64_t r, int64_t size, int64_t t)
       : rows(r),
@@ -50,7 +50,7 @@ struct Problem {
         tokens(t),
         state(numbers(r * (size + 3), 1)),
         x(numbers(t * (r + 3), 2)),
-        // No longer than 1, as the delta rule has them.
+        // Length at most 1, as the delta rule requires.
         keys(numbers(t * (size + 3), 3, -1 / std::sqrt(static_cast<float>(size)),
                      1 / std::sqrt(static_cast<float>(size)))),
         queries(numbers(t * (size + 3), 4)),
@@ -163,7 +163,7 @@ TEST_P(Recurrence, ATokenDoesNotDependOnThoseInTheSameCall) {
 
 TEST_P(Recurrence, ExtremeDecays) {
   Problem one(5, 20, 3);
-  one.steps.assign(one.steps.size(), 1e30f);  // exp(-inf) is 0: nothing is kept
+  one.steps.assign(one.steps.size(), 1e30f);  // exp(-inf) is 0: the state is forgotten
   Problem other = one;
   one.run(*GetParam(), Kind::Selective, 0, 3);
   other.state.assign(other.state.size(), 0);
@@ -176,8 +176,8 @@ TEST_P(Recurrence, ExtremeDecays) {
   }
 }
 
-// Decays that passes leave out of their products: their range is left in every way, within a block
-// of tokens and beyond.
+// Decays that passes factor out of the products: they leave the allowed range in every way, inside
+// a block of tokens and across blocks.
 TEST_P(Recurrence, PassesOfUglyDecays) {
   const std::vector<std::vector<float>> patterns = {
       {0},        {1},     {1, 0},    {1e-38f, 1},        {1e-4f}, {1e-12f, 0.5f, 1e-30f},

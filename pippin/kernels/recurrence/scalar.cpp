@@ -27,7 +27,7 @@ struct Row {
   }
 };
 
-// decay(t, r, i) of one element; added(t, r, row) is what a row's keys are multiplied with.
+// decay(t, r, i) of one element; added(t, r, row) is the factor of a row's keys.
 template <typename Decay, typename Added>
 void recur(const RecurrenceArgs& a, const Decay& decay, const Added& added) {
   for (int64_t t = 0; t < a.tokens; ++t) {

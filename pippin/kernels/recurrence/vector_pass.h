@@ -1,10 +1,10 @@
-// Passes of many tokens over the vectors of vec/, for vectors.h: rows of the state become lanes, so
-// that no sum goes across lanes, and decays are left out of the products:
+// Passes over many tokens with the vectors of vec/, for vectors.h: rows of the state become lanes,
+// so that no sum runs across lanes, and decays are factored out of the products:
 //
 //   s[t] = P[t] * z[t],  P[t] = decay[t] * P[t - 1]:  z[t] = z[t - 1] + x[t] / P[t] · keys[t],
 //
-// which is one product for each element instead of two. Where P leaves the range of [2^-24, 2^24]
-// it goes into z and begins anew: nothing overflows that would not by itself, nor is lost.
+// which needs one product per element instead of two. When P leaves the range [2^-24, 2^24], it is
+// multiplied into z and restarts: nothing overflows that would not otherwise, and nothing is lost.
 #pragma once
 
 #include "pippin/kernels/recurrence/args.h"
@@ -13,14 +13,14 @@ namespace pippin::kernels {
 namespace {
 
 constexpr int64_t kPair = 2 * kLanes;             // rows of a state at a time
-constexpr int kColumns = kManyRegisters ? 8 : 4;  // whose elements stay in registers
+constexpr int kColumns = kManyRegisters ? 8 : 4;  // columns kept in registers
 static_assert(kPair <= kPassRows);
 
-// What a pass works with, in the caller's scratch.
+// The working memory of a pass, in the caller's scratch.
 struct Pass {
   float* z;                      // [n, kPair]
   float *x, *y;                  // [kPassTokens, kPair]
-  float *carry, *into, *out_of;  // what z is multiplied with before a token; 1 / P; P
+  float *carry, *into, *out_of;  // factor of z before a token; 1 / P; P
 
   Pass(float* scratch, int64_t n)
       : z(scratch),
@@ -30,7 +30,7 @@ struct Pass {
         into(carry + kPassTokens),
         out_of(into + kPassTokens) {}
 
-  // Fills the factors for tokens from the first P on; the last one's P.
+  // Fills the factors for tokens, starting with the first P; returns the last token's P.
   PIPPIN_VEC float scale(const float* decay, int64_t tokens) const {
     float product = 1;
     for (int64_t t = 0; t < tokens; ++t) {
@@ -58,13 +58,13 @@ PIPPIN_VEC void put_at_most(float* p, F x, int64_t count) {
   }
 }
 
-// A vector of y with what skips the state.
+// A vector of y plus the skipped part.
 PIPPIN_VEC F with_skipped(const RecurrenceArgs& a, int64_t t, int64_t row, int64_t count, F y) {
   if (a.skip == nullptr) return y;
   return fma(at_most(a.x + t * a.x_stride + row, count), set(*a.skip), y);
 }
 
-// Rows [row, row + count) of the state as columns of z, and back.
+// Loads rows [row, row + count) of the state as columns of z; and stores them back.
 PIPPIN_VEC void read_columns(const RecurrenceArgs& a, const Pass& pass, int64_t row,
                              int64_t count) {
   for (int64_t half = 0; half < kPair; half += kLanes) {
@@ -97,7 +97,7 @@ PIPPIN_VEC void write_columns(const RecurrenceArgs& a, const Pass& pass, int64_t
   }
 }
 
-// Elements [from, from + kCount) of the rows, over the tokens of a pass.
+// Elements [from, from + kCount) of the rows, for all tokens of a pass.
 template <int kCount>
 PIPPIN_VEC void pass_columns(const RecurrenceArgs& a, const Pass& pass, int64_t begin,
                              int64_t tokens, int64_t from, float last) {
@@ -173,7 +173,7 @@ void decayed_pass(const RecurrenceArgs& a, const float* decay, float* scratch) n
   }
 }
 
-// The rows' lanes of what a token adds, and of the products with its key and query.
+// The values that a token adds, per row, and the products with its key and query.
 struct Pair {
   F a, b;
 };
@@ -194,7 +194,7 @@ void delta_pass(const RecurrenceArgs& a, const DeltaDecay& decay, float* scratch
     for (int64_t begin = 0; begin < a.tokens; begin += kPassTokens) {
       const int64_t tokens = smaller_of(kPassTokens, a.tokens - begin);
       const float last = pass.scale(decay.decay + begin, tokens);
-      // What the token before adds goes into z on the way of the next one's products.
+      // The previous token's update is added to z during the next one's products.
       Pair added = {set(0), set(0)};
       const float* before = a.keys + begin * a.key_stride;
       for (int64_t t = 0; t < tokens; ++t) {

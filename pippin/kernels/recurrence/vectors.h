@@ -1,8 +1,8 @@
 // recurrence.h over the vectors of vec/: an ISA file includes one vec header and vec/math.h, then
 // this.
 //
-// A few rows at a time keep a stretch of their states in registers while all tokens pass; the sums
-// of further stretches are added to y.
+// A few rows at a time keep a stretch of their states in registers during the pass over all tokens;
+// the sums of further stretches are added to y.
 #pragma once
 
 #include "pippin/kernels/recurrence/args.h"
@@ -33,7 +33,7 @@ struct Rest {
   }
 };
 
-// Rows [row, row + kCount) over elements [from, from + vectors). State: float, or uint16_t of fp16.
+// Rows [row, row + kCount), elements [from, from + vectors). State: float, or uint16_t for fp16.
 template <int kCount, int kVectors, typename State, typename Decay, typename Lanes>
 PIPPIN_VEC void recur_stretch(const RecurrenceArgs& a, State* states, const Decay& decay,
                               int64_t row, int64_t from, const Lanes& lanes) {
@@ -144,7 +144,7 @@ PIPPIN_VEC void add_known(const RecurrenceArgs& a, const State* states, const fl
   }
 }
 
-// Their step: what they keep and get, and the products with the query.
+// Their update: decay and addition, and the products with the query.
 template <int kCount, typename State, typename Lanes>
 PIPPIN_VEC void step_rows(const RecurrenceArgs& a, State* states, int64_t t, int64_t from, F factor,
                           const F* added, F* sums, const Lanes& lanes) {

@@ -18,7 +18,7 @@ struct RowsArgs {
 enum class ReduceOp { Sum, Mean, Max, Min, SumOfSquares, LogSumExp };
 constexpr int kNumReduceOps = static_cast<int>(ReduceOp::LogSumExp) + 1;
 
-// What is done to the gate of an MLP before it meets the other half.
+// The activation of an MLP's gate, applied before the multiplication with the other half.
 enum class GateOp { Silu, Gelu, GeluTanh, GeluSigmoid, Sigmoid };
 constexpr int kNumGateOps = static_cast<int>(GateOp::Sigmoid) + 1;
 
@@ -42,11 +42,11 @@ struct RowsKernels {
   void (*softmax)(const RowsArgs& args) noexcept;
   // y[i * y_stride] = op(x[i, :]); Max and Min give NaN if any element is NaN.
   void (*reduce)(ReduceOp op, const RowsArgs& args) noexcept;
-  // y = op(x) * up: the middle of SwiGLU and its relatives.
+  // y = op(x) * up: the middle of SwiGLU and similar MLPs.
   void (*gated)(GateOp op, const RowsArgs& args, const float* up, int64_t up_stride) noexcept;
-  // y = x * cos + turned(x) * sin, with turned([a, b]) = [-b, a]; n is even.
+  // y = x * cos + turned(x) * sin, where turned([a, b]) = [-b, a]; n is even.
   void (*rotary)(const RowsArgs& args, const RotaryAngles& angles) noexcept;
-  // The same where a and b take turns in x: turned([a, b, a', b', ...]) = [-b, a, -b', a', ...].
+  // The same if a and b alternate in x: turned([a, b, a', b', ...]) = [-b, a, -b', a', ...].
   void (*rotary_pairs)(const RowsArgs& args, const RotaryAngles& angles) noexcept;
 };
 

@@ -1,7 +1,7 @@
 #include "pippin/kernels/vec/neon.h"
-// The vectors come first: what follows is written in terms of them.
+// Must come first: the headers below use these vectors.
 #include "pippin/kernels/vec/math.h"
-// And the mathematics before its users.
+// Must precede its users.
 #include "pippin/kernels/rows/vectors.h"
 
 namespace pippin::kernels {

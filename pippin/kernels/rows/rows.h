@@ -1,7 +1,7 @@
-// Work on rows: norms, softmax, reductions, the gate of an MLP, rotary embedding.
+// Row operations: norms, softmax, reductions, the gate of an MLP, rotary embedding.
 //
-// All the functions of one instruction set are in one table. gamma, beta may be null (1 and 0).
-// The result for a row does not depend on the other rows of the call.
+// All functions for one instruction set are in one table. gamma and beta may be null (1 and 0). The
+// result for a row does not depend on other rows in the call.
 #pragma once
 
 #include "pippin/kernels/kernel.h"
@@ -9,12 +9,10 @@
 
 namespace pippin::kernels {
 
-// Every table that this build has, best first.
+// The tables in this build, best first.
 std::span<const Listed<RowsKernels>> rows_kernels();
 
-// The first table that `cpu` can run.
+// Returns the first table that `cpu` can run.
 const RowsKernels& choose_rows(const CpuFeatures& cpu);
-
-// Whether `cpu` can run it; for tests and benchmarks.
 
 }  // namespace pippin::kernels

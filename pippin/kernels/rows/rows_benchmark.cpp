@@ -1,5 +1,5 @@
 // The row functions of every table that this machine can run, on one thread and 8 rows of 2048 (in
-// the cache): bytes/s count what is read and written once.
+// the cache): bytes/s counts bytes read and written once.
 #include <string>
 #include <vector>
 

@@ -27,7 +27,7 @@ std::vector<float> normal(int64_t n, uint32_t seed, float scale = 1) {
   return values;
 }
 
-// The same rows through the table under test (in place or not) and through the reference.
+// Runs the same rows through the table under test (in place or not) and through the reference.
 class Rows : public testing::TestWithParam<const RowsKernels*> {
  protected:
   template <typename Call>
@@ -102,7 +102,7 @@ TEST_P(Rows, Softmax) {
     at(3, n - 1) = NAN;
     for (int64_t i = 1; i < n; ++i) at(4, i) = -kInf;  // one key: exactly 1
     for (int64_t i = 0; i < n; ++i) at(5, i) = i == 0 ? 3e38f : -3e38f;
-    // The reference spreads +inf as exp(-inf) = 0 and NaN; all that counts is that NaN appears.
+    // The reference turns +inf into exp(-inf) = 0 and NaN; only the presence of NaN matters.
     compare(1, n, {x.begin(), x.begin() + n}, 1e-30f, softmax);
     compare(1, n, {x.begin() + n, x.begin() + 2 * n}, 0, softmax);
     compare(1, n, {x.begin() + 2 * n, x.begin() + 3 * n}, 0, softmax);

@@ -1,4 +1,4 @@
-// The reference: sums in double, one after the other.
+// The reference: sums in double, one after another.
 #include <cmath>
 #include <limits>
 
@@ -96,7 +96,7 @@ void reduce(ReduceOp op, const RowsArgs& args) noexcept {
   });
 }
 
-// x * factor with the limit at -inf, where factor is 0.
+// x * factor, with the limit at -inf, where factor is 0.
 double limited(double x, double factor) {
   return factor == 0 ? 0 : x * factor;
 }
@@ -128,8 +128,8 @@ void gated(GateOp op, const RowsArgs& args, const float* up, int64_t up_stride) 
   });
 }
 
-// Element i of the first and of the second half lie `step` apart from the next, the second
-// `distance` behind the first.
+// Consecutive elements of each half are `step` apart; the second half starts `distance` after the
+// first.
 void rotate(const RowsArgs& args, const RotaryAngles& angles, int64_t step, int64_t distance) {
   for_rows(args, [&](const float* x, float* y, int64_t row) {
     const float* c = angles.cos + row * angles.stride;

@@ -6,14 +6,14 @@
 namespace pippin::kernels {
 namespace {
 
-// The last lanes of a row, with `fill` where the row has ended.
+// Loads the last lanes of a row, with `fill` beyond its end.
 PIPPIN_VEC F load_part_or(const float* p, int64_t n, float fill) {
   float copy[kLanes];
   for (int64_t i = 0; i < kLanes; ++i) copy[i] = i < n ? p[i] : fill;
   return load(copy);
 }
 
-// Combines term(x[i]) over a row in four chains. `fill` is an x that does not count.
+// Combines term(x[i]) over a row in four chains. `fill` is an x without effect.
 template <typename Term, typename Combine>
 PIPPIN_VEC F fold(const float* x, int64_t n, F start, float fill, Term term, Combine combine) {
   F a = start, b = start, c = start, d = start;
@@ -48,7 +48,7 @@ PIPPIN_VEC float sum_of_squares(const float* x, int64_t n) {
   }
   return sum((a + b) + (c + d));
 }
-// NaN where any element is.
+// NaN if any element is NaN.
 PIPPIN_VEC float max_of(const float* x, int64_t n) {
   const float low = -__builtin_inff();
   const F m = fold(
@@ -68,7 +68,7 @@ PIPPIN_VEC float sum_of_exp(const float* x, int64_t n, float max) {
       [](F v, F total) { return total + v; }));
 }
 
-// y[i] = op(lanes, i, x[i]) along a row; op reaches what else it needs through `lanes`.
+// y[i] = op(lanes, i, x[i]) along a row; op loads its other operands through `lanes`.
 struct Whole {
   PIPPIN_VEC F at(const float* p) const { return load(p); }
   PIPPIN_VEC void put(float* p, F value) const { store(p, value); }
@@ -134,7 +134,7 @@ void softmax(const RowsArgs& a) noexcept {
   for (int64_t row = 0; row < a.m; ++row) {
     const float* x = a.x + row * a.x_stride;
     float* y = a.y + row * a.y_stride;
-    const F max = set(max_of(x, a.n));  // NaN, inf and -inf alone all end as NaN by themselves
+    const F max = set(max_of(x, a.n));  // NaN, inf and -inf alone give NaN
     F total = set(0);
     int64_t i = 0;
     for (; i + kLanes <= a.n; i += kLanes) {
@@ -221,7 +221,7 @@ void rotary(const RowsArgs& a, const RotaryAngles& angles) noexcept {
     });
   }
 }
-// Rare: as the compiler makes it.
+// Rarely used: left to the compiler.
 void rotary_pairs(const RowsArgs& a, const RotaryAngles& angles) noexcept {
   const int64_t step = angles.half ? 1 : 2, second_angle = angles.half ? 0 : 1;
   for (int64_t row = 0; row < a.m; ++row) {

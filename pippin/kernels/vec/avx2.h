@@ -1,4 +1,4 @@
-// The vectors of math.h and of kernels that are written once: AVX2 with FMA and F16C.
+// The vectors that math.h and generic kernels use: AVX2 with FMA and F16C.
 #pragma once
 
 #include <cstdint>
@@ -193,7 +193,7 @@ PIPPIN_VEC I truncate(F x) {
 PIPPIN_VEC F to_float(I x) {
   return {_mm256_cvtepi32_ps(x.v)};
 }
-// In two steps: 2^n itself may be out of range where the product is not.
+// In two steps: 2^n itself may be out of range even if the product is not.
 PIPPIN_VEC F times_power_of_two(F x, F n) {
   const I whole = to_int(n);
   const I half = shift_right_signed<1>(whole);
@@ -247,7 +247,7 @@ PIPPIN_VEC void store_low_bytes(uint8_t* p, I x) {
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(halves, halves));
 }
 
-// The four sums over lanes.
+// The sums over the lanes of a, b, c and d.
 PIPPIN_VEC F4 sum4(F a, F b, F c, F d) {
   const __m256 ab = _mm256_add_ps(_mm256_unpacklo_ps(a.v, b.v), _mm256_unpackhi_ps(a.v, b.v));
   const __m256 cd = _mm256_add_ps(_mm256_unpacklo_ps(c.v, d.v), _mm256_unpackhi_ps(c.v, d.v));
@@ -277,7 +277,7 @@ PIPPIN_VEC F4 operator*(F4 a, F4 b) {
   return {_mm_mul_ps(a.v, b.v)};
 }
 
-// Rows become columns.
+// Transposes the rows.
 PIPPIN_VEC void transpose(F (&x)[kLanes]) {
   __m256 pairs[8], quads[8];
 #pragma GCC unroll 4

@@ -216,7 +216,7 @@ PIPPIN_VEC void store_low_bytes(uint8_t* p, I x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x.v));
 }
 
-// The four sums over lanes.
+// The sums over the lanes of a, b, c and d.
 PIPPIN_VEC F4 sum4(F a, F b, F c, F d) {
   const __m512 ab = _mm512_add_ps(_mm512_unpacklo_ps(a.v, b.v), _mm512_unpackhi_ps(a.v, b.v));
   const __m512 cd = _mm512_add_ps(_mm512_unpacklo_ps(c.v, d.v), _mm512_unpackhi_ps(c.v, d.v));
@@ -247,7 +247,7 @@ PIPPIN_VEC F4 operator*(F4 a, F4 b) {
   return {_mm_mul_ps(a.v, b.v)};
 }
 
-// Rows become columns.
+// Transposes the rows.
 PIPPIN_VEC void transpose(F (&x)[kLanes]) {
   __m512 pairs[16], quads[16];
 #pragma GCC unroll 8

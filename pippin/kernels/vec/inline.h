@@ -1,5 +1,5 @@
-// What every function of a file for one instruction set is: a copy of its own in each caller, which
-// no other file can be given.
+// Force-inlines every function in files compiled for one instruction set, so that the linker cannot
+// share such a copy with other files.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace pippin::kernels {
 namespace {
 
-// In place of std::min, whose copy the linker might keep for every CPU.
+// Used instead of std::min, whose ISA-specific copy the linker might keep for every CPU.
 PIPPIN_VEC int64_t smaller_of(int64_t a, int64_t b) {
   return a < b ? a : b;
 }

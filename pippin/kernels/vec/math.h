@@ -1,9 +1,9 @@
 // exp, log, tanh and their family over the vectors of one instruction set, which the includer has
 // chosen by including avx512.h, avx2.h or neon.h first.
 //
-// The polynomials were fitted to this use (minimax in relative error, by Remez exchange); errors
-// are a few units in the last place over the whole range, subnormal results included. NaN gives
-// NaN: min(a, b) and max(a, b) return b where either is NaN, so the argument always stands second.
+// The polynomials were fitted for this use (minimax in relative error, by Remez exchange); errors
+// are a few units in the last place over the whole range, including subnormal results. NaN gives
+// NaN: min(a, b) and max(a, b) return b if either is NaN, so the argument is always second.
 #pragma once
 
 namespace pippin::kernels {
@@ -22,7 +22,7 @@ PIPPIN_VEC M is_nan(F x) {
   return ~(x == x);
 }
 
-// NaN where either is.
+// NaN if either is NaN.
 PIPPIN_VEC F maximum(F a, F b) {
   return select(is_nan(a), a, max(a, b));
 }
@@ -81,7 +81,7 @@ PIPPIN_VEC F log(F x) {
   return select(x == set(0), set(-__builtin_inff()), result);
 }
 
-// log(1 + exp(x)). What 1 + u rounds away of u, log does not see.
+// log(1 + exp(x)). The part of u that 1 + u rounds away does not affect the log.
 PIPPIN_VEC F softplus(F x) {
   const F u = exp(neg(abs(x))), sum = set(1) + u;
   return max(set(0), x) + (log(sum) + (u - (sum - set(1))) / sum);
@@ -133,7 +133,7 @@ PIPPIN_VEC F erf(F x) {
   return select(abs(x) < set(0.95f), near, copy_sign(far, x));
 }
 
-// x * Phi(x), from the tail's side: max(x, 0) - |x| * erfc(|x| / sqrt 2) / 2.
+// x * Phi(x), computed from the tail: max(x, 0) - |x| * erfc(|x| / sqrt 2) / 2.
 PIPPIN_VEC F gelu(F x) {
   const F magnitude = min(set(__FLT_MAX__), abs(x));
   const F tail = set(0.5f) * erfc_positive(magnitude * set(0.707106781f));
@@ -168,7 +168,7 @@ PIPPIN_VEC F sin_turned(F x, int quarter_turns) {
   return floats(bits(value) ^ shift_left<30>(quadrant & set_i(2)));
 }
 
-// The few arguments beyond kMaxAngle go one by one through the C library.
+// The few arguments beyond kMaxAngle are passed to the C library one by one.
 template <typename Function>
 PIPPIN_VEC F fix_large_angles(F x, F value, Function function) {
   const M large = ~(abs(x) <= set(kMaxAngle));

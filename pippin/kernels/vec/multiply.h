@@ -1,5 +1,5 @@
-// Rows times rows, the heart of dot/ and attention/, over the vectors of one instruction set, which
-// the includer has chosen by including avx512.h, avx2.h or neon.h first.
+// Products of rows, the core of dot/ and attention/, over the vectors of one instruction set, which
+// the includer chooses by including avx512.h, avx2.h or neon.h first.
 #pragma once
 
 namespace pippin::kernels {
@@ -8,7 +8,7 @@ namespace {
 // With 4 columns: 24 of 32, or 12 of 16 registers hold sums.
 constexpr int kRowTile = kManyRegisters ? 6 : 3;
 
-// How weights and caches are stored, and become fp32 on their way into a register.
+// The storage formats of weights and caches, converted to fp32 when loaded into a register.
 struct StoredF32 {
   using Element = float;
   static PIPPIN_VEC F load(const float* p) { return kernels::load(p); }
@@ -25,12 +25,12 @@ struct StoredBF16 {
   static PIPPIN_VEC F load_part(const uint16_t* p, int64_t n) { return load_part_bf16(p, n); }
 };
 
-// What to bring into the cache meanwhile: of each column `bytes_of_8` for every 8 elements that are
-// multiplied, divided by 2^shift. With rows of a few kilobytes the hardware's own prefetch, which
-// stops at pages, would always come late.
+// Data to prefetch meanwhile: for every 8 elements multiplied, `bytes_of_8` / 2^shift bytes of each
+// column. With rows of a few kilobytes the hardware's own prefetch, which stops at page boundaries,
+// would always be late.
 struct Prefetch {
-  const void* begin = nullptr;  // of the first column; null: nothing
-  int64_t column_bytes = 0;     // from one column to the next
+  const void* begin = nullptr;  // start of the first column; null: nothing
+  int64_t column_bytes = 0;     // between columns
   int64_t bytes_of_8 = 0;
   int shift = 0;
 
@@ -57,7 +57,7 @@ PIPPIN_VEC void multiply(const float* x, int64_t x_stride,
                        prefetch.bytes_of(i));
   };
   for (; i + kLanes <= k; i += kLanes) {
-    // Those of which there are fewer stay in registers: 3 and one of the others fit beside 12 sums.
+    // The smaller side stays in registers: 3 of it and one of the other side fit next to 12 sums.
     if constexpr (kRows < kColumns) {
       F activations[kRows];
 #pragma GCC unroll 8

@@ -194,7 +194,7 @@ PIPPIN_VEC I truncate(F x) {
 PIPPIN_VEC F to_float(I x) {
   return {vcvtq_f32_s32(x.v)};
 }
-// In two steps: 2^n itself may be out of range where the product is not.
+// In two steps: 2^n itself may be out of range even if the product is not.
 PIPPIN_VEC F times_power_of_two(F x, F n) {
   const I whole = to_int(n);
   const I half = shift_right_signed<1>(whole);
@@ -231,7 +231,7 @@ PIPPIN_VEC void store_low_bytes(uint8_t* p, I x) {
   vst1_lane_u32(reinterpret_cast<uint32_t*>(p), vreinterpret_u32_u8(bytes), 0);
 }
 
-// The four sums over lanes.
+// The sums over the lanes of a, b, c and d.
 PIPPIN_VEC F4 sum4(F a, F b, F c, F d) {
   return {vpaddq_f32(vpaddq_f32(a.v, b.v), vpaddq_f32(c.v, d.v))};
 }
@@ -254,7 +254,7 @@ PIPPIN_VEC F4 operator*(F4 a, F4 b) {
   return {vmulq_f32(a.v, b.v)};
 }
 
-// Rows become columns.
+// Transposes the rows.
 PIPPIN_VEC void transpose(F (&x)[kLanes]) {
   const float64x2_t a = vreinterpretq_f64_f32(vtrn1q_f32(x[0].v, x[1].v));
   const float64x2_t b = vreinterpretq_f64_f32(vtrn2q_f32(x[0].v, x[1].v));

@@ -1,5 +1,5 @@
-// How rows of W are dealt to the streams of a product with one row, or a few. Included by files
-// that are compiled for one instruction set.
+// Assigns rows of W to the streams of a product with one or a few rows. Included by files that are
+// compiled for one instruction set.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 namespace pippin::kernels {
 namespace {
 
-// Which rows of W are taken together: kStreams places of [begin, end), each read from front to
-// back. Later streams are some rows further in their part than the one before: streams that lie at
-// a multiple of some KB want the same places of caches and of memory.
+// The rows of W that are processed together: kStreams parts of [begin, end), each read from front
+// to back. Each stream starts some rows further into its part than the one before: streams at a
+// distance of a multiple of some KB compete for the same places in caches and memory.
 template <int kStreams>
 struct RowStreams {
   int64_t begin, end, length, shift;
@@ -22,7 +22,7 @@ struct RowStreams {
     shift = kApart / row_bytes + 1;
     if (shift * kStreams > length) shift = 0;
   }
-  // Of round j < length; rows beyond the end are the last.
+  // The row for round j < length; rows beyond the end repeat the last.
   PIPPIN_VEC int64_t row(int stream, int64_t j) const {
     const int64_t at = j + stream * shift;
     return smaller_of(begin + stream * length + (at < length ? at : at - length), end - 1);
