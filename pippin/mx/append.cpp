@@ -5,8 +5,8 @@
 namespace pippin::mx {
 namespace {
 
-// How many places along the axis there are in the buffer from the first on: up to where the next
-// index of an axis outside begins, or the buffer ends.
+// The number of positions along the axis that the buffer has from the first on: up to where the
+// next index of an outer axis begins, or the buffer ends.
 int64_t room(const Node& x, size_t axis) {
   const int64_t step = x.strides[axis];
   if (step <= 0 || x.data != x.buffer->data()) return 0;
@@ -18,13 +18,13 @@ int64_t room(const Node& x, size_t axis) {
       if (x.strides[i] < step) return 0;
       result = std::min(result, x.strides[i]);
     } else if (x.strides[i] <= 0 || x.strides[i] * x.shape[i] > step) {
-      return 0;  // elements of one place do not lie together
+      return 0;  // the elements of one position are not contiguous
     }
   }
   return result / step;
 }
 
-// Bytes of room behind an array that begins to grow, for at most 256 places.
+// Bytes of room after an array that starts to grow, for at most 256 positions.
 constexpr int64_t kLittleRoom = int64_t{1} << 20;
 
 }  // namespace
@@ -42,7 +42,7 @@ size_t begin_append(Node& out, size_t axis) {
   }
   if (!was_joined) {
     out.allocate();
-  } else {  // a second time: room for half as much again, or for what takes little memory
+  } else {  // a second time: room for half as much again, or at least some
     const int64_t place = std::max<int64_t>(1, out.bytes() / after);
     const int64_t little = std::clamp<int64_t>(kLittleRoom / place, 32, 256);
     Shape roomy = out.shape;

@@ -9,7 +9,7 @@
 namespace pippin::mx {
 namespace {
 
-// Whether b takes the place of the best so far, a. A NaN is better than all numbers.
+// Whether b replaces a, the best so far. NaN is better than all numbers.
 template <typename T>
 bool is_better(T a, T b, bool largest) {
   if (b != b) return a == a;

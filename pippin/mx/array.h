@@ -1,11 +1,11 @@
-// An array: a handle to numbers, or to the recorded operations that will give them.
+// An array: a handle to numbers, or to recorded operations that compute them.
 //
-// Operations (mx.h) only record; eval(), item(), data() and what needs numbers compute. Copying an
-// array copies a pointer. Arrays are values: nothing that is done to one is seen in another. Any
+// Operations (mx.h) only record; eval(), item(), data() and everything that needs numbers compute.
+// Copying an array copies a pointer. Arrays are values: changing one does not affect others. Any
 // thread may use any array; one evaluation runs at a time.
 //
-// Errors are pippin::Error: InvalidArgument for shapes, types and axes that cannot be, with the
-// operation's name in front; Unsupported for what is not done here.
+// Errors are pippin::Error: InvalidArgument for invalid shapes, types and axes, starting with the
+// operation's name; Unsupported for features that Pippin does not have.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ template <typename T>
 concept Scalar = std::is_arithmetic_v<T> || std::is_same_v<T, pippin::float16> ||
     std::is_same_v<T, pippin::bfloat16> || std::is_same_v<T, complex64_t>;
 
-// The type that a number has by itself: int32, float32 or bool, int64 where 32 bits do not hold it.
+// The default type of a number: int32, float32 or bool; int64 if 32 bits do not suffice.
 template <Scalar T>
 constexpr Dtype default_dtype() {
   if constexpr (std::is_same_v<T, double>) {
@@ -45,11 +45,11 @@ constexpr Dtype default_dtype() {
 
 class PIPPIN_API array {  // NOLINT(readability-identifier-naming): as in MLX
  public:
-  // One number, without axes.
+  // A scalar: one number, without axes.
   template <Scalar T>
   explicit array(T value, Dtype dtype = default_dtype<T>())
       : array(&value, default_source<T>(), Shape(), dtype) {}
-  // Along one axis.
+  // One axis.
   template <Scalar T>
   array(std::initializer_list<T> values, Dtype dtype = default_dtype<T>())
       : array(values.begin(), default_source<T>(), Shape{static_cast<int64_t>(values.size())},
@@ -67,8 +67,8 @@ class PIPPIN_API array {  // NOLINT(readability-identifier-naming): as in MLX
 
   // Row-major numbers of type `from`, copied and converted.
   array(const void* values, Dtype from, Shape shape, Dtype dtype);
-  // Memory of somebody else, not copied; `release` is called when no array reads it any more. An
-  // array that may not be written is never overwritten in place.
+  // Wraps external memory without copying; calls `release` when no array reads it any more. Arrays
+  // that are not writable are never overwritten in place.
   static array borrow(void* data, Dtype dtype, Shape shape, Strides strides,
                       std::function<void()> release, bool is_writable);
 
@@ -84,10 +84,11 @@ class PIPPIN_API array {  // NOLINT(readability-identifier-naming): as in MLX
   size_t nbytes() const { return static_cast<size_t>(node_->bytes()); }
 
   bool is_available() const { return node_->is_available.load(std::memory_order_acquire); }
-  // Computes it, if it is not there yet.
+  // Computes the array unless it is available.
   void eval() const;
 
-  // These evaluate. Element i of axis a lies strides()[a] * i elements behind data().
+  // The following functions evaluate. Element i of axis a is strides()[a] * i elements after
+  // data().
   const Strides& strides() const;
   const std::byte* bytes() const;
   bool is_row_major() const;
@@ -96,7 +97,7 @@ class PIPPIN_API array {  // NOLINT(readability-identifier-naming): as in MLX
     check_type(dtype_of<T>);
     return reinterpret_cast<const T*>(bytes());
   }
-  // The only number, converted. Throws InvalidArgument where there are others.
+  // The only number, converted. Throws InvalidArgument if there are several or none.
   template <Scalar T>
   T item() const {
     T value;
@@ -110,13 +111,13 @@ class PIPPIN_API array {  // NOLINT(readability-identifier-naming): as in MLX
     read(values.data(), default_source<T>());
     return values;
   }
-  // The same into memory of size() elements of `type`.
+  // Copies them into memory of size() elements of `type`.
   void read(void* to, Dtype type) const;
 
   const Ref<Node>& node() const { return node_; }
-  // Whether both are the same value, not only equal ones.
+  // Whether both are the same object, not only equal.
   bool is_same(const array& other) const { return node_ == other.node_; }
-  // Becomes what `other` is; the way in which x[...] = y changes a variable.
+  // Makes this refer to `other`'s value: the way x[...] = y changes a variable.
   void overwrite(const array& other) { node_ = other.node_; }
 
  private:
@@ -135,7 +136,7 @@ class PIPPIN_API array {  // NOLINT(readability-identifier-naming): as in MLX
   Ref<Node> node_;
 };
 
-// Computes arrays, together where they share operations.
+// Computes several arrays together, sharing operations.
 PIPPIN_API void eval(std::span<const array> arrays);
 inline void eval(std::initializer_list<array> arrays) {
   eval(std::span<const array>(arrays.begin(), arrays.size()));
@@ -144,10 +145,10 @@ template <typename... Arrays>
 requires(std::is_same_v<Arrays, array>&&...) void eval(const array& first, const Arrays&... rest) {
   eval({first, rest...});
 }
-// Begins to compute and returns; what needs the numbers waits for them. What fails then fails where
-// they are needed.
+// Starts to compute and returns; functions that need the numbers wait for them and report the
+// errors.
 PIPPIN_API void async_eval(std::span<const array> arrays);
-// Waits until nothing of async_eval() is left.
+// Waits for all work started by async_eval().
 PIPPIN_API void synchronize();
 
 }  // namespace pippin::mx

@@ -45,7 +45,7 @@ TEST(Array, IsOverwrittenInPlaceByItsOnlyUser) {
   x = add(x, array(1.0f));
   eval(x);
   EXPECT_EQ(x.bytes(), before);
-  const array y = add(x, array(1.0f));  // x lives on
+  const array y = add(x, array(1.0f));  // x stays alive
   eval(y);
   EXPECT_NE(y.bytes(), before);
   EXPECT_EQ(x.to_vector<float>(), std::vector<float>(1000, 3));

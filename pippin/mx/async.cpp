@@ -9,13 +9,13 @@
 namespace pippin::mx {
 namespace {
 
-// One thread for all that is asked for ahead of time.
+// One thread for all asynchronous evaluations.
 struct Ahead {
   ForkMutex mutex;
   Worker worker;
 };
 Ahead& ahead() {
-  static auto* const instance = new Ahead();  // arrays of static life may end after it
+  static auto* const instance = new Ahead();  // outlives static arrays
   return *instance;
 }
 
@@ -32,7 +32,7 @@ void async_eval(std::span<const array> arrays) {
     try {
       eval(pending);
     } catch (...) {
-      // Whoever needs the numbers computes them again, and gets the error.
+      // The caller that needs the numbers computes them again and gets the error.
     }
   });
 }

@@ -21,11 +21,11 @@
 namespace pippin::mx::fast {
 namespace {
 
-// A mask as the kernel wants it: floats [batch, heads, rows, keys], those axes shared that need not
-// be apart, and what the kernel knows of it before it reads it.
+// A mask in the kernel's form: floats [batch, heads, rows, keys], broadcast where possible, and the
+// summary that the kernel uses.
 struct Mask {
   Ref<Node> values;
-  Strides strides;  // for the whole shape
+  Strides strides;  // for the full shape
   std::vector<float> summary;
   int64_t summary_head = 0, summary_row = 0;
 };
@@ -34,7 +34,7 @@ Ref<Node> causal_mask(int64_t rows, int64_t keys) {
   Ref<Node> mask(new Node(float32, {1, 1, rows, keys}));
   mask->allocate();
   auto* to = reinterpret_cast<float*>(mask->data);
-  // A row that sees nothing gives the mean of all values, as the lowest number does.
+  // A row that sees nothing gives the mean of all values, as with the type's lowest number.
   const float low =
       rows > keys ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity();
   for (int64_t i = 0; i < rows; ++i) {
@@ -54,8 +54,8 @@ Ref<Node> float_mask(const Ref<Node>& mask) {
   return floats;
 }
 
-// Inputs: q, k, v[, mask]. The result lies in memory as [batch, rows, heads, dim], which is how
-// models go on with it.
+// Inputs: q, k, v[, mask]. The result is stored as [batch, rows, heads, dim], the layout that
+// models continue with.
 class Attention final : public Primitive {
  public:
   Attention(float scale, bool is_causal) : scale_(scale), is_causal_(is_causal) {}
@@ -122,7 +122,7 @@ class Attention final : public Primitive {
     } else if (is_causal_ && !(rows == mil::Dim(1))) {
       mask = recorded_mask(recorder, rows, keys);
     }
-    // The operation's scale is that of the head's size.
+    // The operation uses the scale for the head's size.
     const auto head_size =
         recorder.number(out, [](const Node& node) { return node.inputs[0]->shape[3]; });
     const double scale = scale_ * std::sqrt(static_cast<double>(head_size));
@@ -135,7 +135,7 @@ class Attention final : public Primitive {
   }
 
  private:
-  // [1, 1, rows, keys]: whether a key is none of a later row.
+  // [1, 1, rows, keys]: whether the key is not after the row.
   static Recorder::Value recorded_mask(Recorder& recorder, const mil::Dim& rows,
                                        const mil::Dim& keys) {
     if (rows.is_constant() && keys.is_constant()) {
@@ -152,7 +152,8 @@ class Attention final : public Primitive {
                                         recorder.reshaped(Recorder::count(keys), {1, 1, 1, keys}));
   }
 
-  // Keys or values that the kernel can read: of no wider type, one of the last two axes dense.
+  // Keys or values that the kernel can read: a type that is not wider, with one of the last two
+  // axes dense.
   static Ref<Node> cache(const Ref<Node>& x) {
     if (x->dtype == float64) return row_major_as(x, float32);
     return x->strides[3] == 1 || x->strides[2] == 1 ? x : row_major(x);
@@ -179,7 +180,8 @@ class Attention final : public Primitive {
     args.summary_row_stride = mask.summary_row;
   }
 
-  // [batch, rows, heads, dim] in float32 to the result's type, seen as [batch, heads, rows, dim].
+  // Converts [batch, rows, heads, dim] in float32 to the result's type, viewed as [batch, heads,
+  // rows, dim].
   static void finish(Node& out, Node& result) {
     if (out.dtype != float32) {
       Node typed(out.dtype, result.shape);
@@ -199,7 +201,7 @@ class Attention final : public Primitive {
   bool is_causal_;
 };
 
-// Spelled out, for what the kernel does not do.
+// Separate operations for cases that the kernel does not support.
 array spelled_out(const array& q, const array& k, const array& v, float scale, bool is_causal,
                   const std::optional<array>& mask, const std::optional<array>& sinks) {
   const int64_t groups = k.shape(1), repeats = q.shape(1) / groups;
@@ -264,7 +266,8 @@ array scaled_dot_product_attention(const array& queries, const array& keys, cons
   }
   const Dtype dtype = result_type({queries, keys, values});
   if (!is_floating(dtype)) {
-    fail(ErrorCode::InvalidArgument, "[{}] {} is no floating-point type.", kName, to_string(dtype));
+    fail(ErrorCode::InvalidArgument, "[{}] {} is not a floating-point type.", kName,
+         to_string(dtype));
   }
   const array q = astype(queries, dtype), k = astype(keys, dtype), v = astype(values, dtype);
   const Shape whole{q.shape(0), q.shape(1), q.shape(2), k.shape(2)};

@@ -1,4 +1,4 @@
-// Attention as one primitive, for those who find it in what was recorded.
+// Attention as one primitive, for code that finds it in recorded operations.
 #pragma once
 
 #include "pippin/mx/primitive.h"
@@ -10,9 +10,9 @@ namespace fast {
 Ref<const Primitive> attention_primitive(float scale, bool is_causal);
 }  // namespace fast
 
-// Makes attention that is written out, softmax(scale * q · kᵀ + mask) · v with matrices of four
-// axes, one primitive, where nobody else needs its scores: they stay in float32, in the cache of a
-// core. `product`: the product with v, recorded.
+// Replaces attention written as separate operations, softmax(scale * q · kᵀ + mask) · v with
+// matrices of four axes, by one primitive if nothing else uses its scores: they then stay in
+// float32 in a core's cache. `product` is the recorded product with v.
 void fuse_attention(Node& product);
 
 }  // namespace pippin::mx

@@ -95,7 +95,7 @@ class Select final : public Primitive {
   void record(Recorder& recorder, const Node& out) const override {
     const Recorder::Value &condition = recorder.input(out, 0), &b = recorder.input(out, 2);
     Recorder::Value a = recorder.input(out, 1);
-    // Core ML gives the result the shape of both choices.
+    // In Core ML, the result has the shape of both choices.
     const mil::Shape shape = recorder.shape(out);
     if (!(b.shape() == shape)) a = recorder.broadcast(a, shape);
     recorder.define(out, pippin::array::select(condition, a, b));
@@ -131,7 +131,7 @@ template <BinaryOp kOp>
 array bits(const array& a, const array& b) {
   Dtype dtype = promote_types(a.dtype(), b.dtype());
   if (is_inexact(dtype)) {
-    fail(ErrorCode::InvalidArgument, "[{}] {} and {} have no bits of their own.", to_string(kOp),
+    fail(ErrorCode::InvalidArgument, "[{}] Needs integers or bools, not {} and {}.", to_string(kOp),
          to_string(a.dtype()), to_string(b.dtype()));
   }
   const bool is_shift = kOp == BinaryOp::LeftShift || kOp == BinaryOp::RightShift;
@@ -254,7 +254,7 @@ array isclose(const array& a, const array& b, double rtol, double atol, bool equ
   const array x = astype(a, dtype), y = astype(b, dtype);
   const Dtype size = dtype == complex64 ? float32 : dtype;
   const array bound = add(array(atol, size), multiply(array(rtol, size), abs(y)));
-  // Infinities are close to themselves alone.
+  // Infinities are close only to themselves.
   const array is_finite = logical_and(isfinite(x), isfinite(y));
   array result =
       logical_or(logical_and(is_finite, less_equal(abs(subtract(x, y)), bound)), equal(x, y));

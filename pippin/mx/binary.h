@@ -1,8 +1,8 @@
 // Functions of two or three arrays, element by element, with NumPy's broadcasting and the promotion
 // of dtype.h.
 //
-// A C++ number beside an array is weak, as a Python one: it takes the array's type, but for a
-// fraction beside integers, which makes float32 of both.
+// A C++ number next to an array is weak, as in Python: it takes the array's type, except that a
+// fraction next to integers makes both float32.
 #pragma once
 
 #include <optional>
@@ -51,10 +51,10 @@ PIPPIN_API array allclose(const array& a, const array& b, double rtol = 1e-5, do
                           bool equal_nan = false);
 PIPPIN_API array array_equal(const array& a, const array& b, bool equal_nan = false);
 
-// The type that both get.
+// The common type after promotion.
 PIPPIN_API Dtype result_type(const std::vector<array>& arrays);
 
-// A number with the type that it takes beside `other`.
+// A number with the type that it takes next to `other`.
 template <Scalar T>
 array weak(T value, const array& other) {
   constexpr bool kIsFraction = !std::is_integral_v<T> && !std::is_same_v<T, bool>;

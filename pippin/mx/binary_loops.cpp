@@ -77,7 +77,7 @@ template <typename T>
 T floor_divide(T a, T b) {
   if (b == 0) return 0;
   if constexpr (std::is_signed_v<T>) {
-    if (b == -1) return static_cast<T>(0 - static_cast<uint64_t>(a));  // the least one wraps
+    if (b == -1) return static_cast<T>(0 - static_cast<uint64_t>(a));  // the smallest integer wraps
   }
   const T quotient = a / b;
   return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
@@ -223,7 +223,7 @@ void run_simd_i32(const void* a, int64_t a_step, const void* b, int64_t b_step, 
                     b_step, static_cast<int32_t*>(y), count);
 }
 
-// The project's kernels, where they have the function.
+// The project's kernels, if they have the function.
 BinaryFunction simd_function(BinaryOp op, Kind kind) {
   const bool is_float = kind == Kind::F32;
   if (!is_float && kind != Kind::I32) return nullptr;

@@ -32,7 +32,7 @@ void count(size_t bytes) noexcept {
   }
 }
 
-// Sizes are rounded up so that few kinds of blocks exist: eight steps between powers of two.
+// Sizes are rounded up to limit the number of block sizes: eight steps per power of two.
 size_t block_size(size_t bytes) {
   return align_up(bytes, std::max(size_t{4096}, std::bit_floor(bytes) / 8));
 }
@@ -84,7 +84,7 @@ class Cache {
     void* data;
     size_t bytes;
   };
-  void shrink() noexcept {  // the oldest go first
+  void shrink() noexcept {  // frees the oldest first
     size_t gone = 0;
     while (gone < blocks_.size() && (held_ > limit_ || blocks_.size() - gone > kMostBlocks)) {
       held_ -= blocks_[gone].bytes;
@@ -97,7 +97,7 @@ class Cache {
   ForkMutex mutex_;
   std::vector<Block> blocks_ = [] {
     std::vector<Block> blocks;
-    blocks.reserve(kMostBlocks + 1);  // so that giving back takes no memory
+    blocks.reserve(kMostBlocks + 1);  // so that freeing a block never allocates
     return blocks;
   }();
   size_t held_ = 0;
@@ -105,7 +105,7 @@ class Cache {
 };
 
 Cache& cache() {
-  static auto* const instance = new Cache();  // arrays of static life may end after it
+  static auto* const instance = new Cache();  // outlives static arrays
   return *instance;
 }
 

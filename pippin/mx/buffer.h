@@ -1,7 +1,7 @@
-// The memory of arrays: shared by all views of it, returned to a cache when the last one goes.
+// The memory of arrays: shared by all views of it, and returned to a cache with the last one.
 //
-// Fresh large blocks cost a page fault for every 4 KB, more than most operations on them, so freed
-// ones are kept for the next array of about their size, up to a limit.
+// Fresh large blocks cost a page fault per 4 KB, more than most operations on them, so freed ones
+// are kept, up to a limit, for the next array of about the same size.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@ namespace pippin::mx {
 
 class PIPPIN_API Buffer final : public Counted {
  public:
-  // Memory of at least `bytes`, aligned to 16, to 64 where it is large. Throws LimitExceeded where
-  // there is none.
+  // Allocates at least `bytes`, aligned to 16 (large blocks: to 64). Throws LimitExceeded if there
+  // is not enough memory.
   static Ref<Buffer> allocate(size_t bytes);
-  // Memory of somebody else, who is told by `release` when it is no longer read.
+  // Wraps external memory; calls `release` when it is no longer read.
   static Ref<Buffer> borrow(void* data, size_t bytes, std::function<void()> release,
                             bool is_writable);
 
   std::byte* data() const noexcept { return data_; }
-  size_t bytes() const noexcept { return bytes_; }  // that may be used, growth included
+  size_t bytes() const noexcept { return bytes_; }  // usable, including room for growth
   bool is_writable() const noexcept { return is_writable_; }
 
-  // For arrays that grow at their end (append.h): places along an axis of this stride that hold
-  // elements of some array. One owner may claim those behind, once.
+  // For arrays that grow at their end (append.h): positions along an axis of this stride that hold
+  // elements of some array. The positions after them can be claimed once, by one owner.
   void set_joined(size_t used, int64_t stride) noexcept {
     used_.store(used, std::memory_order_relaxed);
     stride_ = stride;
@@ -54,13 +54,13 @@ class PIPPIN_API Buffer final : public Counted {
   uint8_t kind_ = 0;
 };
 
-// What arrays take, in bytes; kept for the next ones; the most that they took since the last reset.
+// Memory of arrays in bytes: in use; cached for later arrays; peak since the last reset.
 struct MemoryUse {
   size_t active, cached, peak;
 };
 PIPPIN_API MemoryUse memory_use() noexcept;
 PIPPIN_API void reset_peak_memory() noexcept;
-// The limit of the cache; returns the one before.
+// Sets the limit of the cache; returns the previous one.
 PIPPIN_API size_t set_cache_limit(size_t bytes) noexcept;
 PIPPIN_API void clear_cache() noexcept;
 

@@ -1,4 +1,4 @@
-// Other types for the same elements, or the same bytes.
+// The same elements in another type, or the same bytes as another type.
 #include <string>
 
 #include "pippin/base/error.h"
@@ -32,7 +32,7 @@ class AsType final : public Primitive {
   }
 };
 
-// The same bytes; the sizes of the last axis and of the elements go together.
+// The same bytes; the last axis changes size with the elements.
 class View final : public Primitive {
  public:
   std::string_view name() const noexcept override { return "view"; }
@@ -72,7 +72,7 @@ class ComplexPart final : public Primitive {
 
 array astype(const array& a, Dtype dtype) {
   if (a.dtype() == dtype) return a;
-  if (a.ndim() == 0 && a.is_available()) {  // a number: converted now
+  if (a.ndim() == 0 && a.is_available()) {  // a number: converted immediately
     return array(a.node()->data, a.dtype(), Shape(), dtype);
   }
   return make(shared_primitive<AsType>(), dtype, a.shape(), {&a});

@@ -23,7 +23,7 @@ bool fits(const std::vector<array>& a, const std::vector<array>& b) {
   return true;
 }
 
-// What was recorded for each types and shapes of the arguments.
+// The recordings for each combination of argument types and shapes.
 class Compiled {
  public:
   explicit Compiled(Function function) : function_(std::move(function)) {}
@@ -36,7 +36,8 @@ class Compiled {
         if (fits(entry.placeholders, inputs)) return entry.trace(inputs);
       }
     }
-    // The function is called without the lock: it may call others, or itself.
+    // The function is called without holding the lock: it may call other compiled functions, or
+    // itself.
     std::vector<array> placeholders;
     placeholders.reserve(inputs.size());
     for (const array& input : inputs) {
@@ -61,7 +62,7 @@ class Compiled {
 }  // namespace
 
 struct Trace::Graph {
-  // Where a node's input comes from.
+  // The source of a node's input.
   enum class From : uint8_t { Argument, Step, Constant };
   struct Source {
     From from;

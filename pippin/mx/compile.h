@@ -1,5 +1,5 @@
-// Functions recorded once and run again: compile(f) calls f with placeholders, keeps what it
-// recorded, and for arguments of the same types and shapes does without calling f.
+// Functions recorded once and run again: compile(f) calls f with placeholders and keeps the
+// recording; for arguments of the same types and shapes it does not call f again.
 #pragma once
 
 #include <functional>
@@ -12,22 +12,23 @@ namespace pippin::mx {
 
 using Function = std::function<std::vector<array>(const std::vector<array>&)>;
 
-// `shapeless` promises that other shapes give the same operations; it is taken as a hint: what was
-// recorded for one shape is recorded again for another, once.
+// `shapeless` promises that the operations do not depend on shapes. It is only a hint: a function
+// recorded for one shape is recorded again, once, for another.
 PIPPIN_API Function compile(Function function, bool shapeless = false);
-// Off: compiled functions call what they were made of.
+// Off: compiled functions call the original ones.
 PIPPIN_API void enable_compile(bool on = true);
 PIPPIN_API bool is_compile_enabled();
 
-// What compile() is made of, for those that find the arguments in other ways.
+// The mechanism of compile(), for code that finds the arguments in another way.
 class PIPPIN_API Trace {
  public:
-  // An array without a value, for a function that is being recorded.
+  // An array without a value, for recording a function.
   static array placeholder(Dtype dtype, const Shape& shape);
-  // What `outputs` are of `inputs`, which are placeholders. What depends on none of them is
-  // computed now.
+  // Records `outputs` as a function of `inputs`, which are placeholders. Computes what depends on
+  // none of them.
   Trace(const std::vector<array>& inputs, const std::vector<array>& outputs);
-  // The outputs for other inputs, of the same types and shapes: InvalidArgument for others.
+  // Returns the outputs for other inputs of the same types and shapes. Throws InvalidArgument for
+  // others.
   std::vector<array> operator()(const std::vector<array>& inputs) const;
 
  private:

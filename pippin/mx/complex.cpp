@@ -28,7 +28,7 @@ class MakeComplex final : public Primitive {
   }
 };
 
-// A number in double precision.
+// A complex number in double precision.
 struct Pair {
   array re, im;
 };
@@ -66,7 +66,7 @@ Pair over(const Pair& a, const Pair& b) {
 Pair turned(const Pair& z) {
   return {negative(z.im), z.re};
 }
-// The squares of a float32's range fit into a double.
+// The squares of float32 numbers fit into a double.
 array size_of(const Pair& z) {
   return sqrt(z.re * z.re + z.im * z.im);
 }
@@ -78,7 +78,7 @@ Pair log_of(const Pair& z) {
   return {log(size_of(z)), arctan2(z.im, z.re)};
 }
 Pair sqrt_of(const Pair& z) {
-  // The larger part without cancellation, the other one by it.
+  // Computes the larger part without cancellation, and the other from it.
   const array large = sqrt((size_of(z) + abs(z.re)) * 0.5);
   const array small = where(large == 0.0, large, abs(z.im) / (large * 2.0));
   const array is_right = z.re >= 0.0;
@@ -107,7 +107,7 @@ Pair arctanh_of(const Pair& z) {
 }
 Pair power_of(const Pair& a, const Pair& b) {
   const Pair result = exp_of(times(b, log_of(a)));
-  // 0 has no logarithm: to the 0th it is 1, to a NaN that, else 0.
+  // 0 has no logarithm: 0 to the power 0 is 1, to the power NaN it is NaN, and otherwise 0.
   const array is_zero = size_of(a) == 0.0, is_zeroth = size_of(b) == 0.0;
   const array of_zero = where(is_zeroth, number(1), b.re * 0.0);
   return {where(is_zero, of_zero, result.re), where(is_zero, number(0), result.im)};
@@ -243,7 +243,7 @@ array complex_prod(const array& a, int axis) {
     shape[0] = 1;
     result = ones(shape, complex64);
   }
-  // The second half into the first one, until one is left.
+  // Multiplies the second half into the first until one element is left.
   while (result.shape(0) > 1) {
     const int64_t size = result.shape(0), half = size / 2;
     const auto part = [&](int64_t begin, int64_t end) {

@@ -1,4 +1,4 @@
-// Arithmetic of complex64, spelled with that of real and imaginary parts, in float64 in between.
+// Arithmetic of complex64, expressed by real and imaginary parts, in float64 internally.
 #pragma once
 
 #include "pippin/mx/array.h"
@@ -7,15 +7,15 @@
 
 namespace pippin::mx {
 
-// Of floats, which broadcast together.
+// The parts are floats and broadcast together.
 array make_complex(const array& real, const array& imaginary);
 
-// Throw InvalidArgument for what complex numbers have not. Operands are promoted. The size of a
-// number (Abs) is float32, comparisons are bool: the real parts decide first.
+// Throw InvalidArgument for operations that complex numbers do not have. Operands are promoted. The
+// magnitude (Abs) is float32, comparisons are bool: the real parts decide first.
 array complex_unary(UnaryOp op, const array& a);
 array complex_binary(BinaryOp op, const array& a, const array& b);
 array complex_compare(CompareOp op, const array& a, const array& b);
-// The product along one axis, which stays with one element.
+// The product along one axis, which is kept with size 1.
 array complex_prod(const array& a, int axis);
 
 }  // namespace pippin::mx

@@ -65,7 +65,7 @@ TEST(Complex, FunctionsAreTheStandardLibrarys) {
       {"conjugate", conjugate, [](const Complex& z) { return std::conj(z); }},
       {"negative", negative, [](const Complex& z) { return -z; }},
   };
-  // Numbers on the cuts of functions have two values: off them.
+  // On the branch cuts, functions have two values: avoid the cuts.
   std::vector<complex64_t> given = numbers(60, 1);
   for (complex64_t& z : given) {
     if (z.imag == 0) z.imag = 0.25f;

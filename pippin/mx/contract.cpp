@@ -1,4 +1,4 @@
-// Products over chosen axes, made of matmul.
+// Products over chosen axes, expressed with matmul.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -14,7 +14,7 @@
 namespace pippin::mx {
 namespace {
 
-// The axes that are not in `axes`, which are counted from the start.
+// The axes not listed in `axes`, which count from the start.
 std::vector<int> others(size_t ndim, const std::vector<int>& axes) {
   std::vector<int> result;
   for (int axis = 0; axis < static_cast<int>(ndim); ++axis) {
@@ -153,7 +153,7 @@ array segmented_mm(const array& a, const array& b, const array& segments) {
   }
   const int64_t k = a.shape(-1);
   Shape shape(segments.shape().begin(), segments.shape().end() - 1);
-  // Bounds that are fractions are of the whole.
+  // Fractional bounds are relative to the whole.
   const array bounds = is_floating(segments.dtype())
                            ? astype(multiply(segments, array(k, float32)), int64)
                            : astype(segments, int64);

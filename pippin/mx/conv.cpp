@@ -20,7 +20,7 @@ struct ConvAxis {
   int64_t input, kernel, output, stride, padding, kernel_step, input_step;
   bool operator==(const ConvAxis&) const = default;
 
-  // The place in the input that kernel place k of output place o meets; -1: none, a zero.
+  // The input position for kernel position k and output position o; -1: none, a zero.
   int64_t place(int64_t o, int64_t k) const {
     const int64_t at = o * stride - padding + k * kernel_step;
     if (at < 0 || at % input_step != 0 || at / input_step >= input) return -1;
@@ -28,7 +28,7 @@ struct ConvAxis {
   }
 };
 
-// What meets each output place, laid out as a row, times the weights as they lie:
+// The inputs of each output position, laid out as a row, times the weights in place:
 //   y[place, o] = row(place)[kernel places, channels] · W[o, kernel places, channels]ᵀ
 class Convolution final : public Primitive {
  public:
@@ -43,7 +43,7 @@ class Convolution final : public Primitive {
     if (out.size == 0) return;
     static const auto& kernel = kernels::choose_dot(kernels::WeightType::F32, cpu_features());
     const int64_t channels = x->shape.back() / groups_, outputs = out.shape.back();
-    const int64_t own = outputs / groups_;  // of a group
+    const int64_t own = outputs / groups_;  // per group
     int64_t kernel_places = 1, output_places = 1, input_places = 1;
     for (const ConvAxis& axis : axes_) {
       kernel_places *= axis.kernel;
@@ -90,7 +90,7 @@ class Convolution final : public Primitive {
       to_last.push_back(i + 2);
       strides.push_back(axis.stride);
       dilations.push_back(axis.kernel_step);
-      // What is behind the last place that is needed makes no other places.
+      // Elements after the last position needed do not create more output positions.
       const auto behind = [i](const Node& node) {
         const ConvAxis& own = axis_of(node, i);
         const int64_t reach = (own.kernel - 1) * own.kernel_step + 1;
@@ -141,7 +141,7 @@ class Convolution final : public Primitive {
       output_place /= axes_[axis].output;
     }
     for (int64_t k = 0; k < kernel_places; ++k) {
-      // The last kernel place comes first where the kernel is flipped.
+      // A flipped kernel starts with its last position.
       int64_t rest = flip_ ? kernel_places - 1 - k : k;
       int64_t step = 1, place = 0;
       bool is_inside = true;
@@ -204,7 +204,7 @@ array conv_general(const array& input, const array& weight, const ConvOptions& o
     axis.stride = number(options.stride, i, rank, "stride", 1, 1);
     axis.kernel_step = number(options.kernel_dilation, i, rank, "kernel dilation", 1, 1);
     axis.input_step = number(options.input_dilation, i, rank, "input dilation", 1, 1);
-    constexpr int64_t kAny = -(int64_t{1} << 31);  // negative ones cut off
+    constexpr int64_t kAny = -(int64_t{1} << 31);  // negative values are cut off
     axis.padding = number(options.padding_low, i, rank, "padding", kAny, 0);
     const int64_t behind = number(high, i, rank, "padding", kAny, 0);
     const int64_t wide = axis.input == 0 ? 0 : (axis.input - 1) * axis.input_step + 1;
@@ -270,7 +270,7 @@ array convolve(const array& a, const array& v, const std::string& mode) {
   options.flip = true;
   if (mode == "full") {
     options.padding_low = {reach};
-  } else if (mode == "same") {  // the middle of the full one, of the longer one's size
+  } else if (mode == "same") {  // the middle of the full result, with the size of the longer vector
     options.padding_low = {reach - reach / 2};
     options.padding_high = {reach / 2};
   } else if (mode != "valid") {

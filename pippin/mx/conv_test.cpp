@@ -4,7 +4,7 @@
 namespace pippin::mx {
 namespace {
 
-// The definition, place by place.
+// The definition, position by position.
 std::vector<double> reference(const array& x, const array& w, const ConvOptions& o,
                               const Shape& shape) {
   const size_t rank = x.ndim() - 2;

@@ -12,7 +12,7 @@
 namespace pippin::mx {
 namespace {
 
-// Calls body(Type<T>) for the C++ type of the dtype. Not for complex64.
+// Calls body(Type<T>) with the C++ type of the dtype. Not for complex64.
 template <typename Body>
 auto with_type(Dtype dtype, Body body) {
   switch (dtype) {
@@ -48,7 +48,7 @@ auto with_type(Dtype dtype, Body body) {
 template <typename T>
 constexpr bool kIsHalf = std::is_same_v<T, pippin::float16> || std::is_same_v<T, pippin::bfloat16>;
 
-// Integers wrap through uint64_t; floats saturate at 64 bits, NaN is 0.
+// Integers wrap through uint64_t; floats saturate at 64 bits; NaN becomes 0.
 template <typename To, typename From>
 To number(From value) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -112,7 +112,7 @@ const kernels::ElementwiseKernels& simd() {
   return table;
 }
 
-// Halves side by side, which the project's kernels convert.
+// Contiguous halves, which the project's kernels convert.
 template <bool kIsBf16>
 void load_halves(const std::byte* from, int64_t step, void* to, int64_t count) {
   using Half = std::conditional_t<kIsBf16, pippin::bfloat16, pippin::float16>;
@@ -178,7 +178,7 @@ void convert_complex(const std::byte* from, Dtype from_type, int64_t from_step, 
 Kind kind_of(Dtype dtype, const char* op) {
   switch (dtype) {
     case complex64:
-      fail(ErrorCode::Unsupported, "[{}] complex64 is not computed with.", op);
+      fail(ErrorCode::Unsupported, "[{}] complex64 is not supported.", op);
     case float64:
       return Kind::F64;
     case float16:
@@ -223,7 +223,7 @@ void convert(const std::byte* from, Dtype from_type, int64_t from_step, std::byt
   if (from_type == complex64 || to_type == complex64) {
     return convert_complex(from, from_type, from_step, to, to_type, to_step, count);
   }
-  // Integers become floats in one rounding, so the kind is the target's where that is a float.
+  // Integers are converted to floats in one rounding, so the kind is the target's if it is a float.
   const Kind kind = to_type == float64 ? Kind::F64
                     : is_floating(to_type) && !is_floating(from_type)
                         ? Kind::F32

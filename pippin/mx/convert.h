@@ -1,8 +1,8 @@
-// Runs of elements, from any type to any other.
+// Converts runs of elements from any type to any other.
 //
-// Loops over elements compute in one of a few kinds of numbers, whatever the type that is stored:
-// load() brings a run of elements there, store() back. Integers wrap; floats become integers
-// towards zero, what does not fit saturates in 64 bits first; anything but 0 becomes true.
+// Elementwise loops compute in one of a few kinds of numbers, whatever the stored type: load()
+// converts a run of elements to the kind, store() back. Integers wrap; floats are truncated to
+// integers, and saturate at 64 bits first; everything except 0 becomes true.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace pippin::mx {
 
-// What a kind computes in: float, double, int32_t, int64_t, uint64_t.
+// The types that loops compute in: float, double, int32_t, int64_t, uint64_t.
 enum class Kind : uint8_t { F32, F64, I32, I64, U64 };
 inline constexpr int kNumKinds = 5;
 
-// The kind whose numbers hold all of a type's: I32 also for bools and small integers, F32 for
-// halves. complex64 has none: Unsupported, naming `op`.
+// The kind that holds all numbers of a type: I32 also for bools and small integers, F32 for halves.
+// Throws Unsupported, naming `op`, for complex64.
 Kind kind_of(Dtype dtype, const char* op);
 constexpr size_t size_of(Kind kind) {
   return kind == Kind::F32 || kind == Kind::I32 ? 4 : 8;
@@ -28,7 +28,7 @@ struct Type {
   using type = T;
 };
 
-// Calls body(Type<T>) for what the kind computes in.
+// Calls body(Type<T>) with the kind's type.
 template <typename Body>
 auto with_kind(Kind kind, Body body) {
   switch (kind) {
@@ -45,14 +45,14 @@ auto with_kind(Kind kind, Body body) {
   }
 }
 
-// Whether the elements of the type are stored as what the kind computes in.
+// Whether elements of the type are stored in the kind's type.
 constexpr bool is_native(Dtype dtype, Kind kind) {
   return (kind == Kind::F32 && dtype == float32) || (kind == Kind::F64 && dtype == float64) ||
          (kind == Kind::I32 && dtype == int32) || (kind == Kind::I64 && dtype == int64) ||
          (kind == Kind::U64 && dtype == uint64);
 }
 
-// Elements of the pieces in which loops work: they stay in the first cache.
+// The number of elements per piece: pieces stay in the first-level cache.
 inline constexpr int64_t kPiece = 512;
 
 // `step` is in elements, and may be 0 or negative.
@@ -61,7 +61,7 @@ using StoreFunction = void (*)(const void* from, std::byte* to, int64_t step, in
 LoadFunction loader(Dtype dtype, Kind kind);
 StoreFunction storer(Kind kind, Dtype dtype);
 
-// Steps in elements of each side's type.
+// Steps are in elements of each side's type.
 void convert(const std::byte* from, Dtype from_type, int64_t from_step, std::byte* to,
              Dtype to_type, int64_t to_step, int64_t count);
 

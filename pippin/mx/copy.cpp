@@ -7,7 +7,7 @@
 namespace pippin::mx {
 namespace {
 
-// Transposes go through the project's kernel, which works in tiles.
+// Transposes use the project's kernel, which works in tiles.
 bool copy_tiled(const Shape& shape, const Strided& from, const Strided& to) {
   if (shape.size() > kernels::kMaxCopyRank || shape.empty()) return false;
   if ((*from.strides)[shape.size() - 1] == 1) return false;

@@ -1,11 +1,11 @@
-// Whole arrays, copied between any strides and types.
+// Copies whole arrays between any strides and types.
 #pragma once
 
 #include "pippin/mx/node.h"
 
 namespace pippin::mx {
 
-// A strided array in memory, to be read or written.
+// A strided array in memory, for reading or writing.
 struct Strided {
   std::byte* data;
   Dtype dtype;
@@ -13,12 +13,12 @@ struct Strided {
 };
 void copy(const Shape& shape, const Strided& from, const Strided& to);
 
-// An available node, row-major, into memory of its size.
+// Copies an available node, row-major, into memory of its size.
 void copy_to(const Node& from, std::byte* to, Dtype to_type);
 
-// The node itself where it is row-major, else a row-major copy of it.
+// The node itself if it is row-major, otherwise a row-major copy.
 Ref<Node> row_major(const Ref<Node>& node);
-// The same with that type.
+// The same, converted to `dtype`.
 Ref<Node> row_major_as(const Ref<Node>& node, Dtype dtype);
 
 }  // namespace pippin::mx

@@ -61,7 +61,7 @@ class Arange final : public Primitive {
     });
   }
   void record(Recorder& recorder, const Node& out) const override {
-    // Recorded only where the number of its elements, or the first, depends on chosen sizes.
+    // Recorded only if its number of elements, or the first, depends on chosen sizes.
     if (!recorder.always(out, [&](const Node& node) {
           const auto& arange = static_cast<const Arange&>(*node.primitive);
           return arange.step_ == step_ &&
@@ -91,7 +91,7 @@ class Arange final : public Primitive {
   double start_, step_;
 };
 
-// Whether a place [i, j] of the last two axes lies at or below a diagonal.
+// Whether a position [i, j] of the last two axes is at or below a diagonal.
 array below(int64_t n, int64_t m, int k) {
   const array rows = expand_dims(arange(0, static_cast<double>(n), 1, int32), 1);
   const array columns =
@@ -123,7 +123,7 @@ array cosine_window(int m, double alpha, double beta, double gamma) {
 array full(const Shape& shape, const array& value, Dtype dtype) {
   for (const int64_t size : shape) {
     if (size < 0) {
-      fail(ErrorCode::InvalidArgument, "[full] {} is no size, in the shape {}.", size,
+      fail(ErrorCode::InvalidArgument, "[full] {} is not a size, in the shape {}.", size,
            to_string(shape));
     }
   }
@@ -158,7 +158,7 @@ array ones_like(const array& a) {
 
 array arange(double start, double stop, double step, Dtype dtype) {
   if (dtype == bool_ || dtype == complex64) {
-    fail(ErrorCode::InvalidArgument, "[arange] {} cannot be counted in.", to_string(dtype));
+    fail(ErrorCode::InvalidArgument, "[arange] {} is not supported.", to_string(dtype));
   }
   if (std::isnan(start) || std::isnan(stop) || std::isnan(step)) {
     fail(ErrorCode::InvalidArgument, "[arange] Cannot count from {} to {} by {}.", start, stop,
@@ -177,7 +177,7 @@ array arange(double start, double stop, double step, Dtype dtype) {
          start, stop);
   }
   const int64_t size = count > 0 ? static_cast<int64_t>(count) : 0;
-  // Counting in integers takes whole steps.
+  // Integer ranges use integer steps.
   const double by = is_once ? 0 : is_integer(dtype) ? std::trunc(step) : step;
   const double from = is_integer(dtype) ? std::trunc(start) : start;
   return make(new_primitive<Arange>(from, by), dtype, Shape{size}, {});
@@ -204,7 +204,7 @@ array arange(int stop) {
 
 array linspace(double start, double stop, int num, Dtype dtype) {
   if (num < 0) {
-    fail(ErrorCode::InvalidArgument, "[linspace] {} numbers cannot be.", num);
+    fail(ErrorCode::InvalidArgument, "[linspace] Cannot make {} numbers.", num);
   }
   if (num == 1) return astype(array({start}, float64), dtype);
   const array t = divide(arange(0, num, 1, float64), array(num > 1 ? num - 1.0 : 1.0, float64));
@@ -215,7 +215,7 @@ array linspace(double start, double stop, int num, Dtype dtype) {
 
 array eye(int n, int m, int k, Dtype dtype) {
   if (n < 0 || m < 0) {
-    fail(ErrorCode::InvalidArgument, "[eye] {} by {} is no shape.", n, m);
+    fail(ErrorCode::InvalidArgument, "[eye] invalid shape ({}, {}).", n, m);
   }
   const array rows = expand_dims(arange(0, n, 1, int32), 1);
   const array columns = expand_dims(arange(-k, m - k, 1, int32), 0);
@@ -264,7 +264,7 @@ std::vector<array> meshgrid(const std::vector<array>& arrays, bool sparse,
          indexing);
   }
   const size_t count = arrays.size();
-  const bool is_turned = indexing == "xy" && count > 1;  // the first two axes change places
+  const bool is_turned = indexing == "xy" && count > 1;  // swaps the first two axes
   std::vector<array> result;
   Shape whole(count, 1);
   for (size_t i = 0; i < count; ++i) {

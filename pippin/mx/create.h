@@ -1,4 +1,4 @@
-// Arrays from nothing: filled, counted up, with ones on a diagonal, windows.
+// New arrays: filled, counting, with ones on a diagonal, windows.
 #pragma once
 
 #include <string>
@@ -26,8 +26,8 @@ PIPPIN_API array zeros_like(const array& a);
 PIPPIN_API array ones(const Shape& shape, Dtype dtype = float32);
 PIPPIN_API array ones_like(const array& a);
 
-// [start, stop) by steps; int32 for whole numbers. Throws InvalidArgument where the numbers or
-// their count are no numbers, or are too many.
+// [start, stop) by steps; int32 if all are integers. Throws InvalidArgument if the numbers or their
+// count are NaN or too large.
 PIPPIN_API array arange(double start, double stop, double step, Dtype dtype);
 PIPPIN_API array arange(double start, double stop, double step = 1);
 PIPPIN_API array arange(double start, double stop, Dtype dtype);

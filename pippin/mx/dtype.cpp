@@ -25,7 +25,7 @@ DtypeCategory category_of(Dtype dtype) {
   if (is_floating(dtype)) return DtypeCategory::Floating;
   if (is_unsigned(dtype)) return DtypeCategory::UnsignedInteger;
   if (is_signed_integer(dtype)) return DtypeCategory::SignedInteger;
-  return DtypeCategory::Generic;  // bool is no number
+  return DtypeCategory::Generic;  // bool is not a number
 }
 
 template <typename T>
@@ -96,7 +96,7 @@ FloatInfo finfo(Dtype dtype) {
       return {std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max(), 0x1p-52,
               0x1p-1022};
     default:
-      fail(ErrorCode::InvalidArgument, "finfo: {} is no floating-point type", to_string(dtype));
+      fail(ErrorCode::InvalidArgument, "finfo: {} is not a floating-point type", to_string(dtype));
   }
 }
 
@@ -119,7 +119,7 @@ IntegerInfo iinfo(Dtype dtype) {
     case int64:
       return limits<int64_t>();
     default:
-      fail(ErrorCode::InvalidArgument, "iinfo: {} is no integer type", to_string(dtype));
+      fail(ErrorCode::InvalidArgument, "iinfo: {} is not an integer type", to_string(dtype));
   }
 }
 

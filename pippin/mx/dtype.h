@@ -1,8 +1,8 @@
-// The element types of arrays and how they promote.
+// The element types of arrays and their promotion.
 //
-// Promotion is MLX's, a lattice as JAX's: any float beats any integer without widening (int64 with
-// float16 is float16), float16 with bfloat16 is float32, uint64 with a signed type is float32,
-// uint32 with a signed type is int64. complex64 is computed with slowly (complex.h).
+// Promotion follows MLX, a lattice like JAX's: any float wins over any integer without widening
+// (int64 with float16 is float16), float16 with bfloat16 is float32, uint64 with a signed type is
+// float32, uint32 with a signed type is int64. complex64 is computed slowly (complex.h).
 #pragma once
 
 #include <cstddef>
@@ -76,7 +76,7 @@ PIPPIN_API std::string_view to_string(DtypeCategory category);
 PIPPIN_API Dtype promote_types(Dtype a, Dtype b);
 PIPPIN_API bool issubdtype(Dtype dtype, DtypeCategory category);
 PIPPIN_API bool issubdtype(DtypeCategory a, DtypeCategory b);
-// Whether `from` promotes to `to`: no float becomes an integer.
+// Whether `from` promotes to `to`: floats never become integers.
 PIPPIN_API bool can_cast(Dtype from, Dtype to);
 
 constexpr bool is_floating(Dtype dtype) {
@@ -94,12 +94,12 @@ constexpr bool is_signed_integer(Dtype dtype) {
 constexpr bool is_integer(Dtype dtype) {
   return dtype >= uint8 && dtype <= int64;
 }
-// The type itself where it is inexact, else float32.
+// The type itself if it is inexact, otherwise float32.
 constexpr Dtype at_least_float(Dtype dtype) {
   return is_inexact(dtype) ? dtype : float32;
 }
 
-// What floats of a type are like.
+// The properties of a floating-point type.
 struct FloatInfo {
   double min, max, eps, smallest_normal;
 };
@@ -171,7 +171,7 @@ struct DtypeOf<complex64_t> {
   static constexpr Dtype value = complex64;
 };
 template <typename T>
-// NOLINTNEXTLINE(readability-identifier-naming): it is read as a function is
+// NOLINTNEXTLINE(readability-identifier-naming): used like a function
 inline constexpr Dtype dtype_of = DtypeOf<T>::value;
 
 }  // namespace pippin::mx

@@ -21,7 +21,7 @@ bool has(const std::string& labels, char label) {
   return labels.find(label) != std::string::npos;
 }
 
-// Repeated labels become one axis, their diagonal.
+// Replaces repeated labels by one axis, their diagonal.
 Term without_repeats(Term term) {
   for (size_t i = 0; i < term.labels.size(); ++i) {
     const size_t again = term.labels.find(term.labels[i], i + 1);
@@ -36,7 +36,7 @@ Term without_repeats(Term term) {
   return term;
 }
 
-// Sums what `drop` says.
+// Sums over the labels for which `drop` is true.
 template <typename Drop>
 Term summed(Term term, Drop drop) {
   std::vector<int> axes;
@@ -55,7 +55,7 @@ Term summed(Term term, Drop drop) {
   return {term.value, left};
 }
 
-// Axes of size 1 that other operands have larger take no part.
+// Drops axes of size 1 that are larger in other operands.
 Term without_singles(const Term& term, const std::map<char, int64_t>& sizes) {
   std::vector<int> axes;
   std::string left;
@@ -69,7 +69,7 @@ Term without_singles(const Term& term, const std::map<char, int64_t>& sizes) {
   return axes.empty() ? term : Term{squeeze(term.value, axes), left};
 }
 
-// The axes in the order of `labels`; those that the term lacks have size 1.
+// The axes in the order of `labels`; labels that the term lacks get size 1.
 array ordered(const Term& term, const std::string& labels) {
   std::vector<int> order, missing;
   for (size_t i = 0; i < labels.size(); ++i) {
@@ -89,7 +89,7 @@ int64_t product(const std::string& labels, const std::map<char, int64_t>& sizes)
   return result;
 }
 
-// Two terms to one that has the labels of `kept`.
+// Contracts two terms to one with the labels of `kept`.
 Term contract(const Term& a, const Term& b, const std::string& kept,
               const std::map<char, int64_t>& sizes) {
   std::string batch, left, right, inner;
@@ -138,7 +138,7 @@ array einsum(const std::string& text, const std::vector<array>& operands) {
       chosen.insert(chosen.begin(), *at);
       terms.erase(at);
     }
-    // Labels that only one term has, and nobody else wants, are summed at once.
+    // Labels that only one term has and no later step needs are summed immediately.
     std::string wanted = step.output;
     for (const Term& other : terms) wanted += other.labels;
     for (size_t i = 0; i < chosen.size(); ++i) {

@@ -1,4 +1,4 @@
-// Einstein's sums: what subscripts say, and in which order operands meet.
+// Einstein summation: parsing of subscripts, and the order of contractions.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace pippin::mx {
 
-// A label per axis. An ellipsis becomes labels that stand nowhere else, counted from the end.
+// One label per axis. An ellipsis becomes labels used nowhere else, counted from the end.
 struct Subscripts {
   std::vector<std::string> inputs;
   std::string output;
-  std::map<char, int64_t> sizes;  // of each label: what axes of size 1 broadcast to
+  std::map<char, int64_t> sizes;  // size of each label, after broadcasting axes of size 1
 };
 // Throws InvalidArgument, naming `op`.
 Subscripts parse_subscripts(const char* op, const std::string& text,
                             const std::vector<array>& operands);
 
-// One contraction: the operands at these positions go, the result comes to the end.
+// One contraction: removes the operands at these positions and appends the result.
 struct EinsumStep {
   std::vector<int> positions;
-  std::string output;  // its labels
+  std::string output;  // labels of the result
 };
 struct EinsumPath {
   std::vector<EinsumStep> steps;
   uint64_t naive_cost, cost, largest;  // multiplications; elements
 };
-// Greedy, as NumPy's: the pair that frees the most memory first.
+// Greedy, as in NumPy: contracts the pair that frees the most memory first.
 EinsumPath find_path(const Subscripts& subscripts);
 
 }  // namespace pippin::mx

@@ -19,7 +19,7 @@ class Source {
         is_direct_(is_native(node.dtype, kind) && (step == 0 || step == 1)),
         load_(is_direct_ ? nullptr : loader(node.dtype, kind)) {}
 
-  // Numbers i on of the run that begins at `offset`: where they lie, or copied to `piece`.
+  // Numbers from i on of the run that begins at `offset`: in place, or copied to `piece`.
   const void* get(int64_t offset, int64_t i, int64_t count, std::byte* piece) const {
     const std::byte* from = data_ + (offset + i * step_) * item_;
     if (is_direct_) return from;
@@ -72,7 +72,7 @@ void map2_run(const Source& a, const Source& b, const Target& y, const std::arra
 int64_t plain_step(const Node& node, const Node& out) {
   return node.size == 1 ? (out.size == 1 ? 1 : 0) : 1;
 }
-// Whether one run of the input lies beside the result's.
+// Whether a run of the input has the same layout as the result's.
 bool is_plain(const Node& node, const Node& out) {
   return node.size == 1 || (node.row_major && node.size == out.size);
 }
@@ -130,7 +130,7 @@ void map_unary(Node& out, UnaryFunction function, Kind kind, int cost) {
   if (x.row_major && x.size * cost < kParallelWork) return body({0, 0}, 1, x.size);
   const Nest<2> nest(out.shape, {&x.strides, &out.strides});
   const int64_t step = nest.steps()[0];
-  if (step == 0) {  // one number stands for a whole run
+  if (step == 0) {  // one number for the whole run
     return nest.all(cost, [&](const Nest<2>::Offsets& at, int64_t count) {
       for (int64_t i = 0; i < count; ++i) body({at[0], at[1] + i}, 1, 1);
     });
@@ -147,7 +147,7 @@ void map_binary(Node& out, BinaryFunction function, Kind kind, int cost) {
     return map2_run(left, right, target, {0, 0, 0}, out.size, function);
   }
   runs2(a, b, out, cost, [&](const auto& at, const auto& steps, int64_t count) {
-    // Two numbers for a whole run cannot both be told by step 0.
+    // Two different numbers for a whole run cannot both be expressed by step 0.
     if (steps[0] == 0 && steps[1] == 0 && count > 1) {
       for (int64_t i = 0; i < count; ++i) {
         map2_run({a, kind, 1}, {b, kind, 1}, target, {at[0], at[1], at[2] + i}, 1, function);

@@ -55,7 +55,7 @@ TEST(Unary, AgreesWithTheMathematicsInAllFloatsAndLayouts) {
           expected.push_back(rounded(c.reference(value), y.dtype()));
         }
         const std::string what = std::string(c.name) + " of " + std::string(to_string(dtype));
-        // cos and sin of 65504 are as good as the argument's last bit.
+        // cos and sin of 65504 are only as accurate as the argument's last bit.
         expect_numbers(y, expected, tolerance(dtype), what, dtype == float32 ? 4e-6 : 1e-3);
       }
     }

@@ -50,7 +50,7 @@ class Evaluator {
   void walk(std::span<Node* const> roots, const std::function<void(Node&)>& visit) {
     const std::lock_guard lock(turn_);
     order(roots, [](Node&) {});
-    // `visit` may begin a walk of its own: not over the list at hand.
+    // `visit` may start another walk, which must not use the current list.
     const std::vector<Node*> nodes = std::exchange(order_, {});
     for (Node* node : nodes) visit(*node);
   }
@@ -66,7 +66,7 @@ class Evaluator {
     size_t next_input;
   };
 
-  // Fills order_ with what is not available yet, inputs first.
+  // Fills order_ with the nodes that are not available yet, inputs first.
   template <typename Check>
   void order(std::span<Node* const> roots, Check check) {
     order_.clear();
@@ -99,7 +99,7 @@ class Evaluator {
     finish(node);
   }
 
-  // A node, and those that come later, at `rest` of order_, that go with it and can be computed.
+  // Computes a node along with later ones, at the positions `rest` of order_, that go with it.
   void compute_together(Node& node, std::span<const size_t> rest) {
     constexpr size_t kMost = 8, kFarthest = 32;
     Node* together[kMost] = {&node};
@@ -120,7 +120,7 @@ class Evaluator {
   }
 
   static void finish(Node& node) {
-    // The graph behind it goes, and with it the memory that only it needed.
+    // Releases the graph below, and with it the memory that only it needed.
     node.inputs.clear();
     node.primitive.reset();
     node.is_available.store(true, std::memory_order_release);
@@ -129,13 +129,13 @@ class Evaluator {
   TurnLock turn_;
   std::unique_ptr<ThreadPool> pool_;
   std::vector<Node*> order_;
-  std::vector<size_t> joining_;  // where in order_ nodes are that may be computed with others
+  std::vector<size_t> joining_;  // positions in order_ of nodes that may be computed with others
   std::vector<Visit> stack_;
   uint32_t epoch_ = 0;
 };
 
 Evaluator& evaluator() {
-  static auto* const instance = new Evaluator();  // arrays of static life may end after it
+  static auto* const instance = new Evaluator();  // outlives static arrays
   return *instance;
 }
 
@@ -150,7 +150,7 @@ ThreadPool& pool() {
 }
 
 void parallel(int64_t count, int64_t work, const std::function<void(int64_t, int64_t)>& body) {
-  // What is a part of shared work already has this thread alone.
+  // Work that is part of shared work already stays on this thread.
   thread_local bool is_part = false;
   if (work < kParallelWork || count <= 1 || is_part) {
     if (count > 0) body(0, count);

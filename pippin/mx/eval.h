@@ -1,8 +1,8 @@
-// Computes nodes: in an order without recursion, one primitive after the other, each on all
+// Computes nodes: in topological order without recursion, one primitive after another, each on all
 // threads.
 //
-// One evaluation runs at a time in the process. What an evaluation computed stays when a later
-// primitive of it fails; the rest stays as recorded.
+// One evaluation runs at a time in the process. If a primitive fails, results computed before stay
+// available, and the rest stays recorded.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,20 @@ namespace pippin::mx {
 
 void eval_nodes(std::span<Node* const> nodes);
 
-// The threads that primitives work with; only while they are evaluated.
+// The threads for primitives; valid only during evaluation.
 ThreadPool& pool();
 
-// Calls body(begin, end) for parts of [0, count) on all threads, on this one alone where `work`
-// (elements, roughly) is not worth waking others for.
+// Calls body(begin, end) for parts of [0, count) on all threads, or on this one alone if `work`
+// (elements, roughly) does not justify waking others.
 void parallel(int64_t count, int64_t work, const std::function<void(int64_t, int64_t)>& body);
 inline constexpr int64_t kParallelWork = 1 << 15;
 
-// Visits the recorded nodes that `roots` need, inputs before those that use them, each once. For
-// those that look at graphs without computing them; holds evaluations off meanwhile.
+// Visits each recorded node that `roots` need once, inputs before their users. For code that
+// inspects graphs without computing them; blocks evaluations meanwhile.
 void walk(std::span<Node* const> roots, const std::function<void(Node&)>& visit);
 
-// Computes what the roots need and no placeholder (a node without value and primitive) goes into.
+// Computes the nodes needed by the roots that do not depend on a placeholder (a node without value
+// and primitive).
 void eval_constants(std::span<Node* const> roots);
 
 }  // namespace pippin::mx

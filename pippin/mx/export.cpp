@@ -16,7 +16,7 @@
 namespace pippin::mx {
 namespace {
 
-// A function as it is recorded for some sizes.
+// A function, recorded for particular sizes.
 struct Recording {
   ExportedArrays given;
   ExportedResults results;
@@ -37,7 +37,7 @@ class Exporter {
   explicit Exporter(const ExportedFunction& function)
       : function_(checked(function)), choices_(function) {}
 
-  // `known`: what the function gives, recorded already; it has no sizes to choose.
+  // `known`: an existing recording, for functions without sizes to choose; or null.
   void run(mil::Model& model, RecordedConstants& constants, const Recording* known) {
     Sizes sizes(choices_.choices(), choices_.values(), choices_.are_all());
     std::vector<Recording> recordings;
@@ -86,7 +86,7 @@ class Exporter {
   void check_states(const Recording& recording) const {
     const auto& states = recording.results.states;
     if (states.size() != function_.states.size()) {
-      fail(ErrorCode::InvalidArgument, "export: {} states, and {} of what they become",
+      fail(ErrorCode::InvalidArgument, "export: {} states, but {} new values for them",
            function_.states.size(), states.size());
     }
     for (size_t i = 0; i < states.size(); ++i) {
@@ -146,9 +146,9 @@ class Exporter {
       feature.name = name;
       feature.data_type =
           result.type() == mil::DataType::Bool ? mil::DataType::Int32 : result.type();
-      // What depends on sizes is not declared.
+      // Shapes that depend on sizes are not declared.
       if (const auto shape = mil::constant_shape(result.shape())) feature.shape = *shape;
-      // An output is an operation's: not an input or a constant itself.
+      // An output must be an operation's result: not an input or a constant itself.
       builder.output(
           name, Recorder::one("identity", {{"x", pippin::array::cast(result, feature.data_type)}}));
       description.outputs.push_back(std::move(feature));
@@ -157,7 +157,7 @@ class Exporter {
     model.functions.push_back(std::move(description));
   }
 
-  // In order, so that no record() goes deep; what is fixed becomes constants where it is needed.
+  // In order, so that record() does not recurse deeply; fixed values become constants where needed.
   static void record_all(const Recording& recording, const Traces& traces, Recorder& recorder) {
     std::unordered_set<const Node*> needed;
     for (const Ref<Node>& root : recording.roots()) needed.insert(root.get());
@@ -201,7 +201,7 @@ mil::Model export_model(const std::vector<NamedArray>& inputs,
   recording.results.outputs = outputs;
   const auto add = [](std::vector<array>& given, const array& placeholder) {
     if (placeholder.is_available() || placeholder.node()->primitive) {
-      fail(ErrorCode::InvalidArgument, "export: an input of shape {} is no placeholder",
+      fail(ErrorCode::InvalidArgument, "export: an input of shape {} is not a placeholder",
            to_string(placeholder.shape()));
     }
     given.push_back(placeholder);

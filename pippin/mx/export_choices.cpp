@@ -10,11 +10,11 @@ namespace pippin::mx {
 namespace {
 
 constexpr int64_t kUnbounded = int64_t{1} << 31;
-// Sizes that are recorded are not much larger than this: what they hold is computed for each.
+// Recorded sizes are not much larger than this: constants are computed for each size.
 constexpr int64_t kSpan = 24;
 constexpr int64_t kMostBound = 4096;
 
-// The type of an input or output: Core ML has no bools there.
+// The type of an input or output: Core ML has no bools for them.
 mil::DataType feature_type(Dtype dtype) {
   const mil::DataType type = mil_type(dtype);
   return type == mil::DataType::Bool ? mil::DataType::Int32 : type;
@@ -38,7 +38,7 @@ ExportChoices::ExportChoices(const ExportedFunction& function) : function_(funct
         }
         if (size.is_range() && has_shapes) {
           fail(ErrorCode::InvalidArgument,
-               "export: input {} has a range of sizes beside another input's list of shapes",
+               "export: input {} has a range of sizes next to another input's list of shapes",
                input.name);
         }
         axes.push_back(size.is_range() ? Axis{0, choice_of(input, axis)}
@@ -95,7 +95,7 @@ void ExportChoices::choose_shapes(const ExportedInput& input, std::vector<Axis>&
   }
 }
 
-// More of them than a quadratic expression of all sizes has coefficients, each size another.
+// Chooses more values than a quadratic expression of all sizes has coefficients, all different.
 void ExportChoices::choose_values() {
   values_.emplace_back();
   if (choices_.empty()) return;

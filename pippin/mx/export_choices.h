@@ -1,5 +1,5 @@
-// The sizes with which a function is recorded: which of its inputs' sizes callers choose, and some
-// that they could.
+// The sizes for which a function is recorded: the input sizes that callers choose, and some of
+// their possible values.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@ namespace pippin::mx {
 
 class ExportChoices {
  public:
-  // Throws InvalidArgument for sizes that cannot be.
+  // Throws InvalidArgument for invalid sizes.
   explicit ExportChoices(const ExportedFunction& function);
 
-  // What callers choose, and what is recorded.
+  // The chosen sizes, and the recorded values.
   const std::vector<Sizes::Choice>& choices() const { return choices_; }
   const std::vector<std::vector<int64_t>>& values() const { return values_; }
-  // Whether those are all that callers can choose.
+  // Whether these are all the values that callers can choose.
   bool are_all() const { return are_all_; }
-  // The least and the most that callers can choose, where they are not recorded.
+  // The smallest and largest values that callers can choose, if they are not recorded.
   std::vector<std::vector<int64_t>> bounds() const;
 
   // The shape of an input for chosen sizes, and with symbols.
@@ -43,7 +43,7 @@ class ExportChoices {
   const ExportedFunction& function_;
   std::vector<Sizes::Choice> choices_;
   std::vector<std::vector<int64_t>> values_;
-  std::vector<std::vector<Axis>> axes_;  // of each input
+  std::vector<std::vector<Axis>> axes_;  // for each input
   bool are_all_ = true;
 };
 

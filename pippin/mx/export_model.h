@@ -1,4 +1,4 @@
-// The model behind export_package(), for those who run it without writing it.
+// The model behind export_package(), for callers that run it without writing it.
 #pragma once
 
 #include <vector>

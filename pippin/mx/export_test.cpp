@@ -9,7 +9,7 @@ namespace {
 
 using Body = std::function<std::vector<array>(const std::vector<array>&)>;
 
-// The function as a program, run by the engine, against the function itself.
+// Compares the function as a program, run by the engine, with the function itself.
 void expect_same(const std::string& what, const std::vector<array>& inputs, const Body& body,
                  double relative = 1e-5) {
   SCOPED_TRACE(what);
@@ -239,7 +239,8 @@ TEST(Export, RefusesByName) {
   EXPECT_ERROR(export_model({{"i", narrow}}, {{"y", narrow + narrow}}), ErrorCode::Unsupported,
                "add of uint8 cannot be written");
   export_model({{"i", narrow}}, {{"y", astype(narrow, float32)}});
-  EXPECT_ERROR(export_model({}, {{"y", x + 1.0f}}), ErrorCode::InvalidArgument, "that is no input");
+  EXPECT_ERROR(export_model({}, {{"y", x + 1.0f}}), ErrorCode::InvalidArgument,
+               "that is not an input");
   EXPECT_ERROR(eval(x + 1.0f), ErrorCode::InvalidArgument, "[eval]");
 }
 

@@ -1,4 +1,4 @@
-// For tests: exported functions, run by the engine.
+// For tests: exports functions and runs them in the engine.
 #pragma once
 
 #include <cstdlib>
@@ -27,8 +27,8 @@ inline engine::HostTensor host(const array& a) {
   return tensor;
 }
 
-// A function of a model, whose state stays between calls. Inputs and outputs in the order in which
-// they are declared.
+// A function of a model that keeps its state between calls. Inputs and outputs are in the order of
+// declaration.
 class Runs {
  public:
   Runs(const mil::Model& model, const std::string& name)
@@ -60,7 +60,7 @@ class Runs {
   std::unique_ptr<engine::Runner> runner_;
 };
 
-// Writes the model into the folder that PIPPIN_EXPORTED names, for other readers' tests
+// Writes the model into the folder named by PIPPIN_EXPORTED, for tests with other readers
 // (tests/coremltools/check_exported.py).
 inline void keep_for_others(const mil::Model& model) {
   const char* folder = std::getenv("PIPPIN_EXPORTED");
@@ -83,7 +83,7 @@ inline void expect_results(const mil::Model& model, const std::string& name,
   }
 }
 
-// The names of a function's operations, a line each.
+// The names of a function's operations, one per line.
 inline std::string operations_of(const mil::Model& model, const std::string& name) {
   std::string text;
   for (const auto& operation : model.program.functions.at(name)->block().operations()) {

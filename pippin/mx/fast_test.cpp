@@ -114,7 +114,8 @@ TEST(Fast, AttendsWithEveryMask) {
   }
 }
 
-// As models spell it; `kept` holds what the fused form does not compute, so that it has to be.
+// As models write it; `kept` holds an intermediate that the fused form does not compute, so that it
+// must be kept.
 array written_out(const array& q, const array& k, const array& v, int form,
                   const std::optional<array>& mask, std::vector<array>* kept = nullptr) {
   const Dtype dtype = q.dtype();
@@ -152,7 +153,7 @@ TEST(Fast, FindsAttentionThatIsWrittenOut) {
       }
     }
   }
-  // What is no number, and shapes that attention does not have.
+  // NaN and infinities, and shapes that attention rejects.
   const array q = ugly({1, 2, 3, 8}, float32, 7), k = ugly({1, 2, 5, 8}, float32, 8);
   const array v = normal_array({1, 2, 5, 8}, float32, 9);
   std::vector<array> kept;
@@ -185,11 +186,11 @@ TEST(Fast, AttendsWithSinks) {
                ErrorCode::InvalidArgument, "do not go together");
 }
 
-// The thread of async_eval goes on after objects of static life have ended.
+// The thread of async_eval continues after static objects have been destroyed.
 TEST(FastDeathTest, RopesMayBeEvaluatedWhileTheProcessEnds) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto end_while_evaluating = [] {
-    // Runs after the ends of all objects that the evaluation makes.
+    // Runs after the destruction of all objects that the evaluation creates.
     std::atexit([] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); });
     array x = ones({1, 1, 256, 64});
     for (int i = 0; i < 4000; ++i) x = fast::rope(x, 64, false, 10000.0f, 1, i % 2);

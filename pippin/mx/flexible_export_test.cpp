@@ -1,4 +1,4 @@
-// Packages that take several sizes, against the functions that they were recorded of.
+// Packages with several sizes, compared with the functions that they were recorded from.
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/mx/export_testing.h"
@@ -27,7 +27,7 @@ ExportedSize n(int64_t lower = 1, int64_t upper = 64) {
   return {lower, upper, "n"};
 }
 
-// The package of the function, run for inputs of several sizes.
+// Runs the function's package for inputs of several sizes.
 void expect_same(const std::vector<ExportedInput>& inputs, const std::vector<Arrays>& values,
                  const Body& body, double tolerance = 1e-4) {
   const mil::Model model = export_model({function_of(inputs, body)});
@@ -208,7 +208,8 @@ TEST(FlexibleExport, RefusesWhatWouldBeFrozen) {
          "does not do the same for all sizes");
   refuse(
       [](const Arrays& in) {
-        return Arrays{in[0].shape(0) < 50 ? exp(in[0]) : sin(in[0])};  // larger than what is tried
+        return Arrays{in[0].shape(0) < 50 ? exp(in[0])
+                                          : sin(in[0])};  // larger than the sizes tried
       },
       "n = 64");
   refuse(
@@ -234,7 +235,7 @@ TEST(FlexibleExport, RefusesWhatWouldBeFrozen) {
         const int64_t size = in[0].shape(0);
         return Arrays{ones({size * size * size % 11 + 1})};
       },
-      "are no expression of the sizes (n = ");
+      "in terms of the sizes (n = ");
   refuse([](const Arrays& in) { return Arrays{random::normal(in[0].shape()) + in[0]}; },
          "a constant of shapes");
   EXPECT_ERROR(
@@ -250,7 +251,7 @@ TEST(FlexibleExport, FunctionsShareWeights) {
   const array w = normal_array({64, 64}, float16, 1);
   const auto function = [&](const std::string& name, const ExportedSize& size) {
     ExportedFunction result = function_of({{"x", float16, {size, 64}}}, [&](const Arrays& in) {
-      // A copy of its own, which is equal.
+      // A separate but equal copy.
       return Arrays{matmul(in[0], astype(astype(w, float32), float16))};
     });
     result.name = name;

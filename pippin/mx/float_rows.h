@@ -1,4 +1,4 @@
-// Rows of a node's last axis as float32, some at a time: what norms and softmaxes are computed on.
+// Rows of a node's last axis as float32, a few at a time: used by norms and softmaxes.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 
 namespace pippin::mx {
 
-// A vector of a node's numbers in float32.
+// A node's numbers as a float32 vector.
 inline std::vector<float> float_vector(const Node& node) {
   std::vector<float> result(static_cast<size_t>(node.size));
   copy_to(node, reinterpret_cast<std::byte*>(result.data()), float32);
   return result;
 }
 
-// body(x, y, rows): `rows` rows of `length` floats each, side by side; y may be x. `out` has x's
-// shape but for the last axis, which is `out_length`; it gets its storage here.
+// Calls body(x, y, rows) with `rows` contiguous rows of `length` floats each; y may be x. `out` has
+// x's shape except for the last axis, which is `out_length`; its storage is allocated here.
 template <typename Body>
 void each_float_rows(Node& out, int64_t out_length, const Body& body) {
   const Ref<Node> x = row_major(out.inputs[0]);

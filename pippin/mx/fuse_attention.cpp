@@ -12,7 +12,7 @@ bool is_float(const Node& node) {
   return node.dtype == float32 || node.dtype == float16 || node.dtype == bfloat16;
 }
 
-// Whether a node is such an operation, not done yet, and only who looks needs it.
+// Whether a node is such an operation, is not computed yet, and has only this user.
 bool is_inner(const Ref<Node>& node, std::string_view name) {
   return node->primitive && node->has_one_owner() && node->primitive->name() == name &&
          is_float(*node);
@@ -25,12 +25,12 @@ std::optional<float> number(const Node& node) {
   return value;
 }
 
-// What a node is without a conversion between floats.
+// The node below a conversion between floats, if there is one.
 const Ref<Node>& without_cast(const Ref<Node>& node) {
   return is_inner(node, "astype") && is_float(*node->inputs[0]) ? node->inputs[0] : node;
 }
 
-// What a node is without a factor, which goes into `scale`.
+// The node below a factor, which is multiplied into `scale`.
 const Ref<Node>& without_factor(const Ref<Node>& node, float& scale) {
   const bool is_quotient = is_inner(node, "divide");
   if (!is_quotient && !is_inner(node, "multiply")) return node;

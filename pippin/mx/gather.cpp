@@ -16,7 +16,7 @@
 namespace pippin::mx {
 namespace {
 
-// A block of x, side by side in the result: one piece of memory where x's strides say so.
+// A block of x, contiguous in the result: copied in one piece if x's strides allow it.
 class BlockCopy {
  public:
   BlockCopy(const Node& x, const Shape& shape, const Strides& strides)

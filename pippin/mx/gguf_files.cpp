@@ -69,8 +69,8 @@ float half_at(const std::byte* p) {
   return to_float(pippin::float16{bits});
 }
 
-// Blocks of 32: the scale, Q4_1 a bias, then codes. In those of 4 bits element j and j + 16 share
-// a byte; here neighbours do.
+// Blocks of 32: the scale, for Q4_1 a bias, then codes. In 4-bit blocks, elements j and j + 16
+// share a byte; here neighbours do.
 struct Unpacked {
   std::vector<uint8_t> codes;
   std::vector<float> scales, biases;

@@ -1,7 +1,7 @@
 // Arrays in files: npy, npz, safetensors, GGUF.
 //
-// Files appear complete or not at all. What a file says of itself is checked before memory is taken
-// (InvalidFile).
+// Files are written completely or not at all. Sizes in a file are checked before memory is
+// allocated (InvalidFile).
 #pragma once
 
 #include <filesystem>
@@ -15,22 +15,22 @@
 
 namespace pippin::mx {
 
-using ArrayMap = std::vector<std::pair<std::string, array>>;  // in the order of the file
+using ArrayMap = std::vector<std::pair<std::string, array>>;  // in file order
 using TextMap = std::map<std::string, std::string>;
 
 PIPPIN_API array load_npy(const std::filesystem::path& file);
 PIPPIN_API ArrayMap load_npz(const std::filesystem::path& file);
 // Weights stay in the mapped file until they are read.
 PIPPIN_API std::pair<ArrayMap, TextMap> load_safetensors(const std::filesystem::path& file);
-// A model's weights by name: a file (.safetensors, PyTorch's .bin, .npz, .gguf), or a folder of
-// those with an index of them where there are several. They stay in the mapped files. NotFound for
-// a folder without weights.
+// Loads a model's weights by name from a file (.safetensors, PyTorch's .bin, .npz, .gguf), or a
+// folder of such files, with an index if there are several. They stay in the mapped files. Throws
+// NotFound for a folder without weights.
 PIPPIN_API ArrayMap load_checkpoint(const std::filesystem::path& path);
-// Values of GGUF's metadata: arrays of numbers, one text, several texts.
+// Values of GGUF's metadata: arrays of numbers, one string, several strings.
 using GgufValue = std::variant<std::monostate, array, std::string, std::vector<std::string>>;
 using GgufMap = std::vector<std::pair<std::string, GgufValue>>;
-// Floats and integers as they are; Q4_0, Q4_1 and Q8_0 as packed weights with .scales and .biases
-// (groups of 32); other types are Unsupported.
+// Floats and integers are loaded unchanged; Q4_0, Q4_1 and Q8_0 as packed weights with .scales and
+// .biases (groups of 32). Other types are Unsupported.
 PIPPIN_API std::pair<ArrayMap, GgufMap> load_gguf(const std::filesystem::path& file);
 
 PIPPIN_API void save_npy(const std::filesystem::path& file, const array& a);

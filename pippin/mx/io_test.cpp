@@ -100,7 +100,7 @@ TEST(Files, SayWhatIsWrong) {
   EXPECT_ERROR(load_gguf(folder.path() / "bad.gguf"), ErrorCode::InvalidFile, "bad.gguf");
 }
 
-// A GGUF file with one pair and these tensors.
+// A GGUF file with one metadata pair and these tensors.
 struct Gguf {
   std::string head = "GGUF", data;
   template <typename T>

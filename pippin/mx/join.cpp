@@ -1,4 +1,4 @@
-// Several arrays as one, and one several times.
+// Joins and repeats arrays.
 #include <algorithm>
 #include <cstdlib>
 
@@ -99,10 +99,10 @@ class Pad final : public Primitive {
   bool records_numbers() const override { return true; }
 
  private:
-  // Axis by axis, the first and the last filled layer is copied outwards.
+  // Copies the first and the last filled layer outwards, axis by axis.
   void spread_edges(const Node& x, Node& out) const {
     const auto item = static_cast<int64_t>(size_of(out.dtype));
-    Shape filled = x.shape;  // at low_
+    Shape filled = x.shape;  // starts at low_
     Shape begin = low_;
     for (size_t axis = 0; axis < filled.size(); ++axis) {
       int64_t corner = 0;
@@ -175,7 +175,7 @@ array stack(const std::vector<array>& arrays, int axis) {
 
 array repeat(const array& a, int repeats, std::optional<int> axis) {
   if (repeats < 0) {
-    fail(ErrorCode::InvalidArgument, "[repeat] {} times cannot be.", repeats);
+    fail(ErrorCode::InvalidArgument, "[repeat] Cannot repeat {} times.", repeats);
   }
   const array x = axis ? a : flatten(a);
   const auto at = static_cast<size_t>(normal_axis("repeat", axis ? *axis : 0, x.ndim()));
@@ -194,7 +194,7 @@ array tile(const array& a, const std::vector<int>& repetitions) {
     const int64_t size = from_end <= a.ndim() ? a.shape()[a.ndim() - from_end] : 1;
     const int64_t times =
         from_end <= repetitions.size() ? repetitions[repetitions.size() - from_end] : 1;
-    if (times < 0) fail(ErrorCode::InvalidArgument, "[tile] {} times cannot be.", times);
+    if (times < 0) fail(ErrorCode::InvalidArgument, "[tile] Cannot repeat {} times.", times);
     single.push_back(1);
     single.push_back(size);
     wide.push_back(times);
@@ -206,7 +206,7 @@ array tile(const array& a, const std::vector<int>& repetitions) {
 
 namespace {
 
-// Goes back and forth between both ends of each axis; `is_twice`: with the ends themselves.
+// Reflects at both ends of each axis; `is_twice` repeats the ends themselves.
 array pad_mirrored(array a, const std::vector<std::pair<int, int>>& widths, bool is_twice) {
   for (size_t axis = 0; axis < widths.size(); ++axis) {
     const auto [before, behind] = widths[axis];
@@ -249,7 +249,7 @@ array pad(const array& a, const std::vector<std::pair<int, int>>& widths, const 
   Shape shape = a.shape(), low(a.ndim(), 0);
   for (size_t i = 0; i < widths.size(); ++i) {
     if (widths[i].first < 0 || widths[i].second < 0) {
-      fail(ErrorCode::InvalidArgument, "[pad] Widths of {} and {} on axis {} cannot be.",
+      fail(ErrorCode::InvalidArgument, "[pad] Invalid widths {} and {} on axis {}.",
            widths[i].first, widths[i].second, i);
     }
     low[i] = widths[i].first;

@@ -35,7 +35,7 @@ Strides batch_strides(const Node& x, const Shape& wanted) {
   return broadcast_strides(shape, Strides(x.strides.begin(), x.strides.end() - 2), wanted);
 }
 
-// Inputs: a, b[, c]: a vector to be added to every row.
+// Inputs: a, b[, c], where c is a vector added to every row.
 class Matmul final : public Primitive {
  public:
   std::string_view name() const noexcept override { return "matmul"; }
@@ -74,7 +74,7 @@ class Matmul final : public Primitive {
   }
 
  private:
-  // Whether a's batches are more rows of one matrix; makes them so.
+  // Whether a's batches can be treated as more rows of one matrix; if so, changes `args`.
   static bool folds(const Node& a, ProductArgs& args) {
     Shape rows(a.shape.begin(), a.shape.end() - 1);
     Strides steps(a.strides.begin(), a.strides.end() - 1);
@@ -101,7 +101,7 @@ class GatherMatmul final : public Primitive {
   }
 
  private:
-  // Where each chosen matrix begins.
+  // The offset of each selected matrix.
   static std::vector<int64_t> matrices(const Node& x, const Node& indices) {
     const Shape batch = batch_shape(x.shape);
     std::vector<int64_t> result = read_indices("gather_mm", indices, num_elements(batch));
@@ -120,8 +120,8 @@ class GatherMatmul final : public Primitive {
 Dtype product_type(const char* op, const array& a, const array& b) {
   const Dtype dtype = promote_types(a.dtype(), b.dtype());
   if (!is_floating(dtype)) {
-    fail(ErrorCode::InvalidArgument, "[{}] {} and {} are not multiplied: floats are.", op,
-         to_string(a.dtype()), to_string(b.dtype()));
+    fail(ErrorCode::InvalidArgument, "[{}] Needs floats, not {} and {}.", op, to_string(a.dtype()),
+         to_string(b.dtype()));
   }
   return dtype;
 }
@@ -133,11 +133,11 @@ void check_inner(const char* op, const array& a, const array& b) {
        to_string(a.shape()), to_string(b.shape()));
 }
 
-// Both with at least two axes; the product without those that vectors were given.
+// Extends both to at least two axes, and removes the axes added for vectors from the product.
 array product(const char* op, const array& in_a, const array& in_b,
               const std::optional<array>& row) {
   if (in_a.ndim() == 0 || in_b.ndim() == 0) {
-    fail(ErrorCode::InvalidArgument, "[{}] Numbers without axes are not multiplied so.", op);
+    fail(ErrorCode::InvalidArgument, "[{}] Scalars are not matrices.", op);
   }
   const Dtype dtype = product_type(op, in_a, in_b);
   array a = astype(in_a, dtype), b = astype(in_b, dtype);
@@ -175,7 +175,7 @@ array addmm(const array& c, const array& a, const array& b, float alpha, float b
   }
   const Dtype dtype = promote_types(product_type("addmm", a, b), c.dtype());
   const array x = astype(a, dtype), y = astype(b, dtype), z = astype(c, dtype);
-  // A row that is added to every row goes along with the product.
+  // A row added to every row becomes part of the product.
   const bool is_row = alpha == 1 && beta == 1 && dtype != float64 && y.ndim() >= 2 &&
                       z.ndim() >= 1 && z.size() == y.shape(-1) && z.shape(-1) == z.size() &&
                       z.ndim() <= x.ndim();

@@ -1,4 +1,4 @@
-// Products of matrices. Sums are float32 for halves and float32, double for float64.
+// Matrix products. Sums are float32 for halves and float32, double for float64.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace pippin::mx {
 
-// NumPy's rule: vectors as rows or columns, the axes before the last two broadcast. Integers become
-// float32, as in MLX.
+// NumPy's rule: vectors are rows or columns, and the axes before the last two broadcast. Integers
+// become float32, as in MLX.
 PIPPIN_API array matmul(const array& a, const array& b);
 PIPPIN_API array addmm(const array& c, const array& a, const array& b, float alpha = 1,
                        float beta = 1);
@@ -23,10 +23,10 @@ PIPPIN_API array tensordot(const array& a, const array& b, const std::vector<int
 PIPPIN_API array kron(const array& a, const array& b);
 PIPPIN_API array vecdot(const array& a, const array& b, int axis = -1);
 PIPPIN_API array einsum(const std::string& subscripts, const std::vector<array>& operands);
-// The order of contraction, and what it costs, as text.
+// The order of contractions, and a report of its cost.
 PIPPIN_API std::pair<std::vector<std::vector<int>>, std::string> einsum_path(
     const std::string& subscripts, const std::vector<array>& operands);
-// Matrices of a and b chosen by indices into their axes before the last two, flattened.
+// Products of matrices of a and b selected by indices into their flattened leading axes.
 PIPPIN_API array gather_mm(const array& a, const array& b, const std::optional<array>& lhs_indices,
                            const std::optional<array>& rhs_indices, bool sorted_indices = false);
 PIPPIN_API array block_masked_mm(const array& a, const array& b, int block_size,

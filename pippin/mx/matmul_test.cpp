@@ -66,7 +66,7 @@ TEST(Matmul, SpreadsNaN) {
   EXPECT_EQ(y[3], 2);
 }
 
-// The columns of b lie apart and are turned by all threads, a piece each.
+// The columns of b are strided and are transposed by all threads, a piece each.
 TEST(Matmul, TurnsLongColumns) {
   const array x = reshape(astype(remainder(arange(300000), array(7)), float32), {100000, 3});
   const array found = matmul(transpose(x), x);

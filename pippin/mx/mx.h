@@ -1,11 +1,11 @@
-// Arrays: models written as in MLX.
+// Arrays with MLX's interface.
 //
 //   using namespace pippin;
 //   mx::array x = mx::random::normal({4, 8});
 //   mx::array y = mx::softmax(mx::matmul(x, mx::transpose(x)), -1);
 //   mx::eval(y);
 //
-// Names, arguments and types are MLX's.
+// Names, arguments and types follow MLX.
 #pragma once
 
 #include "pippin/mx/array.h"      // IWYU pragma: export

@@ -1,4 +1,4 @@
-// For tests: random and ugly arrays in many layouts, and the slow obvious way to every element.
+// For tests: random and ugly arrays in many layouts, and simple but slow access to every element.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace pippin::mx {
 inline constexpr Dtype kComputed[] = {bool_, uint8, uint16,  uint32,  uint64,  int8,    int16,
                                       int32, int64, float16, float32, float64, bfloat16};
 
-// Numbers that break things, then random ones. Of integers the bounds.
+// Edge cases, then random numbers. For integers, the bounds.
 inline array ugly(const Shape& shape, Dtype dtype, uint32_t seed) {
   std::mt19937 random(seed);
   const int64_t count = num_elements(shape);
@@ -52,8 +52,8 @@ inline array normal_array(const Shape& shape, Dtype dtype, uint32_t seed) {
   return array(values.data(), float64, shape, dtype);
 }
 
-// The same elements in other layouts: as they are, turned, with steps backwards, as part of
-// something larger.
+// The same elements in other layouts: unchanged, transposed, with negative strides, as part of a
+// larger array.
 inline std::vector<array> layouts(const array& a) {
   std::vector<array> result = {a};
   if (a.ndim() == 0) return result;
@@ -70,7 +70,7 @@ inline std::vector<array> layouts(const array& a) {
   return result;
 }
 
-// Row-major elements as doubles; of integers as exact as doubles are.
+// Row-major elements as doubles; integers as exactly as doubles allow.
 inline std::vector<double> numbers(const array& a) {
   return a.to_vector<double>();
 }
@@ -91,7 +91,7 @@ inline void expect_numbers(const array& a, const std::vector<double>& expected, 
   }
 }
 
-// The value as the type holds it.
+// The value rounded to the type.
 inline double rounded(double value, Dtype dtype) {
   return array(value, dtype).item<double>();
 }
@@ -100,7 +100,7 @@ inline double tolerance(Dtype dtype) {
   return dtype == float16 ? 2e-3 : dtype == bfloat16 ? 1.6e-2 : dtype == float64 ? 1e-12 : 5e-6;
 }
 
-// For every index of the shape, in row-major order.
+// Calls visit for every index of the shape, in row-major order.
 inline void each_index(const Shape& shape, const std::function<void(const Shape&)>& visit) {
   Shape index(shape.size(), 0);
   for (int64_t i = 0; i < num_elements(shape); ++i) {
@@ -111,7 +111,7 @@ inline void each_index(const Shape& shape, const std::function<void(const Shape&
     }
   }
 }
-// The place of an index among row-major elements; sizes of 1 are broadcast.
+// The row-major position of an index; sizes of 1 are broadcast.
 inline size_t place_of(const Shape& shape, const Shape& index) {
   int64_t place = 0;
   const size_t ahead = index.size() - shape.size();

@@ -1,7 +1,7 @@
-// Loops over several arrays of one shape, in the order of their indices.
+// Loops over several arrays of one shape, in index order.
 //
-// Axes that all operands cross as one are merged, so that what is left is a few long runs: for
-// arrays side by side in memory a single one.
+// Axes that are contiguous in all operands are merged, so that a few long runs remain, or a single
+// one for contiguous arrays.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace pippin::mx {
 template <size_t N>
 class Nest {
  public:
-  using Offsets = std::array<int64_t, N>;  // in elements, from where each operand begins
+  using Offsets = std::array<int64_t, N>;  // in elements, relative to each operand's start
 
   Nest(const Shape& shape, const std::array<const Strides*, N>& strides) {
     for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -43,10 +43,10 @@ class Nest {
   }
 
   int64_t runs() const { return runs_; }
-  int64_t run() const { return run_; }             // elements of each
+  int64_t run() const { return run_; }             // elements per run
   const Offsets& steps() const { return steps_; }  // between the elements of a run
 
-  // body(offsets, count) for the runs [begin, end).
+  // Calls body(offsets, count) for the runs [begin, end).
   template <typename Body>
   void each(int64_t begin, int64_t end, Body&& body) const {
     if (begin >= end) return;
@@ -71,8 +71,8 @@ class Nest {
     }
   }
 
-  // body(offsets, count) for all of it, on all threads where it is large; `cost` is the work of an
-  // element in additions.
+  // Calls body(offsets, count) for everything, on all threads if it is large; `cost` is the work
+  // per element, in additions.
   template <typename Body>
   void all(int64_t cost, const Body& body) const {
     const int64_t work = runs_ * run_ * cost;
@@ -80,7 +80,7 @@ class Nest {
     if (runs_ > 1) {
       return parallel(runs_, work, [&](int64_t begin, int64_t end) { each(begin, end, body); });
     }
-    constexpr int64_t kGrain = 64;  // threads write to cache lines of their own
+    constexpr int64_t kGrain = 64;  // keeps threads on different cache lines
     parallel((run_ + kGrain - 1) / kGrain, work, [&](int64_t begin, int64_t end) {
       Offsets at;
       for (size_t n = 0; n < N; ++n) at[n] = begin * kGrain * steps_[n];

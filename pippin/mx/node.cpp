@@ -20,7 +20,7 @@ Node::Node(Dtype type, Shape sizes)
     : dtype(type), size(num_elements(sizes)), shape(std::move(sizes)) {}
 
 void Node::destroy(Node* node) noexcept {
-  // Those whose turn comes are chained through `data`, which takes no memory.
+  // Nodes waiting for destruction are chained through `data`, which needs no memory.
   thread_local bool is_ending = false;
   thread_local Node* next = nullptr;
   node->data = reinterpret_cast<std::byte*>(next);
@@ -29,7 +29,7 @@ void Node::destroy(Node* node) noexcept {
   is_ending = true;
   while (next != nullptr) {
     Node* gone = std::exchange(next, nullptr);
-    // What `gone` alone owned is chained in front of the rest.
+    // Nodes that only `gone` owned are added at the front of the chain.
     Node* rest = reinterpret_cast<Node*>(gone->data);
     next = rest;
     delete gone;
@@ -59,7 +59,7 @@ void Node::view(const Node& input, Strides new_strides, int64_t offset) noexcept
 void Node::allocate_or_take(size_t input) {
   Node& from = *inputs[input];
   if (may_take(from) && size_of(from.dtype) == size_of(dtype)) {
-    // The input keeps its view of the memory until this node is done.
+    // The input keeps its view of the memory until this node is computed.
     buffer = from.buffer;
     data = from.data;
     strides = row_major_strides(shape);

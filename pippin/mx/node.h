@@ -1,8 +1,8 @@
-// The value behind an array: its numbers, or the primitive and the inputs that will give them.
+// The value behind an array: its numbers, or the primitive and the inputs that compute them.
 //
-// A node's type and shape never change. The evaluator (eval.h) turns a recorded node into an
-// available one: it sets the storage, lets the inputs go, and then says so; from there on the node
-// is read only. Nodes end without recursion, however long their graph is.
+// A node's type and shape never change. The evaluator (eval.h) makes a recorded node available: it
+// allocates the storage, releases the inputs and then marks the node; from then on it is read-only.
+// Destruction is not recursive, however long the graph.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace pippin::mx {
 class Primitive;
 struct Node;
 
-// The inputs of a node: up to three without memory of their own.
+// The inputs of a node: up to three are stored without an allocation.
 class PIPPIN_API Inputs {
  public:
   Inputs() = default;
@@ -30,7 +30,7 @@ class PIPPIN_API Inputs {
   Inputs& operator=(const Inputs&) = delete;
   ~Inputs() { clear(); }
 
-  void reserve(size_t count);  // of an empty list
+  void reserve(size_t count);  // only for an empty list
   void push_back(Ref<Node> node) noexcept { all()[size_++] = std::move(node); }
   void clear() noexcept;
 
@@ -52,37 +52,37 @@ class PIPPIN_API Inputs {
 struct PIPPIN_API Node final : Counted {
   Node(Dtype type, Shape sizes);
 
-  // Ends it, and what only it needed, one after the other.
+  // Destroys it, and everything that only it needed, one after another.
   static void destroy(Node* node) noexcept;
 
   Dtype dtype;
   std::atomic<bool> is_available{false};
   bool row_major = false;  // once available
-  uint32_t mark = 0;       // of the evaluator and other walkers that hold its lock
+  uint32_t mark = 0;       // for the evaluator and other walkers that hold its lock
   int64_t size;
   Shape shape;
 
-  // Available: element i of axis a lies strides[a] * i elements behind `data`.
+  // Available nodes: element i of axis a is strides[a] * i elements after `data`.
   Ref<Buffer> buffer;
   std::byte* data = nullptr;
   Strides strides;
-  // Primitives with several results: each of them. Such a node has no storage of its own.
+  // The results of a primitive that has several. Such a node has no storage itself.
   std::unique_ptr<std::vector<Ref<Node>>> parts;
 
-  // Recorded. An input of a function that is being traced has neither these nor a value.
+  // Recorded nodes. An input of a function that is being traced has neither these nor a value.
   Ref<const Primitive> primitive;
   Inputs inputs;
 
-  // For the primitive that computes it:
+  // For the primitive that computes the node:
   int64_t bytes() const noexcept { return size * static_cast<int64_t>(size_of(dtype)); }
-  // New storage, row-major.
+  // Allocates new row-major storage.
   void allocate();
-  // The same memory, seen otherwise; `offset` in elements of the input.
+  // Views an input's memory with other strides; `offset` is in the input's elements.
   void view(const Node& input, Strides new_strides, int64_t offset = 0) noexcept;
-  // allocate(), or take() of an input that may be overwritten while it is read.
+  // allocate(), or take() an input that may be overwritten while it is read.
   void allocate_or_take(size_t input);
-  // Whether an input's memory may become this node's: it is row-major, this node its only owner,
-  // as large, and writable.
+  // Whether an input's memory may become this node's: it is row-major, of the same size, writable,
+  // and owned by this node alone.
   bool may_take(const Node& input) const noexcept;
   void set_row_major() noexcept { row_major = is_row_major(shape, strides); }
 };

@@ -42,7 +42,7 @@ class Norm final : public Primitive {
     });
   }
   void record(Recorder& recorder, const Node& out) const override {
-    // In fp32, as here: squares of halves overflow.
+    // In fp32, as in eval(): squares of halves overflow.
     const auto in_float = [](const Recorder::Value& value) {
       return pippin::array::cast(value, mil::DataType::Float32);
     };
@@ -88,7 +88,7 @@ array norm(const char* op, Norm::Form form, const array& x, const std::optional<
   if (weight) dtype = promote_types(dtype, weight->dtype());
   if (bias) dtype = promote_types(dtype, bias->dtype());
   if (!is_floating(dtype)) {
-    fail(ErrorCode::InvalidArgument, "[{}] {} is no floating-point type.", op, to_string(dtype));
+    fail(ErrorCode::InvalidArgument, "[{}] {} is not a floating-point type.", op, to_string(dtype));
   }
   if (dtype == float64) {
     array y = astype(x, float64);

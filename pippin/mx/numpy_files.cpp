@@ -1,4 +1,4 @@
-// npy and npz. NumPy has no bfloat16: such arrays are 2 bytes without meaning there, '<V2'.
+// npy and npz. NumPy has no bfloat16: it sees such arrays as opaque 2-byte elements, '<V2'.
 #include <memory>
 
 #include "pippin/base/error.h"
@@ -16,7 +16,7 @@ namespace {
 constexpr NpyType kTypes[kNumDtypes] = {
     NpyType::Bool, NpyType::U8,  NpyType::U16, NpyType::U32, NpyType::U64, NpyType::I8,
     NpyType::I16,  NpyType::I32, NpyType::I64, NpyType::F16, NpyType::F32, NpyType::F64,
-    NpyType::U16,  // of bfloat16 and complex64, but for the name
+    NpyType::U16,  // for bfloat16 and complex64, except the name
     NpyType::F64};
 
 Dtype dtype_of_npy(NpyType type) {
@@ -30,7 +30,7 @@ array to_array(NpyArray&& npy) {
   const Dtype dtype = dtype_of_npy(npy.type);
   const Shape shape(npy.shape);
   auto held = std::make_shared<NpyArray>(std::move(npy));
-  if (dtype == bool_) {  // any byte may stand in a file
+  if (dtype == bool_) {  // a file may contain any byte
     for (std::byte& byte : held->data) byte = std::byte{byte != std::byte{0}};
   }
   return array::borrow(
@@ -50,7 +50,7 @@ array parse(ByteSpan bytes, const std::string& name) {
   if (view.fortran_order)
     shape = Shape(std::vector<int64_t>(view.shape.rbegin(), view.shape.rend()));
   if (static_cast<uint64_t>(num_elements(shape)) * size_of(dtype) != view.data.size()) {
-    fail(ErrorCode::InvalidFile, "{}: {} bytes are no array of shape {} and type {}", name,
+    fail(ErrorCode::InvalidFile, "{}: {} bytes are not an array of shape {} and type {}", name,
          view.data.size(), to_string(shape), to_string(dtype));
   }
   const array result(view.data.data(), dtype, shape, dtype);
@@ -82,7 +82,7 @@ ArrayMap read_all(const NpzFile& npz) {
 
 NpyLimits archive_limits() {
   NpyLimits limits;
-  limits.max_bytes = size_t{1} << 40;  // what the archive's bytes can expand to is checked besides
+  limits.max_bytes = size_t{1} << 40;  // also checked against the file's size
   return limits;
 }
 

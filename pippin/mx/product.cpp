@@ -27,7 +27,7 @@ const kernels::DotKernel& kernel_for(Dtype dtype) {
   return *kernels[static_cast<int>(weight_type(dtype))];
 }
 
-// Calls body(begin, end) for all of [0, count), shared out or not.
+// Calls body(begin, end) for all of [0, count), on all threads or on this one.
 template <typename Body>
 void in_parts(bool is_shared, int64_t count, int64_t work, const Body& body) {
   if (is_shared) return parallel(count, work, body);
@@ -49,7 +49,7 @@ class Multiplier {
     if (!writes_y_) y_ = Buffer::allocate(static_cast<size_t>(args.m * args.n) * sizeof(float));
   }
 
-  // `is_shared`: by all threads; else by the one that calls.
+  // `is_shared`: uses all threads; otherwise only the calling one.
   void run(const ProductOffsets& at, std::byte* out, bool is_shared) {
     const float* x = rows_of_a(at[0], is_shared);
     const int64_t x_stride = reads_a_ ? args_.a_row : args_.k;
@@ -97,7 +97,7 @@ class Multiplier {
     return rows;
   }
 
-  // b as (n, k), row-major. Once for products that follow each other with the same b.
+  // Transposes b to (n, k), row-major. Once for consecutive products with the same b.
   void turn_b(int64_t offset, bool is_shared) {
     if (turned_ == offset) return;
     turned_ = offset;
@@ -146,7 +146,7 @@ void multiply_matrices(const ProductArgs& args, std::span<const ProductOffsets> 
       }
     });
   }
-  // Multiplications that are worth all threads.
+  // The number of multiplications from which all threads are used.
   constexpr int64_t kWorthSharing = int64_t{1} << 19;
   const int64_t work = args.m * args.n * args.k;
   const bool is_shared = work >= kWorthSharing && (count == 1 || work >= 8 * kWorthSharing);

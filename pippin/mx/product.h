@@ -1,10 +1,10 @@
-// Products of matrices in memory: what matmul and its relatives are evaluated by.
+// Matrix products in memory: the evaluation of matmul and related operations.
 //
 //   out[i] (m, n) = a[i] (m, k) · b[i] (k, n) + bias (n)      for each pair of offsets i
 //
-// Halves and float32 go through the project's dot kernels, which read b where its columns lie side
-// by side along k (a transposed weight); else b is turned first. A single row meets a row-major b
-// as it lies. Sums are float32, of float64 double.
+// Halves and float32 use the project's dot kernels, which read b in place if its columns are
+// contiguous along k (a transposed weight); otherwise b is transposed first. A single row is
+// multiplied with a row-major b in place. Sums are float32, or double for float64.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@
 namespace pippin::mx {
 
 struct ProductArgs {
-  Dtype dtype;  // of all three: a float
+  Dtype dtype;  // of all three; floating-point
   int64_t m, n, k;
   const std::byte* a;
   int64_t a_row, a_column;  // strides, in elements
   const std::byte* b;
   int64_t b_row, b_column;
   const float* bias;  // or null
-  std::byte* out;     // row-major, one matrix after the other
+  std::byte* out;     // row-major, one matrix after another
 };
-// Where a and b of each product begin, in elements.
+// The offsets of a and b for each product, in elements.
 using ProductOffsets = std::array<int64_t, 2>;
 
 void multiply_matrices(const ProductArgs& args, std::span<const ProductOffsets> offsets);

@@ -26,7 +26,7 @@ Group group_of(const float* x, int64_t count, int bits) {
   float scale = std::max((high - low) / levels, 1e-7f);
   if (!from_low) scale = -scale;
   const float edge = from_low ? low : high;
-  const float zero = std::nearbyint(edge / scale);  // the code of 0, but for its sign
+  const float zero = std::nearbyint(edge / scale);  // the code of 0, with the opposite sign
   if (zero == 0) return {scale, 0};
   return {edge / zero, edge};
 }
@@ -66,7 +66,7 @@ class QuantizeWeights final : public Primitive {
     int held_bits = 0;
     for (int i = 0; i < group_size_; ++i) {
       const float level = std::nearbyint((x[i] - group.bias) / group.scale);
-      const float clipped = level > 0 ? std::min(level, most) : 0;  // NaN is 0
+      const float clipped = level > 0 ? std::min(level, most) : 0;  // NaN becomes 0
       held |= static_cast<uint64_t>(clipped) << held_bits;
       for (held_bits += bits_; held_bits >= 8; held_bits -= 8) {
         *to++ = static_cast<uint8_t>(held);

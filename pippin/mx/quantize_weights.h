@@ -1,4 +1,4 @@
-// Weights to codes, scales and biases.
+// Quantizes weights to codes, scales and biases.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace pippin::mx {
 
-// By MLX's rule: the end of a group's range that is farther from 0 is met exactly, the scale is
-// changed so that 0 is a code as well. w is at most float32.
+// Uses MLX's rule: the end of a group's range that is farther from 0 is exact, and the scale is
+// adjusted so that 0 is exact too. w is at most float32.
 std::vector<array> quantize_weights(const array& w, int group_size, int bits);
 
 }  // namespace pippin::mx

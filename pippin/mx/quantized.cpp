@@ -21,11 +21,11 @@
 namespace pippin::mx {
 namespace {
 
-// All matrices of w[..., n, words], one after the other.
+// All matrices of w[..., n, words], in order.
 struct QuantizedNodes {
   Ref<Node> codes, scales, biases;
   kernels::AffineMatrix first;
-  int64_t code_bytes, scale_bytes;  // of a matrix
+  int64_t code_bytes, scale_bytes;  // per matrix
 
   QuantizedNodes(const Node& out, size_t at, int group, int bits)
       : codes(row_major(out.inputs[at])),
@@ -56,7 +56,7 @@ struct QuantizedNodes {
   }
 };
 
-// Rows of floats become a node's numbers.
+// Converts rows of floats to a node's type.
 void put_floats(Node& out, int64_t first, const float* from, int64_t count) {
   const auto item = static_cast<int64_t>(size_of(out.dtype));
   convert(reinterpret_cast<const std::byte*>(from), float32, 1, out.data + first * item, out.dtype,
@@ -81,7 +81,7 @@ class Dequantize final : public Primitive {
       }
     });
   }
-  // Of constants, or of rows that are taken of constants: those of an embedding.
+  // Accepts constants, or rows gathered from constants: an embedding.
   void record(Recorder& recorder, const Node& out) const override {
     const Node* parts[] = {out.inputs[0].get(), out.inputs[1].get(), out.inputs[2].get()};
     const Node* taken = recorder.is_constant(*parts[0]) ? nullptr : parts[0];
@@ -108,8 +108,8 @@ class Dequantize final : public Primitive {
   int group_, bits_;
 };
 
-// Inputs: x, codes, scales, biases[, indices of x's matrices, indices of w's]. Without indices the
-// matrices go together as they stand, or all of x's rows meet the one matrix.
+// Inputs: x, codes, scales, biases[, indices of x's matrices, indices of w's]. Without indices,
+// matrices are paired in order, or all of x's rows are multiplied with the one matrix.
 class QuantizedMatmul final : public Primitive {
  public:
   QuantizedMatmul(int group, int bits, bool transpose)
@@ -139,7 +139,7 @@ class QuantizedMatmul final : public Primitive {
   bool goes_with(const Primitive& other) const override {
     return transpose_ && other.name() == name() && same_as(other);
   }
-  // Products of the same x with a matrix each are one for the threads.
+  // Products of the same x, each with its own matrix, are computed as one task for the threads.
   void eval_together(std::span<Node* const> outs) const override {
     std::vector<QuantizedNodes> weights;
     weights.reserve(outs.size());
@@ -198,7 +198,7 @@ class QuantizedMatmul final : public Primitive {
     std::vector<Product> result;
     for (size_t i = 0; i < left.size(); ++i) {
       const Product next{left[i] * rows, rows, right[i]};
-      // Rows that follow each other and meet the same matrix are one product.
+      // Consecutive rows with the same matrix form one product.
       if (!result.empty() && result.back().matrix == next.matrix &&
           result.back().row + result.back().rows == next.row) {
         result.back().rows += rows;
@@ -249,7 +249,7 @@ struct Weights {
   array codes, scales, biases;
 };
 
-// Checks what belongs together, and brings scales and biases to one type.
+// Checks that the parts match, and converts scales and biases to one type.
 Weights check_weights(const char* op, const array& w, const array& scales,
                       const std::optional<array>& biases, int group_size, int bits) {
   if (!biases) fail(ErrorCode::InvalidArgument, "[{}] Biases are needed.", op);
@@ -297,7 +297,7 @@ array dequantize(const array& w, const array& scales, const std::optional<array>
   const Weights weights = check_weights("dequantize", w, scales, biases, group_size, bits);
   Shape shape = w.shape();
   shape.back() = shape.back() * 32 / bits;
-  // One axis has to become two for the rows of a vector.
+  // One axis must be split in two for the rows of a vector.
   const array codes = w.ndim() < 2 ? expand_dims(weights.codes, 0) : weights.codes;
   const array s = w.ndim() < 2 ? expand_dims(weights.scales, 0) : weights.scales;
   const array b = w.ndim() < 2 ? expand_dims(weights.biases, 0) : weights.biases;
@@ -323,7 +323,7 @@ array quantized_matmul(const array& in_x, const array& w, const array& scales,
          "[{}] x of shape {} and weights of {} by {} ({}transposed) do not go together.", kName,
          to_string(x.shape()), rows, columns, transpose ? "" : "not ");
   }
-  // Matrices of weights that are more than one go with those of x.
+  // Several matrices of weights are paired with those of x.
   Shape batch(w.shape().begin(), w.shape().end() - 2);
   array codes = weights.codes, s = weights.scales, b = weights.biases;
   Shape shape(x.shape().begin(), x.shape().end() - 2);

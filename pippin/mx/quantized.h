@@ -1,5 +1,5 @@
-// Weights in few bits, in MLX's layout: groups along the last axis with a scale and a bias each, in
-// the type of the weights; codes packed into uint32 from the least significant bit on.
+// Quantized weights in MLX's layout: groups along the last axis, each with a scale and a bias in
+// the type of the weights; codes packed into uint32, least significant bits first.
 //
 // Modes other than "affine" are Unsupported.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace pippin::mx {
 
-// The packed codes, scales and biases of w[..., k]; k is a multiple of group_size (32, 64, 128),
-// bits 2, 3, 4, 5, 6 or 8.
+// Returns the packed codes, scales and biases of w[..., k]; k is a multiple of group_size (32, 64,
+// 128), bits is 2, 3, 4, 5, 6 or 8.
 PIPPIN_API std::vector<array> quantize(const array& w, int group_size = 64, int bits = 4,
                                        const std::string& mode = "affine");
 PIPPIN_API array dequantize(const array& w, const array& scales, const std::optional<array>& biases,

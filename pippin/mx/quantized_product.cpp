@@ -13,7 +13,7 @@
 namespace pippin::mx {
 namespace {
 
-// Of the last eighth of a matrix, an eighth of this (base/dealt_range.h).
+// In the last eighth of a matrix, an eighth of this (base/dealt_range.h).
 constexpr int64_t kPieceBytes = int64_t{1} << 18;
 constexpr int64_t kFewRows = 2 * kernels::kMostAffineRows;
 
@@ -22,15 +22,15 @@ const kernels::AffineDotKernels& table() {
   return chosen;
 }
 
-// Memory that is written before it is read.
+// Uninitialized memory, which must be written before it is read.
 std::unique_ptr<float[]> floats(int64_t count) {
   return make_unwritten<float>(static_cast<size_t>(count));
 }
 
-// A product of few rows under way: y is the result, or becomes it row by row.
+// A product of few rows in progress: y is the result, or is converted to it row by row.
 struct Part {
   kernels::AffineDotArgs args;
-  int64_t first;  // its columns of y among those of all products, in kAffineDotGrain
+  int64_t first;  // its first column of y among those of all products, in kAffineDotGrain
   const QuantizedProduct* product;
 
   void run(int64_t begin, int64_t end) const {
@@ -79,7 +79,7 @@ void few_rows(std::span<const QuantizedProduct> products, const float* x, int64_
     }
   };
   if (bytes * m < (int64_t{1} << 17)) return run({0, grains});
-  // No cache holds the weights of a model: threads take unlike times.
+  // A model's weights do not fit a cache, so threads need different times.
   deal_range(pool(), grains, 1, bytes / kPieceBytes, [&](int /*part*/) { return run; });
 }
 

@@ -1,4 +1,4 @@
-// Products with weights in few bits, straight from their codes.
+// Products with quantized weights, directly from their codes.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace pippin::mx {
 
-// A matrix, and where its product goes: (m, n), row-major, of type `dtype`.
+// A matrix, and the destination of its product: (m, n), row-major, of type `dtype`.
 struct QuantizedProduct {
   kernels::AffineMatrix w;
   std::byte* out;
   Dtype dtype;
 };
-// out (m, n) = x (m, k) · Wᵀ for each product, all with the same x, row-major, and the same bits
-// and groups; on all threads, which share the work of all products. Few rows meet the codes in
-// registers; for more, rows of W are expanded some at a time and meet the dot kernels.
+// out (m, n) = x (m, k) · Wᵀ for each product, all with the same row-major x, bits and groups; runs
+// on all threads, which share the work of all products. A few rows are multiplied with the codes in
+// registers; for more, some rows of W at a time are expanded and passed to the dot kernels.
 void multiply_quantized(std::span<const QuantizedProduct> products, const float* x, int64_t m);
 
-// Row j of W as floats.
+// Expands row j of W to floats.
 void expand_quantized(const kernels::AffineMatrix& w, int64_t j, float* y);
 
 }  // namespace pippin::mx

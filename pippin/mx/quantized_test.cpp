@@ -16,7 +16,7 @@ TEST(Quantized, ComesBackWithinAStep) {
         const std::vector<double> back = numbers(dequantize(q[0], q[1], q[2], group, bits));
         const std::vector<double> before = numbers(w), scales = numbers(q[1]);
         for (size_t i = 0; i < back.size(); ++i) {
-          // The far end of a range may lie up to a step beyond the last code.
+          // The far end of a range may be up to a step beyond the last code.
           const double step = std::fabs(scales[i / static_cast<size_t>(group)]);
           EXPECT_NEAR(back[i], before[i], step * 1.1 + 4 * tolerance(dtype))
               << to_string(dtype) << bits << " " << group;
@@ -50,7 +50,7 @@ TEST(Quantized, MultipliesAsWhatItMeans) {
   }
 }
 
-// Products of one x are computed at once, with the bits that each has alone.
+// Products of one x are computed together, with the same bits as alone.
 TEST(Quantized, ProductsOfOneArrayGoTogether) {
   for (const Dtype dtype : {float32, float16}) {
     for (const int bits : {4, 3}) {
@@ -71,7 +71,7 @@ TEST(Quantized, ProductsOfOneArrayGoTogether) {
           alone.push_back(product(x, i));
           alone.back().eval();
         }
-        // One that needs another, and one of another array.
+        // One that depends on another, and one of another array.
         together.push_back(product(slice(together[3], {0, 0, 0}, {1, rows, 128}), 1));
         together.push_back(product(add(x, x), 0));
         alone.push_back(product(slice(alone[3], {0, 0, 0}, {1, rows, 128}), 1));

@@ -1,4 +1,4 @@
-// Distributions from bits, by MLX's formulas.
+// Distributions computed from random bits by MLX's formulas.
 #include "pippin/mx/random.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 void check_floating(const char* op, Dtype dtype) {
   if (is_floating(dtype) && dtype != float64) return;
-  fail(ErrorCode::InvalidArgument, "[{}] Numbers of {} are not drawn.", op, to_string(dtype));
+  fail(ErrorCode::InvalidArgument, "[{}] {} is not supported.", op, to_string(dtype));
 }
 
 // The largest number of a type below 1.
@@ -37,7 +37,7 @@ array symmetric(const Shape& shape, const std::optional<array>& key) {
 
 array sample(const array& logits, int axis, const Shape& shape, const std::optional<array>& key) {
   const int64_t count = logits.shape(axis);
-  // One distribution, many samples: the inverse of its sums.
+  // One distribution, many samples: inverts its cumulative sums.
   if (count > 0 && logits.size() == count && !shape.empty()) {
     const array x = astype(reshape(logits, {count}), promote_types(logits.dtype(), float32));
     const array largest = max(x);
@@ -77,7 +77,7 @@ array uniform(const Shape& shape, Dtype dtype, const std::optional<array>& key) 
 array normal(const Shape& shape, Dtype dtype, const std::optional<array>& loc,
              const std::optional<array>& scale, const std::optional<array>& key) {
   if (dtype == complex64) {
-    // Both parts of half the variance each.
+    // Each part has half the variance.
     Shape parts = shape;
     parts.push_back(2);
     const array pairs = multiply(normal(parts, float32, std::nullopt, std::nullopt, key),
@@ -96,7 +96,7 @@ array normal(const Shape& shape, Dtype dtype, const std::optional<array>& loc,
 array multivariate_normal(const array& mean, const array& cov, const Shape& shape, Dtype dtype,
                           const std::optional<array>& key) {
   if (dtype != float32) {
-    fail(ErrorCode::InvalidArgument, "[multivariate_normal] float32 is drawn, not {}.",
+    fail(ErrorCode::InvalidArgument, "[multivariate_normal] The type is float32, not {}.",
          to_string(dtype));
   }
   if (mean.ndim() < 1 || cov.ndim() < 2 || cov.shape(-1) != cov.shape(-2) ||
@@ -119,10 +119,10 @@ array multivariate_normal(const array& mean, const array& cov, const Shape& shap
 array randint(const array& low, const array& high, const Shape& shape, Dtype dtype,
               const std::optional<array>& key) {
   if (is_inexact(dtype)) {
-    fail(ErrorCode::InvalidArgument, "[randint] {} is no integer type.", to_string(dtype));
+    fail(ErrorCode::InvalidArgument, "[randint] {} is not an integer type.", to_string(dtype));
   }
   const array whole = astype(floor(uniform(low, high, shape, float32, key)), dtype);
-  // float32 may not hold the bounds.
+  // float32 may not represent the bounds.
   const array last = astype(subtract(high, array(1, high.dtype())), dtype);
   return maximum(minimum(whole, last), astype(low, dtype));
 }
@@ -134,7 +134,7 @@ array bernoulli(const array& p, const std::optional<Shape>& shape,
          to_string(p.dtype()));
   }
   const Shape wanted = shape ? *shape : p.shape();
-  // So that 1 is always true.
+  // Ensures that probability 1 is always true.
   const array upper(std::nextafter(0x1p32f, std::numeric_limits<float>::max()));
   array result = less(bits(wanted, 4, key), multiply(p, upper));
   if (!(result.shape() == wanted)) {

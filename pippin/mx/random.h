@@ -1,7 +1,7 @@
-// Random numbers from keys: Threefry-2x32 (Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3"), with the words that JAX and MLX get for a key.
+// Random numbers from keys: Threefry-2x32 (Salmon et al., "Parallel random numbers: as easy as 1,
+// 2, 3"), with the same words for a key as JAX and MLX.
 //
-// Where no key is given, the process's sequence of keys gives one; seed() begins it anew.
+// Without a key, takes the next key of the process's sequence; seed() restarts the sequence.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace pippin::mx::random {
 
 PIPPIN_API array key(uint64_t seed);  // uint32, (2,)
 PIPPIN_API void seed(uint64_t seed);
-// The key from which the next one comes; setting it continues a sequence.
+// The key that the next one is derived from; setting it continues a sequence.
 PIPPIN_API array state();
 PIPPIN_API void set_state(const array& key);
 PIPPIN_API array split(const array& key, int num = 2);  // (num, 2)
@@ -43,7 +43,7 @@ PIPPIN_API array truncated_normal(const array& lower, const array& upper,
                                   const std::optional<array>& key = std::nullopt);
 PIPPIN_API array gumbel(const Shape& shape, Dtype dtype = float32,
                         const std::optional<array>& key = std::nullopt);
-// Indices drawn by unnormalised log probabilities along `axis`; uint32.
+// Indices sampled from unnormalised log probabilities along `axis`; uint32.
 PIPPIN_API array categorical(const array& logits, int axis = -1,
                              const std::optional<Shape>& shape = std::nullopt,
                              std::optional<int> num_samples = std::nullopt,

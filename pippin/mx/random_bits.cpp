@@ -45,7 +45,7 @@ class Keys {
   }
   array next() {
     const std::lock_guard lock(mutex_);
-    // A key that is there is split at once: two words, and no graph that grows with every call.
+    // An available key is split immediately: two words, and no graph that grows with every call.
     if (key_.is_available()) {
       Words words;
       key_.read(words.data(), uint32);
@@ -69,7 +69,7 @@ class Keys {
 };
 
 Keys& keys() {
-  static auto* const instance = new Keys();  // arrays of static life may end after it
+  static auto* const instance = new Keys();  // outlives static arrays
   return *instance;
 }
 
@@ -98,7 +98,7 @@ void set_state(const array& key) {
 array bits(const Shape& shape, int width, const std::optional<array>& given) {
   for (const int64_t size : shape) {
     if (size < 0) {
-      fail(ErrorCode::InvalidArgument, "[bits] {} is no size, in the shape {}.", size,
+      fail(ErrorCode::InvalidArgument, "[bits] {} is not a size, in the shape {}.", size,
            to_string(shape));
     }
   }

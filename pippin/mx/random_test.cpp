@@ -15,7 +15,7 @@ TEST(Random, GivesTheWordsOfThreefry) {
   EXPECT_EQ(random::split(key, 3).to_vector<uint32_t>(),
             Words({2467461003u, 428148500u, 3186719485u, 3840466878u, 2562233961u, 1946702221u}));
   EXPECT_EQ(random::key((uint64_t{1} << 32) + 1).to_vector<uint32_t>(), Words({1, 1}));
-  // A narrower type takes the same bytes.
+  // A narrower type uses the same bytes.
   const Words whole = random::bits({3}, 4, key).to_vector<uint32_t>();
   const auto bytes = random::bits({12}, 1, key).to_vector<uint32_t>();
   for (size_t i = 0; i < 12; ++i) EXPECT_EQ(bytes[i], (whole[i / 4] >> (8 * (i % 4))) & 255);
@@ -59,7 +59,7 @@ TEST(Random, DrawsFromItsDistributions) {
   EXPECT_NEAR(mean(random::gumbel(shape)).item<float>(), 0.5772, 0.05);
   EXPECT_NEAR(mean(abs(random::laplace(shape))).item<float>(), 1, 0.05);
   const array logits = log(array({0.1f, 0.2f, 0.7f}));
-  for (const bool apart : {false, true}) {  // two ways inside
+  for (const bool apart : {false, true}) {  // two internal paths
     const array drawn = apart ? random::categorical(broadcast_to(logits, {20'000, 3}))
                               : random::categorical(logits, -1, shape);
     EXPECT_EQ(drawn.dtype(), uint32);

@@ -7,7 +7,7 @@
 namespace pippin::mx {
 namespace {
 
-// Axes that are indexed stand first; and the way back.
+// A permutation with the indexed axes first, and its inverse.
 struct Order {
   std::vector<int64_t> front, back;
 };
@@ -26,7 +26,7 @@ Order order_of(size_t rank, const std::vector<int>& axes) {
   return order;
 }
 
-// The index arrays as coordinates, [places ..., axes].
+// The index arrays as coordinates, [positions ..., axes].
 Recorder::Value coordinates(Recorder& recorder, const Node& out, size_t first,
                             const std::vector<int>& axes, const mil::Shape& whole,
                             const mil::Shape& places) {
@@ -39,7 +39,7 @@ Recorder::Value coordinates(Recorder& recorder, const Node& out, size_t first,
   return all.size() == 1 ? all[0] : pippin::array::concat(all, static_cast<int64_t>(places.size()));
 }
 
-// Whether a slice has one element on the axes and everything of the others.
+// Whether slices have one element on the indexed axes and all elements of the others.
 void check_slices(Recorder& recorder, const Node& out, const std::vector<int>& axes,
                   size_t first_of_slice, bool in_updates) {
   const bool is_plain = recorder.always(out, [&](const Node& node) {
@@ -70,7 +70,7 @@ const char* mode_name(UpdateMode mode) {
   }
 }
 
-// MIL scatters numbers only.
+// MIL's scatter supports only numbers.
 Recorder::Value as_numbers(const Recorder::Value& value) {
   return value.type() == mil::DataType::Bool ? pippin::array::cast(value, mil::DataType::Int32)
                                              : value;

@@ -1,4 +1,4 @@
-// Gathers and scatters of slices by index arrays, written as MIL's.
+// Gathers and scatters of slices by index arrays, written as MIL operations.
 #pragma once
 
 #include <vector>
@@ -8,17 +8,17 @@
 
 namespace pippin::mx {
 
-// Inputs of `out`: x, index arrays of these axes. Slices have one element on each of the axes and
-// all of the others; where they do not, it is refused.
+// Inputs of `out`: x, index arrays for these axes. Slices must have one element on each of the axes
+// and all elements of the others; anything else is Unsupported.
 void record_gather(Recorder& recorder, const Node& out, const std::vector<int>& axes,
                    const Shape& slice_sizes);
-// Inputs of `out`: x, updates, index arrays. The same holds.
+// Inputs of `out`: x, updates, index arrays. The same restriction applies.
 void record_scatter(Recorder& recorder, const Node& out, const std::vector<int>& axes,
                     UpdateMode mode);
 // Inputs of `out`: x, indices, values.
 void record_scatter_axis(Recorder& recorder, const Node& out, size_t axis, UpdateMode mode);
 
-// What an update makes of elements and new ones.
+// Combines old elements with updates.
 Recorder::Value combined(UpdateMode mode, const Recorder::Value& old, const Recorder::Value& more);
 
 }  // namespace pippin::mx

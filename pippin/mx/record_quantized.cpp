@@ -15,7 +15,7 @@ std::vector<float> floats_of(const Node& node) {
   return result;
 }
 
-// Codes of `bits` one after the other become ones of 4 or 8 bits.
+// Widens packed codes of `bits` bits to 4 or 8 bits.
 std::vector<std::byte> widened(const Node& codes, int bits) {
   std::vector<std::byte> packed(static_cast<size_t>(codes.bytes()));
   copy_to(codes, packed.data(), codes.dtype);
@@ -54,7 +54,7 @@ std::vector<std::byte> bytes_of(const std::vector<float>& values, mil::DataType 
   return result;
 }
 
-// The code that means 0 in each group: -bias / scale, whole where it is but for rounding.
+// The code that means 0 in each group: -bias / scale, made an integer if it is one up to rounding.
 std::vector<float> offsets_of(const std::vector<float>& scales, const std::vector<float>& biases) {
   std::vector<float> offsets(scales.size());
   for (size_t i = 0; i < scales.size(); ++i) {

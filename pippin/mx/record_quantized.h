@@ -5,9 +5,9 @@
 
 namespace pippin::mx {
 
-// The matrices whose packed codes, scales and biases are these constants, as values of `type`:
-// constexpr_blockwise_shift_scale with codes of 4 or 8 bits. Groups whose bias is no whole number
-// of scales have an offset with a fraction.
+// The matrices with these packed codes, scales and biases (all constants), as values of `type`:
+// constexpr_blockwise_shift_scale with codes of 4 or 8 bits. If a group's bias is not an integer
+// multiple of its scale, its offset has a fraction.
 Recorder::Value record_quantized(Recorder& recorder, std::string_view name, const Node& codes,
                                  const Node& scales, const Node& biases, int group_size, int bits,
                                  mil::DataType type);

@@ -1,4 +1,4 @@
-// Arrays as the constants of a package's functions: equal ones are one weight of the file.
+// Arrays as constants of a package's functions: equal ones become one weight of the file.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@ namespace pippin::mx {
 
 class RecordedConstants {
  public:
-  // The node's numbers, in the type that MIL has for them. Throws Unsupported for integers that
-  // int32 does not hold.
+  // Adds the node's numbers, in the corresponding MIL type. Throws Unsupported for integers that
+  // int32 cannot hold.
   pippin::array::Array add(const Node& node);
-  // A weight whose bytes are made already.
+  // Adds a weight from packed bytes.
   pippin::array::Array add(mil::DataType type, std::vector<int64_t> shape,
                            std::vector<std::byte> bytes);
 
@@ -28,7 +28,7 @@ class RecordedConstants {
   pippin::array::Array weight(mil::DataType type, std::vector<int64_t> shape,
                               std::shared_ptr<const mil::TensorSource> source);
 
-  std::unordered_multimap<size_t, Weight> weights_;  // by a hash of their bytes
+  std::unordered_multimap<size_t, Weight> weights_;  // by a hash of the bytes
 };
 
 }  // namespace pippin::mx

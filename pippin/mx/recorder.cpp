@@ -82,13 +82,13 @@ void Recorder::define_binary(const Node& out, std::string_view op) {
 void Recorder::record(Node& node) {
   if (knows(node)) return;
   if (node.is_available.load(std::memory_order_acquire)) {
-    // Where it is not the same in every recording, it is a number that was made of sizes.
+    // If it differs between recordings, it is a number computed from sizes.
     values_.emplace(&node, is_constant(node) ? constant(node) : chosen_number(node));
     return;
   }
   if (!node.primitive) {
     fail(ErrorCode::InvalidArgument,
-         "export: the outputs need a placeholder of shape {} that is no input",
+         "export: the outputs need a placeholder of shape {} that is not an input",
          to_string(node.shape));
   }
   node.primitive->record(*this, node);
@@ -106,8 +106,9 @@ mil::Dim Recorder::dim(const Node& out, const Get& get) {
   for (const Node* node : traces_.all(out)) values.push_back(get(*node));
   std::string listed;
   for (const int64_t value : values) listed += (listed.empty() ? "" : ", ") + std::to_string(value);
-  fail(ErrorCode::Unsupported, "export: the numbers {} of {} are no expression of the sizes ({})",
-       listed, out.primitive ? out.primitive->name() : "an input", sizes_.to_string());
+  fail(ErrorCode::Unsupported,
+       "export: cannot express the numbers {} of {} in terms of the sizes ({})", listed,
+       out.primitive ? out.primitive->name() : "an input", sizes_.to_string());
 }
 
 int64_t Recorder::number(const Node& out, const Get& get) {

@@ -23,7 +23,7 @@ std::vector<int> every_axis(const array& a) {
   return axes;
 }
 
-// The axes of an input, apart: those that stay, and those that are reduced.
+// The axes of an input, separated into those kept and those reduced.
 struct Axis {
   Shape shape;
   Strides strides;
@@ -62,7 +62,7 @@ class Reduce final : public Primitive {
 
   void eval(Node& out) const override {
     const Node& x = *out.inputs[0];
-    // Sums and products are computed in the numbers of the result.
+    // Sums and products are computed in the result's type.
     const bool is_total = op_ == ReduceOp::Sum || op_ == ReduceOp::Prod;
     const Kind kind = kind_of(is_total ? out.dtype : x.dtype, to_string(op_).data());
     out.allocate();
@@ -74,7 +74,7 @@ class Reduce final : public Primitive {
     const ReduceFunctions& functions = reduce_functions(op_, kind);
     const StoreFunction store = storer(kind, out.dtype);
     const int64_t length = std::max<int64_t>(1, reduced.runs() * reduced.run());
-    // Elements that lie side by side are taken together: along the reduced axes, or across them.
+    // Contiguous elements are processed together: along the reduced axes, or across them.
     const bool across =
         kept.steps()[0] == 1 && kept.run() > 1 && !(reduced.steps()[0] == 1 && reduced.run() > 1);
     const int64_t to_item = static_cast<int64_t>(size_of(out.dtype));
@@ -140,7 +140,7 @@ class Reduce final : public Primitive {
  private:
   static void reduce_run(const Reader& reader, const ReduceFunctions& functions, int64_t offset,
                          int64_t step, int64_t count, std::byte* piece, void* total) {
-    // Sums of pieces meet in double: the error stays that of a piece.
+    // Sums of pieces are added in double, so that the error stays that of a piece.
     for (int64_t i = 0; i < count; i += kPiece) {
       const int64_t n = std::min(kPiece, count - i);
       functions.run(reader.get(offset + i * step, step, n, piece), n, total);
@@ -227,7 +227,7 @@ array any(const array& a, const Axes& axes, bool keepdims) {
 array mean(const array& a, const Axes& axes, bool keepdims) {
   const Dtype dtype = at_least_float(a.dtype());
   const auto count = static_cast<double>(reduced_count("mean", a, axes));
-  // Halves are summed and divided in float32: a sum may pass the largest of them.
+  // Halves are summed and divided in float32: a sum may exceed their range.
   const Dtype computed = size_of(dtype) == 2 ? float32 : dtype;
   const array total = sum(astype(a, computed), axes, keepdims);
   return astype(divide(total, array(count, computed)), dtype);
@@ -260,7 +260,7 @@ array median(const array& a, const Axes& axes, bool keepdims) {
   if (reduced_count("median", a, axes) == 0) {
     fail(ErrorCode::InvalidArgument, "[median] No elements in {}.", to_string(a.shape()));
   }
-  // The reduced axes go to the end and become one.
+  // Moves the reduced axes to the end and merges them.
   std::vector<int> order;
   Shape shape;
   for (int axis = 0; axis < static_cast<int>(a.ndim()); ++axis) {
@@ -283,7 +283,7 @@ array median(const array& a, const Axes& axes, bool keepdims) {
   array middle = count % 2 == 1
                      ? at(count / 2)
                      : multiply(add(at(count / 2 - 1), at(count / 2)), array(0.5, dtype));
-  // NaN sorts last, and makes the median NaN.
+  // NaN sorts last; the median is then NaN.
   const array last = at(count - 1);
   middle = where(isnan(last), last, middle);
   return reshape(middle, reduced_shape(a, normal, keepdims));

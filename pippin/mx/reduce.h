@@ -1,8 +1,8 @@
-// Many elements to one: along axes, or all of them. Without axes everything is reduced; an empty
-// list of axes reduces nothing.
+// Reductions, along axes or over all of them. Without axes everything is reduced; an empty list of
+// axes reduces nothing.
 //
-// Sums of bools and integers are int32 or uint32, of 64 bits where the elements have them; floats
-// are summed in float32 or more and rounded once. max and min give NaN where there is one.
+// Sums of bools and integers are int32 or uint32, or 64-bit if the elements are; floats are summed
+// in float32 or wider and rounded once. max and min give NaN if there is one.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace pippin::mx {
 
-// The axes of a reduction: none named means all.
+// The axes of a reduction; nullopt means all.
 using Axes = std::optional<std::vector<int>>;
 
 PIPPIN_API array sum(const array& a, const Axes& axes = std::nullopt, bool keepdims = false);
@@ -60,8 +60,8 @@ inline array softmax(const array& a, int axis, bool precise = false) {
   return softmax(a, std::vector<int>{axis}, precise);
 }
 
-// Where the largest or the least element is, the first of equals, a NaN before others; uint32.
-// Without an axis in the flattened array.
+// The index of the largest or the smallest element: the first of equals, NaN before others; uint32.
+// Without an axis, an index into the flattened array.
 PIPPIN_API array argmax(const array& a, std::optional<int> axis = std::nullopt,
                         bool keepdims = false);
 PIPPIN_API array argmin(const array& a, std::optional<int> axis = std::nullopt,

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kNames[kNumReduceOps] = {"sum", "prod", "max", "min", "all", "any"};
 
-// What a total is kept in.
+// The type that totals are kept in.
 template <ReduceOp kOp, typename T>
 using Total = std::conditional_t<kOp == ReduceOp::Sum && std::is_same_v<T, float>, double, T>;
 

@@ -7,7 +7,7 @@
 namespace pippin::mx {
 namespace {
 
-// Elements of `a` that meet in one element of the reduction over `axes`.
+// The elements of `a` that are combined into each element of the reduction over `axes`.
 std::vector<std::vector<double>> groups(const array& a, const std::vector<int>& axes) {
   Shape kept = a.shape();
   for (const int axis : axes) kept[static_cast<size_t>(axis)] = 1;

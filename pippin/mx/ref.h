@@ -1,5 +1,5 @@
-// A pointer that shares its object by a count inside it: half the size and the cost of a
-// shared_ptr, and the count can be asked for what has one owner.
+// An intrusive reference-counting pointer: half the size and cost of a shared_ptr, and it can tell
+// whether an object has only one owner.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace pippin::mx {
 
-// What Ref counts. T::destroy(T*) is called when the last Ref goes.
+// The base of objects that Ref counts. The last Ref calls T::destroy(T*).
 class Counted {
  public:
   Counted() = default;
@@ -16,7 +16,7 @@ class Counted {
   Counted& operator=(const Counted&) = delete;
 
   void keep() const noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
-  // True for the last owner.
+  // Drops a reference; returns true for the last owner.
   bool let_go() const noexcept { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   bool has_one_owner() const noexcept { return count_.load(std::memory_order_acquire) == 1; }
   uint32_t owners() const noexcept { return count_.load(std::memory_order_acquire); }
@@ -32,9 +32,9 @@ template <typename T>
 class Ref {
  public:
   Ref() = default;
-  // Takes over the one count of a new object.
+  // Adopts the initial reference of a new object.
   explicit Ref(T* object) noexcept : object_(object) {}
-  // Another owner of an object that has some.
+  // Adds an owner to an object that has one.
   static Ref share(T* object) noexcept {
     if (object != nullptr) object->keep();
     return Ref(object);
@@ -53,7 +53,7 @@ class Ref {
 
   void reset() noexcept { Ref().swap(*this); }
   void swap(Ref& other) noexcept { std::swap(object_, other.object_); }
-  // Gives the count to the caller.
+  // Hands the reference over to the caller.
   T* release() noexcept { return std::exchange(object_, nullptr); }
 
   T* get() const noexcept { return object_; }

@@ -20,18 +20,18 @@ const kernels::RowsKernels& simd() {
   return table;
 }
 
-// What angles depend on.
+// The inputs of the angles.
 struct AngleKey {
   int pairs;
   float base;
-  std::vector<float> periods;  // for each pair, in place of those of the base; or none
+  std::vector<float> periods;  // one per pair, instead of the base's; or empty
   std::vector<int64_t> offsets;
   int64_t length;
   float scale;
   friend bool operator==(const AngleKey&, const AngleKey&) = default;
 };
 
-// Radians of a step, for each pair.
+// Radians per position, for each pair.
 std::vector<float> rates_of(const AngleKey& key) {
   std::vector<float> result;
   for (const float period : key.periods) result.push_back(1 / period);
@@ -42,9 +42,9 @@ std::vector<float> rates_of(const AngleKey& key) {
   return result;
 }
 
-// cos and sin [offsets, length, pairs]. All layers of a model ask for the same ones, one after the
-// other, so the last ones are kept. Only evaluations use it, of which one runs at a time, also
-// while the process ends: it is never destroyed.
+// cos and sin [offsets, length, pairs]. All layers of a model request the same ones in turn, so the
+// latest are cached. Used only by evaluations, one of which runs at a time, also during process
+// exit: never destroyed.
 struct Angles {
   AngleKey key;
   std::vector<float> cos, sin;
@@ -86,7 +86,7 @@ class Rope final : public Primitive {
     const Shape rows(out.shape.begin(), out.shape.end() - 1);
     const Strides from(x.strides.begin(), x.strides.end() - 1);
     const Strides to(out.strides.begin(), out.strides.end() - 1);
-    Strides places(rows.size(), 0);  // rows of the angles
+    Strides places(rows.size(), 0);  // row of the angles for each
     places.back() = 1;
     if (has_batches) places[0] = rows.back();
     const Nest<3> nest(rows, {&from, &to, &places});
@@ -112,7 +112,7 @@ class Rope final : public Primitive {
         }
         return;
       }
-      // Some rows at a time as floats.
+      // Converts some rows at a time to floats.
       const int64_t most = std::clamp<int64_t>(4096 / length, 1, count);
       const auto size = static_cast<size_t>(most * length);
       const auto rows_of_x = make_unwritten<float>(size);
@@ -180,7 +180,7 @@ class Rope final : public Primitive {
   struct RecordedAngles {
     Recorder::Value cos, sin;
   };
-  // For x of this shape: tables where the positions are known, else computed in float32.
+  // For x of this shape: tables if the positions are known, otherwise computed in float32.
   RecordedAngles recorded_angles(Recorder& recorder, const Node& out,
                                  const mil::Shape& shape) const {
     const Node& offset = *out.inputs[1];
@@ -251,7 +251,8 @@ array rope(const array& x, int dims, bool traditional, std::optional<float> base
          to_string(x.shape()));
   }
   if (!is_floating(x.dtype())) {
-    fail(ErrorCode::InvalidArgument, "[rope] {} is no floating-point type.", to_string(x.dtype()));
+    fail(ErrorCode::InvalidArgument, "[rope] {} is not a floating-point type.",
+         to_string(x.dtype()));
   }
   if (offset.ndim() > 1 || (offset.size() != 1 && offset.size() != x.shape(0)) ||
       !is_integer(offset.dtype())) {

@@ -1,4 +1,4 @@
-// The rows of an array along one axis, each on its own.
+// The rows of an array along one axis, processed separately.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ inline Shape without_axis(const Shape& sizes, size_t axis) {
   return result;
 }
 
-// body(x offset, y offset) in elements for every row; rows are shared out over threads. `cost` is
-// the work of a row. x and y have the same sizes but along the axis.
+// Calls body(x offset, y offset), in elements, for every row; distributes rows over threads. `cost`
+// is the work per row. x and y have the same sizes except along the axis.
 template <typename Body>
 void each_row(const Node& x, const Node& y, size_t axis, int64_t cost, const Body& body) {
   const Shape shape = without_axis(y.shape, axis);

@@ -20,7 +20,7 @@ constexpr Row kRows[] = {{pippin::Dtype::Bool, bool_},    {pippin::Dtype::U8, ui
                          {pippin::Dtype::I64, int64},     {pippin::Dtype::F16, float16},
                          {pippin::Dtype::F32, float32},   {pippin::Dtype::F64, float64},
                          {pippin::Dtype::BF16, bfloat16}, {pippin::Dtype::C64, complex64},
-                         {pippin::Dtype::F8E4M3, uint8}};  // its bytes, as MLX hands them out
+                         {pippin::Dtype::F8E4M3, uint8}};  // the raw bytes, as in MLX
 
 Dtype dtype_of_stored(const TensorInfo& tensor, const std::string& file) {
   for (const Row& row : kRows) {
@@ -45,7 +45,7 @@ array stored_array(const TensorInfo& tensor, const std::shared_ptr<const void>& 
   const Shape shape(tensor.shape);
   void* data = const_cast<std::byte*>(tensor.bytes.data());
   const bool is_aligned = std::bit_cast<uintptr_t>(data) % size_of(dtype) == 0;
-  if (!is_aligned || dtype == bool_) {  // any byte may stand for a bool in a file
+  if (!is_aligned || dtype == bool_) {  // in a file, any byte may represent a bool
     return array(data, dtype == bool_ ? uint8 : dtype, shape, dtype);
   }
   return array::borrow(
@@ -69,7 +69,7 @@ void save_safetensors(const std::filesystem::path& path, const ArrayMap& arrays,
         {name, stored_of(each.dtype()), {each.shape().begin(), each.shape().end()}});
   }
   TextMap texts = metadata;
-  texts.emplace("format", "mlx");  // what readers ask for, unless it is given
+  texts.emplace("format", "mlx");  // expected by readers; can be overridden
   std::vector<array> all;
   for (const auto& [name, each] : arrays) all.push_back(each);
   eval(all);

@@ -20,7 +20,7 @@ namespace {
 enum class ScanOp : uint8_t { Sum, Prod, Max, Min, LogSumExp };
 constexpr std::string_view kNames[] = {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"};
 
-// The value before the first element, as a double of which every type has its own.
+// The value before the first element, as a double; every type has its own.
 double neutral(ScanOp op, Dtype dtype) {
   switch (op) {
     case ScanOp::Prod:
@@ -53,7 +53,7 @@ BinaryOp step_of(ScanOp op) {
   }
 }
 
-// What a total becomes with the next value.
+// Combines a total with the next value.
 template <ScanOp kOp, typename T>
 T next_total(T total, T value) {
   constexpr bool kIsInteger = std::is_integral_v<T>;
@@ -159,7 +159,7 @@ array scan(ScanOp op, const array& a, std::optional<int> axis, bool reverse, boo
            Dtype dtype) {
   const std::string_view name = kNames[static_cast<int>(op)];
   if (a.dtype() == complex64 || dtype == complex64) {
-    fail(ErrorCode::Unsupported, "[{}] complex64 is not computed with.", name);
+    fail(ErrorCode::Unsupported, "[{}] complex64 is not supported.", name);
   }
   const array x = astype(axis ? a : flatten(a), dtype);
   const int at = normal_axis(name, axis ? *axis : 0, x.ndim());
@@ -194,7 +194,7 @@ array logcumsumexp(const array& a, std::optional<int> axis, bool reverse, bool i
 }
 
 array diff(const array& a, int n, int axis) {
-  if (n < 0) fail(ErrorCode::InvalidArgument, "[diff] {} times cannot be.", n);
+  if (n < 0) fail(ErrorCode::InvalidArgument, "[diff] Cannot take {} differences.", n);
   const auto at = static_cast<size_t>(normal_axis("diff", axis, a.ndim()));
   array result = a;
   for (int i = 0; i < n; ++i) {

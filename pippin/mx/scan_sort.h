@@ -1,6 +1,6 @@
-// Sums so far, and orders.
+// Cumulative operations, and sorting.
 //
-// NaN sorts behind all numbers. Sorting is stable. Without an axis the flattened array is taken.
+// NaN sorts after all numbers. Sorting is stable. Without an axis, the array is flattened.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace pippin::mx {
 
-// Along an axis; `inclusive`: with the element itself; `reverse`: from the end.
+// Along an axis; `inclusive` includes the element itself; `reverse` starts at the end.
 PIPPIN_API array cumsum(const array& a, std::optional<int> axis = std::nullopt,
                         bool reverse = false, bool inclusive = true,
                         std::optional<Dtype> dtype = std::nullopt);
@@ -27,12 +27,13 @@ PIPPIN_API array diff(const array& a, int n = 1, int axis = -1);
 
 PIPPIN_API array sort(const array& a, std::optional<int> axis = -1);
 PIPPIN_API array argsort(const array& a, std::optional<int> axis = -1);  // uint32
-// The element that sorting would put at `kth` is there; smaller ones before it, larger ones behind.
+// Puts the element with sorted index `kth` there, smaller ones before it, larger ones after.
 PIPPIN_API array partition(const array& a, int kth, std::optional<int> axis = -1);
 PIPPIN_API array argpartition(const array& a, int kth, std::optional<int> axis = -1);
-// The k largest, in no promised order.
+// The k largest, in unspecified order.
 PIPPIN_API array topk(const array& a, int k, std::optional<int> axis = -1);
-// Where values would go into a sorted vector; `side` "left" or "right" of equals. uint32.
+// The positions at which values would be inserted into a sorted vector; `side` is "left" or "right"
+// of equals. uint32.
 PIPPIN_API array searchsorted(const array& sorted, const array& values,
                               const std::string& side = "left");
 

@@ -29,7 +29,7 @@ class Scatter final : public Primitive {
     const Strides outer(updates.strides.begin(), updates.strides.begin() + places_rank);
     const Strides inner(updates.strides.begin() + places_rank, updates.strides.end());
     if (updates.size == 0) return begin_update(out);
-    // Indices are checked before anything is written.
+    // Checks indices before writing anything.
     block_offsets("scatter", out, 2, axes_, places, slice, *out.inputs[0]);
     begin_update(out);
     const std::vector<int64_t> offsets =
@@ -282,7 +282,7 @@ array slice_update(const array& a, const array& update, const array& start,
                    const std::vector<int>& axes) {
   Shape shape = a.shape();
   for (size_t i = 0; i < shape.size(); ++i) {
-    // Axes that are not named are filled; the named ones take as much as the update has.
+    // Axes that are not named are full; the named ones have the update's size.
     const size_t behind = shape.size() - i;
     if (behind > update.ndim()) {
       shape[i] = 1;
@@ -310,7 +310,7 @@ array masked_scatter(const array& a, const array& mask, const array& values) {
          "[masked_scatter] A mask of shape {} is not the beginning of the shape {}.",
          to_string(mask.shape()), to_string(a.shape()));
   }
-  // One value for each place of the mask, or one row of values for each that it takes.
+  // One value for each position of the mask, or one row of values for each selected position.
   Shape row(a.shape().begin() + mask.ndim(), a.shape().end());
   Shape mask_shape = mask.shape();
   mask_shape.resize(a.ndim(), 1);

@@ -20,7 +20,7 @@ int64_t num_elements(const Shape& shape) {
   bool is_empty = false;
   for (const int64_t size : shape) {
     if (size < 0) {
-      fail(ErrorCode::InvalidArgument, "an array of shape {}: {} is no size", to_string(shape),
+      fail(ErrorCode::InvalidArgument, "an array of shape {}: {} is not a size", to_string(shape),
            size);
     }
     is_empty = is_empty || size == 0;

@@ -1,4 +1,4 @@
-// Shapes and strides, and what they say of each other.
+// Shapes and strides, and helpers for them.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@ using Strides = SmallVector<int64_t, 5>;  // in elements
 // "(2,3)", "(2,)", "()".
 PIPPIN_API std::string to_string(const Shape& shape);
 
-// The product of the sizes. Throws InvalidArgument for a negative size, LimitExceeded where the
-// product does not fit.
+// The product of the sizes. Throws InvalidArgument for a negative size, LimitExceeded if the
+// product overflows.
 PIPPIN_API int64_t num_elements(const Shape& shape);
 
 PIPPIN_API Strides row_major_strides(const Shape& shape);
-// Whether the elements lie side by side in the order of the indices. Axes of size 1 do not matter.
+// Whether the elements are contiguous in index order. Ignores axes of size 1.
 PIPPIN_API bool is_row_major(const Shape& shape, const Strides& strides);
 
 // NumPy's rule. The errors name `op`.
 PIPPIN_API Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
-// The strides of an array of `shape` seen as one of `wanted`, to which it broadcasts.
+// The strides of an array of `shape` broadcast to `wanted`.
 PIPPIN_API Strides broadcast_strides(const Shape& shape, const Strides& strides,
                                      const Shape& wanted);
 
-// An axis counted from the start. Throws InvalidArgument where there is none such.
+// The axis counted from the start. Throws InvalidArgument if it does not exist.
 PIPPIN_API int normal_axis(std::string_view op, int axis, size_t ndim);
-// Several, sorted; refuses one that is named twice.
+// Normalizes several axes and sorts them; rejects duplicates.
 PIPPIN_API std::vector<int> normal_axes(std::string_view op, std::span<const int> axes,
                                         size_t ndim);
 

@@ -11,8 +11,8 @@
 namespace pippin::mx {
 namespace {
 
-// The strides with which an array can be seen in another shape of as many elements, if it can:
-// groups of axes that are one run in memory are cut anew.
+// The strides for viewing an array in another shape with the same number of elements, if they
+// exist: regroups axes that are one run in memory.
 bool reshaped_strides(const Node& x, const Shape& shape, Strides& strides) {
   strides = Strides(shape.size(), 0);
   if (x.size == 0) {
@@ -31,7 +31,7 @@ bool reshaped_strides(const Node& x, const Shape& shape, Strides& strides) {
         after *= shape[to++];
       }
     }
-    // Axes [from_begin, from) have to be one run, those of size 1 aside.
+    // Axes [from_begin, from) must be one run, ignoring those of size 1.
     int64_t step = 0, expected = 0;
     bool has_step = false;
     for (size_t axis = from; axis-- > from_begin;) {
@@ -172,8 +172,8 @@ Shape with_rest(const array& a, const Shape& shape) {
     if (size == -1 && rest == nullptr) {
       rest = &size;
     } else if (size < 0) {
-      fail(ErrorCode::InvalidArgument, "[reshape] {} is no shape: {} is no size.", to_string(shape),
-           size);
+      fail(ErrorCode::InvalidArgument, "[reshape] {} is not a shape: {} is not a size.",
+           to_string(shape), size);
     } else {
       known *= size;
     }

@@ -111,7 +111,7 @@ TEST(Shapes, Creates) {
   EXPECT_ERROR(zeros({-1}), ErrorCode::InvalidArgument, "no size");
 }
 
-// A cache that grows, as models keep one.
+// A growing cache, as in models.
 TEST(Append, WritesOnlyWhatIsNew) {
   for (const Shape& shape : {Shape{1, 3, 1, 4}, Shape{1, 1, 1, 4}, Shape{2, 2, 1, 1}}) {
     array cache = zeros(shape, float16);
@@ -128,7 +128,7 @@ TEST(Append, WritesOnlyWhatIsNew) {
     }
     EXPECT_LT(moves, 20);
     EXPECT_EQ(numbers(cache), numbers(concatenate(all, 2)));
-    for (const array& old : kept) {  // earlier ones stay what they were
+    for (const array& old : kept) {  // earlier arrays stay unchanged
       const std::vector<array> part(all.begin(), all.begin() + old.shape(2));
       EXPECT_EQ(numbers(old), numbers(concatenate(part, 2)));
     }

@@ -60,7 +60,7 @@ std::optional<mil::Dim> Sizes::find(std::span<const int64_t> values) {
   return found;
 }
 
-// A sum of monomials with whole coefficients: elimination, then every value is checked.
+// A sum of monomials with integer coefficients: elimination, then a check of every value.
 std::optional<mil::Dim> Sizes::fit(std::span<const int64_t> values,
                                    const std::vector<mil::Dim>& monomials) const {
   const size_t n = monomials.size();
@@ -94,7 +94,7 @@ std::optional<mil::Dim> Sizes::fit(std::span<const int64_t> values,
   return sum;
 }
 
-// A known size through a number, rounded down or up.
+// A known size divided by a number, rounded down or up.
 std::optional<mil::Dim> Sizes::quotient(std::span<const int64_t> values) const {
   for (const auto& [sizes, dim] : known_) {
     if (values[0] <= 0) return std::nullopt;

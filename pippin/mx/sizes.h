@@ -1,8 +1,8 @@
-// Sizes that the callers of a package choose, found again in what was recorded.
+// Finds the sizes that callers of a package choose in recorded numbers.
 //
-// A function is recorded several times, each time with other sizes. A number of it (a size, where a
-// slice begins) that is the same each time is one; another becomes an expression over the chosen
-// sizes that gives all of its values, and has more of them to fit than it has coefficients.
+// A function is recorded several times, with different sizes each time. A recorded number (a size,
+// the start of a slice) that is the same each time is a constant; any other becomes an expression
+// over the chosen sizes that matches all of its values, which are more than it has coefficients.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace pippin::mx {
 
 class Sizes {
  public:
-  // Chosen sizes; `values` are those of each recording. `are_all`: no other values are possible.
+  // A chosen size; `values` has one for each recording. `are_all`: no other values are possible.
   struct Choice {
     std::string name;
     int64_t lower, upper;
@@ -28,11 +28,11 @@ class Sizes {
   size_t num_traces() const { return values_.size(); }
   const mil::Dim& symbol(size_t choice) const { return symbols_[choice]; }
 
-  // What each recording makes of an expression; nothing where it has other symbols.
+  // The expression's value in each recording; nullopt if it has other symbols.
   std::optional<std::vector<int64_t>> evaluate(const mil::Dim& dim) const;
-  // The expression that has these values; nothing where there is none.
+  // The expression with these values; nullopt if there is none.
   std::optional<mil::Dim> find(std::span<const int64_t> values);
-  // Makes find() know an expression, which is then preferred to others.
+  // Adds an expression, which find() then prefers.
   void learn(const mil::Dim& dim);
 
   // "n = 5, 9, 12", for errors.
@@ -45,7 +45,7 @@ class Sizes {
 
   std::vector<Choice> choices_;
   std::vector<mil::Dim> symbols_;
-  std::vector<std::vector<int64_t>> values_;  // of each recording: of each choice
+  std::vector<std::vector<int64_t>> values_;  // per recording, one for each choice
   bool are_all_;
   std::map<std::vector<int64_t>, mil::Dim> known_;
 };

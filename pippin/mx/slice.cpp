@@ -1,4 +1,4 @@
-// Slices, and what is made of them.
+// Slices, and operations based on them.
 #include <algorithm>
 
 #include "pippin/base/error.h"
@@ -41,7 +41,7 @@ class Slice final : public Primitive {
         return last(node) < 0 || last(node) >= node.inputs[0]->shape[i];
       });
       begin.push_back(number([i](const Slice& slice, const Node&) { return slice.start_[i]; }));
-      // What is beyond the end is the end; backwards nothing is before the first.
+      // Clamps to the end; for negative strides, to before the first element.
       end.push_back(is_to_end ? mil::Dim(0) : number([&](const Slice& slice, const Node& node) {
         const int64_t behind = last(node) + (slice.steps_[i] < 0 ? 0 : 1 - slice.steps_[i]);
         if (node.shape[i] == 0) return slice.start_[i];
@@ -66,7 +66,7 @@ class Slice final : public Primitive {
   Shape start_, steps_;
 };
 
-// Begins where its second input says.
+// Starts at the position in its second input.
 class DynamicSlice final : public Primitive {
  public:
   explicit DynamicSlice(std::vector<int> axes) : axes_(std::move(axes)) {}

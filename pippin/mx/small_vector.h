@@ -1,5 +1,5 @@
-// A vector of numbers that takes no memory of its own while it is short: shapes and strides, of
-// which every recorded operation has some.
+// A vector of numbers that does not allocate while it is short: every recorded operation has
+// several shapes and strides.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace pippin::mx {
 
-// T is trivial; up to N elements lie in the object.
+// T is trivial; up to N elements are stored in the object.
 template <typename T, size_t N>
 class SmallVector {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -32,7 +32,7 @@ class Softmax final : public Primitive {
   }
 };
 
-// The last axis becomes 1.
+// The last axis becomes size 1.
 class LogSumExp final : public Primitive {
  public:
   std::string_view name() const noexcept override { return "logsumexp"; }
@@ -49,10 +49,10 @@ class LogSumExp final : public Primitive {
   }
 };
 
-// An array whose chosen axes stand last, as one; and the way back.
+// An array with the chosen axes last, merged into one; and the inverse.
 struct LastAxis {
   std::vector<int> order, back;
-  Shape shape;  // before the axes became one
+  Shape shape;  // before the axes were merged
   array x;
 };
 LastAxis to_last(const array& a, const std::vector<int>& axes) {

@@ -17,7 +17,7 @@
 namespace pippin::mx {
 namespace {
 
-// NaN behind everything else.
+// NaN sorts last.
 template <typename T>
 bool is_before(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -29,7 +29,7 @@ bool is_before(T a, T b) {
 
 enum class Order : uint8_t { Sorted, Partitioned };
 
-// One row: its values, or their indices, in order.
+// One row: its values or their indices, sorted.
 template <typename T>
 void order_values(T* values, int64_t count, Order order, int64_t kth) {
   if (order == Order::Sorted) {
@@ -38,7 +38,7 @@ void order_values(T* values, int64_t count, Order order, int64_t kth) {
     std::nth_element(values, values + kth, values + count, is_before<T>);
   }
 }
-// The values go along with their indices, so that comparing them does not jump about in memory.
+// Values are stored with their indices, so that comparisons access memory sequentially.
 template <typename T>
 void order_indices(const T* values, uint32_t* indices, int64_t count, Order order, int64_t kth) {
   struct Item {
@@ -189,7 +189,7 @@ array sort(const array& a, std::optional<int> axis) {
 }
 array argsort(const array& a, std::optional<int> axis) {
   if (a.dtype() == complex64) {
-    // By the imaginary parts, then, with their order kept, by the real ones.
+    // By the imaginary parts, then, stably, by the real ones.
     const array x = axis ? a : flatten(a);
     const int at = axis ? *axis : 0;
     const array first = argsort(imag(x), at);

@@ -1,4 +1,4 @@
-// A tensor of a mapped file as an array.
+// A tensor in a mapped file as an array.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,8 @@
 
 namespace pippin::mx {
 
-// Not copied where it lies as its type has to; `owner` holds its memory, `file` begins errors.
+// Not copied if its type is aligned and unchanged; `owner` owns its memory, `file` starts error
+// messages.
 array stored_array(const TensorInfo& tensor, const std::shared_ptr<const void>& owner,
                    const std::string& file);
 

@@ -21,7 +21,7 @@ std::vector<std::string> split_inputs(const std::string& text) {
   return inputs;
 }
 
-// Without an arrow: the ellipsis, then every label that stands once, in the order of letters.
+// Without an arrow: the ellipsis, then every label that occurs once, in alphabetical order.
 std::string implied_output(const std::string& inputs) {
   std::map<char, int> counts;
   for (const char c : inputs) {
@@ -63,7 +63,7 @@ Subscripts parse_subscripts(const char* op, const std::string& text,
     fail(ErrorCode::InvalidArgument, "[{}] {} operands for {} subscripts.", op, operands.size(),
          result.inputs.size());
   }
-  // Labels for the axes of ellipses: characters that are no letters.
+  // Labels for the axes of ellipses: characters that are not letters.
   size_t most = 0;
   const auto expand = [](std::string& term, size_t count) {
     const size_t dots = term.find(kEllipsis);

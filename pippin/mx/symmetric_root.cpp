@@ -10,7 +10,7 @@
 namespace pippin::mx {
 namespace {
 
-// Jacobi's method: turns away the elements beside the diagonal, pair by pair. a becomes diagonal,
+// Jacobi's method: rotates the off-diagonal elements to zero, pair by pair. a becomes diagonal, and
 // the columns of v the eigenvectors.
 void diagonalize(std::vector<double>& a, std::vector<double>& v, size_t n) {
   for (size_t i = 0; i < n; ++i) v[i * n + i] = 1;

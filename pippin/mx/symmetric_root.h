@@ -5,8 +5,8 @@
 
 namespace pippin::mx {
 
-// r with r · r = x for x[..., n, n] float32, symmetric and without negative eigenvalues; those that
-// rounding made negative count as 0.
+// Returns r with r · r = x for x[..., n, n] float32, symmetric and without negative eigenvalues;
+// eigenvalues that are negative through rounding count as 0.
 array symmetric_root(const array& x);
 
 }  // namespace pippin::mx

@@ -25,8 +25,8 @@ constexpr Words threefry(Words key, Words count) {
   return {x, y};
 }
 
-// Fills `bytes` bytes: the first words of all counters, then the second ones. Where the number of
-// words is odd, one more counter gives the word in the middle.
+// Fills `bytes` bytes: the first words of all counters, then the second ones. If the number of
+// words is odd, an additional counter gives the word in the middle.
 inline void random_bytes(Words key, std::byte* to, int64_t bytes) {
   const int64_t words = (bytes + 3) / 4, half = words / 2, second = half + words % 2;
   const auto put = [&](int64_t word, uint32_t value) {

@@ -43,7 +43,7 @@ bool same_kind(const Node& a, const Node& b) {
          a.inputs.size() == b.inputs.size() && a.shape.size() == b.shape.size();
 }
 
-// What only says how elements lie.
+// The node below operations that only rearrange elements.
 const Node* below_arrangement(const Node* node) {
   const auto arranges = [](std::string_view name) {
     return name == "reshape" || name == "broadcast_to" || name == "slice" || name == "transpose";
@@ -98,7 +98,7 @@ void Traces::visit(const std::vector<Node*>& root) {
   const auto enter = [&](std::vector<Node*> nodes) {
     const auto found = places_.find(nodes[0]);
     if (found != places_.end()) {
-      // One node in the first recording, others in the next: constants of one value.
+      // One node in the first recording, different ones in the next: constants of the same value.
       for (size_t k = 0; k < nodes.size(); ++k) {
         const Node &known = *found->second.nodes[k], &node = *nodes[k];
         if (&known == &node) continue;

@@ -1,4 +1,4 @@
-// One function recorded several times, with other sizes each time: what is the same node in each.
+// Several recordings of one function, each with other sizes, matched node by node.
 #pragma once
 
 #include <string>
@@ -13,24 +13,24 @@ class Traces {
  public:
   using Roots = std::vector<Ref<Node>>;
 
-  // `roots` of each recording, as many in each: its inputs, then what it gives. Throws Unsupported
-  // where the recordings differ in more than numbers, or in a number of an operation that is
-  // written with fixed ones; with the operation's name. `sizes` says for errors which sizes were
-  // recorded.
+  // `roots` of each recording, equally many in each: its inputs, then its outputs. Throws
+  // Unsupported, with the operation's name, if the recordings differ in more than numbers, or in a
+  // number of an operation that is written with fixed numbers. `sizes` lists the recorded sizes for
+  // error messages.
   Traces(std::vector<Roots> roots, const std::string& sizes);
 
-  // What the first recording needs, inputs before those that use them.
+  // The nodes of the first recording, inputs before their users.
   const std::vector<Ref<Node>>& order() const { return order_; }
-  // The node of each recording that stands where `node` stands in the first one; `node` alone where
-  // there is one recording, or for a node that has other places in none.
+  // The node of each recording that corresponds to `node` in the first one; `node` alone if there
+  // is only one recording or the node has no counterparts.
   std::vector<const Node*> all(const Node& node) const;
-  // Whether it is the same number for number in each recording, and of no input.
+  // Whether it has the same numbers in each recording and depends on no input.
   bool is_fixed(const Node& node) const;
-  // Computes what is fixed, in the first recording.
+  // Computes the fixed nodes, in the first recording.
   void eval_fixed() const;
 
-  // Throws Unsupported if another recording, with sizes that `where` says, does something else.
-  // Reshaping and repeating aside, which axes of size 1 do without.
+  // Throws Unsupported if another recording, with the sizes in `where`, has other operations.
+  // Ignores reshapes and broadcasts, which are omitted for axes of size 1.
   void check_like(const Roots& roots, const std::string& where) const;
 
  private:
@@ -45,7 +45,7 @@ class Traces {
 
   std::vector<Roots> roots_;
   std::string sizes_;
-  std::vector<Ref<Node>> order_;  // owned: what is computed lets its inputs go
+  std::vector<Ref<Node>> order_;  // owned, because a computed node releases its inputs
   std::unordered_map<const Node*, Place> places_;
 };
 

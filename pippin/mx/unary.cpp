@@ -55,7 +55,7 @@ class Unary final : public Primitive {
         return recorder.define_unary(out, "atan");
       case UnaryOp::ArcTanh:
         return recorder.define_unary(out, "atanh");
-      case UnaryOp::BitwiseInvert: {  // of integers -1 - x
+      case UnaryOp::BitwiseInvert: {  // for integers, -1 - x
         if (out.dtype == bool_) return recorder.define_unary(out, "logical_not");
         const auto turned = pippin::array::multiply(x, -1.0);
         return recorder.define(out, pippin::array::subtract(turned, 1.0));
@@ -85,7 +85,7 @@ array same(const array& a) {
   return make(shared_primitive<Unary, kOp>(), a.dtype(), a.shape(), {&a});
 }
 
-// Of real numbers.
+// For real numbers.
 template <UnaryOp kOp>
 array real_function(const array& a) {
   if (a.dtype() == complex64) return complex_unary(kOp, a);
@@ -93,7 +93,7 @@ array real_function(const array& a) {
   return make(shared_primitive<Unary, kOp>(), x.dtype(), x.shape(), {&x});
 }
 
-// What integers are already.
+// The identity for integers.
 template <UnaryOp kOp>
 array rounding(const array& a) {
   return is_inexact(a.dtype()) ? same<kOp>(a) : a;

@@ -1,4 +1,4 @@
-// Functions of each element. Those of real numbers make float32 of integers.
+// Elementwise functions. Functions of real numbers convert integers to float32.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 namespace pippin::mx {
 
 PIPPIN_API array astype(const array& a, Dtype dtype);
-// The bytes seen as another type; the last axis grows or shrinks.
+// Reinterprets the bytes as another type; the last axis grows or shrinks.
 PIPPIN_API array view(const array& a, Dtype dtype);
 
 PIPPIN_API array abs(const array& a);
@@ -40,7 +40,7 @@ PIPPIN_API array log10(const array& a);
 PIPPIN_API array log1p(const array& a);
 PIPPIN_API array log2(const array& a);
 PIPPIN_API array logical_not(const array& a);
-// NaN, +inf and -inf replaced; the infinities by the largest numbers where none are given.
+// Replaces NaN, +inf and -inf; infinities become the largest numbers by default.
 PIPPIN_API array nan_to_num(const array& a, float nan = 0,
                             std::optional<float> posinf = std::nullopt,
                             std::optional<float> neginf = std::nullopt);
@@ -58,7 +58,7 @@ PIPPIN_API array sin(const array& a);
 PIPPIN_API array sinh(const array& a);
 PIPPIN_API array sqrt(const array& a);
 PIPPIN_API array square(const array& a);
-PIPPIN_API array stop_gradient(const array& a);  // a itself: nothing is differentiated here
+PIPPIN_API array stop_gradient(const array& a);  // a itself: there is no differentiation here
 PIPPIN_API array tan(const array& a);
 PIPPIN_API array tanh(const array& a);
 PIPPIN_API array trunc(const array& a);

@@ -18,7 +18,7 @@ constexpr std::string_view kNames[kNumUnaryOps] = {
     "sign",        "sin",      "sinh",           "sqrt",   "square",
     "tan",         "tanh"};
 
-// Giles' approximation ("Approximating the erfinv function"), then Newton's steps on erf.
+// Giles' approximation ("Approximating the erfinv function"), then Newton steps on erf.
 double inverse_erf(double y) {
   if (!(y > -1 && y < 1)) {
     if (y == 1) return std::numeric_limits<double>::infinity();
@@ -171,7 +171,7 @@ void run_simd(const void* x, void* y, int64_t count) {
   simd().unary(kOp, static_cast<const float*>(x), static_cast<float*>(y), count, 0, 0);
 }
 
-// The project's kernels, where they have the function.
+// The project's kernels, if they have the function.
 UnaryFunction simd_function(UnaryOp op) {
   switch (op) {
     case UnaryOp::Abs:

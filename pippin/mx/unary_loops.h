@@ -1,4 +1,4 @@
-// One function of one number, over runs of elements.
+// Functions of one number, over runs of elements.
 #pragma once
 
 #include <cstdint>
@@ -48,9 +48,9 @@ std::string_view to_string(UnaryOp op);
 
 // y may be x.
 using UnaryFunction = void (*)(const void* x, void* y, int64_t count);
-// Null where the op has no meaning for the kind: functions of real numbers for integers.
+// Null if the op has no meaning for the kind: functions of real numbers for integers.
 UnaryFunction unary_function(UnaryOp op, Kind kind);
-// Additions that one element costs, roughly.
+// The approximate cost per element, in additions.
 int unary_cost(UnaryOp op);
 
 }  // namespace pippin::mx

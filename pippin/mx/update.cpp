@@ -9,7 +9,7 @@
 namespace pippin::mx {
 namespace {
 
-bool has_own_elements(const Node& x) {  // no two places share memory
+bool has_own_elements(const Node& x) {  // no two elements share memory
   for (size_t i = 0; i < x.shape.size(); ++i) {
     if (x.shape[i] > 1 && x.strides[i] == 0) return false;
   }

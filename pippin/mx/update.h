@@ -1,4 +1,4 @@
-// Results that are an input with some elements changed: in its own memory where nobody else needs
+// Results that are an input with some elements changed: in the input's memory if nothing else needs
 // it.
 #pragma once
 
@@ -7,10 +7,11 @@
 
 namespace pippin::mx {
 
-// Gives `out` the elements of input 0, to be written to.
+// Fills `out` with the elements of input 0, ready to be changed.
 void begin_update(Node& out);
 
-// Changes elements of `out` by those of `update`, of the same type. Steps and offsets in elements.
+// Combines elements of `out` with those of `update`, of the same type. Steps and offsets are in
+// elements.
 class Updater {
  public:
   Updater(UpdateMode mode, Dtype dtype);

@@ -33,7 +33,7 @@ void multiply_vector(const VectorProductArgs& args) {
           sums[c] += factors[0] * rows[0][c] + factors[1] * rows[1][c] + factors[2] * rows[2][c] +
                      factors[3] * rows[3][c];
         }
-      } else {  // the last rows: a row that stands in may hold NaN
+      } else {  // the last rows: a repeated row may contain NaN
         for (int64_t r = 0; i + r < args.k; ++r) {
           for (int64_t c = 0; c < columns; ++c) sums[c] += factors[r] * rows[r][c];
         }

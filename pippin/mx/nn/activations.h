@@ -1,4 +1,4 @@
-// Functions of elements between layers.
+// Activation functions.
 #pragma once
 
 #include "pippin/mx/array.h"
@@ -15,9 +15,9 @@ PIPPIN_API array silu(const array& x);
 PIPPIN_API array mish(const array& x);
 PIPPIN_API array hardswish(const array& x);
 PIPPIN_API array gelu(const array& x);
-PIPPIN_API array gelu_approx(const array& x);       // by tanh
-PIPPIN_API array gelu_fast_approx(const array& x);  // by sigmoid
-// a * sigmoid(b) of two halves of an axis.
+PIPPIN_API array gelu_approx(const array& x);       // using tanh
+PIPPIN_API array gelu_fast_approx(const array& x);  // using sigmoid
+// a * sigmoid(b), where a and b are the halves of an axis.
 PIPPIN_API array glu(const array& x, int axis = -1);
 // silu(gate) * x
 PIPPIN_API array swiglu(const array& gate, const array& x);

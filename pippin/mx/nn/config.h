@@ -1,4 +1,4 @@
-// A model's config.json, for those who build modules from it.
+// A model's config.json, for code that builds modules from it.
 #pragma once
 
 #include <filesystem>
@@ -15,16 +15,17 @@ class Json;
 
 namespace pippin::mx::nn {
 
-// Values by key; dots lead into objects ("rope_scaling.factor"). A key that is absent or null has
-// the value that is given instead, or is InvalidFile with the file's name and the key.
+// Values by key; dots separate the keys of nested objects ("rope_scaling.factor"). If a key is
+// absent or null, returns the default; without a default, throws InvalidFile with the file's name
+// and the key.
 class PIPPIN_API Config {
  public:
-  // A folder with a config.json, or the file itself.
+  // Loads a folder's config.json, or the file itself.
   static Config load(const std::filesystem::path& path);
 
   bool has(const std::string& key) const;
   int integer(const std::string& key, std::optional<int> otherwise = std::nullopt) const;
-  // A list of integers, or one by itself.
+  // A list of integers, or a single one.
   std::vector<int> integers(const std::string& key,
                             const std::optional<std::vector<int>>& otherwise = std::nullopt) const;
   double number(const std::string& key, std::optional<double> otherwise = std::nullopt) const;

@@ -16,7 +16,7 @@
 namespace pippin::mx::nn {
 namespace {
 
-// Between -1 and 1 over the square root of what goes in.
+// Uniform between -1 and 1, divided by the square root of the number of inputs.
 array random_weight(const char* layer, int inputs, const Shape& shape) {
   for (const int64_t size : shape) {
     if (size > 0) continue;

@@ -1,6 +1,6 @@
-// Layers with weights of their own. Weights begin as random numbers, as in MLX.
+// Layers with weights. Weights are initialized randomly, as in MLX.
 //
-// Names of parameters are MLX's and Hugging Face's: weight, bias.
+// Parameters are named as in MLX and Hugging Face: weight, bias.
 #pragma once
 
 #include <optional>
@@ -23,18 +23,18 @@ class PIPPIN_API Linear final : public Layer {
   std::optional<Parameter> bias;
 };
 
-// What Embedding and QuantizedEmbedding are.
+// The base of Embedding and QuantizedEmbedding.
 class PIPPIN_API EmbeddingLayer : public Layer {
  public:
   EmbeddingLayer() = default;
   EmbeddingLayer(EmbeddingLayer&&) noexcept = default;
   EmbeddingLayer& operator=(EmbeddingLayer&&) noexcept = default;
   ~EmbeddingLayer() override;
-  // The product with the table, for outputs that share it.
+  // The product with the table, for outputs that share its weights.
   virtual array as_linear(const array& x) const = 0;
 };
 
-// Rows of weight [count, dims] by integers.
+// Looks up rows of weight [count, dims] by integers.
 class PIPPIN_API Embedding final : public EmbeddingLayer {
  public:
   Embedding(int count, int dims);
@@ -64,16 +64,16 @@ class PIPPIN_API LayerNorm final : public Layer {
   float eps;
 };
 
-// Rotary positions for x[..., length, dims or more] (fast::rope): with a base, or periods `freqs`.
+// Rotary embedding of x[..., length, dims or more] (fast::rope), with a base or periods `freqs`.
 class PIPPIN_API RoPE final : public Layer {
  public:
   explicit RoPE(int dims, bool traditional = false, float base = 10000, float scale = 1,
                 const std::optional<array>& freqs = std::nullopt);
-  // Of a Hugging Face model: rope_theta and rope_scaling, of which types "default", "linear" and
-  // "llama3" are known; others are Unsupported.
+  // From a Hugging Face configuration: rope_theta and rope_scaling. Types "default", "linear" and
+  // "llama3" are supported; others throw Unsupported.
   static RoPE of(const Config& config, int dims);
   array operator()(const array& x) const override { return (*this)(x, 0); }
-  // From position `offset` on; an array of one, or one for each of x's first axis.
+  // Starts at position `offset`: one number, or one for each entry of x's first axis.
   array operator()(const array& x, int offset) const;
   array operator()(const array& x, const array& offset) const;
 
@@ -83,7 +83,7 @@ class PIPPIN_API RoPE final : public Layer {
   std::optional<array> freqs;
 };
 
-// down_proj(silu(gate_proj(x)) * up_proj(x)): the feed-forward of Llama and its like.
+// down_proj(silu(gate_proj(x)) * up_proj(x)): the feed-forward network of Llama and similar models.
 class PIPPIN_API SwiGLU final : public Layer {
  public:
   SwiGLU(int dims, int hidden, bool bias = false);
@@ -92,21 +92,21 @@ class PIPPIN_API SwiGLU final : public Layer {
   Child<> gate_proj, up_proj, down_proj;
 };
 
-// Attention of several heads, with projections query_proj, key_proj, value_proj and out_proj.
+// Multi-head attention, with projections query_proj, key_proj, value_proj and out_proj.
 class PIPPIN_API MultiHeadAttention final : public Module {
  public:
   MultiHeadAttention(int dims, int num_heads, bool bias = false);
-  // [batch, length, dims] each; `mask` is added to the scores of [heads, queries, keys].
+  // Inputs are [batch, length, dims] each; `mask` is added to the scores of [heads, queries, keys].
   array operator()(const array& queries, const array& keys, const array& values,
                    const std::optional<array>& mask = std::nullopt) const;
-  // [length, length]: 0 where a place may look, the type's lowest number elsewhere.
+  // [length, length]: 0 for visible positions, the type's lowest number elsewhere.
   static array create_additive_causal_mask(int length, Dtype dtype = float32);
 
   Child<> query_proj, key_proj, value_proj, out_proj;
   int num_heads;
 };
 
-// Layers and functions one after the other. Layers are called "0", "1" and so on, by their places.
+// Applies layers and functions in order. Layers are named "0", "1", ... by position.
 class PIPPIN_API Sequential final : public Layer {
  public:
   template <std::derived_from<Layer> N>

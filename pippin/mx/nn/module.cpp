@@ -22,7 +22,7 @@ std::shared_ptr<Module> Module::to_quantized(int, int, const std::string&) const
   return nullptr;
 }
 
-// Visits slots below a module, each before those below it, with their whole names.
+// Visits slots below a module, parents first, with their full names.
 class Module::Walk {
  public:
   using Visit = std::function<void(const std::string& path, Slot& slot)>;
@@ -49,7 +49,7 @@ class Module::Walk {
   }
 
   const Visit& visit_;
-  std::vector<const Module*> open_;  // on the way to where we are
+  std::vector<const Module*> open_;  // the modules on the path to the current one
 };
 
 ArrayMap Module::parameters() const {
@@ -86,7 +86,7 @@ void Module::update(const ArrayMap& arrays, bool strict) {
     const auto found = slots.find(name);
     if (found == slots.end()) {
       if (!strict) continue;
-      fail(ErrorCode::InvalidArgument, "[update] {} is no parameter of the module.", name);
+      fail(ErrorCode::InvalidArgument, "[update] {} is not a parameter of the module.", name);
     }
     const array& held = *found->second->value;
     if (!(held.shape() == value.shape()) ||
@@ -109,7 +109,8 @@ void Module::apply(const std::function<array(const array&)>& change) {
 
 void Module::set_dtype(Dtype dtype) {
   if (!is_floating(dtype)) {
-    fail(ErrorCode::InvalidArgument, "[set_dtype] {} is no floating-point type.", to_string(dtype));
+    fail(ErrorCode::InvalidArgument, "[set_dtype] {} is not a floating-point type.",
+         to_string(dtype));
   }
   apply([dtype](const array& a) { return is_floating(a.dtype()) ? astype(a, dtype) : a; });
 }
@@ -147,7 +148,7 @@ void Module::replace(const std::string& path, std::shared_ptr<Module> module) {
 
 void Module::check_new(const std::string& name) const {
   if (name.empty() || name.find('.') != std::string::npos) {
-    fail(ErrorCode::InvalidArgument, "[nn] \"{}\" is no name for a member.", name);
+    fail(ErrorCode::InvalidArgument, "[nn] \"{}\" is not a name for a member.", name);
   }
   for (const auto& slot : slots_) {
     if (slot->name == name) {
@@ -165,7 +166,7 @@ std::shared_ptr<Slot> Module::add(const std::string& name, array value) {
 std::shared_ptr<Slot> Module::add(const std::string& name, std::shared_ptr<Module> module,
                                   Fits fits) {
   check_new(name);
-  if (!module) fail(ErrorCode::InvalidArgument, "[nn] The member {} is no module.", name);
+  if (!module) fail(ErrorCode::InvalidArgument, "[nn] The member {} is not a module.", name);
   slots_.push_back(std::make_shared<Slot>(Slot{name, std::nullopt, std::move(module), fits}));
   return slots_.back();
 }

@@ -7,12 +7,12 @@
 //     nn::Child<> norm, mlp;
 //   };
 //
-// A member's name is its part of the names of all parameters below it ("mlp.up_proj.weight"). A
-// Child is a pointer to what the module has under that name at the time, so that quantize() can put
-// another layer there; a Parameter is one to an array.
+// A member's name is a component of the names of all parameters below it ("mlp.up_proj.weight"). A
+// Child points to the module currently stored under that name, so that quantize() can replace the
+// layer; a Parameter points to an array.
 //
-// Modules move and are not copied. Names that are given twice, names with dots, modules that
-// contain themselves, and arrays that do not fit are InvalidArgument, with the whole name.
+// Modules are movable but not copyable. Duplicate names, names with dots, modules that contain
+// themselves, and arrays that do not fit are InvalidArgument, with the full name.
 #pragma once
 
 #include <concepts>
@@ -31,10 +31,10 @@ namespace pippin::mx::nn {
 
 class Module;
 
-// Whether a module may take a place.
+// Whether a module may be stored in a slot.
 using Fits = bool (*)(const Module*);
 
-// What a module has under a name: an array, or another module.
+// The value of a name in a module: an array or another module.
 struct Slot {
   std::string name;
   std::optional<array> value;
@@ -43,10 +43,10 @@ struct Slot {
 };
 
 struct WeightOptions {
-  bool strict = true;  // the weights and the parameters have the same names
-  // Weights with one of these in their names are left out.
+  bool strict = true;  // requires weights and parameters to have the same names
+  // Weights whose names contain one of these are skipped.
   std::vector<std::string> ignore = {};
-  // What a weight is called here; nothing: it is left out.
+  // Maps the name of a weight to the module's name; nullopt skips the weight.
   std::function<std::optional<std::string>(const std::string& name)> rename = {};
 };
 
@@ -59,41 +59,41 @@ class PIPPIN_API Module {
   Module& operator=(Module&&) noexcept = default;
   virtual ~Module();
 
-  // All arrays of the tree with their whole names, in the order of declaration.
+  // All arrays of the tree with their full names, in the order of declaration.
   ArrayMap parameters() const;
-  // The modules right below.
+  // The direct child modules.
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> children() const;
-  // This module, as "", and all below it, each before what it contains.
+  // This module, as "", and all modules below it, parents first.
   std::vector<std::pair<std::string, Module*>> named_modules();
 
-  // Sets parameters by their whole names. The shapes have to be the parameters', and floats stay
-  // floats; of which type is the caller's. `strict`: a name that no parameter has is an error. All
-  // is checked before anything is set.
+  // Sets parameters by their full names. Shapes must match the parameters', and floats must stay
+  // floats, of any type. `strict`: a name that is not a parameter is an error. Checks everything
+  // before setting anything.
   void update(const ArrayMap& arrays, bool strict = true);
-  // The same, and `strict` asks for every parameter.
+  // The same; `strict` also requires every parameter.
   void load_weights(const ArrayMap& weights, bool strict = true);
-  // From .safetensors, .npz, .bin (PyTorch), .gguf, or a folder of those (load_checkpoint).
-  // Layers whose weights are quantized there (NAME.scales beside NAME.weight) become quantized
-  // ones. Errors begin with the path.
+  // Loads .safetensors, .npz, .bin (PyTorch), .gguf, or a folder of those (load_checkpoint). Layers
+  // whose weights are quantized there (NAME.scales next to NAME.weight) become quantized layers.
+  // Errors begin with the path.
   void load_weights(const std::filesystem::path& path, const WeightOptions& options = {});
-  // As .safetensors or .npz.
+  // Saves as .safetensors or .npz.
   void save_weights(const std::filesystem::path& file) const;
 
-  // Replaces every parameter by what `change` makes of it, of the same shape.
+  // Replaces every parameter by the result of `change`, which must have the same shape.
   void apply(const std::function<array(const array&)>& change);
-  // Casts parameters of floats; others stay.
+  // Casts floating-point parameters; leaves others unchanged.
   void set_dtype(Dtype dtype);
 
-  // The module of that whole name: NotFound where there is none.
+  // The module with that full name. Throws NotFound if there is none.
   Module& at(const std::string& path);
-  // Puts a module in the place of another.
+  // Replaces a module by another.
   void replace(const std::string& path, std::shared_ptr<Module> module);
 
-  // What quantize() puts in this module's place; null for what stays as it is.
+  // The module that quantize() replaces this one by; null: unchanged.
   virtual std::shared_ptr<Module> to_quantized(int group_size, int bits,
                                                const std::string& mode) const;
 
-  // For handles: a new name.
+  // For handles: adds a name.
   std::shared_ptr<Slot> add(const std::string& name, array value);
   std::shared_ptr<Slot> add(const std::string& name, std::shared_ptr<Module> module, Fits fits);
 
@@ -105,7 +105,7 @@ class PIPPIN_API Module {
   std::vector<std::shared_ptr<Slot>> slots_;
 };
 
-// A module that makes an array of an array.
+// A module that maps an array to an array.
 class PIPPIN_API Layer : public Module {
  public:
   Layer() = default;
@@ -123,7 +123,7 @@ class Parameter {
 
   const array& operator*() const { return *slot_->value; }
   const array* operator->() const { return &*slot_->value; }
-  operator const array&() const {  // NOLINT(google-explicit-constructor): it is read as an array
+  operator const array&() const {  // NOLINT(google-explicit-constructor): used as an array
     return *slot_->value;
   }
 
@@ -138,7 +138,7 @@ class Child {
   template <std::derived_from<M> N>
   Child(Module& of, const std::string& name, N module)
       : Child(of, name, std::make_shared<N>(std::move(module))) {}
-  // One that other modules may have too: it is then a parameter of each.
+  // A module that other modules may share: it is then a parameter of each.
   template <std::derived_from<M> N>
   Child(Module& of, const std::string& name, std::shared_ptr<N> module)
       : slot_(of.add(name, std::move(module), [](const Module* other) {
@@ -156,7 +156,7 @@ class Child {
   std::shared_ptr<Slot> slot_;
 };
 
-// Modules called "0", "1" and so on.
+// Modules named "0", "1", ...
 template <typename M = Layer>
 class List : public Module {
  public:

@@ -69,7 +69,7 @@ TEST(Module, UpdatesAllOrNothing) {
   model.update({{"embed.weight", ones({10, 32})}});
   EXPECT_EQ(numbers((*model.embed)(array({3})))[0], 1);
   EXPECT_ERROR(model.update({{"embed.weight", zeros({10, 32})}, {"embed.wieght", ones({1})}}),
-               ErrorCode::InvalidArgument, "embed.wieght is no parameter of the module");
+               ErrorCode::InvalidArgument, "embed.wieght is not a parameter of the module");
   EXPECT_ERROR(
       model.update({{"embed.weight", zeros({10, 32})}, {"layers.0.norm.weight", ones({33})}}),
       ErrorCode::InvalidArgument,
@@ -98,7 +98,7 @@ TEST(Module, LoadsWhatItSaved) {
                "w.safetensors: [load_weights] 4 parameters have no weights: layers.2.norm.weight, "
                "layers.2.mlp.gate_proj.weight, layers.2.mlp.up_proj.weight and 1 more.");
   EXPECT_ERROR(smaller.load_weights(file), ErrorCode::InvalidArgument,
-               "4 weights are no parameters of the module: layers.1.norm.weight");
+               "4 weights are not parameters of the module: layers.1.norm.weight");
   WeightOptions options;
   options.strict = false;
   larger.load_weights(file, options);
@@ -190,7 +190,7 @@ TEST(Module, CastsFloatsOnly) {
     EXPECT_EQ(value.dtype(), name == "embed.weight" ? uint32 : float16) << name;
   }
   EXPECT_EQ(model(array({1})).dtype(), float16);
-  EXPECT_ERROR(model.set_dtype(int32), ErrorCode::InvalidArgument, "int32 is no floating-point");
+  EXPECT_ERROR(model.set_dtype(int32), ErrorCode::InvalidArgument, "int32 is not a floating-point");
 }
 
 TEST(Config, ReadsKeys) {

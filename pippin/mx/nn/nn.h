@@ -1,4 +1,4 @@
-// Modules: what models are made of, over the arrays of mx.h.
+// Modules, the building blocks of models, over the arrays of mx.h.
 //
 //   using namespace pippin::mx;
 //   nn::Sequential model;
@@ -7,7 +7,7 @@
 //   model.push_back(nn::Linear(256, 64));
 //   model.load_weights("weights.safetensors");
 //
-// Classes, arguments and names of parameters are MLX's where MLX has them.
+// Classes, arguments and names of parameters follow MLX where MLX has them.
 #pragma once
 
 #include "pippin/mx/nn/activations.h"  // IWYU pragma: export

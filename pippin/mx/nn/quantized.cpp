@@ -78,7 +78,7 @@ void quantize_like(Module& module, const ArrayMap& weights) {
     const array* codes = find(name + ".weight");
     const array* scales = find(name + ".scales");
     const ArrayMap held = each->parameters();
-    // A layer that holds one matrix of floats, and is given codes for it.
+    // Replaces the float matrix of a layer if quantized weights are given for it.
     if (codes == nullptr || scales == nullptr || codes->dtype() != uint32 || held.empty() ||
         held[0].first != "weight" || !is_floating(held[0].second.dtype())) {
       continue;

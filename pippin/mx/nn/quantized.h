@@ -50,15 +50,15 @@ class PIPPIN_API QuantizedEmbedding final : public EmbeddingLayer {
   QuantizedWeight quantized;
 };
 
-// Replaces the Linear and Embedding layers below `module` by quantized ones: those that `choose`
-// takes by their whole names, all where there is no `choose`. One whose width is no multiple of
-// group_size is InvalidArgument with its name, and so is one that is declared as Child<Linear>.
+// Replaces the Linear and Embedding layers below `module` by quantized ones: those for whose full
+// names `choose` returns true, or all without `choose`. Throws InvalidArgument, with the layer's
+// name, if its width is not a multiple of group_size or it is declared as Child<Linear>.
 PIPPIN_API void quantize(Module& module, int group_size = 64, int bits = 4,
                          const std::string& mode = "affine",
                          const std::function<bool(const std::string&, Module&)>& choose = nullptr);
 
-// Quantizes the layers that are quantized in `weights` (NAME.scales beside NAME.weight), with the
-// bits and groups that their shapes say.
+// Quantizes the layers that are quantized in `weights` (NAME.scales next to NAME.weight), with the
+// bits and groups that follow from their shapes.
 PIPPIN_API void quantize_like(Module& module, const ArrayMap& weights);
 
 }  // namespace pippin::mx::nn

@@ -8,8 +8,8 @@
 namespace pippin::mx::nn {
 namespace {
 
-// The periods of Llama 3: those that a training text held many times stay, those that it did not
-// hold once are stretched, and those between are stretched in part.
+// The periods of Llama 3: short ones stay, those longer than the original context are stretched,
+// and those between are partly stretched.
 array llama3_periods(const Config& config, int dims, double base) {
   const auto scaling = [&](const char* key, std::optional<double> otherwise = std::nullopt) {
     return config.number(std::string("rope_scaling.") + key, otherwise);

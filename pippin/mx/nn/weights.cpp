@@ -1,4 +1,4 @@
-// Weights of files in modules, by name.
+// Loads weights from files into modules by name.
 #include <algorithm>
 #include <set>
 
@@ -33,7 +33,7 @@ void check_names(const ArrayMap& parameters, const ArrayMap& weights) {
   }
   if (!unknown.empty()) {
     fail(ErrorCode::InvalidArgument,
-         "[load_weights] {} weights are no parameters of the module: {}.", unknown.size(),
+         "[load_weights] {} weights are not parameters of the module: {}.", unknown.size(),
          listed(unknown));
   }
   if (!missing.empty()) {
