@@ -11,7 +11,7 @@
 namespace pippin {
 
 struct Call::Impl {
-  // A run: no other one of this call.
+  // A run in progress: excludes other runs of this call.
   class Use {
    public:
     explicit Use(Impl& call) : call_(call) {
@@ -59,8 +59,8 @@ struct Call::Impl {
 
   std::shared_ptr<Function::Impl> function;
   Values inputs, outputs;
-  std::unique_ptr<api::PlannedCall> planned;  // null: it cannot be
-  std::optional<State> own;                   // of runs without one
+  std::unique_ptr<api::PlannedCall> planned;  // null: not plannable
+  std::optional<State> own;                   // for runs without a state
   std::atomic<bool> is_used{false};
 };
 

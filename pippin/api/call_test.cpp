@@ -1,4 +1,4 @@
-// Predictions from the caller's memory into the caller's memory, once and over and over.
+// Predictions from the caller's memory into the caller's memory, once and repeatedly.
 #include "pippin/api/call.h"
 
 #include <atomic>
@@ -17,8 +17,8 @@
 namespace pippin {
 namespace {
 
-// main: what x adds up to; types: a tensor of each type that plans have; loop: n turns, and found:
-// a shape that depends on values, which no plan does.
+// main: a running sum of x; types: a tensor of each type that plans support; loop: n iterations;
+// found: a shape that depends on values, which cannot be planned.
 constexpr std::string_view kProgram = R"(program(1.3)
 {
   func main<ios18>(tensor<fp32, [2, 3]> x, state<tensor<fp16, [2, 3]>> total) {
@@ -91,7 +91,7 @@ TEST_F(Calls, ReadAndWriteTheCallersMemory) {
     EXPECT_EQ(y, x);
     call.run(state);
     EXPECT_EQ(y, (Floats{3, 4, 5, 6, 7, 8}));
-    // Another input of the same form, in place, backwards and broadcast.
+    // Another input of the same form: in place, reversed and broadcast.
     Floats two = {2};
     call.inputs()["x"] = floats(two, {2, 3}, {0, 0});
     call.run();
@@ -102,8 +102,8 @@ TEST_F(Calls, ReadAndWriteTheCallersMemory) {
   }
 }
 
-// The function as one plan, without copies of values on the way: what a prediction allocates is
-// what the call's does, and the key that it finds the plan by.
+// The function as one plan, without intermediate copies of values: a prediction allocates only what
+// the call does, and the key for finding the plan.
 TEST_F(Calls, PredictionsOfFunctionsTakeTheSameWay) {
   for (const DataType type : {DataType::Float32, DataType::Float16, DataType::Float64}) {
     LoadOptions options;
@@ -126,7 +126,7 @@ TEST_F(Calls, PredictionsOfFunctionsTakeTheSameWay) {
 }
 
 TEST_F(Calls, PredictIntoNewTensors) {
-  for (const bool trace : {false, true}) {  // which takes the way without a plan
+  for (const bool trace : {false, true}) {  // with tracing, there is no plan
     LoadOptions options;
     options.num_threads = 1;
     options.trace = trace;
@@ -146,7 +146,7 @@ TEST_F(Calls, PredictIntoNewTensors) {
       }
       x[0] += 1;
     }
-    // Into memory that differs each time, of some outputs.
+    // Into different memory each time, and only some outputs.
     Floats z(6), same(6);
     Values into = {{"z", floats(z, {2, 3})}}, in_place = {{"y", floats(x, {2, 3})}};
     call.predict(state, into);
@@ -159,7 +159,7 @@ TEST_F(Calls, PredictIntoNewTensors) {
     wrong = {{"none", floats(z, {2, 3})}};
     EXPECT_THROW(call.predict(state, wrong), Error);
     EXPECT_EQ(z, same);
-    // One that was prepared for some outputs gives all of them, too.
+    // A call prepared for some outputs can also return all of them.
     Call some = function.prepare({{"x", floats(z, {2, 3})}}, {{"y", floats(same, {2, 3})}});
     EXPECT_EQ(some.predict(state).size(), 2u);
     EXPECT_EQ(same[0], tensor_at(some.outputs(), "y").to_floats()[0]);
@@ -167,7 +167,7 @@ TEST_F(Calls, PredictIntoNewTensors) {
 }
 
 TEST_F(Calls, ConvertAsPredictDoes) {
-  for (const bool trace : {false, true}) {  // which takes the way without a plan
+  for (const bool trace : {false, true}) {  // with tracing, there is no plan
     LoadOptions options;
     options.trace = trace;
     const Function function = load(options).function("types");
@@ -188,7 +188,7 @@ TEST_F(Calls, ConvertAsPredictDoes) {
       EXPECT_EQ(std::get<Tensor>(value).to_doubles(), tensor_at(want, name).to_doubles()) << name;
     }
     EXPECT_EQ(sum.to_floats(), Floats{15});
-    // What does not fit is told as predict() tells it, and nothing is written.
+    // Errors are reported as by predict(), and nothing is written.
     i[0] = int64_t{1} << 40;
     h[0] = 8;
     const std::string told = "input 'i': element 0 is 1099511627776, which int32 cannot hold";
@@ -259,7 +259,7 @@ TEST_F(Calls, TakeAndGiveImages) {
   const Function function = Model::load(folder_ / "picture.mlpackage").function();
   Image picture{2, 1, 3, DataType::UInt8, {}};
   for (const int level : {1, 2, 3, 4, 200, 6}) picture.pixels.push_back(std::byte(level));
-  std::vector<uint8_t> out(6);  // a pixel's colors side by side, as pictures mostly are
+  std::vector<uint8_t> out(6);  // a pixel's colors are contiguous, as in most pictures
   Call call = function.prepare(
       {{"picture", picture}},
       {{"out", Tensor::wrap(DataType::UInt8, {1, 3, 1, 2}, out.data(), {6, 1, 6, 3})}});
@@ -283,7 +283,8 @@ TEST_F(Calls, RefuseTensorsThatOutputsCannotHave) {
   };
   const Tensor y = floats(memory, {2, 3});
   refuses({{"w", y}}, "no output 'w'; the model's outputs: y (float32 [2, 3]), z (float32 [2, 3])");
-  refuses({{"y", Image()}}, "output 'y' (float32 [2, 3]) cannot be written into what is no tensor");
+  refuses({{"y", Image()}},
+          "output 'y' (float32 [2, 3]) cannot be written into a value that is not a tensor");
   refuses({{"y", floats(memory, {3, 2})}},
           "output 'y' is written into float32 [3, 2]; expected float32 [2, 3]");
   refuses({{"y", Tensor(DataType::Float16, {2, 3})}},
@@ -299,7 +300,7 @@ TEST_F(Calls, RefuseTensorsThatOutputsCannotHave) {
   refuses({{"y", y}, {"z", y}}, "outputs 'y' and 'z' share memory");
   refuses({{"y", y}, {"z", Tensor::wrap(DataType::Float32, {2, 3}, memory.data() + 5)}},
           "outputs 'y' and 'z' share memory");
-  // Halves of one matrix are two tensors.
+  // Two tensors that are halves of one matrix.
   Values halves = {{"y", floats(memory, {2, 3}, {24, 4})},
                    {"z", Tensor::wrap(DataType::Float32, {2, 3}, memory.data() + 3, {24, 4})}};
   x = {1, 2, 3, 4, 5, 6};
@@ -315,7 +316,7 @@ TEST_F(Calls, RefuseTensorsThatOutputsCannotHave) {
                "input 'x': shape [6]; expected float32 [2, 3]");
   State wrong = load().function("types").make_state();
   EXPECT_ERROR(call.run(wrong), ErrorCode::InvalidArgument, "the given state has no 'total'");
-  // More elements than there is memory for.
+  // More elements than allowed.
   EXPECT_ERROR(load({.max_elements = 5}).function("main").predict(inputs), ErrorCode::LimitExceeded,
                "input 'x': a value of 6 elements, the limit is 5");
 }
@@ -335,14 +336,14 @@ TEST_F(Calls, WriteNothingWhereTheShapeIsAnother) {
   EXPECT_ERROR(call.run(), ErrorCode::InvalidArgument, told);
   EXPECT_ERROR(function.predict(inputs, state, outputs), ErrorCode::InvalidArgument, told);
   EXPECT_EQ(places, (std::vector<int32_t>{0, 2}));
-  x = {0, 0, 0, 0};  // nothing is found, which is a tensor as well
+  x = {0, 0, 0, 0};  // nothing is found, which is also a tensor
   Values none = {{"places", Tensor(DataType::Int32, {0, 1})}};
   function.predict(inputs, state, none);
   EXPECT_EQ(tensor_at(none, "places").size(), 0);
 }
 
-// While a call waits for the model, another thread's run of it is an error; so is the wait's end
-// when it is cancelled.
+// While a call waits for the model, another thread's run of it is an error; so is the end of the
+// wait if it is cancelled.
 TEST_F(Calls, AreForOneThreadAtATime) {
   const Model model = load({.num_threads = 1, .max_iterations = int64_t{1} << 40});
   const Function main = model.function("main"), loop = model.function("loop");
@@ -360,7 +361,7 @@ TEST_F(Calls, AreForOneThreadAtATime) {
     for (bool waits = true; waits;) {
       try {
         call.run(state, give_up);
-      } catch (const Error& error) {  // that the other one is in it
+      } catch (const Error& error) {  // that the other thread is in it
         waits = error.code() == ErrorCode::InvalidArgument;
         EXPECT_TRUE(waits || error.code() == ErrorCode::Cancelled);
       }

@@ -44,7 +44,7 @@ std::vector<int64_t> sizes(int32_t rank, const int64_t* values, const char* name
   return {values, values + rank};
 }
 
-// What a managed tensor refers to.
+// The context of a managed tensor.
 template <typename Managed>
 struct Shared {
   Tensor tensor;
@@ -59,14 +59,15 @@ std::unique_ptr<Shared<Managed>> shared(Tensor tensor) {
   for (const Row& row : kRows) {
     if (row.type == type) found = &row;
   }
-  if (found == nullptr) fail(ErrorCode::Unsupported, "strings are nothing for DLPack");
+  if (found == nullptr) fail(ErrorCode::Unsupported, "DLPack cannot hold strings");
   auto result = std::make_unique<Shared<Managed>>();
   result->tensor = std::move(tensor);
   result->shape = result->tensor.shape();
   for (const int64_t stride : result->tensor.strides()) {
     if (stride % byte_size(type) != 0) {
-      fail(ErrorCode::Unsupported, "strides of {} bytes are nothing for DLPack, which counts {}s",
-           stride, to_string(type));
+      fail(ErrorCode::Unsupported,
+           "strides of {} bytes are not multiples of a {}, as DLPack requires", stride,
+           to_string(type));
     }
     result->strides.push_back(stride / byte_size(type));
   }
@@ -114,7 +115,7 @@ Tensor wrap(const View& view, bool is_writable, std::function<void()> release) {
 DLManagedTensor* give(Tensor tensor) {
   auto result = shared<DLManagedTensor>(std::move(tensor));
   if (!result->tensor.is_writable()) {
-    fail(ErrorCode::Unsupported, "const memory is nothing for DLPack, which may be written to");
+    fail(ErrorCode::Unsupported, "DLPack tensors are writable, so const memory cannot be exported");
   }
   return &result.release()->managed;
 }

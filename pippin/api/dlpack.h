@@ -1,7 +1,7 @@
-// DLPack's structures, as its specification lays them out (0.8, and 1.0 for the versioned one), and
-// tensors to and from them. Only main memory.
+// DLPack's structures, with the layout of its specification (0.8, and 1.0 for the versioned one),
+// and conversions of tensors from and to them. Supports main memory only.
 //
-// Inside the library: C and Python share it.
+// Internal to the library; shared by C and Python.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Version {
 
 }  // namespace pippin::dlpack
 
-// Named by DLPack.
+// The name comes from DLPack.
 struct DLManagedTensor {
   pippin::dlpack::View tensor;
   void* context;
@@ -57,13 +57,13 @@ namespace pippin::dlpack {
 
 constexpr uint64_t kReadOnly = 1, kIsCopied = 2;  // flags
 
-// The memory of `view`, wrapped as by Tensor::wrap(). Throws Unsupported for other devices and
+// Wraps the memory of `view` as Tensor::wrap() does. Throws Unsupported for other devices and
 // types, InvalidArgument, LimitExceeded; `release` is then not called.
 Tensor wrap(const View& view, bool is_writable, std::function<void()> release);
 
-// The tensor's memory for others, which stays until the deleter is called; a tensor that owns its
-// elements is moved there. Throw Unsupported for strings, for strides that are no whole elements,
-// and, without a version, for const memory, which nothing says then.
+// Exports the tensor's memory, which stays valid until the deleter is called; a tensor that owns
+// its elements is moved there. Throw Unsupported for strings, for strides that are not multiples of
+// the element size, and, without a version, for const memory, which that format cannot express.
 DLManagedTensor* give(Tensor tensor);
 DLManagedTensorVersioned* give_versioned(Tensor tensor, bool is_copy);
 

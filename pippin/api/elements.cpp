@@ -10,7 +10,7 @@
 namespace pippin::elements {
 namespace {
 
-// Calls move(offset of an element) for each of them in row-major order, without taking memory.
+// Calls move(offset of an element) for each element in row-major order, without allocating.
 template <typename Move>
 void for_each_offset(const std::vector<int64_t>& shape, const int64_t* strides, size_t axis,
                      int64_t offset, const Move& move) {
@@ -20,7 +20,7 @@ void for_each_offset(const std::vector<int64_t>& shape, const int64_t* strides, 
   }
 }
 
-// Calls copy(offset of an element apart, std::integral_constant of its size) in row-major order.
+// Calls copy(offset of a strided element, std::integral_constant of its size) in row-major order.
 template <typename Copy>
 void copy_each(DataType type, const std::vector<int64_t>& shape,
                const std::vector<int64_t>& strides, const Copy& copy) {
@@ -39,8 +39,8 @@ void copy_each(DataType type, const std::vector<int64_t>& shape,
   }
 }
 
-// Whether the strides alone tell that no two elements share a byte: sorted, each is at least what
-// the axes before it span.
+// Whether the strides alone guarantee that no two elements share a byte: sorted, each is at least
+// the span of the previous axes.
 bool are_apart(const Tensor& tensor) {
   const std::vector<int64_t> strides = tensor.strides();
   std::vector<std::pair<int64_t, int64_t>> axes;  // stride, size

@@ -1,4 +1,4 @@
-// Element types as C++ types, the conversion between any two of them, and elements that lie apart.
+// Element types as C++ types, conversions between them, and strided elements.
 #pragma once
 
 #include <bit>
@@ -20,7 +20,8 @@
 
 namespace pippin::elements {
 
-// body(std::type_identity<T>()) with the C++ type of a numeric element type; bools are uint8_t.
+// Calls body(std::type_identity<T>()) with the C++ type of a numeric element type; bools are
+// uint8_t.
 template <typename Body>
 decltype(auto) with_type(DataType type, Body&& body) {
   switch (type) {
@@ -50,12 +51,12 @@ decltype(auto) with_type(DataType type, Body&& body) {
     case DataType::String:
       break;
   }
-  fail(ErrorCode::InvalidArgument, "strings are no numbers");
+  fail(ErrorCode::InvalidArgument, "strings are not numbers");
 }
 
 inline float16 round_to_float16(double value) {
-  // Through float would round twice: the float nearest to zero with its last bit set where that is
-  // not exact ("round to odd") rounds to the right half.
+  // A conversion through float would round twice. The float rounded toward zero, with its last bit
+  // set if inexact ("round to odd"), rounds to the correct half.
   float narrow = static_cast<float>(value);
   if (static_cast<double>(narrow) != value && std::isfinite(narrow)) {
     if (std::abs(static_cast<double>(narrow)) > std::abs(value)) {
@@ -66,11 +67,11 @@ inline float16 round_to_float16(double value) {
   return to_float16(narrow);
 }
 
-// The first number beyond an integer type, which is exact where its largest is not.
+// The first number beyond an integer type, which is exact even if its largest is not.
 template <typename T>
 constexpr double kEnd = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
 
-// Whether the two are the same number.
+// Whether the two are equal as numbers.
 template <typename Float, typename Integer>
 bool same(Float number, Integer integer) {
   const auto wide = static_cast<double>(number);
@@ -78,7 +79,7 @@ bool same(Float number, Integer integer) {
          static_cast<Integer>(number) == integer && static_cast<Float>(integer) == number;
 }
 
-// The nearest value of To; integers saturate, NaN becomes 0 there.
+// The nearest value of To; integers saturate, and NaN becomes 0 there.
 template <typename To, typename From>
 To nearest(From from) {
   if constexpr (std::is_same_v<From, float16>) {
@@ -102,7 +103,7 @@ To nearest(From from) {
   }
 }
 
-// Whether `to`, which came of `from`, keeps Tensor::to()'s promise.
+// Whether `to`, converted from `from`, satisfies Tensor::to()'s guarantee.
 template <typename To, typename From>
 bool keeps(From from, To to) {
   if constexpr (std::is_same_v<From, float16>) {
@@ -120,35 +121,36 @@ bool keeps(From from, To to) {
   }
 }
 
-// Converts every element; the index of the first that does not keep its value, if `exact`. Neither
-// side need be aligned.
+// Converts every element; if `exact`, returns the index of the first that does not keep its value.
+// Neither side need be aligned.
 std::optional<size_t> convert(DataType from, std::span<const std::byte> source, DataType to,
                               std::span<std::byte> target, bool exact);
 
-// --- where elements lie; strides are in bytes ---
+// --- positions of elements; strides are in bytes ---
 
-// Row-major without gaps.
+// Row-major strides without gaps.
 std::vector<int64_t> plain_strides(DataType type, const std::vector<int64_t>& shape);
-// Whether the strides say the same as those: they matter only along axes of more than one.
+// Whether the strides are equivalent to those: they matter only along axes of more than one
+// element.
 bool is_plain(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
               const std::vector<int64_t>& plain);
-// Addresses of the lowest and behind the highest byte, for at least one element.
+// Addresses of the lowest byte and of the one after the highest, for at least one element.
 struct Extent {
   uintptr_t begin = 0, end = 0;
 };
-// Throws LimitExceeded where one overflows.
+// Throws LimitExceeded if one overflows.
 Extent check_extent(DataType type, const std::vector<int64_t>& shape,
                     const std::vector<int64_t>& strides, uintptr_t first);
 
-// Copies elements that lie apart, from `first` on, to or from memory without gaps.
+// Copies strided elements, from `first` on, to or from contiguous memory.
 void pack(DataType type, const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
           const std::byte* first, std::byte* target);
 void unpack(DataType type, const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
             const std::byte* source, std::byte* first);
 
-// Throws InvalidArgument where the tensors are not what can be written to without one element
-// destroying another: const, or two elements of one or of two of them at one place. `names` are
-// theirs.
+// Throws InvalidArgument if the tensors cannot be written to without elements overwriting each
+// other: const memory, or two elements, of one or of two tensors, that overlap. `names` are the
+// tensors' names.
 void check_targets(std::span<const Tensor* const> targets, std::span<const std::string> names);
 
 }  // namespace pippin::elements

@@ -26,7 +26,7 @@ std::string input_context(const FeatureInfo& feature) {
   return fmt::format("input '{}'", feature.name);
 }
 
-// Models that are translated compute in double precision, which is the reference's.
+// Translated models compute in double precision, the reference interpreter's.
 engine::RunnerOptions options_for(const mil::Model& model, engine::RunnerOptions options) {
   if (model.is_translated()) options.compute.precision = Precision::Reference;
   return options;
@@ -65,8 +65,8 @@ class ProgramExecutable : public Executable {
   }
 
  private:
-  // The whole function as one plan, which takes inputs from callers' memory and gives outputs to
-  // it without a copy between; null where the runner has to plan it piece by piece, and for
+  // The whole function as one plan, which reads inputs from the caller's memory and writes outputs
+  // to it without intermediate copies; null if the runner has to plan it piece by piece, and for
   // devices, whose runner has planned it already.
   PlannedCall* find_call(const Values& inputs) {
     if (options_.compute.device != nullptr) return nullptr;
@@ -152,7 +152,7 @@ class PipelineExecutable : public Executable {
       with_context(input_context(feature), [&] {
         const auto found = inputs.find(feature.name);
         if (found != inputs.end()) {
-          // As the pipeline declares it; then as the stage does.
+          // Converts as the pipeline declares it, then as the stage does.
           input_value(feature, found->second);
           values.emplace(*found);
         } else if (has_default_.count(feature.name) > 0) {
@@ -183,7 +183,7 @@ class PipelineExecutable : public Executable {
   }
 
  private:
-  // Everything that a stage needs is there when it runs, and every output in the end.
+  // Checks that every stage's inputs are available when it runs, and every output at the end.
   void check_flow() const {
     std::vector<std::string> known;
     const auto is_known = [&](const std::string& name) {
@@ -194,19 +194,20 @@ class PipelineExecutable : public Executable {
       for (const FeatureInfo& input : stages_[i]->inputs()) {
         if (is_known(input.name) || input.optional) continue;
         fail(ErrorCode::InvalidFile,
-             "{}: its input '{}' is neither an input of the pipeline nor an output before it",
+             "{}: its input '{}' is neither an input of the pipeline nor an output of an earlier "
+             "stage",
              contexts_[i], input.name);
       }
       for (const FeatureInfo& output : stages_[i]->outputs()) known.push_back(output.name);
     }
     for (const FeatureInfo& output : outputs()) {
       if (is_known(output.name)) continue;
-      fail(ErrorCode::InvalidFile, "the pipeline's output '{}' comes of no stage", output.name);
+      fail(ErrorCode::InvalidFile, "no stage produces the pipeline's output '{}'", output.name);
     }
   }
 
   const int64_t max_elements_;
-  std::set<std::string, std::less<>> has_default_;  // inputs for which the pipeline says a value
+  std::set<std::string, std::less<>> has_default_;  // inputs with a default in the pipeline
   std::vector<std::unique_ptr<Executable>> stages_;
   std::vector<std::string> contexts_;
 };

@@ -1,5 +1,5 @@
-// A function of an ML Program, or a pipeline's stages in order, behind one face: named values in,
-// named values out, as declared.
+// A function of an ML Program, or the stages of a pipeline, behind one interface: named values in
+// and out, as declared.
 #pragma once
 
 #include <memory>
@@ -25,16 +25,17 @@ class Executable {
   const std::vector<FeatureInfo>& inputs() const { return inputs_; }
   const std::vector<FeatureInfo>& outputs() const { return outputs_; }
 
-  // Throws InvalidArgument where an input is unknown or missing, and where kind, element type or
-  // shape of one are not as declared.
+  // Throws InvalidArgument if an input is unknown or missing, or if the kind, element type or shape
+  // of one is not as declared.
   void check_names(const Values& inputs) const;
   void check_inputs(const Values& inputs) const;
-  // The outputs that are declared. Names that are no inputs are left aside.
+  // Returns the declared outputs. Ignores names that are not inputs.
   virtual Values run(const Values& inputs, engine::State& state) = 0;
-  // The same into `outputs`, which api::check_targets() takes.
+  // The same into `outputs`, which must satisfy api::check_targets().
   virtual void run_into(const Values& inputs, engine::State& state, Values& outputs);
   virtual std::string describe() const = 0;
-  // As PlannedCall::make(). Null where there can be none. The executable has to outlive it.
+  // Like PlannedCall::make(). Null if planning is impossible. The executable must outlive the
+  // result.
   virtual std::unique_ptr<PlannedCall> plan_call(const Values& /*inputs*/,
                                                  const Values* /*outputs*/);
 
@@ -45,8 +46,8 @@ class Executable {
   std::vector<FeatureInfo> inputs_, outputs_;
 };
 
-// The states of a function, those of a pipeline's stages included, each name once. Throws
-// Unsupported where one name has two shapes or types.
+// The states of a function, including those of a pipeline's stages, each name once. Throws
+// Unsupported if one name has two shapes or types.
 std::vector<mil::Feature> collect_states(const mil::Model& model, std::string_view function);
 void merge_states(std::vector<mil::Feature>& states, const std::vector<mil::Feature>& more);
 

@@ -1,4 +1,4 @@
-// Programs of a few lines, as their declarations and pipelines make them run.
+// Programs of a few lines, run as declared, alone and in pipelines.
 #include "pippin/api/executable.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST_F(ExecutableTest, PipelinesThatDoNotFitTogether) {
   EXPECT_FAULT(make(pipeline_of(one_stage(), {"x"}, {"z"})),
                "stage 0 's': its input 'y' is neither an input of the pipeline nor an output");
   EXPECT_FAULT(make(pipeline_of(one_stage(), {"y"}, {"y", "k"})),
-               "the pipeline's output 'k' comes of no stage");
+               "no stage produces the pipeline's output 'k'");
 }
 
 TEST_F(ExecutableTest, ErrorsNameTheStageAndTheInput) {

@@ -26,7 +26,7 @@ std::string color_text(ColorSpace color_space) {
   return {};
 }
 
-// "224 x 224": width and height of a tensor's last two axes.
+// "224 x 224": width and height, from a tensor's last two axes.
 std::string image_size_text(const FeatureInfo& feature) {
   if (!feature.enumerated_shapes.empty()) {
     std::vector<std::string> sizes;
@@ -247,7 +247,7 @@ FeatureInfo feature_info(const mil::Feature& feature) {
     case FeatureInfo::Kind::Sequence:
       break;
   }
-  // Where no default is stated, Core ML takes the first or smallest.
+  // Without a stated default, Core ML uses the first or smallest.
   const bool sized = info.kind == FeatureInfo::Kind::Image ? info.shape[2] > 0 && info.shape[3] > 0
                                                            : !info.shape.empty();
   if (!sized && !info.enumerated_shapes.empty()) info.shape = info.enumerated_shapes.front();

@@ -1,4 +1,4 @@
-// Models made by others, against outputs of other implementations.
+// Models made by others, compared with outputs of other implementations.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -49,7 +49,7 @@ TEST(Golden, BasicPitch) {
   }
 }
 
-// A compiled model, its hidden states fed back by the caller.
+// A compiled model; the caller feeds its hidden states back.
 TEST(Golden, SileroSequence) {
   PIPPIN_SHARED_OR_SKIP(root, "packages");
   const Function function = Model::load(root / "silero_vad.mlmodelc").function();

@@ -164,7 +164,7 @@ Completion LanguageModel::generate_tokens(Sequence& sequence, std::span<const in
 }
 
 struct TokenDecoder::Impl {
-  LanguageModel model;  // whose tokenizer it is
+  LanguageModel model;  // the owner of the tokenizer
   StreamDecoder decoder;
 };
 
@@ -195,13 +195,13 @@ std::vector<int32_t> Chat::tokens() const {
   return model_.encode(text);
 }
 
-// How many of `ids`, which are not all, the sequence has and keeps. Nothing where the call was
+// The number of `ids`, fewer than all, that the sequence has and keeps. Nullopt if the call was
 // cancelled while it waited for the model.
 std::optional<int64_t> Chat::keep_common(std::span<const int32_t> ids) try {
   const std::span<const int32_t> fed = sequence_->tokens();
   const auto common =
       std::mismatch(fed.begin(), fed.end(), ids.begin(), ids.end()).first - fed.begin();
-  // The last token is fed anew: an answer begins with the logits after it.
+  // The last token is fed again: an answer begins with the logits after it.
   const auto keep = std::min<int64_t>(common, std::ssize(ids) - 1);
   if (keep == std::ssize(fed)) return keep;
   if (keep <= 0 || !model_.capabilities().truncate || keep < sequence_->earliest()) {

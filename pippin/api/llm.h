@@ -49,8 +49,8 @@ struct LanguageModelOptions : runtime::LoadOptions {
   std::function<void(const std::string& repository, uint64_t done, uint64_t total)> progress = {};
 };
 
-// What a text has to be (docs/constraints.md): JSON of a schema, any JSON object, a text of a
-// grammar (GBNF), one that a regular expression matches, one of a list.
+// The required form of a text (docs/constraints.md): JSON matching a schema, any JSON object, a
+// text of a grammar (GBNF), a match of a regular expression, one of a list.
 struct TextForm {
   enum class Kind : uint8_t { JsonSchema, JsonObject, Grammar, Regex, Choice };
   Kind kind = Kind::JsonObject;
@@ -58,17 +58,17 @@ struct TextForm {
   std::vector<std::string> choices = {};  // one of these
 };
 
-// How text is generated. Defaults come from the model's own files.
+// Settings of text generation. Defaults come from the model's own files.
 struct TextSettings {
   std::optional<SamplingOptions> sampling;
   int64_t max_tokens = -1;        // negative: no limit
   std::vector<std::string> stop;  // the text ends before the first of these
   Overflow overflow = Overflow::Stop;
-  // Compiled once for a model and kept. What is broken or not supported in it is thrown as
-  // InvalidArgument, InvalidFile, Unsupported or LimitExceeded, before anything is generated.
+  // Compiled once per model and cached. A form that is invalid or not supported throws
+  // InvalidArgument, InvalidFile, Unsupported or LimitExceeded before anything is generated.
   std::optional<TextForm> form = {};
   bool drafts = true;  // guess tokens by lookup and verify them together: the same text, sooner
-  // They see the logits before the rest of the sampling chain does: a mask, a bias by position.
+  // They see the logits before the rest of the sampling chain: for a mask, or a bias by position.
   std::vector<std::shared_ptr<const LogitsProcessor>> processors;
   int64_t logprobs = -1;  // how many of the most likely tokens to report per step; negative: none
 };
@@ -77,7 +77,7 @@ struct TextSettings {
 struct Completion {
   std::string text;
   std::vector<int32_t> ids;        // without the end token
-  std::vector<Logprobs> logprobs;  // one per id, if asked for
+  std::vector<Logprobs> logprobs;  // one per id, if requested
   StopReason reason = StopReason::MaxTokens;
   int64_t prompt_tokens = 0;  // of the whole conversation
   int64_t cached_tokens = 0;  // of these, how many were in the cache already
@@ -88,8 +88,8 @@ struct Completion {
 // StopReason::Callback.
 using OnText = std::function<bool(std::string_view piece)>;
 
-// Called with each token and what it adds to the text, which is valid UTF-8 and may be empty; at
-// the end with -1 and what was held back. Returning false ends the text with StopReason::Callback.
+// Called with each token and the text that it adds, which is valid UTF-8 and may be empty; at the
+// end with -1 and the text held back. Returning false ends the text with StopReason::Callback.
 using OnToken = std::function<bool(int32_t id, std::string_view piece)>;
 
 class PIPPIN_API LanguageModel {
@@ -115,11 +115,10 @@ class PIPPIN_API LanguageModel {
   // if the model has no chat template or the template rejects the conversation; Unsupported for a
   // template that uses something that Pippin lacks.
   std::vector<int32_t> encode(std::span<const Message> messages) const;
-  // The text that the model's chat template makes of a conversation: JSON, the list of messages or
-  // an object with "messages" and whatever else the template asks for ("tools", "documents",
-  // "add_generation_prompt" ...), up to where the assistant's answer begins if nothing else is
-  // said. encode(text, false) has its tokens. Throws as encode(), and InvalidFile for what is no
-  // such JSON.
+  // The text that the model's chat template makes of a conversation in JSON: the list of messages,
+  // or an object with "messages" and other values that the template uses ("tools", "documents",
+  // "add_generation_prompt" ...), by default up to where the assistant's answer begins.
+  // encode(text, false) returns its tokens. Throws as encode(), and InvalidFile for anything else.
   std::string render(std::string_view conversation) const;
   // Ids that are not in the vocabulary are skipped.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
@@ -130,8 +129,8 @@ class PIPPIN_API LanguageModel {
   Batch new_batch() const;
 
   // Appends `prompt` to the sequence and generates text until something ends it. The same seed
-  // gives the same text, whatever else runs at the same time. A cancelled call returns what it has,
-  // with StopReason::Cancelled. Throws InvalidArgument for a sequence of another model,
+  // gives the same text, whatever else runs at the same time. A cancelled call returns the text so
+  // far, with StopReason::Cancelled. Throws InvalidArgument for a sequence of another model,
   // LimitExceeded if the prompt does not fit, Unsupported for sampling from a model without logits.
   Completion generate(Sequence& sequence, std::span<const int32_t> prompt,
                       const TextSettings& settings = {}, const OnText& on_text = {}) const;
@@ -148,9 +147,9 @@ class PIPPIN_API LanguageModel {
   std::shared_ptr<const LanguageModelParts> parts_;
 };
 
-// Text as tokens come, for callers that choose the tokens themselves. The pieces, with finish()
-// last, are together what decode() gives; each is valid UTF-8, and what a later token could change
-// is held back.
+// Converts tokens to text one by one, for callers that choose the tokens themselves. The pieces,
+// with finish() last, add up to the result of decode(); each is valid UTF-8, and text that a later
+// token could change is held back.
 class PIPPIN_API TokenDecoder {
  public:
   explicit TokenDecoder(const LanguageModel& model, bool skip_special_tokens = true);
@@ -166,7 +165,7 @@ class PIPPIN_API TokenDecoder {
   std::unique_ptr<Impl> impl_;
 };
 
-// A conversation with a model. Each answer computes only what is new: the longest common prefix of
+// A conversation with a model. Each answer computes only new tokens: the longest common prefix of
 // the tokens stays in the cache, even if the template drops parts of earlier messages. A model
 // without a chat template continues the concatenated texts of the messages.
 class PIPPIN_API Chat {
@@ -179,7 +178,7 @@ class PIPPIN_API Chat {
 
   // Appends a user message and then the answer. If it throws, neither is kept.
   Completion send(std::string text, const OnText& on_text = {});
-  // Answers the messages as they are and appends the answer, however far it got.
+  // Answers the current messages and appends the answer, even if it is incomplete.
   Completion answer(const OnText& on_text = {});
 
   const LanguageModel& model() const { return model_; }

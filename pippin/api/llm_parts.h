@@ -1,5 +1,4 @@
-// What is behind a LanguageModel: for bindings to other languages, which offer parts of it by
-// themselves.
+// The internals of a LanguageModel, for bindings to other languages that expose parts of it.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +14,15 @@
 
 namespace pippin {
 
-// The class that it belongs to is visible outside of the shared library (base/export.h).
+// The enclosing class is visible outside of the shared library (base/export.h).
 #define PIPPIN_LOCAL __attribute__((visibility("hidden")))
 
 struct PIPPIN_LOCAL LanguageModelParts {
-  // Lives as long as any copy of the model.
+  // Valid as long as any copy of the model.
   static const LanguageModelParts& of(const LanguageModel& model) { return *model.parts_; }
 
-  // Settings as the loop of generation takes them; what the form of an answer is compiled to is
-  // kept. Throws as LanguageModel::generate() does for forms.
+  // Converts settings for the generation loop; caches compiled forms. Throws as
+  // LanguageModel::generate() does for forms.
   runtime::TextOptions options(const TextSettings& settings) const;
   // Throws InvalidArgument for a sequence of another model.
   void check(const Sequence& sequence) const;
@@ -32,7 +31,7 @@ struct PIPPIN_LOCAL LanguageModelParts {
   runtime::LoadedModel model;
   std::vector<int32_t> end_ids;
   std::unique_ptr<app::FormCompiler> forms;
-  std::shared_ptr<runtime::Drafts> drafts;  // by lookup
+  std::shared_ptr<runtime::Drafts> drafts;  // lookup drafts
 };
 
 #undef PIPPIN_LOCAL

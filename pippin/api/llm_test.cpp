@@ -36,7 +36,7 @@ SamplingOptions sampled(uint64_t seed) {
   return options;
 }
 
-// Never lets a token through.
+// Masks one token.
 class Without final : public LogitsProcessor {
  public:
   explicit Without(int32_t id) : id_(id) {}
@@ -97,7 +97,7 @@ TEST(LanguageModel, GeneratesFromTokens) {
   EXPECT_EQ(whole.prompt_tokens, std::ssize(prompt));
   EXPECT_EQ(whole.cached_tokens, 0);
   EXPECT_EQ(demo().decode(whole.ids), whole.text);
-  // By hand: the most likely token of each row.
+  // Manually: the most likely token of each row.
   const auto other = demo().new_sequence();
   std::vector<int32_t> ids;
   auto logits = other->prefill(prompt);
@@ -205,7 +205,7 @@ TEST(Chat, FeedsOnlyWhatIsNew) {
   ASSERT_EQ(chat.messages.size(), 4U);
   EXPECT_EQ(chat.messages[1].content, first.text);
   EXPECT_GE(second.cached_tokens, first.prompt_tokens);
-  // As if it had been asked at once.
+  // As if everything had been asked at once.
   Chat fresh(demo(), at_most(40));
   fresh.messages.assign(chat.messages.begin(), chat.messages.end() - 1);
   const Completion all = fresh.answer();
@@ -218,7 +218,7 @@ TEST(Chat, AnswersWhatWasEdited) {
   Chat chat(demo(), at_most(30));
   const std::string answer = chat.send(kFox).text;
   chat.send("What can you do?");
-  // The same again: all but the last token is there.
+  // The same again: all tokens except the last are cached.
   chat.messages.resize(1);
   const Completion again = chat.answer();
   EXPECT_EQ(again.text, answer);

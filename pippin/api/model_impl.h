@@ -1,4 +1,4 @@
-// What the classes of the public interface hold.
+// The implementation of the public classes.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace pippin {
 
-// The classes that they belong to are visible outside of the shared library (base/export.h).
+// The enclosing classes are visible outside of the shared library (base/export.h).
 #define PIPPIN_LOCAL __attribute__((visibility("hidden")))
 
 struct PIPPIN_LOCAL State::Impl {
@@ -35,8 +35,8 @@ struct PIPPIN_LOCAL State::Impl {
 struct PIPPIN_LOCAL Model::Impl {
   Impl(mil::Model read, const LoadOptions& load_options);
 
-  // For one prediction. Throws Cancelled where the call is cancelled while it waits, and what
-  // OpenedFiles throws.
+  // Locks the model for one prediction. Throws Cancelled if the call is cancelled while it waits,
+  // and the errors of OpenedFiles.
   class Use {
    public:
     explicit Use(Impl& model) : model_(model) {
@@ -59,7 +59,7 @@ struct PIPPIN_LOCAL Model::Impl {
 
   const int num_threads;
 
-  // Its threads start when a function is prepared: a model that is only looked at has none.
+  // Its threads start when a function is prepared: a model that is only inspected has none.
   ThreadPool& pool();
 
  private:
@@ -69,7 +69,7 @@ struct PIPPIN_LOCAL Model::Impl {
 
 struct PIPPIN_LOCAL Function::Impl {
   Impl(std::shared_ptr<Model::Impl> owner, std::string_view function);
-  // The states that the function needs, as it needs them. Throws InvalidArgument.
+  // Checks that the state has the function's states in the required form. Throws InvalidArgument.
   void check_state(const State::Impl& state) const;
 
   std::shared_ptr<Model::Impl> model;

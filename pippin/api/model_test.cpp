@@ -1,4 +1,4 @@
-// The public interface on packages made with coremltools, against their stored outputs.
+// The public interface on packages made with coremltools, compared with their stored outputs.
 #include "pippin/api/model.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Tensor to_tensor(const NpyArray& array) {
   return Tensor::from(array.to_doubles(), array.shape);
 }
 
-// The arrays whose name starts with the prefix, without it.
+// The arrays whose names start with the prefix, which is removed.
 std::map<std::string, Tensor> load(const NpzFile& file, const std::string& prefix) {
   std::map<std::string, Tensor> tensors;
   for (const std::string& name : file.names()) {
@@ -51,7 +51,8 @@ void expect_close(const Tensor& actual, const Tensor& expected, double atol, dou
 
 enum class CallKind : uint8_t { NotPlanned, Planned, TakesNoMemory };
 
-// A prepared call gives the same into tensors of its own, on a state that had the same before.
+// A prepared call writes the same into other tensors, with a state that had the same contents
+// before.
 CallKind expect_same_by_call(const Function& function, const Values& inputs, const Values& outputs,
                              State& state) {
   Values targets;
@@ -80,7 +81,8 @@ CallKind expect_same_by_call(const Function& function, const Values& inputs, con
   return allocations() == before ? CallKind::TakesNoMemory : CallKind::Planned;
 }
 
-// Every step of NAME.json on one State for all functions; what calls of them are.
+// Runs every step of NAME.json on one State for all functions; `kind` is the expected kind of
+// calls.
 void run_package(const std::string& name, size_t max_steps, CallKind kind) {
   PIPPIN_SHARED_OR_SKIP(root, "coremltools");
   const Json description = Json::load(root / (name + ".json"));

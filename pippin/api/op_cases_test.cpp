@@ -1,5 +1,5 @@
-// coremltools' op tests for iOS 15 and 16 through the public interface, as its users would run
-// them. (engine/op_cases_test.cpp runs all, and writes the table.)
+// coremltools' op tests for iOS 15 and 16 through the public interface, as users would run them.
+// (engine/op_cases_test.cpp runs all, and writes the table.)
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ Values load(const fs::path& path) {
   return values;
 }
 
-// What is wrong, or nothing.
+// Returns the error, or an empty string.
 std::string run_case(const fs::path& folder) {
   const Json description = Json::load(folder / "case.json");
   LoadOptions options;

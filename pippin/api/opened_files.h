@@ -1,6 +1,6 @@
-// The files that a model's weights lie in while it is used.
+// The weight files of a model in use.
 //
-// Inside the library.
+// Internal to the library.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ class OpenedFiles {
  public:
   explicit OpenedFiles(const mil::Model& model);
 
-  // Throws InvalidFile where one was written to since it was opened, which may have cut off what a
-  // prediction reads. Those that were deleted or replaced are there as they were.
+  // Throws InvalidFile if one was written to since it was opened, which may have truncated data
+  // that a prediction reads. Deleted or replaced files remain readable.
   void check_unchanged() const;
 
  private:

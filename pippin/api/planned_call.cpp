@@ -16,8 +16,8 @@ namespace {
 
 using Kind = FeatureInfo::Kind;
 
-constexpr int64_t kOne[] = {1};   // the shape that scalars come in
-constexpr size_t kMaxPlans = 64;  // remembered, most of which nobody may have any more
+constexpr int64_t kOne[] = {1};   // the shape of scalars
+constexpr size_t kMaxPlans = 64;  // remembered; most of them may be unused
 
 bool is_simple(const FeatureInfo& feature, const engine::Port& port) {
   const DataType type = feature.type;
@@ -26,7 +26,7 @@ bool is_simple(const FeatureInfo& feature, const engine::Port& port) {
           type == DataType::Bool);
 }
 
-// What a plan keeps the elements as; bools come in as bytes.
+// The type in which a plan stores the elements; bools are bytes.
 DataType stored_type(const engine::Port& port) {
   return port.is_float ? DataType::Float32 : DataType::Int32;
 }
@@ -86,7 +86,7 @@ std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options
                                                const Values& inputs, const Values* outputs) {
   const engine::RunnerOptions& runner = options.runner;
   if (runner.trace || runner.compute.precision == engine::Precision::Reference) return nullptr;
-  // Before anything is planned in vain.
+  // Checked first, to avoid planning for nothing.
   const auto is_array = [](const FeatureInfo& feature) { return feature.kind == Kind::MultiArray; };
   const auto is_left_out = [&](const FeatureInfo& feature) {
     return outputs != nullptr && !outputs->contains(feature.name);
@@ -108,7 +108,7 @@ std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options
   }
   try {
     auto plan = options.plans.get(options.model, options.function, shapes, runner);
-    // No value of it is larger than its arena.
+    // None of its values is larger than its arena.
     if (plan->arena_bytes() / sizeof(float) > static_cast<uint64_t>(runner.max_elements)) {
       return nullptr;
     }
@@ -139,7 +139,7 @@ std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options
       case ErrorCode::Unsupported:
       case ErrorCode::InvalidArgument:
       case ErrorCode::InvalidFile:
-        return nullptr;  // it may run operation by operation, or says there what is wrong
+        return nullptr;  // it may still run operation by operation, or report the error there
       default:
         throw;
     }
@@ -208,7 +208,7 @@ bool PlannedCall::compute(const Values& inputs, engine::State& state) {
     }
     execution_.run_cancellable();
   } catch (const Error& error) {
-    // Positions that a plan does not do may still mean something operation by operation.
+    // Positions that a plan does not support may still be valid operation by operation.
     if (error.code() == ErrorCode::InvalidArgument) return false;
     throw;
   }

@@ -1,4 +1,5 @@
-// A plan of a whole function for given shapes, between callers' memory and the plan's.
+// A plan of a whole function for given shapes, with conversion between callers' memory and the
+// plan's.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,7 @@
 
 namespace pippin::api {
 
-// Plans of a function that prepared calls share, by the shapes of its inputs; they go with the last
+// Plans of a function shared by prepared calls, by the shapes of inputs; released with the last
 // call.
 class SharedPlans {
  public:
@@ -38,19 +39,19 @@ struct PlannedCallOptions {
   SharedPlans& plans;
 };
 
-// One call at a time.
+// Used by one call at a time.
 class PlannedCall {
  public:
-  // Null where the function cannot be planned as a whole for these inputs, or takes or gives
-  // something else than tensors of float32, float16, int32 and bool. It computes the outputs that
-  // `outputs` names, or all of them for null. What the options refer to has to outlive the call.
-  // The values were checked.
+  // Null if the function cannot be planned as a whole for these inputs, or has inputs or outputs
+  // other than tensors of float32, float16, int32 and bool. Computes the outputs named in
+  // `outputs`, or all of them if it is null. Objects that the options refer to must outlive the
+  // call. The values must already be checked.
   static std::unique_ptr<PlannedCall> make(const PlannedCallOptions& options, const Values& inputs,
                                            const Values* outputs);
 
-  // As Executable::run(), into the outputs; false, with nothing done, for values that the plan is
-  // not for and for outputs that it does not compute. Takes no memory but for what comes up first
-  // in a run.
+  // Like Executable::run(), into the outputs. Returns false, without doing anything, for values
+  // that do not match the plan and for outputs that it does not compute. Allocates only for things
+  // needed for the first time in a run.
   bool run(const Values& inputs, engine::State& state, Values& outputs);
   // The same into new tensors, for a call that computes all outputs.
   std::optional<Values> run(const Values& inputs, engine::State& state);
@@ -59,7 +60,7 @@ class PlannedCall {
   struct Input {
     const FeatureInfo& feature;
     DataType stored;  // in the plan
-    Tensor absent;    // what it is where it is not given
+    Tensor absent;    // the value if it is not given
     DataType given;
     std::vector<int64_t> shape;
   };
@@ -74,9 +75,10 @@ class PlannedCall {
   };
 
   PlannedCall(std::shared_ptr<const engine::Plan> plan, const PlannedCallOptions& options);
-  // Or lends it to the plan. False for values that the plan's type does not hold.
+  // Writes the input, or lends its memory to the plan. False for values that the plan's type cannot
+  // hold.
   bool write_input(const Input& input, const Tensor& tensor, size_t index);
-  // Up to the results; false as run().
+  // Runs up to the results; false as in run().
   bool compute(const Values& inputs, engine::State& state);
   bool computes(const Values& outputs) const;
   std::span<const int64_t> shape_of(const Output& output) const;

@@ -10,7 +10,7 @@
 namespace pippin::api {
 namespace {
 
-constexpr size_t kMaxCalls = 16;  // the longest unused goes
+constexpr size_t kMaxCalls = 16;  // the least recently used is evicted
 constexpr size_t kMaxRefused = 4;
 
 const Value* find_value(const Values& values, const FeatureInfo& feature) {
@@ -20,7 +20,7 @@ const Value* find_value(const Values& values, const FeatureInfo& feature) {
 
 }  // namespace
 
-// Of an input; no shape where it is absent.
+// The form of an input; no shape if it is absent.
 struct ReadyCalls::Form {
   DataType type = {};
   std::optional<std::vector<int64_t>> shape;
@@ -33,7 +33,7 @@ struct ReadyCalls::Form {
 };
 
 struct ReadyCalls::Ready {
-  std::vector<Form> forms;  // of each input
+  std::vector<Form> forms;  // for each input
   std::unique_ptr<PlannedCall> call;
 
   bool fits(const std::vector<FeatureInfo>& features, const Values& inputs) const {
@@ -54,7 +54,8 @@ ReadyCalls::~ReadyCalls() = default;
 PlannedCall* ReadyCalls::find(const std::vector<FeatureInfo>& features, const Values& inputs,
                               const Make& make) {
   if (kept_ == nullptr || process_ != fork_count()) {
-    // A thread of the parent may have been in the middle of it: better lost than half modified.
+    // A thread of the parent may have been in the middle of it: leaking is better than using
+    // half-modified data.
     static_cast<void>(kept_.release());
     process_ = fork_count();
     kept_ = std::make_unique<Kept>();

@@ -1,4 +1,4 @@
-// The planned calls of a function, kept by the types and shapes of its inputs for the next time.
+// The planned calls of a function, cached by the types and shapes of its inputs.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace pippin::api {
 
-// One thread at a time. In a child of fork() it starts anew.
+// For one thread at a time. In a child of fork() it starts empty.
 class ReadyCalls {
  public:
-  // What a new call is made by, for checked values; null: there can be none.
+  // Creates a call for checked values; null: impossible.
   using Make = std::function<std::unique_ptr<PlannedCall>()>;
 
   ReadyCalls();
   ~ReadyCalls();
-  // The call for such inputs, null where there is none. The longest unused goes; after a few
-  // refusals `make` is no more asked for.
+  // The call for such inputs, or null. Evicts the least recently used; after a few failures, does
+  // not call `make` again.
   PlannedCall* find(const std::vector<FeatureInfo>& features, const Values& inputs,
                     const Make& make);
 
@@ -30,7 +30,7 @@ class ReadyCalls {
   struct Kept;
 
   std::unique_ptr<Kept> kept_;
-  uint32_t process_ = 0;  // whose they are, by its fork count
+  uint32_t process_ = 0;  // the owner's fork count
 };
 
 }  // namespace pippin::api

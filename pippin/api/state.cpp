@@ -1,4 +1,4 @@
-// What a model remembers, between its callers and the engine.
+// The memory of a model, between its callers and the engine.
 #include <utility>
 
 #include <fmt/format.h>
@@ -60,8 +60,7 @@ void State::reset() {
 Tensor State::view(std::string_view name) {
   const FeatureInfo& feature = impl_->at(name);
   if (!impl_->state.is_here()) {
-    fail(ErrorCode::Unsupported, "state '{}' lies in memory of the device's own: take a copy",
-         name);
+    fail(ErrorCode::Unsupported, "state '{}' is in memory of the device: take a copy", name);
   }
   void* const data = impl_->state.bytes(name).data();
   return Tensor::wrap(feature.type, feature.shape, data, {}, [impl = impl_] {});
@@ -80,7 +79,7 @@ void State::save(const std::filesystem::path& path) const {
 void State::load(const std::filesystem::path& path) {
   const Values values = read_archive(path);
   with_context(path.string(), [&] {
-    State read = clone();  // until all of it fits
+    State read = clone();  // until everything is known to fit
     for (const auto& [name, value] : values) read.set(name, std::get<Tensor>(value));
     for (const FeatureInfo& feature : features()) {
       if (!values.contains(feature.name)) {
@@ -88,7 +87,7 @@ void State::load(const std::filesystem::path& path) {
              to_string(feature));
       }
     }
-    // Views stay views: the arrays are filled where they lie.
+    // Views stay valid: the arrays are filled in place.
     for (const auto& [name, value] : values) set(name, std::get<Tensor>(value));
   });
 }

@@ -1,4 +1,4 @@
-// States by themselves: views, copies, files.
+// States alone: views, copies, files.
 #include <fstream>
 #include <optional>
 
@@ -58,7 +58,7 @@ TEST_F(States, ViewsAreTheirMemory) {
   state.reset();
   EXPECT_EQ(view.to_floats(), (Floats{0, 0}));
   state.set("total", Tensor::from(Floats{3, 4}, {2}));
-  state = function_->make_state();  // the view keeps what it is of
+  state = function_->make_state();  // the view keeps its memory alive
   EXPECT_EQ(view.to_floats(), (Floats{3, 4}));
   EXPECT_THROW(state.view("none"), Error);
 }

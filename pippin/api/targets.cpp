@@ -39,7 +39,7 @@ void check_targets(const std::vector<FeatureInfo>& features, Values& targets) {
     const auto* tensor = std::get_if<Tensor>(&value);
     if (tensor == nullptr || feature.kind == Kind::Dictionary || feature.kind == Kind::Sequence) {
       fail(ErrorCode::InvalidArgument, "output '{}' ({}) cannot be written into {}", name,
-           to_string(feature), tensor == nullptr ? "what is no tensor" : "a tensor");
+           to_string(feature), tensor == nullptr ? "a value that is not a tensor" : "a tensor");
     }
     if (tensor->type() != feature.type || !shape_fits(feature, tensor->shape())) {
       fail(ErrorCode::InvalidArgument, "output '{}' is written into {} {}; expected {}", name,

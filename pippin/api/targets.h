@@ -1,4 +1,4 @@
-// Outputs that callers want in memory of their own.
+// Outputs in memory that the caller provides.
 #pragma once
 
 #include <span>
@@ -8,14 +8,14 @@
 
 namespace pippin::api {
 
-// Throws InvalidArgument for names that are no outputs, for values that are no tensors of the
+// Throws InvalidArgument for names that are not outputs, for values that are not tensors of the
 // declared type and shape, and for tensors that cannot be written to (elements::check_targets).
 void check_targets(const std::vector<FeatureInfo>& features, Values& targets);
 
-// Throws InvalidArgument where an output of this shape does not fit the tensor for it.
+// Throws InvalidArgument if an output of this shape does not fit the tensor for it.
 void check_shape(const FeatureInfo& feature, std::span<const int64_t> shape, const Tensor& target);
 
-// Moves results into the targets that name them: all of them, or, after an Error, none.
+// Moves results into the targets with their names: all of them or, after an Error, none.
 void store(const std::vector<FeatureInfo>& features, Values& results, Values& targets);
 
 }  // namespace pippin::api

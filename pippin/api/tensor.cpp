@@ -37,7 +37,7 @@ int64_t count_elements(const std::vector<int64_t>& shape) {
     }
     if (count) count = checked_mul(*count, size);
   }
-  // Eight bytes at most for each.
+  // At most eight bytes each.
   if (!count || !checked_mul(*count, int64_t{8})) {
     fail(ErrorCode::LimitExceeded, "a tensor of shape {} is too large", shape);
   }
@@ -102,7 +102,7 @@ Tensor Tensor::from_strings(std::vector<std::string> strings, std::vector<int64_
   return result;
 }
 
-// Memory of somebody else.
+// Memory owned by the caller.
 struct Tensor::Wrapped {
   Wrapped(std::byte* data, std::vector<int64_t> steps, bool plain, bool may_write)
       : first(data), strides(std::move(steps)), contiguous(plain), writable(may_write) {}
@@ -154,7 +154,7 @@ Tensor Tensor::wrap(DataType type, std::vector<int64_t> shape, void* data,
 
 Tensor Tensor::wrap(DataType type, std::vector<int64_t> shape, const void* data,
                     std::vector<int64_t> strides, std::function<void()> release) {
-  // Nobody writes through what is not writable.
+  // Writes are rejected if the memory is not writable.
   auto* const bytes = const_cast<std::byte*>(static_cast<const std::byte*>(data));
   return wrap(type, std::move(shape), bytes, std::move(strides), false, std::move(release));
 }
@@ -234,13 +234,13 @@ std::span<const std::byte> Tensor::plain_bytes(size_t alignment) const {
   if (wrapped_ == nullptr) return bytes_;
   if (!wrapped_->contiguous) {
     fail(ErrorCode::InvalidArgument,
-         "the {} tensor of shape {} has strides of {} bytes, so its elements are no span",
+         "the {} tensor of shape {} has strides of {} bytes, so its elements are not a span",
          to_string(type_), shape_, wrapped_->strides);
   }
   if (reinterpret_cast<uintptr_t>(wrapped_->first) % alignment != 0 && size_ > 0) {
     fail(ErrorCode::InvalidArgument,
-         "the {} tensor of shape {} is at an address that is no multiple of {}", to_string(type_),
-         shape_, alignment);
+         "the {} tensor of shape {} is at an address that is not a multiple of {}",
+         to_string(type_), shape_, alignment);
   }
   return {wrapped_->first, static_cast<size_t>(size_ * byte_size(type_))};
 }
@@ -288,7 +288,7 @@ Tensor Tensor::reshaped(std::vector<int64_t> shape) const {
   }
   if (!is_contiguous()) return copy().reshaped(std::move(shape));
   Tensor result = *this;
-  if (wrapped_ != nullptr) {  // which goes with the last of both
+  if (wrapped_ != nullptr) {  // released with the last of both
     const std::shared_ptr<const Wrapped> whole = wrapped_;
     result = wrap(type_, shape, wrapped_->first, {}, wrapped_->writable, [whole] {});
   }
@@ -300,7 +300,7 @@ const Tensor& tensor_at(const Values& values, std::string_view name) {
   const auto found = values.find(name);
   if (found == values.end()) fail(ErrorCode::NotFound, "there is no value '{}'", name);
   const auto* tensor = std::get_if<Tensor>(&found->second);
-  if (tensor == nullptr) fail(ErrorCode::InvalidArgument, "'{}' is no tensor", name);
+  if (tensor == nullptr) fail(ErrorCode::InvalidArgument, "'{}' is not a tensor", name);
   return *tensor;
 }
 

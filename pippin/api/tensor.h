@@ -65,9 +65,10 @@ constexpr DataType data_type_of() {
   }
 }
 
-// A tensor owns its elements, in row-major order without gaps, and copying it copies them; one made
-// by wrap() refers to the caller's memory, which its copies share. A bool is one byte, 0 or 1. A
-// float16 is its two bytes: from(floats).to(DataType::Float16) makes one, to_floats() reads one.
+// A tensor owns its elements, row-major without gaps, and copying it copies them; one made by
+// wrap() refers to the caller's memory, which its copies share. A bool is one byte, 0 or 1. A
+// float16 is stored as its two bytes: from(floats).to(DataType::Float16) makes one, to_floats()
+// reads one.
 class PIPPIN_API Tensor {
  public:
   Tensor() = default;  // float32, shape [0]
@@ -88,11 +89,12 @@ class PIPPIN_API Tensor {
                            std::vector<int64_t> shape);
   static Tensor from_strings(std::vector<std::string> strings, std::vector<int64_t> shape);
 
-  // Refers to memory of the caller, which is copied only where another layout or type is needed.
-  // `data` points to the first element; `strides` are the bytes from one element to the next along
-  // each axis and may be 0 or negative; without strides: row-major without gaps. The memory must
-  // stay until `release` is called: once, by the thread that destroys the last copy of the tensor.
-  // `release` must not throw. Any alignment will do. A tensor of const memory cannot be written to.
+  // Refers to the caller's memory, which is copied only if another layout or type is needed. `data`
+  // points to the first element; `strides` are the bytes from one element to the next along each
+  // axis and may be 0 or negative; without strides: row-major without gaps. The memory must stay
+  // valid until `release` is called: once, by the thread that destroys the last copy of the tensor.
+  // `release` must not throw. Any alignment is allowed. A tensor of const memory cannot be written
+  // to.
   //
   // Throws InvalidArgument for strings, for null if there are elements, and for another number of
   // strides than axes; LimitExceeded if an address overflows. `release` is then not called.
@@ -112,8 +114,8 @@ class PIPPIN_API Tensor {
   const std::byte* first_byte() const;   // of the element [0, 0, ...]; null for strings
   // A tensor that owns a copy of the elements.
   Tensor copy() const;
-  // The elements of `tensor` in memory that copies of the result share. Wrapped memory and strings
-  // stay what they are.
+  // Moves the elements of `tensor` into memory that copies of the result share. Wrapped memory and
+  // strings stay unchanged.
   static Tensor shared(Tensor tensor);
   // Copies all elements, in row-major order without gaps, to or from other memory. Throw
   // InvalidArgument for another number of bytes, for strings, and for writing to const memory.
@@ -121,7 +123,8 @@ class PIPPIN_API Tensor {
   void copy_from(std::span<const std::byte> source);
 
   // The elements. Throw InvalidArgument if they have another type, or are wrapped memory that is
-  // not contiguous, not aligned for T, or const when asked for writing: data() of a copy() works.
+  // not contiguous, not aligned for T, or const when write access is requested: data() of a copy()
+  // works.
   template <typename T>
   std::span<const T> data() const {
     check_type(data_type_of<T>());
@@ -132,12 +135,12 @@ class PIPPIN_API Tensor {
     check_type(data_type_of<T>());
     return {reinterpret_cast<T*>(plain_bytes(alignof(T)).data()), static_cast<size_t>(size_)};
   }
-  // As data(), for any type and alignment; empty for strings.
+  // Like data(), for any type and alignment; empty for strings.
   std::span<const std::byte> bytes() const { return plain_bytes(1); }
   std::span<std::byte> bytes() { return plain_bytes(1); }
   const std::vector<std::string>& strings() const { return strings_; }
 
-  // Every element converted, rounded if necessary. Throw InvalidArgument for strings.
+  // Converts every element, rounding if necessary. Throw InvalidArgument for strings.
   std::vector<float> to_floats() const;
   std::vector<double> to_doubles() const;
   // The same values in another type. Floats are rounded to narrower floats. Any other conversion

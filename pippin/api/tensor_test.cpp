@@ -36,7 +36,7 @@ TEST(Tensor, HoldsWhatItIsGiven) {
   EXPECT_FAULT(Tensor(DataType::Float64, {int64_t{1} << 40, int64_t{1} << 40}), "too large");
 }
 
-// Elements of the caller's memory in every order, and none of it copied.
+// Elements of the caller's memory in every order, without copying.
 TEST(Tensor, WrapsMemoryWithStrides) {
   std::vector<int32_t> memory = {1, 2, 3, 4, 5, 6};
   Tensor all = Tensor::wrap(DataType::Int32, {2, 3}, memory.data());
@@ -59,7 +59,7 @@ TEST(Tensor, WrapsMemoryWithStrides) {
   EXPECT_EQ(backwards.to_doubles(), (std::vector<double>{6, 50, 4, 3, 2, 1}));
   const Tensor rows = Tensor::wrap(DataType::Int32, {3, 2}, memory.data(), {0, 8});
   EXPECT_EQ(rows.to_doubles(), (std::vector<double>{1, 3, 1, 3, 1, 3}));
-  // Strides of axes of one element say nothing, and neither do those of no elements.
+  // Strides of axes of one element are irrelevant, and so are those of empty tensors.
   EXPECT_TRUE(Tensor::wrap(DataType::Int32, {1, 6}, memory.data(), {-7, 4}).is_contiguous());
   EXPECT_TRUE(Tensor::wrap(DataType::Int32, {0, 6}, memory.data(), {1, 1}).is_contiguous());
   EXPECT_EQ(Tensor::wrap(DataType::Float32, {0}, static_cast<float*>(nullptr)).size(), 0);
@@ -90,7 +90,7 @@ TEST(Tensor, WrapsMemoryOfEveryTypeAndAlignment) {
   alignas(8) std::byte memory[16] = {};
   const Tensor odd = Tensor::wrap(DataType::Float32, {2}, memory + 1);
   EXPECT_ERROR(odd.data<float>(), ErrorCode::InvalidArgument,
-               "the float32 tensor of shape [2] is at an address that is no multiple of 4");
+               "the float32 tensor of shape [2] is at an address that is not a multiple of 4");
 }
 
 TEST(Tensor, GivesWrappedMemoryBackOnce) {
@@ -109,7 +109,7 @@ TEST(Tensor, GivesWrappedMemoryBackOnce) {
     EXPECT_EQ(released, 1);
   }
   EXPECT_EQ(released, 1);
-  // What is refused stays the caller's.
+  // On errors, the memory stays with the caller.
   EXPECT_ERROR(Tensor::wrap(DataType::Float32, {4}, memory, {1, 1}, release),
                ErrorCode::InvalidArgument, "2 strides for a tensor of shape [4]");
   EXPECT_EQ(released, 1);
@@ -139,7 +139,7 @@ TEST(Tensor, RefusesMemoryThatCannotBe) {
                "is const memory");
   Tensor every_other = Tensor::wrap(DataType::Float32, {2}, memory, {8});
   EXPECT_ERROR(every_other.data<float>(), ErrorCode::InvalidArgument, "has strides of [8] bytes");
-  EXPECT_ERROR(every_other.bytes(), ErrorCode::InvalidArgument, "so its elements are no span");
+  EXPECT_ERROR(every_other.bytes(), ErrorCode::InvalidArgument, "so its elements are not a span");
   EXPECT_ERROR(every_other.copy_from(bytes), ErrorCode::InvalidArgument, "and 12 bytes");
   EXPECT_ERROR(Tensor(DataType::String, {0}).copy_to({}), ErrorCode::InvalidArgument,
                "a string tensor of shape [0] and 0 bytes");
@@ -148,7 +148,7 @@ TEST(Tensor, RefusesMemoryThatCannotBe) {
 TEST(Tensor, FloatsAreRoundedToNarrowerOnes) {
   EXPECT_EQ(one(0.1).to(DataType::Float32).data<float>()[0], 0.1f);
   EXPECT_EQ(one(0.1f).to(DataType::Float16).to_floats()[0], to_float(to_float16(0.1f)));
-  // Half way between 1 and the next half, and a little more: rounding twice would give 1.
+  // Halfway between 1 and the next half, and a little more: rounding twice would give 1.
   EXPECT_EQ(one(1 + 0x1p-11).to(DataType::Float16).to_floats()[0], 1.0f);
   EXPECT_EQ(one(1 + 0x1p-11 + 0x1p-40).to(DataType::Float16).to_floats()[0], 1.0f + 0x1p-10f);
   EXPECT_EQ(one(-(1 + 0x1p-11 + 0x1p-40)).to(DataType::Float16).to_floats()[0], -1.0f - 0x1p-10f);
@@ -178,14 +178,14 @@ TEST(Tensor, OtherConversionsAreExactOrRefused) {
   EXPECT_EQ(one(int32_t{1}).to(DataType::Bool).bytes()[0], std::byte{1});
   EXPECT_FAULT(one(int32_t{2}).to(DataType::Bool), "is 2, which bool cannot hold");
   EXPECT_FAULT(Tensor(DataType::String, {1}).to(DataType::Int8), "string cannot become int8");
-  EXPECT_FAULT(Tensor(DataType::String, {1}).to_floats(), "strings are no numbers");
+  EXPECT_FAULT(Tensor(DataType::String, {1}).to_floats(), "strings are not numbers");
 }
 
 TEST(Tensor, AreFoundByName) {
   Values values = {{"x", one(1.0f)}, {"picture", Image{}}};
   EXPECT_EQ(tensor_at(values, "x").size(), 1);
   EXPECT_FAULT(tensor_at(values, "y"), "there is no value 'y'");
-  EXPECT_FAULT(tensor_at(values, "picture"), "'picture' is no tensor");
+  EXPECT_FAULT(tensor_at(values, "picture"), "'picture' is not a tensor");
 }
 
 }  // namespace

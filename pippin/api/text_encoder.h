@@ -1,10 +1,10 @@
-// Embedding models and cross-encoders: vectors of texts, and scores of a query's documents.
+// Embedding models and cross-encoders: vectors of texts, and scores of documents for a query.
 //
 //   const auto encoder = pippin::TextEncoder::load("BAAI/bge-small-en-v1.5");
 //   const pippin::Embeddings made = encoder.embed({"A red fox.", "A brown dog."});
 //
 // A TextEncoder is cheap to copy and may be used by many threads. Errors are thrown as
-// pippin::Error (base/exception.h), cancellation as api/llm.h says.
+// pippin::Error (base/exception.h); cancellation works as in api/llm.h.
 #pragma once
 
 #include <cstdint>
@@ -24,43 +24,43 @@ struct TextEncoderOptions : runtime::LoadOptions {
 };
 
 struct EmbedSettings {
-  // The model's prompt of that name goes before each text; the model's default one where nothing is
-  // said, none for an empty name.
+  // The name of the model's prompt to put before each text; by default the model's default prompt,
+  // and none for an empty name.
   std::optional<std::string> prompt_name = {};
-  std::optional<std::string> prompt = {};  // instead of that: the text itself
-  bool refuse_long = false;  // texts of more tokens than the model takes, which else are cut
-  int64_t dimensions = 0;    // that many numbers of each, at length 1 again; 0: all
+  std::optional<std::string> prompt = {};  // the prompt's text, overriding the name
+  bool refuse_long = false;                // rejects texts that would be truncated
+  int64_t dimensions = 0;  // truncates embeddings to this size and normalizes again; 0: all
 };
 
 struct Embeddings {
-  std::vector<std::vector<float>> vectors;  // one for each text, all of one size
-  int64_t tokens = 0;                       // of all texts together
-  int64_t cut_texts = 0;                    // texts that had too many
+  std::vector<std::vector<float>> vectors;  // one per text, all of the same size
+  int64_t tokens = 0;                       // total over all texts
+  int64_t cut_texts = 0;                    // number of truncated texts
 };
 
 struct Scores {
-  std::vector<double> scores;  // one for each document
+  std::vector<double> scores;  // one per document
   int64_t tokens = 0;
-  int64_t cut_texts = 0;  // documents that had too many tokens with the query
+  int64_t cut_texts = 0;  // number of documents truncated with the query
 };
 
 class PIPPIN_API TextEncoder {
  public:
-  // A folder as it is on the Hub, a package that `pippin convert` made of one, or org/name. Throws
-  // NotFound, Unsupported, InvalidFile, Network.
+  // Loads a folder as on the Hub, a package that `pippin convert` made from one, or org/name.
+  // Throws NotFound, Unsupported, InvalidFile, Network.
   static TextEncoder load(const std::string& path, const TextEncoderOptions& options = {});
 
-  // Throws Unsupported for a cross-encoder; InvalidArgument for no text, a text without tokens, a
-  // prompt's name that there is not, more dimensions than there are, and (refuse_long) a text of
-  // too many tokens, with its number.
+  // Throws Unsupported for a cross-encoder; InvalidArgument for an empty list, a text without
+  // tokens, an unknown prompt name, too many dimensions, and (refuse_long) a text of too many
+  // tokens, with its number.
   Embeddings embed(const std::vector<std::string>& texts, const EmbedSettings& settings = {}) const;
-  // What a cross-encoder says of the query with each document; of an embedding model the cosine of
-  // both. Throws as embed().
+  // The score of the query with each document by a cross-encoder; for an embedding model, the
+  // cosine of the two. Throws as embed().
   Scores score(const std::string& query, const std::vector<std::string>& documents,
                bool refuse_long = false) const;
 
   bool is_cross_encoder() const;
-  int64_t max_tokens() const;  // of a text, with the special tokens
+  int64_t max_tokens() const;  // per text, including special tokens
   const std::string& name() const;
   std::vector<std::string> prompt_names() const;
 

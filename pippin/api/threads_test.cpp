@@ -1,5 +1,5 @@
-// One model asked by several threads at once. What TSan sees here no other test of this folder
-// does.
+// One model used by several threads at once. TSan sees interactions here that no other test of this
+// folder has.
 #include <filesystem>
 #include <thread>
 
@@ -17,8 +17,8 @@ namespace {
 constexpr int kThreads = 4;
 constexpr int kTurns = 20;
 
-// What x adds up to, through a product with the identity that reads its weight from a file, summed
-// along the rows by an operation without a kernel.
+// A running sum of x, multiplied by an identity matrix whose weight is in a file, and summed along
+// rows by an operation without a kernel.
 constexpr std::string_view kProgram = R"(program(1.3)
 {
   func main<ios18>(tensor<fp32, [2, 4]> x, state<tensor<fp16, [2, 4]>> total) {
@@ -38,7 +38,7 @@ class Threads : public testing::Test {
  protected:
   Threads() { mil::write_package(mil::describe_program(mil::parse_text(kProgram, "test")), path_); }
 
-  // A sequence of predictions, each of which adds `step`.
+  // A sequence of predictions, each adding `step`.
   static void count(const Function& function, float step) {
     State state = function.make_state();
     for (int turn = 1; turn <= kTurns; ++turn) {

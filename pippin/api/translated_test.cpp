@@ -1,4 +1,4 @@
-// GLMs and non-maximum suppression compute what slow code of the tests computes.
+// GLMs and non-maximum suppression, compared with slow code of the tests.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -64,7 +64,7 @@ std::string regressor(const Rows& weights, const Doubles& offsets, uint64_t tran
                      wire::linear_model(weights, offsets, transform));
 }
 
-// The smallest model of coremltools' own tests, whose answer is compared with ==.
+// The smallest model of coremltools' own tests, which compare its result with ==.
 TEST(Glm, TwoNumbersAndAnOffset) {
   const std::string bytes = regressor(
       {{1, 2}}, {0.1}, 0, {{"feature_1", wire::double_type()}, {"feature_2", wire::double_type()}},
@@ -77,8 +77,8 @@ TEST(Glm, TwoNumbersAndAnOffset) {
                "shape [2]; expected one float64");
 }
 
-// Numbers and arrays in the order that the model names, alone and in front of a GLM, which takes
-// them by the name of the row.
+// Numbers and arrays in the order that the model lists, alone and before a GLM that takes the
+// resulting row by name.
 TEST(FeatureVectorizer, JoinsItsInputs) {
   const std::vector<wire::Feature> inputs = {{"number", wire::double_type()},
                                              {"count", wire::int64_type()},
@@ -138,7 +138,7 @@ TEST(Glm, RegressorsOfEveryTransformAndInput) {
   }
 }
 
-// Where an array declares no shape, it is a vector of any length that fits the weights.
+// An array without a declared shape is a vector of any length that fits the weights.
 TEST(Glm, ArraysWithoutAShape) {
   const std::string bytes =
       regressor({{1, 10}}, {100}, 0, {{"x", wire::array_type({})}}, wire::double_type());
@@ -247,7 +247,7 @@ double overlap(const Doubles& a, const Doubles& b) {
   return either > 0 ? both / either : 0;
 }
 
-// The published algorithm word by word: take the best of what is left, discard what is close to it.
+// The published algorithm literally: take the best remaining box, discard all that are close to it.
 Detection expected_picks(const Detection& all, double iou, double least, bool per_class) {
   const size_t count = all.scores.size();
   std::vector<double> best(count, -kInf);
@@ -316,7 +316,7 @@ Values detect(const std::string& bytes, const Detection& all, size_t classes,
   return predict(bytes, thresholds);
 }
 
-// Some confidences are equal, some are none, some boxes are empty or turned inside out.
+// Some confidences are equal, some are zero, some boxes are empty or inverted.
 Detection random_detection(std::mt19937& random, size_t count, size_t classes) {
   std::uniform_real_distribution<double> unit(0, 1);
   Detection all;
@@ -351,7 +351,7 @@ TEST(Suppression, PicksWhatThePublishedAlgorithmPicks) {
     const Values values = detect(bytes, all, classes);
     expect_rows(values, "confidence", kept.scores, classes);
     expect_rows(values, "coordinates", kept.boxes, 4);
-    // Thresholds that are given count.
+    // Given thresholds override the defaults.
     const Detection other = expected_picks(all, 0.7, 0.1, from.per_class);
     const Values given = detect(bytes, all, classes, {{"iou", one(0.7)}, {"conf", one(0.1)}});
     expect_rows(given, "confidence", other.scores, classes);
@@ -385,7 +385,7 @@ TEST(Suppression, ArraysThatDoNotFit) {
   EXPECT_ANY_THROW(detect(suppression(named, 2), kThree, 2));
 }
 
-// The thresholds are inputs of the pipeline, required as some exporters declare them, or optional.
+// The thresholds are inputs of the pipeline: required, as some exporters declare them, or optional.
 TEST(Suppression, AsTheLastStageOfAPipeline) {
   for (const bool optional : {false, true}) {
     const std::string threshold =
@@ -411,7 +411,7 @@ TEST(Suppression, AsTheLastStageOfAPipeline) {
   }
 }
 
-// As a detector is packaged: a network in single precision with weights, then the suppression.
+// Like a packaged detector: a network in single precision with weights, then the suppression.
 TEST(Suppression, AfterAProgram) {
   std::string halves = "0.5";
   for (int i = 1; i < 16; ++i) halves += ", 0.5";
@@ -434,7 +434,7 @@ TEST(Suppression, AfterAProgram) {
     all.scores.push_back({static_cast<double>(i) / 8});
     all.boxes.push_back({static_cast<double>(i % 8), 0, 1, 1});
   }
-  // Each box of the second half is the better one of two, and twice the default is 0.5.
+  // Each box of the second half is the better of two, and twice the default is 0.5.
   const TempDir scratch;
   std::ofstream(scratch / "m.mlmodel", std::ios::binary) << bytes;
   mil::write_package(mil::read_package(scratch / "m.mlmodel"), scratch / "m.mlpackage");

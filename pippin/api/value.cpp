@@ -1,5 +1,5 @@
-// Values between callers and programs: checked on the way in, in their declared type on the way
-// out.
+// Values between callers and programs: checked when passed in, converted to their declared type
+// when returned.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -45,7 +45,7 @@ Tensor converted(const FeatureInfo& feature, const Tensor& tensor, DataType type
   }
 }
 
-// ITU-R BT.601, as other tools turn colors into gray.
+// ITU-R BT.601, the usual conversion of colors to gray.
 uint8_t luma(const uint8_t* rgb) {
   return static_cast<uint8_t>((19595 * rgb[0] + 38470 * rgb[1] + 7471 * rgb[2] + 32768) >> 16);
 }
@@ -127,7 +127,7 @@ engine::HostTensor array_input(const FeatureInfo& feature, const Tensor& tensor)
   return host_tensor(levels);
 }
 
-// A pixel of an image output.
+// The pixel value of an image output.
 uint8_t level(float value) {
   return static_cast<uint8_t>(
       std::nearbyint(std::clamp(std::isnan(value) ? 0 : value, 0.0f, 255.0f)));
@@ -138,7 +138,7 @@ Tensor tensor_of(const engine::HostTensor& host) {
   return Tensor::from_bytes(to_public(host.type), host.bytes, host.shape);
 }
 
-// To the declared type, rounding and saturating: what the model computed is what it is.
+// Converts to the declared type, rounding and saturating: the computed result is never an error.
 Tensor declared_type(const Tensor& tensor, DataType type) {
   if (tensor.type() == type) return tensor;
   if (tensor.type() == DataType::String || type == DataType::String) {
@@ -178,10 +178,10 @@ bool shape_fits(const FeatureInfo& feature, const std::vector<int64_t>& shape) {
     return shape.size() == feature.ranges.size() &&
            std::equal(shape.begin(), shape.end(), feature.ranges.begin(), fits);
   }
-  return feature.shape.empty() || shape == feature.shape;  // nothing is declared, or one shape
+  return feature.shape.empty() || shape == feature.shape;  // no shape declared, or a single one
 }
 
-// () and (1) stand for each other, as in Core ML.
+// () and (1) are equivalent, as in Core ML.
 std::vector<int64_t> declared_rank(const FeatureInfo& feature, const std::vector<int64_t>& shape) {
   if (shape.empty() && !feature.shape.empty()) return {1};
   return shape;

@@ -1,4 +1,4 @@
-// Values against declarations, without a program behind them.
+// Values checked against declarations, without a program.
 #include <cmath>
 
 #include <gtest/gtest.h>

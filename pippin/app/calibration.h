@@ -21,7 +21,7 @@ struct CalibrationOptions {
 
 constexpr int64_t kMinCalibrationTokens = 256;
 
-// The first `max_tokens` tokens of a text file. Throws InvalidArgument where it has fewer than
+// The first `max_tokens` tokens of a text file. Throws InvalidArgument if it has fewer than
 // kMinCalibrationTokens, NotFound, Io.
 std::vector<int32_t> calibration_tokens(const std::string& file,
                                         const std::filesystem::path& tokenizer, int64_t max_tokens);

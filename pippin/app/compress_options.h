@@ -54,7 +54,7 @@ struct CompressOptions {
   int threads = 0;  // 0: one per core
 };
 
-// Nothing where no option asks for compression. With `mixed` it only chooses weights. Throws
+// Nothing if no option asks for compression. With `mixed` it only chooses weights. Throws
 // InvalidArgument for options that contradict each other, and for anything that is not a scheme.
 std::optional<compress::Recipe> recipe_of(const CompressOptions& options);
 

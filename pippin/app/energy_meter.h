@@ -13,7 +13,7 @@ namespace pippin::app {
 class EnergyMeter {
  public:
   virtual ~EnergyMeter() = default;
-  // Joules since the meter was made; nothing where the machine does not tell.
+  // Joules since the meter was made; nothing if the machine does not tell.
   virtual std::optional<double> joules() = 0;
   // Whose energy that is, and who tells; or why nobody does.
   virtual std::string source() const = 0;

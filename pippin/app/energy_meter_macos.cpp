@@ -61,7 +61,7 @@ struct IoReport {
   CFStringRef (*unit)(CFDictionaryRef channel) = nullptr;
   int64_t (*value)(CFDictionaryRef channel, int32_t) = nullptr;
 
-  // False where the system has not all of it. The library stays.
+  // False if the system has not all of it. The library stays.
   bool load() {
     void* const library = ::dlopen(kLibrary, RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) return false;

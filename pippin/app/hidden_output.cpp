@@ -30,7 +30,7 @@ bool is_constant(const mil::Binding& binding) {
   return op != nullptr && (op->traits.has(Trait::Permutes) || op->traits.has(Trait::Converts));
 }
 
-// The only input that is no constant; null where there are none or several.
+// The only input that is no constant; null if there are none or several.
 Var* moving_input(const Operation& operation) {
   Var* found = nullptr;
   for (const auto& [name, argument] : operation.inputs()) {
@@ -44,7 +44,7 @@ Var* moving_input(const Operation& operation) {
   return found;
 }
 
-// What the head multiplies to give `logits`; null where it cannot be told.
+// What the head multiplies to give `logits`; null if it cannot be told.
 Var* hidden_of(Var* logits) {
   for (Var* var = logits; var != nullptr && var->producer != nullptr;) {
     const Operation& operation = *var->producer;

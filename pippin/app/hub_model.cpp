@@ -132,7 +132,7 @@ std::optional<hub::RepoSpec> source_of(const hub::PullResult& pulled) {
   return std::nullopt;
 }
 
-// Empty where it is in the model's own place.
+// Empty if it is in the model's own place.
 std::string tokenizer_of(const hub::PullResult& pulled, const hub::RepoSpec& spec,
                          const std::string& model, const PullObserver& pulls) {
   if (const auto folder = text_folder(pulled)) {

@@ -14,7 +14,7 @@ namespace pippin::app {
 // Files: a GGUF stays that file. Package: a checkpoint is refused, InvalidArgument.
 enum class ModelPart { All, Tokenizer, Files, Package };
 
-// The repository that `model` names; nothing where that is a local path, or has the form of one.
+// The repository that `model` names; nothing if that is a local path, or has the form of one.
 std::optional<hub::RepoSpec> repository_of(const std::string& model);
 
 // The local file or folder of MODEL: itself, or what was pulled of its repository: the package
@@ -26,7 +26,7 @@ std::string resolve_model(const std::string& model, ModelPart part = ModelPart::
 std::optional<std::string> find_local_model(const std::string& model);
 
 // The same for a model and its tokenizer. A repository of packages without a tokenizer gets that of
-// the model which the packages say they were made from; throws NotFound where they do not say. With
+// the model which the packages say they were made from; throws NotFound if they do not say. With
 // `text` false no tokenizer is looked for.
 ModelChoice resolve_choice(const ModelChoice& choice, bool text = true);
 
@@ -35,7 +35,7 @@ struct PulledTokenizer {
   std::string repo;
   std::filesystem::path folder;
 };
-// Nothing where the packages have a tokenizer, or the repository has, or none is named.
+// Nothing if the packages have a tokenizer, or the repository has, or none is named.
 std::optional<PulledTokenizer> pull_named_tokenizer(const hub::PullResult& pulled,
                                                     const hub::Settings& settings,
                                                     const hub::PullOptions& options);

@@ -33,7 +33,7 @@ bool read_file(const fs::path& path) {
   return file.eof();
 }
 
-// The file itself, or all files of a folder; nothing where the system does not tell.
+// The file itself, or all files of a folder; nothing if the system does not tell.
 std::optional<std::vector<fs::path>> files_of(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};

@@ -18,7 +18,7 @@ namespace pippin::app {
 // integers and floats, with all threads of a pool. `pool` must outlive it.
 class MachineProbe {
  public:
-  // More than caches hold. Throws LimitExceeded where there is not so much memory.
+  // More than caches hold. Throws LimitExceeded if there is not so much memory.
   explicit MachineProbe(ThreadPool& pool, size_t bytes = size_t{256} << 20);
   MachineProbe(const MachineProbe&) = delete;
   MachineProbe& operator=(const MachineProbe&) = delete;
@@ -53,9 +53,9 @@ void restart_peak_memory();
 uint64_t peak_resident_bytes();
 
 // Writes a file, or all files of a folder, back and asks the system to forget what it has of them
-// in memory, so that the next load reads the disk. False where that did not work.
+// in memory, so that the next load reads the disk. False if that did not work.
 bool drop_cached_files(const std::filesystem::path& path);
-// Reads a file, or all files of a folder, so that they are in memory. False where they are larger
+// Reads a file, or all files of a folder, so that they are in memory. False if they are larger
 // than what is free there, or cannot be read.
 bool read_files(const std::filesystem::path& path);
 

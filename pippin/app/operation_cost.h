@@ -13,7 +13,7 @@ namespace pippin::app {
 struct OperationCost {
   const mil::Operation* operation = nullptr;
   // Weights as they are stored. Of what an operation reads some elements of, as many as its result
-  // has; nothing where elements stay where they are (a reshape, states).
+  // has; nothing if elements stay where they are (a reshape, states).
   double bytes = 0;
   double arithmetic = 0;  // additions and multiplications
   // Known when the program is loaded: takes no part in a run, and no share.

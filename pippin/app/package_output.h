@@ -9,7 +9,7 @@
 
 namespace pippin::app {
 
-// Throws InvalidArgument where `output` does not end in .mlpackage, or something is there that is
+// Throws InvalidArgument if `output` does not end in .mlpackage, or something is there that is
 // neither a package nor an empty folder: only a package gives way to a package.
 void check_package_output(const std::filesystem::path& output);
 

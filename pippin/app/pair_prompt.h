@@ -16,7 +16,7 @@ namespace pippin::app {
 
 class PairPrompt {
  public:
-  // Nothing where the folder's model takes two texts, or has no template.
+  // Nothing if the folder's model takes two texts, or has no template.
   static std::optional<PairPrompt> from_folder(const std::filesystem::path& folder);
 
   // At most `most` ids: what is too much is cut from the document's end, before what the template

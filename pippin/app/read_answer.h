@@ -11,7 +11,7 @@
 
 namespace pippin::app {
 
-// Throws Unsupported where the conversation has tools and the template does not tell how its model
+// Throws Unsupported if the conversation has tools and the template does not tell how its model
 // calls them; what the template refuses.
 answer::Answer read_answer(const ChatTemplate& chat, const Conversation& conversation,
                            std::string_view text);

@@ -26,7 +26,7 @@ struct SamplingChoice {
   runtime::SamplingOptions over(const runtime::SamplingOptions& defaults,
                                 const Tokenizer& tokenizer) const;
   // As over(), for a model that chooses its most likely token itself: what its files recommend is
-  // dropped. Throws Unsupported where something else was asked for.
+  // dropped. Throws Unsupported if something else was asked for.
   runtime::SamplingOptions greedy_only() const;
   // Throws InvalidArgument for values out of range, before any model is opened.
   void check() const;

@@ -40,7 +40,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// What the tokenizer gives for text that it does not know; nothing where it knows all.
+// What the tokenizer gives for text that it does not know; nothing if it knows all.
 std::optional<int32_t> unknown_token(const fs::path& folder, const Tokenizer& tokenizer) {
   const fs::path file = folder / "tokenizer.json";
   if (!fs::exists(file)) return std::nullopt;

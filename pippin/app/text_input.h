@@ -25,7 +25,7 @@ void for_each_line(const std::string& file,
 
 bool stdin_is_terminal();
 
-// All of standard input, where it is not a terminal: a pipe, a file, or nothing where it is closed.
+// All of standard input, where it is not a terminal: a pipe, a file, or nothing if it is closed.
 // No value for a pipe that neither brings a byte nor ends within `patience`. Throws as read_text().
 std::optional<std::string> read_piped_text(std::chrono::milliseconds patience);
 

@@ -262,7 +262,7 @@ class Compressor {
     return weight.is_head ? head : layers;
   }
 
-  // The job of a weight, the same for equal encodings of the same bytes; null where it is kept.
+  // The job of a weight, the same for equal encodings of the same bytes; null if it is kept.
   std::shared_ptr<Job> job_of(const Weight& weight, const Scheme& scheme, const Encoding& encoding,
                               const std::optional<std::string>& reason) {
     const Value& value = *weight.constant->constant_value();

@@ -47,7 +47,7 @@ struct PartialModel {
 // The least opset that has the forms of all of a recipe's schemes.
 mil::Opset needed_opset(const Recipe& recipe);
 
-// Throws InvalidArgument where a pattern of the recipe matches no weight, where nothing is left to
+// Throws InvalidArgument if a pattern of the recipe matches no weight, where nothing is left to
 // compress, or where a table is a head too and the recipe wants the two differently; Unsupported,
 // by name, for what the model's opset does not have (CoreML6 and CoreML7: int8 and uint8 per tensor
 // or channel, palettes of 1, 2, 4, 6, 8 bits per tensor, pruning; all else needs CoreML8).

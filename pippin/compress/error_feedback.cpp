@@ -65,7 +65,7 @@ ErrorFeedback::ErrorFeedback(const InputMoments& moments, ThreadPool& pool)
 }
 
 // Cholesky's factorization of the upper triangle in place, a panel of rows at a time: what the rows
-// above take from a panel is taken by all threads. False where a pivot is not positive.
+// above take from a panel is taken by all threads. False if a pivot is not positive.
 bool ErrorFeedback::factor(ThreadPool& pool) {
   float* c = unit_.data();
   const int64_t n = size_;

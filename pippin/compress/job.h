@@ -56,7 +56,7 @@ class Job : public std::enable_shared_from_this<Job> {
   std::shared_ptr<const mil::TensorSource> part(Part part);
   uint64_t part_size(Part part) const;
 
-  // Known once a part has been read. Reading throws InvalidFile where the weight has a value that
+  // Known once a part has been read. Reading throws InvalidFile if the weight has a value that
   // is not finite.
   std::optional<Measure> measure() const;
   // The same, computed where it is not known yet; keeps nothing else.

@@ -35,7 +35,7 @@ class CompiledModels {
   std::shared_ptr<const CompiledModel> get(const mil::Model& model,
                                            const std::shared_ptr<LoadCache>& cache,
                                            LoadReport& report) const;
-  // Throws Device where the first prediction of the function fails or ends its process, also where
+  // Throws Device if the first prediction of the function fails or ends its process, also where
   // an earlier one did. Without Neural Engine there is nothing to try.
   void try_function(const CompiledModel& compiled, const std::string& function,
                     LoadReport& report) const;

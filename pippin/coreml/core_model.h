@@ -86,7 +86,7 @@ class CoreModel {
   virtual const std::set<std::string>& output_names() const = 0;
   virtual Trouble new_state(std::unique_ptr<CoreState>& state) = 0;
   virtual Trouble predict(const Request& request, std::vector<Output>& outputs) = 0;
-  // As predict(), but comes back at once. Null where the system has no such member.
+  // As predict(), but comes back at once. Null if the system has no such member.
   virtual std::unique_ptr<Pending> start(const Request& request) = 0;
 };
 

@@ -90,7 +90,7 @@ struct Arrival {
     is_there = true;
     arrived.notify_all();
   }
-  // False where `keep_waiting` said so first.
+  // False if `keep_waiting` said so first.
   bool wait(const KeepWaiting& keep_waiting) {
     std::unique_lock lock(mutex);
     while (!is_there) {

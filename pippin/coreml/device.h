@@ -41,12 +41,12 @@ struct DeviceOptions {
   std::function<void(const LoadReport&)> on_load = {};    // called by the thread that loads
 };
 
-// This system's Core ML; null where there is none: on Linux, unless something stands in for it.
+// This system's Core ML; null if there is none: on Linux, unless something stands in for it.
 Framework* system_framework();
 // For tests: what stands in for it.
 void set_system_framework(Framework* framework);
 
-// That one. Throws Unsupported where there is no Core ML, or where its version lacks the units.
+// That one. Throws Unsupported if there is no Core ML, or where its version lacks the units.
 Framework& usable_framework(Framework* framework, ComputeUnits units);
 
 // Throws as usable_framework().

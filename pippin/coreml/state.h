@@ -17,7 +17,7 @@ class CoreStateMemory final : public engine::StateMemory {
   explicit CoreStateMemory(const std::vector<mil::Feature>& states);
 
   void reset() override;
-  // Throw Device where Core ML does not give it.
+  // Throw Device if Core ML does not give it.
   ByteSpan bytes(size_t index) const override;
   MutableByteSpan bytes(size_t index) override;
   std::unique_ptr<engine::StateMemory> clone() const override;

@@ -94,7 +94,7 @@ bool is_divisor(const FunctionView& function, const Var* var, int steps) {
   });
 }
 
-// As a program says it, or else as the operation has it; nothing where it is computed.
+// As a program says it, or else as the operation has it; nothing if it is computed.
 std::optional<double> epsilon_of(const Operation& operation) {
   if (operation.find_input("epsilon") != nullptr) return number_beside(operation, "epsilon");
   const mil::OpDef* op = mil::find_op(operation.type());

@@ -35,7 +35,7 @@ struct Report {
   int64_t count(Severity severity) const;  // findings
 };
 
-// A package in any form, or a folder that holds some. Throws NotFound where there is none, else as
+// A package in any form, or a folder that holds some. Throws NotFound if there is none, else as
 // mil::read_package(); a model of another kind is a finding, and so is a package of a folder that
 // cannot be read.
 Report examine(const std::filesystem::path& path, const ExamineOptions& options = {});

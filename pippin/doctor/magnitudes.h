@@ -37,7 +37,7 @@ class Magnitudes {
   std::map<const mil::Var*, bool> convex_;  // weights of a mean: the results of softmax
 };
 
-// Of a constant, from a few thousand of its elements; nothing where its bytes are absent.
+// Of a constant, from a few thousand of its elements; nothing if its bytes are absent.
 std::optional<double> sampled_rms(const mil::Value& value);
 
 }  // namespace pippin::doctor

@@ -51,7 +51,7 @@ struct Finding {
 
 // All rules, in the order of the table.
 std::vector<const Rule*> all_rules();
-// Null where there is none of this name.
+// Null if there is none of this name.
 const Rule* find_rule(std::string_view id);
 
 }  // namespace pippin::doctor

@@ -42,7 +42,7 @@ class FunctionView {
   // Those that a run executes: neither constants nor what is computed from constants alone.
   const std::vector<const mil::Operation*>& running() const { return running_; }
 
-  // The axes of a value, of a state's tensor; empty where its rank is unknown.
+  // The axes of a value, of a state's tensor; empty if its rank is unknown.
   std::vector<Extent> extents(const mil::Var& var) const;
   // Of the first output; as declared where inference said nothing.
   std::vector<Extent> extents(const mil::Operation& operation) const;
