@@ -275,7 +275,7 @@ TEST(GgufSummary, PackagesAreAskedFor) {
   GgufFile().text("general.architecture", "rwkv7").write(dir / "m.gguf");
   for (const fs::path& path : {dir.path(), dir / "m.gguf"}) {
     EXPECT_ERROR(app::resolve_model(path.string(), app::ModelPart::Package),
-                 ErrorCode::InvalidArgument, "is a checkpoint and no package");
+                 ErrorCode::InvalidArgument, "is a checkpoint, not a package");
     EXPECT_EQ(app::resolve_model(path.string(), app::ModelPart::Files), path.string());
   }
   // A folder of packages is none, whatever lies beside them.

@@ -22,10 +22,10 @@ namespace {
 
 constexpr size_t kKept = 32;
 constexpr const char* kCompiling = "the form";
-// A constraint grows with what it is used for.
+// A constraint grows while it is used.
 constexpr size_t kTooLarge = 400'000;
 
-// What decides the language of a form.
+// The settings that determine a form's language.
 std::string key_of(const AnswerForm& form) {
   JsonWriter json;
   json.begin_array().value(static_cast<int>(form.kind)).value(form.text).value(form.choices);
@@ -43,7 +43,7 @@ std::string key_of(const AnswerForm& form) {
   return json.end_array().text();
 }
 
-// Without a tokenizer no text is a token.
+// Without a tokenizer, text cannot be expressed as tokens.
 Symbol add_answer(Grammar& grammar, const AnswerForm& form, const constrain::SchemaOptions& options,
                   const Tokenizer* tokenizer) {
   RegexPool& pool = grammar.regexes();
@@ -73,7 +73,7 @@ Symbol add_answer(Grammar& grammar, const AnswerForm& form, const constrain::Sch
   return Symbol::regex(pool.any_of(choices));
 }
 
-// With calls of tools, too.
+// Includes calls of tools.
 Symbol add_form(Grammar& grammar, const AnswerForm& form, const Tokenizer& tokenizer) {
   const auto said = [&] {
     return add_answer(grammar, form, {.whitespace = form.whitespace}, &tokenizer);
@@ -95,7 +95,7 @@ constrain::Sequence mark(Grammar& grammar, const AnswerForm::Mark& mark) {
   return sequence;
 }
 
-// Anything up to the mark that ends thoughts, the mark, and line breaks.
+// Any text up to the mark that ends thoughts, the mark, and line breaks.
 void add_thoughts(Grammar& grammar, RuleId root, const AnswerForm::Thoughts& thoughts,
                   const Symbol& answer) {
   RegexPool& pool = grammar.regexes();
@@ -153,9 +153,9 @@ std::shared_ptr<constrain::Constraint> FormCompiler::make(const AnswerForm& form
   }
   grammar->set_root(root);
   grammar->finish();
-  // A copy of the pointer: the limit above refers to the grammar's work.
+  // A copy of the pointer: the limit above refers to the grammar's memory.
   auto constraint = std::make_shared<constrain::Constraint>(grammar, vocabulary());
-  constraint->mask(constraint->start());  // what is large is so from the start
+  constraint->mask(constraint->start());  // a large constraint is large from the start
   return constraint;
 }
 
@@ -180,7 +180,7 @@ std::shared_ptr<constrain::Constraint> FormCompiler::compile(const AnswerForm& f
   std::shared_ptr<constrain::Constraint> constraint = make(form);
   const std::lock_guard lock(mutex_);
   if (const auto it = by_key_.find(key); it != by_key_.end())
-    return it->second->constraint;  // somebody was faster
+    return it->second->constraint;  // another thread was faster
   kept_.push_front({key, constraint});
   by_key_.emplace(std::move(key), kept_.begin());
   if (kept_.size() > kKept) {

@@ -19,7 +19,7 @@ const Tokenizer& demo_tokenizer() {
   return kTokenizer;
 }
 
-// Whether the tokens of a text may come, and the text may end there.
+// Whether the tokens of a text are allowed, and the text may end there.
 bool takes(FormCompiler& compiler, const AnswerForm& form, std::string_view text) {
   constrain::ConstrainedText constrained(compiler.compile(form));
   for (const int32_t id : demo_tokenizer().encode(text, false)) {
@@ -53,7 +53,7 @@ TEST(AnswerForm, EachKindIsCompiled) {
                     "xzyy");
 }
 
-// Fed together or one by one, what has to come is the same text.
+// Forced tokens give the same text whether fed together or one by one.
 TEST(AnswerForm, WhatHasToComeIsWrittenTogether) {
   const runtime::LoadedModel loaded = open_model({});
   FormCompiler compiler(loaded.tokenizer);
@@ -79,7 +79,7 @@ TEST(AnswerForm, WhatHasToComeIsWrittenTogether) {
                             .text);
         continue;
       }
-      // The same with a pass for each token.
+      // The same with one pass per token.
       runtime::Sampler sampler(options.sampling);
       sampler.add(options.processors[0]->clone());
       const auto sequence = loaded.model->new_sequence();
@@ -97,7 +97,7 @@ TEST(AnswerForm, WhatHasToComeIsWrittenTogether) {
     }
     EXPECT_EQ(texts[texts.size() - 2], texts.back());
   }
-  EXPECT_GE(most_certain, 3U);  // of ","favourite_animal":"
+  EXPECT_GE(most_certain, 3U);  // in ","favourite_animal":"
 }
 
 TEST(AnswerForm, ThoughtsMayComeBefore) {

@@ -20,14 +20,14 @@ using compress::InputMoments;
 using mil::Operation;
 using mil::Var;
 
-// Where the inputs of a dot lie in what an operation takes.
+// The position of a dot product's inputs in an operation's operand.
 struct Source {
   const Var* var;
-  bool channels_first;  // (batch, inputs, places...) of conv, else (..., inputs)
+  bool channels_first;  // (batch, inputs, positions...) as in conv, otherwise (..., inputs)
   int64_t size;
 };
 
-// Of products with one matrix as their weight.
+// For products with a matrix as their weight.
 std::optional<Source> source_of(const Operation& operation, const mil::Product& product) {
   const auto& [given, weight] = product.operands;
   const Var* x = given.var();
@@ -84,7 +84,7 @@ class Calibration final : public compress::InputStatistics {
  private:
   using Gathered = std::map<const Var*, std::shared_ptr<InputMoments>>;
 
-  // The moments of this weight's inputs, and of those after it that fit.
+  // Gathers the moments of this weight's inputs, and of subsequent weights that fit.
   void gather(const std::string& first) {
     gathered_.clear();
     Gathered gathered;
@@ -100,7 +100,7 @@ class Calibration final : public compress::InputStatistics {
     }
     log_debug("calibration: inputs of {} weights from '{}' on", wanted.size(), first);
     read(wanted, gathered);
-    gathered_ = std::move(gathered);  // now that they are whole
+    gathered_ = std::move(gathered);  // only when they are complete
   }
 
   void read(const std::vector<Source>& wanted, const Gathered& gathered) {
@@ -137,7 +137,7 @@ class Calibration final : public compress::InputStatistics {
   std::vector<int32_t> ids_;
   CalibrationOptions options_;
   TextReader reader_;
-  std::map<std::string, Source> sources_;  // by the weight's name
+  std::map<std::string, Source> sources_;  // by weight name
   std::vector<std::string> order_;
   Gathered gathered_;
   std::vector<float> turned_;

@@ -1,4 +1,4 @@
-// What the weights of a language model are fed while it reads a text: compress's InputStatistics.
+// The inputs of a language model's weights while it reads a text: compress's InputStatistics.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 namespace pippin::app {
 
 struct CalibrationOptions {
-  int64_t window = 512;  // tokens that are read as one sequence, at most the context
+  int64_t window = 512;  // tokens read as one sequence, at most the context
   int threads = 0;       // 0: one per core
-  // Of second moments at a time: the text is read once more for every part of the weights that
-  // takes as much.
+  // The limit on second moments at a time: the text is read once for each group of weights of this
+  // size.
   uint64_t max_bytes = uint64_t{512} << 20;
 };
 
 constexpr int64_t kMinCalibrationTokens = 256;
 
-// The first `max_tokens` tokens of a text file. Throws InvalidArgument if it has fewer than
+// Reads the first `max_tokens` tokens of a text file. Throws InvalidArgument if it has fewer than
 // kMinCalibrationTokens, NotFound, Io.
 std::vector<int32_t> calibration_tokens(const std::string& file,
                                         const std::filesystem::path& tokenizer, int64_t max_tokens);
 
-// Knows the inputs of linear, of 1x1 conv, and of matmul with a constant on its right; not those of
-// a table that is a head too. Reads no text before it is asked. `model` is the source: a language
-// model of the stateful family (else Unsupported).
+// Collects the inputs of linear, of 1x1 conv, and of matmul with a constant right operand, but not
+// those of an embedding table that is also the head. Reads the text on first use. `model` is the
+// source: a language model of the stateful family (otherwise Unsupported).
 std::shared_ptr<compress::InputStatistics> calibrate(mil::Model model, std::vector<int32_t> ids,
                                                      const CalibrationOptions& options = {});
 

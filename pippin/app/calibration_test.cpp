@@ -20,7 +20,7 @@ std::vector<int32_t> some_ids() {
   return ids;
 }
 
-// The weights of the model's products, in its order.
+// The weights of the model's products, in order.
 std::vector<std::string> weights_of(const mil::Model& model) {
   std::vector<std::string> names;
   for (const auto& operation : model.program.function("main").block().operations()) {

@@ -1,5 +1,5 @@
-// Calls of tools under the constraint of published tokenizers and of some like them: special tokens
-// in marks, spaces of SentencePiece, added tokens.
+// Calls of tools under constraints, with published tokenizers and similar ones: special tokens in
+// marks, SentencePiece's spaces, added tokens.
 #include <filesystem>
 #include <random>
 #include <string>
@@ -44,7 +44,7 @@ answer::Answer parse(const Model& model, std::span<const int32_t> ids) {
   return answer;
 }
 
-// What the template writes of two calls, as the model would.
+// The template's text for two calls, as the model would write it.
 std::string written(const Model& model, size_t count) {
   const auto render = [&](const std::string& last, PromptEnd end) {
     const chat::Value messages =

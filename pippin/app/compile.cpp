@@ -18,7 +18,7 @@ void check_compiled_output(const fs::path& output) {
     return;
   }
   if (fs::is_directory(output) && fs::is_empty(output)) return;
-  fail(ErrorCode::InvalidArgument, "{}: is there and no compiled model, so it is not replaced",
+  fail(ErrorCode::InvalidArgument, "{}: exists and is not a compiled model, so it is not replaced",
        output.string());
 }
 

@@ -1,4 +1,4 @@
-// A model in the form of Core ML's compiler.
+// Writes a model in the form of Core ML's compiler.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace pippin::app {
 
-// The same program, interface and metadata; weights are linked to those of the source where the
-// disk allows. `output` has to end in .mlmodelc and may be `source`; only a compiled model or an
-// empty folder gives way to it. Throws as mil::read_package and mil::write_compiled.
+// Keeps program, interface and metadata; weights are linked to those of the source if the file
+// system allows it. `output` must end in .mlmodelc and may be `source`; it may replace only a
+// compiled model or an empty folder. Throws as mil::read_package and mil::write_compiled.
 PackageOutput compile_model(const std::filesystem::path& source,
                             const std::filesystem::path& output,
                             const std::function<void(uint64_t, uint64_t)>& progress = {});

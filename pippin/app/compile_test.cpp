@@ -24,7 +24,7 @@ TEST(Compile, OnlyCompiledModelsAreReplaced) {
                "b.mlpackage: the output has to end in .mlmodelc");
   mil::put_file(output / "file", "mine");
   EXPECT_ERROR(compile_model(source, output), ErrorCode::InvalidArgument,
-               "b.mlmodelc: is there and no compiled model, so it is not replaced");
+               "b.mlmodelc: exists and is not a compiled model, so it is not replaced");
   EXPECT_EQ(read_file(output / "file"), "mine");
   fs::remove(output / "file");
   const PackageOutput result = compile_model(source, output);

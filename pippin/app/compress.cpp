@@ -17,7 +17,7 @@
 namespace pippin::app {
 namespace {
 
-constexpr ptrdiff_t kMixedTokens = 512;  // that every weight's cost is measured on
+constexpr ptrdiff_t kMixedTokens = 512;  // number of tokens for measuring every weight's cost
 
 std::optional<mil::Opset> opset_of(std::string_view name) {
   using mil::Opset;
@@ -32,7 +32,7 @@ std::optional<mil::Opset> opset_of(std::string_view name) {
   return mil::parse_opset(name);
 }
 
-// Programs of an earlier opset as ones of `target`, where their operations are the same there.
+// Raises programs of an earlier opset to `target`, if their operations are the same there.
 void raise_opset(mil::Model& model, std::string_view name) {
   const auto target = opset_of(name);
   if (!target) {

@@ -1,4 +1,4 @@
-// A package with smaller weights.
+// Compresses the weights of a package.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@
 namespace pippin::app {
 
 struct CompressPackageOptions {
-  CompressOptions compression;  // some way to compress
-  // Also compress weights that are compressed already, from their present values.
+  CompressOptions compression;  // at least one compression method
+  // Also compress weights that are already compressed, from their current values.
   bool recompress = false;
-  // Raise the program's opset to this first: "iOS18", "CoreML8"; empty: it stays.
+  // First raise the program's opset to this: "iOS18", "CoreML8"; empty: unchanged.
   std::string min_target;
-  // Bytes of weights that are written, and in all; may throw to end it. Null: nobody looks on.
+  // Called with the bytes of weights written so far and the total; may throw to cancel. May be
+  // null.
   std::function<void(uint64_t done, uint64_t total)> progress = nullptr;
 };
 
@@ -27,13 +28,13 @@ struct CompressResult : PackageOutput {
   compress::Result compression;
 };
 
-// Throws what compress_package() refuses of its options before it reads anything: InvalidArgument
-// where no way to compress is named, or two that exclude each other.
+// Throws compress_package()'s errors about options, before anything is read: InvalidArgument if no
+// method is named, or two that exclude each other.
 void check_compress_options(const CompressPackageOptions& options);
 
-// `output` may be `source`; it is replaced as a whole when everything is written, else left as it
-// was. Throws as check_compress_options(), mil::read_package(), calibrate(), compress::compress()
-// and mil::write_package(); Cancelled.
+// `output` may be `source`; it is replaced only after everything has been written, and unchanged
+// after an error. Throws as check_compress_options(), mil::read_package(), calibrate(),
+// compress::compress() and mil::write_package(); Cancelled.
 CompressResult compress_package(const std::filesystem::path& source,
                                 const std::filesystem::path& output,
                                 const CompressPackageOptions& options);

@@ -64,7 +64,7 @@ TEST(Compress, SaysWhatItCost) {
   // Rows of 192 elements have no blocks of 128; those of 512 have.
   ASSERT_EQ(result.compression.kept.size(), 37u);
   EXPECT_NE(result.compression.kept[0].reason.find("no multiple of 128"), std::string::npos);
-  // Straight from the checkpoint comes the same.
+  // Compressing directly from the checkpoint gives the same.
   const fs::path direct = scratch / "direct.mlpackage";
   ASSERT_TRUE(convert(folder, direct, {.compression = options.compression}).compression);
   const char* weights = "Data/com.apple.CoreML/weights/weight.bin";
@@ -72,7 +72,7 @@ TEST(Compress, SaysWhatItCost) {
 
   EXPECT_ERROR(check_compress_options({}), ErrorCode::InvalidArgument,
                "say how to compress: --quantize, --palettize");
-  // Nothing is written where the recipe is wrong.
+  // Nothing is written if the recipe is invalid.
   options.compression.except = {"no_such_*"};
   const fs::path absent = scratch / "absent.mlpackage";
   EXPECT_ERROR(compress_package(plain, absent, options), ErrorCode::InvalidArgument,

@@ -1,4 +1,4 @@
-// What convert() writes is what the headers of families/ name, and no more.
+// convert() writes exactly the names in the headers of families/.
 #include <set>
 #include <string>
 
@@ -99,7 +99,8 @@ TEST(Contract, OfAStatefulPackage) {
   EXPECT_EQ(model.metadata.user_defined.at(families::kFamilyKey), stateful::kName);
 }
 
-// A model with short convolutions carries states beside its keys and values, and says so.
+// A model with short convolutions carries additional states next to its keys and values, and
+// declares them.
 TEST(Contract, OfCarriedStates) {
   const TempDir scratch;
   write_file(scratch / "config.json",

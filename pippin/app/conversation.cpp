@@ -11,7 +11,7 @@ namespace {
 
 using chat::Value;
 
-// Takes `digits` digits from the front.
+// Consumes `digits` digits.
 bool take_number(std::string_view& text, size_t digits, int& number) {
   if (text.size() < digits) return false;
   const char* end = text.data() + digits;
@@ -27,12 +27,12 @@ bool take(std::string_view& text, std::string_view one_of) {
   return true;
 }
 
-// The time of a member "now".
+// The time from the member "now".
 std::tm time_of(const Value& value, std::string_view name) {
   if (value.is_string()) {
     if (const auto time = parse_time(value.string())) return *time;
   }
-  fail(ErrorCode::InvalidFile, "{}: now is no time like \"2025-01-02 03:04:05\"", name);
+  fail(ErrorCode::InvalidFile, "{}: now is not a time like \"2025-01-02 03:04:05\"", name);
 }
 
 bool flag_of(const Value& value, const char* key, std::string_view name) {
@@ -68,7 +68,7 @@ std::optional<std::tm> parse_time(std::string_view text) {
   time.tm_year -= 1900;
   time.tm_mon -= 1;
   std::tm same = time;
-  // Sets the days of week and year, and moves a date that does not exist.
+  // Sets the day of the week and of the year, and normalizes a date that does not exist.
   if (!text.empty() || ::timegm(&same) == -1 || same.tm_mday != time.tm_mday ||
       same.tm_mon != time.tm_mon || same.tm_hour != time.tm_hour || same.tm_min != time.tm_min ||
       same.tm_sec != time.tm_sec) {

@@ -1,5 +1,5 @@
-// A conversation as JSON: an object with "messages" and what else a template may ask for, or just
-// the list of messages.
+// A conversation as JSON: an object with "messages" and other values for the template, or just the
+// list of messages.
 #pragma once
 
 #include <ctime>
@@ -16,14 +16,14 @@ struct Conversation {
   chat::RenderOptions options;
 };
 
-// Of the members "now" is the time of strftime_now; "add_generation_prompt" and
-// "continue_final_message" set `end`, which else is `end_by_default`. Throws InvalidFile, with
-// `name` in front.
+// The member "now" is the time for strftime_now; "add_generation_prompt" and
+// "continue_final_message" set `end`, which is `end_by_default` otherwise. Throws InvalidFile,
+// starting with `name`.
 Conversation parse_conversation(std::string_view json, std::string_view name,
                                 PromptEnd end_by_default);
 
-// "2025-01-02 03:04:05" or with a T between; the time, its seconds, their fraction (which is
-// dropped) and a Z may be left out. Nothing for anything else.
+// Accepts "2025-01-02 03:04:05", or with a T instead of the space; the time, its seconds, their
+// fraction (which is dropped) and a Z are optional. Nullopt for anything else.
 std::optional<std::tm> parse_time(std::string_view text);
 
 }  // namespace pippin::app

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file is the configuration of a model without weights.
+// A file must be the configuration of a model without weights.
 void check_source(const fs::path& source, bool random_weights) {
   const bool file = fs::is_regular_file(source) && source.extension() != ".gguf";
   if (file && !random_weights) {
@@ -88,7 +88,7 @@ void check_family(const ConvertOptions& options) {
 
 CompressOptions compression_of(const ConvertOptions& options) {
   CompressOptions compression = options.compression;
-  // An adapter's narrow matrices are small, and errors in them are large.
+  // An adapter's narrow matrices are small, and their errors matter.
   if (!options.adapters.empty()) compression.exempt.emplace_back("*_lora_*");
   return compression;
 }
@@ -129,15 +129,15 @@ ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
   return result;
 }
 
-// The model has to run before it is compressed: first the fp16 package, in a folder beside the
-// output, then the one of fewer bits from it.
+// The model must run before it is compressed: first writes the fp16 package into a folder next to
+// the output, then compresses it.
 ConvertResult convert_calibrated(const fs::path& source, const fs::path& output,
                                  const ConvertOptions& options) {
   check_package_output(output);
   CompressPackageOptions compress;
   compress.compression = compression_of(options);
   compress.progress = options.progress;
-  // First: a text that will not do is said before the long part.
+  // First, so that an unsuitable text is reported before the long part.
   auto& ids = compress.compression.calibration_ids;
   if (ids.empty()) {
     ids = calibration_tokens(options.compression.calibrate, models::text_folder(source),

@@ -1,5 +1,5 @@
-// A Hugging Face model folder, or a package that Pippin made of one, becomes a Core ML package or a
-// folder of them.
+// Converts a Hugging Face model folder, or a package made from one, into a Core ML package or a
+// folder of packages.
 #pragma once
 
 #include <cstdint>
@@ -22,49 +22,49 @@ inline constexpr uint64_t kMaxChunkBytesMacos = 2'000'000'000;
 
 struct ConvertOptions {
   // "stateful": one package; "anemll": embeddings, chunks with functions for one token and for a
-  // batch over one state, head; "windowed": chunks with their caches as inputs and outputs;
-  // "encoder": one package that embeds or scores texts, which folders of such models become where
-  // this says "stateful".
+  // batch over one state, and a head; "windowed": chunks with their caches as inputs and outputs;
+  // "encoder": one package that embeds or scores texts (also used for "stateful" if the folder
+  // holds such a model).
   std::string family = "stateful";
-  // Most tokens that the result can hold; 0: the model's own, at most 2048 (windowed: 131072;
-  // encoder: 8192).
+  // The maximum number of tokens; 0: the model's own, at most 2048 (windowed: 131072; encoder:
+  // 8192).
   int64_t context = 0;
   // A PEFT adapter (LoRA) to merge into the weights; empty: none.
   std::filesystem::path fused_adapter;
-  // How RMS norms are written: "plain", as Hugging Face's exporters write them; "safe", so that
-  // they do not overflow in fp16; empty: as the family does, stateful plain, the others safe.
+  // The form of RMS norms: "plain", as Hugging Face's exporters write them; "safe", which does not
+  // overflow in fp16; empty: the family's default, plain for stateful and safe for the others.
   // anemll has no plain ones.
   std::string norms;
-  // The source is a config.json, and the weights are random: to measure its speed.
+  // The source is a config.json and the weights are random: for measuring speed.
   bool random_weights = false;
 
-  // stateful:
-  // Tokens that one run takes; none: any number, up to the context.
+  // stateful: The numbers of tokens per run; empty: any number, up to the context.
   std::vector<int64_t> query_lengths;
-  // Above 0: a second function, "prefill", that takes so many tokens at a time.
+  // Above 0: adds a function "prefill" that takes this many tokens at a time.
   int64_t prefill_length = 0;
-  // PEFT adapters that become functions, each of its name, which share the weights.
+  // PEFT adapters, each exported as a function with its name; they share the weights.
   std::vector<models::NamedAdapter> adapters;
 
-  // anemll and windowed:
-  // The start of the packages' names; empty: the architecture's (anemll), the model's (windowed).
+  // anemll and windowed: The prefix of the packages' names; empty: the architecture's name (anemll)
+  // or the model's (windowed).
   std::string prefix;
 
   // anemll:
-  int64_t batch = 0;   // tokens of a prefill, at most 4096; 0: 64, or what the model allows
-  int64_t chunks = 0;  // of layers; 0: the fewest whose packages take at most max_chunk_bytes
+  int64_t batch = 0;   // tokens per prefill, at most 4096; 0: 64, or what the model allows
+  int64_t chunks = 0;  // 0: the fewest whose packages have at most max_chunk_bytes
   uint64_t max_chunk_bytes = kMaxChunkBytesIos;
-  bool argmax_in_model = false;  // the head gives the best token of each part, no logits
+  bool argmax_in_model = false;  // the head returns the best token of each part instead of logits
 
   // windowed:
-  int64_t blocks_per_chunk = 3;  // layers of a chunk
-  int64_t window = 64;           // tokens of a step, at most 4096
+  int64_t blocks_per_chunk = 3;  // layers per chunk
+  int64_t window = 64;           // tokens per step, at most 4096
   int64_t cache = 448;           // tokens before the window, at most 2^20
 
-  // Without a way to compress weights are fp16. A text to calibrate with is for stateful alone:
-  // then the fp16 package is first written next to the output.
+  // Without a compression method, weights are fp16. Calibration with a text is supported for
+  // stateful only: it first writes the fp16 package next to the output.
   CompressOptions compression;
-  // Bytes of weights that are written, and in all; may throw to end it. Null: nobody looks on.
+  // Called with the bytes of weights written so far and the total; may throw to cancel. May be
+  // null.
   std::function<void(uint64_t done, uint64_t total)> progress = nullptr;
 };
 
@@ -74,17 +74,18 @@ struct ConvertResult : PackageOutput {
   int64_t parameters = 0;
   std::optional<compress::Result> compression;
   int64_t packages = 1;
-  models::PackedSummary packed;  // of one package
+  models::PackedSummary packed;  // for a single package
 };
 
-// Throws what convert() refuses of its options before it reads anything: InvalidArgument for a
-// source that is a file (or, with random weights, is none), a family, numbers and ways to compress
-// that there are not, and options of another family. For callers that have to fetch `source` first.
+// Throws convert()'s errors about options, before anything is read: InvalidArgument for a source
+// that is a file (or, with random weights, is not), for an unknown family or compression method,
+// for invalid numbers, and for options of another family. For callers that must download `source`
+// first.
 void check_convert_options(const std::filesystem::path& source, const ConvertOptions& options);
 
-// `output` is X.mlpackage, or a folder for the families of several packages; what is there is
-// replaced as a whole when everything is written, and only where it is of that kind or empty, else
-// left as it was. Throws as check_convert_options(), models::build(), compress::compress() and
+// `output` is X.mlpackage, or a folder for families with several packages. It is replaced only
+// after everything has been written, only if it is of the same kind or empty, and unchanged after
+// an error. Throws as check_convert_options(), models::build(), compress::compress() and
 // mil::write_package(); Cancelled.
 ConvertResult convert(const std::filesystem::path& source, const std::filesystem::path& output,
                       const ConvertOptions& options = {});

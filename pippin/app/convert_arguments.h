@@ -1,5 +1,5 @@
-// Options of converting in the words of the command line: those of no other type than the number or
-// text that they stand for are ConvertOptions as they are.
+// Conversion options as strings from the command line; options that need no parsing are in
+// ConvertOptions itself.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ struct ConvertArguments {
   ConvertOptions options;
   std::vector<std::string> adapters;  // NAME=DIR
   std::string chunks = "auto";        // or a number
-  std::string max_chunk_mb = "ios";   // a number of 10^6 bytes, ios or macos
+  std::string max_chunk_mb = "ios";   // a multiple of 10^6 bytes, ios or macos
 };
 
-// The options with all that the arguments say. Throws InvalidArgument.
+// The options with all arguments applied. Throws InvalidArgument.
 ConvertOptions options_of(const ConvertArguments& arguments);
 
 }  // namespace pippin::app

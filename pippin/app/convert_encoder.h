@@ -1,5 +1,5 @@
-// convert() for models that embed or score texts, and for those of an encoder and a decoder: the
-// families `encoder` and `rewriter`.
+// convert() for models that embed or score texts, and for encoder-decoder models: the families
+// `encoder` and `rewriter`.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace pippin::app {
 
-// Whether the source becomes a package of one of these families: `encoder` is asked for, or the
-// source's files say that it is no causal language model.
+// Whether the source is converted to one of these families: `encoder` is requested, or the source's
+// files describe a model that is not a causal language model.
 bool makes_encoder(const std::filesystem::path& source, const ConvertOptions& options);
 
 // Throws InvalidArgument for options of other families.
 void check_encoder_options(const ConvertOptions& options);
 
-// With options that are checked, and the recipe that they ask for.
+// Converts with checked options and the resulting recipe.
 ConvertResult convert_encoder(const std::filesystem::path& source,
                               const std::filesystem::path& output, const ConvertOptions& options,
                               const std::optional<compress::Recipe>& recipe);

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using models::PackagePart;
 
-// The packages of a folder, compressed, not yet written.
+// The compressed packages of a folder, not yet written.
 struct PackageSet {
   std::vector<PackagePart> parts;
   std::optional<compress::Result> compression;
@@ -71,8 +71,8 @@ class AnemllSets {
 
   const models::Anemll& family() const { return family_; }
 
-  // With a fixed number of chunks, or the fewest, but at least `least`, whose weights stay under
-  // the limit.
+  // Uses a fixed number of chunks or, if none is given, the fewest, at least `least`, whose weights
+  // are below the limit.
   PackageSet make(int64_t least) const {
     const int64_t layers = family_.num_layers();
     if (options_.chunks > 0) {
@@ -94,12 +94,12 @@ class AnemllSets {
       }
       if (largest <= limit) return set;
       if (count >= layers) refuse(largest);
-      // What cannot be enough is not tried.
+      // Skips numbers that cannot be enough.
       count = std::max(count, std::min(layers, static_cast<int64_t>((total - 1) / limit)) - 1);
     }
   }
 
-  // Whether the written chunks keep the limit; throws where more of them cannot help.
+  // Whether the written chunks are within the limit; throws if more of them cannot help.
   bool fits(const fs::path& folder, const PackageSet& set) const {
     if (options_.chunks > 0) return true;
     uint64_t largest = 0;
@@ -158,7 +158,7 @@ class AnemllSets {
   models::Anemll family_;
 };
 
-// iOS 17's opset, that of the original, where it has what the recipe needs.
+// iOS 17's opset, as in the original, if it supports the recipe.
 models::WindowedOptions windowed_options(const ConvertOptions& options,
                                          const std::optional<compress::Recipe>& recipe) {
   models::WindowedOptions result;
@@ -173,7 +173,7 @@ models::WindowedOptions windowed_options(const ConvertOptions& options,
   return result;
 }
 
-// Bytes written so far and in all, over all packages.
+// Bytes written so far and in total, over all packages.
 class SetProgress {
  public:
   SetProgress(const PackageSet& set, const std::function<void(uint64_t, uint64_t)>& report)

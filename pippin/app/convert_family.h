@@ -1,4 +1,4 @@
-// convert() for the two families that are folders of packages.
+// convert() for the two families that consist of several packages.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace pippin::app {
 
-// With options that are checked, and the recipe that they ask for.
+// Converts with checked options and the resulting recipe.
 ConvertResult convert_to_folder(const std::filesystem::path& source,
                                 const std::filesystem::path& output, const ConvertOptions& options,
                                 const std::optional<compress::Recipe>& recipe);

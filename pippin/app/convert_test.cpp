@@ -29,7 +29,7 @@ size_t num_entries(const fs::path& folder) {
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
-// What a program is but for where its weights lie.
+// Compares programs except for the locations of their weights.
 void expect_same(const mil::Block& a, const mil::Block& b) {
   ASSERT_EQ(a.operations().size(), b.operations().size());
   for (size_t i = 0; i < a.operations().size(); ++i) {
@@ -108,7 +108,7 @@ TEST(Convert, CancellingLeavesWhatWasThere) {
   EXPECT_EQ(read_file(output / "Manifest.json"), before);
 }
 
-// The largest file that may be written stands for a full disk.
+// A limit on file size simulates a full disk.
 TEST(Convert, AFullDiskLeavesNothing) {
   const fs::path folder = demo_model_folder();
   const TempDir scratch;
@@ -131,14 +131,14 @@ TEST(Convert, OnlyPackagesAreReplaced) {
   fs::create_directory(scratch / "mine.mlpackage");
   write_file(scratch.path() / "mine.mlpackage" / "notes.txt", "mine");
   EXPECT_ERROR(convert(folder, scratch / "mine.mlpackage"), ErrorCode::InvalidArgument,
-               "mine.mlpackage: is there and no package, so it is not replaced");
+               "mine.mlpackage: exists and is not a package, so it is not replaced");
   EXPECT_EQ(read_file(scratch.path() / "mine.mlpackage" / "notes.txt"), "mine");
   convert(folder, scratch / "m.mlpackage", {.context = 64});
   convert(folder, scratch / "m.mlpackage", {.context = 128});
   EXPECT_EQ(mil::read_package(scratch / "m.mlpackage").description("main").states[0].shape[3], 128);
 }
 
-// Before anything is read or fetched.
+// Before anything is read or downloaded.
 TEST(Convert, RefusesOptionsThatCannotBe) {
   const TempDir scratch;
   const auto refused = [&](const ConvertOptions& options, const char* message) {
@@ -175,7 +175,7 @@ TEST(Convert, RefusesOptionsThatCannotBe) {
                ErrorCode::InvalidArgument, "--random-weights takes the path of a config.json");
 }
 
-// The two families that are folders.
+// The two families with several packages.
 class ConvertFamily : public testing::TestWithParam<std::string> {
  protected:
   ConvertResult run(const fs::path& source, const fs::path& output,
@@ -237,7 +237,7 @@ TEST_P(ConvertFamily, OnlyFoldersOfPackagesAreReplaced) {
   fs::create_directory(scratch / "mine");
   write_file(scratch / "mine" / "notes.txt", "mine");
   EXPECT_ERROR(run(folder, scratch / "mine"), ErrorCode::InvalidArgument,
-               "mine: is there and no folder of packages, so it is not replaced");
+               "mine: exists and is not a folder of packages, so it is not replaced");
   EXPECT_EQ(num_entries(scratch / "mine"), 1u);
   EXPECT_ERROR(run(folder, scratch / "out.mlpackage"), ErrorCode::InvalidArgument,
                "out.mlpackage: the output is a folder of packages");

@@ -1,4 +1,5 @@
-// What text needs travels with a converted model, whatever files it is in, in every family.
+// The files needed for text are copied with a converted model, whatever their form, in every
+// family.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -33,7 +34,7 @@ fs::path demo() {
   return source_dir() / "pippin/demo/model";
 }
 
-// As many ranks as GPT-2's encoding has: the bytes, and tokens that no text here has.
+// As many ranks as GPT-2's encoding has: the bytes, and tokens that no text here uses.
 std::string tiktoken() {
   std::string text;
   for (int rank = 0; rank < 50256; ++rank) {
@@ -83,7 +84,7 @@ const Kind kKinds[] = {
      }},
 };
 
-// A model's folder with these files for its text.
+// A model's folder with these text files.
 void write_model(const fs::path& folder, const Files& files) {
   fs::create_directories(folder);
   for (const char* name : {"config.json", "generation_config.json", "model.safetensors"}) {
@@ -132,7 +133,7 @@ TEST_P(ConvertText, TheTokenizerComesAlong) {
   EXPECT_EQ(ids, Tokenizer::open(source).encode(kText));
   EXPECT_FALSE(ids.empty());
 
-  // It runs by itself.
+  // It runs on its own.
   runtime::LoadOptions load;
   load.threads = 1;
   load.compute.cache = nullptr;
@@ -145,7 +146,7 @@ TEST_P(ConvertText, TheTokenizerComesAlong) {
   EXPECT_GE(result.ids.size(), 1U);
 }
 
-// Every file of the text's roles, and of no other, again from a package.
+// Copies every text file, and no others, also when converting from a package.
 TEST_P(ConvertText, AllOfItsFilesComeAlong) {
   const auto& [kind, family] = GetParam();
   const TempDir scratch;
@@ -187,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, ConvertText,
                                   std::get<1>(one.param);
                          });
 
-// What opens a tokenizer is what is tested here.
+// Tests the code that opens tokenizers.
 TEST(ConvertText, KnowsEveryKindOfTokenizerFile) {
   for (const ModelFile& row : kModelFiles) {
     if (row.role != FileRole::Tokenizer) continue;

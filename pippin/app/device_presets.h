@@ -1,5 +1,5 @@
-// Options of `pippin convert` that suit a device, in the words of the command line: a preset says
-// nothing that its options do not say.
+// Options of `pippin convert` that suit a device, as on the command line: a preset is only
+// shorthand for its options.
 #pragma once
 
 #include <string_view>
@@ -18,7 +18,7 @@ struct DevicePreset {
 };
 
 const std::vector<DevicePreset>& device_presets();
-// Throws InvalidArgument, naming those there are.
+// Throws InvalidArgument, listing the presets.
 const DevicePreset& find_device_preset(std::string_view name);
 
 }  // namespace pippin::app

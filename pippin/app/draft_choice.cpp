@@ -9,7 +9,7 @@ namespace pippin::app {
 
 namespace {
 
-// `open` gives the draft model.
+// `open` returns the draft model.
 template <typename Open>
 std::shared_ptr<runtime::Drafts> open_with(const DraftChoice& choice,
                                            const ModelChoice& target_choice, Open&& open) {

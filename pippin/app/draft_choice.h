@@ -1,4 +1,4 @@
-// What --draft means: where drafts of a model's texts come from (runtime/draft/drafts.h).
+// The option --draft: the source of drafts (runtime/draft/drafts.h).
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 namespace pippin::app {
 
 struct DraftChoice {
-  std::string source = "lookup";  // or "off", or a model as open_model() takes it
-  int64_t most = -1;              // of a pass; negative: as many as a pass may have
+  std::string source = "lookup";  // or "off", or a model as for open_model()
+  int64_t most = -1;              // per pass; negative: as many as a pass allows
 };
 
-// Null for "off". The draft model is opened as `target_choice` says. Throws as open_model(), and
-// InvalidArgument for one whose vocabulary is another one.
+// Null for "off". Opens the draft model as `target_choice` specifies. Throws as open_model(), and
+// InvalidArgument if the vocabularies differ.
 std::shared_ptr<runtime::Drafts> open_drafts(const DraftChoice& choice,
                                              const runtime::LoadedModel& target,
                                              const ModelChoice& target_choice);
 
-// The same for a model without its tokenizer: a draft model has to have as many tokens.
+// The same for a model without its tokenizer: the draft model must have the same number of tokens.
 std::shared_ptr<runtime::Drafts> open_drafts(const DraftChoice& choice,
                                              const runtime::Model& target,
                                              const ModelChoice& target_choice);

@@ -20,7 +20,7 @@ std::optional<uint64_t> read_number(const fs::path& path) {
 RaplMeter::RaplMeter(const fs::path& root) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(root, error)) {
-    // "intel-rapl:0" is a package (of AMD's processors, too); "intel-rapl:0:1" is a part of one.
+    // "intel-rapl:0" is a package (of AMD's processors too); "intel-rapl:0:1" is a part of one.
     const std::string name = entry.path().filename();
     if (name.rfind("intel-rapl:", 0) != 0 || std::count(name.begin(), name.end(), ':') != 1) {
       continue;

@@ -1,4 +1,4 @@
-// What the system tells of the energy that the machine uses.
+// The machine's energy use, as reported by the system.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace pippin::app {
 class EnergyMeter {
  public:
   virtual ~EnergyMeter() = default;
-  // Joules since the meter was made; nothing if the machine does not tell.
+  // Joules since the meter was created; nullopt if the machine does not report it.
   virtual std::optional<double> joules() = 0;
-  // Whose energy that is, and who tells; or why nobody does.
+  // The scope and the source of the figure, or the reason that there is none.
   virtual std::string source() const = 0;
 };
 
-// This system's: RAPL on Linux, IOReport on macOS.
+// This system's meter: RAPL on Linux, IOReport on macOS.
 std::unique_ptr<EnergyMeter> open_energy_meter();
 
-// RAPL's counters of processor packages (Linux, powercap). Readable for root alone on many systems.
-// Has to be asked before a counter wraps twice (minutes).
+// RAPL's counters of processor packages (Linux, powercap). On many systems only root can read them.
+// Must be read before a counter wraps twice (minutes).
 class RaplMeter final : public EnergyMeter {
  public:
   explicit RaplMeter(const std::filesystem::path& root);

@@ -1,6 +1,6 @@
-// IOReport, which powermetrics reads as well, tells a user what root is told by powermetrics. It is
-// no interface that Apple documents: its functions are looked for when they are needed, and where
-// one of them or of the counters is missing there is no figure.
+// IOReport, which powermetrics also reads, gives users the figures that powermetrics shows to root.
+// Apple does not document this interface: its functions are looked up when needed, and if a
+// function or a counter is missing there is no figure.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kLibrary = "/usr/lib/libIOReport.dylib";
 
-// Owns one count of an object.
+// Owns one reference to an object.
 template <typename Object>
 class Owned {
  public:
@@ -61,7 +61,7 @@ struct IoReport {
   CFStringRef (*unit)(CFDictionaryRef channel) = nullptr;
   int64_t (*value)(CFDictionaryRef channel, int32_t) = nullptr;
 
-  // False if the system has not all of it. The library stays.
+  // False if the system lacks part of it. The library stays loaded.
   bool load() {
     void* const library = ::dlopen(kLibrary, RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) return false;
@@ -79,8 +79,8 @@ struct IoReport {
   }
 };
 
-// Of the whole CPU (of each die), the GPU, the Neural Engine and the memory: the group has parts
-// of these as well, which would count twice.
+// Counts the whole CPU (of each die), the GPU, the Neural Engine and the memory: the group also has
+// parts of these, which would count twice.
 bool counts(std::string_view channel) {
   return channel.ends_with("CPU Energy") || channel == "GPU Energy" || channel.starts_with("ANE") ||
          channel.starts_with("DRAM");
@@ -132,7 +132,8 @@ class IoReportMeter final : public EnergyMeter {
 
  private:
   IoReport report_;
-  // Not released: nobody says whose it is, and releasing what is another's ends the process.
+  // Not released: its ownership is undocumented, and releasing an object of another owner ends the
+  // process.
   CFMutableDictionaryRef channels_ = nullptr;
   std::optional<Owned<CFTypeRef>> subscription_;
   std::optional<Owned<CFDictionaryRef>> first_;

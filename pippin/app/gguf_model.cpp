@@ -44,7 +44,7 @@ struct Unpacked {
   bool has_tokenizer = false;
 };
 
-// The part that has the metadata.
+// The part with the metadata.
 struct FirstPart {
   explicit FirstPart(const fs::path& path)
       : name(path.filename().string()),

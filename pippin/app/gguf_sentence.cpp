@@ -1,4 +1,4 @@
-// What follows a GGUF's encoder, as the files of sentence-transformers.
+// The layers after a GGUF's encoder, as the files of sentence-transformers.
 #include "pippin/app/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/io/gguf_metadata.h"
@@ -9,7 +9,7 @@ namespace {
 
 using models::GgufPooling;
 
-// How it pools; nothing for a model that does not embed.
+// The pooling; nullopt for a model that does not embed.
 std::optional<std::string_view> pooling_mode(const models::GgufKeys& keys) {
   const std::string_view architecture = keys.architecture();
   switch (models::gguf_pooling(keys)) {

@@ -25,23 +25,23 @@
 namespace pippin::app {
 namespace {
 
-constexpr size_t kMostText = 120;  // bytes of a text that a line shows
+constexpr size_t kMostText = 120;  // bytes of text shown per line
 
 struct TypeGroup {
   int64_t tensors = 0, elements = 0;
   uint64_t bytes = 0;
-  std::string form;  // that it runs in
+  std::string form;  // the form used for running
 };
 
 struct Summary {
   std::string name, path;
   size_t parts = 0;
-  std::shared_ptr<const MappedFile> mapped;  // of the first part, as what follows
+  std::shared_ptr<const MappedFile> mapped;  // of the first part, like the members below
   GgufContent content;
   std::map<std::string, TypeGroup> types;
   int64_t tensors = 0;
   uint64_t bytes = 0;
-  std::string model_type;                            // that it runs as
+  std::string model_type;                            // the type it runs as
   std::optional<std::string> refusal, no_tokenizer;  // why it does not run
 };
 
@@ -104,7 +104,7 @@ std::string counted(uint64_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-// Calls with the value of one number or bool in its own type.
+// Calls show with the value of a number or bool in its own type.
 template <typename Show>
 void visit_number(const GgufMetadata& metadata, const std::string& key, const GgufValue& value,
                   const Show& show) {
@@ -125,7 +125,7 @@ void visit_number(const GgufMetadata& metadata, const std::string& key, const Gg
   }
 }
 
-// An array is the number of what it has.
+// An array is shown as its number of elements.
 std::string spell(const GgufMetadata& metadata, const std::string& key, const GgufValue& value) {
   if (value.is_array) {
     return counted(value.count, value.type == GgufValueType::Text ? "text" : "number");

@@ -1,5 +1,6 @@
-// What a GGUF is, in a page: its architecture and hyperparameters, its tokenizer, its tensors by
-// type with the forms that they run in, from its headers alone. Text for people, JSON for programs.
+// A one-page summary of a GGUF, from its headers alone: its architecture and hyperparameters, its
+// tokenizer, its tensors by type with the forms in which they run. Text for people, JSON for
+// programs.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +8,7 @@
 
 namespace pippin::app {
 
-// Of all parts of the file's model; what keeps it from being run is a line of the page. Throws as
+// Covers all parts of the file's model; if it cannot run, a line gives the reason. Throws as
 // parse_gguf().
 std::string gguf_summary_text(const std::filesystem::path& file);
 std::string gguf_summary_json(const std::filesystem::path& file);

@@ -14,14 +14,14 @@ using mil::Operation;
 using mil::Trait;
 using mil::Var;
 
-// Known when the program is loaded: a literal, or what constants alone make.
+// Known when the program is loaded: a literal, or computed from constants alone.
 bool is_constant(const mil::Binding& binding) {
   const auto* var = std::get_if<Var*>(&binding);
   if (var == nullptr) return true;
   if ((*var)->producer == nullptr) return false;
   const mil::OpDef* op = mil::find_op((*var)->producer->type());
   if (op != nullptr && op->traits.has(Trait::Constant)) return true;
-  // A weight that is converted or reshaped on its way.
+  // A weight that is converted or reshaped before its use.
   for (const auto& [name, argument] : (*var)->producer->inputs()) {
     for (const mil::Binding& input : argument) {
       if (!is_constant(input)) return false;
@@ -30,7 +30,7 @@ bool is_constant(const mil::Binding& binding) {
   return op != nullptr && (op->traits.has(Trait::Permutes) || op->traits.has(Trait::Converts));
 }
 
-// The only input that is no constant; null if there are none or several.
+// The only input that is not a constant; null if there are none or several.
 Var* moving_input(const Operation& operation) {
   Var* found = nullptr;
   for (const auto& [name, argument] : operation.inputs()) {
@@ -44,7 +44,7 @@ Var* moving_input(const Operation& operation) {
   return found;
 }
 
-// What the head multiplies to give `logits`; null if it cannot be told.
+// The head's input, from which it computes `logits`; null if it cannot be determined.
 Var* hidden_of(Var* logits) {
   for (Var* var = logits; var != nullptr && var->producer != nullptr;) {
     const Operation& operation = *var->producer;
@@ -93,7 +93,7 @@ void add_hidden_output(mil::Model& model) {
     }
     if (hidden == nullptr) {
       fail(ErrorCode::Unsupported,
-           "function '{}': its logits are no product with a constant: nothing to embed with",
+           "function '{}': its logits are not a product with a constant: nothing to embed with",
            description.name);
     }
     add_output(function, description, hidden);

@@ -43,7 +43,7 @@ runtime::HiddenStates hidden(const fs::path& path, int64_t count) {
   return parts.front();
 }
 
-// What leaves the last norm, as the model is recorded for checks.
+// The last norm's output, as the model records it for checks.
 runtime::HiddenStates recorded(int64_t count) {
   ModelChoice choice = choose_model(demo_folder());
   choice.layers = true;

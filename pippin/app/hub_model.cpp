@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "models/x.mlpackage" that is not there is a file's name and no repository.
+// "models/x.mlpackage", if absent, is the name of a file and not a repository.
 bool looks_like_file(const std::string& model) {
   for (const char* ending : {".mlpackage", ".mlmodelc", ".mlmodel", ".mil", ".json", ".jinja",
                              ".zip", ".safetensors", ".npz", ".bin", ".gguf"}) {
@@ -52,7 +52,7 @@ hub::PullResult pull_for(const std::string& model, const hub::RepoSpec& spec, Mo
   }
 }
 
-// A GGUF's model is the folder that it stands for, an archive's what it holds.
+// For a GGUF, the folder generated for it; for an archive, its content.
 std::string as_folder(const std::string& path, bool several = true) {
   const auto file = path.empty() ? std::nullopt : find_gguf(path);
   return file ? gguf_folder(*file).string() : unpacked_package(path, several).string();
@@ -65,16 +65,16 @@ bool is_checkpoint(const fs::path& path) {
                       [](const auto& entry) { return mil::is_package(entry.path()); });
 }
 
-// What stands for a local model where that part of it is meant.
+// The path to use for a part of a local model.
 std::string part_of(const std::string& path, ModelPart part, const std::string& model) {
   if (part == ModelPart::Package && !path.empty() && is_checkpoint(path)) {
     fail(ErrorCode::InvalidArgument,
-         "{} is a checkpoint and no package; `pippin convert` makes one of it", model);
+         "{} is a checkpoint, not a package; `pippin convert` makes a package of it", model);
   }
   return part == ModelPart::Files ? path : as_folder(path, part != ModelPart::Package);
 }
 
-// The first file of what was pulled where that is GGUF.
+// The first pulled file, if it is a GGUF.
 std::optional<std::string> gguf_of(const hub::PullResult& pulled, const hub::RepoSpec& spec) {
   if (spec.gguf.empty() && (!pulled.packages.empty() || fs::exists(pulled.folder / "config.json")))
     return std::nullopt;
@@ -95,7 +95,7 @@ std::string local_path(const hub::PullResult& pulled, const hub::RepoSpec& spec)
   return pulled.folder.string();
 }
 
-// The folder in the snapshot that has a tokenizer: its top, or where the packages are.
+// The folder with a tokenizer in the snapshot: its top, or that of the packages.
 std::optional<fs::path> text_folder(const hub::PullResult& pulled) {
   std::vector<fs::path> folders = {pulled.folder};
   for (const std::string& package : pulled.packages) {
@@ -108,8 +108,8 @@ std::optional<fs::path> text_folder(const hub::PullResult& pulled) {
   return std::nullopt;
 }
 
-// What a package says it was made from; nothing for one that cannot be read, as who opens it will
-// hear.
+// The model that a package says it was made from; nullopt if the package cannot be read, which is
+// reported when it is opened.
 std::optional<std::string> maker_of(const fs::path& package) {
   try {
     const mil::Model model = mil::read_package(package);
@@ -122,7 +122,7 @@ std::optional<std::string> maker_of(const fs::path& package) {
   return std::nullopt;
 }
 
-// What the packages say they were made from.
+// The model that the packages say they were made from.
 std::optional<hub::RepoSpec> source_of(const hub::PullResult& pulled) {
   for (const std::string& package : pulled.packages) {
     if (is_zip(package)) continue;
@@ -132,7 +132,7 @@ std::optional<hub::RepoSpec> source_of(const hub::PullResult& pulled) {
   return std::nullopt;
 }
 
-// Empty if it is in the model's own place.
+// Empty if it is in the model's own folder.
 std::string tokenizer_of(const hub::PullResult& pulled, const hub::RepoSpec& spec,
                          const std::string& model, const PullObserver& pulls) {
   if (const auto folder = text_folder(pulled)) {
@@ -146,7 +146,7 @@ std::string tokenizer_of(const hub::PullResult& pulled, const hub::RepoSpec& spe
     return named->folder.string();
   }
   fail(ErrorCode::NotFound,
-       "{} has no tokenizer and does not say whose it uses: name one, --tokenizer FOLDER or "
+       "{} has no tokenizer and does not name its source: name one, --tokenizer FOLDER or "
        "--tokenizer org/name",
        spec.id);
 }

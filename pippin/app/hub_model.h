@@ -1,5 +1,5 @@
-// Where a command's MODEL is org/name: the Hub's repository of that name, from the cache or pulled
-// into it. A path that exists wins.
+// Resolves a command's MODEL of the form org/name: the Hub repository of that name, from the cache
+// or pulled into it. An existing path takes precedence.
 #pragma once
 
 #include <filesystem>
@@ -11,31 +11,32 @@
 
 namespace pippin::app {
 
-// Files: a GGUF stays that file. Package: a checkpoint is refused, InvalidArgument.
+// Files: a GGUF is returned as that file. Package: a checkpoint is rejected with InvalidArgument.
 enum class ModelPart { All, Tokenizer, Files, Package };
 
-// The repository that `model` names; nothing if that is a local path, or has the form of one.
+// The repository that `model` names; nullopt if it is a local path or looks like one.
 std::optional<hub::RepoSpec> repository_of(const std::string& model);
 
-// The local file or folder of MODEL: itself, or what was pulled of its repository: the package
-// where it is a single one, else the snapshot's folder. Throws what hub::pull() does.
+// The local file or folder of MODEL: itself or, for a repository, the pulled package if it is a
+// single one, otherwise the snapshot's folder. Throws as hub::pull().
 std::string resolve_model(const std::string& model, ModelPart part = ModelPart::All,
                           const PullObserver& pulls = {});
 
-// The same where it is on this machine already, without asking the network. A GGUF stays that file.
+// The same if it is already on this machine, without using the network. A GGUF is returned as that
+// file.
 std::optional<std::string> find_local_model(const std::string& model);
 
-// The same for a model and its tokenizer. A repository of packages without a tokenizer gets that of
-// the model which the packages say they were made from; throws NotFound if they do not say. With
-// `text` false no tokenizer is looked for.
+// The same for a model and its tokenizer. For a repository of packages without a tokenizer, uses
+// that of the model which the packages say they were made from; throws NotFound if they do not say.
+// If `text` is false, does not look for a tokenizer.
 ModelChoice resolve_choice(const ModelChoice& choice, bool text = true);
 
-// Files of text of the model that a pulled package without a tokenizer was made from.
+// Text files of the model from which a pulled package without a tokenizer was made.
 struct PulledTokenizer {
   std::string repo;
   std::filesystem::path folder;
 };
-// Nothing if the packages have a tokenizer, or the repository has, or none is named.
+// Nullopt if the packages or the repository have a tokenizer, or none is named.
 std::optional<PulledTokenizer> pull_named_tokenizer(const hub::PullResult& pulled,
                                                     const hub::Settings& settings,
                                                     const hub::PullOptions& options);

@@ -1,4 +1,4 @@
-// The logits that a model gives for a text.
+// A model's logits for a text.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,17 @@
 namespace pippin::app {
 
 struct Logits {
-  std::vector<int32_t> ids;  // that were fed
+  std::vector<int32_t> ids;  // the ids fed
   int64_t vocabulary = 0;
   std::vector<float> values;  // [ids, vocabulary]
   double seconds = 0;
 
-  int64_t next_id() const;  // the most likely one
+  int64_t next_id() const;  // the most likely next id
 };
 
-// All at once, or with `steps` token by token through the cache. Throws as open_with_tokens();
-// InvalidArgument where there is no token, Unsupported for a model that has no logits to give.
+// Computes them all at once or, with `steps`, token by token through the cache. Throws as
+// open_with_tokens(); InvalidArgument if there are no tokens, Unsupported for a model without
+// logits.
 Logits compute_logits(const ModelChoice& choice, const TokenInput& tokens, bool steps = false);
 
 }  // namespace pippin::app

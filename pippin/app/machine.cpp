@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kRow = 1 << 16;  // floats that one call adds up
+constexpr int64_t kRow = 1 << 16;  // floats added per call
 
 bool read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -33,7 +33,7 @@ bool read_file(const fs::path& path) {
   return file.eof();
 }
 
-// The file itself, or all files of a folder; nothing if the system does not tell.
+// The file itself, or all files of a folder; nullopt if they cannot be listed.
 std::optional<std::vector<fs::path>> files_of(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return std::vector<fs::path>{path};
@@ -69,7 +69,7 @@ MachineProbe::MachineProbe(ThreadPool& pool, size_t bytes)
       rows_(std::max<int64_t>(1, static_cast<int64_t>(bytes / sizeof(float)) / kRow)),
       sums_(static_cast<size_t>(rows_)) {
   memory_ = std::make_unique<Memory>(static_cast<size_t>(rows_ * kRow) * sizeof(float));
-  // Each thread touches its own part first, which is where the system then places it.
+  // Each thread touches its own part first, so that the system places it nearby.
   pool_.run([&](int part, int parts) {
     const Range range = split_range(rows_, part, parts);
     std::fill(memory_->floats() + range.begin * kRow, memory_->floats() + range.end * kRow, 1.0f);

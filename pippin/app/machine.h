@@ -1,5 +1,4 @@
-// What the machine itself can do, and what it tells of itself: the limits that pippin bench
-// compares speeds with, and its memory.
+// The machine's speed and memory: the limits with which pippin bench compares speeds.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +13,11 @@
 
 namespace pippin::app {
 
-// Reads a large piece of memory (with huge pages where the system gives them) and multiplies
-// integers and floats, with all threads of a pool. `pool` must outlive it.
+// Reads a large block of memory (with huge pages if available) and multiplies integers and floats
+// on all threads of a pool. `pool` must outlive it.
 class MachineProbe {
  public:
-  // More than caches hold. Throws LimitExceeded if there is not so much memory.
+  // More than caches hold. Throws LimitExceeded if there is not enough memory.
   explicit MachineProbe(ThreadPool& pool, size_t bytes = size_t{256} << 20);
   MachineProbe(const MachineProbe&) = delete;
   MachineProbe& operator=(const MachineProbe&) = delete;
@@ -26,12 +25,12 @@ class MachineProbe {
 
   // Bytes per second of one pass over the memory.
   double read_once();
-  // Operations per second of a few milliseconds of int8 products from registers; 0 where
-  // kernels/peak has no kernel for this processor.
+  // Operations per second, over a few milliseconds of int8 products in registers; 0 if kernels/peak
+  // has no kernel for this processor.
   double multiply_once();
-  // The same of fp32.
+  // The same for fp32.
   double multiply_floats_once();
-  // The medians of three of each.
+  // The medians of three measurements each.
   runtime::MachineReading reading();
 
  private:
@@ -45,18 +44,18 @@ class MachineProbe {
 // The processor's name as the system gives it, or "unknown".
 std::string cpu_name();
 
-// The most memory that the process had at once.
+// The peak memory of the process.
 uint64_t peak_memory_bytes();
-// Peak memory counts from here on, where the system can do that (Linux).
+// Restarts the measurement of peak memory, if the system supports it (Linux).
 void restart_peak_memory();
-// The most resident bytes, mapped files included, since the process or restart_peak_memory() began.
+// The peak of resident bytes, including mapped files, since process start or restart_peak_memory().
 uint64_t peak_resident_bytes();
 
-// Writes a file, or all files of a folder, back and asks the system to forget what it has of them
-// in memory, so that the next load reads the disk. False if that did not work.
+// Writes a file, or all files of a folder, back to disk and asks the system to drop its cached
+// pages, so that the next load reads the disk. False if that failed.
 bool drop_cached_files(const std::filesystem::path& path);
-// Reads a file, or all files of a folder, so that they are in memory. False if they are larger
-// than what is free there, or cannot be read.
+// Reads a file, or all files of a folder, into the system's cache. False if they are larger than
+// free memory, or cannot be read.
 bool read_files(const std::filesystem::path& path);
 
 }  // namespace pippin::app

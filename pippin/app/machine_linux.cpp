@@ -22,7 +22,7 @@ std::string cpu_name() {
 
 void restart_peak_memory() {
 #if defined(__GLIBC__)
-  ::malloc_trim(0);  // what is free already does not count
+  ::malloc_trim(0);  // memory that is free already does not count
 #endif
   std::ofstream("/proc/self/clear_refs") << "5";  // proc(5): resets the peak resident set size
 }

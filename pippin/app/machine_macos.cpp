@@ -16,7 +16,7 @@ std::string cpu_name() {
   return text.data();
 }
 
-void restart_peak_memory() {}  // the system has no way to
+void restart_peak_memory() {}  // not supported by the system
 
 uint64_t peak_memory_bytes() {
   struct rusage usage = {};

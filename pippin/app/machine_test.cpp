@@ -62,7 +62,7 @@ TEST(Machine, ReadsFiles) {
   EXPECT_TRUE(read_files(folder.path()));
   EXPECT_TRUE(read_files(folder / "empty"));
   EXPECT_FALSE(read_files(folder / "absent"));
-  // Sparse: larger than any memory, and nothing of it on the disk.
+  // Sparse: larger than any memory, and empty on disk.
   fs::resize_file(folder / "empty", uintmax_t{1} << 43);
   EXPECT_FALSE(read_files(folder.path()));
 }

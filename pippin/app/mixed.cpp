@@ -15,8 +15,8 @@ namespace pippin::app {
 namespace {
 
 constexpr std::array<int, 5> kWidths = {2, 3, 4, 6, 8};
-constexpr size_t kMeasured = 1;  // of kWidths
-constexpr size_t kWindow = 512;  // tokens that are read as one sequence
+constexpr size_t kMeasured = 1;  // index into kWidths
+constexpr size_t kWindow = 512;  // tokens read as one sequence
 
 std::vector<float> logits_of(mil::Model model, const std::vector<int32_t>& ids, int threads,
                              size_t& vocabulary) {
@@ -42,7 +42,7 @@ double log_sum_exp(std::span<const float> row) {
   return largest + std::log(sum);
 }
 
-// KL(source || model), the mean over the rows.
+// KL(source || model), averaged over the rows.
 double divergence(std::span<const float> source, std::span<const float> model, size_t vocabulary) {
   double total = 0;
   for (size_t row = 0; row < source.size(); row += vocabulary) {
@@ -65,7 +65,7 @@ compress::Scheme palette(int bits, int64_t group) {
   return scheme;
 }
 
-// Whose groups do not divide have a palette for all channels.
+// Weights that the group size does not divide have one palette for all channels.
 compress::Recipe with_width(const compress::Recipe& recipe, int bits, int64_t group,
                             const std::vector<std::string>& ungrouped) {
   compress::Recipe result;
@@ -116,7 +116,7 @@ compress::Recipe mixed_recipe(const std::filesystem::path& package, const compre
   size_t vocabulary = 0;
   const std::vector<float> source =
       logits_of(mil::read_package(package), ids, options.threads, vocabulary);
-  // Which weights there are, and which of them the groups do not divide.
+  // Lists all weights, and those that the group size does not divide.
   std::vector<std::string> ungrouped;
   {
     mil::Model model = mil::read_package(package);

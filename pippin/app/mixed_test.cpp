@@ -14,7 +14,7 @@ TEST(Mixed, BytesGoWhereTheySaveMost) {
   EXPECT_EQ(spend_bytes(weights, 5), (std::vector<size_t>{0, 0, 0}));
   EXPECT_EQ(spend_bytes(weights, 39), (std::vector<size_t>{0, 0, 0}));
   EXPECT_EQ(spend_bytes(weights, 40), (std::vector<size_t>{1, 0, 0}));
-  // A form that costs more at first may be the better bargain.
+  // A form that initially costs more may be the better choice.
   EXPECT_EQ(spend_bytes(weights, 70), (std::vector<size_t>{1, 0, 2}));
   EXPECT_EQ(spend_bytes(weights, 1000), (std::vector<size_t>{2, 2, 2}));
 }

@@ -21,22 +21,23 @@ namespace {
 using mil::Operation;
 using mil::Var;
 
-// The weight in another form, of as many elements.
+// Whether the operation changes only the form of the weight, not its number of elements.
 bool is_form_of_weight(const Operation& operation) {
   return mil::has_trait(operation, mil::Trait::Compressed) || mil::keeps_elements(operation);
 }
 
-// How the values of a function are used, from its last operation to its first.
+// The uses of a function's values, from its last operation to its first.
 struct Use {
   bool read = false;  // as a whole
   bool multiplied = false;
-  bool elements = false;  // as a weight, not as what tells how one is packed
-  bool logits = false;    // multiplied for the logits that the function returns
-  double share = 1;       // of its matrices, those of experts, for a token
+  bool elements = false;  // as a weight, not as packing information
+  bool logits = false;    // multiplied to compute the logits that the function returns
+  double share = 1;       // fraction of its matrices (experts) used per token
 };
 
-// Of the matrices [experts, n, k] that an operation multiplies or gathers, how many a token needs:
-// what a one_hot of as many places says, or of the next larger number (experts without matrices).
+// The fraction of the matrices [experts, n, k] multiplied or gathered by an operation that a token
+// needs: from a one_hot with as many classes, or with the next larger number (experts without
+// matrices).
 class ExpertShares {
  public:
   explicit ExpertShares(const std::vector<const Operation*>& operations) {
@@ -65,7 +66,7 @@ class ExpertShares {
   }
 
  private:
-  std::map<int64_t, int64_t> chosen_;  // by the number of places
+  std::map<int64_t, int64_t> chosen_;  // by number of classes
 };
 
 class FunctionCost {
@@ -120,7 +121,7 @@ class FunctionCost {
         }
       }
     }
-    // Where the ops of iOS 16 have their weights.
+    // The ops of iOS 16 keep their weights here.
     for (const auto& [name, value] : operation.attributes()) {
       count(value, use_of_input(operation, name, use));
     }
@@ -130,7 +131,7 @@ class FunctionCost {
     if (name == "x" && mil::has_trait(operation, mil::Trait::ReadsParts))
       return {false, false, true};
     if (name == "bias") return {use.read, false, true};
-    // Scales, palettes and masks are read, and are no elements of the weight.
+    // Scales, palettes and masks are read, but are not elements of the weight.
     constexpr std::array kElements = {"data", "indices", "quantized_data", "nonzero_data"};
     if (mil::has_trait(operation, mil::Trait::Compressed) &&
         std::find(kElements.begin(), kElements.end(), name) == kElements.end()) {
@@ -139,7 +140,7 @@ class FunctionCost {
     return use;
   }
 
-  // Blocks of a file are read once for the codes and scales that are computed from them.
+  // Blocks of a file are read once for all codes and scales computed from them.
   uint64_t read_bytes(const mil::TensorSource& source) {
     const auto* derived = dynamic_cast<const mil::DerivedSource*>(&source);
     const mil::StoredBlocks* blocks = derived != nullptr ? derived->blocks() : nullptr;
@@ -171,7 +172,7 @@ class FunctionCost {
   std::set<const mil::StoredBlocks*> counted_blocks_;
   std::optional<ExpertShares> shares_;
   std::map<const Var*, Use> uses_;
-  std::set<const Var*> logits_;  // that the function returns, in other forms too
+  std::set<const Var*> logits_;  // the logits that the function returns, and views of them
 };
 
 uint64_t bytes_of(const mil::Feature& feature) {
@@ -181,7 +182,7 @@ uint64_t bytes_of(const mil::Feature& feature) {
   return elements * static_cast<uint64_t>(mil::bit_width(feature.data_type)) / 8;
 }
 
-// What each pass replaces is read and written as a whole.
+// State that each pass replaces is read and written completely.
 bool is_carried(const mil::Model& model, const std::string& state) {
   const auto& metadata = model.metadata.user_defined;
   const auto names = metadata.find(families::stateful::kCarriedStatesKey);
@@ -210,15 +211,15 @@ void add_caches(ModelCost& cost, const mil::Model& model, const mil::FunctionDes
 
 runtime::TokenCost ModelCost::of(const runtime::BenchmarkCase& measured) const {
   runtime::TokenCost result;
-  // Of a prompt only the last token's logits are needed.
+  // For a prompt, only the last token's logits are needed.
   const bool prompt = measured.kind == runtime::BenchmarkCase::Kind::Prefill;
   const double share = prompt ? 1 / static_cast<double>(std::max<int64_t>(measured.tokens, 1)) : 1;
   const auto head = static_cast<double>(multiplied_for_logits);
   result.operations = 2.0 * (static_cast<double>(multiplied) - head + share * head);
-  // Sequences that decode together share the weights, not the caches.
+  // Sequences decoded together share the weights, but not the caches.
   auto read = static_cast<double>(weight_bytes);
   for (const Experts& one : experts) {
-    // Those that so many tokens choose at random, in the mean.
+    // The expected number chosen by this many tokens at random.
     const double distinct = 1 - std::pow(1 - one.share, static_cast<double>(measured.parallel));
     read += static_cast<double>(one.bytes) * (distinct - one.share);
   }
@@ -238,7 +239,7 @@ ModelCost model_cost(const std::vector<const mil::Model*>& models) {
   std::set<const mil::TensorSource*> counted;
   std::set<std::string> caches;
   for (const mil::Model* model : models) {
-    // The default function first: what it does with a weight counts.
+    // The default function first: its use of a weight counts.
     const auto add = [&](const mil::Function& function) {
       FunctionCost(cost, counted).add(function.block());
     };
@@ -270,7 +271,7 @@ ModelCost model_cost(const runtime::RunnableModel& runnable, const ModelChoice& 
     for (const std::string& stem : found.anemll.chunks) read(stem);
     read(found.anemll.lm_head);
   } else {
-    // The cache processor has no part in most steps.
+    // The cache processor is not used in most steps.
     for (const std::string& stem : found.windowed.chunks) read(stem);
     read(found.windowed.logit_processor);
   }

@@ -34,7 +34,7 @@ TEST(ModelCost, OfAToken) {
   convert(folder / "config.json", half, options);
   const ModelCost cost = cost_of(half);
   EXPECT_EQ(cost.multiplied, kMultiplied);
-  // The table of embeddings is not read as a whole; norms are small.
+  // The embedding table is not read completely; norms are small.
   EXPECT_GE(cost.weight_bytes, 2u * kMultiplied);
   EXPECT_LT(cost.weight_bytes, 2u * (kMultiplied + 10 * 64));
   EXPECT_GE(cost.parameters, kMultiplied + kHead);
@@ -67,7 +67,7 @@ TEST(ModelCost, OfAToken) {
   EXPECT_GT(small.weight_bytes, static_cast<uint64_t>(kMultiplied) / 2);
 }
 
-// Of 8 experts a token has 2, in a function that gathers as in one that multiplies all.
+// A token uses 2 of 8 experts, whether a function gathers them or multiplies all.
 TEST(ModelCost, ExpertsCountAsFarAsTheyAreChosen) {
   const TempDir folder;
   write_file(folder / "config.json", R"({"model_type": "qwen3_moe", "vocab_size": 128,
@@ -98,7 +98,7 @@ TEST(ModelCost, ExpertsCountAsFarAsTheyAreChosen) {
       BenchmarkCase several{BenchmarkCase::Kind::Decode, 1, 0, {}};
       const double alone = cost.of(several).bytes;
       several.parallel = 2;
-      // Two tokens choose 8 * (1 - 0.75^2) = 3.5 experts in the mean.
+      // Two tokens choose 8 * (1 - 0.75^2) = 3.5 experts on average.
       const double plain = static_cast<double>(cost.weight_bytes) - static_cast<double>(bytes) / 4;
       const double caches = alone - static_cast<double>(cost.weight_bytes);
       EXPECT_NEAR(cost.of(several).bytes,

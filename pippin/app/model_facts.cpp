@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// GGUF's names of sizes in config.json.
+// The sizes in config.json under GGUF's names.
 constexpr std::pair<const char*, const char*> kSizes[] = {
     {"hidden_size", "embedding_length"},
     {"num_hidden_layers", "block_count"},
@@ -155,7 +155,7 @@ ModelFacts read_model_facts(const fs::path& path, const runtime::LoadOptions& lo
     facts.architecture = architecture_in(mil::read_package(folder));
   } else if (fs::exists(folder / "config.json")) {
     read_config(folder / "config.json", facts);
-    // The folder that stands for a GGUF tells the type of its arithmetic, not of its tensors.
+    // The folder generated for a GGUF states the type of its arithmetic, not of its tensors.
     if (facts.format == "gguf") facts.quantization.clear();
     if (facts.format == "safetensors" && !facts.quantization.empty()) {
       count_parameters(folder, facts);

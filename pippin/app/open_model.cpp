@@ -22,12 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 using runtime::LoadedModel;
 
-// A sequence takes memory as its tokens come: a context that all of the memory would not hold is of
-// no use.
+// A sequence allocates memory as tokens arrive: a context that would not fit into memory is
+// useless.
 constexpr uint64_t kPartForContext = 2;
 
-// The demo model's files for as long as it takes to open them: what is mapped stays readable after
-// the folder is gone, so nothing is left behind.
+// The demo model's files, only while they are opened: mapped files stay readable after the folder
+// is removed, so nothing is left behind.
 class UnpackedDemo {
  public:
   UnpackedDemo() {
@@ -63,7 +63,7 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
   }
   if (models::text_task(folder) == models::TextTask::Rewrite) {
     if (!choice.load.adapter.empty()) {
-      fail(ErrorCode::Unsupported, "{}: a model of an encoder and a decoder takes no adapter",
+      fail(ErrorCode::Unsupported, "{}: adapters are not supported for encoder-decoder models",
            folder.string());
     }
     return models::build_rewriter(
@@ -79,14 +79,14 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
   return models::build(folder, options);
 }
 
-// A folder's adapter is in its weights once it is built; a package has adapters as functions.
+// A folder's adapter is merged into its weights when built; a package has adapters as functions.
 runtime::LoadOptions folder_options(const ModelChoice& choice) {
   runtime::LoadOptions options = choice.load;
   options.adapter.clear();
   return options;
 }
 
-// What the path names: packages, or else a Hugging Face folder.
+// Whether the path names packages rather than a Hugging Face folder.
 bool names_packages(const ModelChoice& choice) {
   const fs::path path = choice.path;
   if (!fs::exists(path)) {

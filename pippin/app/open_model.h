@@ -1,5 +1,5 @@
-// What the commands call MODEL: a package, a folder of packages, a Hugging Face folder, or nothing
-// for the demo model.
+// Opens the commands' MODEL: a package, a folder of packages, a Hugging Face folder, or the demo
+// model if empty.
 #pragma once
 
 #include <filesystem>
@@ -13,31 +13,31 @@
 
 namespace pippin::app {
 
-// Called before a repository is pulled: sets what the pull reports to. What it returns is kept
+// Called before a repository is pulled: sets the progress callbacks of the pull. Its result is kept
 // until the pull is over.
 using PullObserver =
     std::function<std::shared_ptr<void>(const std::string& repository, hub::PullOptions& options)>;
 
 struct ModelChoice {
-  std::string path;       // empty: the demo model that is in the binary
+  std::string path;       // empty: the demo model in the binary
   std::string tokenizer;  // folder or tokenizer.json; empty: the model's own
   runtime::LoadOptions load;
-  PullObserver pulls = {};  // null: nobody looks on
-  bool layers = false;      // a Hugging Face folder gives what leaves each layer, for verify
+  PullObserver pulls = {};  // may be null
+  bool layers = false;      // a Hugging Face folder also returns each layer's output, for verify
 };
 
-// Throws NotFound for a missing path or part, InvalidArgument for what is neither
-// package nor folder, Unsupported for a package that holds no ML Program.
+// Throws NotFound for a missing path or part, InvalidArgument if it is neither a package nor a
+// folder, Unsupported for a package without an ML Program.
 runtime::LoadedModel open_model(const ModelChoice& choice);
-// The same without a tokenizer: none is needed, and `choice.tokenizer` is not looked at.
+// The same without a tokenizer: none is needed, and `choice.tokenizer` is ignored.
 runtime::RunnableModel open_runnable(const ModelChoice& choice);
 
-// The positions that the model was made for: its context, or more where that was chosen for the
-// memory of this machine or by LoadOptions::context.
+// The model's context length: its context, or more if that was limited to fit this machine's memory
+// or by LoadOptions::context.
 int64_t own_context(const runtime::RunnableModel& model);
 
-// The model without text, with what its head multiplies (hidden_output.h) as the one part that
-// Sequence::trace() reports, and the folder or package on this machine. Throws Unsupported for
+// The model without text; its head's input (hidden_output.h) is the only part that
+// Sequence::trace() reports. Also has the folder or package on this machine. Throws Unsupported for
 // models of several packages.
 struct HiddenModel : runtime::RunnableModel {
   std::filesystem::path path;  // empty: the demo model

@@ -25,7 +25,7 @@ chat::TemplateSources read_template_sources(const fs::path& path) {
   }
   if (fs::is_directory(path)) return chat::read_template_folder(path);
   if (fs::is_regular_file(path)) return chat::read_template_file(path);
-  // A pipe has no name that says what it is.
+  // A pipe's name does not tell its kind.
   return {{{"default", read_text(path.string(), chat::kMaxTemplateBytes), path.string()}}, {}};
 }
 

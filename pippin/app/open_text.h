@@ -1,4 +1,4 @@
-// The tokenizer and the chat templates of what the commands call MODEL, without the model.
+// The tokenizer and the chat templates of the commands' MODEL, without the model.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +8,12 @@
 
 namespace pippin::app {
 
-// Of a package, a folder of packages, a model's folder, or a tokenizer's folder or file. Throws
-// NotFound, InvalidFile, Unsupported.
+// Opens the tokenizer of a package, a folder of packages, a model's folder, or a tokenizer's folder
+// or file. Throws NotFound, InvalidFile, Unsupported.
 Tokenizer open_tokenizer(const std::filesystem::path& path);
 
-// Of the same, or a file: a template, tokenizer_config.json or chat_template.json; of a pipe, a
-// template. Throws NotFound, InvalidFile, LimitExceeded.
+// Reads the templates of the same, or from a file: a template, tokenizer_config.json or
+// chat_template.json; a pipe must contain a template. Throws NotFound, InvalidFile, LimitExceeded.
 chat::TemplateSources read_template_sources(const std::filesystem::path& path);
 
 }  // namespace pippin::app

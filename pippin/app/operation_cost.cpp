@@ -20,8 +20,8 @@ using mil::Operation;
 using mil::Trait;
 using mil::Var;
 
-// How many additions and multiplications a CPU with vectors does while it reads one byte from
-// memory, about.
+// Approximate number of additions and multiplications that a CPU with vector units does while it
+// reads one byte from memory.
 constexpr double kArithmeticPerByte = 16;
 
 using Sizes = std::vector<double>;
@@ -43,7 +43,7 @@ double over(const Sizes& sizes, const mil::Product::Axes& axes) {
   return result;
 }
 
-// The feature's default size of an axis; images as the tensors that they are in the program.
+// The feature's default size of an axis; for images, of the tensor in the program.
 std::optional<int64_t> default_size(const mil::Feature& feature, size_t axis, size_t rank) {
   if (feature.kind == mil::Feature::Kind::Image) {
     if (axis + 1 == rank) return feature.image.size.width;
@@ -65,7 +65,7 @@ class FunctionCosts {
     try {
       inference_ = mil::infer(function, shapes);
     } catch (const Error& error) {
-      // What only running decides: the declared types say the rest.
+      // Only a run can determine them: use the declared types.
       log_debug("sizes of operations from their declared types: {}", error.what());
     }
   }
@@ -160,7 +160,7 @@ class FunctionCosts {
     return type.is_state() ? data_type(type.parameters.at(0)) : type.data_type;
   }
 
-  // The bytes of a constant, or of what a compressed one is computed from.
+  // The bytes of a constant, or of the data that a compressed one is computed from.
   double stored(const Operation& constant) const {
     if (const mil::Value* value = constant.constant_value()) return bytes_of(value->type);
     double bytes = 0;
@@ -201,7 +201,7 @@ class FunctionCosts {
     });
   }
 
-  // What is written into a state that was read for it: the rest of the state stays as it is.
+  // The update written into a state that was read for it: the rest of the state is unchanged.
   static const mil::Argument* in_place_update(const Operation& operation) {
     const mil::Argument* update = operation.find_input("update");
     const Var* x = operation.input_var("x");
@@ -236,13 +236,13 @@ class FunctionCosts {
     }
     if (operation.find_input("query") != nullptr) return attention(operation);
     if (operation.find_input("weight_hh") != nullptr) return recurrent(operation);
-    // Each element of the larger side once.
+    // Reads each element of the larger side once.
     const double read = product_of(sizes_of(operation, "x"));
     return mil::has_trait(operation, Trait::ReadsParts) ? elements : std::max(elements, read);
   }
 
-  // A multiplication and an addition for each element of the result and each that is summed. Where
-  // the kernel of a convolution makes fewer places of more or more of fewer, the fewer count.
+  // A multiplication and an addition for each element of the result times each summed one. For
+  // convolutions that change the number of positions, the smaller number counts.
   double arithmetic_of(const mil::Product& product, double elements) const {
     const auto& [x, weight] = product.operands;
     if (weight.binding == nullptr || x.binding == nullptr) return elements;
@@ -254,7 +254,7 @@ class FunctionCosts {
     return 2 * std::min(elements * for_result, product_of(sizes_of(*x.binding)) * for_x);
   }
 
-  // The scores, and the values in their proportion.
+  // The scores, and the values in proportion.
   double attention(const Operation& operation) const {
     const Sizes query = sizes_of(operation, "query"), key = sizes_of(operation, "key");
     const Sizes value = sizes_of(operation, "value");
@@ -264,7 +264,7 @@ class FunctionCosts {
     return 2 * rows * keys * (depth + (value.empty() ? 1 : value.back()));
   }
 
-  // Every weight once for each step of each sequence of x [steps, batch, columns].
+  // Reads every weight once for each step of each sequence of x [steps, batch, columns].
   double recurrent(const Operation& operation) const {
     const Sizes x = sizes_of(operation, "x");
     double weights = 0;

@@ -1,5 +1,5 @@
-// What each operation of a function takes of the function's time, estimated from its program alone:
-// the bytes that it reads and writes and the arithmetic that it does, in the default shapes.
+// Each operation's share of a function's time, estimated from its program alone: the bytes read and
+// written and the arithmetic, for the default shapes.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace pippin::app {
 
 struct OperationCost {
   const mil::Operation* operation = nullptr;
-  // Weights as they are stored. Of what an operation reads some elements of, as many as its result
-  // has; nothing if elements stay where they are (a reshape, states).
+  // Weights count with their stored size. An operation that reads only some elements counts as many
+  // as its result has; none if elements are not moved (a reshape, states).
   double bytes = 0;
   double arithmetic = 0;  // additions and multiplications
-  // Known when the program is loaded: takes no part in a run, and no share.
+  // Known when the program is loaded: not part of a run, and without a share.
   bool constant = false;
-  double share = 0;  // of the function's cost, 0..1; together 1, or 0 where nothing costs anything
+  double share = 0;  // of the function's cost, 0..1; the sum is 1, or 0 if nothing costs anything
 };
 
-// In the order of mil::for_each_operation: an operation stands before those of its blocks. Blocks
-// count as if each ran once. Dimensions without a default that only running tells count with their
-// upper bound where there is one, else as 1. Throws NotFound for a name that the model lacks;
-// Unsupported for a pipeline, whose stages have functions of their own.
+// In the order of mil::for_each_operation: an operation precedes those of its blocks. Each block
+// counts as if it ran once. Dimensions without a default that are known only at run time count with
+// their upper bound if there is one, otherwise as 1. Throws NotFound for a name that the model
+// lacks; Unsupported for a pipeline, whose stages have their own functions.
 std::vector<OperationCost> operation_costs(const mil::Model& model, std::string_view function);
 
 }  // namespace pippin::app

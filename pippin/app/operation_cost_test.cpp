@@ -50,7 +50,7 @@ TEST(OperationCost, OfProductsElementsAndConstants) {
   const OperationCost& linear = of_type(costs, "linear");
   EXPECT_EQ(linear.bytes, 2.0 * (2 * 64 + 32 * 64 + 32 + 2 * 32));
   EXPECT_EQ(linear.arithmetic, 2.0 * 2 * 32 * 64);
-  // Elements stay where they are: no cost, but no constant.
+  // Elements are not moved: no cost, but not a constant.
   const OperationCost& reshape = of_type(costs, "reshape");
   EXPECT_FALSE(reshape.constant);
   EXPECT_EQ(reshape.bytes + reshape.arithmetic + reshape.share, 0);

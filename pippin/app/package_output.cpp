@@ -31,7 +31,7 @@ void check_package_output(const fs::path& output) {
   }
   if (!fs::exists(output) || fs::exists(output / "Manifest.json")) return;
   if (fs::is_directory(output) && fs::is_empty(output)) return;
-  fail(ErrorCode::InvalidArgument, "{}: is there and no package, so it is not replaced",
+  fail(ErrorCode::InvalidArgument, "{}: exists and is not a package, so it is not replaced",
        output.string());
 }
 
@@ -52,8 +52,8 @@ void check_folder_output(const fs::path& output) {
     }
   }
   if (has_package || (folder && fs::is_empty(output))) return;
-  fail(ErrorCode::InvalidArgument, "{}: is there and no folder of packages, so it is not replaced",
-       output.string());
+  fail(ErrorCode::InvalidArgument,
+       "{}: exists and is not a folder of packages, so it is not replaced", output.string());
 }
 
 PackageOutput write_output(const mil::Model& model, const std::filesystem::path& output,

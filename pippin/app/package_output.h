@@ -1,4 +1,4 @@
-// What the commands that write a package have in common.
+// Helpers shared by the commands that write packages.
 #pragma once
 
 #include <chrono>
@@ -9,32 +9,32 @@
 
 namespace pippin::app {
 
-// Throws InvalidArgument if `output` does not end in .mlpackage, or something is there that is
-// neither a package nor an empty folder: only a package gives way to a package.
+// Throws InvalidArgument if `output` does not end in .mlpackage, or exists and is neither a package
+// nor an empty folder: a package replaces only a package.
 void check_package_output(const std::filesystem::path& output);
 
-// The same for a folder of packages: only such a one, as `convert --family` writes it, or an empty
-// folder gives way to one.
+// The same for a folder of packages: it replaces only a folder written by `convert --family`, or an
+// empty folder.
 void check_folder_output(const std::filesystem::path& output);
 
-// A package or compiled model as one to be written: without what Core ML's compiler has added,
-// which the description says, too.
+// Reads a package or compiled model for rewriting: without the additions of Core ML's compiler,
+// which the description repeats.
 mil::Model read_to_rewrite(const std::filesystem::path& source);
 
-// What was written, a package or a folder of packages.
+// The written package or folder of packages.
 struct PackageOutput {
   std::filesystem::path path;
-  uint64_t bytes = 0;  // of all files
-  double seconds = 0;  // that making it took
+  uint64_t bytes = 0;  // total over all files
+  double seconds = 0;  // time taken
 };
 
-// Writes the model as the package `output`; the work on it began at `start`. Throws as
+// Writes the model as the package `output`; `start` is the time at which the work began. Throws as
 // mil::write_package.
 PackageOutput write_output(const mil::Model& model, const std::filesystem::path& output,
                            const mil::WriteOptions& options,
                            std::chrono::steady_clock::time_point start);
 
-// The bytes of a folder's files.
+// The total size of a folder's files in bytes.
 uint64_t folder_bytes(const std::filesystem::path& folder);
 
 }  // namespace pippin::app

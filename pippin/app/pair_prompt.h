@@ -16,12 +16,12 @@ namespace pippin::app {
 
 class PairPrompt {
  public:
-  // Nothing if the folder's model takes two texts, or has no template.
+  // Nullopt if the folder's model takes two texts, or has no template.
   static std::optional<PairPrompt> from_folder(const std::filesystem::path& folder);
 
-  // At most `most` ids: what is too much is cut from the document's end, before what the template
-  // writes after it. `system` is a message in front; empty: none. Throws InvalidArgument for a
-  // template that has no place for one of the two.
+  // Returns at most `most` ids: truncates the end of the document, before the template's text after
+  // it. `system` is a message before the others; empty: none. Throws InvalidArgument if the
+  // template has no place for one of the two.
   Tokenizer::Texts encode(const Tokenizer& tokenizer, const std::string& system,
                           const std::string& query, const std::string& document, size_t most) const;
 

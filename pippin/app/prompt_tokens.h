@@ -1,4 +1,4 @@
-// What a model is fed of a text or a conversation, and where its answer ends.
+// The tokens fed to a model for a text or a conversation, and those that end its answer.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace pippin::app {
 
-// The model's template. Throws what it was refused with; InvalidArgument where there is none.
+// The model's template. If it could not be loaded, throws that error; InvalidArgument if there is
+// none.
 const ChatTemplate& chat_template(const runtime::LoadedModel& model);
 
-// The ids of a conversation, ready for an answer, through the template. Throws also what the
-// template refuses itself.
+// The ids of a conversation, ready for an answer, from the template. Also throws the template's own
+// errors.
 std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
                                  std::span<const Message> messages);
 

@@ -11,17 +11,17 @@ namespace pippin::app {
 
 hub::RepoSpec repository_of(const PullRequest& request, const std::string& endpoint) {
   std::string repo = request.repo;
-  // As copied from a browser.
+  // A URL copied from a browser.
   const std::string site = endpoint + "/";
   if (repo.starts_with(site)) repo.erase(0, site.size());
   auto spec = hub::parse_repo_spec(repo, true);
   if (!spec) {
-    fail(ErrorCode::InvalidArgument, "\"{}\" is no repository: org/name or org/name@revision",
+    fail(ErrorCode::InvalidArgument, "\"{}\" is not a repository: org/name or org/name@revision",
          request.repo);
   }
   if (!request.revision.empty()) {
     if (!hub::is_safe_revision(request.revision)) {
-      fail(ErrorCode::InvalidArgument, "--revision: \"{}\" is no branch, tag or commit",
+      fail(ErrorCode::InvalidArgument, "--revision: \"{}\" is not a branch, tag or commit",
            request.revision);
     }
     spec->revision = request.revision;

@@ -1,5 +1,5 @@
-// What there is in an answer to a conversation: thoughts, content and calls of tools, as the
-// model's chat template has them written.
+// Parses an answer in a conversation: thoughts, content and calls of tools, in the format of the
+// model's chat template.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace pippin::app {
 
-// Throws Unsupported if the conversation has tools and the template does not tell how its model
-// calls them; what the template refuses.
+// Throws Unsupported if the conversation has tools and the template does not show how its model
+// calls them; also throws the template's errors.
 answer::Answer read_answer(const ChatTemplate& chat, const Conversation& conversation,
                            std::string_view text);
 

@@ -9,7 +9,7 @@
 namespace pippin::app {
 namespace {
 
-// Functions that are not named leave the model. Throws NotFound for names that it does not have.
+// Removes functions that are not named. Throws NotFound for names that the model does not have.
 void keep_functions(mil::Model& model, const std::vector<std::string>& names) {
   for (const std::string& name : names) model.description(name);
   std::erase_if(model.functions, [&](const mil::FunctionDescription& function) {

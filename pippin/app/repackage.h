@@ -1,4 +1,4 @@
-// A compiled model, a package or a bare model file as a new package.
+// Rewrites a compiled model, a package or a bare model file as a new package.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,12 @@
 namespace pippin::app {
 
 struct RepackageResult : PackageOutput {
-  uint64_t weights = 0;  // bytes of the constants that lie in weight files
+  uint64_t weights = 0;  // bytes of the constants in weight files
 };
 
-// The same program, interface, metadata and weights, with the functions named, or all; weights that
-// nothing names and files that the manifest does not list are left out. `output` may be `source`.
-// `change` is called with the model before it is written. Throws as mil::read_package and
-// mil::write_package.
+// Keeps program, interface, metadata and weights, with the named functions or all; drops unused
+// weights and files that the manifest does not list. `output` may be `source`. `change` is called
+// with the model before it is written. Throws as mil::read_package and mil::write_package.
 RepackageResult repackage(const std::filesystem::path& source, const std::filesystem::path& output,
                           const std::vector<std::string>& functions = {},
                           const std::function<void(uint64_t, uint64_t)>& progress = {},

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kWeights = "Data/com.apple.CoreML/weights";
 
-// Everything of the model, weights included.
+// The whole model, weights included.
 std::string inline_bytes(const mil::Model& model) {
   return serialize_model(model, [](const mil::Value&) { return std::nullopt; });
 }
@@ -35,7 +35,7 @@ TEST(Repackage, CompiledModelsComeBackEqual) {
     const RepackageResult result = repackage(compiled, output);
     EXPECT_EQ(result.path, output);
     ASSERT_TRUE(inline_bytes(mil::read_package(output)) == inline_bytes(model));
-    // And a package from a package: nothing changes but the place of the weights.
+    // And a package from a package: only the location of the weights changes.
     repackage(entry.path(), output);
     ASSERT_TRUE(inline_bytes(mil::read_package(output)) == inline_bytes(model));
     ++count;
@@ -79,7 +79,7 @@ TEST(Repackage, FilesOfThePackageStayAndUnusedWeightsGo) {
                          {"notes.txt", "", "note"}};
   mil::Model model = mil::read_package(coremltools / "llama_int8_per_channel.mlpackage");
   write_package(model, path, options);
-  // A constant that gets elements of its own: its blob is no longer named.
+  // A constant that gets new elements: its blob is no longer used.
   const auto blobs = [&] { return BlobFile::open(path / kWeights / "weight.bin")->count(); };
   const uint32_t before = blobs();
   mil::Model changed = mil::read_package(path);
@@ -110,7 +110,7 @@ TEST(Repackage, OnlyPackagesAreReplaced) {
                "m.mlmodelc: the output has to end in .mlpackage");
   mil::put_file(scratch / "m.mlpackage/file", "mine");
   EXPECT_ERROR(repackage(source, scratch / "m.mlpackage"), ErrorCode::InvalidArgument,
-               "m.mlpackage: is there and no package, so it is not replaced");
+               "m.mlpackage: exists and is not a package, so it is not replaced");
   EXPECT_EQ(read_file(scratch / "m.mlpackage/file"), "mine");
   EXPECT_ERROR(repackage(packages / "legacy-SSDOcr.mlmodel", scratch / "n.mlpackage"),
                ErrorCode::Unsupported,

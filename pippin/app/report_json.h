@@ -1,4 +1,4 @@
-// What became of work on models, as JSON: what commands print with --json, and bindings read.
+// Results of work on models as JSON: printed by commands with --json, and read by bindings.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace pippin::app {
 
-// An object each.
+// Each returns a JSON object.
 std::string to_json(const ConvertResult& result);
 std::string to_json(const CompressResult& result);
 std::string to_json(const VerifyResult& result);

@@ -7,7 +7,7 @@
 namespace pippin::app {
 namespace {
 
-// The tokens in whose text one of the strings is.
+// The tokens whose text contains one of the strings.
 std::vector<int32_t> tokens_with(const Tokenizer& tokenizer,
                                  const std::vector<std::string>& strings) {
   std::vector<int32_t> ids;

@@ -1,4 +1,4 @@
-// What a caller chose of sampling. The rest comes from the model.
+// The caller's sampling options. The rest comes from the model.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ struct SamplingChoice {
   std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
   std::map<int32_t, double> logit_bias;  // -infinity: never
 
-  // `defaults` with what was given in place of them; a new seed where none was. Throws
-  // InvalidArgument for values out of range.
+  // `defaults` overridden by the given values; a new seed if none is given. Throws InvalidArgument
+  // for values out of range.
   runtime::SamplingOptions over(const runtime::SamplingOptions& defaults,
                                 const Tokenizer& tokenizer) const;
-  // As over(), for a model that chooses its most likely token itself: what its files recommend is
-  // dropped. Throws Unsupported if something else was asked for.
+  // Like over(), for a model that chooses its most likely token itself: ignores its files'
+  // recommendations. Throws Unsupported if other options were given.
   runtime::SamplingOptions greedy_only() const;
-  // Throws InvalidArgument for values out of range, before any model is opened.
+  // Throws InvalidArgument for values out of range; called before a model is opened.
   void check() const;
   bool operator==(const SamplingChoice&) const = default;
 

@@ -32,7 +32,7 @@ mil::Model read_encoder(const fs::path& path) {
   return models::build_encoder(path, {.compute = models::BuildOptions::Compute::Float32Direct});
 }
 
-// Without white space at its ends, as sentence-transformers takes texts.
+// Without white space at the ends, as sentence-transformers does.
 std::string_view stripped(std::string_view text) {
   constexpr std::string_view kSpace = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
   const size_t begin = text.find_first_not_of(kSpace);
@@ -40,7 +40,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// What the tokenizer gives for text that it does not know; nothing if it knows all.
+// The token that the tokenizer gives for unknown text; nullopt if there is none.
 std::optional<int32_t> unknown_token(const fs::path& folder, const Tokenizer& tokenizer) {
   const fs::path file = folder / "tokenizer.json";
   if (!fs::exists(file)) return std::nullopt;
@@ -159,7 +159,7 @@ runtime::EncoderText TextEncoder::prepare(const std::string& text, const std::st
   runtime::EncoderText prepared{std::move(encoded.ids), std::move(encoded.types), 0};
   if (model_->skips_prompts() && !prompt.empty()) {
     const auto alone = tokenizer_.encode_texts(stripped(prompt), std::nullopt, most).ids;
-    // A special token at the end stands behind the text, not behind the prompt.
+    // A special token at the end follows the text, not the prompt.
     const bool ends = !alone.empty() && tokenizer_.is_special(alone.back());
     prepared.unpooled = alone.size() - (ends ? 1 : 0);
   }
@@ -179,8 +179,8 @@ void TextEncoder::finish(std::vector<std::vector<float>>& vectors, int64_t dimen
 
 Embedded TextEncoder::embed(std::span<const std::string> texts, const EmbedOptions& options) const {
   if (scores()) {
-    fail(ErrorCode::Unsupported, "{} is a cross-encoder: it scores pairs of texts and embeds none",
-         name_);
+    fail(ErrorCode::Unsupported,
+         "{} is a cross-encoder: it scores pairs of texts and does not embed", name_);
   }
   if (texts.empty()) fail(ErrorCode::InvalidArgument, "there is no text to embed");
   const std::string prompt = prompt_of(options);
@@ -198,8 +198,8 @@ Embedded TextEncoder::embed(std::span<const std::string> texts, const EmbedOptio
 Embedded TextEncoder::embed_ids(std::span<const std::vector<int32_t>> texts,
                                 const EmbedOptions& options) const {
   if (scores()) {
-    fail(ErrorCode::Unsupported, "{} is a cross-encoder: it scores pairs of texts and embeds none",
-         name_);
+    fail(ErrorCode::Unsupported,
+         "{} is a cross-encoder: it scores pairs of texts and does not embed", name_);
   }
   if (texts.empty()) fail(ErrorCode::InvalidArgument, "there is no text to embed");
   Embedded result;

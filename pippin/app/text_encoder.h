@@ -1,4 +1,4 @@
-// Texts to embeddings, and pairs of texts to scores: an embedding model or a cross-encoder with its
+// Embeddings of texts, and scores of pairs of texts: an embedding model or a cross-encoder with its
 // tokenizer and its prompts.
 #pragma once
 
@@ -20,53 +20,52 @@
 namespace pippin::app {
 
 struct EmbedOptions {
-  // Of the model's prompts, the one that is put before each text; the model's default one where
-  // nothing is said, none for an empty name.
+  // The name of the model's prompt to put before each text; by default the model's default prompt,
+  // and none for an empty name.
   std::optional<std::string> prompt_name;
-  std::optional<std::string> prompt;  // instead of that: the text itself
-  // A text of more tokens than the model takes: cut at its end, as sentence-transformers does, or
-  // refused.
+  std::optional<std::string> prompt;  // the prompt's text, overriding the name
+  // Rejects a text of more tokens than the model supports, instead of truncating it as
+  // sentence-transformers does.
   bool refuse_long = false;
-  int64_t dimensions = 0;  // that many numbers of each embedding, at length 1 again; 0: all
+  int64_t dimensions = 0;  // truncates embeddings to this size and normalizes again; 0: all
 };
 
 struct Embedded {
-  std::vector<std::vector<float>> vectors;  // one for each text
-  int64_t tokens = 0;                       // of all texts together
-  int64_t cut_texts = 0;                    // texts that had too many
+  std::vector<std::vector<float>> vectors;  // one per text
+  int64_t tokens = 0;                       // total over all texts
+  int64_t cut_texts = 0;                    // number of truncated texts
 };
 
 struct Scored {
-  std::vector<double> scores;  // one for each document
+  std::vector<double> scores;  // one per document
   int64_t tokens = 0, cut_texts = 0;
 };
 
-// Any thread.
+// Thread-safe.
 class TextEncoder {
  public:
-  // A Hugging Face folder in fp32, or a package. A causal model's folder embeds too. Throws
-  // NotFound, Unsupported (a package that is no encoder), and what building throws.
+  // Opens a Hugging Face folder in fp32, or a package. The folder of a causal model can embed too.
+  // Throws NotFound, Unsupported (a package that is not an encoder), and the errors of building.
   static TextEncoder open(const ModelChoice& choice);
 
   bool scores() const { return model_->scores(); }
   int64_t max_tokens() const { return model_->max_tokens(); }
-  const std::string& name() const { return name_; }  // of the model that it was made from
+  const std::string& name() const { return name_; }  // the model it was made from
   const Tokenizer& tokenizer() const { return tokenizer_; }
   std::vector<std::string> prompt_names() const;
 
-  // Throws Unsupported for a cross-encoder; InvalidArgument for no text, a prompt's name that there
-  // is not, more dimensions than there are, and (refuse_long) a text of too many tokens, with its
-  // number.
+  // Throws Unsupported for a cross-encoder; InvalidArgument for an empty list, an unknown prompt
+  // name, too many dimensions, and (refuse_long) a text of too many tokens, with its number.
   Embedded embed(std::span<const std::string> texts, const EmbedOptions& options = {}) const;
-  // The same of ids, which are taken as they are: InvalidArgument for too many, whatever the
+  // The same for ids, which are used unchanged. Throws InvalidArgument for too many, whatever the
   // options.
   Embedded embed_ids(std::span<const std::vector<int32_t>> texts,
                      const EmbedOptions& options = {}) const;
 
-  // What a cross-encoder says of the query, after its default prompt, with each document. Of an
-  // embedding model the cosine of both, with the prompts "query" and "document" (or "passage")
-  // where it has them. Throws as embed(); Unsupported for a classifier of several labels, and for a
-  // language model that was made to write.
+  // The score of the query, after its default prompt, with each document by a cross-encoder. For an
+  // embedding model, the cosine of the two, with the prompts "query" and "document" (or "passage")
+  // if it has them. Throws as embed(); Unsupported for a classifier of several labels, and for a
+  // generative language model.
   Scored score(const std::string& query, std::span<const std::string> documents,
                bool refuse_long = false) const;
 
@@ -89,12 +88,12 @@ class TextEncoder {
   std::optional<PairPrompt> pair_prompt_;
   bool lower_case_ = false;
   bool plain_tokens_ = false;        // without special tokens
-  std::optional<int32_t> left_out_;  // a token that does not count: an unknown one
-  bool is_language_model_ = false;   // which was not made to embed
+  std::optional<int32_t> left_out_;  // a token to ignore: an unknown one
+  bool is_language_model_ = false;   // not trained for embeddings
 };
 
-// Whether MODEL, which is on this machine, is an embedding model or a cross-encoder by what its
-// files say.
+// Whether MODEL, which is on this machine, is an embedding model or a cross-encoder according to
+// its files.
 bool is_text_encoder(const std::filesystem::path& model);
 
 }  // namespace pippin::app

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kChunkBytes = size_t{64} << 10;
 
-// Bytes as they come. Files too are read and not mapped: the same path for all.
+// Reads bytes as they arrive. Files are also read rather than mapped: one path for all.
 class Input {
  public:
   explicit Input(const std::string& file)
@@ -27,7 +27,7 @@ class Input {
       fd_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
       if (fd_ >= 0) return;
       const int error = errno;
-      check_cancel();  // a pipe waits for its writer
+      check_cancel();  // a pipe may wait for its writer
       if (error == EINTR) continue;
       fail(error == ENOENT ? ErrorCode::NotFound : ErrorCode::Io, "{}: {}", name_,
            std::strerror(error));
@@ -39,7 +39,7 @@ class Input {
     if (owned_) ::close(fd_);
   }
 
-  // Appends what is there, at least a byte; false at the end.
+  // Appends the available bytes, at least one; false at the end.
   bool append_to(std::string& text) const {
     const size_t size = text.size();
     text.resize(size + kChunkBytes);
@@ -80,7 +80,7 @@ void for_each_line(const std::string& file,
                    const std::function<void(std::string_view line, int64_t number)>& use,
                    size_t most_bytes) {
   const Input input(file);
-  std::string text;  // what is no whole line yet
+  std::string text;  // an incomplete line
   int64_t number = 0;
   size_t searched = 0;
   while (input.append_to(text)) {
@@ -114,7 +114,7 @@ std::optional<std::string> read_piped_text(std::chrono::milliseconds patience) {
     const int ready = ::poll(&input, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
     check_cancel();
     if (ready == 0) return std::nullopt;
-    // read() tells of a device what poll() cannot.
+    // read() reports errors of a device that poll() does not.
     if (ready > 0 || errno != EINTR) return read_text("-");
   }
 }

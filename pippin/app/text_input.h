@@ -1,4 +1,4 @@
-// Texts that the command line names: a file, a pipe (`<(command)`), or - for standard input.
+// Texts named on the command line: a file, a pipe (`<(command)`), or - for standard input.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,22 @@ namespace pippin::app {
 
 inline constexpr size_t kMostTextBytes = size_t{256} << 20;
 
-// All of it. Throws NotFound, Io (a folder, what cannot be read), LimitExceeded beyond
-// `most_bytes`, Cancelled where Ctrl-C ends a wait.
+// Reads everything. Throws NotFound, Io (a folder, a read error), LimitExceeded beyond
+// `most_bytes`, Cancelled if Ctrl-C interrupts a wait.
 std::string read_text(const std::string& file, size_t most_bytes = kMostTextBytes);
 
-// Calls for each line when it is there, without its end, and its number from 1 on; a last one
-// without an end counts. Throws as read_text(), the limit being that of a line.
+// Calls for each line as soon as it arrives, without its line break, with its number from 1;
+// includes a last line without a line break. Throws as read_text(), with the limit applied to each
+// line.
 void for_each_line(const std::string& file,
                    const std::function<void(std::string_view line, int64_t number)>& use,
                    size_t most_bytes = kMostTextBytes);
 
 bool stdin_is_terminal();
 
-// All of standard input, where it is not a terminal: a pipe, a file, or nothing if it is closed.
-// No value for a pipe that neither brings a byte nor ends within `patience`. Throws as read_text().
+// Reads all of standard input, unless it is a terminal: a pipe or a file; empty if it is closed.
+// Nullopt for a pipe that neither delivers a byte nor ends within `patience`. Throws as
+// read_text().
 std::optional<std::string> read_piped_text(std::chrono::milliseconds patience);
 
 }  // namespace pippin::app

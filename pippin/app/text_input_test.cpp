@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A pipe with a name, into which another thread writes.
+// A named pipe, written by another thread.
 class Pipe {
  public:
   Pipe(const fs::path& path, std::vector<std::string> parts) : path_(path) {

@@ -42,7 +42,7 @@ void TextReader::read(std::span<const int32_t> ids, const std::vector<const mil:
     const int64_t left = static_cast<int64_t>(ids.size()) - start;
     const int64_t rest = std::min({part, left, window - past});
     const int64_t count = step.query.at_most(rest);
-    if (count == 0) {  // too short a rest of the window
+    if (count == 0) {  // the rest of the window is too short
       start += rest;
       continue;
     }

@@ -1,4 +1,4 @@
-// The values that a language model computes while it reads a text.
+// Intermediate values of a language model while it reads a text.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace pippin::app {
 
 class TextReader {
  public:
-  // `model` has to stay. Throws Unsupported for anything but a language model of the family
-  // stateful whose mask grows with the sequence.
+  // `model` must outlive this. Throws Unsupported for anything except a language model of the
+  // stateful family whose mask grows with the sequence.
   TextReader(const mil::Model& model, const CalibrationOptions& options);
 
-  // Reads the ids, window after window; after each run `take` is called for every value of
-  // `wanted`, whose elements are the execution's output of that index. Polls check_cancel().
+  // Reads the ids, window by window. After each run, calls `take` for every value of `wanted`; its
+  // elements are the execution's output of that index. Polls check_cancel().
   using Take = std::function<void(size_t index, const engine::Execution& execution)>;
   void read(std::span<const int32_t> ids, const std::vector<const mil::Var*>& wanted,
             const Take& take);

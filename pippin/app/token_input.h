@@ -1,4 +1,4 @@
-// Tokens for a model: ids as they are, or a text that the model's tokenizer splits.
+// Tokens for a model: ids, or a text that the model's tokenizer splits.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct ModelWithTokens {
   std::vector<int32_t> ids;
 };
 
-// The model, and what it is fed. Ids need no tokenizer. Throws as open_model().
+// The model and its input. Ids need no tokenizer. Throws as open_model().
 ModelWithTokens open_with_tokens(const ModelChoice& choice, const TokenInput& tokens);
 
 }  // namespace pippin::app

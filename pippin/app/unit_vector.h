@@ -10,10 +10,10 @@ namespace pippin::app {
 // The Euclidean length.
 double length_of(std::span<const float> vector);
 
-// Of length 1, or 0 where it is 0.
+// Normalizes to length 1; a zero vector stays.
 void normalize(std::vector<float>& vector);
 
-// Its first `count` numbers, of length 1 again; as it is where it has no more.
+// Keeps the first `count` numbers and normalizes again; unchanged if it has no more.
 void shorten(std::vector<float>& vector, size_t count);
 
 }  // namespace pippin::app

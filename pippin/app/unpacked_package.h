@@ -1,14 +1,13 @@
-// Packages in archives, for commands that look into a package for more than its program.
+// Packages in archives, for commands that need more of a package than its program.
 #pragma once
 
 #include <filesystem>
 
 namespace pippin::app {
 
-// Where the package lies that an archive holds, unpacked when it is first asked for and gone when
-// the process ends; of several packages, or of one that has a tokenizer next to it, their folder
-// where `several` are allowed. Any other path is returned as it is. Throws what
-// mil::UnpackedArchive throws.
+// The location of the package in an archive, unpacked on first use and removed when the process
+// ends; with `several`, the folder of several packages, or of one with a tokenizer next to it.
+// Returns any other path unchanged. Throws as mil::UnpackedArchive.
 std::filesystem::path unpacked_package(const std::filesystem::path& path, bool several);
 
 }  // namespace pippin::app

@@ -62,7 +62,7 @@ std::vector<std::string> broken_limits(const VerifyLimits& limits, const Agreeme
 VerifyResult verify(const ModelChoice& model, const ModelChoice& source, const TokenInput& tokens,
                     const VerifyOptions& options) {
   ModelChoice source_choice = source;
-  source_choice.layers = true;  // what leaves them is compared with what leaves the model's parts
+  source_choice.layers = true;  // layer outputs are compared with those of the model's parts
   const auto [original, ids] = open_with_tokens(source_choice, tokens);
   const runtime::RunnableModel checked = open_runnable(model);
   VerifyResult result;

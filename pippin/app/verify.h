@@ -1,4 +1,4 @@
-// A package against the model that it was made from (runtime/agreement.h), held to limits.
+// Compares a package with the model that it was made from (runtime/agreement.h), and checks limits.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace pippin::app {
 
-// Limits that are not given are not checked.
+// Unset limits are not checked.
 struct VerifyLimits {
-  std::optional<double> max_kl;                   // of the mean KL divergence, nats
-  std::optional<double> min_top1;                 // percent of the same most likely token
+  std::optional<double> max_kl;                   // mean KL divergence, nats
+  std::optional<double> min_top1;                 // percentage of equal most likely tokens
   std::optional<double> max_perplexity_increase;  // percent above the source's
-  // What step by step differs from all at once, and from a prompt in one piece, by the largest
-  // logit.
+  // The largest difference of a logit between step by step and all at once, and between a prefill
+  // and a prompt in one piece.
   std::optional<double> max_step_difference, max_prefill_difference;
-  std::optional<double> max_part_difference;  // of a part's hidden states, relative
-  bool same_greedy = false;                   // the greedy texts
+  std::optional<double> max_part_difference;  // relative, for a part's hidden states
+  bool same_greedy = false;                   // the greedy texts must be equal
 };
 
-// The limits that do not hold, a line each.
+// The limits exceeded, one line each.
 std::vector<std::string> broken_limits(const VerifyLimits& limits,
                                        const runtime::Agreement& result);
 
@@ -33,12 +33,12 @@ struct VerifyOptions {
 
 struct VerifyResult {
   runtime::Agreement agreement;
-  std::vector<std::string> broken;  // limits
+  std::vector<std::string> broken;  // limits exceeded
 
   bool holds() const { return broken.empty(); }
 };
 
-// A text is split by the source's tokenizer. Throws as open_with_tokens() and
+// Texts are split by the source's tokenizer. Throws as open_with_tokens() and
 // runtime::compare_models().
 VerifyResult verify(const ModelChoice& model, const ModelChoice& source, const TokenInput& tokens,
                     const VerifyOptions& options = {});

@@ -1,4 +1,4 @@
-// The end of a conversion to one package.
+// The last step of a conversion to one package.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,9 @@
 
 namespace pippin::app {
 
-// Verifies the model, compresses it as the recipe says, and writes it as the package `output` with
-// `files` beside it; the work on it began at `start`. The context and what packed weights lost are
-// the caller's to say. Throws as mil::verify, compress::compress and write_output.
+// Verifies the model, compresses it by the recipe, and writes it as the package `output` along with
+// `files`; `start` is the time at which the work began. The caller reports the context and the loss
+// of packed weights. Throws as mil::verify, compress::compress and write_output.
 ConvertResult write_converted(mil::Model& model, const std::filesystem::path& output,
                               std::vector<mil::ExtraFile> files, const ConvertOptions& options,
                               const std::optional<compress::Recipe>& recipe,

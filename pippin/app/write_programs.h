@@ -1,4 +1,4 @@
-// The programs of a model as text.
+// Prints the programs of a model as text.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace pippin::app {
 
-// The model's program as text, in pieces; with `values` the elements of weights, too. The programs
-// of a pipeline's stages follow each other, each under a comment.
+// Writes the model's program as text, in pieces; with `values`, including the elements of weights.
+// Prints the programs of a pipeline's stages one after another, each after a comment.
 void write_programs(const mil::Model& model, bool values,
                     const std::function<void(const std::string& text)>& write);
 

@@ -120,7 +120,7 @@ class Conversions(unittest.TestCase):
         self.assertEqual(summary, json.loads(program("inspect", file, "--json")))
         self.assertEqual(summary["model_type"], "llama")
         for call in (lambda: pippin.inspect(file, mil=True), lambda: pippin.compress(file, self.output(), quantize="int8")):
-            with self.assertRaisesRegex(ValueError, "is a checkpoint and no package"):
+            with self.assertRaisesRegex(ValueError, "is a checkpoint, not a package"):
                 call()
 
     def test_options_that_there_are_not(self):
@@ -134,7 +134,7 @@ class Conversions(unittest.TestCase):
             (lambda: pippin.compress(package(), self.output()), "quantize"),
             (lambda: pippin.verify(package(), package()), "one of ids and text is needed"),
             (lambda: pippin.pull("a/b", max_workers=0), "max_workers is 0"),
-            (lambda: pippin.pull("no repository"), "is no repository"),
+            (lambda: pippin.pull("no repository"), "is not a repository"),
         ):
             with self.assertRaisesRegex(ValueError, words):
                 call()
