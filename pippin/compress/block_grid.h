@@ -1,4 +1,4 @@
-// A tensor cut into equal boxes: where the elements of a box lie.
+// A tensor divided into equal boxes, and the positions of a box's elements.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class BlockGrid {
     return true;
   }
 
-  // Calls visit(offset, count) for the stretches of memory that make up a box, in order.
+  // Calls visit(offset, count) for the contiguous ranges that make up a box, in order.
   template <typename Visit>
   void for_each_run(int64_t block, Visit&& visit) const {
     int64_t offset = 0;
@@ -50,7 +50,7 @@ class BlockGrid {
     }
   }
 
-  std::vector<Axis> axes_;  // the last has stride 1; axes that boxes cover whole are merged
+  std::vector<Axis> axes_;  // the last has stride 1; axes that boxes cover completely are merged
   int64_t num_blocks_ = 1, block_elements_ = 1;
 };
 

@@ -1,4 +1,4 @@
-// Linear quantization of many small blocks of one size, at the speed of the CPU's vectors.
+// Linear quantization of many small blocks of one size, vectorized.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,20 @@ namespace pippin::compress {
 class BlockQuantizer {
  public:
   static constexpr size_t kBatch = kernels::kBlocksAtOnce;     // blocks at a time, at most
-  static constexpr size_t kMaxSize = kernels::kMaxSmallBlock;  // elements of a block, at most
+  static constexpr size_t kMaxSize = kernels::kMaxSmallBlock;  // elements per block, at most
 
-  // `weighted`: choose() is given weights.
+  // `weighted`: choose() receives weights.
   BlockQuantizer(const LinearFormat& format, size_t size, bool weighted = false);
 
-  // Scales and offsets of `count` <= kBatch blocks of `size` values, one after another: as good as
-  // those of choose_scale(). `weights` (empty: all 1) say how much each value counts.
+  // Chooses scales and offsets of `count` <= kBatch blocks of `size` values, stored one after
+  // another; as good as those of choose_scale(). `weights` (empty: all 1) are the importance of
+  // each value.
   void choose(std::span<const float> values, std::span<const float> weights, size_t count);
   std::span<const float> scales() const { return scales_; }
   std::span<const float> offsets() const { return offsets_; }
 
-  // The codes of the blocks of the last choose(), a byte each, or two in a byte where the format
-  // has 4 bits: then `size` is even. Add to the sums of squares.
+  // Writes the codes of the blocks of the last choose(), one byte each, or two per byte for 4-bit
+  // formats, for which `size` must be even. Adds to the sums of squares.
   void encode(std::span<const float> values, size_t count, uint8_t* codes);
   void encode_packed(std::span<const float> values, size_t count, uint8_t* bytes);
 

@@ -15,7 +15,7 @@ namespace {
 
 using mil::DataType;
 
-// Blocks of every ugly kind among random ones.
+// Blocks with every kind of edge case among random ones.
 std::vector<float> ugly_blocks(size_t count, size_t size, uint32_t seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal(0.0f, 0.03f);

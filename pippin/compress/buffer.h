@@ -1,4 +1,4 @@
-// Bytes that nothing fills with zeros first: the threads that compute them touch them first.
+// Uninitialized bytes: the threads that compute them touch them first.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ class Buffer {
   const std::byte* data() const { return data_.get(); }
   uint8_t* codes() { return reinterpret_cast<uint8_t*>(data_.get()); }
   const uint8_t* codes() const { return reinterpret_cast<const uint8_t*>(data_.get()); }
-  // A contiguous range, so that spans of its bytes are made of it.
+  // A contiguous range, so that spans can be made from it.
   std::byte* begin() { return data_.get(); }
   std::byte* end() { return data_.get() + size_; }
   const std::byte* begin() const { return data_.get(); }
   const std::byte* end() const { return data_.get() + size_; }
-  // Of the first ones.
+  // Keeps the first `size` bytes.
   void shrink(size_t size) { size_ = size; }
   void clear() {
     data_.reset();

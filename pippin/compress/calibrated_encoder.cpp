@@ -17,7 +17,7 @@ namespace pippin::compress {
 namespace {
 
 constexpr int64_t kRows = static_cast<int64_t>(BlockQuantizer::kBatch);  // at a time
-constexpr int64_t kPanel = 64;  // inputs between two updates of all that follow
+constexpr int64_t kPanel = 64;  // inputs between two updates of all subsequent ones
 
 int64_t stride_of(const Dims& dims, size_t axis) {
   int64_t stride = 1;
@@ -91,7 +91,7 @@ class CalibratedEncoder {
     return static_cast<size_t>(channel / group_ * group_stride_ + input / block_ * block_stride_);
   }
 
-  // Of blocks of several channels, from the values as they are.
+  // For blocks of several channels, from the original values.
   void choose_shared_scales() {
     const int64_t input_blocks = inputs_ / block_;
     const int64_t blocks = channels_ / group_ * input_blocks;
@@ -141,7 +141,7 @@ class CalibratedEncoder {
     });
   }
 
-  // Values count what their inputs do.
+  // Values are weighted by the importance of their inputs.
   Distribution distribution_of_group(int64_t group) const {
     std::vector<std::pair<float, float>> values;
     std::vector<double> counts;  // per fp16 pattern
@@ -167,7 +167,7 @@ class CalibratedEncoder {
     return weighted_distribution(std::move(values));
   }
 
-  // Some channels at once, on one thread.
+  // Some channels, processed together on one thread.
   class Batch {
    public:
     explicit Batch(CalibratedEncoder& encoder)
@@ -251,7 +251,7 @@ class CalibratedEncoder {
       };
     }
 
-    // The codes of inputs [panel, panel + size), whose errors the inputs after them take over.
+    // Encodes inputs [panel, panel + size), whose errors are passed on to the inputs after them.
     void encode_panel(int64_t panel, int64_t size) {
       for (int64_t r = 0; r < count_; ++r) {
         float* errors = errors_.data() + r * kPanel;
@@ -291,8 +291,9 @@ class CalibratedEncoder {
 
     CalibratedEncoder& of_;
     int64_t width_, first_ = 0, count_ = 0;
-    std::vector<float> values_, wanted_;  // [row][input]: as they are; with what they take over
-    std::vector<float> errors_;           // [row][input of the panel]
+    std::vector<float> values_,
+        wanted_;  // [row][input]: the original values; with the errors passed on to them
+    std::vector<float> errors_;  // [row][input of the panel]
     std::optional<BlockQuantizer> quantizer_;
     std::vector<float> block_values_, block_weights_;
   };
@@ -304,7 +305,7 @@ class CalibratedEncoder {
   ErrorFeedback feedback_;
   int64_t channels_, inputs_, channel_stride_, input_stride_;
   int64_t group_, block_, block_stride_, group_stride_;  // channels and inputs of a block
-  std::vector<std::vector<float>> luts_;                 // what the entries stand for
+  std::vector<std::vector<float>> luts_;                 // the values of the entries
   Encoded result_;
 };
 

@@ -1,4 +1,4 @@
-// The encoding of a weight whose inputs are known: see error_feedback.h.
+// The encoding of a weight with known inputs: see error_feedback.h.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace pippin::compress {
 
-// Whether a weight of these sizes in this form has rows of single values that error feedback can
-// go along: linear forms and palettes, not pruned, of matrices.
+// Whether error feedback can process a weight of these sizes in this form along its rows: linear
+// forms and palettes, without pruning, of matrices.
 bool can_calibrate(const Dims& dims, const Encoding& encoding);
 
-// As encode(), with moments.size the size of the input axis.
+// Like encode(); moments.size is the size of the input axis.
 Encoded encode_calibrated(ByteSpan bytes, mil::DataType type, const Dims& dims,
                           const Encoding& encoding, const InputMoments& moments, ThreadPool& pool);
 

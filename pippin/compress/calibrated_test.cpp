@@ -12,7 +12,7 @@ namespace {
 
 using mil::DataType;
 
-// Inputs of a few strong directions, as those of language models are.
+// Inputs with a few dominant directions, as in language models.
 std::vector<float> correlated_inputs(int64_t count, int64_t size, uint32_t seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
@@ -106,7 +106,7 @@ std::vector<std::byte> packed_values(const std::vector<float>& values, DataType 
   return bytes;
 }
 
-// What the codes stand for, in the layout of the weight.
+// The values of the codes, in the layout of the weight.
 std::vector<double> decoded(const Encoded& encoded, const Encoding& encoding, const Dims& dims,
                             DataType type) {
   std::vector<double> result;
@@ -186,7 +186,7 @@ TEST(Calibrated, OutputsAreNearerThanRounded) {
         }
         const auto bytes = packed_values(stored, type);
         ASSERT_TRUE(can_calibrate(dims, encoding));
-        // Plain codes may come packed; a scale per block is what is compared.
+        // Plain codes may be packed; compares one scale per block.
         const Encoded calibrated = encode_calibrated(bytes, type, dims, encoding, moments, pool);
         Encoded plain = encode(bytes, type, dims, encoding, pool);
         if (!plain.packed.empty()) {
@@ -239,7 +239,7 @@ TEST(Calibrated, UglyWeightsAndInputs) {
   }
   const auto bytes = packed_values(values, DataType::Float16);
   for (const bool seen : {false, true}) {
-    InputMoments moments(kInputs);  // all zeros, or one input that never changes
+    InputMoments moments(kInputs);  // all zeros, or one constant input
     if (seen) {
       const std::vector<float> same(kInputs * 4, 2.0f);
       add_inputs(moments, same.data(), 4, pool);

@@ -24,7 +24,7 @@ using mil::DataType;
 using mil::Opset;
 using mil::Value;
 
-// A constant that the program holds itself.
+// A constant stored inline in the program.
 class OwnBytes : public mil::TensorSource {
  public:
   explicit OwnBytes(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
@@ -46,7 +46,7 @@ Scheme with_defaults(Scheme scheme) {
   return scheme;
 }
 
-// The least opset that has the form of a scheme.
+// The smallest opset that supports the form of a scheme.
 Opset needed_opset(const Scheme& scheme) {
   bool old_form = !scheme.prunes() || scheme.kind == Scheme::Kind::None;
   if (scheme.kind == Scheme::Kind::Linear) {
@@ -65,18 +65,18 @@ void check_opset(const Scheme& scheme, Opset opset) {
        mil::to_string(needed), mil::to_string(opset));
 }
 
-// How a weight is stored, or why it cannot be as asked.
+// Sets the encoding of a weight, or returns the reason why the request is impossible.
 std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, Encoding& encoding) {
   const mil::ValueType& type = weight.constant->output()->type;
   const Dims& dims = type.dims;
   encoding.blocks.assign(dims.size(), 1);
   encoding.channel_axis = weight.channel_axis;
   encoding.input_axis = weight.input_axis;
-  // Each of several matrices by itself: those of experts.
+  // Compresses each of several matrices (of experts) separately.
   for (const size_t axis : weight.batch_axes) encoding.blocks[axis] = dims[axis];
   const auto cut = [&](size_t axis, int64_t size) -> std::optional<std::string> {
     if (dims[axis] % size != 0) {
-      return fmt::format("axis {} of {} is no multiple of {}", axis, mil::to_string(type), size);
+      return fmt::format("axis {} of {} is not a multiple of {}", axis, mil::to_string(type), size);
     }
     encoding.blocks[axis] = dims[axis] / size;
     return std::nullopt;
@@ -99,12 +99,12 @@ std::optional<std::string> resolve(const Scheme& scheme, const Weight& weight, E
     if (scheme.group > 0) {
       reason = cut(weight.channel_axis, scheme.group);
     } else if (dims[weight.channel_axis] % scheme.cluster_dim != 0) {
-      reason = fmt::format("axis {} of {} is no multiple of {}", weight.channel_axis,
+      reason = fmt::format("axis {} of {} is not a multiple of {}", weight.channel_axis,
                            mil::to_string(type), scheme.cluster_dim);
     }
   } else {
     encoding.form = Encoding::Form::Plain;
-    encoding.blocks[0] = dims[0];  // for the threads to share
+    encoding.blocks[0] = dims[0];  // so that threads can share the work
   }
   if (scheme.prune > 0) {
     const int64_t count = type.num_elements();
@@ -174,7 +174,7 @@ class Compressor {
   }
 
  private:
-  // `pippin doctor` says the same of a package (palette-scale).
+  // `pippin doctor` reports the same about a package (palette-scale).
   void warn_of_scaled_palettes() const {
     const auto count = std::count_if(
         result_.compressed.begin(), result_.compressed.end(),
@@ -217,7 +217,7 @@ class Compressor {
     rewrite(block, replacements);
   }
 
-  // Functions share names where they share weights.
+  // Functions that share weights use the same names.
   void keep_compressed(const std::string& name) {
     if (!compressed_before_.insert(name).second) return;
     result_.kept.push_back({name, 0, "it is compressed already; --recompress starts from that"});
@@ -262,7 +262,7 @@ class Compressor {
     return weight.is_head ? head : layers;
   }
 
-  // The job of a weight, the same for equal encodings of the same bytes; null if it is kept.
+  // The job of a weight, shared by equal encodings of the same bytes; null if the weight is kept.
   std::shared_ptr<Job> job_of(const Weight& weight, const Scheme& scheme, const Encoding& encoding,
                               const std::optional<std::string>& reason) {
     const Value& value = *weight.constant->constant_value();

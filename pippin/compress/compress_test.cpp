@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using mil::Tensor;
 
-// Constants and what constexpr operations make of them, by the value rules.
+// Constants, and the results of constexpr operations on them, by the value rules.
 class Constants : public mil::Environment {
  public:
   const Tensor& tensor_of(const mil::Var* var) override {
@@ -66,7 +66,7 @@ double squared_error(const Tensor& a, const Tensor& b) {
   return error;
 }
 
-// coremltools' dense layers, as a program of a later opset.
+// coremltools' dense layers as a program of a later opset.
 mil::Model dense_model(const fs::path& root, mil::Opset opset) {
   mil::Model model = mil::read_package(root / "c_ios15_dense_fp16.mlpackage");
   mil::Function& function = model.program.function("main");
@@ -88,7 +88,7 @@ struct Form {
   std::string package, scheme;
 };
 
-// What coremltools made, and how we are asked for the same.
+// coremltools' results, and our requests for the same.
 std::vector<Form> forms() {
   std::vector<Form> result = {{"ios16_affine_int8_sym", "int8:channel"},
                               {"ios16_affine_uint8_asym", "uint8:asymmetric:channel"},
@@ -144,13 +144,13 @@ TEST(Compress, NoWorseThanCoremltools) {
       const double error = squared_error(our_weights[i], dense[i]);
       EXPECT_LE(error, squared_error(their_weights[i], dense[i]) * (1 + 1e-9));
       const Measure measure = result.compressed[i].job->measure().value();
-      // The expanded values are rounded to fp16, which the measure does not count.
+      // The expanded values are rounded to fp16, which the measure does not include.
       EXPECT_NEAR(measure.squared_error, error, 1e-2 * error + 1e-9);
       double energy = 0;
       for (const double value : dense[i].values) energy += value * value;
       EXPECT_NEAR(measure.energy, energy, 1e-6 * energy);
     }
-    // The same operations with the same types, but for constants that iOS 15 spells out.
+    // The same operations with the same types, except for constants that iOS 15 spells out.
     const auto types = [](const mil::Model& from) {
       std::vector<std::string> found;
       for (const auto& operation : from.program.function("main").block().operations()) {
@@ -167,7 +167,7 @@ TEST(Compress, NoWorseThanCoremltools) {
       }
       return found;
     };
-    // (How many elements a share leaves is rounded otherwise; they have one scale for all
+    // (coremltools rounds the number of elements to keep differently, and uses one scale for all
     // palettes.)
     if (form.scheme.find("prune") == form.scheme.npos &&
         form.scheme.find("lut_dtype") == form.scheme.npos) {
@@ -205,7 +205,7 @@ std::string weight(const std::string& name, const std::vector<int64_t>& dims) {
                      fmt::join(dims, ", "), name, name, literal(dims));
 }
 
-// A program with a weight of every kind of use.
+// A program with weights in every kind of use.
 std::string uses() {
   return "program(1.3) { func main<ios18>(tensor<fp32, [1, 64]> x, tensor<fp32, [1, 32, 5]> c, "
          "tensor<int32, [3]> ids) {" +
@@ -229,7 +229,7 @@ std::string uses() {
          "} -> (a, b, d, e, f, g, logits, i); }";
 }
 
-// What defines the value of this name.
+// The operation that defines the value of this name.
 const mil::Operation& producer_of(const mil::Model& model, std::string_view name) {
   for (const auto& operation : model.program.function("main").block().operations()) {
     for (const auto& output : operation->outputs()) {
@@ -317,7 +317,7 @@ TEST(Compress, EveryFormReadsBackAsMeasured) {
   }
 }
 
-// Systems fail with scales over a palette of fp16.
+// Systems fail on scales over a palette of fp16.
 TEST(Compress, ScaledPalettesAreWarnedOf) {
   for (const auto& [scheme, warned] :
        {std::pair("lut4:per_channel_scale", true),
@@ -412,7 +412,7 @@ TEST(Compress, ARecipeNamesWeights) {
   refused(some, "the pattern 'upp' matches no weight");
   some.except = {"*"};
   refused(some, "nothing to compress: no fp16 or fp32 weight of 2048 elements or more");
-  refused(recipe("int4:block:1000"), "axis 0 of tensor<fp32, [64, 96]> is no multiple of 1000");
+  refused(recipe("int4:block:1000"), "axis 0 of tensor<fp32, [64, 96]> is not a multiple of 1000");
   Recipe large = recipe("int8");
   large.min_elements = 1 << 20;
   refused(large, "nothing to compress: no fp16 or fp32 weight of 1048576 elements or more");
@@ -445,7 +445,7 @@ TEST(Compress, SharedWeightsAreOne) {
     auto& operations = model.program.function(function).block().operations();
     return operations.at(0)->attributes().at("val");
   };
-  value("second").bytes.at(0) ^= std::byte{1};  // constants of their own: two blobs
+  value("second").bytes.at(0) ^= std::byte{1};  // separate constants: two blobs
   write_package(model, scratch / "two.mlpackage");
   mil::Model read = mil::read_package(scratch / "two.mlpackage");
   const Result apart = compress(read, recipe("int8"), 1);
@@ -534,7 +534,7 @@ TEST(Recipe, Schemes) {
       {"n_m_ratio:4:4", "n_m_ratio:N:M makes N < M of every M elements 0"},
       {"n_m_ratio:2", "n_m_ratio:N:M makes N < M of every M elements 0"},
       {"lut4:cluster_dim:0", "a cluster_dim is 1 to 16"},
-      {"lut4:3:cluster_dim:2", "groups of 3 channels are no multiple of the cluster_dim 2"},
+      {"lut4:3:cluster_dim:2", "groups of 3 channels are not a multiple of the cluster_dim 2"},
       {"lut4:cluster_dim:2:per_channel_scale", "palettes of vectors have no scales per channel"},
       {"lut4:cluster_dim:2:prune:0.5", "pruning leaves palettes of single values"},
       {"lut4:lut_dtype:int4", "a lut_dtype is int8"},

@@ -35,7 +35,7 @@ struct Measure {
   double squared_error = 0, energy = 0;
 };
 
-// Sums and scratch memory of one thread.
+// Sums and scratch memory for one thread.
 struct Worker {
   std::vector<float> values;
   std::vector<uint8_t> codes;
@@ -102,7 +102,7 @@ class Encoder {
   }
 
  private:
-  // Calls body(worker, block) for every block, and adds up what the workers have summed.
+  // Calls body(worker, block) for every block, and adds the workers' sums.
   template <typename Body>
   void for_each_block(Body&& body) {
     std::vector<Worker> workers(static_cast<size_t>(pool_.num_threads()));
@@ -120,7 +120,7 @@ class Encoder {
     }
   }
 
-  // Sorting needs numbers. (fp16 is counted instead.)
+  // Sorting requires finite numbers. (fp16 is counted instead.)
   bool all_finite() const {
     for (int64_t i = 0; i < count_; ++i) {
       uint32_t bits;
@@ -146,8 +146,8 @@ class Encoder {
     }
   }
 
-  // Loads [offset, offset + out.size()), with zeros for what is pruned, and sums its energy and
-  // what pruning costs.
+  // Loads [offset, offset + out.size()), with zeros for pruned elements, and sums the energy and
+  // the error of pruning.
   void load_pruned(Worker& worker, int64_t offset, std::span<float> out) const {
     load(offset, out);
     const double energy = energy_of(out);
@@ -175,7 +175,7 @@ class Encoder {
     return result_.mask.empty() || result_.mask[static_cast<size_t>(element)] != 0;
   }
 
-  // The distinct values of a block that pruning has left.
+  // The distinct values of a block after pruning.
   Distribution distribution_of_block(Worker& worker, int64_t block) const {
     std::vector<float> singles;
     std::vector<uint16_t> bits;
@@ -254,7 +254,7 @@ class Encoder {
     });
   }
 
-  // Blocks that lie one after another, many at a time.
+  // Consecutive blocks, many at a time.
   void encode_small_blocks() {
     const auto size = static_cast<size_t>(grid_.block_elements());
     const bool packs =
@@ -304,7 +304,7 @@ class Encoder {
     return count;
   }
 
-  // The palette's entries to where they are stored; what they stand for then.
+  // Stores the palette's entries; returns their values after rounding.
   std::vector<float> store_palette(std::vector<float> lut, std::span<const float> weights,
                                    int64_t palette) {
     const auto first = palette * static_cast<int64_t>(lut.size());
@@ -322,7 +322,7 @@ class Encoder {
     return lut;
   }
 
-  // The elements of one channel, in the order of memory.
+  // Visits the elements of one channel, in memory order.
   template <typename Visit>
   void for_each_element(int64_t channel, Visit&& visit) const {
     for (int64_t outer = 0; outer < outer_; ++outer) {
@@ -337,8 +337,8 @@ class Encoder {
     return value;
   }
 
-  // Channels that share a palette, each with its scale: every channel stores the palette, as Core
-  // ML wants the scales applied to palettes.
+  // Channels that share a palette, each with its scale: every channel stores the palette, since
+  // Core ML requires scales to be applied to palettes.
   void encode_scaled_block(Worker& worker, int64_t block) {
     const int64_t size = dims_[encoding_.channel_axis] / grid_.num_blocks();
     std::vector<std::vector<float>> channels(static_cast<size_t>(size));
@@ -369,7 +369,8 @@ class Encoder {
     }
   }
 
-  // Channels that share a palette of vectors: `cluster` channels at the same place have one code.
+  // Channels that share a palette of vectors: `cluster` channels at the same position have one
+  // code.
   void encode_vector_block(Worker& worker, int64_t block) {
     const int64_t cluster = encoding_.cluster, channels = dims_[encoding_.channel_axis];
     const int64_t size = channels / grid_.num_blocks();
@@ -446,8 +447,8 @@ class Encoder {
     worker.squared_error += error;
   }
 
-  // Of every ratio_m elements along the input axis the ratio_n smallest go, of equal ones the
-  // first; a group that the end cuts short is filled up with zeros, which go first.
+  // Of every ratio_m elements along the input axis, prunes the ratio_n smallest, the first among
+  // equals; a group cut short by the end is padded with zeros, which are pruned first.
   void prune_ratio() {
     result_.mask.assign(static_cast<size_t>(count_), 1);
     const int64_t size = dims_[encoding_.input_axis], m = encoding_.ratio_m;
@@ -477,13 +478,13 @@ class Encoder {
     });
   }
 
-  // Keeps the `kept` elements of the largest magnitude; of equal ones at the border the first.
+  // Keeps the `kept` elements of the largest magnitude; at the border, the first among equals.
   void prune() {
     const auto kept = static_cast<size_t>(encoding_.kept);
     const auto total = static_cast<size_t>(count_);
     result_.mask.assign(total, 0);
     if (kept == 0) return;
-    // Magnitudes order as the integers that their bits are.
+    // Magnitudes have the same order as their bits as integers.
     const auto magnitude = [&](size_t i) -> uint32_t {
       if (half_) {
         uint16_t bits;

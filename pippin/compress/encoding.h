@@ -1,4 +1,4 @@
-// How one weight is stored: everything that decides the sizes of its parts.
+// The storage form of one weight: everything that determines the sizes of its parts.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,27 @@ struct Encoding {
   Form form = Form::Linear;
   LinearFormat linear;  // Linear
   int bits = 4;         // Palette: 1, 2, 3, 4, 6 or 8
-  // Palette: entries of so many values along the channel axis; then a code stands for them all.
+  // Palette: entries of this many values along the channel axis; one code represents them all.
   int cluster = 1;
-  bool int8_lut = false;       // Palette: entries are integers, with a scale per palette
-  bool channel_scale = false;  // Palette: of one dimension, times a scale per channel
+  bool int8_lut = false;       // Palette: integer entries, with a scale per palette
+  bool channel_scale = false;  // Palette: one-dimensional, times a scale per channel
   size_t channel_axis = 0;
-  size_t input_axis = 0;  // n:m pruning goes along it
-  Dims blocks;            // per axis; each divides the weight's
-  int64_t kept = -1;      // elements that pruning leaves, the largest; -1: no pruning
-  // Of every `ratio_m` elements along the input axis the `ratio_n` smallest become 0, not of all.
+  size_t input_axis = 0;  // axis of n:m pruning
+  Dims blocks;            // per axis; each divides the weight's size
+  int64_t kept = -1;      // number of elements that pruning keeps, the largest ones; -1: no pruning
+  // Prunes the `ratio_n` smallest of every `ratio_m` elements along the input axis, instead of
+  // globally.
   int64_t ratio_n = 0, ratio_m = 0;
   bool operator==(const Encoding&) const = default;
 
-  // Of one code.
+  // The type of a code.
   mil::DataType code_type() const;
-  // Palettes as they are stored, per axis: where channels have scales each has its own.
+  // The stored palettes per axis: with scales per channel, each channel has its own.
   Dims lut_blocks(const Dims& dims) const;
   bool has_lut_scale() const { return int8_lut || channel_scale; }
 };
 
-// How many of a group of `size` <= m elements n:m pruning makes 0.
+// The number of elements that n:m pruning sets to 0 in a group of `size` <= m elements.
 int64_t pruned_of_group(int64_t n, int64_t m, int64_t size);
 
 }  // namespace pippin::compress

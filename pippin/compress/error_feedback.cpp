@@ -14,8 +14,8 @@ constexpr int64_t kFeedbackPanel = 64;
 
 }  // namespace
 
-// Turned round, H' = H with rows and columns in reverse order, H = U D U^T is the usual H' = C^T C
-// with C upper triangular: U[i][j] = C[n-1-j][n-1-i] / C[n-1-j][n-1-j].
+// Reversed: with H' = H with rows and columns in reverse order, H = U D U^T becomes the usual H' =
+// C^T C with C upper triangular: U[i][j] = C[n-1-j][n-1-i] / C[n-1-j][n-1-j].
 ErrorFeedback::ErrorFeedback(const InputMoments& moments, ThreadPool& pool)
     : size_(moments.size), importance_(static_cast<size_t>(moments.size)) {
   double trace = 0;
@@ -30,7 +30,7 @@ ErrorFeedback::ErrorFeedback(const InputMoments& moments, ThreadPool& pool)
     for (int64_t i = 0; i < size_; ++i) {
       const int64_t from = size_ - 1 - i;
       float* to = unit_.data() + i * size_;
-      // Row i of H' is column n-1-i of H, from its end; H[a][b] with a <= b is what is filled.
+      // Row i of H' is column n-1-i of H, from its end; only H[a][b] with a <= b is filled.
       for (int64_t j = i; j < size_; ++j) {
         to[j] = moments.products[static_cast<size_t>((size_ - 1 - j) * size_ + from)] * factor_one;
       }
@@ -39,7 +39,7 @@ ErrorFeedback::ErrorFeedback(const InputMoments& moments, ThreadPool& pool)
     }
     if (factor(pool)) break;
     if (damping > 1e6)
-      fail(ErrorCode::InvalidArgument, "the inputs' second moments are no numbers");
+      fail(ErrorCode::InvalidArgument, "the inputs' second moments contain NaN or infinity");
   }
   double total = 0;
   for (int64_t i = 0; i < size_; ++i) {
@@ -49,7 +49,7 @@ ErrorFeedback::ErrorFeedback(const InputMoments& moments, ThreadPool& pool)
   }
   const auto scale = static_cast<float>(static_cast<double>(size_) / total);
   for (float& value : importance_) value *= scale;
-  // Divide the rows of C by their diagonals, and reflect them about the other diagonal.
+  // Divides the rows of C by their diagonals, and reflects them about the other diagonal.
   for (int64_t i = 0; i < size_; ++i) {
     float* row = unit_.data() + i * size_;
     const float inverse = 1 / row[i];
@@ -64,8 +64,8 @@ ErrorFeedback::ErrorFeedback(const InputMoments& moments, ThreadPool& pool)
   }
 }
 
-// Cholesky's factorization of the upper triangle in place, a panel of rows at a time: what the rows
-// above take from a panel is taken by all threads. False if a pivot is not positive.
+// Cholesky factorization of the upper triangle in place, a panel of rows at a time; all threads
+// share the updates of a panel by the rows above. False if a pivot is not positive.
 bool ErrorFeedback::factor(ThreadPool& pool) {
   float* c = unit_.data();
   const int64_t n = size_;

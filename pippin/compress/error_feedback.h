@@ -1,5 +1,5 @@
-// Quantization that makes up for its errors: what an element loses, the elements after it take
-// over, as far as the inputs of the dot that were seen allow.
+// Quantization with compensation of errors: the error of an element is passed on to later elements,
+// as far as the observed inputs of the dot product allow.
 //
 // GPTQ (Frantar et al., 2022) in the form of LDLQ (Chee et al., QuIP, 2023). With H the second
 // moments of the inputs, the squared error of a row's outputs is (w - q) H (w - q)^T; with
@@ -7,8 +7,8 @@
 //
 //   sum over k of D[k] * (w[k] + sum over j < k of (w[j] - q[j]) U[j][k] - q[k])^2
 //
-// so each q[k] is the code nearest to the sum in front of it. The two papers show that this is what
-// GPTQ computes. Scales and palettes minimise the same sum, block by block, D being the weights.
+// so each q[k] is the code nearest to the sum before it. The two papers show that this is what GPTQ
+// computes. Scales and palettes minimise the same sum, block by block, weighted with D.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace pippin::compress {
 
 class ErrorFeedback {
  public:
-  // Adds a hundredth of the mean of H's diagonal to it, more where H is not definite even so:
-  // inputs that the text never showed keep a price. Takes 4 * size^2 bytes.
+  // Adds a hundredth of the mean of H's diagonal to it, and more if H is still not definite: inputs
+  // absent from the text keep some importance. Takes 4 * size^2 bytes.
   ErrorFeedback(const InputMoments& moments, ThreadPool& pool);
 
   int64_t size() const { return size_; }

@@ -25,7 +25,7 @@ bool is_constexpr(const Operation& operation) {
   return mil::has_trait(operation, mil::Trait::Compressed);
 }
 
-// Constants, and what constexpr operations make of them.
+// Constants, and the results of constexpr operations on them.
 class Constants : public mil::Environment {
  public:
   explicit Constants(mil::Opset opset) : opset_(opset) {}
@@ -36,7 +36,7 @@ class Constants : public mil::Environment {
       return tensors_[var] = mil::to_tensor(*value);
     }
     if (var->producer == nullptr || !is_constexpr(*var->producer)) {
-      fail(ErrorCode::InvalidFile, "'{}' is no constant", var->name);
+      fail(ErrorCode::InvalidFile, "'{}' is not a constant", var->name);
     }
     auto results = mil::evaluate_operation(*var->producer, opset_, *this);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -52,7 +52,7 @@ class Constants : public mil::Environment {
 
 using Operations = std::vector<std::unique_ptr<Operation>>;
 
-// Computed when it is read; kept until its last byte is.
+// Computed when read; kept until the last byte is read.
 class Dense : public mil::TensorSource {
  public:
   Dense(const Var* var, mil::Opset opset) : var_(var), opset_(opset) {}
@@ -74,7 +74,7 @@ class Dense : public mil::TensorSource {
     if (offset + out.size() == size()) std::vector<std::byte>().swap(bytes_);
   }
 
-  std::shared_ptr<Operations> owned;  // the operations that it is computed by, once removed
+  std::shared_ptr<Operations> owned;  // the operations that compute it, once removed
 
  private:
   const Var* var_;
@@ -154,7 +154,7 @@ void Expansion::finish(const std::vector<const Operation*>& keep) {
     }
   }
   redirect(impl_->block, back);
-  // What only fed a removed operation goes with it.
+  // Operations used only by a removed operation are removed too.
   Operations& operations = impl_->block.operations();
   for (size_t i = operations.size(); i-- > 0;) {
     Operation* operation = operations[i].get();

@@ -1,4 +1,4 @@
-// Weights that are compressed already, as constants again: what compressing them anew starts from.
+// Replaces compressed weights by constants, so that they can be compressed again.
 #pragma once
 
 #include <memory>
@@ -9,19 +9,19 @@
 
 namespace pippin::compress {
 
-// The constants that stand in for the results of a block's constexpr operations (not of those that
-// only feed others), computed by the value rules when they are read.
+// Constants that replace the results of a block's constexpr operations (except those that only feed
+// others), computed by the value rules when read.
 class Expansion {
  public:
-  // What used the results uses the constants now.
+  // Users of the results now use the constants.
   Expansion(mil::Block& block, mil::Opset opset);
   Expansion(const Expansion&) = delete;
   Expansion& operator=(const Expansion&) = delete;
   ~Expansion();
 
   bool is_expanded(const mil::Operation* constant) const;
-  // Puts back the results of those that `keep` does not name, and removes the operations of the
-  // others: their constants own them.
+  // Restores the results of the operations that `keep` contains; removes the others, which their
+  // constants then own.
   void finish(const std::vector<const mil::Operation*>& keep);
 
  private:
@@ -29,7 +29,7 @@ class Expansion {
   std::unique_ptr<Impl> impl_;
 };
 
-// The names of the results that Expansion would stand in for.
+// The names of the results that Expansion would replace.
 std::vector<std::string> compressed_names(const mil::Block& block);
 
 }  // namespace pippin::compress

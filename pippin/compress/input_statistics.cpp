@@ -14,7 +14,7 @@ void add_inputs(InputMoments& moments, const float* inputs, int64_t count, Threa
     const float* from = inputs + first * size;
     const auto add_part = [&](int part, int parts) {
       float factors[kInputs];
-      // Rows get shorter: the threads take them in turns.
+      // Rows get shorter: the threads process them in turn.
       for (int64_t start = part * kRows; start < size; start += parts * kRows) {
         for (int64_t i = start; i < std::min(size, start + kRows); ++i) {
           for (int64_t t = 0; t < some; ++t) factors[t] = from[t * size + i];
@@ -23,7 +23,7 @@ void add_inputs(InputMoments& moments, const float* inputs, int64_t count, Threa
         }
       }
     };
-    // Waking threads takes as long as a small matrix does.
+    // For a small matrix, waking threads takes longer than the work.
     if (size < 256) {
       add_part(0, 1);
     } else {

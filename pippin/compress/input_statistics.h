@@ -1,4 +1,4 @@
-// What a weight's inputs look like when the model reads a text: decides which errors matter.
+// Statistics of a weight's inputs while the model reads a text: they determine which errors matter.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct InputMoments {
 // Adds `count` inputs of moments.size floats each, one after another.
 void add_inputs(InputMoments& moments, const float* inputs, int64_t count, ThreadPool& pool);
 
-// Weights are asked for one after another, in the order of the program.
+// Weights are requested one after another, in program order.
 class InputStatistics {
  public:
   virtual ~InputStatistics() = default;
-  // Null for a weight whose inputs are not known. `weight` is the constant's name.
+  // Null for a weight with unknown inputs. `weight` is the constant's name.
   virtual std::shared_ptr<const InputMoments> moments(const std::string& weight) = 0;
 };
 

@@ -15,10 +15,10 @@ namespace pippin::compress {
 
 namespace {
 
-// Parts that a program holds itself (mil/package/weights.h: below 10 elements) are read after the
-// weight file is written.
+// Parts stored inline in the program (mil/package/weights.h: below 10 elements) are read after the
+// weight file has been written.
 constexpr size_t kSmall = 64;
-constexpr size_t kPiece = size_t{8} << 20;  // of a weight that is read
+constexpr size_t kPiece = size_t{8} << 20;  // amount of a weight read at a time
 
 Buffer packed(std::span<const uint8_t> codes, mil::DataType type, ThreadPool& pool) {
   const auto count = static_cast<int64_t>(codes.size());
@@ -149,7 +149,7 @@ void Job::compute() {
   ByteSpan bytes = source_->view();
   if (bytes.empty()) {
     own.resize(source_->size());
-    // No more than a piece is in memory as it was mapped, too.
+    // Only one piece is also resident as mapped memory.
     for (size_t done = 0; done < own.size(); done += kPiece) {
       const size_t count = std::min(kPiece, own.size() - done);
       source_->read(done, MutableByteSpan(own).subspan(done, count));

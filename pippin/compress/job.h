@@ -1,10 +1,10 @@
 // The compression of one weight: its parts (codes and scales, indices and palettes, mask and
 // values) are TensorSources that share a Job.
 //
-// Nothing is computed before a part is read; then all parts are, on all threads. A part's memory is
-// freed when its last byte has been read, so a package is written with one weight in memory at a
-// time. A part that is read again is computed again; parts of a few bytes, which a program holds
-// itself, are kept.
+// Nothing is computed until a part is read; then all parts are, on all threads. A part's memory is
+// freed after its last byte has been read, so a package is written with one weight in memory at a
+// time. A part that is read again is computed again; parts of a few bytes, which are stored inline,
+// are kept.
 #pragma once
 
 #include <array>
@@ -30,36 +30,36 @@ struct Workers {
 };
 
 enum class Part : uint8_t {
-  Codes,   // integers or indices; those that pruning left
-  Scale,   // in the weight's type, one per block, or of palettes
+  Codes,   // integers or indices, of unpruned elements
+  Scale,   // in the weight's type, one per block, or for palettes
   Offset,  // in the codes' type, one per block
   Lut,     // in the weight's type or Int8, 2^bits entries per palette
   Mask,    // one bit per element
-  Values,  // of Form::Plain: those that pruning left
+  Values,  // for Form::Plain: the unpruned elements
 };
 
-// What an encoding cost. Squares are sums over all elements.
+// The error of an encoding. Squares are summed over all elements.
 struct Measure {
   double squared_error = 0, energy = 0;
-  bool calibrated = false;  // by statistics of its inputs: see error_feedback.h
+  bool calibrated = false;  // using statistics of its inputs: see error_feedback.h
 };
 
 class Job : public std::enable_shared_from_this<Job> {
  public:
-  // `source` has `dims` elements of `type`, Float16 or Float32. `name` is for messages, and what
-  // `statistics` knows the weight by.
+  // `source` has `dims` elements of `type`, Float16 or Float32. `name` is used in messages and to
+  // look up `statistics`.
   Job(std::string name, std::shared_ptr<const mil::TensorSource> source, mil::DataType type,
       Dims dims, Encoding encoding, std::shared_ptr<Workers> workers,
       std::shared_ptr<InputStatistics> statistics = nullptr);
 
-  // The same object as long as someone holds it: who shares it, shares its place in a file.
+  // Returns the same object while it is alive: sharing it means sharing its place in a file.
   std::shared_ptr<const mil::TensorSource> part(Part part);
   uint64_t part_size(Part part) const;
 
   // Known once a part has been read. Reading throws InvalidFile if the weight has a value that
   // is not finite.
   std::optional<Measure> measure() const;
-  // The same, computed where it is not known yet; keeps nothing else.
+  // The same, computed if it is not known yet; keeps nothing else.
   Measure compute_measure();
 
  private:
@@ -77,7 +77,7 @@ class Job : public std::enable_shared_from_this<Job> {
   mutable std::mutex mutex_;
   static constexpr size_t kParts = 6;
   std::array<std::weak_ptr<const mil::TensorSource>, kParts> wanted_;  // computed only if alive
-  std::array<Buffer, kParts> outputs_;  // empty: not computed, or read
+  std::array<Buffer, kParts> outputs_;  // empty: not computed, or already read
   std::optional<Measure> measure_;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 using mil::DataType;
 
-// Counts how often it is read; has no view, as a conversion has none.
+// Counts how often it is read; has no view, like a conversion.
 class Source : public mil::TensorSource {
  public:
   Source(std::vector<float> values, DataType type) : type_(type) {
@@ -64,7 +64,7 @@ double float_at(DataType type, const std::vector<std::byte>& bytes, size_t i) {
   return mil::bits_to_double(type, mil::element_bits(type, bytes, i));
 }
 
-// Lies in memory, or is read; knows how much was read and not released.
+// In memory, or read; records how much was read and not released.
 class LargeSource : public mil::TensorSource {
  public:
   explicit LargeSource(bool in_memory) : in_memory_(in_memory) {
@@ -134,7 +134,7 @@ TEST(Job, ComputesOnceAndFrees) {
   }
   EXPECT_NEAR(job->measure()->squared_error, error, 1e-4 * error);
   EXPECT_LT(error, 0.01 * job->measure()->energy);
-  // What was read is gone, and comes again.
+  // Parts that were read are freed, and computed again.
   EXPECT_TRUE(read_all(*codes, 5000) == q);
   EXPECT_EQ(source->reads, 2);
   std::vector<std::byte> two(2);
@@ -143,7 +143,7 @@ TEST(Job, ComputesOnceAndFrees) {
 }
 
 TEST(Job, BlocksThatAreNoStretchOfMemory) {
-  // Along both axes, and whole tensors whose scale comes from their distribution.
+  // Along both axes, and whole tensors with a scale from their distribution.
   for (const DataType type : {DataType::Float16, DataType::Float32}) {
     for (const Dims& blocks : {Dims{4, 300}, Dims{1, 1}, Dims{1, 300}, Dims{512, 1}}) {
       const auto source = std::make_shared<Source>(wave(512 * 300), type);

@@ -1,4 +1,4 @@
-// The loops of linear quantization for this machine's processor.
+// Linear quantization kernels for this machine's processor.
 #pragma once
 
 #include "pippin/base/cpu_features.h"

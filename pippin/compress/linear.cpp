@@ -14,7 +14,7 @@ namespace {
 using kernels::LinearRounding;
 using kernels::LinearSums;
 
-// p = q - offset for a trial scale, in the range that the offset leaves.
+// p = q - offset for a trial scale, in the range allowed by the offset.
 struct Trial {
   float scale = 1;
   int offset = 0;
@@ -22,7 +22,7 @@ struct Trial {
 
 struct Block {
   std::span<const float> values, weights;
-  float least = 0, most = 0;  // the range of the values, 0 included
+  float least = 0, most = 0;  // the range of the values, including 0
   double total = 0, sum = 0;  // of the weights, of the weighted values
 };
 
@@ -52,10 +52,10 @@ float stored_scale(double scale, const LinearFormat& format) {
   return std::copysign(std::clamp(std::abs(result), smallest, largest), result);
 }
 
-// The sum is left out where the format is symmetric, which has no use for it.
+// Omits the sum for symmetric formats, which do not use it.
 Block describe(std::span<const float> values, std::span<const float> weights, bool symmetric) {
   Block block{values, weights};
-  // In lanes, which the compiler turns into vectors.
+  // In lanes, so that the compiler vectorizes.
   constexpr size_t kWidth = 8;
   float least[kWidth] = {}, most[kWidth] = {};
   size_t next = 0;
@@ -87,11 +87,11 @@ Block describe(std::span<const float> values, std::span<const float> weights, bo
 
 class Search {
  public:
-  // `scale` stays where every error overflows.
+  // `scale` is kept if every error overflows.
   Search(const Block& block, const LinearFormat& format, double scale)
       : block_(block), format_(format), best_(make(scale, format.middle())) {}
 
-  // One start and its improvement.
+  // Tries one starting point and improves it.
   void start(double scale, double offset) {
     Trial trial = make(scale, offset);
     const LinearSums moments = consider(trial);
@@ -99,7 +99,7 @@ class Search {
     if (next.scale != trial.scale || next.offset != trial.offset) consider(next);
   }
 
-  // Improves the best one until that ends.
+  // Improves the best one until there is no progress.
   Trial finish() {
     for (int turn = 0; turn < 3; ++turn) {
       const double before = error_;
@@ -130,8 +130,8 @@ class Search {
     return moments;
   }
 
-  // The least squares of the values on the integers that `trial` gives them: through 0 where the
-  // offset is fixed, else a line whose place at 0 is the next offset.
+  // The least-squares fit of the values to the integers of `trial`: through 0 if the offset is
+  // fixed, otherwise a line whose value at 0 gives the next offset.
   Trial improved(const Trial& trial, const LinearSums& moments) const {
     if (moments.pp <= 0) return trial;
     double scale = moments.xp / moments.pp;

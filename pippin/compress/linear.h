@@ -1,10 +1,10 @@
 // Linear quantization of one block of weights: w ~ (q - offset) * scale, with q in a few bits.
 //
-// The scale is the one that gives the smallest squared error among several starts (the largest
-// magnitude at either end of the integers, and ranges that let outliers saturate), each improved by
-// least squares, and judged as the file will store it: rounded to fp16 where the scale is fp16. A
-// symmetric scale may be negative: then the largest magnitude gets the integers' one more step on
-// the negative side (-8 of -8..7).
+// The scale is the one with the smallest squared error among several starting points (the largest
+// magnitude at either end of the integers, and ranges in which outliers saturate), each improved by
+// least squares and evaluated as stored in the file: rounded to fp16 if the scale is fp16. A
+// symmetric scale may be negative: the largest magnitude then uses the additional step on the
+// negative side (-8 of -8..7).
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ struct LinearScale {
   int offset = 0;
 };
 
-// `values` are finite; `weights` (empty: all 1) say how much each counts.
+// `values` are finite; `weights` (empty: all 1) are the importance of each.
 LinearScale choose_scale(std::span<const float> values, std::span<const float> weights,
                          const LinearFormat& format);
 
-// How much of the range of a block of `size` values the starts cover, the whole first: with few
-// levels and many values a few outliers may saturate.
+// The fractions of the range of a block of `size` values that the starting points cover, the whole
+// range first: with few levels and many values, a few outliers may saturate.
 std::span<const float> shares_of_range(const LinearFormat& format, size_t size);
 
 // codes[i] = the integer of values[i], as the low bits of a byte (two's complement). Returns the

@@ -36,7 +36,7 @@ double error_of(const std::vector<float>& values, const LinearScale& scale,
   return error;
 }
 
-// Every fp16 scale whose range could be of use, and every offset.
+// Every fp16 scale whose range could be useful, and every offset.
 double least_error(const std::vector<float>& values, const LinearFormat& format) {
   float largest = 0;
   for (const float value : values) largest = std::max(largest, std::abs(value));
@@ -126,7 +126,7 @@ TEST(Linear, CodesAreThoseOfTheDefinition) {
 }
 
 TEST(Linear, WeightsCount) {
-  // Distinct values with counts give what the values themselves give.
+  // Distinct values with counts give the same as the values themselves.
   const std::vector<float> values = {0.11f, -0.42f, 0.37f, 0.05f}, counts = {7, 1, 2, 900};
   std::vector<float> all;
   for (size_t i = 0; i < values.size(); ++i) all.insert(all.end(), size_t(counts[i]), values[i]);
@@ -142,7 +142,7 @@ TEST(Linear, EdgesOfTheFloats) {
   const std::vector<float> zeros(3, 0.0f);
   EXPECT_EQ(encode_linear(zeros, choose_scale(zeros, {}, format), format, codes.data()), 0);
   EXPECT_EQ(codes, (std::vector<uint8_t>{0, 0, 0}));
-  // The smallest of fp16, where scales run out, and the largest.
+  // The smallest and the largest numbers of fp16, where scales run out.
   for (const float unit : {0x1p-24f, 8192.0f}) {
     const std::vector<float> values = {unit, -3 * unit, 7 * unit};
     const LinearScale scale = choose_scale(values, {}, format);

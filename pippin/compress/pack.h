@@ -1,4 +1,4 @@
-// Codes of one byte each to packed bits: code i in bits [i*b, (i+1)*b), little-endian.
+// Packs codes of one byte each into bits: code i in bits [i*b, (i+1)*b), little-endian.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace pippin::compress {
 
-// Packs codes [begin, end) into their place in `out`; begin is a multiple of 8.
+// Packs codes [begin, end) into their positions in `out`; begin is a multiple of 8.
 void pack_codes(std::span<const uint8_t> codes, int bits, size_t begin, size_t end,
                 std::span<std::byte> out);
 

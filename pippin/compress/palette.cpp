@@ -7,8 +7,8 @@
 namespace pippin::compress {
 namespace {
 
-// The squared error of an interval is its sum of squares less gain = sum^2 / weight; the sum of
-// squares is the same whatever the intervals, so the gains' sum is what is made largest.
+// The squared error of an interval is its sum of squares minus gain = sum^2 / weight. The sum of
+// squares does not depend on the intervals, so the sum of gains is maximized.
 class Partition {
  public:
   Partition(const Distribution& distribution, size_t entries)
@@ -23,7 +23,7 @@ class Partition {
       weight += double{distribution.weights[i]};
       sum += double{distribution.values[i]} * double{distribution.weights[i]};
     }
-    mean_ = sum / weight;  // sums around it keep their digits
+    mean_ = sum / weight;  // centering keeps the digits of sums
     for (size_t i = 0; i < count_; ++i) {
       const double w = double{distribution.weights[i]};
       weights_[i + 1] = weights_[i] + w;
@@ -56,12 +56,12 @@ class Partition {
     return sum * sum / (weights_[end] - weights_[start]);
   }
 
-  // The best starts of interval `row` for ends in [first, last], which lie in [low, high].
+  // The best starts of interval `row` for ends in [first, last]; the starts are in [low, high].
   void fill(size_t row, ptrdiff_t first, ptrdiff_t last, size_t low, size_t high) {
     if (first > last) return;
     const auto end = static_cast<size_t>(first + (last - first) / 2);
     size_t begin = low;
-    // With one interval more, the last one starts no earlier.
+    // With one more interval, the last one does not start earlier.
     if (row > 1) begin = std::max<size_t>(begin, starts_[row - 1][end]);
     const size_t stop = std::min(high, end - 1);
     begin = std::min(begin, stop);
@@ -83,7 +83,7 @@ class Partition {
 
   size_t count_;
   double mean_ = 0;
-  std::vector<double> weights_, sums_;         // before each value
+  std::vector<double> weights_, sums_;         // of the values before each one
   std::vector<double> previous_, current_;     // best gain of the values before each end
   std::vector<std::vector<uint16_t>> starts_;  // per row and end
 };

@@ -15,23 +15,22 @@
 
 namespace pippin::compress {
 
-// At most `entries` ascending means of intervals of the values; fewer where there are fewer
-// distinct values. At most 65536 values.
+// At most `entries` ascending means of intervals of the values; fewer if there are fewer distinct
+// values. At most 65536 values.
 std::vector<double> optimal_palette(const Distribution& distribution, size_t entries);
 
-// Exactly `entries` ascending values as `type` (Float16, Float32) stores them; the last is
-// repeated.
+// Exactly `entries` ascending values, rounded to `type` (Float16, Float32); repeats the last one.
 std::vector<float> stored_palette(const std::vector<double>& palette, size_t entries,
                                   mil::DataType type);
 
-// The index of the nearest entry of an ascending palette.
+// Finds the index of the nearest entry of an ascending palette.
 class NearestEntry {
  public:
   explicit NearestEntry(std::span<const float> palette);
   uint8_t operator()(float value) const;
 
  private:
-  std::vector<float> ends_;  // of the entries, the last left out
+  std::vector<float> ends_;  // upper ends of the entries, except the last
 };
 
 }  // namespace pippin::compress

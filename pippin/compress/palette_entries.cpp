@@ -14,7 +14,7 @@ float stored(double value, mil::DataType type) {
   return type == mil::DataType::Float16 ? to_float(to_float16(single)) : single;
 }
 
-// A scale is never 0, so that it has an inverse.
+// A scale is never 0, so that its inverse is finite.
 float stored_scale(double value, mil::DataType type) {
   const double smallest = type == mil::DataType::Float16 ? 0x1p-24 : 0x1p-120;
   return stored(std::max(value, smallest), type);
@@ -47,7 +47,7 @@ ScaledPalette scaled_palette(const std::vector<std::vector<float>>& channels, si
     for (const float value : channel) largest = std::max(largest, std::abs(value));
     const float scale = stored_scale(double{largest}, type);
     result.scales.push_back(scale);
-    // An error in a channel costs the square of its scale.
+    // An error in a channel is weighted with the square of its scale.
     const double weight = double{scale} * double{scale};
     for (const float value : channel) {
       values.emplace_back(value / scale, static_cast<float>(std::max(weight, 1e-30)));
@@ -58,7 +58,7 @@ ScaledPalette scaled_palette(const std::vector<std::vector<float>>& channels, si
   result.entries = stored_palette(means, entries, type);
   if (integers) {
     const IntegerEntries rounded = integer_entries(result.entries, {}, type);
-    // A negative scale turns the order round.
+    // A negative scale reverses the order.
     const float sign = rounded.scale < 0 ? -1.0f : 1.0f;
     for (size_t i = 0; i < entries; ++i) {
       const float integer = sign * static_cast<float>(rounded.integers[i]);
@@ -68,7 +68,7 @@ ScaledPalette scaled_palette(const std::vector<std::vector<float>>& channels, si
       scale = stored_scale(double{scale} * std::abs(double{rounded.scale}), type);
     }
   }
-  // The least squares of each channel on its entries, twice.
+  // Fits each channel to its entries by least squares, twice.
   const NearestEntry nearest(result.entries);
   for (int turn = 0; turn < 2; ++turn) {
     for (size_t c = 0; c < channels.size(); ++c) {

@@ -1,5 +1,5 @@
-// What a palette's entries become in a file: floats as the type stores them, or 8-bit integers with
-// a scale; and palettes whose entries every channel scales by itself.
+// The stored form of a palette's entries: rounded floats, or 8-bit integers with a scale; and
+// palettes whose entries each channel scales.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@ namespace pippin::compress {
 // Entries as integers: value = integers[i] * scale.
 struct IntegerEntries {
   std::vector<int8_t> integers;
-  float scale = 1;  // as `type` stores it
+  float scale = 1;  // rounded to `type`
 };
-// `weights` (empty: all 1) say how much each entry counts.
+// `weights` (empty: all 1) are the importance of each entry.
 IntegerEntries integer_entries(std::span<const float> entries, std::span<const float> weights,
                                mil::DataType type);
-// integer * scale, as `type` stores it: what the entry stands for.
+// integer * scale, rounded to `type`: the value of the entry.
 float entry_value(float entry, float scale, mil::DataType type);
 
 struct ScaledPalette {
-  std::vector<float> entries;  // ascending; integers where they were asked for
-  std::vector<float> scales;   // per channel, as `type` stores them
+  std::vector<float> entries;  // ascending; integers if requested
+  std::vector<float> scales;   // per channel, rounded to `type`
 };
 
-// The palette of channels that are divided by their largest magnitude first, and scales that fit it
-// best: coremltools' enable_per_channel_scale. `channels` have the same number of values each.
+// The palette of channels that are first divided by their largest magnitude, and the scales that
+// fit it best: coremltools' enable_per_channel_scale. All `channels` have the same number of
+// values.
 ScaledPalette scaled_palette(const std::vector<std::vector<float>>& channels, size_t entries,
                              bool integers, mil::DataType type);
 

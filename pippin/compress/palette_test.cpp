@@ -24,7 +24,7 @@ double interval_error(const Distribution& d, size_t start, size_t end) {
   return error;
 }
 
-// The least error of every way to cut [start, end) into `pieces`.
+// The smallest error over all ways to cut [start, end) into `pieces`.
 double least_error(const Distribution& d, size_t start, size_t pieces) {
   const size_t count = d.values.size();
   if (pieces == 1) return interval_error(d, start, count);
@@ -77,7 +77,7 @@ TEST(Palette, ManyValuesAndEntries) {
   for (const size_t entries : {2u, 4u, 8u, 16u, 64u, 256u}) {
     const auto palette = optimal_palette(d, entries);
     ASSERT_EQ(palette.size(), entries);
-    // A step of Lloyd's algorithm finds nothing better: every entry is the mean of its values.
+    // A step of Lloyd's algorithm does not improve it: every entry is the mean of its values.
     const auto stored = stored_palette(palette, entries, mil::DataType::Float32);
     const NearestEntry nearest(stored);
     std::vector<double> sums(entries), weights(entries);
@@ -90,7 +90,7 @@ TEST(Palette, ManyValuesAndEntries) {
     EXPECT_LT(error, before);
     before = error;
   }
-  // Max's quantizer of a normal distribution: 4 levels leave 0.1175 of its variance.
+  // Max's quantizer of a normal distribution: 4 levels leave 0.1175 of the variance.
   EXPECT_NEAR(error_of(d, optimal_palette(d, 4)) / 50000, 0.1175 * 0.01, 0.004 * 0.01);
 }
 

@@ -49,8 +49,8 @@ std::optional<std::string> contradiction(const Scheme& scheme) {
     return "pruning leaves palettes of single values without scales per channel only";
   }
   if (scheme.group > 0 && scheme.group % scheme.cluster_dim != 0) {
-    return fmt::format("groups of {} channels are no multiple of the cluster_dim {}", scheme.group,
-                       scheme.cluster_dim);
+    return fmt::format("groups of {} channels are not a multiple of the cluster_dim {}",
+                       scheme.group, scheme.cluster_dim);
   }
   return std::nullopt;
 }
@@ -168,7 +168,7 @@ std::string to_string(const Scheme& scheme) {
 }
 
 bool matches(std::string_view pattern, std::string_view name) {
-  // The last star may take one character more whenever the rest does not fit.
+  // The last star consumes one more character whenever the rest does not match.
   size_t p = 0, n = 0, star = pattern.npos, taken = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

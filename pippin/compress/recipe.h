@@ -1,4 +1,4 @@
-// Which weights of a model are compressed, and how.
+// Selects the weights of a model to compress, and their schemes.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace pippin::compress {
 struct Scheme {
   enum class Kind : uint8_t { None, Linear, Palette };
   enum class Per : uint8_t {
-    Default,  // Block for 4 bits where the opset has it, else Channel
+    Default,  // Block for 4 bits if the opset supports it, otherwise Channel
     Tensor,
     Channel,
     Block,
@@ -30,13 +30,13 @@ struct Scheme {
   int64_t block_channels = 1;  // Block: channels
   int bits = 4;                // Palette
   int64_t group = 0;           // Palette: channels that share one; 0: all
-  // Palette, as coremltools names them: values of an entry, along the channels; entries of 8 bits;
-  // a scale per channel.
+  // Palette, named as in coremltools: values per entry, along the channels; 8-bit entries; a scale
+  // per channel.
   int cluster_dim = 1;
   bool int8_lut = false;
   bool channel_scale = false;
-  double prune = 0;  // share of the elements that become 0, the smallest; in [0, 1)
-  // Of every m elements along the input axis the n smallest become 0; 0: not asked for.
+  double prune = 0;  // fraction of the elements set to 0, smallest first; in [0, 1)
+  // The n smallest of every m elements along the input axis become 0; 0: off.
   int64_t ratio_n = 0, ratio_m = 0;
   bool operator==(const Scheme&) const = default;
 
@@ -49,27 +49,27 @@ struct Scheme {
 // "lut6:16:cluster_dim:2", "lut4:lut_dtype:int8:per_channel_scale", "prune:0.5", "n_m_ratio:2:4",
 // "int8:tensor:prune:0.5". Throws InvalidArgument.
 Scheme parse_scheme(std::string_view text);
-// Why a scheme cannot be, where it cannot.
+// The reason why a scheme is impossible, if it is.
 std::optional<std::string> contradiction(const Scheme& scheme);
-// As the command line spells parts: "none", "6", "4,8" (bits, channels of a group).
+// A scheme as the command line spells it for parts: "none", "6", "4,8" (bits, channels of a group).
 Scheme parse_lut(std::string_view text);
 // "int4 per block of 32", "palette of 4 bits per 16 channels, 50% pruned".
 std::string to_string(const Scheme& scheme);
 
 struct Recipe {
-  Scheme scheme;  // of what none of the following names
+  Scheme scheme;  // for weights that nothing below selects
   // Parts of a language model: tables of gathers; weights whose results reach an output with
-  // "logits" in its name without meeting another weight; all others.
+  // "logits" in its name without passing another weight; all others.
   std::optional<Scheme> embeddings, head, ffn;
   // Patterns of names ('*' any text, '?' one character); a later one overrides.
   std::vector<std::pair<std::string, Scheme>> tensors;
-  std::vector<std::string> only, except;  // others keep their values, these too
-  std::vector<std::string> exempt;        // as `except`, but may name none
+  std::vector<std::string> only, except;  // others keep their values, and so do weights in `except`
+  std::vector<std::string> exempt;        // like `except`, but may match none
   int64_t min_elements = 2048;
-  bool recompress = false;  // weights that are compressed already, from the values they have now
+  bool recompress = false;  // also weights that are already compressed
 };
 
-// Whether the whole name fits the pattern.
+// Whether the whole name matches the pattern.
 bool matches(std::string_view pattern, std::string_view name);
 
 }  // namespace pippin::compress

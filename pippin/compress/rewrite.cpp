@@ -17,7 +17,7 @@ bool has_offset(const Encoding& encoding) {
   return !encoding.linear.symmetric || encoding.linear.middle() != 0;
 }
 
-// A vector of elements along the channel axis has one code.
+// A vector of elements along the channel axis shares one code.
 Dims code_dims(const Encoding& encoding, Dims dims) {
   dims[encoding.channel_axis] /= encoding.cluster;
   return dims;
@@ -142,7 +142,7 @@ class Rewriter {
       return value_of(to, Part::Codes, encoding.code_type(),
                       sparse ? Dims{encoding.kept} : code_dims(encoding, type.dims));
     };
-    Operation* inner = nullptr;  // gives the values that pruning has left
+    Operation* inner = nullptr;  // produces the unpruned values
     const auto begin = [&](std::string_view dense, std::string_view joint) -> Operation& {
       if (!sparse) {
         Operation& operation = append(operations, std::string(dense), to.name);
@@ -172,7 +172,7 @@ class Rewriter {
       lut.push_back(encoding.cluster);
       const DataType entry = encoding.int8_lut ? DataType::Int8 : type.data_type;
       const Value palettes = value_of(to, Part::Lut, entry, lut);
-      // Scales of palettes are applied to them first: what Core ML of iOS 18 takes.
+      // Scales of palettes are applied to them first, the form that Core ML of iOS 18 supports.
       Var* scaled = nullptr;
       if (encoding.has_lut_scale()) {
         const std::string name = fresh_name(to.name + "_lut");
@@ -213,7 +213,7 @@ class Rewriter {
   const std::unordered_map<const Operation*, Replacement>& replacements_;
   std::unordered_set<std::string> names_;
   std::unordered_map<const Var*, Var*> new_vars_;
-  Operations old_;  // alive until nothing points to their results
+  Operations old_;  // alive until no pointers to their results remain
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From constants to constexpr operations.
+// Replaces constants by constexpr operations.
 #pragma once
 
 #include <memory>
@@ -11,24 +11,24 @@
 
 namespace pippin::compress {
 
-// What a `const` becomes.
+// The replacement of a `const`.
 struct Replacement {
   std::shared_ptr<Job> job;
   Encoding encoding;
-  size_t channel_axis;  // of the axis parameter before CoreML8
-  mil::Opset opset;     // decides on the form
-  std::string name;     // of the constant
+  size_t channel_axis;  // for the axis parameter before CoreML8
+  mil::Opset opset;     // determines the form
+  std::string name;     // the constant's name
 };
 
 // The parts that an encoding stores. (Before CoreML8 a symmetric one stores its offsets too.)
 std::vector<Part> parts_of(const Encoding& encoding);
 
-// Puts constexpr operations in the places of the constants. What refers to a constant refers to the
-// result of its last operation then, which has the constant's name and type.
+// Inserts constexpr operations in the places of the constants. References to a constant then refer
+// to the result of its last operation, which has the constant's name and type.
 void rewrite(mil::Block& block,
              const std::unordered_map<const mil::Operation*, Replacement>& replacements);
 
-// What refers to a Var of the map refers to its new one, in nested blocks too.
+// Redirects references to a Var of the map to its new one, also in nested blocks.
 void redirect(mil::Block& block, const std::unordered_map<const mil::Var*, mil::Var*>& vars);
 
 }  // namespace pippin::compress

@@ -15,7 +15,7 @@ class KMeans {
         size_(options.dimensions),
         count_(vectors.size() / options.dimensions) {}
 
-  // Returns the error of the points, which it leaves in points().
+  // Returns the error of the points, which are then in points().
   double run(uint64_t seed) {
     generator_.seed(seed);
     choose_seeds();
@@ -55,15 +55,15 @@ class KMeans {
         distances[i] = std::min(distances[i], distance(vector(i), chosen));
         total += distances[i];
       }
-      // Where all vectors are seeds already any one will do.
+      // If all vectors are seeds already, any one will do.
       double target = random() * total;
       next = 0;
       while (next + 1 < count_ && (target -= distances[next]) > 0) ++next;
     }
   }
 
-  // One step of Lloyd's algorithm: the error before it. A point without vectors takes the vector
-  // that is worst off.
+  // One step of Lloyd's algorithm; returns the error before it. A point without vectors takes the
+  // vector with the largest distance.
   double step() {
     const NearestVector nearest(points_, size_);
     std::vector<double> sums(points_.size());
@@ -91,7 +91,7 @@ class KMeans {
           value = vector(worst)[k];
         }
       }
-      if (members[entry] == 0) worst_distance = -1;  // one a step
+      if (members[entry] == 0) worst_distance = -1;  // one per step
     }
     return error;
   }

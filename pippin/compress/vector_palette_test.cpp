@@ -42,7 +42,7 @@ TEST(VectorPalette, FindsClustersThatAreThere) {
 }
 
 TEST(VectorPalette, AVectorIsBetterThanItsParts) {
-  // 4 bits for two correlated values against 2 bits for each.
+  // 4 bits for two correlated values compared with 2 bits for each.
   std::mt19937 generator(6);
   std::normal_distribution<float> normal;
   std::vector<float> vectors;

@@ -16,7 +16,7 @@ using mil::Block;
 using mil::Operation;
 using mil::Var;
 
-// The axis of output channels and the one of inputs; of several, the last ones.
+// The axis of output channels and the one of inputs; the last ones if there are several.
 struct Axes {
   size_t channel, input;
   std::vector<size_t> batch = {};
@@ -32,7 +32,7 @@ Axes axes_of(const mil::Product::Operand& operand) {
   return axes;
 }
 
-// The matrices [experts, n, k] of which `var` is those that a token chose, or var.
+// The matrices [experts, n, k] from which `var` is a token's selection, or `var` itself.
 const Var* whole_of(const Var* var) {
   const Operation* gather = var->producer;
   if (gather == nullptr || gather->type() != "gather") return var;
@@ -71,7 +71,7 @@ class Finder {
         }
       }
     } else if (operation.type() == "gather") {
-      // Rows of a matrix; tables of positions have more axes, and stay as they are.
+      // Rows of a matrix; tables of positions have more axes, and are kept.
       const Var* var = operation.input_var("x");
       const mil::Value* axis = operation.constant_input("axis");
       const bool rows = axis == nullptr || axis->to_ints() == std::vector<int64_t>{0};
@@ -93,7 +93,7 @@ class Finder {
     }
   }
 
-  // Marks the weights of the first operations with weights on every way back from `var`.
+  // Marks the weights of the first operations with weights on every path back from `var`.
   void walk_back(const Var* var) {
     std::vector<const Var*> pending = {var};
     while (!pending.empty()) {
