@@ -39,7 +39,7 @@ void read_text(const fs::path& path, const std::string& file, const fs::path& to
   }
 }
 
-// The runner converts to the types that the program wants.
+// The runner converts to the program's types.
 engine::HostTensor tensor_of(const NpyArray& array, const mil::Feature& feature) {
   engine::HostTensor tensor;
   tensor.shape = array.shape;
@@ -55,7 +55,7 @@ engine::HostTensor tensor_of(const NpyArray& array, const mil::Feature& feature)
     for (const double number : numbers) {
       const bool fits = number >= INT32_MIN && number <= INT32_MAX && number == std::floor(number);
       if (!fits) {
-        fail(ErrorCode::InvalidArgument, "input '{}': {} is no integer of 32 bits", feature.name,
+        fail(ErrorCode::InvalidArgument, "input '{}': {} is not a 32-bit integer", feature.name,
              number);
       }
       values.push_back(static_cast<int32_t>(number));

@@ -1,4 +1,4 @@
-// What --calibrate measures, of language models of every family and of one prediction.
+// Measurements of --calibrate for language models of every family and for one prediction.
 #include "pippin/doctor/calibrate.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string write_story(const fs::path& path) {
   return path.string();
 }
 
-// The largest inputs of norms that square them.
+// The largest inputs of norms that compute squares.
 std::vector<double> norms_of(const mil::Model& model, const Peaks& peaks) {
   std::vector<double> result;
   for (const FunctionView& function : Subject(model, {}).functions) {
@@ -59,7 +59,7 @@ TEST(DoctorCalibrate, MeasuresNormsOnAText) {
   const Peaks& peaks = packages.at(package_key(package));
   const mil::Model model = mil::read_package(package);
   const std::vector<double> norms = norms_of(model, peaks);
-  ASSERT_EQ(norms.size(), 13u);  // two for each of six layers, and the last
+  ASSERT_EQ(norms.size(), 13u);  // two for each of six layers, and the last norm
   const auto embedded = peaks.at({"main", "model_embed_tokens"});
   EXPECT_GT(embedded, 0);
   for (const double peak : norms) {
@@ -92,7 +92,7 @@ TEST(DoctorCalibrate, MeasuresEveryFamilyAlike) {
   const std::vector<double> windowed = norms_of(packages);
   EXPECT_GE(packages.size(), 3u);
   EXPECT_GE(windowed.size(), 13u);
-  // A window sees other tokens before it than a whole text.
+  // A window sees different preceding tokens than a whole text.
   const double largest = *std::max_element(stateful.begin(), stateful.end());
   EXPECT_NEAR(*std::max_element(windowed.begin(), windowed.end()), largest, 0.3 * largest);
   ExamineOptions measured;
@@ -161,7 +161,7 @@ TEST_F(Predicted, InputsOfOnePackageAreMeasured) {
   EXPECT_EQ(large.at({"main", "x"}), inf);
 }
 
-// Of values that are not kept in one pass together.
+// Values that do not all fit in one pass.
 TEST_F(Predicted, PassesSeeAllResults) {
   const mil::Model model = mil::read_package(package);
   const auto peaks_of = [&](uint64_t bytes) {

@@ -1,5 +1,5 @@
-// Checkpoints of many kinds in every family and compression: what each package is not clean of is
-// what docs/doctor.md ("What Pippin writes") says of it, and nothing else.
+// Checkpoints of many kinds in every family and compression: the findings for each package are
+// exactly those that docs/doctor.md ("What Pippin writes") lists.
 #include <set>
 #include <string>
 #include <vector>
@@ -21,15 +21,16 @@ Ids operator+(Ids some, const Ids& others) {
   return some;
 }
 
-// What takes any number of tokens.
+// Models that take any number of tokens.
 const Ids kFlexible = {"dynamic-slice", "range-shape"};
-// Positions that are counted: windows of attention, ALiBi's distances, buckets of distances.
+// Computed positions: windows of attention, ALiBi's distances, buckets of distances.
 const Ids kPositions = {"data-dependent-shape"};
 const Ids kSorted = {"unsupported-operation"};  // the choice of experts; running sums
-const Ids kAngles = {"fp32-compute"};           // of RoPE that depends on the length
+const Ids kAngles = {"fp32-compute"};           // for RoPE that depends on the length
 const Ids kStates = {"state-last-axis"};        // the checkpoints' heads are small
 
-// The warnings and errors of what is written, but for the tokenizer that the checkpoints have not.
+// The warnings and errors of the written package, except for the tokenizer that the checkpoints
+// lack.
 Ids serious(const fs::path& source, const std::string& target, const app::ConvertOptions& options) {
   const TempDir scratch;
   const fs::path output =
@@ -56,8 +57,8 @@ app::ConvertOptions family(const std::string& name) {
 
 struct Checkpoint {
   std::string name;
-  Ids stateful = {}, anemll = {}, windowed = {};  // beside what the family is
-  std::string refused = {};  // by the families of fixed sizes, in these words; empty: it is not
+  Ids stateful = {}, anemll = {}, windowed = {};  // in addition to the family's own
+  std::string refused = {};                       // error of the families of fixed sizes, if any
 };
 
 TEST(DoctorCheckpoints, LanguageModelsAreCleanButForWhatIsSaid) {
@@ -71,7 +72,7 @@ TEST(DoctorCheckpoints, LanguageModelsAreCleanButForWhatIsSaid) {
       {"gemma2", kPositions},
       {"mistral_sw", kPositions},
       {"mpt", kPositions},
-      {"bloom", kPositions, {"enumerated-layer-norm"}},  // a norm behind the embedding
+      {"bloom", kPositions, {"enumerated-layer-norm"}},  // a norm after the embedding
       {"llama_dynamic", kPositions + kAngles, kAngles, kAngles},
       {"lfm2", {}, {}, {}, "convolution"},
       {"mixtral", kSorted, {}, {}, "experts have no form"},
@@ -130,7 +131,7 @@ TEST(DoctorCheckpoints, UnusualLayersEncodersAndRewritersToo) {
 
 struct Form {
   app::CompressOptions options;
-  bool is_new;  // its form came with iOS 18
+  bool is_new;  // whether iOS 18 introduced its form
   Ids own;
 };
 

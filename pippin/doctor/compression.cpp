@@ -1,4 +1,4 @@
-// Compressed weights: which systems read a form, and which device it is made for.
+// Compressed weights: the systems that support a form, and the device for which it is meant.
 #include <map>
 
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ const mil::Value* parameter(const Operation& operation, const char* name) {
   return bound.attribute != nullptr ? bound.attribute : operation.constant_input(name);
 }
 
-// Scales that repeat along an axis of inputs: more than one a row, of a few bits.
+// Several scales along an input axis, for few bits: more than one per row.
 bool has_blocks(const Operation& operation) {
   if (operation.type() != "constexpr_blockwise_shift_scale") return false;
   const mil::Value* data = parameter(operation, "data");
@@ -75,8 +75,8 @@ bool has_blocks(const Operation& operation) {
   return mil::bit_width(data->type.data_type) < 8 && scale->type.dims[1] > 1;
 }
 
-// Numbers that are multiplied by scales, where they are floats already and not codes: the result of
-// another form, or stored so.
+// The floats that scales are applied to, if they are not codes: the result of another form, or
+// stored floats.
 std::string scaled_floats(const FunctionView& function, const Operation& operation) {
   if (operation.type() != "constexpr_blockwise_shift_scale") return {};
   if (const mil::Var* data = operation.input_var("data"); data != nullptr) {

@@ -26,7 +26,7 @@ std::string name_of(const mil::Operation& operation) {
   return operation.outputs().empty() ? std::string() : operation.output()->name;
 }
 
-// What nobody runs: constants, and operations that hold blocks.
+// Excludes operations that do not run: constants, and those with blocks.
 bool is_listed(const PlannedOperation& planned) {
   return planned.device != Device::None;
 }

@@ -1,5 +1,5 @@
-// Operation by operation: its share of the work, where it is likely to run, and the rule that keeps
-// it off the Neural Engine. Core ML decides on the device itself; this is what the file tells.
+// A list of operations: the share of work, the likely device, and the rule that keeps each off the
+// Neural Engine. Core ML makes the decision itself; this is based on the file alone.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace pippin::doctor {
 
-// Of all functions, of all stages of a pipeline.
+// The plan of all functions, for all stages of a pipeline.
 std::string plan_text(const mil::Model& model);
 std::string plan_json(const mil::Model& model);
 

@@ -1,4 +1,5 @@
-// What `pippin convert` writes is clean for its target, but for what each family is.
+// Packages written by `pippin convert` have no findings for their target, except those inherent to
+// a family.
 #include <set>
 
 #include <fmt/format.h>
@@ -17,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Ids = std::set<std::string>;
 
-// With heads of 32 features.
+// A model with heads of 32 features.
 void write_config(const fs::path& path, const std::string& type) {
   const std::string name = type == "llama" ? "LlamaForCausalLM" : "Qwen3ForCausalLM";
   write_file(path, fmt::format(R"({{"architectures": ["{}"], "model_type": "{}",
@@ -27,7 +28,7 @@ void write_config(const fs::path& path, const std::string& type) {
                                name, type));
 }
 
-// What is worse than a note, or about norms, but for the tokenizer that a config.json has not.
+// Findings above a note, or about norms, except for the tokenizer that a config.json lacks.
 Ids serious(const fs::path& output, const std::string& target) {
   ExamineOptions options;
   options.target = parse_target(target);
@@ -67,8 +68,8 @@ TEST(DoctorConverted, PackagesAreCleanButForWhatTheFamilyIs) {
   }
 }
 
-// The magnitudes of Gemma 3n's streams, which no norm computes, are written as norms are; the
-// logits stay.
+// The magnitudes of Gemma 3n's streams, which no norm computes, are written like norms; the logits
+// are unchanged.
 TEST(DoctorConverted, StreamsDoNotOverflow) {
   PIPPIN_SHARED_OR_SKIP(model, "architectures2/gemma3n_text");
   TempDir scratch;

@@ -1,4 +1,4 @@
-// For tests: models of a few lines of MIL, and what the rules say of them.
+// For tests: models in a few lines of MIL, and the rules' findings for them.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace pippin::doctor {
 
-// Of a program of one function or more, without weight files. Throws as mil::parse_text() and
-// mil::verify().
+// A model from a program of one or more functions, without weight files. Throws as
+// mil::parse_text() and mil::verify().
 mil::Model model_of(const std::string& functions);
-// A function main of `inputs` and `body`, which defines y, its result.
+// A function main with `inputs` and `body`, which defines y, its result.
 std::string main_of(const std::string& inputs, const std::string& body,
                     const std::string& opset = "ios18");
 
@@ -23,14 +23,14 @@ std::set<std::string> rules_of(const mil::Model& model, const std::string& targe
                                std::optional<bool> has_tokenizer = std::nullopt,
                                const Peaks* measured = nullptr);
 
-// A rule, a model to which it applies, and one almost like it to which it does not.
+// A rule, a model to which it applies, and a similar one to which it does not.
 struct RuleCase {
   std::string rule;
   std::string bad, good;  // programs
   std::string target = {};
-  // What the programs do not say: descriptions, metadata.
+  // Properties that programs cannot express: descriptions, metadata.
   std::function<void(mil::Model&model)> change_bad = {}, change_good = {};
-  std::string good_target = {};  // where it is another
+  std::string good_target = {};  // if it differs
 };
 
 std::vector<RuleCase> interface_cases();

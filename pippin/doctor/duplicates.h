@@ -11,8 +11,8 @@ struct Duplicate {
   StoredWeight copy, first;
 };
 
-// Of some size: those of a few kilobytes are not worth a word. Reads weights whole only where
-// samples of two are equal; those whose files are absent are no duplicates.
+// Ignores weights of a few kilobytes. Reads weights completely only if samples of two are equal;
+// weights with absent files are not duplicates.
 std::vector<Duplicate> duplicate_weights(const mil::Model& model);
 
 }  // namespace pippin::doctor

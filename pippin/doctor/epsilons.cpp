@@ -1,4 +1,4 @@
-// Small numbers that keep a norm, a root or a logarithm off zero, and that fp16 does not have.
+// Small numbers that keep a norm, a root or a logarithm away from zero, but are zero in fp16.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -24,7 +24,7 @@ constexpr Rule kEpsilon = {
         "Use an epsilon of 1e-6 or more, or keep the norm in fp32; where its input is never 0, "
         "nothing has to be done"};
 
-constexpr int kStepsToDivisor = 8;  // that are followed from one operation to another
+constexpr int kStepsToDivisor = 8;  // number of operations to follow
 
 template <size_t N>
 bool is_one_of(const std::array<std::string_view, N>& types, const Operation& operation) {
@@ -40,21 +40,21 @@ bool guards_input(const Operation& operation) {
   return is_one_of<3>({"rsqrt", "log", "inverse"}, operation);
 }
 
-// Operations that have zeros only where their inputs have some.
+// Operations whose results are zero only if their inputs are.
 bool keeps_zeros(const Operation& operation) {
   return is_one_of<12>({"reshape", "transpose", "expand_dims", "squeeze", "cast", "identity",
                         "tile", "sqrt", "abs", "square", "slice_by_index", "slice_by_size"},
                        operation);
 }
 
-// A number that an operation takes in addition to its input, or nothing.
+// The additional operand of an operation if it is a constant number; otherwise nullopt.
 std::optional<double> number_beside(const Operation& operation, std::string_view parameter) {
   const mil::Value* value = operation.constant_input(parameter);
   if (value == nullptr || !value->type.is_tensor() || value->type.num_elements() != 1) return {};
   return value->to_doubles().front();
 }
 
-// By which add, maximum or clip keeps its result off zero.
+// The bound with which add, maximum or clip keeps its result above zero.
 std::optional<double> lower_bound(const Operation& operation) {
   if (operation.type() == "clip") return number_beside(operation, "alpha");
   if (!is_one_of<2>({"add", "maximum"}, operation)) return {};
@@ -67,12 +67,12 @@ const Operation* producer_of_input(const Operation& operation) {
   return x == nullptr ? nullptr : x->producer;
 }
 
-// Whether something keeps the operation's input off zero.
+// Whether something keeps the operation's input away from zero.
 bool input_is_bounded(const Operation& operation) {
   const Operation* before = producer_of_input(operation);
   for (int step = 0; before != nullptr && step < kStepsToDivisor; ++step) {
     if (const auto bound = lower_bound(*before)) return *bound > 0;
-    // A sum of exponentials is 0 where all of them are.
+    // A sum of exponentials is 0 only if all of them are.
     if (before->type() == "exp" || before->type() == "softplus") return true;
     const bool reduces = before->type().starts_with("reduce_");
     if (!keeps_zeros(*before) && !reduces) return false;
@@ -81,7 +81,7 @@ bool input_is_bounded(const Operation& operation) {
   return false;
 }
 
-// Whether the value divides something, is under a root or in a logarithm, a few steps on.
+// Whether the value is a divisor, or is under a root or in a logarithm, within a few steps.
 bool is_divisor(const FunctionView& function, const Var* var, int steps) {
   const auto& users = function.users(var);
   return std::any_of(users.begin(), users.end(), [&](const Operation* user) {
@@ -94,7 +94,7 @@ bool is_divisor(const FunctionView& function, const Var* var, int steps) {
   });
 }
 
-// As a program says it, or else as the operation has it; nothing if it is computed.
+// As stated in the program, otherwise the operation's default; nullopt if it is computed.
 std::optional<double> epsilon_of(const Operation& operation) {
   if (operation.find_input("epsilon") != nullptr) return number_beside(operation, "epsilon");
   const mil::OpDef* op = mil::find_op(operation.type());

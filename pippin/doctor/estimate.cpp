@@ -12,8 +12,8 @@ namespace {
 
 using KeptOff = std::map<const mil::Operation*, const Rule*>;
 
-// Sizes, positions and conditions. Those of which there are many have a rule (integer-compute); the
-// few others are computed beside, on the CPU. Indices of 16 bits are the Neural Engine's.
+// Sizes, positions and conditions. Programs with many of them have a rule (integer-compute); a few
+// are computed on the CPU meanwhile. The Neural Engine supports 16-bit indices.
 bool is_of_integers(const mil::Operation& operation) {
   if (operation.outputs().empty() || !operation.output()->type.is_tensor()) return false;
   const mil::DataType type = operation.output()->type.data_type;
@@ -35,7 +35,7 @@ FunctionEstimate estimate_function(const mil::Model& model, const std::string& n
       planned.rule = rule == kept_off.end() ? nullptr : rule->second;
       planned.device = planned.rule == nullptr && !is_numbers ? Device::NeuralEngine : Device::Cpu;
     }
-    // Reshapes, states, sizes and positions cost nothing, and are nobody's border.
+    // Reshapes, states, sizes and positions cost nothing, and do not separate regions.
     if (planned.device == Device::NeuralEngine) {
       result.engine_share += cost.share;
       if (before != Device::NeuralEngine && cost.share > 0) ++result.pieces;

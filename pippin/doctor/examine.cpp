@@ -20,13 +20,13 @@ bool holds_tokenizer(const fs::path& folder) {
   return fs::is_directory(folder) && !files_of_role(folder, FileRole::Tokenizer).empty();
 }
 
-// In the package, or beside it.
+// In the package, or next to it.
 bool package_has_tokenizer(const fs::path& package) {
   return holds_tokenizer(package / "Data" / mil::kTokenizerItem) ||
          holds_tokenizer(fs::absolute(package).lexically_normal().parent_path());
 }
 
-// The packages of a folder, by name.
+// The packages of a folder, sorted by name.
 std::vector<fs::path> packages_in(const fs::path& folder) {
   std::vector<fs::path> packages;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -49,7 +49,7 @@ class Examination {
     measured_ = measure_peaks(path, options.text, options.tokenizer, options.threads);
   }
 
-  // `alone`: no other packages are there, which what is wrong with it would keep the report from.
+  // `alone`: there are no other packages, so an error in it ends the report.
   void add(const fs::path& package, std::optional<bool> has_tokenizer, bool alone) {
     check_cancel();
     const std::string name = package.lexically_normal().filename().string();
@@ -84,7 +84,7 @@ class Examination {
                                   peaks == measured_.end() ? nullptr : &peaks->second, pipeline);
     if (!model.is_pipeline()) {
       part.estimate = estimate(model, part.findings);
-      // Findings point into the model, which is about to go.
+      // Findings point into the model, which is about to be destroyed.
       for (FunctionEstimate& function : part.estimate->functions) function.operations.clear();
     }
     for (Finding& finding : part.findings) {
@@ -97,7 +97,7 @@ class Examination {
     }
   }
 
-  // What no rule sees into.
+  // Adds models whose content no rule covers.
   void add_closed(const std::string& name, const std::string& kind, const Rule& rule,
                   const std::string& what) {
     PartReport part;

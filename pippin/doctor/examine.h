@@ -1,4 +1,4 @@
-// A package, or a folder of them, against all rules.
+// Applies all rules to a package, or to a folder of packages.
 #pragma once
 
 #include <filesystem>
@@ -12,20 +12,20 @@
 namespace pippin::doctor {
 
 struct ExamineOptions {
-  std::optional<Target> target;     // else what the model declares is taken as right
-  std::string text;                 // a file to measure norms on (calibrate.h); empty: estimated
-  std::filesystem::path tokenizer;  // of that text, where the package has none; may be empty
+  std::optional<Target> target;  // if unset, the model's own declarations are assumed to be right
+  std::string text;              // a file for measuring norms (calibrate.h); empty: estimated
+  std::filesystem::path tokenizer;  // for that text, if the package has none; may be empty
   int threads = 0;
 };
 
-// One model: a package, or a stage of a pipeline, which stands before its stages. Its findings
-// point into no model any more.
+// One model: a package, or a stage of a pipeline (the pipeline precedes its stages). Its findings
+// do not point into a model.
 struct PartReport {
   std::string name;  // "x.mlpackage", "x.mlpackage stage 1 'detector'"
-  std::string kind;  // "ML Program", "pipeline", "neuralNetwork": what it holds
+  std::string kind;  // the kind of its content: "ML Program", "pipeline", "neuralNetwork"
   int32_t specification_version = 0;
   std::vector<Finding> findings;
-  std::optional<PackageEstimate> estimate;  // of programs; without its operations
+  std::optional<PackageEstimate> estimate;  // for programs; without its operations
 };
 
 struct Report {
@@ -35,14 +35,14 @@ struct Report {
   int64_t count(Severity severity) const;  // findings
 };
 
-// A package in any form, or a folder that holds some. Throws NotFound if there is none, else as
-// mil::read_package(); a model of another kind is a finding, and so is a package of a folder that
-// cannot be read.
+// Examines a package in any form, or a folder of packages. Throws NotFound if there is none,
+// otherwise as mil::read_package(); a model of another kind is a finding, and so is an unreadable
+// package in a folder.
 Report examine(const std::filesystem::path& path, const ExamineOptions& options = {});
 
-// The findings of one model, pointing to its operations: of a pipeline those of the package, not of
-// its stages. A stage of `pipeline` needs no description of its own, and what it passes on to other
-// stages is not an interface.
+// The findings of one model, pointing to its operations; for a pipeline, those of the package but
+// not of its stages. A stage of `pipeline` needs no description, and values that it passes to other
+// stages are not part of the interface.
 std::vector<Finding> examine_model(const mil::Model& model, const ExamineOptions& options = {},
                                    std::optional<bool> has_tokenizer = std::nullopt,
                                    const Peaks* measured = nullptr,

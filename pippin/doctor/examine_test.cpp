@@ -47,7 +47,7 @@ mil::Model product_model(double step = 0x1p-10) {
   return model;
 }
 
-// The second weight's blob in the file becomes the first one's bytes.
+// Replaces the second weight's blob in the file by the first one's bytes.
 void copy_first_weight(const fs::path& package) {
   const fs::path file = package / "Data/com.apple.CoreML/weights/weight.bin";
   std::string bytes = read_file(file);
@@ -141,7 +141,7 @@ TEST(Doctor, GoesOnAfterAPackageThatCannotBeRead) {
   EXPECT_TRUE(report.parts[1].estimate.has_value());
   EXPECT_EQ(report.count(Severity::Error), 2);
   EXPECT_NE(report_text(report).find("error    unreadable"), std::string::npos);
-  // By itself it is the answer.
+  // Alone, its error is the result.
   EXPECT_ERROR(examine(scratch / "a.mlpackage"), ErrorCode::InvalidFile, "a.mlpackage");
 }
 
@@ -163,7 +163,7 @@ TEST(Doctor, DoesWithoutWeightsThatAreAbsent) {
   EXPECT_EQ(report.count(Severity::Note), 1);  // no description
 }
 
-// Ways back through sums of sums are more than can be walked.
+// There are exponentially many paths back through sums of sums.
 TEST(Doctor, LooksBackThroughWideProgramsOnce) {
   const std::string type = "tensor<fp16, [1, 64]>";
   std::string body, last = "x", before = "x";
@@ -189,7 +189,7 @@ TEST(Doctor, SaysInOneLineWhatItCannotRead) {
   EXPECT_FALSE(report.parts[0].estimate.has_value());
 }
 
-// Bytes of a model of a kind whose message is empty.
+// The bytes of a model of a kind whose message is empty.
 std::string model_of_kind(int field) {
   const int tag = field << 3 | 2;
   return {8, 1, static_cast<char>((tag & 0x7f) | 0x80), static_cast<char>(tag >> 7), 0};
@@ -211,7 +211,7 @@ TEST(Doctor, AdvisesToConvertNeuralNetworksAlone) {
   EXPECT_EQ(trees.count(Severity::Warning), 0);
 }
 
-// Faults that have nothing to do with the model's kind.
+// Faults independent of the model's kind.
 TEST(Doctor, SaysWhatElseIsNotSupported) {
   TempDir scratch;
   write_file(scratch / "model.mil",
@@ -220,7 +220,7 @@ TEST(Doctor, SaysWhatElseIsNotSupported) {
   EXPECT_ERROR(examine(scratch / "model.mil"), ErrorCode::Unsupported, "tensor_buffer");
 }
 
-// A pipeline of one program, which is called like its input and output.
+// A pipeline of one program, with the names of its input and output.
 mil::Model pipeline_model() {
   mil::Model pipeline;
   pipeline.kind = mil::ModelKind::Pipeline;
@@ -258,7 +258,7 @@ TEST(Doctor, DescribesPipelinesNotTheirStages) {
   EXPECT_TRUE(fix(model, rules, "p").empty());
 }
 
-// Values that one stage passes to the next are not declared for the caller.
+// Values passed between stages are not declared for callers.
 TEST(Doctor, KnowsTheInterfaceOfAPipeline) {
   mil::Model pipeline = pipeline_model();
   mil::FunctionDescription& stage = pipeline.stages[0].model.functions.at(0);
@@ -274,7 +274,7 @@ TEST(Doctor, KnowsTheInterfaceOfAPipeline) {
   EXPECT_EQ(finding->places[0].name, "input 'x'");
 }
 
-// Of the pipeline and of the stages that are newer than the target.
+// Parts of the pipeline and of the stages that are newer than the target.
 TEST(Doctor, MendsThePartsOfAPipeline) {
   mil::Model model = pipeline_model();
   model.stages[0].model.specification_version = 9;
@@ -366,7 +366,7 @@ TEST(Doctor, PlansSizesOnTheCpuWithoutABorder) {
   EXPECT_EQ(function.pieces, 1);
 }
 
-// Weights of 1/8 and 64 terms: the root of the mean square is kept.
+// Weights of 1/8 and 64 terms: the root mean square is preserved.
 TEST(DoctorMagnitudes, FollowTheWeights) {
   mil::Model model = product_model();
   auto& operations = model.program.function("main").block().operations();

@@ -18,15 +18,15 @@
 namespace pippin::doctor {
 namespace {
 
-// fp16 has it, and no score comes near it.
+// Representable in fp16, and no score is near it.
 constexpr double kMasked = -40000;
 
-// The program is the caller's to change; the walks that find its values take it as const.
+// The caller owns the program and may change it; the walks that find its values are const.
 mil::Value& changeable(const mil::Value& value) {
   return const_cast<mil::Value&>(value);  // NOLINT(*-const-cast)
 }
 
-// Writers store what comes from one source once.
+// Writers store values with the same source once.
 std::string fix_duplicates(mil::Model& model, const std::string&) {
   std::map<const mil::TensorSource*, const mil::Value*> first_of;
   uint64_t bytes = 0;
@@ -94,8 +94,8 @@ std::string fix_masks(mil::Model& model, const std::string&) {
 struct Fix {
   std::string_view rule;
   std::string (*apply)(mil::Model& model, const std::string& name);
-  bool of_program;  // of a model that has one
-  bool of_stages;   // in each stage of a pipeline too
+  bool of_program;  // for a model that has a program
+  bool of_stages;   // for each stage of a pipeline too
 };
 
 constexpr Fix kFixes[] = {{"softmax-mask", fix_masks, true, true},
@@ -103,7 +103,7 @@ constexpr Fix kFixes[] = {{"softmax-mask", fix_masks, true, true},
                           {"missing-metadata", fix_metadata, false, false},
                           {"specification-version", fix_version, false, true}};
 
-// A line for each model in which something was done.
+// Applies a fix; adds a line for each changed model.
 void apply(const Fix& fix, mil::Model& model, const std::string& name, const std::string& place,
            std::vector<std::string>& done) {
   const bool has_program = !model.is_pipeline() && !model.is_translated();

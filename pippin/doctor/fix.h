@@ -1,4 +1,4 @@
-// What Pippin itself can do about a finding.
+// The findings that Pippin itself can fix.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace pippin::doctor {
 
-// Changes a model that is about to be written as the rules say; `name` is what it is called in a
-// description. Says in a line each what was done, nothing if nothing was to do. Rules: by their
-// ids, those that are fixable; "all" is every one of them. A pipeline's description is written to
-// the pipeline, all else is mended in it and in its stages. Throws InvalidArgument for other rules,
-// with the names of those there are.
+// Changes a model that is about to be written according to the rules; `name` is used in a
+// description. Returns a line for each change, none if there was nothing to do. `rules` are the ids
+// of fixable rules; "all" selects every one. A pipeline's description is written to the pipeline;
+// everything else is fixed in it and in its stages. Throws InvalidArgument for other rules, listing
+// the fixable ones.
 std::vector<std::string> fix(mil::Model& model, std::span<const std::string> rules,
                              const std::string& name);
 

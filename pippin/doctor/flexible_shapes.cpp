@@ -1,4 +1,4 @@
-// Shapes that are not known before a prediction.
+// Shapes that are unknown before a prediction.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -64,9 +64,7 @@ constexpr Rule kDynamicSlice = {
         "A value whose shape another value decides makes the plan for the Neural Engine fail; a "
         "slice of fixed size at a computed place does not",
     .source = "onnxsim/onnxsim#1430",
-    .remedy =
-        "Slice a fixed size (slice_by_size, end = begin + constant) and mask what is too "
-        "much",
+    .remedy = "Slice a fixed size (slice_by_size, end = begin + constant) and mask the excess",
     .keeps_off = true};
 
 constexpr Rule kDataDependent = {
@@ -82,7 +80,7 @@ bool is_slice(const std::string& type) {
   return type == "slice_by_index" || type == "slice_by_size";
 }
 
-// Parameters that decide where and how much, for whose values no shape stands.
+// Parameters that determine positions and amounts, whose values shapes cannot express.
 bool shape_is_computed(const FunctionView& function, const mil::Operation& operation) {
   constexpr std::array kDecide = {"begin", "end", "size", "shape", "reps", "start", "step"};
   return std::any_of(kDecide.begin(), kDecide.end(), [&](const char* name) {
@@ -121,7 +119,7 @@ bool has_enumerated(const FunctionView& function) {
   });
 }
 
-// Of a slice: whether the extent that it takes is more than one number.
+// For a slice: whether its extent is more than one number.
 bool varies(const std::vector<Extent>& extents) {
   return std::any_of(extents.begin(), extents.end(),
                      [](const Extent& extent) { return !extent.fixed(); });

@@ -43,7 +43,7 @@ void check_gathers(const Subject& subject, Findings& findings) {
     for (const mil::Operation* operation : function.running()) {
       const mil::Var* table = operation->input_var("x");
       if (!gathers(operation->type()) || table == nullptr) continue;
-      // Of a shape's few numbers: no gather that any device sees.
+      // A shape's few numbers: no device sees this gather.
       if (!mil::is_float(function.type_of(*table))) continue;
       const std::vector<Extent> extents = function.extents(*table);
       const auto largest =

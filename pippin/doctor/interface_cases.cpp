@@ -4,7 +4,7 @@
 namespace pippin::doctor {
 namespace {
 
-// The element type of an input and of the result is `type`, its shape [1, 64].
+// An input and a result of element type `type`, shape [1, 64].
 std::string relu(const std::string& type, const std::string& opset = "ios18") {
   return main_of("tensor<" + type + ", [1, 64]> x",
                  "tensor<" + type + ", [1, 64]> y = relu(x = x);", opset);
@@ -35,7 +35,7 @@ std::string norm() {
                  "epsilon = fp16(0x1p-10));");
 }
 
-// An image that is scaled as Core ML Tools writes it, and operations on it.
+// An image scaled in the form that Core ML Tools writes, and operations on it.
 std::string scaled_image(const std::string& rest) {
   const std::string type = "tensor<fp32, [1, 3, 4, 4]>";
   return main_of(type + " x", type + " s = mul(x = x, y = fp32(0x1.010102p-8)); " + type +
@@ -48,7 +48,7 @@ void make_image(mil::Model& model) {
   feature.image.size = {4, 4};
 }
 
-// Rows of a table from a place that the input says: `size` of them.
+// `size` rows of a table, starting at a position given by the input.
 std::string slice(const std::string& size, const std::string& result) {
   return main_of("tensor<fp16, [1, 512]> x, tensor<int32, [2]> at",
                  "tensor<fp16, [1, " + result +

@@ -1,4 +1,4 @@
-// The layout of what flows through a transformer.
+// The layout of a transformer's activations.
 #include <fmt/format.h>
 
 #include "pippin/doctor/rules.h"
@@ -19,7 +19,7 @@ constexpr Rule kLayout = {
         "Write linear layers as 1x1 convolutions over (B, C, 1, S): the families anemll and "
         "windowed"};
 
-// Those of one matrix or two say little of a layout.
+// One or two matrices say little about a layout.
 constexpr size_t kFew = 4;
 
 bool multiplies_rows(const FunctionView& function, const mil::Operation& operation) {

@@ -17,15 +17,15 @@ namespace {
 using mil::Operation;
 using mil::Var;
 
-constexpr double kLargest = 1e30;  // so that nothing becomes infinite on the way
+constexpr double kLargest = 1e30;  // so that intermediate results stay finite
 
-constexpr double kImageRms = 147;  // of bytes that are spread evenly from 0 to 255
+constexpr double kImageRms = 147;  // of bytes uniformly distributed from 0 to 255
 
-// Elements are read in blocks at places that lie evenly apart. 24 bytes hold a whole number of
+// Elements are read in blocks at evenly spaced positions. 24 bytes hold an integral number of
 // elements of every width.
 constexpr uint64_t kSampleBlocks = 8, kSampleBytes = 24 * 64;
 
-// Systems map megabytes around what is read, of the neighbours of a weight too.
+// Systems map megabytes around each read, also of neighbouring weights.
 constexpr int kConstantsPerRelease = 32;
 
 double square_sum(mil::DataType type, ByteSpan bytes, uint64_t elements) {
@@ -55,7 +55,7 @@ int64_t size_of_axes(const std::vector<Extent>& extents, const std::vector<int64
   return size;
 }
 
-// What a compressed weight is computed from: its codes times its scales, or its palette.
+// The inputs of a compressed weight: its codes times its scales, or its palette.
 double of_compressed(const Operation& operation) {
   const auto of = [&](const char* name) -> std::optional<double> {
     const mil::BoundArgument bound = mil::find_argument(operation, name);
@@ -187,7 +187,7 @@ double Magnitudes::elementwise(const Operation& operation) const {
     const double root = type == "rsqrt" ? std::sqrt(x) : x;
     return 1 / std::max(root, 1 / kLargest);
   }
-  // Half of the values of a symmetric x, about.
+  // Roughly half of the values of a symmetric x.
   constexpr double kHalf = 0.7;
   if (type == "relu" || type == "silu" || type == "gelu") return kHalf * x;
   if (type == "exp" || type == "exp2") return std::exp(std::min(x, 60.0));

@@ -1,9 +1,9 @@
-// How large the values of a function are, estimated from samples of its weights.
+// Estimates the magnitudes of a function's values from samples of its weights.
 //
-// Weights are taken as independent of what they multiply, so a product of n terms grows by sqrt(n):
-// true of a network whose features do not conspire. Trained models have a few features that do,
-// and those are larger than any estimate; what a text measures (calibrate.h) is better where there
-// is one.
+// Weights are assumed to be independent of their factors, so a product of n terms grows by sqrt(n):
+// true for a network whose features are uncorrelated. Trained models have a few features that are
+// not, and those are larger than any estimate; measurements with a text (calibrate.h) are better if
+// available.
 #pragma once
 
 #include <map>
@@ -14,12 +14,12 @@ namespace pippin::doctor {
 
 class Magnitudes {
  public:
-  // `program`: that the function is of; pages of its weights are given back on the way.
+  // `program` contains the function; releases the pages of its weights on the way.
   Magnitudes(const FunctionView& function, const mil::Program& program);
 
-  // The root of the mean square of the elements; 1 if unknown (inputs, but for images).
+  // The root mean square of the elements; 1 if unknown (inputs, except images).
   double rms(const mil::Var& var) const;
-  // The largest that is to be expected among them.
+  // The largest value to expect among them.
   double peak(const mil::Var& var) const { return kPeakOfRms * rms(var); }
 
  private:
@@ -37,7 +37,8 @@ class Magnitudes {
   std::map<const mil::Var*, bool> convex_;  // weights of a mean: the results of softmax
 };
 
-// Of a constant, from a few thousand of its elements; nothing if its bytes are absent.
+// The root mean square of a constant, from a few thousand elements; nullopt if its bytes are
+// absent.
 std::optional<double> sampled_rms(const mil::Value& value);
 
 }  // namespace pippin::doctor

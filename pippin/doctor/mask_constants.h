@@ -1,4 +1,4 @@
-// The constants that take part in what is added to scores before a softmax.
+// The constants that contribute to masks added to scores before a softmax.
 #pragma once
 
 #include <vector>
@@ -8,17 +8,17 @@
 namespace pippin::doctor {
 
 struct MaskConstant {
-  const mil::Operation* operation;  // that takes it
-  const mil::Value* value;          // of a const, or a literal
-  bool infinite = false;            // an element is
-  bool masked_row = false;          // a row of the last axis is -infinity alone
-  double beyond = 0;                // a finite element that fp16 has not; 0: none is
+  const mil::Operation* operation;  // the operation that uses it
+  const mil::Value* value;          // in a const, or a literal
+  bool infinite = false;            // has an infinite element
+  bool masked_row = false;          // a row of the last axis is all -infinity
+  double beyond = 0;                // a finite element that overflows fp16; 0: none
 };
 
-// Of up to a few million elements, whose bytes are there.
+// Only constants of up to a few million elements with available bytes.
 std::vector<MaskConstant> mask_constants(const FunctionView& function);
 
-// Whether it makes NaN or infinities in fp16 (rule softmax-mask).
+// Whether it causes NaN or infinities in fp16 (rule softmax-mask).
 bool is_bad_mask(const MaskConstant& mask);
 
 }  // namespace pippin::doctor

@@ -1,4 +1,4 @@
-// What is added to scores before a softmax, and what follows it.
+// Masks added to scores before a softmax, and the operations after it.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -51,7 +51,7 @@ constexpr Rule kLogSoftmax = {
     .source = "apple/coremltools#2728",
     .remedy = "Write x - m - log(sum(exp(x - m))) with m = max(x)"};
 
-// Through these a mask reaches the scores.
+// Operations through which a mask reaches the scores.
 bool carries(const std::string& type) {
   constexpr std::array kCarriers = {"add",    "sub",       "select",         "mul",
                                     "cast",   "reshape",   "squeeze",        "expand_dims",
@@ -92,7 +92,7 @@ class MaskWalk {
   std::set<const Var*> seen_;
 };
 
-// A row of the last axis without a finite element.
+// Whether a row of the last axis has no finite element.
 bool has_masked_row(const mil::ValueType& type, const std::vector<double>& values) {
   if (type.dims.empty() || type.dims.back() < 2) return false;
   const auto row = static_cast<size_t>(type.dims.back());
@@ -113,7 +113,7 @@ void measure(MaskConstant& mask, const std::vector<double>& values) {
   mask.masked_row = mask.infinite && has_masked_row(mask.value->type, values);
 }
 
-// Elements are read once, however many layers take it.
+// Reads elements once, however many layers use them.
 void measure(std::vector<MaskConstant>& masks) {
   std::map<const mil::Value*, const MaskConstant*> measured;
   for (MaskConstant& mask : masks) {

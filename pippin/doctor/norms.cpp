@@ -52,7 +52,7 @@ const Var* squared_by(const FunctionView& function, const Operation& operation) 
   return two ? x : nullptr;
 }
 
-// The operation by which squares become a statistic of a row, or null.
+// The operation that reduces squares to a statistic of a row, or null.
 const Operation* reduces(const FunctionView& function, const Operation& squares) {
   if (squares.type() == "reduce_sum_square") return &squares;
   for (const Operation* user : function.users(squares.output())) {
@@ -61,7 +61,7 @@ const Operation* reduces(const FunctionView& function, const Operation& squares)
   return nullptr;
 }
 
-// x = y / largest of y, or y times its inverse.
+// Whether x = y / max(y), or y times the inverse.
 bool is_scaled_by_its_largest(const Var* x) {
   const Operation* operation = x->producer;
   if (operation == nullptr) return false;

@@ -1,4 +1,4 @@
-// Norms that square their input as it is: in fp16 the squares of 256 and more are infinite.
+// Norms that square their unscaled input: in fp16 the squares of 256 and more are infinite.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,11 @@ namespace pippin::doctor {
 
 struct SquaringNorm {
   const mil::Operation* squares;  // pow, mul, square, reduce_sum_square
-  const mil::Var* x;              // what is squared
-  double limit;                   // the largest |x| whose squares, and their sum where that is
-                                  // taken, are finite in fp16
+  const mil::Var* x;              // the value to be squared
+  double limit;  // the largest |x| whose squares (and their sum, if used) are finite in fp16
 };
 
-// Those of fp16 whose input nothing has scaled down (by its own largest value, say).
+// fp16 norms whose input is not scaled down before (by its own largest value, for example).
 std::vector<SquaringNorm> squaring_norms(const FunctionView& function);
 
 }  // namespace pippin::doctor

@@ -1,4 +1,4 @@
-// Rules about weights: how many, in which form, and how large they make values.
+// Rules about weights: their number, form, and effect on magnitudes.
 #include <fmt/format.h>
 
 #include "pippin/doctor/doctor_testing.h"
@@ -15,7 +15,7 @@ std::string blob_at(const std::string& name, const std::string& type, const std:
       tensor, name, offset);
 }
 
-// A product with a weight of this many rows and columns.
+// A product with a weight of the given number of rows and columns.
 std::string product(const std::string& weight, int rows, int columns,
                     const std::string& opset = "ios18") {
   return main_of(
@@ -61,7 +61,7 @@ std::string sum_of(int terms) {
                  "keep_dims = bool(true));");
 }
 
-// The sum of exp(x), or of exp of x minus its largest.
+// The sum of exp(x), or of exp of x minus its maximum.
 std::string exponentials(bool shifted) {
   const std::string type = "tensor<fp16, [1, 64]>", one = "tensor<fp16, [1, 1]>";
   const std::string reduced = "(x = {}, axes = tensor<int32, [1]>([-1]), keep_dims = bool(true))";
@@ -79,7 +79,7 @@ std::string layer_norm(const std::string& epsilon) {
                      epsilon + ");");
 }
 
-// x times a number, squared, and the mean of a row.
+// x times a number, squared, and the mean over a row.
 std::string norm_of(const std::string& factor, const std::string& squares = "mul(x = h, y = h)") {
   const std::string type = "tensor<fp16, [1, 8, 64]>";
   return main_of(type + " x",
@@ -89,7 +89,7 @@ std::string norm_of(const std::string& factor, const std::string& squares = "mul
                              type, factor, squares));
 }
 
-// The same of x over its own largest value.
+// The same for x divided by its own maximum.
 std::string scaled_norm() {
   return main_of("tensor<fp16, [1, 8, 64]> x",
                  "tensor<fp16, [1, 8, 64]> a = abs(x = x); tensor<fp16, [1, 8, 1]> m = "

@@ -1,4 +1,4 @@
-// Rules about single operations and how they follow each other.
+// Rules about single operations and sequences of them.
 #include <fmt/format.h>
 
 #include "pippin/doctor/doctor_testing.h"
@@ -26,7 +26,7 @@ std::string gather(const std::string& rows) {
                      "batch_dims = int32(0), validate_indices = bool(false));");
 }
 
-// `count` products over (1, 8, 64), one after the other.
+// `count` products over (1, 8, 64), one after another.
 std::string linears(int count, const std::string& axes = "1, 8") {
   const std::string type = "tensor<fp16, [" + axes + ", 64]>";
   std::string body = blob("w", "64, 64"), last = "x";
@@ -38,7 +38,7 @@ std::string linears(int count, const std::string& axes = "1, 8") {
   return main_of(type + " x", body);
 }
 
-// Scores plus a mask, or times one, through a softmax.
+// Scores plus or times a mask, through a softmax.
 std::string masked(const std::string& op, const std::string& mask) {
   return main_of(kRow, "tensor<fp16, [1, 1, 4, 64]> m = " + op + "(x = x, y = " + mask +
                            "); tensor<fp16, [1, 1, 4, 64]> y = softmax(x = m, axis = int32(-1));");
@@ -51,7 +51,7 @@ std::string after_softmax(const std::string& op) {
                      op + ";");
 }
 
-// Of one element on both sides of the last `axes` axes.
+// Pads one element on both sides of the last `axes` axes.
 std::string reflected(int axes) {
   const std::string sizes = axes == 3 ? "1, 6, 6, 6" : "1, 4, 6, 6";
   std::string ones = "1, 1";
@@ -84,7 +84,7 @@ std::vector<RuleCase> operation_cases() {
        on_row("cumsum(x = x, axis = int32(3), exclusive = bool(false), reverse = bool(false))"),
        on_row("relu(x = x)")},
       {"unsupported-operation", reflected(2), on_row("relu(x = x)")},
-      {"unsupported-operation", reflected(2), reflected(3)},  // an error, which says more
+      {"unsupported-operation", reflected(2), reflected(3)},  // an error, which takes precedence
       {"pad-axes", reflected(3), reflected(2)},
       {"norm-rank-5", batch_norm("1, 2, 2, 2, 2"), batch_norm("1, 2, 2, 2")},
       {"gather-rank-5", one_index("1, 2, 2, 2, 2", "1, 2, 2, 2"),

@@ -1,4 +1,4 @@
-// Operations that the Neural Engine does not have, or that are slow on it.
+// Operations that the Neural Engine lacks, or that are slow on it.
 #include <algorithm>
 #include <array>
 
@@ -89,7 +89,7 @@ constexpr std::array kTables = {
     Known{"einsum", "a transposition and a product where its equation is not one of attention's"},
 };
 
-// Attention by heads as Apple's guide writes it: products of 4 axes over channels.
+// Per-head attention as in Apple's guide: products of 4 axes over channels.
 bool is_attention(const mil::Operation& operation) {
   const mil::Value* equation = operation.constant_input("equation");
   if (equation == nullptr || equation->strings.empty()) return false;
@@ -114,7 +114,7 @@ int64_t largest_of(const mil::Operation& operation, std::string_view parameter) 
   return numbers.empty() ? 0 : *std::max_element(numbers.begin(), numbers.end());
 }
 
-// The mode of a padding that does not pad with a number; empty for others.
+// The mode of a padding that does not use a constant; empty for others.
 std::string mode_of_padding(const mil::Operation& operation) {
   if (operation.type() != "pad") return {};
   const mil::Value* mode = operation.constant_input("mode");
@@ -123,7 +123,7 @@ std::string mode_of_padding(const mil::Operation& operation) {
   return constant ? std::string() : mode->strings.front();
 }
 
-// `pad` has two numbers for each of the last axes that it names: of those before the last two.
+// `pad` has two numbers for each of the last axes: whether it pads axes before the last two.
 bool pads_other_axes(const mil::Operation& operation) {
   constexpr size_t kLastTwo = 4;
   const mil::Value* pad = operation.constant_input("pad");
@@ -134,7 +134,7 @@ bool pads_other_axes(const mil::Operation& operation) {
                      [](int64_t number) { return number != 0; });
 }
 
-// What depends on an operation's parameters rather than on its name.
+// Reasons that depend on an operation's parameters rather than on its name.
 std::string reason_by_parameters(const FunctionView& function, const mil::Operation& operation) {
   const std::string& type = operation.type();
   const bool convolution = type == "conv" || type == "conv_transpose";

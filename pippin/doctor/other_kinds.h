@@ -1,4 +1,4 @@
-// Models that no other rule sees into: broken packages, and kinds other than ML Programs.
+// Models that no other rule covers: broken packages, and kinds other than ML Programs.
 #pragma once
 
 #include <string_view>
@@ -12,11 +12,11 @@ inline constexpr Rule kUnreadable = {
     .severity = Severity::Error,
     .what = "A package of the folder cannot be read",
     .why =
-        "What is cut off, damaged or no package is refused by every system; into a form that "
-        "Pippin does not know no rule sees",
+        "Every system rejects truncated, damaged and invalid packages; no rule covers a form that "
+        "Pippin does not know",
     .source = "Pippin's reader",
     .remedy =
-        "Copy or download again what is damaged; a single one is refused with the same words"};
+        "Copy or download damaged packages again; a single one is rejected with the same error"};
 
 inline constexpr Rule kOtherKind = {
     .id = "other-kind",
@@ -38,7 +38,7 @@ inline constexpr Rule kCpuKind = {
     .source = "Model.proto, the kinds of models",
     .remedy = "Nothing has to be done"};
 
-// Of a kind's name: "neuralNetworkClassifier", "GLM regressor".
+// By the kind's name: "neuralNetworkClassifier", "GLM regressor".
 inline const Rule& rule_of_kind(std::string_view kind) {
   return kind.starts_with("neuralNetwork") ? kOtherKind : kCpuKind;
 }

@@ -58,7 +58,7 @@ bool is_sum(const std::string& type) {
   return type == "reduce_sum" || type == "reduce_sum_square" || type == "cumsum";
 }
 
-// Squares that the rules of norms speak of, and their sums.
+// Squares, and sums of them, that the rules for norms cover.
 std::set<const Operation*> operations_of_norms(const FunctionView& function) {
   std::set<const Operation*> operations;
   for (const SquaringNorm& norm : squaring_norms(function)) {
@@ -70,7 +70,7 @@ std::set<const Operation*> operations_of_norms(const FunctionView& function) {
   return operations;
 }
 
-// The number of exponentials that an operation adds up as they are, and their x.
+// The number of exponentials that an operation adds without a shift, and their x.
 struct Exponentials {
   const Var* x = nullptr;
   double count = 0;
@@ -87,7 +87,7 @@ Exponentials exponentials_of(const FunctionView& function, const Operation& oper
   return {x->producer->input_var("x"), terms_of(function, operation)};
 }
 
-// x - max(x), or something that is computed so.
+// Whether x is x - max(x), or computed from one.
 bool is_shifted(const Var& x) {
   return x.producer != nullptr && x.producer->type() == "sub" &&
          depends_on_largest(x.producer->input_var("y"));
@@ -120,11 +120,11 @@ class Overflows {
     }
     const Var* x = operation.input_var("x");
     if (!is_sum(operation.type()) || of_norms_.contains(&operation) || x == nullptr) return;
-    // Probabilities come to 1.
+    // Probabilities add up to 1.
     if (x->producer != nullptr && x->producer->type() == "softmax") return;
     if (!estimated_) estimated_.emplace(function_, subject_.model.program);
-    // Terms that are estimated to be too large themselves come of products that grow without end
-    // only in the estimate (decays of a recurrence).
+    // If the terms themselves are estimated to be too large, they come from products that grow
+    // without bound only in the estimate (decays of a recurrence).
     if (estimated_->rms(*x) > kLargestHalf) return;
     const double sum = estimated_->rms(*operation.output());
     if (sum * kEstimateMargin < kLargestHalf) return;

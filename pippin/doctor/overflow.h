@@ -1,4 +1,4 @@
-// Results of fp16 that a measurement looks at: those that may be too large for it.
+// fp16 results that a measurement includes: those that may be too large.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,11 @@
 namespace pippin::doctor {
 
 inline constexpr double kLargestHalf = 65504;
-// An estimate or one text does not see the largest value: values this near count.
+// Estimates and a single text miss the largest value: values within this factor count.
 inline constexpr double kEstimateMargin = 4;
 
-// Of the function's own operations, not of nested ones, and without those that only move elements.
+// Results of the function's own operations, excluding nested ones and those that only move
+// elements.
 std::vector<const mil::Var*> half_results(const FunctionView& function);
 
 }  // namespace pippin::doctor

@@ -1,4 +1,4 @@
-// What a package says of itself and brings along.
+// A package's metadata and additional files.
 #include "pippin/families/package.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr Rule kTokenizer = {
         "Runners need tokenizer.json and the chat template; without them they download by the "
         "name in the metadata, or cannot run the model",
     .source = "huggingface/swift-transformers (co.huggingface.exporters.name); ANEMLL, meta.yaml",
-    .remedy = "Put the tokenizer's files beside the packages, or into Data/huggingface"};
+    .remedy = "Put the tokenizer's files next to the packages, or into Data/huggingface"};
 
 constexpr Rule kMetadata = {
     .id = "missing-metadata",

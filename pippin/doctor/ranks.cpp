@@ -1,4 +1,4 @@
-// Operations that Core ML takes by their names and not with five axes.
+// Operations that Core ML supports in general, but not with five axes.
 #include <array>
 
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ bool has_five_axes(const FunctionView& function, const mil::Operation& operation
   return x != nullptr && function.extents(*x).size() == kAxesOfVolumes;
 }
 
-// Of no axes: a number, not a tensor of numbers.
+// Without axes: a number, not a tensor of numbers.
 bool is_one_index(const mil::Operation& operation) {
   const mil::Argument* indices = operation.find_input("indices");
   if (indices == nullptr || indices->size() != 1) return false;

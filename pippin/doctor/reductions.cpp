@@ -10,7 +10,7 @@ namespace {
 using mil::Operation;
 using mil::Var;
 
-// All where the operation names none.
+// All axes if the operation names none.
 std::vector<int64_t> summed_axes(const Operation& reduction, int64_t rank) {
   const bool cumulates = reduction.type() == "cumsum";
   const mil::Value* named = reduction.constant_input(cumulates ? "axis" : "axes");
@@ -54,7 +54,7 @@ bool depends_on_largest(const Var* var) {
     const Operation* operation = seen[i]->producer;
     if (operation == nullptr) continue;
     if (operation->type() == "reduce_max" || operation->type() == "reduce_min") return true;
-    // Not beyond other rows' values.
+    // Products mix in other rows' values.
     if (mil::is_product(*operation)) continue;
     for (const auto& [name, argument] : operation->inputs()) {
       for (const mil::Binding& binding : argument) {

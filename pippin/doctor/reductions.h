@@ -1,18 +1,18 @@
-// Sums and largest elements: their numbers of terms, and sums that their largest term keeps small.
+// Sums: their numbers of terms, and sums bounded by their largest term.
 #pragma once
 
 #include "pippin/doctor/subject.h"
 
 namespace pippin::doctor {
 
-// Elements that one sum of a reduce_..., cumsum takes; of an axis of any size the largest that it
-// may have, the smallest where nothing bounds it.
+// The number of elements in one sum of a reduce_..., cumsum; for an axis of any size, the largest
+// that it may have, or the smallest if there is no bound.
 double terms_of(const FunctionView& function, const mil::Operation& reduction);
 
-// Whether the largest element of something is among what `var` is computed from, a few steps back.
+// Whether `var` is computed from the largest element of something, within a few steps.
 bool depends_on_largest(const mil::Var* var);
 
-// The largest |x| that a run of the model came to, where one was measured.
+// The largest |x| in a run of the model, if one was measured.
 std::optional<double> measured_peak(const Subject& subject, const FunctionView& function,
                                     const mil::Var& x);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kFewPlaces = 3;
 
-// Names that a file chose move no terminal and break no line.
+// Prevents names from a file from moving the cursor or breaking lines.
 std::string printable(std::string_view text) {
   constexpr size_t kLongest = 400;
   std::string result;
@@ -48,7 +48,7 @@ std::string severity_text(Severity severity, const TextOptions& options) {
   return options.styles ? fmt::format("{}{}\x1b[0m", color_of(severity), word) : word;
 }
 
-// Of one word after another, in lines of up to 100 columns.
+// Wraps words into lines of up to 100 columns.
 std::string wrapped(std::string_view label, std::string_view text) {
   constexpr size_t kIndent = 18, kColumns = 100;
   std::string result = fmt::format("           {:<7}", label);

@@ -1,4 +1,4 @@
-// The groups of rules, each in the file of its name.
+// The groups of rules, each in the file with its name.
 #pragma once
 
 #include <vector>
@@ -25,7 +25,7 @@ const Group& size_rules();
 const Group& weight_rules();
 const Group& package_rules();
 
-// In the order in which findings are reported.
+// In report order.
 std::vector<const Group*> groups();
 
 }  // namespace pippin::doctor

@@ -39,7 +39,7 @@ TEST(DoctorRules, ApplyToTheOneAndNotToTheOther) {
   }
 }
 
-// Those that need files have tests of their own.
+// Rules that need files have their own tests.
 TEST(DoctorRules, AllHaveACaseAndAreFoundByName) {
   std::set<std::string> tested = {"unreadable",        "other-kind",        "cpu-kind",
                                   "duplicate-weights", "missing-tokenizer", "fp16-overflow"};
@@ -97,7 +97,7 @@ TEST(DoctorRules, SayWhichResultsWereMeasuredBeyondHalves) {
   const Peaks large = {{{"main", "h"}, 65600}, {{"main", "y"}, 3}};
   EXPECT_FALSE(rules_of(model, {}, {}, &small).contains("fp16-overflow"));
   EXPECT_TRUE(rules_of(model, {}, {}, &large).contains("fp16-overflow"));
-  // A sum of many terms that were measured to be small.
+  // A sum of many terms that were measured as small.
   const mil::Model sum = model_of(main_of(
       "tensor<fp16, [1, 65536]> x",
       "tensor<fp16, [1, 1]> y = reduce_sum(x = x, axes = tensor<int32, [1]>([-1]), keep_dims = "
@@ -105,7 +105,7 @@ TEST(DoctorRules, SayWhichResultsWereMeasuredBeyondHalves) {
   EXPECT_FALSE(rules_of(sum, {}, {}, &small).contains("sum-overflow"));
 }
 
-// Sums of an image's bytes, of probabilities, and of all elements where no axes are named.
+// Sums of an image's bytes, of probabilities, and of all elements if no axes are named.
 TEST(DoctorRules, EstimateSumsByWhatIsSummed) {
   const auto sum_of = [](const std::string& before, const std::string& axes) {
     return model_of(main_of("tensor<fp16, [1, 1, 8, 256]> x",
@@ -122,14 +122,14 @@ TEST(DoctorRules, EstimateSumsByWhatIsSummed) {
   EXPECT_TRUE(rules_of(sum_of(scaled, last)).contains("sum-overflow"));
   EXPECT_TRUE(rules_of(sum_of(scaled, "")).contains("sum-overflow"));
   EXPECT_FALSE(rules_of(sum_of("relu(x = x)", "")).contains("sum-overflow"));
-  // Terms that fp16 cannot hold come of the estimate.
+  // Terms that fp16 cannot hold, according to the estimate.
   mil::Model grown = sum_of("mul(x = x, y = fp16(0x1p+10))", last);
   EXPECT_TRUE(rules_of(grown).contains("sum-overflow"));
   grown.functions.at(0).inputs.at(0).kind = mil::Feature::Kind::Image;
   EXPECT_FALSE(rules_of(grown).contains("sum-overflow"));
 }
 
-// Roots, logarithms and divisors, and what keeps them off zero.
+// Roots, logarithms and divisors, and operations that keep them away from zero.
 TEST(DoctorRules, FindEpsilonsThatHalvesDoNotHave) {
   const auto has_note = [](const std::string& body) {
     return rules_of(model_of(main_of("tensor<fp16, [1, 8]> x", body))).contains("epsilon-zero");
@@ -158,7 +158,7 @@ TEST(DoctorRules, FindEpsilonsThatHalvesDoNotHave) {
                  one + " r = sqrt(x = a); " + type + " y = real_div(x = x, y = r);"),
         noted);
   }
-  // A sum with 0 that divides nothing.
+  // A sum with 0 that is not a divisor.
   EXPECT_FALSE(has_note(type + " a = add(x = x, y = " + zero + "); " + type + " y = relu(x = a);"));
   EXPECT_FALSE(has_note(type + " a = clip(x = x, alpha = " + zero + ", beta = fp16(0x1.8p+2)); " +
                         type + " y = real_div(x = a, y = x);"));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kLargestAxis = 16384;
 constexpr size_t kMostAxes = 5, kEngineAxes = 4;
-constexpr int64_t kRowBytes = 64;  // what a row of the last axis is padded to
+constexpr int64_t kRowBytes = 64;  // the row size of the last axis that padding rounds up to
 constexpr int64_t kMuchPadding = 1 << 20;
 
 constexpr Rule kRank = {
@@ -62,7 +62,7 @@ std::string spell(const std::vector<Extent>& extents) {
   return "[" + text + "]";
 }
 
-// Bytes beyond what the elements take.
+// Bytes of padding beyond the elements.
 int64_t padding(const std::vector<Extent>& extents, mil::DataType type) {
   const int64_t bytes = mil::bit_width(type) / 8;
   if (extents.size() < 2 || bytes == 0) return 0;
@@ -93,7 +93,7 @@ void check_large_axes(const FunctionView& function, const mil::Operation& operat
       return add("the result", axis, extents[axis]);
     }
   }
-  // Tables that are gathered from have a rule of their own.
+  // Tables for gathers have their own rule.
   if (mil::has_trait(operation, mil::Trait::ReadsParts)) return;
   for (const auto& [name, argument] : operation.inputs()) {
     for (const mil::Binding& binding : argument) {

@@ -1,4 +1,4 @@
-// How much one package may hold.
+// The size of a package.
 #include <fmt/format.h>
 
 #include "pippin/base/text.h"

@@ -1,4 +1,4 @@
-// States: what the Neural Engine and Core ML ask of their shapes and types.
+// States: requirements of the Neural Engine and Core ML on shapes and types.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

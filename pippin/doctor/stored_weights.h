@@ -1,4 +1,4 @@
-// The weights of a model as they are stored, each once however many constants name it.
+// The stored weights of a model, each once however many constants use it.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 namespace pippin::doctor {
 
 struct StoredWeight {
-  const mil::Value* value;  // the first constant of it
-  std::string name;         // where that stands: "function 'main': const 'w': val"
+  const mil::Value* value;  // the first constant that uses it
+  std::string name;         // that constant's place: "function 'main': const 'w': val"
   uint64_t bytes = 0;
 };
 
-// Of the model's own program; constants that lie in weight files, and those that would.
+// For the model's own program; constants in weight files, and those that would be written to one.
 std::vector<StoredWeight> stored_weights(const mil::Model& model);
 
 uint64_t total_bytes(const std::vector<StoredWeight>& weights);

@@ -14,7 +14,7 @@ namespace {
 using mil::Operation;
 using mil::Var;
 
-// A flexible axis of an input as the model declares it.
+// A flexible axis of an input, as declared by the model.
 Extent declared_extent(const mil::Feature& feature, size_t axis) {
   Extent extent{1, kNoLimit};
   if (axis < feature.ranges.size()) {
@@ -87,7 +87,7 @@ FunctionView::FunctionView(std::string name, const mil::Function& function,
   try {
     sizes_->inference = mil::infer(function, input_shapes(function, description));
   } catch (const Error& error) {
-    // What only running decides: the declared types say the rest.
+    // Only a run can determine them: use the declared types.
     log_debug("function '{}': sizes from declared types: {}", name_, error.what());
   }
   sort_operations();

@@ -1,5 +1,5 @@
-// What rules look at: a model, its functions with the sizes of their values, and what the report
-// knows of it besides.
+// The subject of rules: a model, its functions with the sizes of their values, and additional
+// information from the report.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct Extent {
   int64_t upper = 0;
   bool fixed() const { return lower == upper; }
 };
-inline constexpr int64_t kNoLimit = INT32_MAX;  // an upper size that nothing bounds
+inline constexpr int64_t kNoLimit = INT32_MAX;  // an unbounded upper size
 std::string to_string(const Extent& extent);    // "64", "1..512", "1.."
 
-// One function, seen by its operations.
+// One function and its operations.
 class FunctionView {
  public:
   FunctionView(std::string name, const mil::Function& function,
@@ -37,17 +37,17 @@ class FunctionView {
   const std::string& name() const { return name_; }
   const mil::Function& function() const { return *function_; }
   const mil::FunctionDescription& description() const { return *description_; }
-  // Nested ones included, in their order.
+  // Includes nested ones, in order.
   const std::vector<const mil::Operation*>& operations() const { return operations_; }
-  // Those that a run executes: neither constants nor what is computed from constants alone.
+  // Operations executed by a run: neither constants nor results computed from constants alone.
   const std::vector<const mil::Operation*>& running() const { return running_; }
 
-  // The axes of a value, of a state's tensor; empty if its rank is unknown.
+  // The axes of a value, or of a state's tensor; empty if the rank is unknown.
   std::vector<Extent> extents(const mil::Var& var) const;
-  // Of the first output; as declared where inference said nothing.
+  // Of the first output; as declared if inference has no result.
   std::vector<Extent> extents(const mil::Operation& operation) const;
   mil::DataType type_of(const mil::Var& var) const;
-  // Whether the operation gives a tensor of fp16.
+  // Whether the operation returns an fp16 tensor.
   bool is_half(const mil::Operation& operation) const;
   // Known when the program is loaded.
   bool is_constant(const mil::Binding& binding) const;
@@ -68,8 +68,8 @@ class FunctionView {
   std::unique_ptr<Sizes> sizes_;
 };
 
-// The largest absolute values of norms' inputs and of results while a model ran, by function and
-// name of the value (calibrate.h).
+// The largest absolute values of norms' inputs and of results during a run, by function and value
+// name (calibrate.h).
 using Peaks = std::map<std::pair<std::string, std::string>, double>;
 
 struct Subject {
@@ -77,29 +77,29 @@ struct Subject {
 
   const mil::Model& model;
   std::optional<Target> target;
-  // What the limits of sizes go by where no target is named: phones have the lower ones.
+  // The basis of size limits if there is no target: phones have the lower ones.
   bool is_phone() const { return !target || target->is_phone; }
   std::vector<FunctionView> functions;
-  std::string file_name;              // of the package, for texts; may be empty
-  std::optional<bool> has_tokenizer;  // nothing: that is somebody else's to say (a part of several)
-  const mil::Model* pipeline = nullptr;  // that the model is a stage of
+  std::string file_name;                 // of the package, for messages; may be empty
+  std::optional<bool> has_tokenizer;     // nullopt: determined elsewhere (one of several parts)
+  const mil::Model* pipeline = nullptr;  // if the model is one of its stages
   const Peaks* measured = nullptr;
 };
 
-// Takes places; those of one rule make one finding.
+// Collects places; those of one rule form one finding.
 class Findings {
  public:
   void add(const Rule& rule, Place place);
   void add(const Rule& rule, const FunctionView& function, const mil::Operation& operation,
            std::string detail = {});
-  // In the order of the table of rules.
+  // In the order of the rules' table.
   std::vector<Finding> take(const std::string& package);
 
  private:
   std::vector<Finding> found_;
 };
 
-// The rules of one matter, and what applies them.
+// The rules on one subject, and their check.
 struct Group {
   std::vector<const Rule*> rules;
   void (*check)(const Subject& subject, Findings& findings);

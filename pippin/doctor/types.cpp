@@ -15,7 +15,7 @@ constexpr Rule kFloat32 = {
     .id = "fp32-compute",
     .severity = Severity::Warning,
     .what = "Operations compute in fp32",
-    .why = "The Neural Engine computes in fp16; what is typed fp32 runs on the GPU or the CPU",
+    .why = "The Neural Engine computes in fp16; fp32 operations run on the GPU or the CPU",
     .source = "Core ML Tools guide, Typed Execution; apple/coremltools#2585",
     .remedy =
         "Convert with compute_precision=FLOAT16; what needs the range (norms, softmax) is "
@@ -56,7 +56,7 @@ int64_t most_elements(const std::vector<Extent>& extents) {
 
 using Operations = std::set<const mil::Operation*>;
 
-// One step of how an image is scaled: it and a number.
+// One step of an image's scaling: an operation on it and a number.
 bool scales(const FunctionView& function, const mil::Operation& operation, const mil::Var* image) {
   constexpr std::array<std::string_view, 4> kScaling = {"mul", "add", "sub", "real_div"};
   if (std::find(kScaling.begin(), kScaling.end(), operation.type()) == kScaling.end()) return false;
@@ -64,7 +64,8 @@ bool scales(const FunctionView& function, const mil::Operation& operation, const
   return number != nullptr && number->size() == 1 && function.is_constant(number->front());
 }
 
-// Whether `user` turns the image into fp16, after a few steps of scaling, which go to `readings`.
+// Whether `user` converts the image to fp16, after a few scaling steps, which are added to
+// `readings`.
 bool reads(const FunctionView& function, const mil::Operation& user, const mil::Var* image,
            int steps, Operations& readings) {
   if (user.outputs().empty() || !user.output()->type.is_tensor()) return false;
@@ -78,8 +79,8 @@ bool reads(const FunctionView& function, const mil::Operation& user, const mil::
   return all;
 }
 
-// Core ML Tools leaves the scale and bias of an image in fp32, in front of the cast to fp16, in
-// programs that are typed fp16 otherwise: part of how the image is read.
+// Core ML Tools leaves the scale and bias of an image in fp32, before the cast to fp16, in programs
+// that are otherwise fp16: part of reading the image.
 Operations image_readings(const FunctionView& function) {
   constexpr int kMostSteps = 4;
   Operations readings;
@@ -101,7 +102,7 @@ void check_operation_types(const FunctionView& function, Findings& findings) {
     if (!output.type.is_tensor()) continue;
     const mil::DataType type = function.type_of(output);
     if (type == mil::DataType::Float32 || type == mil::DataType::Float64) {
-      // A conversion at the border is the interface's matter.
+      // A conversion at the border belongs to the interface.
       const bool is_compute = operation->type() != "cast" && !readings.contains(operation);
       if (is_compute) findings.add(kFloat32, function, *operation);
     } else if (type == mil::DataType::Bool || mil::is_integer(type)) {
@@ -114,7 +115,7 @@ void check_operation_types(const FunctionView& function, Findings& findings) {
   }
 }
 
-// Whether the caller passes the feature: of a stage those that the pipeline has as well.
+// Whether the caller passes the feature: for a stage, only those that the pipeline has as well.
 bool is_interface(const Subject& subject, const mil::Feature& feature) {
   if (subject.pipeline == nullptr) return true;
   const mil::FunctionDescription& own = subject.pipeline->functions.front();

@@ -1,4 +1,4 @@
-// What the target's version of Core ML does not read.
+// Features that the target's version of Core ML does not support.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -18,7 +18,7 @@ using engine::DeviceExecution;
 using engine::Plan;
 using engine::State;
 
-// A value that is looked at: an output of the plan, or one of its inputs.
+// A watched value: an output of the plan, or one of its inputs.
 struct Watched {
   std::pair<std::string, std::string> name;  // function, value
   bool is_input;
@@ -35,7 +35,8 @@ std::span<const float> floats(ByteSpan bytes) {
   return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
 }
 
-// Of a value in fp32; an axis of any size is taken for as long as a text's pieces (calibrate.cpp).
+// The size of a value in fp32; an axis of any size counts as the length of a text's pieces
+// (calibrate.cpp).
 uint64_t bytes_of(const std::vector<Extent>& extents) {
   constexpr int64_t kPiece = 512;
   constexpr uint64_t kLimit = 1ULL << 31;  // so that no product overflows
@@ -60,7 +61,7 @@ class WatchedExecution final : public DeviceExecution {
   MutableByteSpan input_bytes(size_t index, size_t lane) override {
     return inner_->input_bytes(index, lane);
   }
-  // All rows: those that nobody wants are looked at too.
+  // All rows: those not requested are watched too.
   void run(size_t lane, std::optional<engine::WantedRows> /*rows*/) override {
     inner_->run(lane, std::nullopt);
     look(lane);

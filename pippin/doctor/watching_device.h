@@ -1,10 +1,9 @@
-// The CPU, looked at while a model of any family runs: what the inputs of its norms and its results
-// of fp16 come to.
+// Watches the CPU while a model of any family runs: measures the inputs of norms and the fp16
+// results.
 //
-// It is handed to whatever runs the model as its device (engine/device.h), and gives the CPU's
-// plans with the values that are looked at as further outputs. Outputs are kept until a run ends:
-// where they are more than memory should hold, the model runs several times, and each pass looks at
-// some of them.
+// Passed as the device (engine/device.h) to any code that runs the model; adds the watched values
+// to the CPU's plans as further outputs. Outputs are kept until a run ends: if they exceed the
+// memory limit, the model runs several times, and each pass watches some of them.
 #pragma once
 
 #include <atomic>
@@ -19,20 +18,20 @@
 
 namespace pippin::doctor {
 
-// By package: its own path without links.
+// By package: its canonical path.
 using PackagePeaks = std::map<std::filesystem::path, Peaks>;
 
-// Of the norms that square their input in fp16 (norms.h) and of results (overflow.h). Values are
-// computed in fp32, so nothing overflows while it is measured.
+// Watches norms that square their input in fp16 (norms.h) and results (overflow.h). Values are
+// computed in fp32, so nothing overflows during the measurement.
 class WatchingDevice final : public engine::Device {
  public:
   static constexpr uint64_t kMostBytes = 1ULL << 30;
-  // `most_bytes`: of the values of a function that one pass looks at.
+  // `most_bytes` limits the values of a function watched in one pass.
   explicit WatchingDevice(uint64_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
-  // Of the plans that are made from here on.
+  // For plans made from now on.
   void begin_pass(size_t pass) { pass_ = pass; }
-  // As many as the functions need of which plans were made.
+  // The number of passes needed by the functions for which plans were made.
   size_t passes() const;
 
   const std::string& name() const override;
@@ -40,14 +39,13 @@ class WatchingDevice final : public engine::Device {
                                                 const engine::PlanOptions& options) override;
   std::unique_ptr<engine::StateMemory> make_state(const std::vector<mil::Feature>& states) override;
 
-  // Takes a value, named by its function and itself; NaN counts as nothing, which is said of the
-  // other values.
+  // Records a value, named by its function and itself; NaN is ignored, since other values show it.
   void take(const std::filesystem::path& package, const std::pair<std::string, std::string>& name,
             std::span<const float> values);
   PackagePeaks peaks() const;
 
  private:
-  // Those of this pass.
+  // The values of this pass.
   std::vector<const mil::Var*> watched_values(const FunctionView& function);
 
   uint64_t most_bytes_;
@@ -57,7 +55,7 @@ class WatchingDevice final : public engine::Device {
   PackagePeaks peaks_;
 };
 
-// What its peaks call a package.
+// The key of a package in its peaks.
 std::filesystem::path package_key(const std::filesystem::path& package);
 
 }  // namespace pippin::doctor

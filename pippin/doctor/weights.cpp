@@ -20,8 +20,8 @@ namespace {
 constexpr uint64_t kLeastBytes = 8192;
 constexpr uint64_t kSample = 64, kSamples = 8;
 constexpr uint64_t kPiece = uint64_t{1} << 20;
-constexpr size_t kMostAlike = 4;  // different weights with equal samples that one is compared with
-constexpr int kWeightsPerRelease = 16;  // systems map what lies around what is read
+constexpr size_t kMostAlike = 4;        // different weights with equal samples, per weight
+constexpr int kWeightsPerRelease = 16;  // systems map pages around each read
 
 constexpr Rule kDuplicates = {.id = "duplicate-weights",
                               .severity = Severity::Warning,
