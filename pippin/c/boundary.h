@@ -1,4 +1,4 @@
-// Where C ends: no exception passes, nothing is logged but where the caller says.
+// The boundary to C: no exception crosses it, and logging goes only where the caller directs it.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace pippin::c {
 
-// Sets *error, where there is one, and returns the code.
+// Sets *error, unless `error` is null, and returns the code.
 pippin_code report(pippin_error** error, ErrorCode code, const char* message) noexcept;
 // The context of a call: this thread's, with the log of pippin_set_log().
 CallContext call_context();
@@ -44,7 +44,7 @@ pippin_code guarded(pippin_error** error, Body&& body) noexcept {
   }
 }
 
-// What `pointer` points to. Throws InvalidArgument for NULL; `name` is the argument's.
+// The object that `pointer` points to. Throws InvalidArgument for NULL; `name` is the argument's.
 template <typename T>
 T& needed(T* pointer, const char* name) {
   if (pointer == nullptr) fail(ErrorCode::InvalidArgument, "{} is NULL", name);
@@ -55,7 +55,7 @@ inline std::string_view needed_text(const char* text, const char* name) {
   return &needed(text, name);
 }
 
-// Gives what `make` returns, a unique_ptr, to *target, which is NULL where that throws.
+// Releases the unique_ptr that `make` returns to *target, which is NULL if `make` throws.
 template <typename T, typename Make>
 pippin_code give(T** target, const char* name, pippin_error** error, Make&& make) noexcept {
   return guarded(error, [&] {
@@ -64,7 +64,8 @@ pippin_code give(T** target, const char* name, pippin_error** error, Make&& make
   });
 }
 
-// `count` items. Throws InvalidArgument for a negative count, and NULL where there are some.
+// Views `count` items. Throws InvalidArgument for a negative count, and for NULL if there are
+// items.
 template <typename T>
 std::span<const T> needed_items(const T* items, int64_t count, const char* name) {
   if (count < 0) fail(ErrorCode::InvalidArgument, "{} are {} items", name, count);
@@ -72,7 +73,7 @@ std::span<const T> needed_items(const T* items, int64_t count, const char* name)
   return {items, static_cast<size_t>(count)};
 }
 
-// An object that one thread at a time may use: it has is_used, and is called `name`.
+// Locks an object that one thread at a time may use: it has is_used, and `name` is for messages.
 template <typename T>
 class Use {
  public:
@@ -89,7 +90,7 @@ class Use {
   T& object_;
 };
 
-// While this lives, `cancel`, which may be NULL, can cancel what the thread does.
+// During its lifetime, `cancel`, which may be NULL, can cancel work on this thread.
 class CancelBy {
  public:
   explicit CancelBy(const pippin_cancel* cancel) {
@@ -101,13 +102,13 @@ class CancelBy {
   std::optional<CancelScope> scope_;
 };
 
-// Memory for pippin_free(). Throws bad_alloc.
+// Allocates memory for pippin_free(). Throws bad_alloc.
 template <typename T>
 T* copy_out(std::span<const T> items) {
   auto* const memory = static_cast<T*>(std::malloc(items.size_bytes() + sizeof(T)));
   if (memory == nullptr) throw std::bad_alloc();
   if (!items.empty()) std::memcpy(memory, items.data(), items.size_bytes());
-  memory[items.size()] = T{};  // the end of texts
+  memory[items.size()] = T{};  // terminates texts
   return memory;
 }
 

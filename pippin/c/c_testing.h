@@ -1,4 +1,4 @@
-// For tests of the C interface: what a call that fails says, and a model to call.
+// For tests of the C interface: errors of failed calls, and a model to call.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace pippin::c {
 
-// The error that a call left, freed: its code and its message.
+// The code and message of an error that a call returned; frees it.
 inline std::string taken(pippin_error* error) {
   if (error == nullptr) return "no error";
   std::string text = std::to_string(pippin_error_code(error)) + ": " + pippin_error_message(error);
@@ -20,7 +20,8 @@ inline std::string taken(pippin_error* error) {
 }
 
 // EXPECT_FAILS(pippin_model_load(path, NULL, &model, &error), PIPPIN_ERROR_NOT_FOUND, "no such");
-// The call, whose last argument is &error, fails so, and says so where nobody takes the error.
+// Checks that the call, whose last argument is &error, fails with this code and message, and with
+// the same code if `error` is NULL.
 #define EXPECT_FAILS(call, code, part)                                       \
   do {                                                                       \
     pippin_error* error = nullptr;                                           \
@@ -30,7 +31,7 @@ inline std::string taken(pippin_error* error) {
     EXPECT_NE(said.find(part), std::string::npos) << #call " says " << said; \
   } while (false)
 
-// The call succeeds; what it says else is shown.
+// The call must succeed; otherwise prints its error.
 #define ASSERT_WORKS(call)                                                    \
   do {                                                                        \
     pippin_error* error = nullptr;                                            \

@@ -134,7 +134,7 @@ pippin_code pippin_call_output_keys(const pippin_call* call, const char* name,
                                     pippin_tensor** tensor, pippin_error** error) {
   return c::give(tensor, "tensor", error, [&] {
     const auto* dictionary = std::get_if<Dictionary>(&c::output_of(c::needed(call, "call"), name));
-    if (dictionary == nullptr) fail(ErrorCode::InvalidArgument, "'{}' is no dictionary", name);
+    if (dictionary == nullptr) fail(ErrorCode::InvalidArgument, "'{}' is not a dictionary", name);
     return c::tensor_handle(dictionary->keys);
   });
 }

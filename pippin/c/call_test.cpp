@@ -16,7 +16,7 @@
 namespace pippin::c {
 namespace {
 
-// main: what x adds up to; loop: as many turns as n says.
+// main: a running sum of x; loop: n iterations.
 constexpr std::string_view kProgram = R"(program(1.3)
 {
   func main<ios18>(tensor<fp32, [2, 3]> x, state<tensor<fp16, [2, 3]>> total) {
@@ -136,7 +136,7 @@ TEST_F(CCalls, RunOverAndOver) {
   ASSERT_WORKS(pippin_call_run(call_, nullptr, &error));
   EXPECT_EQ(output("y"), x);
   EXPECT_EQ(output("z"), (Floats{1, 4, 9, 16, 25, 36}));
-  // From here on into memory of the caller's.
+  // From here on into the caller's memory.
   ASSERT_WORKS(pippin_call_set_output(call_, "y", floats(y, {2, 3}), &error));
   ASSERT_WORKS(pippin_call_run(call_, nullptr, &error));
   EXPECT_EQ(y, (Floats{2, 4, 6, 8, 10, 12}));
@@ -145,7 +145,7 @@ TEST_F(CCalls, RunOverAndOver) {
   EXPECT_FAILS(pippin_call_output(call_, "z", &dropped, &error), PIPPIN_ERROR_NOT_FOUND,
                "the call has no output 'z'");
   EXPECT_FAILS(pippin_call_output_keys(call_, "y", &dropped, &error), PIPPIN_ERROR_INVALID_ARGUMENT,
-               "'y' is no dictionary");
+               "'y' is not a dictionary");
 
   ASSERT_WORKS(pippin_call_run(call_, nullptr, &error));
   pippin_cancel* cancel = nullptr;
@@ -158,7 +158,7 @@ TEST_F(CCalls, RunOverAndOver) {
   EXPECT_EQ(allocations(), before);
   EXPECT_EQ(y, (Floats{6, 9, 12, 15, 18, 21}));
   pippin_cancel_free(cancel);
-  // Without a state each run begins with zeros; an input may be another tensor.
+  // Without a state, each run starts with zeros; an input may be another tensor.
   Floats other = {7, 7, 7, 7, 7, 7};
   ASSERT_WORKS(pippin_call_set_input(call_, "x", floats(other, {2, 3}), &error));
   ASSERT_WORKS(pippin_call_set_state(call_, nullptr, &error));
@@ -274,7 +274,7 @@ TEST_F(CCalls, RefuseWhatDoesNotFit) {
                PIPPIN_ERROR_NOT_FOUND, "no such package");
 }
 
-// A run that would not end.
+// A run that would not terminate.
 class CLoop : public CCalls {
  protected:
   CLoop() {

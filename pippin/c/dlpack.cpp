@@ -1,4 +1,4 @@
-// Tensors in DLPack's structure.
+// Tensors as DLPack structures.
 #include "pippin/api/dlpack.h"
 
 #include <memory>
@@ -15,7 +15,7 @@ pippin_code pippin_tensor_from_dlpack(DLManagedTensor* managed, pippin_tensor** 
   return c::give(tensor, "tensor", error, [&] {
     const auto& given = c::needed(managed, "managed");
     auto handle = std::make_unique<pippin_tensor>();
-    // All that can fail comes before the tensor has what ends the other one.
+    // Everything that can fail precedes the transfer of ownership.
     handle->strides = dlpack::wrap(given.tensor, true, {}).strides();
     handle->tensor = dlpack::wrap(given.tensor, true, [managed] {
       if (managed->deleter != nullptr) managed->deleter(managed);

@@ -27,9 +27,10 @@ static_assert(code_of(ErrorCode::Cancelled) == PIPPIN_ERROR_CANCELLED);
 static_assert(code_of(ErrorCode::Device) == PIPPIN_ERROR_DEVICE);
 static_assert(code_of(ErrorCode::Internal) == PIPPIN_ERROR_INTERNAL);
 
-// Given where there is no memory for another one.
+// Used if there is not enough memory for another one.
 pippin_error& no_memory() noexcept {
-  static pippin_error error{ErrorCode::LimitExceeded, "no memory"};  // too short to be allocated
+  static pippin_error error{ErrorCode::LimitExceeded,
+                            "no memory"};  // short enough not to be allocated
   return error;
 }
 

@@ -42,7 +42,7 @@ Completion generate(pippin_session& session, std::span<const int32_t> prompt,
   try {
     Completion completion = session.model.generate_tokens(*session.sequence, all, settings, give);
     session.forget();
-    // The last token is not fed before somebody asks for what follows it.
+    // The last token is not fed until its logits are needed.
     const int64_t whole = before + std::ssize(all) + std::ssize(completion.ids);
     if (!completion.ids.empty() && session.sequence->position() == whole - 1) {
       session.pending = completion.ids.back();

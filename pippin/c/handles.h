@@ -1,4 +1,4 @@
-// What the objects of pippin.h are.
+// The definitions of pippin.h's objects.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,14 @@ struct pippin_cancel {
 struct pippin_options {
   pippin::LoadOptions model;
   std::string backend = "cpu", compute_units;
-  pippin::LanguageModelOptions language;  // without what models have, too, but for `precision`
-  pippin::TextSettings text;              // without sampling
-  // What is other than the model's own.
+  pippin::LanguageModelOptions
+      language;               // shared settings come from the model's options, except `precision`
+  pippin::TextSettings text;  // without sampling
+  // Changes to the model's own settings.
   std::vector<std::function<void(pippin::SamplingOptions&)>> sampling;
 };
 
-// The tensor owns no elements of its own but strings: copies share them.
+// The tensor owns no elements except strings: copies share them.
 struct pippin_tensor {
   pippin::Tensor tensor;
   std::vector<int64_t> strides;
@@ -52,16 +53,16 @@ struct pippin_function {
 
 struct pippin_state {
   std::shared_ptr<pippin::State> state;
-  std::function<pippin::State()> make;  // another one
+  std::function<pippin::State()> make;  // makes another one
   std::vector<pippin_feature> features;
 };
 
 struct pippin_call {
   std::shared_ptr<const pippin::Function> function;
-  pippin::Values inputs, outputs;  // that were set
+  pippin::Values inputs, outputs;  // as set by the caller
   std::shared_ptr<pippin::State> state;
   std::optional<pippin::Call> prepared;  // with these outputs
-  pippin::Values results;                // of a run with none
+  pippin::Values results;                // of a run without prepared outputs
   std::atomic<bool> is_used{false};
 };
 
@@ -72,26 +73,26 @@ struct pippin_language_model {
 
 namespace pippin::c {
 
-LoadOptions model_options(const pippin_options* options);  // may be null, all of these
+LoadOptions model_options(const pippin_options* options);  // all of these accept null
 LanguageModelOptions language_options(const pippin_options* options);
 SamplingOptions sampling_options(const LanguageModel& model, const pippin_options* options);
 
 std::unique_ptr<pippin_tensor> tensor_handle(Tensor tensor);
-// `rank` of them. Throws InvalidArgument.
+// Copies `rank` sizes. Throws InvalidArgument.
 std::vector<int64_t> sizes(int32_t rank, const int64_t* values, const char* name);
-// As Tensor::wrap(): after an error `release` is not called.
+// Like Tensor::wrap(): after an error, `release` is not called.
 template <typename Data>
 std::unique_ptr<pippin_tensor> wrapped_tensor(DataType type, const std::vector<int64_t>& shape,
                                               const std::vector<int64_t>& strides, Data* data,
                                               std::function<void()> release) {
   auto handle = std::make_unique<pippin_tensor>();
-  // All that can fail comes before the tensor has what calls `release`.
+  // Everything that can fail precedes the transfer of `release`.
   handle->strides = Tensor::wrap(type, shape, data, strides).strides();
   handle->tensor = Tensor::wrap(type, shape, data, strides, std::move(release));
   return handle;
 }
 std::vector<pippin_feature> feature_handles(const std::vector<FeatureInfo>& features);
-// What the model says of itself, by key, as far as it does.
+// The model's metadata by key, as far as present.
 std::map<std::string, std::string, std::less<>> metadata_of(const Model& model);
 
 }  // namespace pippin::c

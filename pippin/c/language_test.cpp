@@ -28,7 +28,7 @@ pippin_language_model* demo() {
   return model;
 }
 
-// What the interface of C++ says of the same.
+// The results of the C++ interface, for comparison.
 const LanguageModel& oracle() {
   static const LanguageModel model = [] {
     LanguageModelOptions options;
@@ -76,7 +76,7 @@ class CSessions : public testing::Test {
     ASSERT_WORKS(pippin_options_set(options_, name, value, &error));
   }
 
-  // Asks for so many tokens, one by one.
+  // Requests `count` tokens, one by one.
   Ids pull(pippin_session* session, size_t count, pippin_sampler* sampler = nullptr) {
     Ids ids;
     while (ids.size() < count) {
@@ -305,7 +305,7 @@ TEST_F(CSessions, EndTextsForReasons) {
   ASSERT_WORKS(generate(prompt_, nullptr, nullptr, nullptr, &error));
   EXPECT_EQ(pippin_completion_reason(completion_), PIPPIN_STOP_MAX_TOKENS);
   const std::string start = text();
-  // It goes on where it was.
+  // It continues at its position.
   const Ids more = pull(session_, 3);
   ASSERT_WORKS(pippin_session_reset(session_, &error));
   feed(prompt_);

@@ -14,7 +14,7 @@ namespace {
 
 using runtime::PrefillMode;
 
-// Each is false for a text that is no such value.
+// Each returns false if the text is not a valid value.
 bool read(std::string_view text, bool& value) {
   if (text != "true" && text != "false" && text != "1" && text != "0") return false;
   value = text == "true" || text == "1";
@@ -147,7 +147,7 @@ bool add_choice(pippin_options& options, std::string_view text) {
 struct Option {
   const char* name;
   const char* help;
-  bool (*set)(pippin_options& options, std::string_view value);  // false: no value of it
+  bool (*set)(pippin_options& options, std::string_view value);  // false: invalid value
 };
 
 // clang-format off

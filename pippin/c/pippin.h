@@ -1,4 +1,4 @@
-// Pippin's interface for C, and for whatever calls C: Core ML models with named tensors, and
+// Pippin's interface for C, and for languages that call C: Core ML models with named tensors, and
 // language models.
 //
 //   pippin_model* model;
@@ -8,27 +8,27 @@
 //     pippin_error_free(error);
 //   }
 //
-// What holds for every function:
+// Rules for all functions:
 //
-// Objects. What a function gives through an argument `T** t` belongs to the caller, who ends it
-// with pippin_T_free(); after an error *t is NULL. An object keeps what it needs of others alive,
-// so the order in which they are freed is free. NULL may be freed. A pointer that a function
-// returns is borrowed: it lives as long as the object that it was asked of, or as its comment says.
+// Objects. An object returned through an argument `T** t` belongs to the caller, who frees it with
+// pippin_T_free(); after an error *t is NULL. An object keeps the objects that it needs alive, so
+// they may be freed in any order. NULL may be freed. A returned pointer is borrowed: it is valid as
+// long as the object that it came from, or as its comment says.
 //
-// Errors. A function that can fail returns a pippin_code, PIPPIN_OK or what went wrong. `error`,
-// the last argument, may be NULL; else *error is set: to NULL, or to an error that the caller
-// frees. NULL where an object, a name or memory is needed is PIPPIN_ERROR_INVALID_ARGUMENT and
-// names the argument. Functions that cannot fail return 0 or NULL for NULL and for what is not
-// there. Nothing is printed, and the process is never ended.
+// Errors. A function that can fail returns a pippin_code: PIPPIN_OK or an error code. `error`, the
+// last argument, may be NULL; otherwise *error is set to NULL or to an error that the caller frees.
+// NULL in place of a required object, name or memory is PIPPIN_ERROR_INVALID_ARGUMENT, naming the
+// argument. Functions that cannot fail return 0 or NULL for NULL and for absent things. The library
+// never prints anything or ends the process.
 //
-// Threads. Models, functions, options that are no longer set, and errors may be used by any number
-// of threads; a state, a call, a session, a sampler and a tensor's elements by one at a time.
-// Callbacks come on the thread of the call.
+// Threads. Models, functions, options that are no longer changed, and errors may be used by any
+// number of threads; a state, a call, a session, a sampler and a tensor's elements by one at a
+// time. Callbacks run on the thread of the call.
 //
 // Texts are UTF-8 and end with a zero byte; sizes are int64_t and count elements, or bytes where
-// that is said.
+// stated.
 //
-// The interface only grows within libpippin.so.0: symbols have versions, numbers keep their
+// Within libpippin.so.0 the interface only grows: symbols have versions, and numbers keep their
 // meaning.
 #ifndef PIPPIN_H
 #define PIPPIN_H
@@ -58,7 +58,7 @@ typedef struct pippin_completion pippin_completion;
 
 // --- versions ---
 
-// How often the interface has grown: the number in the version of its newest symbols.
+// The number in the version of the newest symbols, which increases when the interface grows.
 PIPPIN_API uint32_t pippin_abi_version(void);
 // "0.1.0"
 PIPPIN_API const char* pippin_version(void);
@@ -72,7 +72,7 @@ enum {
   PIPPIN_ERROR_UNSUPPORTED = 2,   // valid, but Pippin cannot do it
   PIPPIN_ERROR_INVALID_ARGUMENT = 3,
   PIPPIN_ERROR_NOT_FOUND = 4,
-  PIPPIN_ERROR_LIMIT_EXCEEDED = 5,  // memory, among others
+  PIPPIN_ERROR_LIMIT_EXCEEDED = 5,  // for example, memory
   PIPPIN_ERROR_IO = 6,
   PIPPIN_ERROR_NETWORK = 7,
   PIPPIN_ERROR_CANCELLED = 8,
@@ -81,45 +81,44 @@ enum {
 };
 
 PIPPIN_API pippin_code pippin_error_code(const pippin_error* error);  // NULL: PIPPIN_OK
-// One line that says what, where, and the numbers; "" for NULL.
+// One line that states the error, the place and the numbers; "" for NULL.
 PIPPIN_API const char* pippin_error_message(const pippin_error* error);
 PIPPIN_API void pippin_error_free(pippin_error* error);
 
-// --- what belongs to no object ---
+// --- functions without an object ---
 
-// Ends memory that a function gave as `char**` or `int32_t**`.
+// Frees memory returned as `char**` or `int32_t**`.
 PIPPIN_API void pippin_free(void* memory);
 
 enum { PIPPIN_LOG_DEBUG = 0, PIPPIN_LOG_INFO = 1, PIPPIN_LOG_WARN = 2, PIPPIN_LOG_OFF = 4 };
-// One line, without its end, from any thread, one at a time. It must not call Pippin.
+// Receives one line without its line break, from any thread, one at a time. Must not call Pippin.
 typedef void (*pippin_log_function)(void* user, int32_t level, const char* line);
-// Where the lines of this level and above go that are logged by calls of any thread that begin
-// later; NULL: nowhere, as at the start. `user` must live as long as such calls.
+// Sets the receiver of lines of this level and above, for calls of any thread that begin later;
+// NULL, the initial value: none. `user` must stay valid during such calls.
 PIPPIN_API pippin_code pippin_set_log(pippin_log_function log, void* user, int32_t level,
                                       pippin_error** error);
 
 // --- cancelling ---
 
-// Ends the calls that it is passed to, from outside, with PIPPIN_ERROR_CANCELLED. It must outlive
-// them.
+// Cancels the calls that it is passed to, from outside, with PIPPIN_ERROR_CANCELLED. It must
+// outlive them.
 PIPPIN_API pippin_code pippin_cancel_new(pippin_cancel** cancel, pippin_error** error);
 PIPPIN_API void pippin_cancel_free(pippin_cancel* cancel);
-// From any thread, and from a signal handler. It stays triggered until it is reset.
+// May be called from any thread and from a signal handler. It stays triggered until it is reset.
 PIPPIN_API void pippin_cancel_trigger(pippin_cancel* cancel);
 PIPPIN_API void pippin_cancel_reset(pippin_cancel* cancel);
 PIPPIN_API int32_t pippin_cancel_is_triggered(const pippin_cancel* cancel);
 
 // --- options ---
 
-// Options by name, as text. One object may be passed wherever options are taken: each takes those
-// that concern it, and NULL has none.
+// Options by name, as text. One object may be passed to any function with options: each uses the
+// options that concern it. NULL means none.
 PIPPIN_API pippin_code pippin_options_new(pippin_options** options, pippin_error** error);
 PIPPIN_API void pippin_options_free(pippin_options* options);
-// PIPPIN_ERROR_NOT_FOUND for a name that there is not, PIPPIN_ERROR_INVALID_ARGUMENT for a value
-// that it cannot have.
+// PIPPIN_ERROR_NOT_FOUND for an unknown name, PIPPIN_ERROR_INVALID_ARGUMENT for an invalid value.
 PIPPIN_API pippin_code pippin_options_set(pippin_options* options, const char* name,
                                           const char* value, pippin_error** error);
-// What there is, for index 0 to pippin_option_count() - 1. They live for ever.
+// The options, for index 0 to pippin_option_count() - 1. The texts are always valid.
 PIPPIN_API int64_t pippin_option_count(void);
 PIPPIN_API const char* pippin_option_name(int64_t index);
 PIPPIN_API const char* pippin_option_help(int64_t index);
@@ -143,44 +142,45 @@ enum {
   PIPPIN_STRING = 12
 };
 
-// Zeros, row-major without gaps. `shape` has `rank` sizes, 64 at most; it may be NULL where rank is
-// 0.
+// A tensor of zeros, row-major without gaps. `shape` has `rank` sizes, at most 64; it may be NULL
+// if rank is 0.
 PIPPIN_API pippin_code pippin_tensor_new(pippin_type type, int32_t rank, const int64_t* shape,
                                          pippin_tensor** tensor, pippin_error** error);
-// Of PIPPIN_STRING: as many texts as the shape has elements, which are copied.
+// A tensor of PIPPIN_STRING: copies as many texts as the shape has elements.
 PIPPIN_API pippin_code pippin_tensor_new_strings(int32_t rank, const int64_t* shape,
                                                  const char* const* strings, pippin_tensor** tensor,
                                                  pippin_error** error);
-// Memory of the caller's, of any alignment, which is not copied. `data` is the first element;
-// `strides`, which may be NULL where there are no gaps, are the bytes from one element to the next
-// along each axis: negative ones and 0 will do. The memory must stay until `release`, which may be
-// NULL, is called with `user`: once, by the thread that ends the last object that uses it. It is
+// Wraps the caller's memory, of any alignment, without copying. `data` is the first element;
+// `strides`, which may be NULL if there are no gaps, are the bytes from one element to the next
+// along each axis and may be negative or 0. The memory must stay valid until `release`, which may
+// be NULL, is called with `user`: once, by the thread that frees the last object using it. It is
 // not called after an error.
 PIPPIN_API pippin_code pippin_tensor_wrap(pippin_type type, int32_t rank, const int64_t* shape,
                                           const int64_t* strides, void* data,
                                           void (*release)(void* user), void* user,
                                           pippin_tensor** tensor, pippin_error** error);
-// The same for memory that nobody writes to.
+// The same for read-only memory.
 PIPPIN_API pippin_code pippin_tensor_wrap_const(pippin_type type, int32_t rank,
                                                 const int64_t* shape, const int64_t* strides,
                                                 const void* data, void (*release)(void* user),
                                                 void* user, pippin_tensor** tensor,
                                                 pippin_error** error);
-// A new one with the elements in another type, row-major without gaps. Floats are rounded to
+// A new tensor with the elements in another type, row-major without gaps. Floats are rounded to
 // narrower ones; any other conversion must be exact.
 PIPPIN_API pippin_code pippin_tensor_convert(const pippin_tensor* tensor, pippin_type type,
                                              pippin_tensor** converted, pippin_error** error);
-// The same memory for and from other libraries, by DLPack's structure of this name (not the
-// versioned one), in main memory. What is taken is ended by its own deleter, when the last object
-// that uses it is, and not after an error; what is given by the deleter, whoever calls it.
-// UNSUPPORTED: other devices and types, strings, const memory, strides that are no whole elements.
+// Exchange memory with other libraries through DLPack's structure of this name (not the versioned
+// one), in main memory. An imported tensor's deleter is called when the last object using it is
+// freed, and not after an error; an exported one must be released by its deleter, from any thread.
+// UNSUPPORTED: other devices and types, strings, const memory, strides that are not multiples of
+// the element size.
 struct DLManagedTensor;
 PIPPIN_API pippin_code pippin_tensor_from_dlpack(struct DLManagedTensor* managed,
                                                  pippin_tensor** tensor, pippin_error** error);
 PIPPIN_API pippin_code pippin_tensor_to_dlpack(const pippin_tensor* tensor,
                                                struct DLManagedTensor** managed,
                                                pippin_error** error);
-// Memory that calls share stays until they are freed, too.
+// Memory used by calls stays valid until they are freed too.
 PIPPIN_API void pippin_tensor_free(pippin_tensor* tensor);
 
 PIPPIN_API pippin_type pippin_tensor_type(const pippin_tensor* tensor);  // -1 for NULL
@@ -188,13 +188,13 @@ PIPPIN_API int32_t pippin_tensor_rank(const pippin_tensor* tensor);
 PIPPIN_API const int64_t* pippin_tensor_shape(const pippin_tensor* tensor);
 PIPPIN_API const int64_t* pippin_tensor_strides(const pippin_tensor* tensor);  // in bytes
 PIPPIN_API int64_t pippin_tensor_size(const pippin_tensor* tensor);            // elements
-// The first element. NULL for strings, and, to write to, for const memory.
+// The first element. NULL for strings and, for write access, for const memory.
 PIPPIN_API void* pippin_tensor_data(pippin_tensor* tensor);
 PIPPIN_API const void* pippin_tensor_const_data(const pippin_tensor* tensor);
-// Of PIPPIN_STRING, in row-major order; NULL for other types.
+// For PIPPIN_STRING, in row-major order; NULL for other types.
 PIPPIN_API const char* pippin_tensor_string(const pippin_tensor* tensor, int64_t index);
 
-// --- features: inputs, outputs and states as a model declares them ---
+// --- features: inputs, outputs and states, as declared by a model ---
 
 enum {
   PIPPIN_KIND_MULTI_ARRAY = 0,
@@ -213,15 +213,15 @@ PIPPIN_API const char* pippin_feature_description(const pippin_feature* feature)
 PIPPIN_API const char* pippin_feature_text(const pippin_feature* feature);
 PIPPIN_API int32_t pippin_feature_kind(const pippin_feature* feature);      // -1 for NULL
 PIPPIN_API pippin_type pippin_feature_type(const pippin_feature* feature);  // -1 for NULL
-// The default shape; of rank 0 where none is declared, as for outputs whose shape depends on the
+// The default shape; of rank 0 if none is declared, as for outputs whose shape depends on the
 // input.
 PIPPIN_API int32_t pippin_feature_rank(const pippin_feature* feature);
 PIPPIN_API const int64_t* pippin_feature_shape(const pippin_feature* feature);
-// The sizes that an axis may have, `*upper` below 0: any. 0, and nothing is set, where no range is
-// declared; the arguments may be NULL.
+// The sizes allowed for an axis; `*upper` below 0: unlimited. Returns 0 and sets nothing if no
+// range is declared; the arguments may be NULL.
 PIPPIN_API int32_t pippin_feature_range(const pippin_feature* feature, int32_t axis, int64_t* lower,
                                         int64_t* upper);
-// The only shapes that are allowed, where the number is not 0.
+// The only shapes allowed, if the number is not 0.
 PIPPIN_API int64_t pippin_feature_shape_count(const pippin_feature* feature);
 PIPPIN_API const int64_t* pippin_feature_enumerated_shape(const pippin_feature* feature,
                                                           int64_t index, int32_t* rank);
@@ -238,13 +238,12 @@ PIPPIN_API void pippin_model_free(pippin_model* model);
 PIPPIN_API int64_t pippin_model_function_count(const pippin_model* model);
 PIPPIN_API const char* pippin_model_function_name(const pippin_model* model, int64_t index);
 PIPPIN_API const char* pippin_model_default_function(const pippin_model* model);
-// "author", "license", "version", "short_description", or a key of the model's own; NULL where it
-// has none.
+// "author", "license", "version", "short_description", or a key of the model's own; NULL if absent.
 PIPPIN_API const char* pippin_model_metadata(const pippin_model* model, const char* key);
 PIPPIN_API int64_t pippin_model_metadata_count(const pippin_model* model);
 PIPPIN_API const char* pippin_model_metadata_key(const pippin_model* model, int64_t index);
 
-// Prepares a function to run, which takes time: keep it. `name` NULL: the default one. Errors:
+// Prepares a function to run, which takes time: keep it. `name` NULL: the default function. Errors:
 // NOT_FOUND; UNSUPPORTED for an operation, with its name and opset; INVALID_FILE.
 PIPPIN_API pippin_code pippin_function_open(const pippin_model* model, const char* name,
                                             pippin_function** function, pippin_error** error);
@@ -254,23 +253,23 @@ enum { PIPPIN_INPUT = 0, PIPPIN_OUTPUT = 1, PIPPIN_STATE = 2 };
 PIPPIN_API int64_t pippin_function_feature_count(const pippin_function* function, int32_t role);
 PIPPIN_API const pippin_feature* pippin_function_feature(const pippin_function* function,
                                                          int32_t role, int64_t index);
-// The outputs with a classifier's label and its probabilities; "" for other models.
+// The names of a classifier's outputs for label and probabilities; "" for other models.
 PIPPIN_API const char* pippin_function_label_name(const pippin_function* function);
 PIPPIN_API const char* pippin_function_probabilities_name(const pippin_function* function);
-// How the last prediction was computed, for the caller to pippin_free(): empty without the option
-// "trace". Waits for a prediction that is running.
+// Describes how the last prediction was computed; the caller frees it with pippin_free(). Empty
+// without the option "trace". Waits for a prediction that is running.
 PIPPIN_API pippin_code pippin_function_describe(const pippin_function* function, char** text,
                                                 pippin_error** error);
 
-// --- states: what a model remembers between predictions, zeros at first ---
+// --- states: a model's memory between predictions, initially zeros ---
 
-// For this function, and for others of the model that declare no further states.
+// A state for this function, and for others of the model that declare no further states.
 PIPPIN_API pippin_code pippin_state_new(const pippin_function* function, pippin_state** state,
                                         pippin_error** error);
-// For all functions; states of one name are one. UNSUPPORTED where two of a name differ.
+// A state for all functions; states of the same name are shared. UNSUPPORTED if two of them differ.
 PIPPIN_API pippin_code pippin_state_new_for_model(const pippin_model* model, pippin_state** state,
                                                   pippin_error** error);
-// A second one with the same contents.
+// A copy with the same contents.
 PIPPIN_API pippin_code pippin_state_clone(const pippin_state* state, pippin_state** clone,
                                           pippin_error** error);
 PIPPIN_API void pippin_state_free(pippin_state* state);
@@ -278,49 +277,48 @@ PIPPIN_API int64_t pippin_state_feature_count(const pippin_state* state);
 PIPPIN_API const pippin_feature* pippin_state_feature(const pippin_state* state, int64_t index);
 PIPPIN_API pippin_code pippin_state_reset(pippin_state* state, pippin_error** error);
 // Copy all elements of a state out or in, row-major without gaps, in its declared type. `bytes`
-// must be as many as they are.
+// must be their exact size.
 PIPPIN_API pippin_code pippin_state_read(const pippin_state* state, const char* name, void* data,
                                          int64_t bytes, pippin_error** error);
 PIPPIN_API pippin_code pippin_state_write(pippin_state* state, const char* name, const void* data,
                                           int64_t bytes, pippin_error** error);
-// Write all of them to an .npz file, which appears complete or not at all, and read them back.
-// NOT_FOUND, INVALID_FILE, or INVALID_ARGUMENT where names, shapes or values do not fit; nothing
-// has changed then.
+// Write all of them to an .npz file, completely or not at all, and read them back. NOT_FOUND,
+// INVALID_FILE, or INVALID_ARGUMENT if names, shapes or values do not fit; nothing is changed then.
 PIPPIN_API pippin_code pippin_state_save(const pippin_state* state, const char* path,
                                          pippin_error** error);
 PIPPIN_API pippin_code pippin_state_load(pippin_state* state, const char* path,
                                          pippin_error** error);
 
-// --- calls: predictions, over and over ---
+// --- calls: repeated predictions ---
 
-// A call remembers its inputs, outputs and state; set what changes and run it again.
+// A call keeps its inputs, outputs and state; set those that change and run it again.
 PIPPIN_API pippin_code pippin_call_new(const pippin_function* function, pippin_call** call,
                                        pippin_error** error);
 PIPPIN_API void pippin_call_free(pippin_call* call);
-// Each run reads what the tensor's memory holds at that time. Whether it is as declared is found
-// when the call runs.
+// Each run reads the current contents of the tensor's memory. The tensor is checked against the
+// declaration when the call runs.
 PIPPIN_API pippin_code pippin_call_set_input(pippin_call* call, const char* name,
                                              const pippin_tensor* tensor, pippin_error** error);
 // Runs write this output to the tensor's memory; it must have the declared type and the shape of
-// the result. Once one is set, outputs that are not set are dropped. With all of them set a run
-// allocates nothing from the second on, where the function can be planned.
+// the result. Once one is set, outputs that are not set are dropped. If all are set and the
+// function can be planned, runs allocate nothing from the second one on.
 PIPPIN_API pippin_code pippin_call_set_output(pippin_call* call, const char* name,
                                               pippin_tensor* tensor, pippin_error** error);
-// NULL: each run begins with zeros, as at first.
+// NULL, the initial value: each run starts with zeros.
 PIPPIN_API pippin_code pippin_call_set_state(pippin_call* call, pippin_state* state,
                                              pippin_error** error);
-// Forgets inputs, outputs and state.
+// Removes inputs, outputs and state.
 PIPPIN_API pippin_code pippin_call_clear(pippin_call* call, pippin_error** error);
-// Predicts. Predictions of one model wait for each other. `cancel` may be NULL. Errors, before
-// anything runs: INVALID_ARGUMENT for inputs that are unknown, missing or not as declared, for
-// outputs and states that do not fit, and for a call that another thread is in. While it runs:
-// LIMIT_EXCEEDED, CANCELLED, INVALID_FILE where an operation rejects its data, DEVICE; outputs are
-// as they were then, and the state's contents undefined.
+// Predicts. Predictions of one model wait for each other. `cancel` may be NULL. Errors before
+// running: INVALID_ARGUMENT for inputs that are unknown, missing or not as declared, for outputs
+// and states that do not fit, and for a call that another thread is using. During the run:
+// LIMIT_EXCEEDED, CANCELLED, INVALID_FILE if an operation rejects its data, DEVICE; outputs are
+// then unchanged, and the state's contents undefined.
 PIPPIN_API pippin_code pippin_call_run(pippin_call* call, const pippin_cancel* cancel,
                                        pippin_error** error);
-// What the last run gave, or the tensor that was set. Of a dictionary the values, and with _keys
-// what they belong to. It keeps its elements when the call runs again, unless it was set. NOT_FOUND
-// for what is no output or was dropped.
+// The result of the last run, or the tensor that was set. For a dictionary its values and, with the
+// suffix _keys, its keys. Keeps its elements when the call runs again, unless it was set. NOT_FOUND
+// if the name is not an output or was dropped.
 PIPPIN_API pippin_code pippin_call_output(const pippin_call* call, const char* name,
                                           pippin_tensor** tensor, pippin_error** error);
 PIPPIN_API pippin_code pippin_call_output_keys(const pippin_call* call, const char* name,
@@ -330,90 +328,90 @@ PIPPIN_API pippin_code pippin_call_output_keys(const pippin_call* call, const ch
 
 // Loads a package, a folder of packages, a Hugging Face folder, org/name on the Hub (from the cache
 // or downloaded into it), or "demo", the model inside Pippin. `cancel` may be NULL. Errors:
-// NOT_FOUND, INVALID_FILE, NETWORK, UNSUPPORTED for a model that is no language model.
+// NOT_FOUND, INVALID_FILE, NETWORK, UNSUPPORTED for a model that is not a language model.
 PIPPIN_API pippin_code pippin_language_model_load(const char* model, const pippin_options* options,
                                                   const pippin_cancel* cancel,
                                                   pippin_language_model** loaded,
                                                   pippin_error** error);
 PIPPIN_API void pippin_language_model_free(pippin_language_model* model);
-// The most tokens that a session can have.
+// The maximum number of tokens in a session.
 PIPPIN_API int64_t pippin_language_model_context(const pippin_language_model* model);
 PIPPIN_API int64_t pippin_language_model_vocab_size(const pippin_language_model* model);
 PIPPIN_API int32_t pippin_language_model_has_chat_template(const pippin_language_model* model);
 // Whether the token ends a text or an answer.
 PIPPIN_API int32_t pippin_language_model_is_end(const pippin_language_model* model, int32_t id);
 
-// What the following give is for the caller to pippin_free(); *count and *bytes, which may be NULL,
-// are its size. `bytes` of a text that is passed: -1 where it ends with a zero byte.
+// The caller frees the results of the following functions with pippin_free(); *count and *bytes,
+// which may be NULL, are their sizes. `bytes` of an input text: -1 if it ends with a zero byte.
 //
-// The tokens of a text; `add_special` not 0: with those that begin or end it.
+// The tokens of a text; `add_special` not 0: including those that begin or end it.
 PIPPIN_API pippin_code pippin_language_model_encode(const pippin_language_model* model,
                                                     const char* text, int64_t bytes,
                                                     int32_t add_special, int32_t** ids,
                                                     int64_t* count, pippin_error** error);
-// The text of tokens; ids that are not in the vocabulary are skipped, and with `skip_special` not 0
-// the special ones. A zero byte follows it.
+// The text of tokens; skips ids that are not in the vocabulary and, with `skip_special` not 0,
+// special ones. A zero byte follows it.
 PIPPIN_API pippin_code pippin_language_model_decode(const pippin_language_model* model,
                                                     const int32_t* ids, int64_t count,
                                                     int32_t skip_special, char** text,
                                                     int64_t* bytes, pippin_error** error);
-// The text that the model's chat template makes of a conversation: JSON, a list of messages
-// ({"role": ..., "content": ...}) or an object with "messages" and whatever else the template asks
-// for ("tools", "add_generation_prompt" ...). It ends where the answer begins, and its tokens are
-// pippin_language_model_encode() without special ones. Errors: INVALID_FILE for broken JSON,
-// INVALID_ARGUMENT without a template or where it refuses the conversation.
+// The text that the model's chat template makes of a conversation in JSON: a list of messages
+// ({"role": ..., "content": ...}) or an object with "messages" and other values that the template
+// uses ("tools", "add_generation_prompt" ...). It ends where the answer begins; its tokens are
+// those of pippin_language_model_encode() without special ones. Errors: INVALID_FILE for invalid
+// JSON, INVALID_ARGUMENT without a template or if the template rejects the conversation.
 PIPPIN_API pippin_code pippin_language_model_render(const pippin_language_model* model,
                                                     const char* conversation, char** text,
                                                     int64_t* bytes, pippin_error** error);
 
-// --- sessions: one sequence of tokens, and what the model computed of them ---
+// --- sessions: a sequence of tokens and the model's state for it ---
 
 PIPPIN_API pippin_code pippin_session_open(const pippin_language_model* model,
                                            pippin_session** session, pippin_error** error);
 PIPPIN_API void pippin_session_free(pippin_session* session);
-// How many tokens it has.
+// The number of tokens.
 PIPPIN_API int64_t pippin_session_position(const pippin_session* session);
-// The tokens, for the caller to pippin_free().
+// The tokens; the caller frees them with pippin_free().
 PIPPIN_API pippin_code pippin_session_tokens(pippin_session* session, int32_t** ids, int64_t* count,
                                              pippin_error** error);
 // Appends tokens. `cancel` may be NULL. Errors: INVALID_ARGUMENT for ids that are not in the
-// vocabulary, LIMIT_EXCEEDED beyond the context, CANCELLED between pieces of many tokens: those
-// before stay, as pippin_session_position() says.
+// vocabulary, LIMIT_EXCEEDED beyond the context, CANCELLED between pieces of many tokens: earlier
+// pieces stay, see pippin_session_position().
 PIPPIN_API pippin_code pippin_session_feed(pippin_session* session, const int32_t* ids,
                                            int64_t count, const pippin_cancel* cancel,
                                            pippin_error** error);
-// The logits after the tokens that were fed last, a number per token of the vocabulary, until the
-// next call; NULL before the first and after pippin_session_next().
+// The logits after the last token that was fed, one number per token of the vocabulary, valid until
+// the next call; NULL before the first and after pippin_session_next().
 PIPPIN_API const float* pippin_session_logits(const pippin_session* session, int64_t* count);
-// Chooses the next token and appends it. It is computed when the one after it is asked for.
-// `sampler` NULL: always the most likely one. Ends do not stop it: pippin_language_model_is_end().
+// Chooses the next token and appends it. It is computed when the following one is requested.
+// `sampler` NULL: always the most likely one. End tokens do not stop it: see
+// pippin_language_model_is_end().
 PIPPIN_API pippin_code pippin_session_next(pippin_session* session, pippin_sampler* sampler,
                                            const pippin_cancel* cancel, int32_t* id,
                                            pippin_error** error);
-// The text that a token adds to those that were passed since the last pippin_session_feed(), until
-// the next call: whole characters, often "". -1 for `id`: what was held back.
+// The text that a token adds to those passed since the last pippin_session_feed(), valid until the
+// next call: whole characters, often "". `id` -1: the text held back.
 PIPPIN_API pippin_code pippin_session_text(pippin_session* session, int32_t id, const char** text,
                                            int64_t* bytes, pippin_error** error);
-// Forgets all tokens.
+// Removes all tokens.
 PIPPIN_API pippin_code pippin_session_reset(pippin_session* session, pippin_error** error);
-// Keeps the first `count` tokens; feed another one before the next is chosen. INVALID_ARGUMENT for
-// more than there are, UNSUPPORTED where the model cannot go back that far.
+// Keeps the first `count` tokens; feed another one before choosing the next. INVALID_ARGUMENT for
+// more than there are, UNSUPPORTED if the model cannot go back that far.
 PIPPIN_API pippin_code pippin_session_truncate(pippin_session* session, int64_t count,
                                                pippin_error** error);
-// A second session with the same tokens, to go on in two ways.
+// A second session with the same tokens, for two continuations.
 PIPPIN_API pippin_code pippin_session_fork(pippin_session* session, pippin_session** fork,
                                            pippin_error** error);
-// Write the tokens and what was computed of them to a file, and read them back; feed
-// another one before the next is chosen. NOT_FOUND,
-// INVALID_FILE for a damaged file, INVALID_ARGUMENT for one of another model or context; nothing
-// has changed then.
+// Write the tokens and the computed state to a file, and read them back; feed another token before
+// choosing the next. NOT_FOUND, INVALID_FILE for a damaged file, INVALID_ARGUMENT for one of
+// another model or context; nothing is changed then.
 PIPPIN_API pippin_code pippin_session_save(pippin_session* session, const char* path,
                                            pippin_error** error);
 PIPPIN_API pippin_code pippin_session_restore(pippin_session* session, const char* path,
                                               pippin_error** error);
 
-// Chooses tokens for one session, by the options of sampling and else the model's own. It has
-// random numbers of its own: the same seed gives the same tokens.
+// Chooses tokens for one session, by the sampling options and otherwise the model's own settings.
+// It has its own random numbers: the same seed gives the same tokens.
 PIPPIN_API pippin_code pippin_sampler_new(const pippin_language_model* model,
                                           const pippin_options* options, pippin_sampler** sampler,
                                           pippin_error** error);
@@ -421,28 +419,28 @@ PIPPIN_API void pippin_sampler_free(pippin_sampler* sampler);
 
 // --- texts ---
 
-// A token of a text as it comes. `size` is sizeof(pippin_token) of the library: what comes later is
-// behind the members that are here.
+// A token of a generated text. `size` is sizeof(pippin_token) in the library: later versions append
+// members.
 typedef struct pippin_token {
   uint32_t size;
-  int32_t id;        // -1 at the end, with the text that was held back
-  const char* text;  // what it adds: whole characters, often ""; during the callback
+  int32_t id;        // -1 at the end, with the text held back
+  const char* text;  // the text it adds: whole characters, often ""; valid during the callback
   int64_t bytes;     // of the text
 } pippin_token;
-// 0 ends the text.
+// Returning 0 ends the text.
 typedef int32_t (*pippin_token_function)(void* user, const pippin_token* token);
 
 enum {
   PIPPIN_STOP_END_OF_TEXT = 0,
   PIPPIN_STOP_MAX_TOKENS = 1,
   PIPPIN_STOP_CONTEXT_FULL = 2,
-  PIPPIN_STOP_STRING = 3,    // of the option "stop"
-  PIPPIN_STOP_CALLBACK = 4,  // it returned 0
+  PIPPIN_STOP_STRING = 3,    // a string of the option "stop"
+  PIPPIN_STOP_CALLBACK = 4,  // the callback returned 0
   PIPPIN_STOP_CANCELLED = 5
 };
 
-// Appends `prompt`, one token at least, and a text that the model writes. `options`, `on_token` and
-// `cancel` may be NULL. A cancelled text is no error: it has what there was. Errors:
+// Appends `prompt`, at least one token, and a generated text. `options`, `on_token` and `cancel`
+// may be NULL. Cancelling is not an error: the result has the text up to then. Errors:
 // LIMIT_EXCEEDED for a prompt that does not fit; INVALID_ARGUMENT for an option out of range.
 PIPPIN_API pippin_code pippin_generate(pippin_session* session, const int32_t* prompt,
                                        int64_t count, const pippin_options* options,
@@ -451,13 +449,13 @@ PIPPIN_API pippin_code pippin_generate(pippin_session* session, const int32_t* p
                                        pippin_error** error);
 PIPPIN_API void pippin_completion_free(pippin_completion* completion);
 PIPPIN_API const char* pippin_completion_text(const pippin_completion* completion, int64_t* bytes);
-// Without the token that ended it.
+// Without the token that ended the text.
 PIPPIN_API const int32_t* pippin_completion_ids(const pippin_completion* completion,
                                                 int64_t* count);
 PIPPIN_API int32_t pippin_completion_reason(const pippin_completion* completion);  // -1 for NULL
-// "prompt_tokens" (of the whole session), "cached_tokens" (of these, those that were there),
+// "prompt_tokens" (of the whole session), "cached_tokens" (of these, those already computed),
 // "prompt_seconds", "first_token_seconds", "generate_seconds", "prompt_tokens_per_second",
-// "tokens_per_second". 0, and nothing is set, for another name.
+// "tokens_per_second". Returns 0 and sets nothing for another name.
 PIPPIN_API int32_t pippin_completion_number(const pippin_completion* completion, const char* name,
                                             double* number);
 

@@ -1,5 +1,4 @@
-// A session: a sequence, and the token that was chosen last but not fed yet, as no logits after it
-// were asked for.
+// A session: a sequence, and the last chosen token, which is fed only when its logits are needed.
 #pragma once
 
 #include <atomic>
@@ -19,18 +18,18 @@ struct pippin_session {
 
   int64_t position() const { return sequence->position() + (pending ? 1 : 0); }
   std::vector<int32_t> tokens() const;
-  // Feeds what is pending and these.
+  // Feeds the pending token and these.
   void feed(std::span<const int32_t> ids);
   // The logits after the last token.
   std::span<const float> last_logits();
   void truncate(int64_t count);
-  // Nothing is known but the tokens of the sequence.
+  // Drops everything except the tokens of the sequence.
   void forget();
 
   const pippin::LanguageModel model;
   const std::unique_ptr<pippin::Sequence> sequence;
   std::optional<int32_t> pending;
-  std::span<const float> logits;     // after the sequence's tokens; empty: not known
+  std::span<const float> logits;     // after the sequence's tokens; empty: unknown
   std::vector<float> copied_logits;  // of a fork
   pippin::TokenDecoder decoder;
   std::string piece;

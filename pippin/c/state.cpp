@@ -100,7 +100,7 @@ pippin_code pippin_state_write(pippin_state* state, const char* name, const void
       c::check_bytes(value, name, bytes);
       return into.set(wanted, value);
     }
-    into.get(wanted);  // says which there are
+    into.get(wanted);  // its error lists the states
   });
 }
 

@@ -141,7 +141,7 @@ int64_t pippin_tensor_size(const pippin_tensor* tensor) {
 
 void* pippin_tensor_data(pippin_tensor* tensor) {
   if (tensor == nullptr || !tensor->tensor.is_writable()) return nullptr;
-  // Nothing of these tensors is const but what was wrapped so.
+  // Only memory that was wrapped as const is const.
   return const_cast<void*>(pippin_tensor_const_data(tensor));
 }
 

@@ -14,7 +14,7 @@ TEST(CErrors, AreObjectsThatTheCallerMayIgnore) {
   pippin_options* options = nullptr;
   ASSERT_EQ(pippin_options_new(&options, nullptr), PIPPIN_OK);
   EXPECT_EQ(pippin_options_set(options, "none", "1", nullptr), PIPPIN_ERROR_NOT_FOUND);
-  // Whatever it was before: what a call leaves is its own.
+  // The result does not depend on the previous value.
   auto* error = reinterpret_cast<pippin_error*>(options);
   EXPECT_EQ(pippin_options_set(options, "threads", "1", &error), PIPPIN_OK);
   EXPECT_EQ(error, nullptr);
@@ -192,7 +192,7 @@ TEST(COptions, SayWhatTheyAre) {
   EXPECT_EQ(pippin_option_help(pippin_option_count()), nullptr);
 }
 
-// The two options may be set in any order: what computes is known when a model is loaded.
+// The two options may be set in any order: the backend is determined when a model is loaded.
 TEST(COptions, SayWhatComputes) {
   pippin_options* options = nullptr;
   ASSERT_WORKS(pippin_options_new(&options, &error));
@@ -336,7 +336,7 @@ TEST(CTensors, WrapMemoryUntilItIsReleased) {
   pippin_tensor_free(tensor);
 }
 
-// The structure of DLPack's specification.
+// The structure in DLPack's specification.
 struct Lent {
   void* data;
   int32_t device, device_id, ndim;
