@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kWorks = "works";
 
-// Of a package, in a fixed order, or of a file alone.
+// All files of a package in a fixed order, or just a file.
 std::vector<fs::path> files_of(const fs::path& package) {
   std::vector<fs::path> files;
   if (!fs::is_directory(package)) return {package};
@@ -40,13 +40,13 @@ std::string name_of(const fs::path& path) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-// Archives and the text of a program are Pippin's to read.
+// Archives and program texts are read by Pippin alone.
 bool is_core_ml_form(const fs::path& package) {
   const fs::path ending = package.extension();
   return ending != ".zip" && ending != ".gz" && ending != ".mil";
 }
 
-// A folder for which the cache had no place.
+// A folder for which the cache had no space.
 struct LeftOver {
   explicit LeftOver(fs::path at) : path(std::move(at)) {}
   LeftOver(const LeftOver&) = delete;
@@ -58,7 +58,7 @@ struct LeftOver {
   fs::path path;
 };
 
-// The one model that is in the folder.
+// The only model in the folder.
 std::optional<fs::path> compiled_in(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -86,7 +86,7 @@ void CompiledModels::check(const mil::Model& model, std::string_view function) c
   }
 }
 
-// By content; files that were seen before are known by what they are on the disk.
+// A key by content; files seen before are identified by their metadata on disk.
 std::string CompiledModels::key_of(const fs::path& package, LoadCache* cache) const {
   CacheKey content, place;
   content.add("core ml").add(framework_.system());
@@ -202,7 +202,7 @@ std::shared_ptr<const CompiledModel> CompiledModels::get(const mil::Model& model
 void CompiledModels::try_function(const CompiledModel& compiled, const std::string& function,
                                   LoadReport& report) const {
   if (options_.units == ComputeUnits::CpuOnly || options_.units == ComputeUnits::CpuAndGpu) return;
-  // Without a child there would be nothing left that could say so.
+  // Without a child process, nothing would survive to report the failure.
   if (options_.trial.empty()) return;
   const fs::path note =
       compiled.key.empty()

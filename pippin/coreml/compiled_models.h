@@ -1,5 +1,5 @@
-// Models as Core ML's compiler left them, each compiled once: in the load cache, where they are not
-// moved any more, or, without place there, in a folder that goes with the last who uses it.
+// Models compiled by Core ML, each once: stored in the load cache, where they are not moved again,
+// or, if there is no space, in a folder that is removed with its last user.
 #pragma once
 
 #include <filesystem>
@@ -16,10 +16,10 @@ namespace pippin::coreml {
 
 struct CompiledModel {
   std::filesystem::path path;
-  std::string name;  // of the package, for messages
-  std::string key;   // in the cache; empty: it is not kept
+  std::string name;  // the package's, for messages
+  std::string key;   // in the cache; empty: not cached
   std::shared_ptr<LoadCache> cache;
-  std::shared_ptr<const void> temporary;  // removes what is not kept
+  std::shared_ptr<const void> temporary;  // removes a model that is not cached
 };
 
 struct TrialTask;
@@ -29,14 +29,15 @@ class CompiledModels {
   CompiledModels(Framework& framework, const DeviceOptions& options)
       : framework_(framework), options_(options) {}
 
-  // Throws Unsupported for what is no program, and for what the system's version lacks.
+  // Throws Unsupported for models that are not programs, and for features that the system's version
+  // lacks.
   void check(const mil::Model& model, std::string_view function) const;
-  // Throws Device, with Core ML's words, where it cannot be compiled in time; Cancelled.
+  // Throws Device, with Core ML's message, if it cannot be compiled in time; Cancelled.
   std::shared_ptr<const CompiledModel> get(const mil::Model& model,
                                            const std::shared_ptr<LoadCache>& cache,
                                            LoadReport& report) const;
-  // Throws Device if the first prediction of the function fails or ends its process, also where
-  // an earlier one did. Without Neural Engine there is nothing to try.
+  // Throws Device if the first prediction of the function fails or ends its process, now or in an
+  // earlier trial. Without the Neural Engine there is nothing to try.
   void try_function(const CompiledModel& compiled, const std::string& function,
                     LoadReport& report) const;
 

@@ -1,4 +1,4 @@
-// What Core ML itself says of a program: where each operation would run, and its share of the cost.
+// Core ML's own plan for a program: the device of each operation, and its share of the cost.
 #pragma once
 
 #include <memory>
@@ -16,14 +16,14 @@ std::string_view to_string(ComputeDevice device);  // "Neural Engine", "GPU", "C
 
 struct FunctionPlan {
   std::string function;
-  std::vector<OperationPlan> operations;  // as Framework::plan() gives them
-  // Of the costs, that of operations for which the device is the preferred one.
+  std::vector<OperationPlan> operations;  // as returned by Framework::plan()
+  // The fraction of the cost of operations that prefer the device.
   double share(ComputeDevice device) const;
 };
 
-// Of each function; the model is compiled, and kept, as for a run. Throws Unsupported as
-// usable_framework(), before macOS 14.4, and for models that are no programs; Device, with Core
-// ML's words, where it fails or takes longer than the options allow; Cancelled.
+// The plan of each function; compiles and caches the model as for a run. Throws Unsupported as
+// usable_framework(), before macOS 14.4, and for models that are not programs; Device, with Core
+// ML's message, if it fails or takes longer than the options allow; Cancelled.
 std::vector<FunctionPlan> ask_plans(const mil::Model& model,
                                     const std::shared_ptr<LoadCache>& cache,
                                     const DeviceOptions& options = {},

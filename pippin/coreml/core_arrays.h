@@ -1,4 +1,4 @@
-// Core ML's arrays, pictures and states behind the classes of core_model.h.
+// Implements Core ML's arrays, pictures and states for the classes of core_model.h.
 #pragma once
 
 #include <functional>

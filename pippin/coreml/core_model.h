@@ -1,7 +1,7 @@
-// Core ML's classes as Pippin uses them, in plain C++: core_model.mm and core_arrays.mm are the
-// only files that speak Objective-C, to Apple's framework or to the stand-in of tests/coreml.
+// C++ interfaces to the Core ML classes that Pippin uses: core_model.mm and core_arrays.mm are the
+// only files with Objective-C, calling Apple's framework or the stand-in of tests/coreml.
 //
-// Nothing here throws: Core ML's errors and exceptions come back as a Trouble, in its words.
+// Nothing here throws: Core ML's errors and exceptions are returned as a Trouble, with its message.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@
 
 namespace pippin::coreml {
 
-// What was wrong, in one line; empty: nothing.
+// An error in one line; empty: none.
 using Trouble = std::string;
 
 // With the numbers of MLComputeUnits.
 enum class ComputeUnits : uint8_t { CpuOnly = 0, CpuAndGpu = 1, All = 2, CpuAndNeuralEngine = 3 };
 
-// Where the elements of an array lie, for the moment: strides are in elements.
+// The temporary location of an array's elements; strides are in elements.
 struct Elements {
   std::byte* data = nullptr;
   mil::DataType type = mil::DataType::Float32;
@@ -35,12 +35,12 @@ struct Elements {
 class CoreArray {
  public:
   virtual ~CoreArray() = default;
-  // Calls `use`, which must not throw, with where the elements lie during the call.
+  // Calls `use`, which must not throw, with the location of the elements during the call.
   virtual Trouble read(const std::function<void(const Elements&)>& use) = 0;
   virtual Trouble write(const std::function<void(const Elements&)>& use) = 0;
 };
 
-// How pictures lie in memory.
+// The memory formats of pictures.
 enum class PixelFormat : uint8_t { Bgra, Gray, GrayHalf };
 
 struct NamedArray {
@@ -48,37 +48,38 @@ struct NamedArray {
   std::shared_ptr<CoreArray> array;
 };
 
-// An MLState: arrays that predictions change.
+// An MLState: arrays that predictions update.
 class CoreState {
  public:
   virtual ~CoreState() = default;
-  // The array of that name, not while a prediction runs. `use` must not throw, and may write.
+  // Accesses the array of that name; not while a prediction runs. `use` must not throw, and may
+  // write.
   virtual Trouble access(const std::string& name,
                          const std::function<void(const Elements&)>& use) = 0;
 };
 
 struct Request {
   std::vector<NamedArray> inputs;
-  // Where outputs are to be written, if Core ML likes to: the result says whether it did. Wrapped
-  // arrays, no pictures.
+  // Preferred memory for outputs, which Core ML may ignore: the result says whether it was used.
+  // Wrapped arrays, not pictures.
   std::vector<NamedArray> backings;
   CoreState* state = nullptr;
 };
 
 struct Output {
   std::string name;
-  std::shared_ptr<CoreArray> array;  // the backing's own where that was used; null: no array
+  std::shared_ptr<CoreArray> array;  // the backing itself if it was used; null: no array
 };
 
-// A prediction that runs. Its arrays and state must outlive it.
+// A running prediction. Its arrays and state must outlive it.
 class Pending {
  public:
   virtual ~Pending() = default;  // waits
   virtual Trouble wait(std::vector<Output>& outputs) = 0;
 };
 
-// A loaded function of a compiled model. Several predictions at a time are start()ed; otherwise
-// one thread at a time uses it.
+// A loaded function of a compiled model. start() allows several predictions at a time; otherwise
+// only one thread may use it at a time.
 class CoreModel {
  public:
   virtual ~CoreModel() = default;
@@ -86,7 +87,7 @@ class CoreModel {
   virtual const std::set<std::string>& output_names() const = 0;
   virtual Trouble new_state(std::unique_ptr<CoreState>& state) = 0;
   virtual Trouble predict(const Request& request, std::vector<Output>& outputs) = 0;
-  // As predict(), but comes back at once. Null if the system has no such member.
+  // Like predict(), but returns immediately. Null if the system does not support it.
   virtual std::unique_ptr<Pending> start(const Request& request) = 0;
 };
 
@@ -97,47 +98,48 @@ struct LoadChoice {
 
 enum class ComputeDevice : uint8_t { Cpu, Gpu, NeuralEngine, Unknown };
 
-// What Core ML plans for an operation of a program.
+// Core ML's plan for an operation of a program.
 struct OperationPlan {
   std::string type, output;                // in MIL, and the name of its first result
-  std::optional<ComputeDevice> preferred;  // nothing: it runs nowhere, as a constant does
+  std::optional<ComputeDevice> preferred;  // nullopt: it does not run, for example a constant
   std::vector<ComputeDevice> supported;
-  std::optional<double> cost;  // its share of the function's, from 0 to 1
+  std::optional<double> cost;  // fraction of the function's cost, from 0 to 1
 };
 
-// Asked every now and then by what takes long: false ends the wait.
+// Called regularly by long operations: returning false ends the wait.
 using KeepWaiting = std::function<bool()>;
 
 class Framework {
  public:
   virtual ~Framework() = default;
 
-  virtual std::string system() const = 0;  // its version: compiled models are good for one
+  virtual std::string system() const = 0;  // its version: compiled models are valid for one version
   virtual bool has_functions() const = 0;  // macOS 15
   virtual bool has_states() const = 0;     // macOS 15
   virtual bool has_neural_engine_units() const = 0;  // cpuAndNeuralEngine: macOS 13
   virtual bool has_compute_plans() const = 0;        // macOS 14.4
 
-  // An array in memory of the caller's, packed, which must outlive it.
+  // An array in the caller's packed memory, which must outlive it.
   virtual Trouble wrap(void* data, mil::DataType type, const std::vector<int64_t>& shape,
                        std::shared_ptr<CoreArray>& array) = 0;
   virtual Trouble make_picture(PixelFormat format, int64_t width, int64_t height,
                                std::shared_ptr<CoreArray>& array) = 0;
 
-  // Where the compiled model lies: in a folder of the system's, from which it has to be moved to be
-  // kept. Where the wait ends early there is a Trouble and no path, and the work goes on unseen.
+  // Returns the location of the compiled model: a folder of the system, from which it must be moved
+  // to be kept. If the wait ends early, there is a Trouble and no path, and the work continues in
+  // the background.
   virtual Trouble compile(const std::filesystem::path& package, const KeepWaiting& keep_waiting,
                           std::filesystem::path& compiled) = 0;
   virtual Trouble load(const std::filesystem::path& compiled, const LoadChoice& choice,
                        std::unique_ptr<CoreModel>& model) = 0;
-  // Of the function of that name, which `choice` is about: operations as the program has them,
-  // those of blocks behind the one that holds them.
+  // The plan of the function that `choice` names: operations in program order, those of blocks
+  // after the operation that contains them.
   virtual Trouble plan(const std::filesystem::path& compiled, const LoadChoice& choice,
                        const std::string& function, const KeepWaiting& keep_waiting,
                        std::vector<OperationPlan>& operations) = 0;
 };
 
-// Core ML; defined where core_model.mm is part of the program.
+// Core ML; defined if core_model.mm is part of the program.
 Framework& core_ml();
 
 }  // namespace pippin::coreml

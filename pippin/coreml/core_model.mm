@@ -1,4 +1,4 @@
-// Core ML's models and compute plans, and the framework as a whole.
+// Core ML's models, its compute plans, and the framework itself.
 #include "pippin/coreml/core_model.h"
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace {
 
 using mil::DataType;
 
-// What a prediction takes, as Core ML has it.
+// The arguments of a prediction as Core ML objects.
 struct Arguments {
   Retained<MLDictionaryFeatureProvider*> features;
   Retained<MLPredictionOptions*> options;
@@ -75,7 +75,7 @@ void take_outputs(id<MLFeatureProvider> result, const std::vector<NamedArray>& b
   }
 }
 
-// Where the completion handler leaves what came.
+// The result of a completion handler.
 struct Arrival {
   std::mutex mutex;
   std::condition_variable arrived;
@@ -90,7 +90,7 @@ struct Arrival {
     is_there = true;
     arrived.notify_all();
   }
-  // False if `keep_waiting` said so first.
+  // False if `keep_waiting` ended the wait first.
   bool wait(const KeepWaiting& keep_waiting) {
     std::unique_lock lock(mutex);
     while (!is_there) {
@@ -296,7 +296,7 @@ class CoreMl final : public Framework {
     }
   }
   bool has_neural_engine_units() const override {
-    // They came together.
+    // All predictions were started together.
     @autoreleasepool {
       return [MLModelConfiguration instancesRespondToSelector:@selector(setModelDisplayName:)];
     }
@@ -365,7 +365,7 @@ class CoreMl final : public Framework {
                      }];
           }
         } else {
-          // Older systems cannot be waited for with a limit.
+          // Older systems do not support a wait with a limit.
           NSError* error = nil;
           NSURL* const url = [MLModel compileModelAtURL:url_of(package) error:&error];
           arrival->put(url, error);

@@ -58,13 +58,13 @@ class CoreMlDevice final : public engine::Device {
   }
 
  private:
-  // One of a function for all its plans. Loads run one after the other: each takes all the memory
-  // that Core ML needs to prepare a model.
+  // Loads a function once for all its plans. Loads run one after another: each may need all the
+  // memory for Core ML to prepare a model.
   std::shared_ptr<LoadedFunction> load(const mil::Model& model, std::string_view function,
                                        const std::shared_ptr<LoadCache>& cache) {
     const std::lock_guard lock(mutex_);
     std::erase_if(loaded_, [](const auto& one) { return one.second.expired(); });
-    // While a plan lives, so does the model at this address.
+    // While a plan is alive, so is the model at this address.
     std::weak_ptr<LoadedFunction>& known = loaded_[{&model, std::string(function)}];
     if (auto loaded = known.lock()) return loaded;
     LoadReport report;
@@ -93,7 +93,7 @@ class CoreMlDevice final : public engine::Device {
       if (trouble.empty()) {
         return std::make_shared<LoadedFunction>(framework_, compiled, std::move(loaded));
       }
-      // What was kept may have been made by another version of the system, or be gone.
+      // The cached model may be from another version of the system, or be gone.
       if (again || compiled->key.empty() || report.compile_seconds) break;
       cache->drop_folder(compiled->key);
       compiled_models_.erase(&model);
@@ -102,7 +102,7 @@ class CoreMlDevice final : public engine::Device {
     fail(ErrorCode::Device, "{}: Core ML cannot load it: {}", compiled->name, trouble);
   }
 
-  // The functions of a model are compiled together.
+  // All functions of a model are compiled together.
   std::shared_ptr<const CompiledModel> compile_once(const mil::Model& model,
                                                     const std::shared_ptr<LoadCache>& cache,
                                                     LoadReport& report) {

@@ -1,8 +1,8 @@
-// Core ML as a device: functions run as a whole where Core ML decides, on the CPU, the GPU or the
-// Neural Engine. docs/decisions/0028-core-ml-is-a-device.md tells how.
+// Core ML as a device: whole functions run where Core ML decides, on the CPU, the GPU or the Neural
+// Engine. See docs/decisions/0028-core-ml-is-a-device.md.
 //
-// Packages are compiled once and kept in the load cache of the options that plans are made with.
-// Models that are no package, recorded from a Hugging Face folder, are written as one first.
+// Packages are compiled once and stored in the load cache given in the options for plans. Models
+// without a package, recorded from a Hugging Face folder, are first written as one.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,11 @@ namespace pippin::coreml {
 ComputeUnits parse_units(std::string_view name);
 std::string_view to_string(ComputeUnits units);
 
-// How a function was loaded, for people.
+// A report on loading a function, for users.
 struct LoadReport {
   std::string model, function;
-  std::optional<double> compile_seconds;  // nothing: the compiled model was there
-  std::optional<double> trial_seconds;    // nothing: not needed, or known
+  std::optional<double> compile_seconds;  // nullopt: already compiled
+  std::optional<double> trial_seconds;    // nullopt: not needed, or the result is known
   double load_seconds = 0;
 };
 // "core ml: main of m.mlpackage: compiled in 3.1 s, loaded in 0.5 s"
@@ -34,19 +34,20 @@ std::string to_string(const LoadReport& report);
 
 struct DeviceOptions {
   ComputeUnits units = ComputeUnits::All;
-  // The program that compiles, and tries models on the Neural Engine, in a process of its own,
-  // which Core ML is known to end: it is given what run_trial() takes. Empty: this process does.
+  // The program that compiles models and tries them on the Neural Engine in a separate process,
+  // since Core ML is known to end processes; called with the arguments of run_trial(). Empty: uses
+  // this process.
   std::vector<std::string> trial = {};
-  std::chrono::seconds limit = std::chrono::minutes(50);  // of compiling, and of a trial
-  std::function<void(const LoadReport&)> on_load = {};    // called by the thread that loads
+  std::chrono::seconds limit = std::chrono::minutes(50);  // for compiling, and for a trial
+  std::function<void(const LoadReport&)> on_load = {};    // called by the loading thread
 };
 
-// This system's Core ML; null if there is none: on Linux, unless something stands in for it.
+// This system's Core ML; null if there is none: on Linux, unless a stand-in is set.
 Framework* system_framework();
-// For tests: what stands in for it.
+// For tests: sets a stand-in.
 void set_system_framework(Framework* framework);
 
-// That one. Throws Unsupported if there is no Core ML, or where its version lacks the units.
+// The given framework. Throws Unsupported if there is no Core ML, or its version lacks the units.
 Framework& usable_framework(Framework* framework, ComputeUnits units);
 
 // Throws as usable_framework().

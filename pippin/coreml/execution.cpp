@@ -24,7 +24,7 @@ bool shares_memory(const Feature& feature) {
   return feature.data_type == mil::DataType::Float32 || feature.data_type == mil::DataType::Int32;
 }
 
-// Scalars are arrays of one element there.
+// In Core ML, scalars are arrays of one element.
 std::vector<int64_t> core_shape(const std::vector<int64_t>& shape) {
   return shape.empty() ? std::vector<int64_t>{1} : shape;
 }
@@ -44,7 +44,7 @@ void SharedArray::bind(Framework& framework, const Feature& feature, std::vector
   core_.reset();
   const size_t count = count_of(shape);
   bytes_ = count * 4;
-  // Whoever grows with each token does not get new memory each time.
+  // Arrays that grow with each token are not reallocated each time.
   if (packed_.size() < bytes_) make_room(packed_, shape_.empty() ? bytes_ : 2 * bytes_);
   shape_ = std::move(shape);
   if (count == 0)
@@ -72,7 +72,7 @@ void SharedArray::give(const Feature& feature) {
     }),
           feature);
   } else if (!shares_memory(feature)) {
-    // In memory of our own, which nobody else writes: its layout is packed.
+    // In this array's own memory, which nothing else writes: its layout is packed.
     const Elements own{
         converted_.data(), feature.data_type, {static_cast<int64_t>(bytes_ / 4)}, {1}};
     from_plan(packed_.data(), own);
@@ -126,7 +126,7 @@ void CoreExecution::bind(const std::vector<std::vector<int64_t>>& shapes, engine
   CoreStateMemory* memory = nullptr;
   if (!plan_.states().empty()) memory = &state.memory<CoreStateMemory>(plan_.device_);
   if (lane.shapes != shapes || shapes.empty()) {
-    lane.shapes.clear();  // bound again only if all below succeeds
+    lane.shapes.clear();  // restored only if everything below succeeds
     std::map<uint64_t, int64_t> symbols;
     plan_.axes_.set_symbols(shapes, symbols);
     engine::check_constraints(plan_.constraints_, symbols);

@@ -1,4 +1,4 @@
-// A plan's lanes: the engine's arrays, those that Core ML sees, and what goes between them.
+// A plan's lanes: the engine's arrays, Core ML's arrays, and the transfers between them.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@
 
 namespace pippin::coreml {
 
-// An array as both see it. Where the types are the same they share the memory.
+// An array seen by both. If the types are equal, they share the memory.
 class SharedArray {
  public:
-  // Of the engine's type; Core ML's is `feature`'s. Nothing happens where nothing changed.
+  // The engine's type is float or int32; Core ML's is that of `feature`. Does nothing if nothing
+  // changed.
   void bind(Framework& framework, const mil::Feature& feature, std::vector<int64_t> shape);
   bool is_bound() const { return core_ != nullptr; }
 
@@ -25,15 +26,15 @@ class SharedArray {
   const std::vector<int64_t>& shape() const { return shape_; }
   const std::shared_ptr<CoreArray>& core() const { return core_; }
 
-  void give(const mil::Feature& feature);  // the engine's elements to Core ML
-  // What Core ML gave, from this array's own memory or from elsewhere. Throws Device.
+  void give(const mil::Feature& feature);  // copies the engine's elements to Core ML
+  // Copies Core ML's result, from this array's own memory or from elsewhere. Throws Device.
   void take(const mil::Feature& feature, CoreArray& array);
 
  private:
   void resize(size_t bytes);
 
   engine::Memory packed_;
-  engine::Memory converted_;  // of Core ML's type, where that is another one
+  engine::Memory converted_;  // in Core ML's type, if it differs
   size_t bytes_ = 0;
   std::vector<int64_t> shape_;
   std::shared_ptr<CoreArray> core_;

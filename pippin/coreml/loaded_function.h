@@ -1,4 +1,4 @@
-// A function that Core ML has loaded: shared by the plans of all its shape classes.
+// A function loaded by Core ML, shared by the plans of all its shape classes.
 #pragma once
 
 #include <memory>
@@ -22,9 +22,9 @@ class LoadedFunction {
   CoreModel& model() const { return *model_; }
   const std::string& name() const { return compiled_->name; }
 
-  // One after the other, whoever calls. Throws Device.
+  // One at a time, for all callers. Throws Device.
   std::vector<Output> predict(const Request& request);
-  // All at once where the system can; the outputs in the order of the requests.
+  // All at once if the system supports it; outputs are in the order of the requests.
   std::vector<std::vector<Output>> predict_together(std::span<const Request> requests);
 
  private:

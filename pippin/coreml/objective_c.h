@@ -1,6 +1,6 @@
-// What the Objective-C++ of this folder shares. Reference counts are kept by hand (Linux's runtime
-// has no ARC), members of newer systems are asked for before they are used, and nothing is caught
-// but Objective-C's exceptions: a C++ catch in such a file ends the process on Linux.
+// Helpers shared by this folder's Objective-C++. Reference counts are managed manually (Linux's
+// runtime has no ARC), members of newer systems are checked before use, and only Objective-C
+// exceptions are caught: a C++ catch in such a file ends the process on Linux.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 
 namespace pippin::coreml {
 
-// Owns one count of an object.
+// Owns one reference to an object.
 template <typename Object>
 class Retained {
  public:

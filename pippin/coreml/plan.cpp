@@ -14,7 +14,7 @@ namespace {
 
 using mil::Feature;
 
-// What Core ML and a plan can hand each other.
+// Checks that Core ML and a plan can exchange the feature.
 void check_kind(const Feature& feature, std::string_view role) {
   const bool is_array =
       feature.kind == Feature::Kind::MultiArray && mil::bit_width(feature.data_type) >= 8;
@@ -25,7 +25,7 @@ void check_kind(const Feature& feature, std::string_view role) {
        role, feature.name);
 }
 
-// Pictures declare their sizes in other ways: as the program's tensor.
+// Pictures declare their sizes differently: uses the program's tensor.
 std::vector<mil::SizeRange> ranges_of(const Feature& feature, const mil::Var& var) {
   if (feature.kind == Feature::Kind::MultiArray) return engine::declared_ranges(feature);
   std::vector<mil::SizeRange> ranges;
@@ -35,7 +35,7 @@ std::vector<mil::SizeRange> ranges_of(const Feature& feature, const mil::Var& va
   return ranges;
 }
 
-// Whether only the axes of inputs decide it.
+// Whether the shape depends only on the axes of inputs.
 bool is_bound(const mil::Shape& shape, const engine::InputAxes& axes) {
   for (const mil::Dim& dim : shape) {
     for (const auto& symbol : dim.symbols()) {
@@ -83,7 +83,7 @@ void CorePlan::add_output(const mil::Var& var, const mil::Inference& inference) 
   const auto& features = description_.outputs;
   const auto feature = std::find_if(features.begin(), features.end(),
                                     [&](const Feature& one) { return one.name == var.name; });
-  if (feature == features.end()) return;  // Core ML does not give it
+  if (feature == features.end()) return;  // Core ML does not return it
   check_kind(*feature, "output");
   if (!loaded_->model().output_names().contains(var.name)) {
     fail(ErrorCode::Device, "{}: Core ML's model has no output '{}'", loaded_->name(), var.name);

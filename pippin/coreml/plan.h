@@ -1,5 +1,5 @@
-// A function for a class of shapes, as Core ML runs it: arrays of the declared types around the
-// engine's fp32 and int32.
+// A function for one class of shapes, run by Core ML: converts between arrays of the declared types
+// and the engine's fp32 and int32.
 #pragma once
 
 #include <map>
@@ -34,7 +34,8 @@ class CorePlan final : public engine::Plan {
 
  private:
   friend class CoreExecution;
-  // An output, and its shape over the symbols of the inputs' axes; nothing: only a run tells.
+  // An output, and its shape in terms of the symbols of the inputs' axes; nullopt: known only after
+  // a run.
   struct OutputShape {
     const mil::Feature* feature;
     std::optional<mil::Shape> shape;

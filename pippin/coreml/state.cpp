@@ -8,7 +8,7 @@
 namespace pippin::coreml {
 namespace {
 
-// Calls `use` with the state's elements if they are as declared.
+// Calls `use` with the state's elements if they match the declaration.
 template <typename Use>
 void with_elements(CoreState& state, const mil::Feature& feature, Use&& use) {
   bool fits = false;
@@ -26,7 +26,7 @@ CoreStateMemory::CoreStateMemory(const std::vector<mil::Feature>& states)
     : features_(states), mirrors_(states.size()) {}
 
 void CoreStateMemory::reset() {
-  shared_.clear();  // new ones hold zeros
+  shared_.clear();  // new objects hold zeros
   for (Mirror& mirror : mirrors_) mirror = {};
 }
 
@@ -62,7 +62,7 @@ MutableByteSpan CoreStateMemory::bytes(size_t index) {
 std::unique_ptr<engine::StateMemory> CoreStateMemory::clone() const {
   auto copy = std::make_unique<CoreStateMemory>(features_);
   for (size_t i = 0; i < features_.size(); ++i) {
-    // What nobody ran with and nobody wrote is zeros, as in a new one.
+    // Arrays that were neither used in a run nor written are zeros, as in a new state.
     if (!mirrors_[i].is_known && find(features_[i].name) == nullptr) continue;
     copy->mirrors_[i].bytes = mirror(i).bytes;
     copy->mirrors_[i].is_known = copy->mirrors_[i].is_written = true;

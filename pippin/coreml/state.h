@@ -1,4 +1,4 @@
-// States in Core ML's memory: MLState objects, which only a loaded model makes and which all
+// States in Core ML's memory: MLState objects, which only a loaded model can create and which all
 // functions and chunks with the same states share, and copies for the host.
 #pragma once
 
@@ -17,22 +17,22 @@ class CoreStateMemory final : public engine::StateMemory {
   explicit CoreStateMemory(const std::vector<mil::Feature>& states);
 
   void reset() override;
-  // Throw Device if Core ML does not give it.
+  // Throw Device if Core ML does not return it.
   ByteSpan bytes(size_t index) const override;
   MutableByteSpan bytes(size_t index) override;
   std::unique_ptr<engine::StateMemory> clone() const override;
 
-  // For a run of a model with these states: the object to pass, with what the host wrote. Throws
-  // InvalidArgument where a state is not there, or of another shape; Unsupported where models share
-  // some of their states only.
+  // For a run of a model with these states: the object to pass, with the host's changes. Throws
+  // InvalidArgument if a state is missing or has another shape; Unsupported if models share only
+  // some of their states.
   CoreState& for_run(CoreModel& model, const std::vector<mil::Feature>& wanted);
 
  private:
-  // Of one array as the host sees it.
+  // The host's copy of one array.
   struct Mirror {
     std::vector<std::byte> bytes;
-    bool is_known = false;    // bytes are the state's
-    bool is_written = false;  // the host's count
+    bool is_known = false;    // bytes equal the state's
+    bool is_written = false;  // the host's copy is newer
   };
   struct Shared {
     std::set<std::string> names;

@@ -18,12 +18,12 @@ size_t item_size(DataType type) {
   return static_cast<size_t>(mil::bit_width(type)) / 8;
 }
 
-// Calls body(offset in elements, index of the first, how many lie there side by side) for all
+// Calls body(offset in elements, index of the first, number of contiguous elements) for all
 // elements in order.
 template <typename Body>
 void for_each_run(const Elements& elements, Body&& body) {
   std::vector<int64_t> shape = elements.shape, strides = elements.strides;
-  int64_t run = 1;  // elements of the innermost axes that lie side by side
+  int64_t run = 1;  // number of contiguous elements of the innermost axes
   while (!shape.empty() && (strides.back() == run || shape.back() == 1)) {
     run *= shape.back();
     shape.pop_back();
@@ -178,7 +178,7 @@ void to_picture(const std::byte* packed, mil::ColorSpace space, const Elements& 
       const float16 half = to_float16(value);
       std::memcpy(element, &half, sizeof(half));
     } else {
-      // What is not a number becomes 0.
+      // NaN becomes 0.
       const float kept = value > 0 ? std::min(std::nearbyint(value), 255.0F) : 0;
       *element = static_cast<std::byte>(static_cast<int>(kept));
     }

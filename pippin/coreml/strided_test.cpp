@@ -16,7 +16,7 @@ using mil::DataType;
 
 constexpr uint8_t kPoison = 0xC3;
 
-// An array with room between and after its rows, all of it poison.
+// An array with space between and after its rows, filled with poison.
 struct Sample {
   Elements elements;
   std::vector<std::byte> memory;
@@ -34,7 +34,7 @@ struct Sample {
     for (const int64_t size : elements.shape) count *= size;
     return count;
   }
-  // Of element i in row-major order: the obvious way.
+  // The address of element i in row-major order, computed the simple way.
   std::byte* at(int64_t i) {
     int64_t offset = 0;
     for (size_t axis = elements.shape.size(); axis-- > 0;) {
@@ -43,7 +43,7 @@ struct Sample {
     }
     return memory.data() + static_cast<size_t>(offset) * size(elements.type);
   }
-  // Bytes that belong to no element are as they were.
+  // Bytes outside of elements are unchanged.
   void expect_poison_between() {
     std::vector<bool> used(memory.size());
     for (int64_t i = 0; i < count(); ++i) {

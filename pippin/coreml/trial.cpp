@@ -33,7 +33,7 @@ Trouble compile(Framework& framework, const TrialTask& task, const KeepWaiting& 
   std::error_code error;
   fs::rename(made, target, error);
   if (!error) return {};
-  // Another disk.
+  // The rename fails on another file system.
   fs::copy(made, target, fs::copy_options::recursive, error);
   if (error) return fmt::format("{}: {}", target.string(), error.message());
   fs::remove_all(made, error);
@@ -74,7 +74,7 @@ Trouble predict(Framework& framework, const TrialTask& task) {
 
 }  // namespace
 
-// None of them is called like a command of the program.
+// None of them equals a command of the program.
 std::vector<std::string> to_arguments(const TrialTask& task) {
   if (!task.package.empty()) return {"make", task.package.string(), task.target.string()};
   return {"try", task.compiled.string(), std::string(to_string(task.choice.units)),
