@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Compares the declarations of the Core ML stand-in with those that NativeScript generated from Apple's SDK
-(npm's @nativescript/types-ios): classes, members, the iOS version that brought them, and the numbers of enumerations.
+(npm's @nativescript/types-ios): classes, members, the iOS version that introduced them, and the values of
+enumerations.
 
     check_selectors.py HEADER TYPES        TYPES: the folder with objc!CoreML.d.ts
-    check_selectors.py HEADER              the same, from PIPPIN_NATIVESCRIPT_TYPES; status 77 where that is not set
+    check_selectors.py HEADER              the same, from PIPPIN_NATIVESCRIPT_TYPES; status 77 if it is not set
     check_selectors.py --self-test         that the check can fail
 
-What is compiled against the stand-in can send no other messages, so this holds pippin/coreml/core_*.mm to them too.
+Code compiled against the stand-in can send no other messages, so this checks pippin/coreml/core_*.mm too.
 """
 
 import os
@@ -14,7 +15,7 @@ import re
 import sys
 from pathlib import Path
 
-# Renamed or spelled otherwise on the way to TypeScript.
+# Renamed or spelled differently in TypeScript.
 SAME = {"objectAtIndexedSubscript": "objectAtIndexedSubscript"}
 SKIPPED = 77
 
@@ -84,7 +85,7 @@ def faults(header, types):
             found.append(f"there is no class {name}")
         elif member not in classes[name]:
             found.append(f"{name} has no {member}")
-        # Members that came with iOS 11, as the framework did, or before the SDK's records are always there.
+        # Members introduced with iOS 11, like the framework, or before the SDK's records are always present.
         elif (classes[name][member] or "11.0") != (version or classes[name][member] or "11.0") or (
                 not version and float(classes[name][member] or 0) > 11):
             what = f"{name}.{member}" if member else name

@@ -1,4 +1,4 @@
-// --backend coreml: the program with the stand-in gives the texts of the program without.
+// --backend coreml: the program with the stand-in prints the same texts as the normal program.
 
 #include <algorithm>
 #include <filesystem>
@@ -74,7 +74,7 @@ TEST_F(CoreMlCommand, RunsAFolderOfHuggingFace) {
   EXPECT_EQ(have.out, expected.out);
 }
 
-// Of each function, and beside an operation that the doctor would keep away its rule.
+// For each function; operations that the doctor would keep off the engine show the rule.
 TEST_F(CoreMlCommand, AsksForPlans) {
   const std::string package = convert("m.mlpackage", {"stateful", "--context", "64"});
   const auto text = on_standin({"inspect", package, "--compute-plan"});
@@ -110,7 +110,7 @@ TEST_F(CoreMlCommand, AsksForPlans) {
   EXPECT_EQ(run_pippin({"inspect", package, "--backend", "coreml"}).status, 2);
 }
 
-// One line, and a status.
+// One line of error, and a status.
 TEST_F(CoreMlCommand, SaysWhyNot) {
   const std::string package = convert("m.mlpackage", {"stateful", "--context", "64"});
   const std::vector<std::string> command = {"run", package, "-n", "2", "Once"};

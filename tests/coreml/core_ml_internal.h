@@ -1,4 +1,4 @@
-// What the Objective-C files of the stand-in share.
+// Helpers shared by the stand-in's Objective-C files.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 #include "tests/coreml/standin.h"
 #include "tests/coreml/standin_arrays.h"
 
-// Whether a system of settings().ios has the member; members that are not of later systems are
-// always there.
+// Whether the system of settings().ios has the member; members that do not belong to later systems
+// are always present.
 BOOL standin_has(SEL selector);
-// Notes a fault where it has not.
+// Records a fault if the system lacks it.
 void standin_needs(SEL selector);
 
 NSError* standin_error(const std::string& text);
@@ -23,7 +23,7 @@ NSString* standin_string(const std::string& text);
 // Runs `body` on another thread, later.
 void standin_later(const std::function<void()>& body);
 
-// In an @implementation: members of newer systems seem to be absent.
+// In an @implementation: hides members of newer systems.
 #define STANDIN_MEMBERS                                                          \
   +(BOOL)respondsToSelector : (SEL)selector {                                    \
     return standin_has(selector) && [super respondsToSelector:selector];         \
@@ -36,7 +36,7 @@ void standin_later(const std::function<void()>& body);
   }
 
 @interface MLMultiArray (Standin)
-// Takes part in owning `data`.
+// Shares ownership of `data`.
 + (instancetype)arrayOver:(std::shared_ptr<std::byte>)data
                    layout:(const pippin::standin::Layout&)layout;
 - (const pippin::standin::Layout&)layout;

@@ -15,14 +15,14 @@ using standin::HostArrays;
 + (instancetype)stateFor:(const mil::FunctionDescription&)function
                    state:(std::unique_ptr<pippin::engine::State>)state;
 - (pippin::engine::State&)state;
-// From the beginning of a prediction to its end.
+// Called at the beginning and the end of a prediction.
 - (void)beginPrediction;
 - (void)endPrediction;
 @end
 
 namespace {
 
-// Deleted when the process ends, with all that nobody moved away.
+// Deleted when the process ends, with everything that was not moved away.
 const std::filesystem::path& temporary() {
   static const pippin::TemporaryFolder folder("standin");
   return folder.path();
@@ -69,7 +69,7 @@ std::string take_input(const mil::Feature& feature, MLFeatureValue* value, HostA
     if ([value type] != MLFeatureTypeImage) return "the input " + feature.name + " is no image";
     return standin::take_picture(feature.image, [value imageBufferValue], array);
   }
-  if ([value type] != MLFeatureTypeMultiArray) return feature.name + " is no multi-array";
+  if ([value type] != MLFeatureTypeMultiArray) return feature.name + " is not a multi-array";
   MLMultiArray* const given = [value multiArrayValue];
   const standin::Layout& layout = [given layout];
   if (layout.type != feature.data_type || !fits(feature, layout.shape)) {
@@ -82,7 +82,7 @@ std::string take_input(const mil::Feature& feature, MLFeatureValue* value, HostA
   return {};
 }
 
-// Into the backing, every second time, else into an array of its own.
+// Writes to the backing every second time, otherwise to a separate array.
 MLMultiArray* give_output(const HostArray& array, MLMultiArray* backing) {
   static std::atomic<int64_t> offered = 0;
   if (backing != nil && standin::settings().ignores_backings && ++offered % 2 == 0) backing = nil;
@@ -256,7 +256,7 @@ STANDIN_MEMBERS
   return [[MLState stateFor:own->model_->description() state:std::move(state)] retain];
 }
 
-// What all four members come to.
+// The common implementation of all four members.
 - (id<MLFeatureProvider>)predict:(id<MLFeatureProvider>)input
                            state:(MLState*)state
                          options:(MLPredictionOptions*)options

@@ -1,6 +1,6 @@
-// Compute plans of the stand-in: what computes halves likes the Neural Engine, all else the GPU,
-// as far as the configuration lets them; constants and operations that hold blocks have no place,
-// and all others cost the same.
+// Compute plans of the stand-in: operations on halves prefer the Neural Engine, all others the GPU,
+// as far as the configuration allows; constants and operations with blocks have no device, and all
+// others cost the same.
 #import "tests/coreml/core_ml_internal.h"
 #include "tests/coreml/standin_engine.h"
 
@@ -82,10 +82,10 @@ NSArray* devices_of(const mil::Operation& operation, MLComputeUnits units) {
   return devices;
 }
 
-// What a program has, and what the plan says of it, which lies with the operation.
+// A program, and the plan's statement about each operation.
 struct Planner {
   MLComputeUnits units;
-  bool is_loaded;  // of a function that was not asked for nothing is known
+  bool is_loaded;  // functions that were not requested have no plan
   double weight;
 
   MLModelStructureProgramBlock* block(const mil::Block& given) const {

@@ -1,4 +1,4 @@
-// Values of the stand-in: arrays, pictures, what holds them, and options.
+// Values of the stand-in: arrays, pictures, feature values, providers, and options.
 #include <map>
 
 #import "tests/coreml/core_ml_internal.h"
@@ -8,7 +8,7 @@ using pippin::mil::DataType;
 
 namespace {
 
-// The iOS version, in tenths, that brought a member which callers have to ask for.
+// The iOS version, in tenths, that introduced a member which callers must check for.
 int since(const std::string& selector) {
   static const std::map<std::string, int> all = {
       {"compileModelAtURL:completionHandler:", 160},
@@ -179,7 +179,7 @@ STANDIN_MEMBERS
   handler(own->data_, static_cast<NSInteger>(own->layout_.span_bytes()));
 }
 
-// Elsewhere, and in another layout than strides says.
+// Passes memory elsewhere, in a layout that differs from `strides`.
 - (void)getMutableBytesWithHandler:(void (^)(void*, NSInteger, NSArray<NSNumber*>*))handler {
   standin_needs(_cmd);
   const standin::Layout moved = standin::padded(own->layout_.type, own->layout_.shape, 1);
@@ -245,7 +245,7 @@ struct Standin_MLDictionaryFeatureProvider {
   self = [self init];
   for (id value in [dictionary allValues]) {
     if ([value isKindOfClass:[MLFeatureValue class]]) continue;
-    if (error != nullptr) *error = standin_error("a value is no MLFeatureValue");
+    if (error != nullptr) *error = standin_error("a value is not an MLFeatureValue");
     [self release];
     return nil;
   }

@@ -1,5 +1,4 @@
-// The Core ML device on the stand-in: packages, states, lanes, errors, what is kept and what is
-// freed.
+// The Core ML device with the stand-in: packages, states, lanes, errors, caching and releasing.
 #include "pippin/coreml/device.h"
 
 #include <cmath>
@@ -29,7 +28,7 @@ using standin::StandinTest;
 using CoreMl = StandinTest;
 
 double close_to(double value) {
-  return 1e-3 + std::abs(value) * 2e-3;  // of halves
+  return 1e-3 + std::abs(value) * 2e-3;  // tolerance for halves
 }
 
 void expect_close(const Values& have, const Values& want) {
@@ -70,7 +69,7 @@ Values random_inputs(const Function& function, uint32_t seed) {
   return inputs;
 }
 
-// Predictions with a state, both ways; from equal states each time.
+// Predictions with a state, with and without Core ML, from equal states each time.
 void expect_same_predictions(const fs::path& package, int steps) {
   SCOPED_TRACE(package.filename());
   LoadOptions there_options, here_options;
@@ -115,7 +114,7 @@ Tensor tensor(DataType type, const std::vector<double>& values) {
   return Tensor::from(std::span(values), {static_cast<int64_t>(values.size())}).to(type);
 }
 
-// Loops, sizes that data decides, and types of every kind.
+// Loops, data-dependent sizes, and types of every kind.
 TEST_F(CoreMl, RunsWhatIsNoPlan) {
   const TempDir folder;
   mil::Model model =
@@ -181,7 +180,7 @@ TEST_F(CoreMlErrors, ACompileThatFails) {
                                  std::string("m.mlpackage: Core ML cannot compile it: compiler "
                                              "error: it was told to fail")));
   standin::settings().compile = Behaviour::Works;
-  EXPECT_EQ(opening().second, "no error");  // nothing of it was kept
+  EXPECT_EQ(opening().second, "no error");  // nothing was cached
 }
 
 TEST_F(CoreMlErrors, APredictionThatFails) {
@@ -230,7 +229,7 @@ TEST_F(CoreMlErrors, APackageThatIsTooNew) {
             "version 9, this system knows 7");
 }
 
-// Old systems have no handlers, no backings and no completions, and the same numbers.
+// Old systems have no handlers, no backings and no completions, but give the same numbers.
 TEST_F(CoreMl, RunsOnOldSystems) {
   PIPPIN_SHARED_OR_SKIP(packages, "packages");
   standin::settings().ios = 150;
@@ -238,8 +237,8 @@ TEST_F(CoreMl, RunsOnOldSystems) {
   EXPECT_EQ(standin::counters().used_backings, 0);
 }
 
-// A compiled model is made once, found by the files' identity or their content, and made again
-// where it is gone or another system's.
+// A compiled model is made once, found by the files' identity or content, and made again if it is
+// gone or belongs to another system.
 TEST_F(CoreMlErrors, CompiledModelsAreKept) {
   EXPECT_EQ(opening().second, "no error");
   const int64_t compiled = standin::counters().compiled;
@@ -253,7 +252,7 @@ TEST_F(CoreMlErrors, CompiledModelsAreKept) {
   Model::load(folder_ / "copy.mlpackage", load).function();
   EXPECT_EQ(standin::counters().compiled, compiled);
 
-  // Emptied, while its folder stays.
+  // Emptied, though its folder remains.
   fs::path entry;
   for (const auto& one : fs::directory_iterator(folder_ / "cache")) {
     if (one.path().extension() == ".folder") entry = one.path();
@@ -271,7 +270,7 @@ TEST_F(CoreMlErrors, CompiledModelsAreKept) {
   EXPECT_EQ(opening().second, "no error");
 }
 
-// Threads are as processes here: each compiles, one's result counts.
+// Threads act like processes here: each compiles, and one result is kept.
 TEST_F(CoreMlErrors, ManyCompileAtOnce) {
   std::vector<std::thread> threads;
   std::atomic<int> good = 0;
@@ -299,7 +298,7 @@ class Variable {
   const char* name_;
 };
 
-// What ends or holds up a process does so to a child, and the verdict is remembered.
+// Failures that end or block a process happen to a child, and the verdict is remembered.
 TEST_F(CoreMlErrors, TrialsRunApart) {
   {
     const Variable kills("STANDIN_COMPILE", "kills");
@@ -355,7 +354,7 @@ TEST_F(CoreMl, AHangInThisProcessIsWaitedForNoLonger) {
                                                      "took longer than 1 s")));
 }
 
-// Nothing stays of what was loaded; run by LeakSanitizer in the preset `asan`.
+// Nothing of a loaded model may leak; checked by LeakSanitizer in the preset `asan`.
 TEST_F(CoreMl, LoadsAThousandTimes) {
   const TempDir folder;
   const mil::Model model =
@@ -384,7 +383,7 @@ TEST_F(CoreMl, LoadsAThousandTimes) {
   EXPECT_EQ(standin::counters().models_alive, 0);
 }
 
-// The stand-in itself: what Core ML forbids is noticed.
+// The stand-in itself: it detects what Core ML forbids.
 TEST_F(CoreMl, TheStandinNotices) {
   const TempDir folder;
   const mil::Model model =

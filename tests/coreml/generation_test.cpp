@@ -1,5 +1,5 @@
-// Language models of the three families through Core ML's stand-in: the tokens that the CPU's
-// engine gives, one by one.
+// Language models of the three families through Core ML's stand-in: the same tokens as the CPU's
+// engine, one by one.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -50,7 +50,7 @@ void expect_close(std::span<const float> have, std::span<const float> want) {
   }
 }
 
-// Sequences alone, forked, together: each step's logits, and what greedy decoding makes of them.
+// Sequences alone, forked and together: compares each step's logits and greedy tokens.
 void expect_same(runtime::Model& there, runtime::Model& here, int steps) {
   EXPECT_EQ(there.vocab_size(), here.vocab_size());
   const auto a = there.new_sequence(), b = here.new_sequence();
@@ -130,8 +130,8 @@ TEST_F(CoreMlGenerations, Windowed) {
   }
 }
 
-// A state is one for all functions and chunks, is cloned with what a run left in it, and goes back
-// to the beginning.
+// A state is shared by all functions and chunks, is cloned with the results of runs, and can be
+// reset.
 TEST_F(CoreMlGenerations, SequencesFork) {
   const fs::path demo = source_dir() / "pippin/demo/model";
   const models::BuildOptions size{.context = 24};
@@ -151,8 +151,8 @@ TEST_F(CoreMlGenerations, SequencesFork) {
   expect_close(a->decode(7), b->decode(7));
 }
 
-// States lie in Core ML's memory: a caller that asks how large they are copies nothing of them, one
-// that reads them does not send them back.
+// States are in Core ML's memory: asking for their size copies nothing, and reading them does not
+// write them back.
 TEST_F(CoreMlGenerations, StatesAreCopiedForTheirBytesAlone) {
   const fs::path demo = source_dir() / "pippin/demo/model";
   const auto there = runtime::make_runnable(models::build(demo, {.context = 24}), on_core_ml());
@@ -174,7 +174,7 @@ TEST_F(CoreMlGenerations, StatesAreCopiedForTheirBytesAlone) {
   const std::vector<float> want(row.begin(), row.end());
   EXPECT_EQ(looks, states);
 
-  // Rows that are put into another sequence are sent before its next run.
+  // Rows written into another sequence are sent before its next run.
   const runtime::RowPiece piece{rows, 3, 0, 3};
   other->append_rows(prompt, {&piece, 1});
   other->decode(4);
@@ -182,8 +182,8 @@ TEST_F(CoreMlGenerations, StatesAreCopiedForTheirBytesAlone) {
   expect_close(other->decode(9), want);
 }
 
-// Each thread its own sequence, all of them one model; what a windowed model writes into its cache
-// goes on beside the next chunk.
+// Each thread has its own sequence of one shared model; a windowed model's cache update runs
+// concurrently with the next chunk.
 void expect_same_in_threads(runtime::Model& there, runtime::Model& here) {
   constexpr size_t kThreads = 3;
   const Ids prompt = {3, 17, 5, 22, 0};

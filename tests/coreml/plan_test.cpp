@@ -1,4 +1,4 @@
-// Core ML's compute plans, of the stand-in: operation by operation, what is refused, what fails.
+// Compute plans of the Core ML stand-in: operation by operation, rejections, failures.
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
@@ -56,7 +56,7 @@ class ComputePlans : public standin::StandinTest {
   TempDir folder_;
 };
 
-// Those of blocks lie behind the operation that holds them; constants and `cond` run nowhere.
+// Operations of blocks follow the operation that contains them; constants and `cond` run nowhere.
 TEST_F(ComputePlans, SayWhereEachOperationRuns) {
   const auto plans = ask();
   ASSERT_EQ(plans.size(), 1U);

@@ -8,21 +8,21 @@
 #include <thread>
 #include <utility>
 
-// What GCC's runtime and GNUstep keep until the process ends is no leak of ours. Objects of the
-// stand-in are counted (counters()), since those libraries give them their memory.
+// Memory that GCC's runtime and GNUstep keep until the process ends is not our leak. Objects of the
+// stand-in are counted instead (counters()), since those libraries allocate them.
 extern "C" const char* __lsan_default_suppressions();   // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __lsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
   return "leak:objc_malloc\nleak:class_copyMethodList\nleak:libgnustep-base\n";
 }
 extern "C" const char* __lsan_default_options();   // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __lsan_default_options() {  // NOLINT(bugprone-reserved-identifier)
-  return "print_suppressions=0";                   // the last line of a trial says what it met
+  return "print_suppressions=0";                   // a trial's last line must be its result
 }
 
-// Of these libraries the sanitizer sees no code: not that they count references by atomic
-// instructions, which orders the last use before the memory is freed; and two of their own locks,
-// that nobody else can hold, are taken in either order while classes are set up. Visible, since
-// GCC's sanitizer is a library that looks for it.
+// The sanitizer sees no code of these libraries: it does not know that they count references with
+// atomic instructions, which orders the last use before the memory is freed; and two of their
+// internal locks are taken in either order while classes are set up. Visible, since GCC's sanitizer
+// is a library that looks for it.
 extern "C" __attribute__((visibility("default"))) const char*
 __tsan_default_suppressions();                          // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)

@@ -1,9 +1,10 @@
-// The stand-in for Core ML: how strict it is, what it makes fail, and what it caught.
+// The stand-in for Core ML: its strictness, the failures to simulate, and the faults that it
+// detected.
 //
-// Its predictions are made by Pippin's engine (standin_engine.h). Everything that Apple's
-// documentation allows and its machines seldom do, it does always: outputs have padded rows with
-// poison between them, every second backing is ignored, states move and are poisoned after each
-// look, completions come late from another thread, compiled models vanish at the end.
+// Its predictions are computed by Pippin's engine (standin_engine.h). It always does what Apple's
+// documentation allows but real systems seldom do: outputs have padded rows with poison between
+// them, every second backing is ignored, states move and are poisoned after each access,
+// completions arrive late from another thread, compiled models vanish at the end.
 #pragma once
 
 #include <atomic>
@@ -17,19 +18,20 @@ namespace pippin::standin {
 enum class Behaviour : uint8_t { Works, Fails, Hangs, KillsItsProcess };
 
 struct Settings {
-  // What members there are: those of this iOS version and before, in tenths (macOS 15 is 180).
+  // The members that exist: those of this iOS version and earlier, in tenths (macOS 15 is 180).
   std::atomic<int> ios = 260;
   std::atomic<Behaviour> compile = Behaviour::Works, load = Behaviour::Works,
                          predict = Behaviour::Works;
-  std::atomic<int> late_ms = 1;               // how much later completions come
+  std::atomic<int> late_ms = 1;               // delay of completions
   std::atomic<bool> ignores_backings = true;  // every second one
 };
 Settings& settings();
-// As the variables STANDIN_IOS, STANDIN_COMPILE, STANDIN_LOAD, STANDIN_PREDICT (works, fails,
-// hangs, kills) and STANDIN_LATE_MS say.
+// Reads the variables STANDIN_IOS, STANDIN_COMPILE, STANDIN_LOAD, STANDIN_PREDICT (works, fails,
+// hangs, kills) and STANDIN_LATE_MS.
 void take_settings_from_environment();
 
-// What a caller did that Core ML does not allow, such as two predictions of one state at a time.
+// Records a caller's violation of Core ML's rules, such as two simultaneous predictions with one
+// state.
 void add_fault(const std::string& what);
 std::vector<std::string> take_faults();
 
@@ -39,7 +41,7 @@ struct Counters {
 };
 Counters& counters();
 
-// What completes late, on other threads.
+// Work that completes late, on other threads.
 class LateWork {
  public:
   static void begin();
@@ -47,7 +49,7 @@ class LateWork {
   static void wait_for_all();
 };
 
-// Acts as a behaviour other than Works says; true: it is to fail.
+// Simulates any behaviour other than Works; returns true if the operation must fail.
 bool acts_up(Behaviour behaviour);
 
 }  // namespace pippin::standin

@@ -65,7 +65,7 @@ Layout padded(mil::DataType type, const std::vector<int64_t>& shape, int extra) 
 }
 
 void poison(std::byte* data, const Layout& layout) {
-  // Not a number in every float type, and no index of anything.
+  // NaN in every float type, and never a valid index.
   std::fill_n(data, layout.span_bytes(), std::byte{0xFF});
 }
 

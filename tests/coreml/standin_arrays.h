@@ -1,4 +1,4 @@
-// Arrays of the stand-in: strided memory that poison fills where there are no elements.
+// Arrays of the stand-in: strided memory with poison between the elements.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,11 @@ struct Layout {
   size_t span_bytes() const;  // from the first element to the end of the last row
 };
 
-// As the Neural Engine's: rows begin at multiples of 64 bytes, `extra` such pieces further apart.
+// Like the Neural Engine's: rows begin at multiples of 64 bytes, with `extra` such pieces between
+// them.
 Layout padded(mil::DataType type, const std::vector<int64_t>& shape, int extra = 0);
 
-// Owned memory of a layout, all of it poison.
+// Allocates memory for a layout, filled with poison.
 std::shared_ptr<std::byte> poisoned(const Layout& layout);
 void poison(std::byte* data, const Layout& layout);
 

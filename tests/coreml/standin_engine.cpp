@@ -41,7 +41,7 @@ void convert(const std::byte* from, std::byte* to, size_t count) {
   }
 }
 
-// Between the elements of Core ML's arrays and those of plans, fp32 and int32.
+// Converts between the elements of Core ML's arrays and those of plans, fp32 and int32.
 void to_plan(const HostArray& array, std::byte* to) {
   const size_t count = count_of(array.shape);
   switch (array.type) {
@@ -82,7 +82,7 @@ EngineOptions& engine_options() {
 std::string compile(const fs::path& package, const fs::path& folder, int ios, fs::path& compiled) {
   return in_words([&] {
     const mil::Model model = mil::read_package(package);
-    // iOS 15 came with version 6, and each year with one more.
+    // iOS 15 introduced version 6, and each year adds one.
     const int newest = 6 + std::min(ios / 10, 18) - 15 + (ios >= 260 ? 1 : 0);
     if (model.specification_version > newest) {
       fail(ErrorCode::Unsupported,
@@ -123,7 +123,7 @@ EngineModel::Ready& EngineModel::ready_for(const HostArrays& inputs) {
     const std::vector<int64_t>& shape = inputs.at(feature.name).shape;
     auto& ranges = options.input_ranges[feature.name];
     auto declared = engine::declared_ranges(feature);
-    declared.resize(shape.size());  // a picture declares none, and is not planned
+    declared.resize(shape.size());  // a picture declares no shape, and is not planned
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       ones.push_back(shape[axis] == 1);
       ranges.push_back(shape[axis] == 1 ? mil::SizeRange{1, 1} : declared[axis]);
@@ -137,7 +137,7 @@ EngineModel::Ready& EngineModel::ready_for(const HostArrays& inputs) {
   try {
     auto plan = engine::Plan::make(model_, description_->name, options);
     ready_.back().execution = std::make_unique<engine::Execution>(std::move(plan), *pool_);
-  } catch (const Error&) {  // loops, sizes that data decides: the runner knows
+  } catch (const Error&) {  // loops, data-dependent sizes: left to the runner
   }
   return ready_.back();
 }

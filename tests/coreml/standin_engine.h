@@ -1,5 +1,5 @@
-// Pippin's engine as what computes behind the stand-in: packed arrays by name, in and out. Errors
-// are values: Objective-C calls it.
+// Pippin's engine as the implementation of the stand-in: packed arrays by name, in and out. Errors
+// are values, since Objective-C calls it.
 #pragma once
 
 #include <cstddef>
@@ -27,28 +27,28 @@ struct HostArray {
 };
 using HostArrays = std::map<std::string, HostArray>;
 
-// Compiles into `folder`, and says with what file.
+// Compiles into `folder`; returns the error, or an empty string.
 std::string compile(const std::filesystem::path& package, const std::filesystem::path& folder,
                     int ios, std::filesystem::path& compiled);
 
-// What is wrong with it, or nothing.
+// Returns the error, or an empty string.
 std::string read_model(const std::filesystem::path& compiled, mil::Model& model);
 
 class EngineModel {
  public:
-  // An empty function is the default one.
+  // An empty name is the default function.
   static std::string load(const std::filesystem::path& compiled, const std::string& function,
                           std::shared_ptr<EngineModel>& model);
 
   const mil::FunctionDescription& description() const { return *description_; }
   std::string new_state(std::unique_ptr<engine::State>& state) const;
-  // Inputs are as declared: checked by whoever calls. One call at a time computes.
+  // Inputs must be as declared: the caller checks them. Calls are serialized.
   std::string predict(const HostArrays& inputs, engine::State& state, HostArrays& outputs);
 
  private:
   struct Ready {
-    std::vector<bool> ones;                        // which axes have one element: a plan of its own
-    std::unique_ptr<engine::Execution> execution;  // null: the runner has to do it
+    std::vector<bool> ones;  // axes of one element: each combination needs its own plan
+    std::unique_ptr<engine::Execution> execution;  // null: left to the runner
   };
   Ready& ready_for(const HostArrays& inputs);
   void run_plan(engine::Execution& execution, const HostArrays& inputs, engine::State& state,
@@ -63,7 +63,7 @@ class EngineModel {
   std::unique_ptr<engine::Runner> runner_;
 };
 
-// How the stand-in computes.
+// Options of the stand-in's computation.
 struct EngineOptions {
   int threads = 0;
   engine::ComputeOptions compute;

@@ -22,7 +22,7 @@ OSType format_of(ColorSpace space) {
   }
 }
 
-// The byte of a BGRA pixel that is the program's channel.
+// The byte of a BGRA pixel that holds the program's channel.
 size_t byte_of(ColorSpace space, size_t channel) {
   return space == ColorSpace::Bgr ? channel : 2 - channel;
 }

@@ -1,4 +1,4 @@
-// Pictures of the stand-in: between Core Video's memory and the tensors that programs see.
+// Pictures of the stand-in: conversion between Core Video's memory and programs' tensors.
 #pragma once
 
 #include <string>
@@ -10,10 +10,11 @@
 
 namespace pippin::standin {
 
-// As fp32 [1, channels, height, width]; what is wrong with it, or nothing.
+// Converts to fp32 [1, channels, height, width]; returns the error, or an empty string.
 std::string take_picture(const mil::ImageType& declared, CVPixelBufferRef picture,
                          HostArray& array);
-// Of fp32 [1, channels, height, width], rounded and kept to 0 to 255. The caller releases it.
+// Converts from fp32 [1, channels, height, width], rounded and clamped to 0 to 255. The caller
+// releases it.
 CVPixelBufferRef give_picture(const mil::ImageType& declared, const HostArray& array);
 
 }  // namespace pippin::standin

@@ -1,4 +1,4 @@
-// For tests only: each begins with a stand-in that works, and ends without a fault of its callers.
+// For tests only: each test starts with a working stand-in, and must end without recorded faults.
 #pragma once
 
 #include <gtest/gtest.h>

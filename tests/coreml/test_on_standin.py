@@ -1,5 +1,5 @@
-"""The Python package where there is a Core ML: the stand-in. Each case is a process of its own, since the stand-in
-reads how it is to behave when it is loaded."""
+"""The Python package on a system with Core ML: the stand-in. Each case runs in a separate process, since the stand-in
+reads its settings when it is loaded."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ given = {"inputIds": [[401, 433]], "causalMask": np.zeros((1, 1, 2, 2), np.float
 
 class OnStandin(unittest.TestCase):
     def run_python(self, code, **settings):
-        """What `code` prints, with the path of the demo package and the stand-in's variables."""
+        """The output of `code`, with the path of the demo package and the stand-in's variables."""
         done = subprocess.run(
             [sys.executable, "-B", "-c", BEGIN + code, package()], capture_output=True, text=True, check=False,
             env={**os.environ, "PIPPIN_CACHE": str(folder() / "cache"), **settings})
@@ -33,7 +33,7 @@ class OnStandin(unittest.TestCase):
         return done.stdout.strip()
 
     def refusal(self, code, **settings):
-        """The error that `code` ends with, in one line."""
+        """The error raised by `code`, in one line."""
         return self.run_python(f"""
 try:
     {code}

@@ -1,4 +1,4 @@
-// A trial (pippin/coreml/trial.h) on the stand-in, as `pippin core-ml-trial` runs one.
+// Runs a trial (pippin/coreml/trial.h) with the stand-in, like `pippin core-ml-trial`.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Part of programs that are to find the stand-in where others find Core ML.
+// Linked into programs that use the stand-in in place of Core ML.
 #include "pippin/coreml/device.h"
 #include "tests/coreml/standin.h"
 

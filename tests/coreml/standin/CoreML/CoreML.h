@@ -1,8 +1,8 @@
-// What Pippin uses of Core ML, declared from its documentation: names, types, and the iOS version
-// that brought a member (SINCE; none: since the beginning). tests/coreml/check_selectors.py
-// compares all of it with the declarations that others made of Apple's.
+// The part of Core ML that Pippin uses, declared from its documentation: names, types, and the iOS
+// version that introduced a member (SINCE; none: since the beginning).
+// tests/coreml/check_selectors.py compares all of it with declarations generated from Apple's.
 //
-// The classes behind it are those of core_ml.mm: stricter than Apple's, computed by Pippin.
+// The implementation is in core_ml.mm: stricter than Apple's, computed by Pippin.
 #pragma once
 
 #import <CoreML/StandinHolder.h>
@@ -10,7 +10,7 @@
 #import <Foundation/Foundation.h>
 
 #define SINCE(version)
-// The runtime wants to know the members of a class where it is declared.
+// The runtime requires the members of a class at its declaration.
 #define OWN(name)               \
   {                             \
    @public                      \

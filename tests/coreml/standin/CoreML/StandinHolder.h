@@ -1,11 +1,11 @@
-// A base of the stand-in's classes that only tell what they were made with.
+// A base for the stand-in's classes that only return the values they were made with.
 #pragma once
 
 #import <Foundation/Foundation.h>
 
 @interface StandinHolder : NSObject {
  @public
-  NSDictionary* held;  // by the names of the properties
+  NSDictionary* held;  // by property name
 }
 + (instancetype)holding:(NSDictionary*)values;
 @end

@@ -1,5 +1,5 @@
-// What Pippin uses of Core Video, declared from its documentation: pictures in memory whose rows
-// are padded. core_video.cpp is behind it.
+// The part of Core Video that Pippin uses, declared from its documentation: pictures in memory
+// whose rows are padded. Implemented in core_video.cpp.
 #pragma once
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ enum {
   kCVPixelFormatType_32BGRA = 0x42475241,              // 'BGRA'
 };
 
-// The options are none here.
+// Options are ignored.
 CVReturn CVPixelBufferCreate(const void* allocator, size_t width, size_t height, OSType format,
                              const void* attributes, CVPixelBufferRef* out);
 CVPixelBufferRef CVPixelBufferRetain(CVPixelBufferRef buffer);

@@ -6,7 +6,7 @@
 
 #include "tests/coreml/standin.h"
 
-// Rows are padded to 64 bytes, and once more, so that nobody can overlook it.
+// Rows are padded to 64 bytes, and by another 64, so that code cannot ignore it.
 struct __CVPixelBuffer {
   std::atomic<int> references = 1;
   std::atomic<int> locks = 0;
