@@ -3,8 +3,8 @@
 #
 #   tests/macos/core_ml.sh PIPPIN
 #
-# Prints each text beside the one that Pippin's own engine gives, and what Core ML plans (macOS 14.4). The status is 1 where a run fails, or begins with other
-# words: fp16 may choose another word later on.
+# Prints each text next to that of Pippin's own engine, and Core ML's plan (macOS 14.4). The status is 1 if a run fails
+# or begins with other words: with fp16, later words may differ.
 set -eu
 pippin=$1
 work=$(mktemp -d)

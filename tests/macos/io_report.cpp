@@ -1,5 +1,5 @@
-// A stand-in for IOReport and the parts of Core Foundation that it is read with: objects that are
-// counted, channels that mac() has.
+// A stand-in for IOReport and the parts of Core Foundation needed to read it: counted objects, and
+// the channels of mac().
 #include <cstring>
 #include <deque>
 #include <utility>
@@ -15,7 +15,7 @@ namespace {
 struct Object {
   std::string text;                        // of a string
   std::vector<EnergyChannel> channels;     // of a dictionary
-  std::vector<const EnergyChannel*> list;  // of an array, which belongs to its dictionary
+  std::vector<const EnergyChannel*> list;  // for an array; owned by its dictionary
 };
 
 Object* make(Object object) {
@@ -28,7 +28,7 @@ const Object& at(Ref ref) {
   return *reinterpret_cast<const Object*>(ref);
 }
 
-// What a function of IOReport gives out belongs to whom it was asked of.
+// Objects that IOReport's functions return without transferring ownership.
 std::deque<Object>& lent() {
   static std::deque<Object> all;
   return all;

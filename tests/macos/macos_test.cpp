@@ -1,5 +1,5 @@
-// The files that Macs compile in place of Linux's (pippin/*_macos.cpp), over stand-ins of what they
-// call. It shows types and arithmetic, not what macOS answers.
+// The files that Macs compile in place of Linux's (pippin/*_macos.cpp), with stand-ins for the
+// functions they call. Tests types and arithmetic, not the behaviour of macOS.
 
 #include <array>
 #include <cstdlib>
@@ -63,7 +63,7 @@ TEST_F(MacOs, FeaturesAreNamedBySysctl) {
   EXPECT_FALSE(arm_features().i8mm);
   mac().numbers["hw.optional.arm.FEAT_I8MM"] = 1;
   EXPECT_TRUE(arm_features().i8mm);
-  // A number of another size is none.
+  // A number of another size is ignored.
   mac().numbers.clear();
   mac().large_numbers["hw.optional.arm.FEAT_I8MM"] = 1;
   EXPECT_FALSE(arm_features().i8mm);
@@ -88,7 +88,7 @@ TEST_F(MacOs, PagesAreZeroedAndGivenBack) {
   EXPECT_TRUE(zero_pages(text.data(), bytes));
   EXPECT_EQ(text, std::string(bytes, '\0'));
   EXPECT_EQ(mac().advice, (std::vector<int>{MADV_ZERO, MADV_FREE}));
-  // Before macOS 13 they stay as they are, and are not given back either.
+  // Before macOS 13 they stay unchanged and are not restored.
   mac() = Mac();
   mac().has_zeroing = false;
   text.assign(bytes, 'x');
@@ -135,7 +135,7 @@ TEST_F(MacOs, TheProgramKnowsItsFile) {
   EXPECT_THROW(program_path(), Error);
 }
 
-// Of the whole CPU, GPU and so on; parts of these, and what has no unit that is known, do not
+// Counts the whole CPU, GPU and so on; parts of these, and channels with unknown units, do not
 // count.
 TEST_F(MacOs, EnergyIsThatOfTheWholeParts) {
   mac().energy = {{"CPU Energy", "mJ", 500}, {"DIE_1_CPU Energy", "mJ", 100},
@@ -179,7 +179,7 @@ TEST_F(MacOs, TheMachineSaysItsName) {
   mac().texts["kern.bootsessionuuid"] = "6B2F0D5E-0000-4000-8000-000000000001";
   EXPECT_EQ(app::cpu_name(), "Apple M2 Pro");
   EXPECT_EQ(boot_id(), "6B2F0D5E-0000-4000-8000-000000000001");
-  mac().texts["machdep.cpu.brand_string"] = std::string(500, 'x');  // more than there is room for
+  mac().texts["machdep.cpu.brand_string"] = std::string(500, 'x');  // longer than the buffer
   EXPECT_EQ(app::cpu_name(), "unknown");
   EXPECT_GT(app::peak_memory_bytes(), 0U);
   EXPECT_EQ(app::peak_resident_bytes(), app::peak_memory_bytes());

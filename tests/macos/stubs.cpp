@@ -16,7 +16,7 @@ namespace {
 
 constexpr mach_port_t kHost = 7, kTask = 9;
 
-// As the call does it: too little room is an error, and says how much is needed.
+// Like the real call: too little room is an error, and returns the required size.
 int give(const void* value, size_t bytes, void* old, size_t* old_size) {
   const bool fits = old != nullptr && *old_size >= bytes;
   if (fits) std::memcpy(old, value, bytes);
@@ -48,7 +48,7 @@ int sysctlbyname(const char* name, void* old, size_t* old_size, void* /*other*/,
   return -1;
 }
 
-// As the call does it: -1 where there is too little room, and how much is needed.
+// Like the real call: returns -1 if there is too little room, and the required size.
 int _NSGetExecutablePath(char* path, uint32_t* size) {
   const auto bytes = static_cast<uint32_t>(mac().program.size() + 1);
   const bool fits = *size >= bytes;

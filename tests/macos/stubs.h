@@ -1,4 +1,4 @@
-// What the stand-ins of macOS's calls answer, and what they were asked.
+// The results of the stand-ins for macOS's calls, and the arguments that they received.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct EnergyChannel {
 };
 
 struct Mac {
-  std::map<std::string, int> numbers;  // of sysctlbyname()
+  std::map<std::string, int> numbers;  // for sysctlbyname()
   std::map<std::string, uint64_t> large_numbers;
   std::map<std::string, std::string> texts;
   bool has_statistics = true, has_zeroing = true;
@@ -25,16 +25,16 @@ struct Mac {
 
   std::string program = "/usr/local/bin/pippin";
 
-  int open_ports = 0;  // that mach_host_self() gave and nobody has given back
+  int open_ports = 0;  // from mach_host_self(), not yet deallocated
   uint32_t thread_class = 0;
 
   bool has_io_report = true;
-  std::string missing_symbol;  // of IOReport
+  std::string missing_symbol;  // of IOReport; simulated as missing
   std::vector<EnergyChannel> energy;
-  int objects = 0;  // of Core Foundation, that were made and not released
+  int objects = 0;  // Core Foundation objects created and not released
 
-  std::vector<int> advice;                          // of madvise()
-  std::vector<std::pair<int64_t, int>> read_ahead;  // offsets and bytes of F_RDADVISE
+  std::vector<int> advice;                          // from madvise()
+  std::vector<std::pair<int64_t, int>> read_ahead;  // offsets and byte counts from F_RDADVISE
 };
 
 Mac& mac();

@@ -1,4 +1,4 @@
-// Linux's, but libraries of macOS are found (stubs.h).
+// Linux's dlfcn.h, except that libraries of macOS are found (stubs.h).
 #pragma once
 
 #include_next <dlfcn.h>

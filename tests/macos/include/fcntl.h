@@ -1,4 +1,4 @@
-// Declared as macOS has it: advice about files.
+// Declarations as in macOS: advice about files.
 #pragma once
 
 #include_next <fcntl.h>

@@ -1,4 +1,4 @@
-// Declared as macOS has it: classes of threads.
+// Declarations as in macOS: thread classes.
 #pragma once
 
 #include_next <pthread.h>

@@ -1,5 +1,5 @@
-// Declared as macOS has it: what the host tells of its memory. vm_statistics64 has more members,
-// all of them before or behind these.
+// Declarations as in macOS: the host's memory statistics. The real vm_statistics64 has more
+// members, all before or after these.
 #pragma once
 
 #include <cstdint>

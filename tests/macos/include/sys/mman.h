@@ -1,4 +1,4 @@
-// Declared as macOS has it: advice that means something else on Linux.
+// Declarations as in macOS: advice with another meaning on Linux.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Declared as macOS has it: names of times.
+// Declarations as in macOS: names of times.
 #pragma once
 
 #include_next <sys/stat.h>

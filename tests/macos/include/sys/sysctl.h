@@ -1,4 +1,4 @@
-// Declared as macOS has it: what pippin/*_macos.cpp call of it.
+// The declarations that pippin/*_macos.cpp use, as in macOS.
 #pragma once
 
 #include <cstddef>
