@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Holds pippin.h to what programs were compiled against: names, arguments and layouts in pippin.abi, as abidw writes them.
+"""Compares pippin.h with the interface that programs were compiled against: names, arguments and layouts in
+pippin.abi, written by abidw.
 
-    abi.py           status 1 where the header says something else than pippin.abi; 77 without abigail-tools
-    abi.py --write   writes pippin.abi, for functions that were added
+    abi.py           status 1 if the header differs from pippin.abi; 77 without abigail-tools
+    abi.py --write   writes pippin.abi, after functions were added
     abi.py --self-test   that the check can fail
 
-abigail reads debug information, so the functions are compiled with bodies that do nothing: the header is what counts, and
-the compiler holds the library to it.
+abigail reads debug information, so the functions are compiled with bodies that do nothing: only the header matters, and
+the compiler checks the library against it.
 """
 
 import os
@@ -34,7 +35,7 @@ def names_of(header):
 
 
 def dump(header, folder):
-    """What abidw says of a header's text."""
+    """abidw's output for a header's text."""
     source, library, target = folder / "pippin.c", folder / "libpippin.so.0", folder / "new.abi"
     (folder / "pippin.h").write_text(header, encoding="utf-8")
     bodies = [f"{one} {{ {'' if one.startswith('void pippin') else 'return 0;'} }}" for one in functions_of(header)]
@@ -47,7 +48,7 @@ def dump(header, folder):
 
 
 def difference(header, stored):
-    """abidiff's status and words: 0 where nothing differs."""
+    """abidiff's status and output: 0 if nothing differs."""
     with tempfile.TemporaryDirectory() as folder:
         new = dump(header, Path(folder))
         compared = subprocess.run(["abidiff", "--no-show-locs", "--no-architecture", str(stored), str(new)], stdout=subprocess.PIPE,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""libpippin.so.0 by Python's ctypes, without a line of C: arrays in, arrays out, and what it does with nonsense."""
+"""libpippin.so.0 through Python's ctypes, without any C: arrays in, arrays out, and errors for invalid arguments."""
 
 import ctypes
 import os
@@ -20,7 +20,7 @@ pippin.pippin_tensor_data.restype = ctypes.c_void_p
 
 
 class Object(ctypes.c_void_p):
-    """A pointer, which no conversion turns into a number."""
+    """A pointer that ctypes does not convert to a number."""
 
 
 class Failed(Exception):
@@ -30,7 +30,7 @@ class Failed(Exception):
 
 
 def call(name, *arguments):
-    """A function that can fail: raises what it says."""
+    """Calls a function that can fail; raises its error."""
     error = Object()
     code = getattr(pippin, name)(*arguments, ctypes.byref(error))
     if code:
@@ -41,7 +41,7 @@ def call(name, *arguments):
 
 
 def made(name, *arguments):
-    """The object that such a function gives."""
+    """The object that such a function returns."""
     result = Object()
     call(name, *arguments, ctypes.byref(result))
     return result

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/c.md shows compiles as C11 without a warning and runs, and the programs in it are the examples."""
+"""The code in docs/c.md compiles as C11 without warnings and runs, and its programs equal the examples."""
 
 import os
 import re
@@ -11,11 +11,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = os.environ["PIPPIN_LIBRARY"]
 MODEL = ROOT / "tests/install/add_half.mlmodelc"
-EXAMPLES = [  # what it is called with, and how its output begins
+EXAMPLES = [  # arguments, and the beginning of the output
     ("predict.c", str(MODEL), "x: float32 [1, 3]\ny: 0.5 0.5 0.5\n"),
     ("answer.c", "Tell me a story about a fox called Mia.", "Once upon a time"),
 ]
-# A snippet that is no program goes into one, behind these.
+# A snippet that is not a program is inserted into one, after these helpers.
 FRAME = """#include <pippin.h>
 #include <stdint.h>
 #include <stdio.h>

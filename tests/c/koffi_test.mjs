@@ -18,7 +18,7 @@ const OnToken = koffi.proto("int32_t pippin_token_function(void *user, const pip
 const errorMessage = library.func("const char *pippin_error_message(void *error)");
 const errorFree = library.func("void pippin_error_free(void *error)");
 
-// A function that can fail: throws what it says.
+// A function that can fail: throws its error.
 function fallible(name, ...types) {
   const call = library.func(name, "int32_t", [...types, koffi.out(koffi.pointer("void *"))]);
   return (...values) => {
@@ -51,7 +51,7 @@ const pippin = {
   data: library.func("void *pippin_tensor_data(void *tensor)"),
 };
 
-// Ends objects by the names of their kinds.
+// Frees an object by its kind.
 const free = (kind, object) => library.func(`pippin_${kind}free`, "void", ["void *"])(object);
 
 function made(create, ...values) {
