@@ -1,12 +1,12 @@
 #!/bin/sh
 # Builds kernels and their tests for AArch64 with a cross compiler and runs them under QEMU, on
-# processors with and without the instructions that kernels choose by.
+# processors with and without the instructions that determine the choice of kernels.
 #
 #   tests/aarch64/run.sh [FAMILY ...]     folders of pippin/kernels; default: dot e4m7 quantized_dot quantize
 #
 # Needs g++-12-aarch64-linux-gnu (or CXX), qemu-user, libfmt-dev and googletest's sources
-# (/usr/src/googletest). Where one of them is not there, it says so and exits with 77: skipped.
-# A path under PIPPIN_AARCH64_BUILD (default build/aarch64) keeps the objects.
+# (/usr/src/googletest). If one of them is missing, it says so and exits with 77: skipped.
+# Objects are kept in the folder PIPPIN_AARCH64_BUILD (default build/aarch64).
 set -eu
 cd "$(dirname "$0")/../.."
 out=${PIPPIN_AARCH64_BUILD:-build/aarch64}
@@ -27,7 +27,7 @@ qemu=$(command -v qemu-aarch64 || command -v qemu-aarch64-static) || skip "no qe
 mkdir -p "$out/include"
 ln -sfn /usr/include/fmt "$out/include/fmt"
 
-# One line for each object: source, flags. The flags of instruction sets are those of isa.cmake.
+# One line for each object: source, flags. The flags of instruction sets follow isa.cmake.
 list() {
   echo "$googletest/src/gtest-all.cc -O1 -I$googletest"
   echo "$googletest/src/gtest_main.cc -O1"
@@ -46,7 +46,7 @@ list() {
   done
 }
 
-# Compiles what is older than the newest header.
+# Compiles objects that are older than the newest header.
 newest=$(find pippin/base pippin/kernels -name '*.h' -o -name '*.inc' | xargs ls -t | head -n 1)
 compile() {
   source=$1
@@ -70,9 +70,9 @@ objects=$(while read -r source flags; do echo "$out/$(echo "$source" | tr / _).o
 # shellcheck disable=SC2086
 "$cxx" -static $objects -o "$out/kernels_test" -lpthread
 
-# cortex-a72: no dot product; cortex-a76: dot product; max: i8mm beside it. Each kernel that the
-# processor can run is compared with the scalar reference. The tests name the tables of quantized_dot/ that
-# it can run, best first: that has to be the one for its instructions.
+# cortex-a72: no dot product; cortex-a76: dot product; max: i8mm as well. Each kernel that the
+# processor can run is compared with the scalar reference. The tests list the tables of quantized_dot/ that
+# it can run, best first: the first must be the one for its instructions.
 for pair in cortex-a72:quantized_dot_neon cortex-a76:quantized_dot_neondot max:quantized_dot_neoni8mm; do
   cpu=${pair%:*}
   best=${pair#*:}
