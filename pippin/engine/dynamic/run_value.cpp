@@ -3,7 +3,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "pippin/engine/run/buffer.h"
+#include "pippin/engine/nodes/buffer.h"
 
 namespace pippin::engine {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pippin/engine/host_tensor.h"
-#include "pippin/engine/run/view.h"
+#include "pippin/engine/nodes/view.h"
 #include "pippin/mil/tensor.h"
 
 namespace pippin::engine {

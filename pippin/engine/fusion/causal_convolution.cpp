@@ -148,7 +148,7 @@ bool fuse_causal_convolution(Builder& builder, const Operation& root) {
   if (convolution->find_input("bias") != nullptr) {
     views.push_back(rows_of(builder, builder.view(*convolution, "bias")));
   }
-  builder.emit<CausalConvolutionStep>(std::move(views), builder.cpu());
+  builder.emit_step<CausalConvolutionStep>(std::move(views), builder.cpu());
   builder.define_output(*convolution,
                         *reshape_view(transpose_view(y, {1, 0}), {Dim(1), kept[2], fresh[1]}));
   return true;
@@ -162,9 +162,9 @@ bool fuse_convolution_silu(Builder& builder, const Operation& root) {
     return false;
   }
   const View shown = builder.view(x);
-  for (const auto& step : builder.steps()) {
-    auto* convolution = dynamic_cast<CausalConvolutionStep*>(step.get());
-    if (convolution == nullptr || convolution->views[0].buffer != shown.buffer) continue;
+  for (const Node& node : builder.nodes()) {
+    auto* convolution = ready_step<CausalConvolutionStep>(node);
+    if (convolution == nullptr || node.views[0].buffer != shown.buffer) continue;
     if (convolution->has_silu()) return false;
     convolution->add_silu();
     builder.define_output(root, shown);

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "pippin/engine/cpu/conv_step.h"
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/lowering/convolution.h"
-#include "pippin/engine/steps/conv_step.h"
 
 namespace pippin::engine {
 namespace {
@@ -118,16 +118,16 @@ View pairs_of(Builder& builder, const View& x, const CodeScale& scale) {
   const View from = *reshape_view(builder.contiguous(x), lists);
   Shape shape = x.shape;
   shape[1] = floor_div(x.shape[1] + Dim(1), Dim(2));
-  const auto& steps = builder.steps();
-  for (size_t i = steps.size(); i-- > 0;) {
-    const auto* step = dynamic_cast<const PairStep*>(steps[i].get());
-    if (step != nullptr && same(step->scale(), scale) && same_elements(step->views[1], from)) {
-      return *reshape_view(step->views[0], shape);
+  const auto& nodes = builder.nodes();
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const auto* step = ready_step<const PairStep>(nodes[i]);
+    if (step != nullptr && same(step->scale(), scale) && same_elements(nodes[i].views[1], from)) {
+      return *reshape_view(nodes[i].views[0], shape);
     }
   }
   View pairs = builder.allocate(Storage::I32, shape);
-  builder.emit<PairStep>({*reshape_view(pairs, {shape[0], shape[1], lists[2]}), from},
-                         builder.cpu(), scale);
+  builder.emit_step<PairStep>({*reshape_view(pairs, {shape[0], shape[1], lists[2]}), from},
+                              builder.cpu(), scale);
   return pairs;
 }
 
@@ -177,8 +177,8 @@ bool fuse_code_convolution(Builder& builder, const Operation& operation) {
       builder.constant(Storage::F32, {Dim(convolution.outputs)}, std::move(bytes))};
   const bool bias = operation.find_input("bias") != nullptr;
   if (bias) views.push_back(builder.contiguous(builder.floats(operation, "bias")));
-  builder.emit<ConvStep>(std::move(views), builder.cpu(), ConvOperands::Pairs, pairs.windows, 1,
-                         bias);
+  builder.emit_step<ConvStep>(std::move(views), builder.cpu(), ConvOperands::Pairs, pairs.windows,
+                              1, bias);
   builder.define_output(operation, y);
   return true;
 }

@@ -42,10 +42,7 @@ class DecayedStep final : public RecurrenceStep {
       : RecurrenceStep(cpu), rates_(rates ? 6 : 0), scales_(scales ? (rates ? 7 : 6) : 0) {}
 
   bool has_skip() const { return skip_ > 0; }
-  void add_skip(View skip) {
-    skip_ = views.size();
-    views.push_back(std::move(skip));
-  }
+  void add_skip(size_t view) { skip_ = view; }
 
   void run(const StepContext& context) const noexcept override {
     const Operand& state = context.operands[1];
@@ -137,21 +134,22 @@ View emit_decayed(Builder& builder, const DecayedViews& views) {
                            views.x, views.keys,  views.queries};
   if (views.rates) all.push_back(*views.rates);
   if (views.scales) all.push_back(*views.scales);
-  builder.emit<DecayedStep>(std::move(all), builder.cpu(), views.rates.has_value(),
-                            views.scales.has_value());
+  builder.emit_step<DecayedStep>(std::move(all), builder.cpu(), views.rates.has_value(),
+                                 views.scales.has_value());
   return results;
 }
 
 bool add_skip(Builder& builder, const View& results, const View& x, const View& skip) {
   if (!builder.is_constant(skip)) return false;
-  for (const auto& step : builder.steps()) {
-    auto* decayed = dynamic_cast<DecayedStep*>(step.get());
-    if (decayed == nullptr || decayed->views[0].buffer != results.buffer) continue;
-    if (decayed->has_skip() || !same_elements(results, decayed->views[0]) ||
-        !same_elements(x, decayed->views[3])) {
+  for (Node& node : builder.nodes()) {
+    auto* decayed = ready_step<DecayedStep>(node);
+    if (decayed == nullptr || node.views[0].buffer != results.buffer) continue;
+    if (decayed->has_skip() || !same_elements(results, node.views[0]) ||
+        !same_elements(x, node.views[3])) {
       return false;
     }
-    decayed->add_skip(skip);
+    decayed->add_skip(node.views.size());
+    node.views.push_back(skip);
     return true;
   }
   return false;

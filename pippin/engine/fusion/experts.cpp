@@ -18,8 +18,8 @@
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/weights/dense_step.h"
 #include "pippin/engine/weights/experts_step.h"
+#include "pippin/engine/weights/weight_type.h"
 #include "pippin/mil/derived_source.h"
 #include "pippin/mil/ops/op.h"
 
@@ -371,7 +371,7 @@ bool emit(Builder& builder, const Operation& root, const Matcher& match) {
     views.push_back(builder.contiguous(builder.view_as(builder.view(indices), Storage::I32)));
   }
   views.insert(views.end(), biases.begin(), biases.end());
-  builder.add(make_experts_step(std::move(spec), builder.cpu()), std::move(views));
+  builder.add_step(make_experts_step(std::move(spec), builder.cpu()), std::move(views));
   builder.define_output(root, *reshape_view(out, out_shape));
   return true;
 }

@@ -1,20 +1,20 @@
-// Fusions: patterns of several operations that one step computes.
+// Fusions: patterns of several operations that one node computes.
 //
 // A fusion is tried at the last operation of its pattern, the root, before the ordinary rule for
 // the root. It looks back through the operations that produced the root's inputs (match.h), emits
-// one step that computes the root's result from the pattern's inputs, and defines the result.
+// one node that computes the root's result from the pattern's inputs, and defines the result.
 //
 // The operations in between have been lowered by then. Where nobody else reads their results their
-// steps are dropped with all that is dead, where somebody does they stay: so a fusion asks for no
+// nodes are dropped with all that is dead, where somebody does they stay: so a fusion asks for no
 // permission, except where computing something twice would cost (a product).
 //
-// Changes that are not patterns of operations are made to the finished list of steps:
+// Changes that are not patterns of operations are made to the finished list of nodes:
 // merge_products().
 //
 // ComputeOptions::fusion = false leaves all of it out.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -63,7 +63,10 @@ bool fuse_causal_convolution(Builder& builder, const mil::Operation& root);
 bool fuse_skip(Builder& builder, const mil::Operation& root);
 bool fuse_convolution_silu(Builder& builder, const mil::Operation& root);
 
-// Products of the same x with several weights become one step.
-void merge_products(std::vector<std::unique_ptr<Step>>& steps, std::span<const Buffer> buffers);
+// Whether a device computes products that read the same x as quickly in one node.
+using SharesInput = std::function<bool(const DotNode& a, const DotNode& b)>;
+// Products of the same x with several weights become one node.
+void merge_products(std::vector<Node>& nodes, std::span<const Buffer> buffers,
+                    const SharesInput& share_input);
 
 }  // namespace pippin::engine

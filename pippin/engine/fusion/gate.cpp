@@ -1,9 +1,9 @@
 // The middle of an MLP: activation(gate) * up, for SwiGLU, GeGLU and their relatives.
 #include <optional>
 
+#include "pippin/engine/cpu/elementwise_loop.h"
 #include "pippin/engine/fusion/activation.h"
 #include "pippin/engine/fusion/fusion.h"
-#include "pippin/engine/steps/elementwise_loop.h"
 #include "pippin/kernels/rows/rows.h"
 
 namespace pippin::engine {
@@ -65,7 +65,8 @@ bool fuse_gate(Builder& builder, const mil::Operation& operation) {
     const View x = builder.view_as(builder.view(activation->x), Storage::F32);
     const View other = builder.view_as(builder.view(up), Storage::F32);
     const View y = builder.allocate_like(Storage::F32, x);
-    builder.emit<GateStep>(in_memory_order({y, x, other}), builder.cpu(), activation->name, *op);
+    builder.emit_step<GateStep>(in_memory_order({y, x, other}), builder.cpu(), activation->name,
+                                *op);
     builder.define_output(operation, y);
     return true;
   }

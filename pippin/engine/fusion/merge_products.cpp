@@ -1,34 +1,64 @@
-// Queries, keys and values, or gate and up, as one step: a pass over the finished list.
+// Queries, keys and values, or gate and up, as one node: a pass over the finished list.
 #include <algorithm>
 #include <unordered_map>
 
 #include "pippin/engine/fusion/fusion.h"
-#include "pippin/engine/weights/weight_step.h"
 
 namespace pippin::engine {
+namespace {
 
-void merge_products(std::vector<std::unique_ptr<Step>>& steps, std::span<const Buffer> buffers) {
+// What a product reads besides x.
+std::span<const View> other_operands(const Node& node) {
+  return std::span(node.views).subspan(node.num_written + 1);
+}
+
+// Takes the products of `other`, which reads the same x, over into `node`.
+void absorb(Node& node, const Node& other) {
+  const auto results = std::span(other.views).first(other.num_written);
+  const auto rest = other_operands(other);
+  node.views.insert(node.views.begin() + static_cast<std::ptrdiff_t>(node.num_written),
+                    results.begin(), results.end());
+  node.views.insert(node.views.end(), rest.begin(), rest.end());
+  node.num_written += other.num_written;
+  auto& products = node.as<DotNode>()->products;
+  const auto& more = other.as<DotNode>()->products;
+  products.insert(products.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+void merge_products(std::vector<Node>& nodes, std::span<const Buffer> buffers,
+                    const SharesInput& share_input) {
   const auto is_constant = [&](const View& view) {
     return buffers[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
   };
-  std::unordered_map<int, std::vector<WeightStep*>> by_input;  // the buffer of x
-  for (auto& step : steps) {
-    auto* product = dynamic_cast<WeightStep*>(step.get());
-    if (product == nullptr) continue;
-    // It is computed where the first one was: all that it reads beside x must be there by then.
-    const auto others = product->other_operands();
-    const bool movable = std::all_of(others.begin(), others.end(), is_constant);
-    std::vector<WeightStep*>& known = by_input[product->x().buffer];
-    const bool merged = movable && std::any_of(known.begin(), known.end(), [&](WeightStep* first) {
-                          return same_elements(first->x(), product->x()) && first->absorb(*product);
-                        });
-    if (merged) {
-      step.reset();
+  const auto merges = [&](const Node& first, const Node& node) {
+    const DotNode& a = *first.as<DotNode>();
+    const DotNode& b = *node.as<DotNode>();
+    return !a.has_residual && !b.has_residual && a.name == b.name &&
+           same_elements(first.x(), node.x()) && share_input(a, b);
+  };
+  std::unordered_map<int, std::vector<Node*>> by_input;  // the buffer of x
+  std::vector<bool> merged(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    Node& node = nodes[i];
+    if (node.as<DotNode>() == nullptr) continue;
+    // It is computed where the first one was: all that it reads besides x must be there by then.
+    const auto others = other_operands(node);
+    std::vector<Node*>& known = by_input[node.x().buffer];
+    const auto first = std::all_of(others.begin(), others.end(), is_constant)
+                           ? std::find_if(known.begin(), known.end(),
+                                          [&](const Node* one) { return merges(*one, node); })
+                           : known.end();
+    if (first == known.end()) {
+      known.push_back(&node);
     } else {
-      known.push_back(product);
+      absorb(**first, node);
+      merged[i] = true;
     }
   }
-  std::erase(steps, nullptr);
+  size_t i = 0;
+  std::erase_if(nodes, [&](const Node&) { return merged[i++]; });
 }
 
 }  // namespace pippin::engine

@@ -12,10 +12,10 @@
 #include <optional>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/row_loop.h"
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/row_loop.h"
 
 namespace pippin::engine {
 namespace {
@@ -265,7 +265,7 @@ void emit_norm(Builder& builder, const Var* result, const Statistic& norm,
     views.push_back(builder.constant(Storage::F32, {Dim(static_cast<int64_t>(gamma.size()))},
                                      {bytes.begin(), bytes.end()}));
   }
-  builder.emit<RmsNormStep>(std::move(views), builder.cpu(), static_cast<float>(norm.epsilon));
+  builder.emit_step<RmsNormStep>(std::move(views), builder.cpu(), static_cast<float>(norm.epsilon));
   builder.define(result, transpose_view(y, back));
 }
 

@@ -94,7 +94,7 @@ class LinearStep final : public RecurrenceStep {
 
 View emit_selective(Builder& builder, const SelectiveViews& views) {
   View results = builder.allocate(Storage::F32, views.x.shape);
-  builder.emit<SelectiveStep>(
+  builder.emit_step<SelectiveStep>(
       {results, views.state, views.steps, views.x, views.rates, views.keys, views.queries},
       builder.cpu());
   return results;
@@ -102,7 +102,7 @@ View emit_selective(Builder& builder, const SelectiveViews& views) {
 
 View emit_linear_recurrence(Builder& builder, const LinearViews& views) {
   View results = builder.allocate(Storage::F32, views.x.shape);
-  builder.emit<LinearStep>({results, views.state, views.decay, views.x}, builder.cpu());
+  builder.emit_step<LinearStep>({results, views.state, views.decay, views.x}, builder.cpu());
   return results;
 }
 

@@ -1,7 +1,6 @@
-// x · Wᵀ + residual as one step, where the sum alone reads the product.
+// x · Wᵀ + residual as one node, where the sum alone reads the product.
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
-#include "pippin/engine/weights/weight_step.h"
 #include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
@@ -20,19 +19,6 @@ bool is_own_product(const Builder& builder, const Var* var) {
     var = operation.input_var("x");
   }
   return false;
-}
-
-// The step that wrote what a view shows.
-WeightStep* writer(Builder& builder, const View& view) {
-  const auto& steps = builder.steps();
-  for (size_t i = steps.size(); i-- > 0;) {
-    for (size_t k = 0; k < steps[i]->num_written; ++k) {
-      if (steps[i]->views[k].buffer == view.buffer) {
-        return dynamic_cast<WeightStep*>(steps[i].get());
-      }
-    }
-  }
-  return nullptr;
 }
 
 // The elements of `view` as rows of the product whose result `like` shows, in the same shape;
@@ -70,18 +56,22 @@ bool fuse_residual(Builder& builder, const Operation& operation) {
       continue;
     }
     const View shown = builder.view(var);
-    const WeightStep* step = writer(builder, shown);
-    if (step == nullptr || step->has_residual()) continue;
+    const auto& nodes = builder.nodes();
+    const size_t index = writer_of(nodes, shown);
+    const DotNode* dot = index < nodes.size() ? nodes[index].as<DotNode>() : nullptr;
+    if (dot == nullptr || dot->has_residual) continue;
     const View residual = builder.view_as(builder.view(other), Storage::F32);
-    const View product = step->views[0];
+    const View product = nodes[index].views[0];
     const auto rows = as_rows(builder, residual, shown, product);
     if (!rows) continue;
     const View y = builder.allocate(Storage::F32, product.shape);
     View result = shown;
     result.buffer = y.buffer;
-    auto fused = step->with_residual(y, *rows);
-    auto views = std::move(fused->views);
-    builder.add(std::move(fused), std::move(views));
+    Node sum_of_both = nodes[index];
+    sum_of_both.as<DotNode>()->has_residual = true;
+    sum_of_both.views[0] = y;
+    sum_of_both.views.push_back(*rows);
+    builder.add(std::move(sum_of_both));
     builder.define_output(operation, result);
     return true;
   }

@@ -7,7 +7,7 @@
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/strided.h"
+#include "pippin/engine/run/strided.h"
 #include "pippin/kernels/rows/rows.h"
 
 namespace pippin::engine {
@@ -241,7 +241,7 @@ bool fuse_rotary(Builder& builder, const Operation& operation) {
   View x = transpose_view(builder.view_as(rotary->x, Storage::F32), order);
   if (!(x.strides.back() == Dim(1))) x = builder.contiguous(x);
   const View y = builder.allocate(Storage::F32, x.shape);
-  builder.emit<RotaryStep>({y, x, *cos, *sin}, builder.cpu(), rotary->pairs);
+  builder.emit_step<RotaryStep>({y, x, *cos, *sin}, builder.cpu(), rotary->pairs);
   builder.define_output(operation, transpose_view(y, back));
   return true;
 }

@@ -141,12 +141,12 @@ class AllowedStep : public Step {
 // The step that made the same of the same, if there is one: masks are shared by layers.
 template <typename S>
 const View* made_before(Builder& builder, const View& from) {
-  for (const auto& step : builder.steps()) {
-    if (dynamic_cast<const S*>(step.get()) == nullptr) continue;
-    const View& other = step->views[1];
+  for (const Node& node : builder.nodes()) {
+    if (ready_step<const S>(node) == nullptr) continue;
+    const View& other = node.views[1];
     if (other.buffer == from.buffer && other.offset == from.offset && other.shape == from.shape &&
         other.strides == from.strides) {
-      return &step->views[0];
+      return &node.views[0];
     }
   }
   return nullptr;
@@ -168,7 +168,7 @@ View mask_summary(Builder& builder, const View& mask) {
     summary = *known;
   } else {
     summary = builder.allocate(Storage::F32, shape);
-    builder.emit<MaskSummaryStep>({summary, once});
+    builder.emit_step<MaskSummaryStep>({summary, once});
   }
   for (size_t i = 0; i < 3; ++i) {
     if (!(mask.strides[i] == Dim(0))) continue;
@@ -197,7 +197,7 @@ View additive_mask(Builder& builder, const View& view) {
   const View allowed = builder.contiguous(view);
   if (const View* known = made_before<AllowedStep>(builder, allowed)) return *known;
   View mask = builder.allocate(Storage::F32, allowed.shape);
-  builder.emit<AllowedStep>({mask, allowed});
+  builder.emit_step<AllowedStep>({mask, allowed});
   return mask;
 }
 
@@ -221,7 +221,7 @@ View emit_attention(Builder& builder, const AttentionViews& attention) {
   if (attention.sinks) {
     views.push_back(builder.contiguous(builder.view_as(*attention.sinks, Storage::F32)));
   }
-  builder.emit<AttentionStep>(std::move(views), builder.cpu(), k.storage, attention);
+  builder.emit_step<AttentionStep>(std::move(views), builder.cpu(), k.storage, attention);
   return out;
 }
 

@@ -8,7 +8,7 @@
 #include "pippin/base/log.h"
 #include "pippin/engine/lowering/expand_constexpr.h"
 #include "pippin/engine/lowering/read_quantized.h"
-#include "pippin/engine/steps/copy_step.h"
+#include "pippin/engine/weights/copy_operand.h"
 #include "pippin/mil/check/evaluate.h"
 #include "pippin/mil/ops/op.h"
 
@@ -178,7 +178,7 @@ View Builder::view(const mil::Var* var) {
   if (known.elements) {
     // Shape arithmetic that something reads at run time: its numbers are filled in by each run.
     View view = allocate(run_storage(known.type), known.shape);
-    emit<DimsStep>({view}).scalars = *known.elements;
+    emit(DimsNode{}, {view}).scalars = *known.elements;
     views_.emplace(var, view);
     return view;
   }
@@ -530,18 +530,19 @@ void Builder::define(const mil::Var* var, View view) {
   views_.insert_or_assign(var, std::move(view));
 }
 
-void Builder::add_step(std::unique_ptr<Step> step) {
-  for (const View& view : step->views) {
+Node& Builder::add(Node node) {
+  for (const View& view : node.views) {
     if (view.rank() > kMaxRank) {
-      fail(ErrorCode::Unsupported, "{}: rank {} is more than {}", step->name(), view.rank(),
+      fail(ErrorCode::Unsupported, "{}: rank {} is more than {}", node_name(node), view.rank(),
            kMaxRank);
     }
   }
-  steps_.push_back(std::move(step));
+  nodes_.push_back(std::move(node));
+  return nodes_.back();
 }
 
 void Builder::emit_copy(const View& to, const View& from) {
-  emit<CopyStep>(in_memory_order({to, broadcast_view(from, to.shape)}), cpu());
+  emit(CopyNode{}, in_memory_order({to, broadcast_view(from, to.shape)}));
 }
 
 }  // namespace pippin::engine

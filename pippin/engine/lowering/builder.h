@@ -1,8 +1,8 @@
 // The plan under construction: what lowering rules work with.
 //
-// A rule turns one MIL operation into views and steps. Values whose elements are known from shapes
-// alone (shape arithmetic) get no step unless something reads them at run time; constants are
-// converted when the plan is made; steps whose results nobody reads are dropped at the end.
+// A rule turns one MIL operation into views and nodes. Values whose elements are known from shapes
+// alone (shape arithmetic) get no node unless something reads them at run time; constants are
+// converted when the plan is made; nodes whose results are not read are dropped at the end.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@
 #include <vector>
 
 #include "pippin/engine/lowering/common_operations.h"
+#include "pippin/engine/nodes/buffer.h"
+#include "pippin/engine/nodes/node.h"
 #include "pippin/engine/plan.h"
-#include "pippin/engine/run/buffer.h"
 #include "pippin/engine/run/step.h"
 #include "pippin/engine/weights/cached_array.h"
 #include "pippin/engine/weights/quantized_weight.h"
@@ -42,6 +43,13 @@ struct Region {
   mil::Opset opset = mil::Opset::CoreML5;
   ComputeOptions compute;
 };
+
+// The step of a node that has none of its own kind, or null.
+template <typename S>
+S* ready_step(const Node& node) {
+  const auto* ready = node.as<ReadyNode>();
+  return ready != nullptr ? dynamic_cast<S*>(ready->step.get()) : nullptr;
+}
 
 class Builder {
  public:
@@ -147,17 +155,18 @@ class Builder {
   void define_output(const mil::Operation& operation, View view) {
     define(operation.output(), std::move(view));
   }
-  template <typename S, typename... Args>
-  S& emit(std::vector<View> views, Args&&... args) {
-    auto step = std::make_unique<S>(std::forward<Args>(args)...);
-    step->views = std::move(views);
-    S& reference = *step;
-    add_step(std::move(step));
-    return reference;
+  Node& emit(NodeKind kind, std::vector<View> views, size_t num_written = 1) {
+    return add({std::move(kind), std::move(views), num_written});
   }
-  void add(std::unique_ptr<Step> step, std::vector<View> views) {
-    step->views = std::move(views);
-    add_step(std::move(step));
+  Node& add(Node node);
+  // A step that has no node of its own yet.
+  template <typename S, typename... Args>
+  Node& emit_step(std::vector<View> views, Args&&... args) {
+    return add_step(std::make_shared<S>(std::forward<Args>(args)...), std::move(views));
+  }
+  Node& add_step(std::shared_ptr<Step> step, std::vector<View> views) {
+    const size_t num_written = step->num_written;
+    return emit(ReadyNode{std::move(step)}, std::move(views), num_written);
   }
   void emit_copy(const View& to, const View& from);  // shapes broadcast; storages may differ
 
@@ -172,7 +181,7 @@ class Builder {
   // Lowering is repeated with them until there is none.
   const std::set<const mil::Operation*>& stale_reads() const { return stale_reads_; }
 
-  std::vector<std::unique_ptr<Step>>& steps() { return steps_; }
+  std::vector<Node>& nodes() { return nodes_; }
   std::vector<Buffer>& buffers() { return buffers_; }
   std::vector<std::vector<std::byte>>& constants() { return constants_; }
   std::vector<SharedBytes>& shared_constants() { return shared_constants_; }
@@ -182,7 +191,6 @@ class Builder {
   std::string where(const mil::Operation& operation) const;
 
  private:
-  void add_step(std::unique_ptr<Step> step);
   bool fold_kept(const mil::Var* var);
   View expand(const mil::Var* var, const QuantizedWeight& weight);
   View state_view(const mil::Var* state, const mil::Operation& reader);
@@ -204,7 +212,7 @@ class Builder {
   };
   std::unordered_map<int, std::vector<Copy>> copies_;  // by the buffer that they are of
   std::vector<Buffer> buffers_;
-  std::vector<std::unique_ptr<Step>> steps_;
+  std::vector<Node> nodes_;
   std::vector<std::vector<std::byte>> constants_;
   std::vector<SharedBytes> shared_constants_;
   std::unordered_map<const mil::Var*, std::shared_ptr<const QuantizedWeight>> quantized_;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/sort_step.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/sort_step.h"
 
 namespace pippin::engine {
 namespace {
@@ -46,8 +46,8 @@ Sorted sorted(Builder& builder, const mil::Operation& operation, const mil::Shap
     result.values = transpose_view(result.values, perm);
   }
   views.push_back(rows);
-  builder.emit<SortStep>(std::move(views), operation.type(),
-                         bool_param(builder, operation, "ascending"), values);
+  builder.emit_step<SortStep>(std::move(views), operation.type(),
+                              bool_param(builder, operation, "ascending"), values);
   result.indices = transpose_view(result.indices, perm);
   return result;
 }
@@ -107,15 +107,15 @@ void one_hot(Builder& builder, const mil::Operation& operation) {
   std::vector<View> views = {*reshape_view(y, {flat.shape[0], shape.back()}), flat};
   switch (storage) {
     case Storage::F32:
-      builder.emit<OneHotStep<float>>(std::move(views), static_cast<float>(on),
-                                      static_cast<float>(off));
+      builder.emit_step<OneHotStep<float>>(std::move(views), static_cast<float>(on),
+                                           static_cast<float>(off));
       break;
     case Storage::I32:
-      builder.emit<OneHotStep<int32_t>>(std::move(views), static_cast<int32_t>(on),
-                                        static_cast<int32_t>(off));
+      builder.emit_step<OneHotStep<int32_t>>(std::move(views), static_cast<int32_t>(on),
+                                             static_cast<int32_t>(off));
       break;
     default:
-      builder.emit<OneHotStep<uint8_t>>(std::move(views), on != 0, off != 0);
+      builder.emit_step<OneHotStep<uint8_t>>(std::move(views), on != 0, off != 0);
       break;
   }
   builder.define_output(operation, transpose_view(y, perm));

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "pippin/engine/cpu/code_step.h"
 #include "pippin/engine/lowering/builder.h"
-#include "pippin/engine/steps/code_step.h"
 
 namespace pippin::engine {
 

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "pippin/engine/cpu/conv_step.h"
+#include "pippin/engine/cpu/places_step.h"
+#include "pippin/engine/cpu/winograd_step.h"
 #include "pippin/engine/lowering/convolution.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/conv_step.h"
-#include "pippin/engine/steps/places_step.h"
-#include "pippin/engine/steps/winograd_step.h"
 
 namespace pippin::engine {
 namespace {
@@ -34,8 +34,8 @@ View packed_weights(Builder& builder, const mil::Operation& operation,
   View panels = builder.allocate(Storage::F32, {Dim(floats)});
   const View rows = *reshape_view(builder.contiguous(builder.view_as(w, Storage::F32)),
                                   {Dim(convolution.outputs), Dim(convolution.k())});
-  builder.emit<PackConvStep>({panels, rows}, builder.cpu(), convolution.groups,
-                             num_taps(convolution.windows));
+  builder.emit_step<PackConvStep>({panels, rows}, builder.cpu(), convolution.groups,
+                                  num_taps(convolution.windows));
   return panels;
 }
 
@@ -136,12 +136,12 @@ std::optional<View> conv_of_places(Builder& builder, const mil::Operation& opera
       places_weights(builder, operation, convolution, by_channel, turned ? row_taps : 1)};
   if (bias) views.push_back(*bias);
   if (by_channel) {
-    builder.emit<ChannelsWindowStep>(std::move(views), builder.cpu(), "depthwise conv",
-                                     WindowOp::Weights, convolution.windows,
-                                     std::array<int64_t, kSpatialAxes>{}, bias.has_value());
+    builder.emit_step<ChannelsWindowStep>(std::move(views), builder.cpu(), "depthwise conv",
+                                          WindowOp::Weights, convolution.windows,
+                                          std::array<int64_t, kSpatialAxes>{}, bias.has_value());
   } else {
-    builder.emit<PlacesConvStep>(std::move(views), builder.cpu(), convolution.windows,
-                                 convolution.groups, bias.has_value());
+    builder.emit_step<PlacesConvStep>(std::move(views), builder.cpu(), convolution.windows,
+                                      convolution.groups, bias.has_value());
   }
   return y;
 }
@@ -209,8 +209,8 @@ void conv(Builder& builder, const mil::Operation& operation) {
     std::vector<View> views = {as_planes(y), as_planes(channels_last(builder, given)),
                                winograd_panels(builder, operation, convolution)};
     if (bias) views.push_back(*bias);
-    builder.emit<WinogradStep>(std::move(views), builder.cpu(), convolution.windows,
-                               bias.has_value());
+    builder.emit_step<WinogradStep>(std::move(views), builder.cpu(), convolution.windows,
+                                    bias.has_value());
     return builder.define_output(operation, y);
   }
   if (const auto y = conv_of_places(builder, operation, convolution, given, bias)) {

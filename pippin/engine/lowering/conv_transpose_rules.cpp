@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/places_step.h"
 #include "pippin/engine/lowering/convolution.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/places_step.h"
 
 namespace pippin::engine {
 namespace {
@@ -243,8 +243,8 @@ class TransposedConv {
       const View all_phases = broadcast_view(one, {Dim(num_phases(block)), one.shape[0]});
       views.push_back(*reshape_view(builder_.contiguous(all_phases), {Dim(convolution.outputs)}));
     }
-    builder_.emit<PlacesConvStep>(std::move(views), builder_.cpu(), convolution.windows, 1,
-                                  has_bias);
+    builder_.emit_step<PlacesConvStep>(std::move(views), builder_.cpu(), convolution.windows, 1,
+                                       has_bias);
     if (whole) return;
     const View places = phase_places(all, axes_, block);
     Shape phases_first = places.shape;

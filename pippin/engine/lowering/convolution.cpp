@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/conv_step.h"
+#include "pippin/engine/cpu/window_step.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/conv_step.h"
-#include "pippin/engine/steps/copy_step.h"
-#include "pippin/engine/steps/window_step.h"
 #include "pippin/engine/weights/cached_array.h"
+#include "pippin/engine/weights/copy_operand.h"
 
 namespace pippin::engine {
 
@@ -109,12 +109,12 @@ void emit_convolution(Builder& builder, const Convolution& convolution, const Vi
   std::vector<View> views = {y, x, weights};
   if (bias) views.push_back(*bias);
   if (by_channel) {
-    builder.emit<WindowStep>(std::move(views), builder.cpu(), "depthwise conv", WindowOp::Weights,
-                             convolution.windows, std::array<int64_t, kSpatialAxes>{},
-                             bias.has_value());
+    builder.emit_step<WindowStep>(std::move(views), builder.cpu(), "depthwise conv",
+                                  WindowOp::Weights, convolution.windows,
+                                  std::array<int64_t, kSpatialAxes>{}, bias.has_value());
   } else {
-    builder.emit<ConvStep>(std::move(views), builder.cpu(), ConvOperands::Floats,
-                           convolution.windows, convolution.groups, bias.has_value());
+    builder.emit_step<ConvStep>(std::move(views), builder.cpu(), ConvOperands::Floats,
+                                convolution.windows, convolution.groups, bias.has_value());
   }
 }
 

@@ -6,10 +6,8 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/lowering/weight_forms.h"
-#include "pippin/engine/weights/dense_step.h"
 #include "pippin/engine/weights/expert_matrices.h"
 #include "pippin/engine/weights/stacked_dot.h"
-#include "pippin/kernels/dot/dot.h"
 #include "pippin/mil/ops/product.h"
 
 namespace pippin::engine {
@@ -17,76 +15,6 @@ namespace {
 
 using mil::Dim;
 using mil::Shape;
-
-// y[b, m, n] = x[b, m, k] · w[b, n, k]ᵀ + bias[n], where w is computed or has batches; views: y, x,
-// w[, bias].
-class BatchedDotStep : public Step {
- public:
-  BatchedDotStep(const Builder& builder, std::string name, Storage weights)
-      : kernel_(kernels::choose_dot(weight_type(weights), builder.cpu())),
-        name_(std::move(name)),
-        steady_rows_(builder.steady_rows()) {}
-
-  std::string name() const override { return name_ + " (" + kernel_.name + ")"; }
-
-  int64_t scratch_bytes() const override {
-    return steady_rows_ || views[1].shape[1].upper() < kernels::kManyRows ? 0 : kPanelBytes;
-  }
-
-  void run(const StepContext& context) const noexcept override {
-    const Operand& y = context.operands[0];
-    const Operand& x = context.operands[1];
-    const Operand& w = context.operands[2];
-    const int64_t batches = y.shape[0], m = y.shape[1], n = y.shape[2], k = x.shape[2];
-    const auto batch_args = [&](int64_t batch) {
-      kernels::DotArgs args{};
-      args.x = x.floats() + batch * x.strides[0];
-      args.x_stride = x.strides[1];
-      args.w = w.data + batch * w.strides[0] * element_size(w.storage);
-      args.w_stride = w.strides[1];
-      args.bias = context.operands.size() > 3 ? context.operands[3].floats() : nullptr;
-      args.y = y.floats() + batch * y.strides[0];
-      args.y_stride = y.strides[1];
-      args.m = m;
-      args.n = n;
-      args.k = k;
-      return args;
-    };
-    // A thread's part of the columns of one batch.
-    const bool panels = !steady_rows_ && m >= kernels::kManyRows &&
-                        kernels::packed_floats(kernel_, n, k) <= kernels::kMostPacked;
-    const auto multiply = [&](int thread, const kernels::DotArgs& args) {
-      if (!panels) return kernel_.function(args);
-      auto* packed = reinterpret_cast<float*>(context.scratch + thread * kPanelBytes);
-      kernels::dot_many_rows(kernel_, args, packed, [](Range, Range) {});
-    };
-    constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
-    if (batches * m * n * k < kWorthSharing) {
-      for (int64_t batch = 0; batch < batches; ++batch) multiply(0, batch_args(batch));
-      return;
-    }
-    context.pool.run([&](int part, int parts) {
-      if (batches == 1) {
-        const Range columns = split_range(n, part, parts, kernel_.n_grain);
-        if (columns.begin == columns.end) return;
-        multiply(part,
-                 kernels::dot_columns(batch_args(0), kernel_.weight, columns.begin, columns.end));
-        return;
-      }
-      const Range share = split_range(batches, part, parts);
-      for (int64_t batch = share.begin; batch < share.end; ++batch) {
-        multiply(part, batch_args(batch));
-      }
-    });
-  }
-
- private:
-  static constexpr int64_t kPanelBytes = kernels::kMostPacked * sizeof(float);
-
-  const kernels::DotKernel& kernel_;
-  std::string name_;
-  bool steady_rows_;
-};
 
 View one_batch(const View& matrix) {
   View view = matrix;
@@ -115,10 +43,11 @@ View weight_product(Builder& builder, const WeightUse& use, std::string name) {
     return views;
   };
   for (const WeightForm form : weight_forms()) {
-    if (auto dot = form(builder, use, name, bias)) {
-      std::vector<View> views = operands(dot->n, dot->w ? &*dot->w : nullptr);
+    if (const auto found = form(builder, use)) {
+      std::vector<View> views = operands(Dim(found->n), found->w ? &*found->w : nullptr);
       View y = views.front();
-      builder.add(std::move(dot->step), std::move(views));
+      builder.emit(DotNode{name + found->form, {{found->n, found->weight, bias}}},
+                   std::move(views));
       return y;
     }
   }
@@ -127,7 +56,7 @@ View weight_product(Builder& builder, const WeightUse& use, std::string name) {
   std::vector<View> views = operands(w.shape[0], &w);
   View y = views.front();
   for (size_t i = 0; i < 3; ++i) views[i] = one_batch(views[i]);
-  builder.emit<BatchedDotStep>(std::move(views), builder, std::move(name), w.storage);
+  builder.emit(BatchedDotNode{std::move(name)}, std::move(views));
   return y;
 }
 
@@ -200,7 +129,7 @@ bool stacked_product(Builder& builder, const mil::Operation& operation, const Vi
   if (matrices == nullptr) return false;
   const View rows = batched(builder, x, Shape(x.shape.begin(), x.shape.end() - 2));
   const View out = builder.allocate(Storage::F32, {rows.shape[0], rows.shape[1], Dim(n)});
-  builder.add(make_stacked_dot("matmul", std::move(matrices), batches), {out, rows});
+  builder.add_step(make_stacked_dot("matmul", std::move(matrices), batches), {out, rows});
   builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
   return true;
 }
@@ -246,7 +175,7 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   } else {
     const View a = batched(builder, x, batch), b = batched(builder, y, batch);
     out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
-    builder.emit<BatchedDotStep>({out, a, b}, builder, "matmul", b.storage);
+    builder.emit(BatchedDotNode{"matmul"}, {out, a, b});
   }
   builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
 }
@@ -274,7 +203,7 @@ void einsum(Builder& builder, const mil::Operation& operation) {
   const Shape batch(x.shape.begin(), x.shape.end() - 2);
   const View a = batched(builder, x, batch), b = batched(builder, y, batch);
   const View out = builder.allocate(Storage::F32, {a.shape[0], a.shape[1], b.shape[1]});
-  builder.emit<BatchedDotStep>({out, a, b}, builder, "einsum", b.storage);
+  builder.emit(BatchedDotNode{"einsum"}, {out, a, b});
   Shape shape = batch;
   shape.insert(shape.end(), {a.shape[1], b.shape[1]});
   // Where the result has the batch, the rows and the columns.

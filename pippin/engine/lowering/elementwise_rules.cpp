@@ -3,10 +3,10 @@
 #include <array>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/elementwise_loop.h"
 #include "pippin/engine/lowering/elementwise_step.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/elementwise_loop.h"
 
 namespace pippin::engine {
 namespace {
@@ -234,8 +234,8 @@ void binary(Builder& builder, const mil::Operation& operation) {
   }
   const auto inputs = two_inputs(builder, operation, output.shape);
   View out = allocate_result(builder, inputs[0].storage, inputs);
-  builder.emit<BinaryStep>(in_memory_order({out, inputs[0], inputs[1]}), builder.cpu(),
-                           operation.type(), op);
+  builder.emit_step<BinaryStep>(in_memory_order({out, inputs[0], inputs[1]}), builder.cpu(),
+                                operation.type(), op);
   builder.define_output(operation, builder.view_as(out, run_storage(output.type)));
 }
 
@@ -244,7 +244,7 @@ void compare(Builder& builder, const mil::Operation& operation) {
   const mil::Shape& shape = builder.info(operation.output()).shape;
   const auto [x, y] = two_inputs(builder, operation, shape);
   View out = builder.allocate(Storage::Bool, shape);
-  builder.emit<CompareStep>({out, x, y}, builder.cpu(), operation.type(), op);
+  builder.emit_step<CompareStep>({out, x, y}, builder.cpu(), operation.type(), op);
   builder.define_output(operation, out);
 }
 
@@ -258,7 +258,7 @@ void logic(Builder& builder, const mil::Operation& operation) {
           ? x
           : broadcast_view(builder.view_as(builder.view(operation, "y"), Storage::Bool), shape);
   View out = builder.allocate(Storage::Bool, shape);
-  builder.emit<LogicStep>({out, x, y}, operation.type(), op);
+  builder.emit_step<LogicStep>({out, x, y}, operation.type(), op);
   builder.define_output(operation, out);
 }
 
@@ -272,7 +272,7 @@ void select(Builder& builder, const mil::Operation& operation) {
   };
   const View cond = input("cond", Storage::Bool), a = input("a", wide), b = input("b", wide);
   View out = builder.allocate(wide, output.shape);
-  builder.emit<SelectStep>({out, cond, a, b}, builder.cpu(), "select");
+  builder.emit_step<SelectStep>({out, cond, a, b}, builder.cpu(), "select");
   builder.define_output(operation, builder.view_as(out, storage));
 }
 
@@ -288,8 +288,8 @@ void cast(Builder& builder, const mil::Operation& operation) {
   View y = builder.view_as(x, run_storage(to));
   if (mil::is_integer(to) && mil::bit_width(to) < 32) {
     View narrow = builder.allocate(Storage::I32, y.shape);
-    builder.emit<NarrowStep>({narrow, y}, mil::bit_width(to), mil::is_signed_integer(to),
-                             is_float(x.storage));
+    builder.emit_step<NarrowStep>({narrow, y}, mil::bit_width(to), mil::is_signed_integer(to),
+                                  is_float(x.storage));
     y = narrow;
   }
   builder.define_output(operation, y);
@@ -300,14 +300,15 @@ void cast(Builder& builder, const mil::Operation& operation) {
 View unary_step(Builder& builder, std::string name, UnaryOp op, const View& x, float alpha,
                 float beta) {
   View y = builder.allocate_like(Storage::F32, x);
-  builder.emit<UnaryStep>(in_memory_order({y, x}), builder.cpu(), std::move(name), op, alpha, beta);
+  builder.emit_step<UnaryStep>(in_memory_order({y, x}), builder.cpu(), std::move(name), op, alpha,
+                               beta);
   return y;
 }
 
 View sum_step(Builder& builder, std::string name, const View& a, const View& b) {
   View y = allocate_result(builder, Storage::F32, {a, b});
-  builder.emit<BinaryStep>(in_memory_order({y, a, b}), builder.cpu(), std::move(name),
-                           BinaryOp::Add);
+  builder.emit_step<BinaryStep>(in_memory_order({y, a, b}), builder.cpu(), std::move(name),
+                                BinaryOp::Add);
   return y;
 }
 

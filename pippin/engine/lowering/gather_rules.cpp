@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/lookup_step.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/lookup_step.h"
 #include "pippin/engine/weights/quantized_weight.h"
 
 namespace pippin::engine {
@@ -110,10 +110,10 @@ int64_t axis_of(const Builder& builder, const mil::Operation& operation, std::st
 void read(Builder& builder, const mil::Operation& operation, const Lookup& lookup) {
   const mil::ValueInfo& output = builder.info(operation.output());
   const View y = builder.allocate(run_storage(output.type), lookup.table.shape);
-  auto& step =
-      builder.emit<GatherStep>({y, lookup.table, lookup.indices}, builder.cpu(), operation.type(),
-                               builder.where(operation), index_rule(builder, operation));
-  step.scalars = lookup.coordinates;
+  Node& node = builder.emit_step<GatherStep>({y, lookup.table, lookup.indices}, builder.cpu(),
+                                             operation.type(), builder.where(operation),
+                                             index_rule(builder, operation));
+  node.scalars = lookup.coordinates;
   builder.define_output(operation, *reshape_view(y, output.shape));
 }
 
@@ -129,7 +129,7 @@ void gather(Builder& builder, const mil::Operation& operation) {
     const View flat =
         *reshape_view(builder.contiguous(indices), {mil::num_elements(indices.shape)});
     const View y = builder.allocate(Storage::F32, {flat.shape[0], Dim(quantized->matrix.k)});
-    builder.add(make_quantized_gather(quantized, builder.cpu()), {y, flat});
+    builder.emit(QuantizedGatherNode{quantized, quantized->form}, {y, flat});
     builder.define_output(operation, *reshape_view(y, builder.info(operation.output()).shape));
     return;
   }
@@ -176,10 +176,10 @@ void scatter(Builder& builder, const mil::Operation& operation, const LookUp& lo
   const View out = builder.allocate(storage, output.shape);
   builder.emit_copy(out, data);
   const Lookup lookup = look_up(out, indices);
-  auto& step = builder.emit<ScatterStep>(
+  Node& node = builder.emit_step<ScatterStep>(
       {lookup.table, *reshape_view(updates, lookup.table.shape), lookup.indices}, operation.type(),
       builder.where(operation), index_rule(builder, operation), combine);
-  step.scalars = lookup.coordinates;
+  node.scalars = lookup.coordinates;
   builder.define_output(operation, out);
 }
 

@@ -4,10 +4,10 @@
 #include <map>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/elementwise_loop.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/elementwise_step.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/elementwise_loop.h"
 #include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
@@ -107,7 +107,7 @@ void emit_map(Builder& builder, const mil::Operation& operation, Function<T> fun
   const Storage storage = run_storage(builder.info(operation.output()).type);
   const View x = builder.view_as(builder.view(operation, "x"), storage);
   const View y = builder.allocate_like(storage, x);
-  builder.emit<MapStep<T>>(in_memory_order({y, x}), operation.type(), function, parameters);
+  builder.emit_step<MapStep<T>>(in_memory_order({y, x}), operation.type(), function, parameters);
   builder.define_output(operation, y);
 }
 

@@ -81,8 +81,8 @@ void band_part(Builder& builder, const mil::Operation& operation) {
     return *reshape_view(
         view, {axes_product(view.shape, 0, axis), *(view.shape.end() - 2), view.shape.back()});
   };
-  builder.emit<BandStep>({matrices(y), matrices(x)}, int_param(builder, operation, "lower"),
-                         int_param(builder, operation, "upper"));
+  builder.emit_step<BandStep>({matrices(y), matrices(x)}, int_param(builder, operation, "lower"),
+                              int_param(builder, operation, "upper"));
   builder.define_output(operation, y);
 }
 
@@ -126,7 +126,7 @@ void reverse_sequence(Builder& builder, const mil::Operation& operation) {
   const View from = builder.contiguous(transpose_view(x, perm));
   const View y = builder.allocate(x.storage, from.shape);
   const mil::Shape shape = {from.shape[0], from.shape[1], axes_product(from.shape, 2, x.rank())};
-  builder.emit<ReverseSequenceStep>(
+  builder.emit_step<ReverseSequenceStep>(
       {*reshape_view(y, shape), *reshape_view(from, shape), builder.ints(operation, "lengths")},
       builder.where(operation));
   builder.define_output(operation, transpose_view(y, inverse(perm)));

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/row_loop.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/row_loop.h"
 #include "pippin/kernels/elementwise/elementwise.h"
 
 namespace pippin::engine {
@@ -40,8 +40,8 @@ class L2NormStep : public Step {
 void l2_norm(Builder& builder, const mil::Operation& operation) {
   const View x = builder.contiguous(builder.floats(operation, "x"));
   const View y = builder.allocate(Storage::F32, x.shape);
-  builder.emit<L2NormStep>({*matrix_view(y, 3), *matrix_view(x, 3)}, builder.cpu(),
-                           float_param(builder, operation, "epsilon"));
+  builder.emit_step<L2NormStep>({*matrix_view(y, 3), *matrix_view(x, 3)}, builder.cpu(),
+                                float_param(builder, operation, "epsilon"));
   builder.define_output(operation, y);
 }
 
@@ -107,7 +107,7 @@ void local_response_norm(Builder& builder, const mil::Operation& operation) {
   const View x = builder.contiguous(builder.floats(operation, "x"));
   const View y = builder.allocate(Storage::F32, x.shape);
   const int64_t size = int_param(builder, operation, "size");
-  builder.emit<LocalResponseStep>(
+  builder.emit_step<LocalResponseStep>(
       {around_axis(builder, y, 1), around_axis(builder, x, 1)}, builder.cpu(),
       LocalResponseStep::Numbers{
           size, float_param(builder, operation, "alpha") / static_cast<double>(size),

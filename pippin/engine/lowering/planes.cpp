@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/place_pointers.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/place_pointers.h"
 #include "pippin/mil/ops/op.h"
 
 namespace pippin::engine {
@@ -15,17 +15,6 @@ using mil::Dim;
 using mil::Var;
 
 constexpr int64_t kMostTaps = int64_t{1} << 20;  // along an axis
-
-// The index of the step that wrote what a view shows, or one past the last.
-size_t writer_of(Builder& builder, const View& view) {
-  const auto& steps = builder.steps();
-  for (size_t i = steps.size(); i-- > 0;) {
-    for (size_t k = 0; k < steps[i]->num_written; ++k) {
-      if (steps[i]->views[k].buffer == view.buffer) return i;
-    }
-  }
-  return steps.size();
-}
 
 // Whether planes lie as the result of a step does.
 bool lies_as(const View& view, const View& y) {
@@ -54,41 +43,43 @@ bool is_own(const Builder& builder, const Var* var, const mil::Operation& last) 
   return true;
 }
 
-// The step over planes whose whole result `var` is, read for `last` alone, and which could as well
-// be computed now; or null.
-const PlaneStep* own_step(Builder& builder, const Var* var, const mil::Operation& last) {
-  if (!builder.fusion() || var == nullptr || !builder.is_lowered(var)) return nullptr;
+// The node over planes whose whole result `var` is, read for `last` alone, and which could as well
+// be computed now; its index.
+std::optional<size_t> own_node(Builder& builder, const Var* var, const mil::Operation& last) {
+  if (!builder.fusion() || var == nullptr || !builder.is_lowered(var)) return std::nullopt;
   const View shown = builder.view(var);
-  const auto& steps = builder.steps();
-  const size_t index = writer_of(builder, shown);
-  if (index == steps.size()) return nullptr;
-  const auto* step = dynamic_cast<const PlaneStep*>(steps[index].get());
-  const bool whole = step != nullptr && shown.storage == Storage::F32 && shown.rank() >= 3 &&
-                     shown.rank() <= kPlaneRank && lies_as(shown, step->views[0]) &&
-                     shown.offset == step->views[0].offset &&
-                     shown.shape[0] == step->views[0].shape[0] &&
-                     shown.shape[1] == step->views[0].shape[1] &&
-                     mil::num_elements(shown.shape) == mil::num_elements(step->views[0].shape);
-  if (!whole || !is_own(builder, var, last)) return nullptr;
+  const auto& nodes = builder.nodes();
+  const size_t index = writer_of(nodes, shown);
+  if (index == nodes.size() || ready_step<PlaneStep>(nodes[index]) == nullptr) return std::nullopt;
+  const Node& node = nodes[index];
+  const bool whole =
+      shown.storage == Storage::F32 && shown.rank() >= 3 && shown.rank() <= kPlaneRank &&
+      lies_as(shown, node.views[0]) && shown.offset == node.views[0].offset &&
+      shown.shape[0] == node.views[0].shape[0] && shown.shape[1] == node.views[0].shape[1] &&
+      mil::num_elements(shown.shape) == mil::num_elements(node.views[0].shape);
+  if (!whole || !is_own(builder, var, last)) return std::nullopt;
   // What it reads must not have been written since.
-  for (size_t i = 1; i < step->views.size(); ++i) {
-    const size_t writer = writer_of(builder, step->views[i]);
-    if (writer != steps.size() && writer > index) return nullptr;
+  for (size_t i = 1; i < node.views.size(); ++i) {
+    const size_t writer = writer_of(nodes, node.views[i]);
+    if (writer != nodes.size() && writer > index) return std::nullopt;
   }
-  return step;
+  return index;
 }
 
-// A step that does a finish after what another does, which nobody reads then: `x`, which that
+// A node that does a finish after what another does, whose result is then not read: `x`, which that
 // computes, becomes the operation's result.
-void finish_step(Builder& builder, const mil::Operation& operation, const Var* x,
-                 const PlaneStep& step, const std::vector<Finish>& finishes,
-                 const View* residual = nullptr) {
-  std::unique_ptr<PlaneStep> finished = step.copy();
-  const int buffer = builder.allocate(Storage::F32, step.views[0].shape).buffer;
-  finished->views[0].buffer = buffer;
-  for (const Finish& finish : finishes) finished->add_finish(finish, residual);
-  auto views = std::move(finished->views);
-  builder.add(std::move(finished), std::move(views));
+void finish_node(Builder& builder, const mil::Operation& operation, const Var* x, Node node,
+                 const std::vector<Finish>& finishes, const View* residual = nullptr) {
+  const int buffer = builder.allocate(Storage::F32, node.views[0].shape).buffer;
+  std::unique_ptr<PlaneStep> step = ready_step<PlaneStep>(node)->copy();
+  for (Finish finish : finishes) {
+    finish.residual = node.views.size();
+    if (residual != nullptr) node.views.push_back(*residual);
+    step->add_finish(std::move(finish));
+  }
+  node.kind = ReadyNode{std::move(step)};
+  node.views[0].buffer = buffer;
+  builder.add(std::move(node));
   View result = builder.view(x);
   result.buffer = buffer;
   builder.define_output(operation, result);
@@ -155,9 +146,9 @@ Windows windows_of(const Builder& builder, const mil::Operation& operation,
 
 bool finish_where_computed(Builder& builder, const mil::Operation& operation, const Var* x,
                            const std::vector<Finish>& finishes) {
-  const PlaneStep* step = own_step(builder, x, operation);
-  if (step == nullptr) return false;
-  finish_step(builder, operation, x, *step, finishes);
+  const auto index = own_node(builder, x, operation);
+  if (!index) return false;
+  finish_node(builder, operation, x, builder.nodes()[*index], finishes);
   return true;
 }
 
@@ -170,15 +161,16 @@ bool add_where_computed(Builder& builder, const mil::Operation& operation) {
         builder.info(other).shape != builder.info(x).shape) {
       continue;
     }
-    const PlaneStep* step = own_step(builder, x, operation);
+    const auto index = own_node(builder, x, operation);
     View residual = builder.view(other);
-    if (step == nullptr || residual.storage != Storage::F32) continue;
+    if (!index || residual.storage != Storage::F32) continue;
+    const View y = builder.nodes()[*index].views[0];
     // One in another layout is copied: adding across layouts takes longer.
-    if (has_channels_last(step->views[0])) residual = channels_last(builder, residual);
-    if (!lies_as(residual, step->views[0])) continue;
+    if (has_channels_last(y)) residual = channels_last(builder, residual);
+    if (!lies_as(residual, y)) continue;
     const Finish finish = {.kind = Finish::Kind::Add, .name = "add"};
     const View planes = as_planes(residual);
-    finish_step(builder, operation, x, *step, {finish}, &planes);
+    finish_node(builder, operation, x, builder.nodes()[*index], {finish}, &planes);
     return true;
   }
   return false;

@@ -1,10 +1,10 @@
-// For rules over planes (steps/plane_step.h): convolutions, pooling and what is done by channel.
+// For rules over planes (cpu/plane_step.h): convolutions, pooling and what is done by channel.
 #pragma once
 
 #include <optional>
 
+#include "pippin/engine/cpu/plane_step.h"
 #include "pippin/engine/lowering/builder.h"
-#include "pippin/engine/steps/plane_step.h"
 
 namespace pippin::engine {
 

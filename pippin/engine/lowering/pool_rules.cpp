@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/places_step.h"
+#include "pippin/engine/cpu/row_loop.h"
+#include "pippin/engine/cpu/window_step.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/places_step.h"
-#include "pippin/engine/steps/row_loop.h"
-#include "pippin/engine/steps/window_step.h"
 
 namespace pippin::engine {
 namespace {
@@ -33,8 +33,8 @@ void pool(Builder& builder, const mil::Operation& operation) {
   if (op != WindowOp::Norm && has_channels_last(given) &&
       given.shape[1].lower() >= kLeastChannels && has_few_taps(windows)) {
     const View y = allocate_channels_last(builder, shape);
-    builder.emit<ChannelsWindowStep>({as_planes(y), as_planes(given)}, builder.cpu(),
-                                     operation.type(), which, windows, pad_end, false);
+    builder.emit_step<ChannelsWindowStep>({as_planes(y), as_planes(given)}, builder.cpu(),
+                                          operation.type(), which, windows, pad_end, false);
     return builder.define_output(operation, y);
   }
   const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
@@ -42,8 +42,8 @@ void pool(Builder& builder, const mil::Operation& operation) {
     fail(ErrorCode::Unsupported, "{}: its windows are too large", builder.where(operation));
   }
   const View y = builder.allocate(Storage::F32, shape);
-  builder.emit<WindowStep>({as_planes(y), x}, builder.cpu(), operation.type(), which, windows,
-                           pad_end, false);
+  builder.emit_step<WindowStep>({as_planes(y), x}, builder.cpu(), operation.type(), which, windows,
+                                pad_end, false);
   builder.define_output(operation, y);
 }
 
@@ -86,9 +86,9 @@ void by_channel(Builder& builder, const mil::Operation& operation,
     fail(ErrorCode::Unsupported, "{}: rank {}", builder.where(operation), given.rank());
   }
   const View y = builder.allocate(Storage::F32, given.shape);
-  auto& step = builder.emit<ChannelStep>({as_planes(y), as_planes(builder.contiguous(given))},
-                                         builder.cpu());
-  for (const Finish& finish : finishes) step.add_finish(finish);
+  const Node& node = builder.emit_step<ChannelStep>(
+      {as_planes(y), as_planes(builder.contiguous(given))}, builder.cpu());
+  for (const Finish& finish : finishes) ready_step<PlaneStep>(node)->add_finish(finish);
   builder.define_output(operation, y);
 }
 
@@ -194,9 +194,9 @@ void instance_norm(Builder& builder, const mil::Operation& operation) {
   const View x = builder.contiguous(builder.floats(operation, "x"));
   const View y = builder.allocate(Storage::F32, x.shape);
   const int64_t axes = x.rank() - 2;
-  builder.emit<InstanceNormStep>({*matrix_view(y, axes), *matrix_view(x, axes)}, builder.cpu(),
-                                 std::move(gamma), std::move(beta),
-                                 static_cast<float>(float_param(builder, operation, "epsilon")));
+  builder.emit_step<InstanceNormStep>(
+      {*matrix_view(y, axes), *matrix_view(x, axes)}, builder.cpu(), std::move(gamma),
+      std::move(beta), static_cast<float>(float_param(builder, operation, "epsilon")));
   builder.define_output(operation, y);
 }
 

@@ -4,7 +4,7 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/recurrent_step.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/weights/dense_step.h"
+#include "pippin/engine/weights/weight_type.h"
 
 namespace pippin::engine {
 namespace {
@@ -102,9 +102,9 @@ void recurrent(Builder& builder, const mil::Operation& operation) {
     const View gates = builder.allocate(Storage::F32, {inputs.shape[0], weight.shape[0]});
     std::vector<View> product = {gates, inputs, weight};
     if (input_bias) product.push_back(*input_bias);
-    builder.add(make_dense_dot(operation.type() + " inputs", weight, input_bias.has_value(),
-                               builder.steady_rows(), builder.cpu()),
-                std::move(product));
+    const DotNode::Product from_inputs = {weight.shape[0].constant(), DenseWeight{weight.storage},
+                                          input_bias.has_value()};
+    builder.emit(DotNode{operation.type() + " inputs", {from_inputs}}, std::move(product));
     side.gates = add(gates);
     View recurrent_weight = weight_view(builder, operation, "weight_hh" + suffix);
     if (suffix == "_back") recurrent_weight = builder.view_as(recurrent_weight, storage);
@@ -117,8 +117,8 @@ void recurrent(Builder& builder, const mil::Operation& operation) {
     }
     layer.directions.push_back(side);
   }
-  builder.emit<RecurrentStep>(std::move(views), builder.cpu(), operation.type(),
-                              weight_type(storage), std::move(layer));
+  builder.emit_step<RecurrentStep>(std::move(views), builder.cpu(), operation.type(),
+                                   weight_type(storage), std::move(layer));
   for (size_t i = 0; i < outputs.size(); ++i) builder.define(operation.output(i), outputs[i]);
 }
 

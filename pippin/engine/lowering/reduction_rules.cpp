@@ -6,11 +6,11 @@
 #include <numeric>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/places_step.h"
+#include "pippin/engine/cpu/row_loop.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/places_step.h"
-#include "pippin/engine/steps/row_loop.h"
 #include "pippin/mil/tensor.h"
 
 namespace pippin::engine {
@@ -200,8 +200,8 @@ void fold_rows(Builder& builder, const mil::Operation& operation) {
   const View x = builder.view_as(builder.view(operation, "x"), storage);
   const View rows = reduced_rows(builder, x, axes_param(builder, operation, x.rank()));
   const View y = builder.allocate(storage, output.shape);
-  builder.emit<FoldStep<T>>({column(y), rows}, operation.type(), find_fold<T>(operation.type()),
-                            output.type);
+  builder.emit_step<FoldStep<T>>({column(y), rows}, operation.type(),
+                                 find_fold<T>(operation.type()), output.type);
   builder.define_output(operation, y);
 }
 
@@ -230,9 +230,9 @@ bool reduce_places(Builder& builder, const mil::Operation& operation, const View
   if (!has_few_taps(windows)) return false;
   const View y = builder.allocate(Storage::F32, builder.info(operation.output()).shape);
   const View place = *reshape_view(y, {x.shape[0], x.shape[1], Dim(1), Dim(1), Dim(1)});
-  builder.emit<ChannelsWindowStep>({place, planes}, builder.cpu(), operation.type(),
-                                   WindowOp::Average, windows, std::array<int64_t, kSpatialAxes>{},
-                                   false);
+  builder.emit_step<ChannelsWindowStep>({place, planes}, builder.cpu(), operation.type(),
+                                        WindowOp::Average, windows,
+                                        std::array<int64_t, kSpatialAxes>{}, false);
   builder.define_output(operation, y);
   return true;
 }
@@ -246,7 +246,7 @@ void reduce(Builder& builder, const mil::Operation& operation) {
   if (op == ReduceOp::Mean && reduce_places(builder, operation, x, axes)) return;
   const View rows = reduced_rows(builder, x, axes);
   const View y = builder.allocate(Storage::F32, output.shape);
-  builder.emit<ReduceStep>({column(y), rows}, builder.cpu(), operation.type(), op);
+  builder.emit_step<ReduceStep>({column(y), rows}, builder.cpu(), operation.type(), op);
   builder.define_output(operation, y);
 }
 
@@ -262,7 +262,7 @@ void arg_reduce(Builder& builder, const mil::Operation& operation) {
   const View x = is_float(given.storage) ? builder.view_as(given, Storage::F32) : given;
   const View rows = reduced_rows(builder, x, {axis});
   const View y = builder.allocate(Storage::I32, output.shape);
-  builder.emit<ArgStep>({column(y), rows}, builder.cpu(), operation.type(), op);
+  builder.emit_step<ArgStep>({column(y), rows}, builder.cpu(), operation.type(), op);
   builder.define_output(operation, y);
 }
 

@@ -121,9 +121,9 @@ void lower_to_reference(Builder& builder, const mil::Operation& operation) {
   log_debug("{}: no kernel, the reference runs it", builder.where(operation));
   const std::vector<View> outputs(views.begin(),
                                   views.begin() + static_cast<std::ptrdiff_t>(num_outputs));
-  auto& step =
-      builder.emit<ReferenceStep>(std::move(views), operation, builder.opset(), std::move(vars));
-  step.num_written = num_outputs;
+  Node& node = builder.emit_step<ReferenceStep>(std::move(views), operation, builder.opset(),
+                                                std::move(vars));
+  node.num_written = num_outputs;
   for (size_t i = 0; i < num_outputs; ++i) builder.define(operation.output(i), outputs[i]);
 }
 

@@ -7,7 +7,7 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/strided.h"
+#include "pippin/engine/run/strided.h"
 #include "pippin/mil/ops/sampling.h"
 
 namespace pippin::engine {
@@ -108,9 +108,9 @@ View picked(Builder& builder, const mil::Operation& operation, const View& x, si
   Shape shape = from.shape;
   shape[static_cast<size_t>(place)] = Dim(count);
   const View y = builder.allocate(x.storage, shape);
-  builder.emit<PickStep>({*reshape_view(y, {outer, Dim(count), inner}),
-                          *reshape_view(from, {outer, Dim(*size), inner})},
-                         operation.type(), std::move(picks));
+  builder.emit_step<PickStep>({*reshape_view(y, {outer, Dim(count), inner}),
+                               *reshape_view(from, {outer, Dim(*size), inner})},
+                              operation.type(), std::move(picks));
   return transpose_view(y, inverse(order));
 }
 

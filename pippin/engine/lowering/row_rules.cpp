@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pippin/engine/cpu/row_loop.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/row_loop.h"
 
 namespace pippin::engine {
 namespace {
@@ -52,7 +52,7 @@ void softmax(Builder& builder, const mil::Operation& operation) {
   const View last = transpose_view(x, perm);
   const View rows = builder.matrix(last, 1);
   const View y = builder.allocate(Storage::F32, last.shape);
-  builder.emit<SoftmaxStep>({*matrix_view(y, 1), rows}, builder.cpu());
+  builder.emit_step<SoftmaxStep>({*matrix_view(y, 1), rows}, builder.cpu());
   builder.define_output(operation, transpose_view(y, inverse(perm)));
 }
 
@@ -68,9 +68,9 @@ void layer_norm(Builder& builder, const mil::Operation& operation) {
   const bool has_beta = operation.find_input("beta") != nullptr;
   if (has_gamma) views.push_back(builder.contiguous(builder.floats(operation, "gamma")));
   if (has_beta) views.push_back(builder.contiguous(builder.floats(operation, "beta")));
-  builder.emit<LayerNormStep>(std::move(views), builder.cpu(),
-                              static_cast<float>(float_param(builder, operation, "epsilon")),
-                              has_gamma, has_beta);
+  builder.emit_step<LayerNormStep>(std::move(views), builder.cpu(),
+                                   static_cast<float>(float_param(builder, operation, "epsilon")),
+                                   has_gamma, has_beta);
   builder.define_output(operation, transpose_view(y, inverse(perm)));
 }
 

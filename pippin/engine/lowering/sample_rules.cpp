@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/sample_step.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/sample_step.h"
 
 namespace pippin::engine {
 namespace {
@@ -72,8 +72,8 @@ void resample(Builder& builder, const mil::Operation& operation) {
   if (!is_float(given.storage)) no_kernel(builder, operation);
   const View x = images_of(builder, operation);
   const View y = builder.allocate(Storage::F32, builder.info(operation.output()).shape);
-  builder.emit<ResampleStep>({y, x, builder.contiguous(builder.view_as(given, Storage::F32))},
-                             operation.type(), sampler);
+  builder.emit_step<ResampleStep>({y, x, builder.contiguous(builder.view_as(given, Storage::F32))},
+                                  operation.type(), sampler);
   builder.define_output(operation, y);
 }
 
@@ -107,7 +107,7 @@ void affine(Builder& builder, const mil::Operation& operation) {
   const mil::Sampler sampler = sampler_of(builder, operation);
   const View x = images_of(builder, operation);
   const View y = builder.allocate(Storage::F32, builder.info(operation.output()).shape);
-  builder.emit<AffineStep>(
+  builder.emit_step<AffineStep>(
       {y, x, builder.contiguous(builder.floats(operation, "transform_matrix"))}, operation.type(),
       sampler);
   builder.define_output(operation, y);
@@ -206,8 +206,8 @@ void crop_resize(Builder& builder, const mil::Operation& operation) {
     images = CropStep::Images::Apart;
     views.push_back(builder.contiguous(builder.ints(operation, "box_indices")));
   }
-  builder.emit<CropStep>(std::move(views), operation.type(), builder.where(operation), crop,
-                         images);
+  builder.emit_step<CropStep>(std::move(views), operation.type(), builder.where(operation), crop,
+                              images);
   builder.define_output(operation, y);
 }
 

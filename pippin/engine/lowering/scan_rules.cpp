@@ -66,9 +66,9 @@ void cumsum(Builder& builder, const mil::Operation& operation) {
   const int64_t axis = normalize_axis(int_param(builder, operation, "axis"), x.rank());
   const View lines = around_axis(builder, x, axis);
   const View y = builder.allocate(storage, output.shape);
-  builder.emit<CumulativeSumStep>({*reshape_view(y, lines.shape), lines},
-                                  bool_param(builder, operation, "exclusive"),
-                                  bool_param(builder, operation, "reverse"));
+  builder.emit_step<CumulativeSumStep>({*reshape_view(y, lines.shape), lines},
+                                       bool_param(builder, operation, "exclusive"),
+                                       bool_param(builder, operation, "reverse"));
   builder.define_output(operation, y);
 }
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/place_pointers.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/steps/place_pointers.h"
 
 namespace pippin::engine {
 namespace {
@@ -188,14 +188,14 @@ void range_1d(Builder& builder, const mil::Operation& operation) {
   const View start = builder.view_as(builder.view(operation, "start"), storage);
   const View step = builder.view_as(builder.view(operation, "step"), storage);
   View out = builder.allocate(storage, output.shape);
-  builder.emit<RangeStep>({out, start, step});
+  builder.emit_step<RangeStep>({out, start, step});
   builder.define_output(operation, out);
 }
 
 }  // namespace
 
 void emit_fill(Builder& builder, const View& out, const View& value) {
-  builder.emit<FillStep>({out, value});
+  builder.emit_step<FillStep>({out, value});
 }
 
 void add_shape_rules(Rules& rules) {

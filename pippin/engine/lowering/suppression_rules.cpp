@@ -91,7 +91,7 @@ void non_maximum_suppression(Builder& builder, const mil::Operation& operation) 
   }
   views.push_back(boxes);
   views.push_back(scores);
-  builder.emit<SuppressionStep>(std::move(views), rule, outputs.size() == 4);
+  builder.emit_step<SuppressionStep>(std::move(views), rule, outputs.size() == 4);
   for (size_t i = 0; i < outputs.size(); ++i) builder.define(operation.output(i), outputs[i]);
 }
 

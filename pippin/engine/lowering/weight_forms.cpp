@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "pippin/engine/weights/dense_step.h"
 #include "pippin/engine/weights/e4m7_weight.h"
 #include "pippin/engine/weights/quantized_weight.h"
+#include "pippin/engine/weights/weight_type.h"
+#include "pippin/kernels/dot/dot.h"
 
 namespace pippin::engine {
 namespace {
@@ -15,8 +16,7 @@ using mil::Dim;
 using mil::Shape;
 
 // The constexpr forms of the package, as they are stored.
-std::optional<WeightDot> quantized(Builder& builder, const WeightUse& use, const std::string& name,
-                                   bool bias) {
+std::optional<FoundWeight> quantized(Builder& builder, const WeightUse& use) {
   if (!use.own_rows) return std::nullopt;
   const auto weight = builder.quantized(use.operation, use.parameter);
   if (weight == nullptr) return std::nullopt;
@@ -26,8 +26,7 @@ std::optional<WeightDot> quantized(Builder& builder, const WeightUse& use, const
       !(mil::num_elements(shape) == Dim(matrix.n * matrix.k))) {
     return std::nullopt;
   }
-  return WeightDot{make_quantized_dot(name, weight, bias, builder.cpu(), builder.precision()),
-                   Dim(matrix.n), std::nullopt};
+  return FoundWeight{matrix.n, weight, std::nullopt, " " + weight->form};
 }
 
 bool is_constant(const Builder& builder, const View& w) {
@@ -56,22 +55,19 @@ std::optional<WholeConstant> whole_constant(Builder& builder, const WeightUse& u
 }
 
 // Halves that need no more than 12 bits, with the sums that steady rows have.
-std::optional<WeightDot> narrow(Builder& builder, const WeightUse& use, const std::string& name,
-                                bool bias) {
+std::optional<FoundWeight> narrow(Builder& builder, const WeightUse& use) {
   if (builder.precision() != Precision::Fast || !builder.steady_rows()) return std::nullopt;
   const auto whole = whole_constant(builder, use);
   if (!whole || whole->type == kernels::WeightType::F32) return std::nullopt;
   const HalfWeight stored{whole->var, whole->type, whole->data, whole->n, whole->k};
   auto weight = narrow_weight(stored, builder.opset(), builder.cache());
   if (weight == nullptr) return std::nullopt;
-  return WeightDot{make_e4m7_dot(name, std::move(weight), bias, builder.cpu()), Dim(stored.n),
-                   std::nullopt};
+  return FoundWeight{stored.n, std::move(weight)};
 }
 
 // Packed once where laying them out for each run would take a good part of it, and where a cache
 // keeps that: it takes the place of the weights. Of halves it is twice as large.
-std::optional<WeightDot> packed_once(Builder& builder, const WeightUse& use,
-                                     const std::string& name, bool bias) {
+std::optional<FoundWeight> packed_once(Builder& builder, const WeightUse& use) {
   constexpr int64_t kFewRows = 128;
   const Dim& rows = use.x.shape[0];
   if (builder.steady_rows() || !rows.is_constant() || rows.constant() < kernels::kManyRows ||
@@ -99,18 +95,16 @@ std::optional<WeightDot> packed_once(Builder& builder, const WeightUse& use,
     return made;
   });
   if (bytes == nullptr) return std::nullopt;
-  return WeightDot{
-      make_packed_dot(name, n, kernel, bias, builder.cpu()), Dim(n),
+  return FoundWeight{
+      n, DenseWeight{use.matrix().storage, /*is_panels=*/true},
       builder.shared_constant(Storage::F32, {Dim(floats / k), Dim(k)}, std::move(bytes))};
 }
 
 // fp16, bf16 and fp32.
-std::optional<WeightDot> dense(Builder& builder, const WeightUse& use, const std::string& name,
-                               bool bias) {
+std::optional<FoundWeight> dense(Builder& builder, const WeightUse& use) {
   const View& w = use.matrix();
   if (!is_constant(builder, w)) return std::nullopt;
-  return WeightDot{make_dense_dot(name, w, bias, builder.steady_rows(), builder.cpu()), w.shape[0],
-                   w};
+  return FoundWeight{w.shape[0].constant(), DenseWeight{w.storage}, w};
 }
 
 constexpr WeightForm kForms[] = {quantized, narrow, packed_once, dense};

@@ -1,9 +1,9 @@
-// The forms in which weights of products are kept, in one list: the first that a weight has makes
-// the step that multiplies it.
+// The forms in which weights of products are kept, in one list: the first that a weight has is that
+// of the node.
 //
-// A new form brings a file in weights/ (as e4m7_weight.h: what is kept, and the WeightStep that
-// multiplies it, with the bytes that it reads and saves) and an entry in the list in
-// weight_forms.cpp. Nothing else asks which forms there are.
+// A new form brings what is kept (as weights/e4m7_weight.h), an alternative of Weight
+// (nodes/dot.h), the step that multiplies it (as cpu/e4m7_dot.cpp) and an entry in the list in
+// weight_forms.cpp.
 #pragma once
 
 #include <functional>
@@ -47,16 +47,16 @@ class WeightUse {
   mutable std::optional<View> matrix_;
 };
 
-// How a step multiplies a weight.
-struct WeightDot {
-  std::unique_ptr<Step> step;  // a WeightStep; views: y, x, w if it is not null, bias if it has one
-  mil::Dim n;
-  std::optional<View> w;
+// The weight [n, k] in one form.
+struct FoundWeight {
+  int64_t n = 0;
+  Weight weight;
+  std::optional<View> w = std::nullopt;  // where it is dense
+  std::string form = {};                 // " int4", for the name of the node
 };
 
-// Reads the weight in one form: nothing where it has another, or x wants another.
-using WeightForm = std::optional<WeightDot> (*)(Builder& builder, const WeightUse& use,
-                                                const std::string& name, bool bias);
+// Nothing where the weight has another form, or x wants another.
+using WeightForm = std::optional<FoundWeight> (*)(Builder& builder, const WeightUse& use);
 
 // The most compressed first.
 std::span<const WeightForm> weight_forms();

@@ -1,4 +1,5 @@
-// Planning a region: lowering its operations, dropping what nobody reads, one arena by lifetimes.
+// Planning a region: lowering its operations to nodes, dropping those whose results are not read,
+// one arena by lifetimes; then the steps of the device.
 #include <algorithm>
 #include <set>
 
@@ -8,6 +9,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/text.h"
+#include "pippin/engine/cpu/make_step.h"
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/planning/memory_plan.h"
 #include "pippin/engine/planning/planning.h"
@@ -88,34 +90,37 @@ class RegionPlanner {
     }
   }
 
-  // Steps in reverse: one lives if it writes a state or something that is read later.
-  static void drop_dead_steps(std::vector<std::unique_ptr<Step>>& steps,
-                              const std::vector<Buffer>& buffers,
+  // Nodes in reverse: one lives if it writes a state or something that is read later.
+  static void drop_dead_nodes(std::vector<Node>& nodes, const std::vector<Buffer>& buffers,
                               const std::vector<View>& outputs) {
     std::set<int> needed;
     for (const View& view : outputs) needed.insert(view.buffer);
-    std::vector<std::unique_ptr<Step>> kept;
-    for (size_t i = steps.size(); i-- > 0;) {
-      Step& step = *steps[i];
+    std::vector<Node> kept;
+    for (size_t i = nodes.size(); i-- > 0;) {
+      Node& node = nodes[i];
       bool alive = false;
-      for (size_t k = 0; k < step.num_written; ++k) {
-        const int buffer = step.views[k].buffer;
+      for (size_t k = 0; k < node.num_written; ++k) {
+        const int buffer = node.views[k].buffer;
         alive = alive || needed.contains(buffer) ||
                 buffers[static_cast<size_t>(buffer)].kind == Buffer::Kind::State;
       }
       if (!alive) continue;
-      for (size_t k = step.num_written; k < step.views.size(); ++k)
-        needed.insert(step.views[k].buffer);
-      kept.push_back(std::move(steps[i]));
+      for (size_t k = node.num_written; k < node.views.size(); ++k)
+        needed.insert(node.views[k].buffer);
+      kept.push_back(std::move(node));
     }
     std::reverse(kept.begin(), kept.end());
-    steps = std::move(kept);
+    nodes = std::move(kept);
   }
 
   void finish(Builder& builder) {
-    drop_dead_steps(builder.steps(), builder.buffers(), plan_->output_views);
-    if (region_.compute.fusion) merge_products(builder.steps(), builder.buffers());
-    plan_->steps = std::move(builder.steps());
+    drop_dead_nodes(builder.nodes(), builder.buffers(), plan_->output_views);
+    if (region_.compute.fusion) {
+      merge_products(builder.nodes(), builder.buffers(), [&](const DotNode& a, const DotNode& b) {
+        return share_input(a, b, region_.compute);
+      });
+    }
+    plan_->nodes = std::move(builder.nodes());
     plan_->buffers = std::move(builder.buffers());
     plan_->constants = std::move(builder.constants());
     plan_->shared_constants = std::move(builder.shared_constants());
@@ -123,7 +128,8 @@ class RegionPlanner {
     drop_unused_values();
     place_buffers();
     std::set<const std::byte*> counted;
-    for (const auto& step : plan_->steps) {
+    for (const Node& node : plan_->nodes) {
+      const auto& step = plan_->steps.emplace_back(make_step(node, region_.compute));
       plan_->scratch_size =
           std::max(plan_->scratch_size, align_up<int64_t>(step->scratch_bytes(), 64));
       plan_->weights_read += step->weight_bytes();
@@ -158,9 +164,9 @@ class RegionPlanner {
       for (const Dim& dim : view.strides) use(dim);
       use(view.offset);
     };
-    for (const auto& step : plan_->steps) {
-      for (const View& view : step->views) use_view(view);
-      for (const Dim& dim : step->scalars) use(dim);
+    for (const Node& node : plan_->nodes) {
+      for (const View& view : node.views) use_view(view);
+      for (const Dim& dim : node.scalars) use(dim);
     }
     for (const View& view : plan_->output_views) use_view(view);
     for (const mil::Constraint& constraint : plan_->constraints) {
@@ -172,7 +178,7 @@ class RegionPlanner {
 
   void place_buffers() {
     const auto& buffers = plan_->buffers;
-    const int64_t end = static_cast<int64_t>(plan_->steps.size());
+    const int64_t end = static_cast<int64_t>(plan_->nodes.size());
     std::vector<ArenaSlot> slots(buffers.size());
     std::vector<bool> used(buffers.size(), false);
     const auto use = [&](const View& view, int64_t step) {
@@ -184,7 +190,7 @@ class RegionPlanner {
     };
     for (const View& view : plan_->input_views) use(view, -1);
     for (int64_t i = 0; i < end; ++i) {
-      for (const View& view : plan_->steps[static_cast<size_t>(i)]->views) use(view, i);
+      for (const View& view : plan_->nodes[static_cast<size_t>(i)].views) use(view, i);
     }
     for (const View& view : plan_->output_views) use(view, end);
     for (const View& view : plan_->input_views) use(view, end);  // callers may keep what they wrote

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "pippin/engine/input_axes.h"
+#include "pippin/engine/nodes/buffer.h"
 #include "pippin/engine/plan.h"
-#include "pippin/engine/run/buffer.h"
 #include "pippin/engine/run/step.h"
 #include "pippin/mil/check/infer.h"
 
@@ -31,7 +31,8 @@ struct CpuPlan : Plan {
   std::vector<int64_t> buffer_offsets;  // in the arena, by buffer; -1 for others
   std::vector<std::vector<std::byte>> constants;
   std::vector<SharedBytes> shared_constants;  // with other plans of the program
-  std::vector<std::unique_ptr<Step>> steps;
+  std::vector<Node> nodes;
+  std::vector<std::shared_ptr<Step>> steps;  // how the CPU carries each of them out
   int64_t arena_size = 0;
   int64_t scratch_size = 0;  // per thread
   int64_t weights_read = 0, weights_saved = 0;

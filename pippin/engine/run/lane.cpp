@@ -12,11 +12,11 @@ namespace pippin::engine {
 using mil::Dim;
 
 LaneLayout::LaneLayout(const CpuPlan& made) : plan(made) {
-  for (const auto& step : plan.steps) {
+  for (const Node& node : plan.nodes) {
     first_operand.push_back(slots.size());
     first_scalar.push_back(scalars.size());
-    for (const View& view : step->views) add_operand(view, step.get());
-    for (const Dim& dim : step->scalars) {
+    for (const View& view : node.views) add_operand(view, &node);
+    for (const Dim& dim : node.scalars) {
       scalars.push_back(number(dim, {0, scalars.size(), Patch::Kind::Scalar, 0}));
     }
   }
@@ -49,7 +49,7 @@ int64_t LaneLayout::number(const Dim& dim, Patch patch) {
   return 0;
 }
 
-void LaneLayout::add_operand(const View& view, const Step* step) {
+void LaneLayout::add_operand(const View& view, const Node* node) {
   const size_t index = slots.size();
   const size_t before = patches.size();
   Operand operand;
@@ -60,7 +60,7 @@ void LaneLayout::add_operand(const View& view, const Step* step) {
     operand.shape[i] = number(view.shape[i], {0, index, Patch::Kind::Size, axis});
     operand.strides[i] = number(view.strides[i], {0, index, Patch::Kind::Stride, axis});
   }
-  slots.push_back({&view, step});
+  slots.push_back({&view, node});
   operands.push_back(operand);
   offsets.push_back(number(view.offset, {0, index, Patch::Kind::Offset, 0}));
   const auto buffer = static_cast<size_t>(view.buffer);
@@ -132,7 +132,7 @@ void Lane::check_extent(size_t operand) const {
   if (lies_inside(operands_[operand], offsets_[operand], extent)) return;
   fail(ErrorCode::InvalidArgument,
        "{}: {} from element {} on reaches beyond its value of {} elements",
-       slot.step != nullptr ? slot.step->name() : "an output", mil::to_string(slot.view->shape),
+       slot.node != nullptr ? node_name(*slot.node) : "an output", mil::to_string(slot.view->shape),
        offsets_[operand], extent);
 }
 

@@ -20,7 +20,7 @@ struct LaneLayout {
 
   struct Slot {
     const View* view;
-    const Step* step;  // null for inputs and outputs
+    const Node* node;  // null for inputs and outputs
   };
   // Where a number goes that changes.
   struct Patch {
@@ -43,7 +43,7 @@ struct LaneLayout {
   std::vector<std::vector<size_t>> of_input;  // operands that read it, by input
 
  private:
-  void add_operand(const View& view, const Step* step);
+  void add_operand(const View& view, const Node* node);
   // The constant, or 0 and a patch.
   int64_t number(const mil::Dim& dim, Patch patch);
 

@@ -1,4 +1,4 @@
-// One unit of work of a plan: a kernel, the views it reads and writes, and nothing that can fail.
+// One unit of work of a plan: the kernel that does what a node says, and nothing that can fail.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "pippin/base/thread_pool.h"
-#include "pippin/engine/run/view.h"
+#include "pippin/engine/nodes/node.h"
 
 namespace pippin::engine {
 
@@ -40,8 +40,8 @@ struct Operand {
 bool lies_inside(const Operand& operand, int64_t offset, int64_t extent);
 
 struct StepContext {
-  std::span<const Operand> operands;  // as Step::views
-  std::span<const int64_t> scalars;   // as Step::scalars
+  std::span<const Operand> operands;  // as Node::views
+  std::span<const int64_t> scalars;   // as Node::scalars
   ThreadPool& pool;
   std::byte* scratch;         // scratch_bytes() for each thread
   std::exception_ptr* error;  // what went wrong, see leave_errors()
@@ -61,7 +61,9 @@ class Step {
  public:
   virtual ~Step() = default;
   virtual void run(const StepContext& context) const noexcept = 0;
-  virtual std::string name() const = 0;
+  // Of the node, with the kernel.
+  virtual std::string name() const { return node_name(*node_, kernel_name()); }
+  virtual std::string kernel_name() const { return {}; }
   // Per thread, from the upper bounds of the views.
   virtual int64_t scratch_bytes() const { return 0; }
   // The same where it takes `rows` rows of several sequences; see row_axis().
@@ -78,9 +80,18 @@ class Step {
     return 0;
   }
 
-  std::vector<View> views;  // written ones first, then those read
+  // The node that it carries out, which must outlive it.
+  void attach(const Node& node) {
+    node_ = &node;
+    views = node.views;
+    num_written = node.num_written;
+  }
+
+  std::span<const View> views;  // of the node
   size_t num_written = 1;
-  std::vector<mil::Dim> scalars;
+
+ private:
+  const Node* node_ = nullptr;
 };
 
 }  // namespace pippin::engine

@@ -285,7 +285,6 @@ class FaultyStep : public Step {
   explicit FaultyStep(const Step& like) : axis_(like.row_axis()) {
     views = like.views;
     num_written = like.num_written;
-    scalars = like.scalars;
   }
   std::string name() const override { return "faulty"; }
   void run(const StepContext& context) const noexcept override {

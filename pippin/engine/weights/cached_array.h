@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/engine/run/buffer.h"
+#include "pippin/engine/nodes/buffer.h"
 #include "pippin/mil/ops/op.h"
 #include "pippin/mil/program.h"
 

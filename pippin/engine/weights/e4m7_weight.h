@@ -11,7 +11,6 @@
 #include <string>
 
 #include "pippin/engine/weights/cached_array.h"
-#include "pippin/engine/weights/weight_step.h"
 #include "pippin/kernels/e4m7/e4m7.h"
 
 namespace pippin::engine {
@@ -38,9 +37,5 @@ struct E4M7Weight {
 // small, or its numbers have more than 8 significant bits. Polls check_cancel().
 std::shared_ptr<const E4M7Weight> narrow_weight(const HalfWeight& weight, mil::Opset opset,
                                                 LoadCache* cache);
-
-// A WeightStep; views: y [m, n], x [m, k], bias [n] if it has one.
-std::unique_ptr<Step> make_e4m7_dot(std::string name, std::shared_ptr<const E4M7Weight> weight,
-                                    bool bias, const CpuFeatures& cpu);
 
 }  // namespace pippin::engine

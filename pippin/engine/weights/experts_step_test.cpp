@@ -78,6 +78,7 @@ struct Numbers {
     spec.experts = kExperts;
     const auto step = make_experts_step(std::move(spec), detect_cpu());
     std::vector<float> out(static_cast<size_t>(rows * kFeatures), NAN);
+    Node node;
     std::vector<Operand> operands;
     const auto add = [&](const std::vector<float>& numbers, int64_t columns) {
       Operand operand;
@@ -89,11 +90,12 @@ struct Numbers {
       operands.push_back(operand);
       View view;
       view.shape = {mil::Dim(rows), mil::Dim(columns)};
-      step->views.push_back(view);
+      node.views.push_back(view);
     };
     add(out, kFeatures);
     add(x, kFeatures);
     add(weights, kExperts);
+    step->attach(node);
     struct alignas(64) Line {
       std::byte bytes[64];
     };

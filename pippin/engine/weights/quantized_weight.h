@@ -1,5 +1,5 @@
-// Compressed weights as the engine keeps them, and the steps that compute from them: the package's
-// own bytes, described for the kernels of kernels/quantized_dot/.
+// Compressed weights as the engine keeps them: the package's own bytes, described for the kernels
+// of kernels/quantized_dot/.
 //
 // The constexpr_* ops of integers with scales and of palettes become a QuantizedWeight each; linear
 // layers, pointwise convolutions, products and look-ups compute straight from it. Whatever else
@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "pippin/engine/compute_options.h"
-#include "pippin/engine/run/step.h"
 #include "pippin/kernels/blocks/blocks.h"
 #include "pippin/kernels/quantized_dot/quantized_dot.h"
 #include "pippin/mil/data_type.h"
@@ -36,15 +35,5 @@ struct QuantizedWeight {
 
 // All elements in row-major order in the declared type, on as many threads as pay.
 std::vector<std::byte> expand_weight(const QuantizedWeight& weight, const CpuFeatures& cpu);
-
-// A WeightStep; views: y [m, n], x [m, k], bias [n] if it has one.
-std::unique_ptr<Step> make_quantized_dot(std::string name,
-                                         std::shared_ptr<const QuantizedWeight> weight, bool bias,
-                                         const CpuFeatures& cpu, Precision precision);
-
-// views: y [indices, k], indices [indices]: rows of the weight. Negative indices count from the
-// end; what is still outside reads the nearest row.
-std::unique_ptr<Step> make_quantized_gather(std::shared_ptr<const QuantizedWeight> weight,
-                                            const CpuFeatures& cpu);
 
 }  // namespace pippin::engine

@@ -11,6 +11,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/testing.h"
+#include "pippin/engine/cpu/make_step.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/plan_testing.h"
 #include "pippin/engine/reference/reference.h"
@@ -281,7 +282,9 @@ TEST(QuantizedWeight, StepsForMoreRowsHaveTheMemoryOfFewer) {
                     .scales = scales.data(),
                     .scale_type = kernels::WeightType::F16};
   for (const auto& [level, cpu] : cpu_levels(detect_cpu())) {
-    const auto step = make_quantized_dot("linear", weight, /*bias=*/false, cpu, Precision::Fast);
+    Node node{DotNode{"linear", {{weight->matrix.n, weight}}}, std::vector<View>(2)};
+    node.views[1].shape = {mil::Dim(1), mil::Dim(weight->matrix.k)};
+    const auto step = make_step(node, {.precision = Precision::Fast, .cpu = cpu});
     for (int64_t m = 1; m < 40; ++m) {
       EXPECT_GE(step->scratch_bytes_of(m + 1), step->scratch_bytes_of(m)) << level << " " << m;
     }

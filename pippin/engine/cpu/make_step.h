@@ -1,0 +1,19 @@
+// How the CPU does what nodes say: each becomes a Step, which knows its kernels. Kernels are chosen
+// here and nowhere else.
+#pragma once
+
+#include <memory>
+
+#include "pippin/engine/compute_options.h"
+#include "pippin/engine/nodes/node.h"
+#include "pippin/engine/run/step.h"
+
+namespace pippin::engine {
+
+// `node` must outlive the step.
+std::shared_ptr<Step> make_step(const Node& node, const ComputeOptions& options);
+
+// Whether products of both, which read the same x, are as quick in one node.
+bool share_input(const DotNode& a, const DotNode& b, const ComputeOptions& options);
+
+}  // namespace pippin::engine

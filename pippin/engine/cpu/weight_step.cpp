@@ -1,0 +1,35 @@
+#include "pippin/engine/cpu/weight_step.h"
+
+#include "pippin/base/checked.h"
+
+namespace pippin::engine {
+
+WeightStep::WeightStep(const CpuFeatures& cpu, const DotNode& dot, int64_t grain)
+    : adder_(&kernels::choose_elementwise(cpu)), dot_(dot), grain_(grain) {
+  size_t next = dot.products.size() + 1;  // after the results and x
+  for (const DotNode::Product& product : dot.products) {
+    Place place;
+    if (product.is_dense()) place.w = next++;
+    if (product.has_bias) place.bias = next++;
+    place.column = all_columns_;
+    all_columns_ += align_up(product.n, grain_);
+    places_.push_back(place);
+  }
+}
+
+int64_t WeightStep::num_columns() const {
+  int64_t columns = 0;
+  for (const DotNode::Product& product : dot_.products) columns += product.n;
+  return columns;
+}
+
+void WeightStep::add_residual(const Operand& y, const Operand& residual, Range rows,
+                              Range columns) const {
+  for (int64_t i = rows.begin; i < rows.end; ++i) {
+    float* sum = y.floats() + i * y.strides[0] + columns.begin;
+    const float* added = residual.floats() + i * residual.strides[0] + columns.begin;
+    adder_->binary(kernels::BinaryOp::Add, sum, 1, added, 1, sum, columns.end - columns.begin);
+  }
+}
+
+}  // namespace pippin::engine

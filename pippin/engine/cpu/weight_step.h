@@ -1,0 +1,101 @@
+// The steps of DotNode: x is prepared once for all products, and threads meet once. Every result
+// has the same bits as that of a step of its own, and as the sum of product and residual in two
+// steps.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "pippin/base/cpu_features.h"
+#include "pippin/base/dealt_range.h"
+#include "pippin/engine/nodes/node.h"
+#include "pippin/engine/run/step.h"
+#include "pippin/kernels/elementwise/elementwise.h"
+
+namespace pippin::engine {
+
+class WeightStep : public Step {
+ public:
+  int row_axis() const override { return 0; }
+
+ protected:
+  // Threads share columns in multiples of `grain`. `dot` must outlive the step.
+  WeightStep(const CpuFeatures& cpu, const DotNode& dot, int64_t grain);
+
+  const DotNode& dot() const { return dot_; }
+  const View& x() const { return views[num_written]; }
+  int64_t num_columns() const;  // of all products
+
+  // Deals the columns of all products to threads: each calls make_worker(thread), and what that
+  // returns with its columns. One thread does it all where the work is little. Products lie side by
+  // side, each rounded up to the grain.
+  // `least` columns, a multiple of the grain, are worth a piece of their own.
+  template <typename MakeWorker>
+  void share_columns(const StepContext& context, const MakeWorker& make_worker,
+                     int64_t least = 0) const {
+    constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
+    constexpr int64_t kWorthAPiece = kWorthSharing / 4;
+    const Operand& x = context.operands[num_written];
+    const int64_t work = x.shape[0] * all_columns_ * x.shape[1];
+    if (work < kWorthSharing) {
+      make_worker(0)(Range{0, all_columns_});
+      return;
+    }
+    int64_t pieces = std::min<int64_t>(work / 8 / kWorthAPiece, 4 * context.pool.num_threads());
+    if (least > 0) pieces = std::min(pieces, all_columns_ / 8 / least);
+    deal_range(context.pool, all_columns_, grain_, pieces, make_worker);
+  }
+
+  // The operands of one product for one run.
+  struct Operands {
+    size_t product;
+    const Operand& y;
+    const Operand* w;   // null: the step keeps it
+    const float* bias;  // or null; of column 0
+  };
+  // Calls body(operands, n_begin, n_end) for each product that has a part in `columns`, and
+  // finish() for all rows of it.
+  template <typename Body>
+  void for_products(const StepContext& context, Range columns, const Body& body) const {
+    for_unfinished(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
+      body(operands, begin, end);
+      finish(context, operands.y, {0, operands.y.shape[0]}, {begin, end});
+    });
+  }
+  // The same without finish(), which the body calls once for each element that it writes.
+  template <typename Body>
+  void for_unfinished(const StepContext& context, Range columns, const Body& body) const {
+    for (size_t i = 0; i < dot_.products.size(); ++i) {
+      const Place& place = places_[i];
+      const int64_t begin = std::max<int64_t>(0, columns.begin - place.column);
+      const int64_t end = std::min(dot_.products[i].n, columns.end - place.column);
+      if (begin >= end) continue;
+      const Operand& y = context.operands[i];
+      body(Operands{i, y, place.w == 0 ? nullptr : &context.operands[place.w],
+                    place.bias == 0 ? nullptr : context.operands[place.bias].floats()},
+           begin, end);
+    }
+  }
+  // Does to a part of a product what comes after it: adds the residual.
+  void finish(const StepContext& context, const Operand& y, Range rows, Range columns) const {
+    if (dot_.has_residual) add_residual(y, context.operands.back(), rows, columns);
+  }
+
+ private:
+  struct Place {  // of a product's operands among the views, 0: absent; and of its first column
+    size_t w = 0, bias = 0;
+    int64_t column = 0;
+  };
+
+  void add_residual(const Operand& y, const Operand& residual, Range rows, Range columns) const;
+
+  const kernels::ElementwiseKernels* adder_;
+  const DotNode& dot_;
+  int64_t grain_;
+  std::vector<Place> places_;
+  int64_t all_columns_ = 0;
+};
+
+}  // namespace pippin::engine

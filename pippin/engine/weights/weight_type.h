@@ -1,0 +1,16 @@
+// Weights of products as views, and as the kernels know them.
+#pragma once
+
+#include "pippin/engine/nodes/view.h"
+#include "pippin/kernels/dot/args.h"
+
+namespace pippin::engine {
+
+// Of F32, F16, BF16.
+constexpr kernels::WeightType weight_type(Storage storage) {
+  return storage == Storage::F16    ? kernels::WeightType::F16
+         : storage == Storage::BF16 ? kernels::WeightType::BF16
+                                    : kernels::WeightType::F32;
+}
+
+}  // namespace pippin::engine
