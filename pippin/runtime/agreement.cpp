@@ -18,7 +18,7 @@ int64_t argmax(Row logits) {
   return std::max_element(logits.begin(), logits.end()) - logits.begin();
 }
 
-// log(sum of exp(logits)). A NaN or no finite logit is an error: nothing can be said of such a row.
+// log(sum of exp(logits)). Throws Error(InvalidFile) for a NaN and for a row without finite logits.
 double log_sum_exp(Row logits, std::string_view whose, int64_t position) {
   double largest = -std::numeric_limits<double>::infinity();
   for (const float logit : logits) {
@@ -42,7 +42,7 @@ double divergence(Row source, double source_norm, Row model, double model_norm) 
     const double p = std::exp(log_p);
     if (p > 0) kl += p * (log_p - (static_cast<double>(model[i]) - model_norm));
   }
-  return std::max(kl, 0.0);  // rounding may leave a little less than nothing
+  return std::max(kl, 0.0);  // rounding may leave a small negative number
 }
 
 std::vector<int64_t> continue_greedily(Sequence& model, std::span<const int32_t> prompt,
@@ -60,7 +60,7 @@ std::vector<int64_t> continue_greedily(Sequence& model, std::span<const int32_t>
   return ids;
 }
 
-// The largest difference of two rows, by the first one's largest logit.
+// The largest difference between two rows, relative to the largest logit of the first.
 double row_difference(Row row, Row other) {
   double largest = 0, difference = 0;
   for (size_t i = 0; i < row.size(); ++i) {
@@ -71,7 +71,7 @@ double row_difference(Row row, Row other) {
   return largest > 0 ? difference / largest : difference;
 }
 
-// The rows that follow each token, fed one by one.
+// The rows after each token, fed one by one.
 std::vector<float> step_by_step(Sequence& model, std::span<const int32_t> ids) {
   model.reset();
   std::vector<float> rows;
@@ -121,7 +121,8 @@ double relative_difference(const HiddenStates& mine, const HiddenStates& theirs)
   return std::sqrt(difference / energy);
 }
 
-// Each part with the closest one of the source, in order: a chunk holds any number of layers.
+// Compares each part with the closest part of the source, in order. A chunk may hold any number of
+// layers.
 std::vector<PartAgreement> compare_parts(Sequence& model, Sequence& source,
                                          std::span<const int32_t> ids) {
   model.reset();
@@ -169,7 +170,7 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
       ids.size(), static_cast<size_t>(std::clamp<int64_t>(options.greedy_prompt, 1, context))));
   result.greedy_tokens =
       std::min(options.greedy_tokens, context - static_cast<int64_t>(prompt.size()));
-  // A token of the text counts once, one of what follows for each time that it is fed.
+  // Text tokens are counted once, continuation tokens each time they are fed.
   uint64_t done = 0;
   const uint64_t total = (has_logits ? ids.size() + 6 * stepped.size() : 0) +
                          2 * (prompt.size() + static_cast<uint64_t>(result.greedy_tokens));

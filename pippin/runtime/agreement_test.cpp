@@ -11,7 +11,7 @@
 namespace pippin::runtime {
 namespace {
 
-// Like the fake, but all logits times a factor, and another most likely token after one id.
+// Like FakeModel, but scales all logits and changes the most likely token after one id.
 class Changed : public FakeModel {
  public:
   Changed(int64_t context, int64_t vocab_size, float factor, int32_t odd_id)
@@ -33,7 +33,7 @@ TEST(Agreement, OfAModelWithItself) {
   const std::vector<int32_t> ids = {1, 2, 3, 4, 5, 6, 7, 0, 1};
   const Agreement result = compare_models(*a, *b, ids, {.window = 4});
   EXPECT_EQ(result.tokens, 9);
-  EXPECT_EQ(result.next_tokens, 6);  // none follows the last of a part
+  EXPECT_EQ(result.next_tokens, 6);  // the last token of a part has no next token
   EXPECT_EQ(result.mean_kl, 0);
   EXPECT_EQ(result.max_kl, 0);
   EXPECT_EQ(result.top1, 1);
@@ -59,14 +59,14 @@ TEST(Agreement, OfDifferentModels) {
   const std::vector<int32_t> ids = {1, 2, 5};
   const Agreement result = compare_models(*model, *source, ids, {.greedy_tokens = 10});
   EXPECT_NEAR(result.top1, 2.0 / 3, 1e-12);
-  // After 1 and 2: logits 10 against 5.
+  // After 1 and 2: logits 10 and 5.
   const double z = std::exp(10) + 7, y = std::exp(5) + 7;
   const double p = std::exp(10) / z, q = 1 / z;
   const double kl = p * (std::log(p) - (5 - std::log(y))) + 7 * q * (std::log(q) + std::log(y));
   EXPECT_GT(result.max_kl, 50);  // after 5
   EXPECT_NEAR(result.mean_kl * 3 - result.max_kl, 2 * kl, 1e-6);
   ASSERT_TRUE(result.first_difference);
-  EXPECT_EQ(*result.first_difference, 0);  // the prompt ends with the odd one
+  EXPECT_EQ(*result.first_difference, 0);  // the prompt ends with the changed id
 }
 
 TEST(Agreement, GreedyTextsPart) {

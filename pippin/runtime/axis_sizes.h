@@ -9,22 +9,22 @@
 
 namespace pippin::runtime {
 
-// Some numbers, or all of a range.
+// A list of sizes, or a range.
 class AxisSizes {
  public:
   AxisSizes() = default;
   explicit AxisSizes(mil::SizeRange range) : range_(range) {}
   explicit AxisSizes(std::vector<int64_t> sizes);
-  // Whatever form the declaration has. Throws Unsupported for shapes of several ranks.
+  // Reads any form of declaration. Throws Unsupported for shapes of different ranks.
   static AxisSizes of(const mil::Feature& feature, size_t axis);
 
   bool is_range() const { return sizes_.empty() && range_.upper > range_.lower; }
   int64_t smallest() const { return sizes_.empty() ? range_.lower : sizes_.front(); }
   int64_t largest() const { return sizes_.empty() ? range_.upper : sizes_.back(); }
   bool contains(int64_t size) const { return at_most(size) == size; }
-  // The largest one that is not above `limit`; 0 if all are.
+  // The largest size that is at most `limit`; 0 if there is none.
   int64_t at_most(int64_t limit) const;
-  // The smallest one that is not below `limit`; 0 if all are.
+  // The smallest size that is at least `limit`; 0 if there is none.
   int64_t at_least(int64_t limit) const;
   AxisSizes intersect(const AxisSizes& other) const;
   bool empty() const { return sizes_.empty() && range_.upper < range_.lower; }

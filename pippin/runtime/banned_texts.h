@@ -1,4 +1,4 @@
-// Texts that an answer does not have, however they are divided into tokens: a link of a sampling
+// Texts that an answer must not contain, however they are divided into tokens: a link of a sampling
 // chain that forbids each token that would complete one of them.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace pippin::runtime {
 
 class BannedTexts final : public LogitsProcessor {
  public:
-  // Of at least a byte each.
+  // Each text has at least one byte.
   BannedTexts(const std::vector<std::string>& texts,
               std::shared_ptr<const constrain::Vocabulary> vocabulary);
 
@@ -25,16 +25,16 @@ class BannedTexts final : public LogitsProcessor {
  private:
   struct Text {
     std::string bytes;
-    // Of so many bytes at the begin, how many at the end are a shorter begin (Knuth, Morris,
-    // Pratt).
+    // The failure function (Knuth, Morris, Pratt): for each prefix length, the length of the
+    // longest shorter prefix that it ends with.
     std::vector<size_t> shorter;
-    std::vector<int32_t> within;             // tokens that have all of it
-    std::vector<std::vector<int32_t>> rest;  // tokens that begin with all but so many bytes
+    std::vector<int32_t> within;             // tokens that contain the whole text
+    std::vector<std::vector<int32_t>> rest;  // tokens that begin with all but n bytes
   };
 
   std::shared_ptr<const std::vector<Text>> texts_;
   std::shared_ptr<const constrain::Vocabulary> vocabulary_;
-  std::vector<size_t> begun_;  // of each text, the most bytes that the answer ends with
+  std::vector<size_t> begun_;  // for each text, the longest prefix that the answer ends with
 };
 
 }  // namespace pippin::runtime

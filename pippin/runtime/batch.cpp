@@ -4,7 +4,7 @@
 
 namespace pippin::runtime {
 
-// Of all sequences of a batch, and of their model.
+// Holds all sequences of a batch, and their model, for one run.
 class Batch::Use {
  public:
   explicit Use(const Batch& batch) : batch_(batch) {

@@ -1,5 +1,5 @@
-// One step of several sequences of a model: next tokens and pieces of prompts, each with the logits
-// that are wanted of it.
+// One step of several sequences of a model. Each adds its next token or a piece of its prompt, and
+// says which logits it wants.
 //
 //   Batch batch(model);
 //   batch.add(a, id);                      // a's next token
@@ -27,27 +27,26 @@
 
 namespace pippin::runtime {
 
-// Any thread may use a batch, one at a time.
+// May be used by any thread, by one at a time.
 class PIPPIN_API Batch {
  public:
   explicit Batch(std::shared_ptr<Model> model);
 
-  // Returns the index of what was added, counted from 0. The sequence must live until clear().
-  // Throws InvalidArgument for a sequence of another model, a sequence that was added already, no
-  // ids, or ids that are not in the vocabulary; Unsupported for Rows::Every of a model without
-  // logits.
+  // Returns the index of the entry, counted from 0. The sequence must live until clear(). Throws
+  // InvalidArgument for a sequence of another model, a sequence that is already in the batch, no
+  // ids, or ids outside the vocabulary; Unsupported for Rows::Every if the model has no logits.
   size_t add(Sequence& sequence, std::span<const int32_t> ids, Rows rows = Rows::Last);
   size_t add(Sequence& sequence, int32_t id, Rows rows = Rows::Last) {
     return add(sequence, {&id, 1}, rows);
   }
 
-  // Feeds all of them, once. Throws, before any is fed, LimitExceeded if one would exceed the
+  // Feeds all entries, once. Before any is fed, throws LimitExceeded if one would exceed the
   // context and InvalidArgument if one is in use by another thread. After any other Error each
-  // sequence has either been fed or not, as its position() says.
+  // sequence has either been fed or not; its position() tells.
   void run();
 
-  // After run(): the wanted logits, [rows, vocab_size]; empty for Rows::None. For Rows::Last valid
-  // until the next call of the sequence, for Rows::Every until clear().
+  // The wanted logits after run(), [rows, vocab_size]; empty for Rows::None. Valid until the next
+  // call of the sequence for Rows::Last, until clear() for Rows::Every.
   std::span<const float> logits(size_t index) const;
   size_t size() const { return items_.size(); }
   void clear();
@@ -55,7 +54,7 @@ class PIPPIN_API Batch {
  private:
   struct Item {
     Sequence* sequence;
-    size_t first, count;  // in ids_
+    size_t first, count;  // within ids_
     Rows rows;
     std::vector<float> every;
   };

@@ -66,8 +66,8 @@ class Benchmark {
     return sample;
   }
 
-  // A token's time is that of its pass and of the choice of the next from its logits; what is fed
-  // next is random all the same, so that every run feeds the same.
+  // A token's time is that of its pass and of choosing the next token from its logits. The next
+  // token fed is random, so that every run feeds the same tokens.
   BenchmarkSample decode(int64_t tokens, int64_t depth) {
     Sequence& sequence = *sequences(1).front();
     fill(sequence, depth);
@@ -89,7 +89,7 @@ class Benchmark {
     return sample;
   }
 
-  // The same of several sequences, each with tokens of its own.
+  // The same for several sequences, each with its own tokens.
   BenchmarkSample decode_together(int64_t tokens, int64_t depth, int64_t count) {
     const auto members = sequences(static_cast<size_t>(count));
     for (const auto& sequence : members) {
@@ -125,7 +125,7 @@ class Benchmark {
   }
 
  private:
-  // A profile is on while this lives, if there is one.
+  // Turns the profile on for its lifetime, if there is one.
   class Profiled {
    public:
     explicit Profiled(const std::shared_ptr<engine::Profile>& profile) {
@@ -136,7 +136,7 @@ class Benchmark {
     std::optional<engine::ProfileScope> scope_;
   };
 
-  // As many, made when they are needed first.
+  // Returns that many sequences, which are created on first use.
   std::span<const std::unique_ptr<Sequence>> sequences(size_t count) {
     if (count > 1 && !model_.capabilities().many_sequences) {
       fail(ErrorCode::Unsupported, "this model holds one sequence, not {} together", count);
@@ -166,7 +166,7 @@ class Benchmark {
   RandomGenerator random_;
   std::shared_ptr<engine::Profile> profile_;
   std::vector<std::unique_ptr<Sequence>> sequences_;
-  volatile int32_t chosen_ = 0;  // the choice is not left out
+  volatile int32_t chosen_ = 0;  // stored so that the compiler keeps the choice
 };
 
 std::vector<BenchmarkCase> cases_of(const BenchmarkOptions& options) {
@@ -192,7 +192,7 @@ int64_t all_tokens(const BenchmarkCase& measured) {
   return measured.tokens * measured.parallel;
 }
 
-// Of each sample the share of its own limit.
+// The median over samples of each one's share of its own limit.
 double median_share(const BenchmarkCase& measured, const TokenCost& cost) {
   std::vector<double> shares;
   for (const BenchmarkSample& sample : measured.samples) {
@@ -232,7 +232,7 @@ void check_benchmark(const Model& model, const BenchmarkOptions& options) {
       fail(ErrorCode::InvalidArgument, "{} sequences together: 1 to {} can be", one.parallel,
            kMostSequences);
     }
-    // Unsigned: the sum of two that are not negative fits.
+    // Unsigned: the sum of two non-negative numbers fits.
     const uint64_t needed = static_cast<uint64_t>(one.tokens) + static_cast<uint64_t>(one.depth);
     if (!model.capabilities().slides && needed > static_cast<uint64_t>(model.context())) {
       fail(ErrorCode::InvalidArgument, "{} needs {} tokens of context, the model has {}",

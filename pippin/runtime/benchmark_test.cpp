@@ -40,7 +40,7 @@ TEST(Benchmark, FeedsWhatTheCasesSay) {
   auto twice = once;
   twice.insert(twice.end(), once.begin(), once.end());
   EXPECT_EQ(positions, twice);
-  EXPECT_EQ(readings, 9);  // one before, one after each of 8 samples
+  EXPECT_EQ(readings, 9);  // one before the first and one after each of 8 samples
   for (const BenchmarkCase& one : cases) {
     ASSERT_EQ(one.samples.size(), 2u);
     EXPECT_EQ(one.samples[0].joules, 2);

@@ -12,7 +12,7 @@ namespace pippin::runtime {
 namespace {
 
 constexpr size_t kMostCertain = 32;
-constexpr size_t kContext = 2;  // tokens that those behind them are made in sight of
+constexpr size_t kContext = 2;  // tokens before the forced ones, as context for tokenizing them
 
 }  // namespace
 

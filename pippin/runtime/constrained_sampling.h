@@ -1,4 +1,5 @@
-// A constraint in a sampling chain: what is not allowed is no candidate.
+// A constraint as a link of a sampling chain: tokens that it forbids are removed from the
+// candidates.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +14,10 @@
 
 namespace pippin::runtime {
 
-// Where only one text can follow its tokens are certain (constrain/forced_tokens.h), so that they
-// can be fed together. End tokens may come where the text may end; where nothing else could come
-// the text ends by itself (LogitsProcessor::must_end). Throws, from process(), LimitExceeded as the
-// constraint does, and Unsupported where the vocabulary has no token for what would have to come.
+// If only one text can follow, its tokens are certain (constrain/forced_tokens.h) and can be fed
+// together. End tokens are allowed where the text may end; if nothing else is allowed, the text
+// ends (LogitsProcessor::must_end). process() throws LimitExceeded as the constraint does, and
+// Unsupported if no token of the vocabulary can continue the text.
 class ConstrainedSampling final : public LogitsProcessor {
  public:
   // Without a tokenizer no tokens are certain.
@@ -35,9 +36,9 @@ class ConstrainedSampling final : public LogitsProcessor {
   constrain::ConstrainedText text_;
   std::vector<int32_t> end_ids_;
   std::optional<Tokenizer> tokenizer_;
-  std::vector<int32_t> last_;  // tokens of the text
+  std::vector<int32_t> last_;  // the last tokens of the text
   std::vector<int32_t> certain_;
-  size_t num_taken_ = 0;  // of the certain ones
+  size_t num_taken_ = 0;  // of the certain tokens
 };
 
 }  // namespace pippin::runtime

@@ -11,7 +11,7 @@
 namespace pippin::runtime {
 namespace {
 
-const std::vector<std::string> kTokens{"[", "]", "1", ",", "12", "x", "],", ""};  // the last: end
+const std::vector<std::string> kTokens{"[", "]", "1", ",", "12", "x", "],", ""};  // last: end
 constexpr int32_t kEnd = 7;
 
 std::shared_ptr<constrain::Constraint> json_constraint() {
@@ -28,7 +28,7 @@ TEST(ConstrainedSampling, ChoosesTheBestOfWhatIsAllowed) {
   logits[5] = 100;  // never allowed
   logits[0] = 1;
   EXPECT_EQ(sampler.sample(logits), 0);
-  logits[6] = 50;  // a value has to come first
+  logits[6] = 50;  // a value must come first
   logits[4] = 2;
   EXPECT_EQ(sampler.sample(logits), 4);
   logits[kEnd] = 60;  // an open list cannot end
@@ -49,7 +49,7 @@ TEST(ConstrainedSampling, LetsTheModelEndWhereTheTextMayEnd) {
   EXPECT_EQ(sampler.sample(logits), kEnd);
 }
 
-// What is drawn has the model's distribution over the allowed tokens.
+// Draws follow the model's distribution over the allowed tokens.
 TEST(ConstrainedSampling, DrawsFromTheDistributionOfTheAllowed) {
   SamplingOptions options;
   options.temperature = 1;
@@ -92,7 +92,7 @@ TEST(Candidates, KeepsOnlyThoseOfAMask) {
   EXPECT_EQ(candidates.items()[0].id, 5);
   EXPECT_EQ(candidates.items()[2].id, 191);
   EXPECT_EQ(candidates.items()[10].id, 199);
-  // Where some are gone already, too.
+  // Also when some candidates have been removed before.
   candidates.assign(logits);
   candidates.keep_if([](size_t i) { return i > 5; });
   candidates.keep_only(std::span(words).first(3));

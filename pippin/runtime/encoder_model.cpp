@@ -17,9 +17,9 @@ namespace {
 
 namespace family = families::encoder;
 
-// Tokens of one run: their widest values then fit the cache of a core or two.
+// Tokens per run: few enough that their widest values fit the cache of a core or two.
 constexpr int64_t kTokensAtOnce = 1024;
-constexpr int64_t kShortest = 32;  // the longest text of the first class
+constexpr int64_t kShortest = 32;  // longest text of the first class
 
 int64_t number_of(const mil::Model& model, const char* key, int64_t fallback) {
   const auto found = model.metadata.user_defined.find(key);
@@ -37,7 +37,7 @@ EncoderSchema schema_of(const mil::Model& model) {
        family::kIds, family::kMask, family::kEmbedding, family::kLogits);
 }
 
-// As many ids as the table that they are looked up in has rows.
+// The number of rows of the table that ids are looked up in.
 int64_t table_rows(const mil::Model& model, const EncoderSchema& schema, int64_t fallback) {
   StepSchema step;
   step.function = model.default_function;
@@ -48,7 +48,7 @@ int64_t table_rows(const mil::Model& model, const EncoderSchema& schema, int64_t
 
 }  // namespace
 
-// A plan for texts of some lengths.
+// A plan for texts within a range of lengths.
 struct EncoderModel::LengthClass {
   int64_t min_length, max_length, max_batch;
   engine::Execution execution;
@@ -109,7 +109,7 @@ EncoderModel::LengthClass& EncoderModel::class_of(int64_t length) {
   }
   upper = std::min(upper, max_tokens_);
   if (schema_.length.is_range()) {
-    // Texts below the least length are padded to it.
+    // Shorter texts are padded to the least length.
     lower = std::max(lower, schema_.length.smallest());
     upper = std::max(upper, lower);
   } else {
@@ -139,7 +139,7 @@ EncoderModel::LengthClass& EncoderModel::class_of(int64_t length) {
   return *slot;
 }
 
-// A row of an input: the text's numbers, and zeros behind them.
+// Fills a row of an input with the text's numbers, then zeros.
 void EncoderModel::fill(engine::Execution& execution, size_t port, const EncoderText& text,
                         size_t row, size_t length) const {
   const std::string& name = execution.plan().inputs()[port].name;
@@ -166,7 +166,7 @@ void EncoderModel::fill(engine::Execution& execution, size_t port, const Encoder
   }
 }
 
-// The mean of the first rows, which are those of tokens.
+// The mean of the first rows, which belong to tokens.
 std::vector<float> EncoderModel::pooled(std::span<const float> states, size_t tokens) const {
   const size_t width = states.size() / tokens;
   std::vector<float> mean(width);
@@ -184,7 +184,7 @@ void EncoderModel::run_together(std::span<const EncoderText> texts, std::span<co
   for (const size_t row : rows) length = std::max(length, texts[row].ids.size());
   LengthClass& own = class_of(static_cast<int64_t>(length));
   length = std::max(length, static_cast<size_t>(own.min_length));
-  // Rows that the batch needs besides are the last text's again.
+  // If the batch needs more rows, the last text is repeated.
   const auto count = static_cast<size_t>(schema_.batch.at_least(static_cast<int64_t>(rows.size())));
   engine::Execution& execution = own.execution;
   const auto inputs = execution.plan().inputs();

@@ -1,9 +1,9 @@
-// A model that embeds or scores texts: ids in, a row of numbers for each text out. It runs the
-// programs that encoder_schema.h finds, whatever tool made them.
+// A model that embeds or scores texts: takes ids and returns one row of numbers per text. It runs
+// the programs that encoder_schema.h recognizes, whatever tool made them.
 //
-// Texts of similar length are computed together, few enough at once that what lies between two
-// layers stays near the processor; each gets what it would get alone, up to rounding. A program of
-// fixed sizes gets padding, which its mask hides.
+// Texts of similar length run together, in batches small enough that intermediate values stay in
+// the cache. Each text gets the result that it would get alone, up to rounding. A program of fixed
+// sizes gets padding, which its mask hides.
 #pragma once
 
 #include <cstdint>
@@ -24,29 +24,30 @@ namespace pippin::runtime {
 
 struct EncoderText {
   std::vector<int32_t> ids;
-  std::vector<int32_t> types;  // as many as ids, or none: all are 0
-  size_t unpooled = 0;         // of the first tokens: those of a prompt, where the model skips them
+  std::vector<int32_t> types;  // one per id; empty: all 0
+  size_t unpooled = 0;         // leading tokens that pooling skips (the prompt's)
 };
 
 class EncoderModel {
  public:
-  // Whether a program is one.
+  // Whether the program is an encoder.
   static bool takes(const mil::Model& model);
 
-  // Throws Unsupported where the program is none, and as engine::Plan::make() when texts of a
-  // length are run first.
+  // Throws Unsupported if the program is not an encoder. When texts of a length first run, throws
+  // the errors of engine::Plan::make().
   EncoderModel(std::shared_ptr<const mil::Model> model, std::shared_ptr<ThreadPool> pool,
                const LoadOptions& options);
   ~EncoderModel();
 
-  bool scores() const { return schema_.scores; }  // logits instead of embeddings
+  bool scores() const { return schema_.scores; }  // logits, not embeddings
   bool is_sigmoid() const { return sigmoid_; }    // a score is the sigmoid of its logit
   bool skips_prompts() const { return skips_prompts_; }
   int64_t max_tokens() const { return max_tokens_; }
   const mil::Model& program() const { return *model_; }
 
-  // One row for each text, in their order. Any thread. Throws InvalidArgument for a text that is
-  // empty or too long, or an id that the model has not, with its number; Cancelled.
+  // Returns one row per text, in order. May be called by any thread. Throws InvalidArgument, with
+  // the text's number, for a text that is empty or too long or an id outside the vocabulary;
+  // Cancelled.
   std::vector<std::vector<float>> run(std::span<const EncoderText> texts);
 
  private:

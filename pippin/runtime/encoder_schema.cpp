@@ -23,7 +23,7 @@ bool has_word(const Feature& feature, std::string_view word) {
   return name.find(word) != name.npos;
 }
 
-// Where the name of such an input belongs; null for others.
+// The field for the name of such an input; null for other inputs.
 std::string* place_of(EncoderSchema& schema, const Feature& input) {
   if (input.name == family::kPoolingMask) return &schema.pooling_mask;
   if (has_word(input, "mask")) return &schema.mask;
@@ -32,7 +32,7 @@ std::string* place_of(EncoderSchema& schema, const Feature& input) {
   return has_word(input, "id") || has_word(input, "token") ? &schema.ids : nullptr;
 }
 
-// The rank of an output, which the program knows where the description does not say it.
+// The rank of an output. The program knows it if the description does not.
 size_t output_rank(const mil::Model& model, const Feature& output) {
   if (rank(output) > 0) return rank(output);
   const auto found = model.program.functions.find(model.default_function);
@@ -43,7 +43,7 @@ size_t output_rank(const mil::Model& model, const Feature& output) {
   return 0;
 }
 
-// The sizes of both axes. Shapes that are enumerated have one batch: that of the most of them.
+// Reads the sizes of both axes. Enumerated shapes use one batch size: the most frequent one.
 void read_sizes(EncoderSchema& schema, const Feature& ids) {
   schema.batch = AxisSizes::of(ids, 0);
   schema.length = AxisSizes::of(ids, 1);
@@ -67,7 +67,7 @@ bool find_output(EncoderSchema& schema, const mil::Model& model,
     if (output.name == family::kEmbedding || (axes == 2 && is_named && embedding == nullptr)) {
       embedding = &output;
     } else if (has_word(output, "logit")) {
-      if (axes != 2 && axes != 0) return false;  // those of every token: a language model's
+      if (axes != 2 && axes != 0) return false;  // one row per token: a language model
       logits = &output;
     } else if (axes == 3 && states == nullptr) {
       states = &output;

@@ -1,12 +1,12 @@
-// Inputs and outputs of the package of a text encoder, by its declaration: those of the
+// Finds the inputs and outputs of a text encoder's package by their declaration: packages of the
 // family `encoder` (families/encoder.h) and others of the same form.
 //
-//   takes   token ids, attention mask (1 for tokens, 0 for padding) and, where it wants them, types
-//           and positions of tokens, each (batch, length), of int32 or float
-//   gives   embeddings (batch, n), or logits (batch, labels), or states (batch, length, n), whose
-//           mean over a text's tokens is its embedding
+//   inputs   token ids, attention mask (1 for tokens, 0 for padding) and, if the model has them,
+//            token types and positions, each (batch, length), of int32 or float
+//   output   embeddings (batch, n), or logits (batch, labels), or states (batch, length, n),
+//            whose mean over a text's tokens is its embedding
 //
-// Either axis may have one size, several, or a range.
+// Each axis may have one size, several sizes or a range.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct EncoderSchema {
   std::string ids, mask, types, positions, pooling_mask;  // inputs; empty: absent
   std::string output;
   bool scores = false;        // logits
-  bool gives_states = false;  // instead of embeddings
+  bool gives_states = false;  // not embeddings
   AxisSizes batch, length;
 };
 
-// Of the model's default function; nothing for other programs.
+// The schema of the model's default function; empty for other programs.
 std::optional<EncoderSchema> encoder_schema(const mil::Model& model);
 
 }  // namespace pippin::runtime

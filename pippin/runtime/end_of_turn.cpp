@@ -13,7 +13,7 @@ std::optional<int32_t> end_of_turn(const ChatTemplate& chat, const Tokenizer& to
   try {
     text = chat.render(messages, false);
   } catch (const Error&) {
-    return std::nullopt;  // the conversation of the user may still be one that it takes
+    return std::nullopt;  // a conversation of one user message may still be valid
   }
   const size_t found = text.rfind(answer);
   if (found == std::string::npos) return std::nullopt;

@@ -1,5 +1,4 @@
-// The tokens that end a turn, as the chat template writes them: the files that name end tokens
-// often leave them out.
+// Finds the token that ends a turn in the chat template: files that list end tokens often omit it.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +9,8 @@
 
 namespace pippin::runtime {
 
-// The special token that follows an assistant's message, blanks between them aside. Nothing where
-// the template writes none, or refuses a conversation of two messages.
+// The special token after an assistant's message, ignoring blanks between them. Empty if the
+// template writes none or rejects a conversation of two messages.
 std::optional<int32_t> end_of_turn(const ChatTemplate& chat, const Tokenizer& tokenizer);
 
 }  // namespace pippin::runtime

@@ -39,7 +39,7 @@ TEST(EndOfTurn, MayComeAfterBlanks) {
   EXPECT_EQ(found("{% for m in messages %}{{ m.content }} \n\t<|end|>{% endfor %}"), 3);
 }
 
-// Of several the first: what the model writes before it ends.
+// If there are several, the first one ends the turn: the model writes it first.
 TEST(EndOfTurn, IsTheFirstOfSeveral) {
   EXPECT_EQ(found("{% for m in messages %}{{ m.content }}<|end|>{% endfor %}</s>"), 3);
 }

@@ -1,4 +1,4 @@
-// For tests only: a model whose next token is the last one plus 1, whatever came before.
+// For tests only: a model whose next token is always the last one plus 1.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ class FakeModel : public Model {
   FakeModel(int64_t context, int64_t vocab_size) : FakeModel(context, vocab_size, Options()) {}
 
   std::function<void(int64_t position)> before_forward;
-  std::vector<int32_t> fed;  // by all sequences, in order
-  // The logits after a token.
+  std::vector<int32_t> fed;  // ids fed to all sequences, in order
+  // Fills the row of logits after a token.
   virtual void fill(int32_t id, std::span<float> row) const {
     std::fill(row.begin(), row.end(), 0.0F);
     row[static_cast<size_t>((id + 1) % vocab_size())] = 10;

@@ -13,7 +13,7 @@ Generation::Generation(const Model& model, const GenerateOptions& options)
       num_logprobs_(options.logprobs),
       on_chosen_(options.on_chosen) {
   const bool greedy = options.sampling.is_plain_greedy() && options.processors.empty();
-  // Of a model with logits its row is quicker looked through than its files are run.
+  // If the model has logits, scanning their row is faster than running its argmax.
   asks_model_ = greedy && model.capabilities().greedy_only;
   if (model.capabilities().greedy_only && (!greedy || options.logprobs >= 0)) {
     fail(ErrorCode::Unsupported,

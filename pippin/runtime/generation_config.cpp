@@ -93,8 +93,7 @@ std::vector<std::string> stop_strings_of(const Json& config) {
   return value->as_strings();
 }
 
-// Settings of transformers' generate that change the text, and the number that means that they are
-// off.
+// Settings of transformers' generate that change the text, with the values that disable them.
 void warn_of_others(const Json& config) {
   constexpr std::pair<std::string_view, double> kOthers[] = {
       {"num_beams", 1},

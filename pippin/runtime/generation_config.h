@@ -1,4 +1,4 @@
-// What a model's folder says about generating with it.
+// The generation settings in a model's folder.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 namespace pippin::runtime {
 
 struct GenerationConfig {
-  // Every end token that generation_config.json, config.json or tokenizer_config.json names: chat
-  // models end their turn with one and a text with another, and the files often name one each.
+  // All end tokens that generation_config.json, config.json or tokenizer_config.json name: chat
+  // models end a turn with one and a text with another, and files often name only one of them.
   std::vector<int32_t> end_ids;
-  // With Hugging Face's defaults where generation_config.json says do_sample; greedy otherwise.
-  // What it rules out holds for both: suppress_tokens, begin_suppress_tokens, bad_words_ids,
-  // no_repeat_ngram_size, min_new_tokens, min_length.
+  // Hugging Face's defaults if generation_config.json sets do_sample; greedy otherwise. Either way
+  // it includes suppress_tokens, begin_suppress_tokens, bad_words_ids, no_repeat_ngram_size,
+  // min_new_tokens and min_length.
   SamplingOptions sampling;
-  std::optional<int64_t> max_new_tokens;  // where the caller says no other number
+  std::optional<int64_t> max_new_tokens;  // unless the caller gives another number
   std::vector<std::string> stop_strings;
 };
 
-// Files that are absent say nothing. Throws InvalidFile for those that are broken. Warns of
-// settings that change the text and are not applied (beams, forced tokens ...), by name.
+// Missing files are ignored. Throws InvalidFile for invalid ones. Warns, by name, of settings that
+// change the text and are not supported (beams, forced tokens ...).
 GenerationConfig read_generation_config(const std::filesystem::path& folder,
                                         const Tokenizer& tokenizer);
 

@@ -100,7 +100,7 @@ TEST(GenerationConfig, NamesSettingsThatAreNotApplied) {
             "generation_config.json: forced_eos_token_id: 2 is not applied\n");
 }
 
-// As Mamba 2's files have them.
+// As in the files of Mamba 2.
 TEST(GenerationConfig, ReadsPythonsInfinity) {
   const TempDir folder;
   write_file(folder / "config.json", R"({"time_step_limit": [0.0, Infinity], "eos_token_id": 8})");

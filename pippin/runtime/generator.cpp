@@ -71,7 +71,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     timings.generate_seconds = seconds_since(first_token);
     return result;
   };
-  // Room for one more token; false: the text ends.
+  // Makes room for one more token; false: the text ends.
   const auto make_room = [&] {
     if (sequence.position() < model.context()) return true;
     if (options.overflow == Overflow::Stop) return false;
@@ -100,7 +100,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
   timings.first_token_seconds = seconds_since(start);
   const auto first_token = Clock::now();
   if (drafting != nullptr && is_token) drafting->observe({&generation.ids().back(), 1});
-  // What ends the text behind its last token; it is asked once for each.
+  // Returns the reason to end the text after its last token, if any. Called once per token.
   const auto ends = [&]() -> std::optional<StopReason> {
     if (!is_token) return StopReason::EndOfText;
     if (!on_token(generation.ids().back())) return StopReason::Callback;
@@ -111,7 +111,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
   };
   std::vector<float> rows;
   std::vector<int32_t> fed;
-  bool are_certain = false;  // those behind the first of them
+  bool are_certain = false;  // those in `fed` after the first
   for (auto end = ends();; end = ends()) {
     if (end) return finish(*end, first_token);
     const auto pass_start = Clock::now();
@@ -142,7 +142,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
       drop_behind(sequence, before + 1);
       return finish(StopReason::Cancelled, first_token);
     }
-    // Row by row, as long as the drafts are what is chosen.
+    // Checks row by row, until the chosen token is not the draft.
     const auto width = static_cast<size_t>(model.vocab_size());
     const size_t known = generation.ids().size();
     double seconds = 0;
@@ -159,13 +159,13 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
         if (end) break;
       }
     } catch (...) {
-      drop_behind(sequence, before + 1 + static_cast<int64_t>(row));  // the drafts behind it
+      drop_behind(sequence, before + 1 + static_cast<int64_t>(row));  // the remaining drafts
       throw;
     }
     const auto chosen = std::span(generation.ids()).subspan(known);
     timings.token_seconds.insert(timings.token_seconds.end(), std::max<size_t>(chosen.size(), 1),
                                  seconds / std::max<double>(static_cast<double>(chosen.size()), 1));
-    // The last token is not fed, but what an end came behind was.
+    // The last chosen token is not fed yet; if an end token follows, all chosen tokens stay.
     if (fed.size() > 1) drop_behind(sequence, before + std::ssize(chosen) + (is_token ? 0 : 1));
     if (drafting != nullptr) {
       drafting->took(chosen, are_certain ? 0 : seconds);

@@ -34,7 +34,7 @@ TEST(Generator, StopsAtTheTokenLimit) {
   EXPECT_EQ(result.reason, StopReason::MaxTokens);
   EXPECT_EQ(fed(*sequence), (Ids{1, 2, 3, 4, 5, 6}));  // the last token is not fed
   EXPECT_EQ(result.timings.prompt_tokens, 3);
-  EXPECT_EQ(result.timings.token_seconds.size(), 3u);  // the first came with the prompt
+  EXPECT_EQ(result.timings.token_seconds.size(), 3u);  // the prompt's pass gave the first token
   EXPECT_GE(result.timings.first_token_seconds, result.timings.prompt_seconds);
 }
 
@@ -67,7 +67,7 @@ TEST(Generator, TellsOfEachTokenAsItIsChosen) {
   EXPECT_EQ(called, 3u);
 }
 
-// What a callback throws comes out, and the sequence has what was chosen before.
+// An exception of a callback passes through, and the sequence keeps the tokens chosen before.
 TEST(Generator, WhatIsThrownWhereATokenIsChosenComesOut) {
   const auto sequence = fake_sequence(100, 50);
   GenerateOptions options;
@@ -163,7 +163,7 @@ TEST(Generator, CancelledInThePrompt) {
   EXPECT_EQ(result.reason, StopReason::Cancelled);
 }
 
-// Of 12 tokens the last 5 are fed again.
+// Keeps the last 5 of 12 tokens on a shift.
 std::unique_ptr<Sequence> shifting_sequence() {
   return std::make_shared<FakeModel>(12, 100, FakeModel::Options{.kept_on_shift = 5})
       ->new_sequence();
@@ -177,7 +177,7 @@ TEST(Generator, AFullContextShifts) {
   EXPECT_EQ(result.reason, StopReason::MaxTokens);
   EXPECT_EQ(result.ids.size(), 18U);
   EXPECT_EQ(result.ids.back(), 21);
-  // Full with 1..12; anew with the last 5 of 1..13, then full with 9..20; anew with 17..21.
+  // Full with 1..12; restarted with the last 5 of 1..13, full with 9..20; restarted with 17..21.
   EXPECT_EQ(result.shifts, 1);
   EXPECT_EQ(sequence->tokens().front(), 9);
   EXPECT_EQ(sequence->tokens().back(), 20);

@@ -1,4 +1,5 @@
-// How a language model is loaded: one struct for all families, each of which uses what applies.
+// Options for loading a language model. All families share one struct; each uses the fields that
+// apply.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +15,26 @@ namespace pippin::runtime {
 
 enum class PrefillMode {
   Auto,     // in batches, if meta.yaml says that this is safe
-  Batches,  // in batches, if there is a function for that
+  Batches,  // in batches, if there is a function for them
   Steps,    // token by token
 };
 
 constexpr int64_t kPromptRun = 256;
 
 struct LoadOptions {
-  int64_t context = 0;  // at most the model's; 0: the model's
+  int64_t context = 0;  // 0: the model's, which is also the maximum
   int threads = 0;      // 0: one per core
   Pinning pinning = Pinning{};
-  bool low_memory = false;  // load the parts of a model of several packages one after another
-  bool slide = false;       // a windowed model goes on past its context
+  bool low_memory = false;  // load the packages of a model one at a time
+  bool slide = false;       // a windowed model continues past its context
   PrefillMode prefill = PrefillMode::Auto;
-  // The most tokens of a prompt that one run takes, where there is a choice; 0: what the package
-  // says (families/stateful.h, kPromptRunKey), else kPromptRun.
+  // The most prompt tokens per run, if the program allows a choice. 0: the package's own number
+  // (families/stateful.h, kPromptRunKey), else kPromptRun.
   int64_t prefill_chunk = 0;
-  // The adapter whose functions to use; of a checkpoint's folder, the adapter's folder. Empty:
+  // The adapter whose functions are used; for a checkpoint's folder, the adapter's folder. Empty:
   // none.
   std::string adapter = {};
-  // A file with the chat template, or a tokenizer_config.json; empty: the model's own.
+  // A file with the chat template, or a tokenizer_config.json. Empty: the model's own template.
   std::string chat_template = {};
   engine::ComputeOptions compute = {};
 

@@ -1,5 +1,5 @@
-// A loaded language model. Tokens and caches belong to its sequences (sequence.h), of which there
-// may be any number; a Batch (batch.h) feeds several of them in one step.
+// A loaded language model. Tokens and caches belong to its sequences (sequence.h), of which a model
+// may have any number; a Batch (batch.h) feeds several of them in one step.
 //
 // These three are the interface to models of every package family; each family implements the first
 // two.
@@ -23,53 +23,51 @@ namespace pippin::runtime {
 
 class Sequence;
 
-// What a model can do besides taking tokens. Anything that it cannot do throws Unsupported.
+// The optional abilities of a model. Calls that need a missing one throw Unsupported.
 struct Capabilities {
-  bool truncate = false;  // a sequence can drop its last tokens; how many: Sequence::earliest()
-  bool fork = false;      // a sequence can be continued in two ways
-  bool save = false;      // a sequence can be written to a file and restored from it
-  bool many_sequences = false;  // there can be more than one at a time
-  // Sequences that take one token each in a Batch share one pass over the weights. Pieces of
-  // prompts take passes of their own.
+  bool truncate = false;        // a sequence can drop its last tokens, back to Sequence::earliest()
+  bool fork = false;            // a sequence can be copied and continued in two ways
+  bool save = false;            // a sequence can be written to a file and restored from it
+  bool many_sequences = false;  // several can exist at a time
+  // Sequences in a Batch that take one token each share one pass over the weights. Pieces of
+  // prompts take separate passes.
   bool shares_passes = false;
-  // One pass gives the logits after each of its tokens; else those of a sequence's every token take
-  // a pass each.
+  // One pass returns the logits after each of its tokens; otherwise each of these tokens takes its
+  // own pass.
   bool every_row = true;
-  bool slides = false;  // a sliding window: a sequence may be longer than the context
-  // The model computes the argmax itself and has no logits: all that it returns are -inf except the
-  // one of that token.
+  bool slides = false;  // sliding window: a sequence may be longer than the context
+  // The model computes the argmax itself and has no logits: they are -inf except that token's.
   bool greedy_only = false;
 };
 
-// Shared by its sequences, each of which may be used by its own thread: whatever only one can use
-// at a time goes to them in the order in which they ask.
+// Shared by its sequences, each of which may be used by its own thread. Resources that only one of
+// them can use at a time are granted in the order of requests.
 class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
  public:
   virtual ~Model() = default;
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  int64_t context() const { return facts_.context; }  // the most tokens that a sequence can have
+  int64_t context() const { return facts_.context; }  // the most tokens of a sequence
   int64_t vocab_size() const { return facts_.vocab_size; }
   const Capabilities& capabilities() const { return facts_.capabilities; }
-  // How many of the last tokens to start over with when a sequence fills the context and should go
-  // on.
+  // The number of last tokens to restart with when a sequence fills the context and is to continue.
   int64_t kept_on_shift() const { return facts_.kept_on_shift; }
 
-  // How many fewer bytes of weights a token reads than the packages store for it, because some are
-  // kept in a smaller form (engine/weights/e4m7_weight.h).
+  // The bytes of weights that a token does not have to read, because some weights are kept in a
+  // smaller form than in the packages (engine/weights/e4m7_weight.h).
   uint64_t saved_bytes() const;
 
-  // A SHA-256 of what decides the logits, in 64 hexadecimal digits: the same for every load of the
-  // same files.
+  // A SHA-256 of everything that determines the logits, as 64 hexadecimal digits: the same for
+  // every load of the same files.
   const std::string& digest();
 
-  // An empty sequence with its own cache and position; weights, plans and threads are shared. It
-  // keeps the model alive. Throws LimitExceeded if there is no memory for it; Unsupported for a
-  // second one where there can be only one.
+  // Returns an empty sequence with its own cache and position; weights, plans and threads are
+  // shared. The sequence keeps the model alive. Throws LimitExceeded if memory is not sufficient,
+  // and Unsupported for a second sequence if the model allows only one.
   std::unique_ptr<Sequence> new_sequence();
 
-  // Keeps something that the model uses alive for as long as the model.
+  // Keeps an object that the model uses alive as long as the model.
   void keep(std::shared_ptr<const void> used) { kept_.push_back(std::move(used)); }
 
  protected:
@@ -80,29 +78,30 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
     Capabilities capabilities;
   };
   Model() = default;
-  // To be called once, by the constructor of the implementation.
+  // Called once, by the constructor of the implementation.
   void tell(const Facts& facts);
 
   // --- implemented by families; called by one thread at a time ---
 
   virtual std::unique_ptr<Sequence> make_sequence() = 0;
-  // Each sequence has one new token, the last of its tokens(), and wants the logits after it. By
-  // default one after the other.
+  // Feeds the last of each sequence's tokens(), which is new, and computes the logits after it. The
+  // default runs one sequence after the other.
   virtual void feed_together(std::span<Sequence* const> sequences);
   virtual uint64_t count_saved_bytes() const { return 0; }
-  // Adds what decides the logits: programs, weights, the adapter. Nothing by default.
+  // Adds everything that determines the logits: programs, weights, the adapter. Adds nothing by
+  // default.
   virtual void add_to(Digest& /*digest*/) {}
 
  private:
   friend class Batch;
   friend class Sequence;
-  std::vector<std::shared_ptr<const void>> kept_;  // first: used until the rest is gone
+  std::vector<std::shared_ptr<const void>> kept_;  // declared first: destroyed last
   Facts facts_;
-  std::string digest_;     // empty: not known yet
-  mutable TurnLock lock_;  // of plans, threads and scratch memory
+  std::string digest_;     // empty: not yet computed
+  mutable TurnLock lock_;  // guards plans, threads and scratch memory
 };
 
-// Throws InvalidArgument if there are no ids, or one that is not in the vocabulary.
+// Throws InvalidArgument for no ids or an id outside the vocabulary.
 PIPPIN_API void check_vocabulary(const Model& model, std::span<const int32_t> ids);
 
 }  // namespace pippin::runtime

@@ -1,5 +1,5 @@
-// A prompt cache of one file: the sequence as it was at the end of the last text. A prompt that
-// begins with the same tokens goes on from there.
+// A prompt cache in one file: the sequence at the end of the last text. A prompt that begins with
+// the same tokens continues from it.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,13 @@
 
 namespace pippin::runtime {
 
-// Brings an empty sequence to as many of the prompt's tokens as the file has and the family can go
-// back to, but not to all of them, and returns how many; the others are still to be fed. None where
-// there is no file; none, and a line of the log, where it is damaged or another model's.
+// Restores as many of the prompt's tokens as the file has and the family can go back to, but not
+// all of them, into an empty sequence. Returns their number; the caller feeds the rest. Returns 0
+// if there is no file; also, with a warning in the log, if the file is damaged or belongs to
+// another model.
 int64_t restore_prompt(Sequence& sequence, const std::filesystem::path& path,
                        std::span<const int32_t> prompt);
-// Saves the sequence for the next one. A line of the log where that fails.
+// Saves the sequence for the next run. Logs a warning on failure.
 void save_prompt(Sequence& sequence, const std::filesystem::path& path);
 
 }  // namespace pippin::runtime

@@ -18,7 +18,7 @@ namespace {
 namespace rewriting = families::rewriter;
 namespace stateful = families::stateful;
 
-constexpr int64_t kMostAtOnce = 64;  // tokens that are written already
+constexpr int64_t kMostAtOnce = 64;  // tokens of the target that are given
 
 const mil::FunctionDescription* find_function(const mil::Model& model, const char* name) {
   const auto found =
@@ -44,7 +44,7 @@ int64_t most_tokens_of(const mil::Model& model, const LoadOptions& options) {
   return options.context > 0 ? std::min(options.context, most) : most;
 }
 
-// Of both functions; those that both have have one shape.
+// The states of both functions; states that both have must agree in shape.
 std::vector<mil::Feature> states_of(const mil::Model& model) {
   std::vector<mil::Feature> states;
   for (const char* name : {families::kMain, rewriting::kEncode}) {
@@ -112,7 +112,7 @@ class RewriterSequence final : public Sequence {
   }
 
  private:
-  // The logits after the last of `count` tokens, or after each.
+  // Takes the logits after the last of `count` tokens, or after each.
   void take(std::span<const float> logits, int64_t count, const Feeding& feeding) {
     const size_t width = logits.size() / static_cast<size_t>(count);
     const auto row = [&](int64_t index) {
@@ -125,7 +125,7 @@ class RewriterSequence final : public Sequence {
 
   RewriterModel& family_;
   engine::State state_;
-  int64_t source_ = 0;  // tokens of it
+  int64_t source_ = 0;  // number of source tokens
 };
 
 }  // namespace

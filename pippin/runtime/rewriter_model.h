@@ -1,8 +1,8 @@
-// Models of an encoder and a decoder (families/rewriter.h) behind the interface of language models.
+// Encoder–decoder models (families/rewriter.h) with the interface of language models.
 //
-// The tokens that an empty sequence is fed first are the source: the encoder reads them at once,
-// and the logits are those of the first token that the decoder writes. What is fed then is what is
-// written. Logits after tokens of the source there are none.
+// The first tokens fed to an empty sequence are the source: the encoder reads them in one pass, and
+// the logits are those of the decoder's first token. Tokens fed later are the target. There are no
+// logits for source tokens.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ namespace pippin::runtime {
 
 class RewriterModel final : public Model {
  public:
-  // Whether a program is one.
+  // Whether the program is an encoder–decoder.
   static bool takes(const mil::Model& model);
 
-  // `model` and `pool` must outlive it. Throws Unsupported for a program that is none.
+  // `model` and `pool` must outlive it. Throws Unsupported for other programs.
   RewriterModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options);
 
-  int64_t most_tokens() const { return most_tokens_; }  // of a source, and of what is written
+  int64_t most_tokens() const { return most_tokens_; }  // of the source, and of the target
   engine::State new_state() const;
-  // Fills the state's slots of a source.
+  // Fills the state's slots for a source.
   void encode(std::span<const int32_t> source, engine::State& state);
-  // Tokens at positions [past, past + ids.size()) of what is written; the logits after each.
+  // Decodes target tokens at positions [past, past + ids.size()); returns the logits after each.
   std::span<const float> decode(std::span<const int32_t> ids, int64_t past, int64_t source,
                                 engine::State& state);
   int32_t start() const { return start_; }
@@ -47,7 +47,7 @@ class RewriterModel final : public Model {
   engine::ComputeOptions compute_;
   int64_t most_tokens_;
   int32_t start_;
-  engine::Execution encode_, step_, several_;  // several: two tokens and more
+  engine::Execution encode_, step_, several_;  // several: two or more tokens
 };
 
 }  // namespace pippin::runtime

@@ -14,9 +14,9 @@
 namespace pippin::runtime {
 namespace {
 
-constexpr uint64_t kLeastMapped = 32768;  // less would be padded by too large a part to whole pages
+constexpr uint64_t kLeastMapped = 32768;  // padding to whole pages would waste too much of less
 
-// Up to whole pages.
+// Rounds up to whole pages.
 uint64_t in_pages(uint64_t bytes) {
   const uint64_t page = page_size();
   return (bytes + page - 1) / page * page;
@@ -30,7 +30,7 @@ RowMemory::RowMemory(uint64_t size) : size_(size) {
     data_ = static_cast<std::byte*>(::operator new(size));
     return;
   }
-  // Large ones begin a huge page: the first touch of small pages costs more than the copy.
+  // Aligns large blocks to huge pages: first touches of small pages cost more than the copy.
   const uint64_t around = size >= kHugePage ? kHugePage : 0;
   void* const found =
       ::mmap(nullptr, size + around, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -46,7 +46,7 @@ RowMemory::RowMemory(uint64_t size) : size_(size) {
   if (before > 0) ::munmap(data_, before);
   if (end < size + around) ::munmap(data_ + end, size + around - end);
   data_ += before;
-  want_huge_pages(data_, size / kHugePage * kHugePage);  // no more than was asked for
+  want_huge_pages(data_, size / kHugePage * kHugePage);  // never past the requested size
 }
 
 RowMemory::RowMemory(RowMemory&& other) noexcept

@@ -1,5 +1,5 @@
-// Memory for copies of caches. The system has it back as soon as it goes, which it does not promise
-// of what the heap gave: a budget of bytes means what it says.
+// Memory for copies of caches. It returns to the system as soon as it is freed, which the heap does
+// not promise: a budget in bytes holds.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace pippin::runtime {
 class PIPPIN_API RowMemory {
  public:
   RowMemory() = default;
-  // Of no particular content. Throws LimitExceeded.
+  // The content is undefined. Throws LimitExceeded.
   explicit RowMemory(uint64_t size);
   RowMemory(RowMemory&& other) noexcept;
   RowMemory& operator=(RowMemory&& other) noexcept;
@@ -22,7 +22,7 @@ class PIPPIN_API RowMemory {
   ByteSpan bytes() const { return {data_, size_}; }
   MutableByteSpan bytes() { return {data_, size_}; }
   uint64_t size() const { return size_; }
-  uint64_t memory() const;  // what the system gave for it
+  uint64_t memory() const;  // including padding to pages
 
  private:
   std::byte* data_ = nullptr;

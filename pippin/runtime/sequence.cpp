@@ -154,7 +154,7 @@ void Sequence::truncate(int64_t count) {
 }
 
 std::unique_ptr<Sequence> Sequence::fork() const {
-  std::unique_ptr<Sequence> result;  // goes, where this fails, when the model is free again
+  std::unique_ptr<Sequence> result;  // on failure, destroyed after the model's lock is released
   const Use use(*this);
   if (!model_->capabilities().fork) {
     fail(ErrorCode::Unsupported, "a sequence of this model cannot be forked");
@@ -196,7 +196,7 @@ void Sequence::save(const std::filesystem::path& path) {
   FileWriter writer(output.path());
   writer.write(bytes);
   writer.close();
-  // It tells what was said: nobody else's business.
+  // The file contains the text, so only its owner may read it.
   std::filesystem::permissions(
       output.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   output.commit();

@@ -75,7 +75,7 @@ std::vector<std::byte> to_bytes(const SavedSequence& sequence,
   Writer writer;
   writer.put_text(kMagic);
   writer.put(kVersion);
-  writer.put(uint64_t{0});  // the size, when it is known
+  writer.put(uint64_t{0});  // the size, written at the end
   writer.put_text(sequence.digest);
   writer.put(sequence.context);
   writer.put(sequence.marks);

@@ -1,4 +1,4 @@
-// A sequence in a file: what was fed, and what was computed of it.
+// A sequence in a file: its tokens and the data computed from them.
 //
 //   magic, format version, size of the file
 //   digest of the model, its context, marks of its family, tokens
@@ -20,25 +20,25 @@
 
 namespace pippin::runtime {
 
-// The form of a cache: [groups, rows, bytes of a row], of which some rows are filled in every
+// The layout of a cache: [groups, rows, bytes of a row], where the same rows are filled in every
 // group.
 struct CacheArray {
   std::string name;
   uint64_t bytes = 0;
   uint64_t groups = 1, rows = 1;
   uint64_t first = 0, filled = 1;  // rows
-  // Row i is token i's, and what it holds does not change with later tokens.
+  // Row i belongs to token i, and its content does not change with later tokens.
   bool by_token = false;
 
   uint64_t row_bytes() const { return bytes / (groups * rows); }
 };
 
-// An array with a row for each of `length` tokens, of which the first `filled` are there. Where the
-// shape does not say which axis is theirs, all of it is one row.
+// An array with one row for each of `length` tokens, of which the first `filled` are filled. If the
+// shape does not show which axis is the tokens', the whole array is one row.
 CacheArray cache_array(std::string name, uint64_t bytes, const std::vector<int64_t>& shape,
                        int64_t length, int64_t filled);
 
-// Copies the filled rows from one array of that form to another.
+// Copies the filled rows from one array of that layout to another.
 void copy_filled(const CacheArray& form, ByteSpan from, MutableByteSpan to);
 
 struct SavedSequence {
@@ -48,35 +48,35 @@ struct SavedSequence {
   std::vector<int32_t> tokens;
 };
 
-// The content of a file. `read` gives what the array of that index holds.
+// The content of a file. `read` returns the content of the array with that index.
 std::vector<std::byte> to_bytes(const SavedSequence& sequence,
                                 const std::vector<CacheArray>& arrays,
                                 const std::function<ByteSpan(size_t)>& read);
 
 class SequenceFile {
  public:
-  // Throws NotFound, Io; InvalidFile for a file that is none of these, cut off or damaged;
+  // Throws NotFound, Io; InvalidFile for a file that is damaged, truncated or of another kind;
   // Unsupported for another version of the format.
   explicit SequenceFile(const std::filesystem::path& path);
-  // The content of a file of that name, which has to stay.
+  // Uses the content of a file of that name; `bytes` must outlive it.
   SequenceFile(ByteSpan bytes, std::string name);
 
   const SavedSequence& sequence() const { return sequence_; }
-  // Throws InvalidFile where the arrays are not those of the file.
+  // Throws InvalidFile if the arrays differ from those of the file.
   void check(const std::vector<CacheArray>& arrays) const;
-  // Fills arrays that were checked; `write` gives the memory of the one of that index.
+  // Fills arrays after check(); `write` returns the memory of the array with that index.
   void read(const std::function<MutableByteSpan(size_t)>& write) const;
 
  private:
   struct Stored {
-    CacheArray form;  // but for its bytes
+    CacheArray form;  // without its bytes
     uint64_t row_bytes = 0;
     ByteSpan content;
   };
   void parse(ByteSpan bytes);
 
   std::string path_;
-  std::shared_ptr<const MappedFile> file_;  // null: somebody else's bytes
+  std::shared_ptr<const MappedFile> file_;  // null: the caller owns the bytes
   SavedSequence sequence_;
   std::vector<Stored> arrays_;
 };

@@ -44,7 +44,7 @@ void check_rest(const SequenceRest& rest, const std::vector<CacheArray>& arrays)
       fail(ErrorCode::InvalidArgument, "rows [{}, {}) of cache '{}', which has {}", first,
            first + filled, array.name, array.rows);
     }
-    size += array.groups * filled * array.row_bytes();  // no more than the array has
+    size += array.groups * filled * array.row_bytes();  // at most the array's size
   }
   const auto wanted = std::count_if(arrays.begin(), arrays.end(),
                                     [](const CacheArray& array) { return !array.by_token; });
@@ -204,9 +204,9 @@ void Sequence::append_rows(std::span<const int32_t> ids, std::span<const RowPiec
   took_rows();
 }
 
-// Behind those of the tokens that there are.
+// Writes the rows after those of the current tokens.
 void Sequence::put_rows(const std::vector<CacheArray>& caches, std::span<const RowPiece> pieces) {
-  std::vector<uint64_t> at(pieces.size());  // in each piece
+  std::vector<uint64_t> at(pieces.size());  // offset in each piece
   for (size_t i = 0; i < caches.size() && !pieces.empty(); ++i) {
     const CacheArray& cache = caches[i];
     if (!cache.by_token) continue;
@@ -227,7 +227,7 @@ void Sequence::put_rows(const std::vector<CacheArray>& caches, std::span<const R
   }
 }
 
-// Of an empty sequence, whose caches are zeros elsewhere.
+// Only for an empty sequence, whose caches are zero elsewhere.
 void Sequence::put_rest(const std::vector<CacheArray>& caches, const SequenceRest& rest) {
   const std::byte* from = rest.bytes->bytes().data();
   auto part = rest.parts.begin();

@@ -21,7 +21,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-// While one thread is in a call, whatever another one asks for is an error.
+// While one thread is in a call, calls of another thread fail.
 TEST(Sequence, TakesOneThreadAtATime) {
   const auto model = std::make_shared<FakeModel>(
       16, 8,
@@ -60,7 +60,7 @@ TEST(Sequence, TakesOneThreadAtATime) {
   EXPECT_EQ(Ids(sequence->tokens().begin(), sequence->tokens().end()), (Ids{1, 3, 2}));
 }
 
-// Who waits for another sequence's call ends when it is cancelled, with nothing done.
+// A call that waits for another sequence's call ends without effect when it is cancelled.
 TEST(Sequence, IsCancelledWhileItWaits) {
   const auto model = std::make_shared<FakeModel>(
       16, 8, FakeModel::Options{.capabilities = {.truncate = true, .many_sequences = true}});
@@ -101,7 +101,7 @@ TEST(Sequence, IsCancelledWhileItWaits) {
   busy->decode(3);
   EXPECT_EQ(busy->position(), 1);
   model->before_forward = nullptr;
-  batch.run();  // it is free for the next call
+  batch.run();  // the sequence is free for the next call
   EXPECT_EQ(waiting->position(), 2);
 }
 

@@ -1,11 +1,11 @@
-// What a call of a sequence holds while it lasts.
+// The locks that a call of a sequence holds.
 #pragma once
 
 #include "pippin/runtime/sequence.h"
 
 namespace pippin::runtime {
 
-// A call: no other one of this sequence, and nobody else's use of the model.
+// A call: excludes other calls of the sequence and other uses of the model.
 class Sequence::Use {
  public:
   explicit Use(const Sequence& sequence) : sequence_(sequence) {

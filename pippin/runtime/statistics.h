@@ -1,8 +1,8 @@
-// The times of one generation, and the statistics that are reported of them.
+// The times of one generation and the statistics reported for it.
 //
 // The mean and sample standard deviation of the time per token, and of its inverse, are
-// coreml-llm-cli's numbers: the mean of rates is at least tokens over elapsed time, so that is
-// given beside it.
+// coreml-llm-cli's numbers. The mean of the rates is never below tokens over elapsed time, so that
+// is reported next to it.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace pippin::runtime {
 
 struct MeanDeviation {
   double mean = 0;
-  double deviation = 0;  // of a sample: divided by n - 1; 0 for fewer than two
+  double deviation = 0;  // sample deviation: divided by n - 1; 0 for fewer than two
 };
 PIPPIN_API MeanDeviation mean_deviation(std::span<const double> values);
 
 struct Timings {
   int64_t prompt_tokens = 0;
-  double prompt_seconds = 0;       // for the forward passes over the prompt
+  double prompt_seconds = 0;       // of the forward passes over the prompt
   double first_token_seconds = 0;  // from the start until the first token is known
-  // One per token after the first: a forward pass and the choice of the token from its logits. Of a
-  // pass that gave several, an equal part each.
+  // One per token after the first: the time of a forward pass and of choosing the token from its
+  // logits. If a pass returned several tokens, each has an equal share.
   std::vector<double> token_seconds;
-  // From the first token to the last, including what the caller does with each.
+  // From the first token to the last, including the callbacks.
   double generate_seconds = 0;
 };
 
@@ -36,7 +36,7 @@ struct Statistics {
   double tokens_over_elapsed = 0;   // per second
   double prompt_tokens_per_second = 0;
 };
-// Zeros where nothing was measured.
+// All zero if there are no measurements.
 PIPPIN_API Statistics summarize(const Timings& timings);
 
 }  // namespace pippin::runtime

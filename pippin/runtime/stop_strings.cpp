@@ -23,7 +23,7 @@ std::string StopStrings::push(std::string_view piece) {
   found_ = first != std::string::npos;
   if (!found_) {
     for (const auto& string : strings_) {
-      // The longest end of the text that begins this string.
+      // The longest suffix of the text that is a prefix of this string.
       for (size_t size = std::min(string.size() - 1, held_.size()); size > 0; --size) {
         if (!held_.ends_with(std::string_view(string).substr(0, size))) continue;
         sure = std::min(sure, held_.size() - size);

@@ -1,4 +1,4 @@
-// Where a text that comes in pieces has to end: before the first of some strings.
+// Finds the end of a text that comes in pieces: before the first of several stop strings.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@ namespace pippin::runtime {
 
 class StopStrings {
  public:
-  // Empty strings stop nothing.
+  // Empty strings are ignored.
   explicit StopStrings(std::vector<std::string> strings);
 
-  // The text that is sure not to begin one of the strings: a string may come in several pieces, so
-  // what could be its beginning is held back. Nothing after a string was found.
+  // Returns the text that cannot be the beginning of a stop string; a possible beginning is held
+  // back, since a stop string may span pieces. Returns nothing after a stop string was found.
   std::string push(std::string_view piece);
-  // What was held back, at the end of the text.
+  // Returns the text held back, at the end of the text.
   std::string finish();
   bool found() const { return found_; }
-  const std::string& which() const { return which_; }  // was found; empty: none
+  const std::string& which() const { return which_; }  // the string found; empty: none
 
  private:
   std::vector<std::string> strings_;

@@ -18,7 +18,7 @@ TextResult generate_text(Sequence& sequence, const Tokenizer& tokenizer,
   static_cast<GenerateResult&>(result) = generate(sequence, prompt, options, [&](int32_t id) {
     return emit(id, text.push(id)) && !text.is_stopped();
   });
-  // What was held back. A caller who stopped has heard all that he wants.
+  // Passes on the text held back, unless the callback has stopped.
   if (result.reason != StopReason::Callback || text.is_stopped()) {
     if (const std::string rest = text.finish(); !rest.empty()) emit(kNoToken, rest);
   }

@@ -1,4 +1,4 @@
-// Tokens in, pieces of text out: valid UTF-8, up to the first of some strings.
+// Converts tokens to pieces of text: valid UTF-8, up to the first of several stop strings.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace pippin::runtime {
 
 class TextStream {
  public:
-  // `shown`: special tokens whose text counts, too.
+  // `shown`: special tokens whose text is included.
   TextStream(const Tokenizer& tokenizer, std::vector<std::string> stop,
              std::vector<int32_t> shown = {})
       : decoder_(tokenizer, /*skip_special_tokens=*/true, std::move(shown)),
         stop_(std::move(stop)) {}
 
-  // The text that is certain after this token; often empty.
+  // Returns the text that is certain after this token; often empty.
   std::string push(int32_t id) { return stop_.push(decoder_.push(id)); }
-  // The rest, at the end of the text.
+  // Returns the remaining text at the end.
   std::string finish() {
     std::string rest = stop_.push(decoder_.finish());
     return rest += stop_.finish();
   }
-  // Whether the text reached one of the strings, where it ends.
+  // Whether a stop string was found, at which the text ends.
   bool is_stopped() const { return stop_.found(); }
-  const std::string& stop_string() const { return stop_.which(); }  // of them; empty: none
+  const std::string& stop_string() const { return stop_.which(); }  // the one found; empty: none
 
  private:
   StreamDecoder decoder_;

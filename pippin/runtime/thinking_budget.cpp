@@ -9,7 +9,7 @@
 namespace pippin::runtime {
 namespace {
 
-constexpr size_t kMostBytes = 256;  // a mark is shorter
+constexpr size_t kMostBytes = 256;  // marks are shorter
 
 }  // namespace
 
@@ -42,7 +42,7 @@ bool ThinkingBudget::has_come() const {
 void ThinkingBudget::process(const SamplingContext& /*context*/, Candidates& candidates) {
   if (certain().empty()) return;
   const size_t place = candidates.find(certain().front());
-  // Where a link before forbids the mark, there is no way to write it.
+  // A link before this one forbids the mark, so it cannot be forced.
   if (place == candidates.size() || !std::isfinite(candidates.items()[place].score)) return;
   candidates.keep_if([&](size_t i) { return i == place; });
 }
@@ -56,7 +56,7 @@ void ThinkingBudget::accept(int32_t id, Candidates& /*candidates*/) {
     if (id == certain().front()) {
       ++num_taken_;
     } else {
-      forced_.clear();  // it was forbidden
+      forced_.clear();  // the mark was forbidden
       num_taken_ = 0;
     }
   }
@@ -77,7 +77,7 @@ void ThinkingBudget::accept(int32_t id, Candidates& /*candidates*/) {
   }
   if (!is_thinking_ || !certain().empty()) return;
   left_ = std::max<int64_t>(left_ - 1, 0);
-  // No mark comes within a character.
+  // Never inserts the mark inside a character.
   if (left_ == 0 && complete_utf8_prefix(text_) == text_.size()) force_end();
 }
 

@@ -1,5 +1,5 @@
-// Thoughts of at most so many tokens: a link of a sampling chain that then lets nothing come but
-// the mark that ends them.
+// Limits the number of thinking tokens: a link of a sampling chain that then forces the mark that
+// ends the thoughts.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace pippin::runtime {
 
-// The marks before or after a model's thoughts: tokens, else a text.
+// The mark before or after a model's thoughts: tokens, or else a text.
 struct ThinkingMark {
   std::string text;
   std::vector<int32_t> ids;
@@ -22,7 +22,7 @@ struct ThinkingMark {
 
 class ThinkingBudget final : public LogitsProcessor {
  public:
-  // `tokens` is for all thoughts of an answer together. `is_thinking`: the prompt has begun them.
+  // `tokens` is the limit for all thoughts of an answer. `is_thinking`: the prompt has begun them.
   ThinkingBudget(ThinkingMark begin, ThinkingMark end, int64_t tokens, bool is_thinking,
                  const Tokenizer& tokenizer);
 
@@ -34,7 +34,7 @@ class ThinkingBudget final : public LogitsProcessor {
   std::unique_ptr<LogitsProcessor> clone() const override;
 
  private:
-  // Whether the mark that is awaited has come.
+  // Whether the expected mark has been generated.
   bool has_come() const;
   void force_end();
 
@@ -43,11 +43,11 @@ class ThinkingBudget final : public LogitsProcessor {
   std::vector<int32_t> end_ids_;
   int64_t left_;
   bool is_thinking_;
-  bool may_begin_ = true;    // a text is a mark only where nothing comes before it
-  std::deque<int32_t> ids_;  // the last ones
+  bool may_begin_ = true;    // a textual begin mark counts only at the start of the answer
+  std::deque<int32_t> ids_;  // the last tokens
   std::string text_;         // the last bytes
   std::vector<int32_t> forced_;
-  size_t num_taken_ = 0;  // of them
+  size_t num_taken_ = 0;  // of forced_
 };
 
 }  // namespace pippin::runtime

@@ -1,4 +1,4 @@
-// Links of a sampling chain that allow or forbid tokens, whatever the text.
+// Links of a sampling chain that allow or forbid tokens independently of the text.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace pippin::runtime {
 
-// None of `ids`, the tokens that end a text, comes before `count` tokens were generated.
+// Forbids `ids`, the tokens that end a text, until `count` tokens have been generated.
 class MinTokens final : public LogitsProcessor {
  public:
   MinTokens(std::vector<int32_t> ids, int64_t count) : ids_(std::move(ids)), count_(count) {}
@@ -22,7 +22,7 @@ class MinTokens final : public LogitsProcessor {
   int64_t count_;
 };
 
-// Only these tokens come. Throws, from process(), Unsupported where no other link leaves one.
+// Allows only these tokens. process() throws Unsupported if other links leave none of them.
 class AllowedTokens final : public LogitsProcessor {
  public:
   explicit AllowedTokens(const std::vector<int32_t>& ids);

@@ -42,7 +42,7 @@ TEST(TokenRules, OnlyAllowedTokens) {
                "none of the 1 allowed tokens may come next");
 }
 
-// However a text is divided, it does not come; all else may.
+// A banned text never appears, however it is divided into tokens; all others may.
 TEST(TokenRules, BannedTextsDoNotCome) {
   const std::vector<std::string> tokens = {"a", "b",   "ab",       "ba",  "aba",
                                            "c", "abc", "\xE6\xBC", "\xA2"};
@@ -78,7 +78,7 @@ class Thinking : public testing::Test {
  protected:
   Thinking() : tokenizer_(Tokenizer::open(source_dir() / "pippin/demo/model")) {}
 
-  // The tokens of a model that always prefers `id`.
+  // The text written by a model that always prefers `id`.
   std::string written(ThinkingBudget budget, int count, int32_t id) const {
     Sampler sampler(SamplingOptions{});
     sampler.add(budget.clone());
@@ -122,7 +122,7 @@ TEST_F(Thinking, OfTheModelsOwnBeginCounts) {
   EXPECT_EQ(tokenizer_.decode(budget.certain()), "</think>");
   say("</think>");
   EXPECT_TRUE(budget.certain().empty());
-  say("The mark <think> is a word aaa");  // not a begin any more
+  say("The mark <think> is a word aaa");  // not at the start any more
   EXPECT_TRUE(budget.certain().empty());
 }
 

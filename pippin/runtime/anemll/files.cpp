@@ -15,12 +15,12 @@ namespace anemll = families::anemll;
 
 constexpr int64_t kMaxChunks = 999;
 
-// A part as it stands in stems, behind the prefix.
+// The part's name as it follows the prefix in a stem.
 std::string behind_prefix(const char* part) {
   return std::string("_") + part;
 }
 
-// A chunk's place as its name says it: "..._chunk_02of05", "..._chunk_02of05_rot".
+// A chunk's number and total from its stem: "..._chunk_02of05", "..._chunk_02of05_rot".
 struct ChunkName {
   std::string base;
   int64_t number = 0, total = 0;
@@ -34,7 +34,7 @@ std::optional<ChunkName> parse_chunk(const std::string& stem) {
   return ChunkName{match[1], std::stoll(match[2]), std::stoll(match[3]), match[4].matched};
 }
 
-// What meta.yaml may write behind a stem.
+// Strips the file endings that meta.yaml may add to a stem.
 std::string strip_ending(std::string name) {
   for (const std::string_view ending : {".zip", ".mlmodelc", ".mlpackage"}) {
     if (name.ends_with(ending)) name.resize(name.size() - ending.size());
@@ -73,7 +73,7 @@ bool get_flag(const Json& object, std::string_view key) {
   return value && value->is_bool() && value->as_bool();
 }
 
-// The stems that hold `part` in their names, without chunks.
+// The stems that contain `part`, without chunks.
 std::vector<std::string> stems_with(const PackageFolder& folder, std::string_view part) {
   std::vector<std::string> result;
   for (const std::string& stem : folder.stems()) {
@@ -107,7 +107,7 @@ class Finder {
            stems_with(folder_, behind_prefix(anemll::kHeadPart)).empty();
   }
 
-  // The package of a part of which there is one.
+  // The package of a part that exists once.
   std::string single(const std::string& part, const std::string& named) {
     if (!named.empty()) {
       const std::string stem = strip_ending(named);
@@ -133,7 +133,7 @@ class Finder {
          folder_.path().string(), folder_.file_name(a), folder_.file_name(b));
   }
 
-  // Where chunks are looked for, best first.
+  // The bases of chunk names to look for, best first.
   std::vector<std::string> chunk_bases() const {
     std::vector<std::string> bases;
     const auto add = [&](const std::string& base) {

@@ -1,11 +1,11 @@
-// The files of an ANEMLL model: which package is which part, by meta.yaml or by their names.
+// Finds the files of an ANEMLL model: which package is which part, by meta.yaml or by name.
 //
 //   PREFIX_embeddings[_lutN]   PREFIX_FFN_PF[_lutN]_chunk_01of02 ...   PREFIX_lm_head[_lutN]
 //   PREFIX_monolithic_full[_lutN]                                      (all in one)
 //
-// meta.yaml's names count where the files are there; loaders of these models also take them
-// without the chunk's suffix or with it, and the plain embeddings where those with _lutN are
-// missing, and so does this.
+// The names in meta.yaml are used if the files exist. Like other loaders of these models, this also
+// finds chunks with or without the suffix, and the plain embeddings if those with _lutN are
+// missing.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@
 
 namespace pippin::runtime {
 
-// meta.yaml, the key model_info. What it does not say is empty, 0 or false.
+// meta.yaml, the key model_info. Missing entries are empty, 0 or false.
 struct AnemllMeta {
   bool is_monolithic = false;
   int64_t context_length = 0;
@@ -34,22 +34,22 @@ struct AnemllMeta {
   std::optional<SamplingOptions> sampling;
 };
 
-// Whether the file has what makes a folder ANEMLL's.
+// Whether the YAML has the keys that mark an ANEMLL folder.
 bool is_anemll_meta(const Json& yaml);
-// Throws InvalidFile for values that cannot be.
+// Throws InvalidFile for invalid values.
 AnemllMeta read_anemll_meta(const Json& yaml);
 
-// Stems of packages in the folder.
+// The stems of the packages in the folder.
 struct AnemllFiles {
   std::string embeddings, lm_head;   // empty in a monolithic model
   std::vector<std::string> chunks;   // the one package of a monolithic model
-  std::vector<std::string> rotated;  // each chunk's _rot package; empty: none
+  std::vector<std::string> rotated;  // each chunk's _rot package; empty: no such package
 };
 
-// Whether the names alone say that this is such a model.
+// Whether the file names alone identify an ANEMLL model.
 bool looks_like_anemll(const PackageFolder& folder);
-// Throws NotFound for a part that is missing, InvalidFile where names contradict each other,
-// InvalidArgument where there are several models. `meta` may be null.
+// Throws NotFound for a missing part, InvalidFile if names contradict each other, InvalidArgument
+// if the folder holds several models. `meta` may be null.
 AnemllFiles find_anemll_files(const PackageFolder& folder, const AnemllMeta* meta);
 
 }  // namespace pippin::runtime

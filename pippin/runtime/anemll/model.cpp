@@ -13,7 +13,7 @@ namespace {
 class AnemllModel final : public Model {
  public:
   explicit AnemllModel(std::unique_ptr<AnemllShared> shared) : shared_(std::move(shared)) {
-    // ANEMLL's rule: all but two batches of the context.
+    // The number that ANEMLL's own tools keep: the context less two batches.
     const int64_t batch = std::max<int64_t>(shared_->declared_batch, 1);
     tell({.context = shared_->context,
           .vocab_size = shared_->vocab_size,

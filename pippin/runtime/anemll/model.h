@@ -1,11 +1,12 @@
 // The `anemll` family: embeddings, chunks of layers with functions for one token and for a batch,
-// and a head, or all of it in one package; the cache is a state that all chunks and functions
-// share. Also any single package whose mask has a fixed length and whose inputs say the position.
+// and a head, or all of these in one package. The cache is a state that all chunks and functions
+// share. The family also covers any single package with a mask of fixed length and inputs that give
+// the position.
 //
-// One token goes through `infer` of every chunk. Of a prompt, full batches go through `prefill`,
-// the rest and always the last token through `infer`: the last chunk's prefill gives nothing that
-// logits could come from. Where functions with `rotate` in their names are there, tokens at and
-// after the sliding window go through these. Nothing is ever written at or after the context.
+// A single token runs `infer` of every chunk. For a prompt, full batches run `prefill`; the rest,
+// and always the last token, run `infer`, because the last chunk's `prefill` has no output that
+// logits could be computed from. If there are functions with `rotate` in their names, tokens at and
+// after the sliding window run these. The cache is never written at or after the context.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,13 @@
 
 namespace pippin::runtime {
 
-// `meta` may be absent. Keeps `folder`. `pool` must outlive the result. Throws NotFound and
-// InvalidFile for parts that are missing or do not fit together, Unsupported.
+// `meta` may be empty. The model keeps `folder`. `pool` must outlive the result. Throws NotFound
+// for missing parts, InvalidFile for parts that do not fit together, and Unsupported.
 std::shared_ptr<Model> make_anemll_model(PackageFolder folder, const AnemllFiles& files,
                                          const std::optional<AnemllMeta>& meta, ThreadPool& pool,
                                          const LoadOptions& options = {});
 
-// A single package that takes token ids and gives logits or the most likely token.
+// A single package that takes token ids and returns logits or the most likely token.
 std::shared_ptr<Model> make_single_anemll_model(const std::filesystem::path& package,
                                                 ThreadPool& pool, const LoadOptions& options = {});
 

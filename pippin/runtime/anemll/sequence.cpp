@@ -10,9 +10,9 @@
 namespace pippin::runtime {
 namespace {
 
-constexpr int64_t kMostIds = 256;  // of a run of embeddings
+constexpr int64_t kMostIds = 256;  // per run of the embeddings
 
-// Whether a chunk gives what logits come from, as it does where there is no head.
+// Whether the chunk returns logits or the most likely token, which it does in a model without head.
 bool gives_rows(const AnemllShared& shared, size_t chunk) {
   return !shared.parts.head && chunk + 1 == shared.parts.chunks.size();
 }
@@ -52,7 +52,7 @@ void AnemllSequence::copy(const Sequence& other) {
   state_ = static_cast<const AnemllSequence&>(other).state_.clone();
 }
 
-// Rows are in the order of the tokens, unless a window of them has turned over.
+// Rows are in the order of the tokens unless the sliding window has rotated.
 std::vector<CacheArray> AnemllSequence::arrays(int64_t count) {
   const int64_t slots = shared_.parts.chunks.front()->steps().one->end.largest();
   const bool in_order = shared_.window == 0 || count <= shared_.window;
@@ -83,7 +83,7 @@ int64_t AnemllSequence::find_droppable() const {
   return std::max<int64_t>(shared_.window - position(), 0);
 }
 
-// Slots that were written are written again; a cache that rotated cannot be turned back.
+// Slots that were written can be overwritten; a rotated cache cannot be rewound.
 int64_t AnemllSequence::give_up(int64_t before) {
   if (shared_.window == 0 || std::ssize(fed()) <= shared_.window) return before;
   forget();
@@ -105,7 +105,7 @@ std::vector<AnemllSequence::Segment> AnemllSequence::segments(int64_t count) con
     Segment segment;
     segment.first = i;
     segment.rotated = shared_.window > 0 && place >= shared_.window;
-    // The last token has to go through a single step.
+    // The last token needs a run of its own.
     int64_t left = count - 1 - i;
     if (shared_.window > 0 && !segment.rotated) left = std::min(left, shared_.window - place);
     const bool allowed = shared_.batch > 1 && (!segment.rotated || shared_.rotated_batches);
@@ -117,7 +117,7 @@ std::vector<AnemllSequence::Segment> AnemllSequence::segments(int64_t count) con
   return result;
 }
 
-// Part after part, each over all of the tokens: a part is needed once, whatever the prompt.
+// Runs each part over all tokens before the next one, so that each part is loaded once.
 void AnemllSequence::feed(const Feeding& feeding) {
   const auto ids = std::span(fed()).subspan(static_cast<size_t>(feeding.begin));
   std::span<const float> hidden = embed(ids);
@@ -131,7 +131,8 @@ void AnemllSequence::feed(const Feeding& feeding) {
     }
   }
   for (size_t i = 0; i < shared_.parts.chunks.size(); ++i) {
-    // Where every token's row is needed: the last part's batches have none.
+    // If every token's row is wanted, the last part runs token by token: its batches return no
+    // rows.
     const bool single = i + 1 == shared_.parts.chunks.size() && feeding.wants_every();
     hidden = run_chunk({i, single ? singles : runs, ids, hidden}, feeding);
     if (feeding.trace != nullptr) (*feeding.trace)[i].rows.assign(hidden.begin(), hidden.end());
@@ -139,7 +140,7 @@ void AnemllSequence::feed(const Feeding& feeding) {
   if (shared_.parts.head && feeding.rows != Rows::None) run_head(hidden, feeding);
 }
 
-// The hidden states of all tokens. Valid until the next use of the embeddings or shared_.hidden.
+// The hidden states of all tokens, valid until the embeddings or shared_.hidden are used again.
 std::span<const float> AnemllSequence::embed(std::span<const int32_t> ids) {
   if (!shared_.parts.embeddings) return {};
   Part& part = *shared_.parts.embeddings;
@@ -198,7 +199,8 @@ std::span<const float> AnemllSequence::run_chunk(const Chunk& chunk, const Feedi
     }
     result = runner.hidden();
     if (is_alone) continue;
-    // The rows lie where they came from; a prefill of the last chunk has one that nobody needs.
+    // Overwrites the rows of the chunk's input. A prefill of the last chunk returns one row, which
+    // is unused.
     const size_t size = std::min(count * width, result.size());
     std::copy_n(result.begin(), size, shared_.hidden.data() + first * width);
     result = shared_.hidden;
@@ -233,14 +235,14 @@ void AnemllSequence::feed_together(AnemllShared& shared, std::span<Sequence* con
   if (shared.parts.head) head_together(shared, sequences);
 }
 
-// A row of shared.hidden for each sequence.
+// Writes one row of shared.hidden per sequence.
 void AnemllSequence::embed_together(AnemllShared& shared, std::span<Sequence* const> sequences) {
   if (!shared.parts.embeddings) return;
   Part& part = *shared.parts.embeddings;
   if (!part.steps().one) {
     std::vector<int32_t> ids;
     for (size_t i = 0; i < sequences.size(); ++i) ids.push_back(at(sequences, i).fed().back());
-    at(sequences, 0).embed(ids);  // as if they were its own: rows do not depend on each other
+    at(sequences, 0).embed(ids);  // any sequence can embed all ids: rows are independent
     return;
   }
   shared.hidden.resize(sequences.size() * static_cast<size_t>(shared.width));
@@ -256,11 +258,11 @@ void AnemllSequence::embed_together(AnemllShared& shared, std::span<Sequence* co
   part.release();
 }
 
-// Those past the window go through other functions than those before it.
+// Sequences past the window run other functions than the rest.
 void AnemllSequence::chunk_together(AnemllShared& shared, size_t index,
                                     std::span<Sequence* const> sequences) {
   for (const bool rotated : {false, true}) {
-    std::vector<size_t> mine;  // of the sequences
+    std::vector<size_t> mine;  // indices of sequences
     for (size_t i = 0; i < sequences.size(); ++i) {
       const bool past = shared.window > 0 && sequences[i]->position() >= shared.window;
       if (past == rotated) mine.push_back(i);

@@ -1,4 +1,4 @@
-// A sequence of an `anemll` model: its tokens, and the states that all parts of the model write.
+// A sequence of an `anemll` model: its tokens and the states that all parts of the model write.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class AnemllSequence final : public Sequence {
  public:
   AnemllSequence(std::shared_ptr<Model> model, AnemllShared& shared);
 
-  // Of one model, each with a new token: part after part, as feed(), with a lane for each.
+  // Feeds one new token of each sequence, part after part as in feed(), with one lane per sequence.
   static void feed_together(AnemllShared& shared, std::span<Sequence* const> sequences);
 
  protected:
@@ -32,13 +32,13 @@ class AnemllSequence final : public Sequence {
   MutableByteSpan write_cache(size_t index) override;
 
  private:
-  // A run over some of the tokens that are being fed.
+  // One run over some of the tokens being fed.
   struct Segment {
-    int64_t first = 0;  // among them
+    int64_t first = 0;  // index among them
     int64_t count = 1;
     bool rotated = false;
   };
-  // A part that is being run over the tokens, and what came out of the one before it.
+  // One part that runs over the tokens, and the output of the part before it.
   struct Chunk {
     size_t index;
     const std::vector<Segment>& runs;

@@ -32,7 +32,7 @@ std::optional<int64_t> metadata_number(const Part& part, const std::string& key)
        b.name(), what, a_value, b_value);
 }
 
-// What all parts have to agree on.
+// Checks the sizes that all parts must agree on.
 void check_parts(const AnemllParts& parts) {
   const auto all = parts.all();
   for (const char* key :
@@ -72,7 +72,7 @@ void check_parts(const AnemllParts& parts) {
   }
 }
 
-// What one part gives has to be as wide as what the next one takes.
+// Checks that each part's output has the width of the next part's input.
 void check_widths(const AnemllParts& parts) {
   const Part* before = parts.embeddings.get();
   std::vector<const Part*> line;
@@ -92,7 +92,7 @@ void check_widths(const AnemllParts& parts) {
       const auto& steps = before->steps();
       const StepSchema& gives = steps.one ? *steps.one : *steps.batch;
       if (gives.hidden.empty()) {
-        // Embeddings may call their output anything.
+        // Embeddings may have an output of any name.
         fail(ErrorCode::InvalidFile, "{}: gives no hidden states for {}", before->name(),
              part->name());
       }
@@ -151,7 +151,8 @@ void AnemllShared::check_adapter(const std::string& adapter) const {
   fail_no_adapter(adapter, known);
 }
 
-// Where the rotated functions begin: the window as meta.yaml or the local cache's size says it.
+// Finds where the rotated functions begin: at the window in meta.yaml, or at the local cache's
+// size.
 void AnemllShared::find_window(const std::optional<AnemllMeta>& meta) {
   const Part& first = *parts.chunks.front();
   const bool rotates =
@@ -193,7 +194,8 @@ void AnemllShared::decide_batches(const std::optional<AnemllMeta>& meta, Prefill
   if (batch_sizes.empty() || batch_sizes.at_most(std::max<int64_t>(batch, 1)) < 2) {
     batch = declared_batch > most && batch > 1 ? declared_batch : 1;
   }
-  // In the originals' rotated prefill the tokens of a batch see later ones of the same batch.
+  // In the rotated prefill of ANEMLL's own packages, tokens of a batch see later tokens of that
+  // batch.
   const Part& last = *parts.chunks.back();
   rotated_batches = last.is_own() && last.steps().batch_rotated.has_value() && batch > 1;
 }
@@ -219,8 +221,8 @@ void AnemllShared::find_vocabulary(const std::optional<AnemllMeta>& meta) {
   head.release();
 }
 
-// The sizes of the vocabulary's parts as the metadata says them, else equal parts of which the
-// first ones have the remainder. A vocabulary in one part is as large as its table.
+// Takes the sizes of the vocabulary's parts from the metadata, else equal parts, of which the first
+// ones hold the remainder. A vocabulary in one part is as large as its table.
 void AnemllShared::find_argmax(StepRunner& runner, const Part& head,
                                const std::optional<AnemllMeta>& meta) {
   const auto count = static_cast<int64_t>(runner.argmax_indices().size());

@@ -1,5 +1,5 @@
-// What the sequences of an `anemll` model share: its packages, which have to fit together, and what
-// they say of themselves.
+// The state that the sequences of an `anemll` model share: its packages, checked against each
+// other, and the facts read from them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace pippin::runtime {
 
-// The parts of a model; embeddings and head may be missing, a chunk then takes ids or gives logits.
+// The parts of a model. Without embeddings the first chunk takes ids; without head the last chunk
+// returns logits.
 struct AnemllParts {
   std::unique_ptr<Part> embeddings, head;
   std::vector<std::unique_ptr<Part>> chunks, rotated;  // rotated: one per chunk, or null
@@ -24,23 +25,23 @@ struct AnemllParts {
 };
 
 struct AnemllShared {
-  // Throws InvalidFile for parts that do not fit together, Unsupported.
+  // Throws InvalidFile for parts that do not fit together, and Unsupported.
   AnemllShared(std::optional<PackageFolder> given_folder, AnemllParts given_parts,
                const std::optional<AnemllMeta>& meta, const LoadOptions& given_options);
 
-  std::optional<PackageFolder> folder;  // what was unpacked stays
+  std::optional<PackageFolder> folder;  // keeps the unpacked files
   AnemllParts parts;
   LoadOptions options;
   int64_t context = 0, vocab_size = 0;
   int64_t width = 0;           // of hidden states; 0: the only chunk takes ids
   int64_t window = 0;          // 0: no rotated functions
-  int64_t declared_batch = 1;  // the largest of prefill
-  int64_t batch = 1;           // used at most; 1: token by token
+  int64_t declared_batch = 1;  // the largest batch of prefill
+  int64_t batch = 1;           // the largest in use; 1: token by token
   AxisSizes batch_sizes;
   bool rotated_batches = false;
   bool greedy_only = false;
-  ArgmaxHead argmax;  // of a model that is greedy only
-  // Of the feeding at hand.
+  ArgmaxHead argmax;  // of a greedy-only model
+  // Scratch memory of the current feeding.
   std::vector<float> hidden;
   std::vector<int32_t> padded;
 

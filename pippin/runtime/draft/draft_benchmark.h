@@ -1,5 +1,5 @@
-// What drafts win on this machine: greedy texts behind random ids, with drafts and without, in
-// turns.
+// Measures the gain from drafts on this machine: greedy texts after random ids, with and without
+// drafts in turn.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace pippin::runtime {
 
 struct DraftBenchmark {
   int64_t prompt = 512, tokens = 128;
-  int repetitions = 5;  // each with a prompt of its own
+  int repetitions = 5;  // each with its own prompt
   uint64_t seed = 1;
 };
 
 struct DraftMeasurement {
-  int64_t tokens = 0, drafted = 0, accepted = 0;  // of all texts
-  double ratio = 0;                               // of the times, the median
+  int64_t tokens = 0, drafted = 0, accepted = 0;  // over all texts
+  double ratio = 0;                               // median ratio of the times
   double plain_tokens_per_second = 0, drafted_tokens_per_second = 0;
 
   double tokens_per_pass() const {
@@ -26,8 +26,8 @@ struct DraftMeasurement {
   }
 };
 
-// Throws as generate(), InvalidArgument for no tokens; Unsupported for a model that can have no
-// drafts.
+// Throws the errors of generate(), InvalidArgument for no tokens, and Unsupported for a model that
+// cannot verify drafts.
 DraftMeasurement measure_drafts(Model& model, const std::shared_ptr<Drafts>& drafts,
                                 const DraftBenchmark& benchmark);
 

@@ -13,11 +13,11 @@ namespace pippin::runtime {
 namespace {
 
 constexpr int kProbabilities = 8;  // levels, from 0 to 1
-// Of a long text only its end is read: what a draft model knows from further back is not worth the
-// time that those who wait for it lose.
+// Of a long text the draft model reads only the end: earlier tokens would improve its drafts less
+// than reading them costs.
 constexpr int64_t kMostRead = 1024;
 
-// What a token is, whatever its id. Empty: none that a text has.
+// The token's identity without its id. Empty for tokens that add no text.
 std::string key_of(const Tokenizer& tokenizer, int32_t id) {
   if (tokenizer.is_special(id)) return "<" + tokenizer.id_to_token(id).value_or("");
   const std::string bytes = tokenizer.token_bytes(id);
@@ -43,7 +43,7 @@ TokenMap::TokenMap(const Tokenizer& target, const Tokenizer& draft)
     if (found == known.end()) continue;
     to_draft_[static_cast<size_t>(id)] = found->second;
     int32_t& back = to_target_[static_cast<size_t>(found->second)];
-    if (back >= 0) continue;  // the first of several ids of one text
+    if (back >= 0) continue;  // keeps the first of several ids with one text
     back = id;
     ++common_;
   }
@@ -95,7 +95,7 @@ std::optional<Draft> ModelDrafter::next() {
   }
 }
 
-// The sequence has tokens that count, and room for one more.
+// Makes the sequence a prefix of tokens_ with room for one more token.
 void ModelDrafter::make_room() {
   Model& model = *own_->model;
   if (sequence_ == nullptr) sequence_ = model.new_sequence();

@@ -1,4 +1,4 @@
-// Drafts of a smaller model, which writes ahead what it finds most likely.
+// Drafts from a smaller model, which decodes greedily ahead.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace pippin::runtime {
 
-// Which tokens of two vocabularies are the same: by what they add to a text, special ones by their
-// names.
+// Maps equal tokens of two vocabularies to each other: by the text that they add, special tokens by
+// name.
 class TokenMap {
  public:
-  // Every token is the same.
+  // The identity map.
   explicit TokenMap(int64_t vocab_size);
   TokenMap(const Tokenizer& target, const Tokenizer& draft);
 
-  // -1: there is none.
+  // -1 if there is none.
   int32_t to_draft(int32_t target) const { return find(to_draft_, target); }
   int32_t to_target(int32_t draft) const { return find(to_target_, draft); }
   int64_t common() const { return common_; }
@@ -36,23 +36,22 @@ class TokenMap {
 
 // Shared by all texts.
 struct DraftModel {
-  // Throws InvalidArgument where the vocabularies have less than half of the smaller one's tokens
-  // in common.
+  // Throws InvalidArgument if the vocabularies share less than half of the smaller one's tokens.
   DraftModel(std::shared_ptr<Model> model, const Tokenizer& target, const Tokenizer& draft);
-  // Without tokenizers: throws InvalidArgument unless the models have as many tokens.
+  // Without tokenizers. Throws InvalidArgument unless both models have the same number of tokens.
   DraftModel(std::shared_ptr<Model> model, const Model& target);
 
   std::shared_ptr<Model> model;
   TokenMap map;
 };
 
-// Tokens that the draft model does not have are left out of what it reads.
+// Tokens that the draft model does not have are skipped.
 class ModelDrafter final : public Drafter {
  public:
   explicit ModelDrafter(std::shared_ptr<const DraftModel> model) : own_(std::move(model)) {}
 
   void observe(std::span<const int32_t> ids) override;
-  // Throws Cancelled. A draft model that fails has no drafts any more.
+  // Throws Cancelled. After another error of the draft model there are no more drafts.
   std::optional<Draft> next() override;
   Prior prior(int level) const override;
   bool is_free() const override { return false; }
@@ -62,11 +61,11 @@ class ModelDrafter final : public Drafter {
   void make_room();
 
   const std::shared_ptr<const DraftModel> own_;
-  std::unique_ptr<Sequence> sequence_;  // made when the first draft is asked for
-  // In its own vocabulary: the end of the text, and the drafts behind it.
+  std::unique_ptr<Sequence> sequence_;  // created with the first draft
+  // In the draft model's vocabulary: the end of the text, followed by the drafts.
   std::vector<int32_t> tokens_;
   size_t drafts_ = 0;
-  int64_t same_ = 0;  // of its sequence's tokens, those that are the first of tokens_
+  int64_t same_ = 0;  // of the sequence's tokens, the number that equal the first of tokens_
   bool has_failed_ = false, is_lost_ = false;
 };
 

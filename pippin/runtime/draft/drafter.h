@@ -1,5 +1,5 @@
-// Where drafts come from: tokens that probably follow a text. A model computes what follows all of
-// them in one pass, so those that were right cost little more than one (drafting.h).
+// Sources of drafts: tokens that probably follow a text. A model verifies all of them in one pass,
+// so correct drafts cost little more than one token (drafting.h).
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,30 @@
 
 namespace pippin::runtime {
 
-// A token that may come next. How often those of a level are right is measured as they come, so
-// levels are to tell apart what differs in that: a longer match, a higher probability.
+// A token that may come next. Acceptance rates are measured by level, so levels should separate
+// drafts of different reliability: by length of the match, by probability.
 struct Draft {
   int32_t id = 0;
   int level = 0;  // 0 to kDraftLevels - 1
 };
 constexpr int kDraftLevels = 16;
 
-// One text's. Sources are asked in the order of preference: the first one that has a draft gives
-// all of them until the next token is known.
+// Makes the drafts of one text. Sources are asked in order of preference: the first with a draft
+// supplies all of them until the next token is known.
 class Drafter {
  public:
   virtual ~Drafter() = default;
-  // Tokens that were added to the text: the prompt, and then whatever was generated.
+  // Adds tokens of the text: the prompt, then the generated tokens.
   virtual void observe(std::span<const int32_t> ids) = 0;
-  // The token behind the text and what next() gave since the last observe(); nothing: no idea.
+  // The next token after the text and the drafts returned since the last observe(); empty if
+  // unknown.
   virtual std::optional<Draft> next() = 0;
-  // What to expect of a level before anything was measured, and how sure that is, in drafts.
+  // The expected acceptance rate of a level before any measurement, with its weight in drafts.
   struct Prior {
     double rate = 0, weight = 0;
   };
   virtual Prior prior(int level) const = 0;
-  // Whether next() costs next to nothing, as long as it is not right more often than not.
+  // Whether next() costs almost nothing.
   virtual bool is_free() const = 0;
 };
 

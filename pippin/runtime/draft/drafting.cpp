@@ -8,12 +8,12 @@
 namespace pippin::runtime {
 namespace {
 
-constexpr double kRemembered = 32;   // drafts of a level that a rate is of, about
-constexpr double kLeastGain = 1.05;  // less is not told from none
-constexpr double kLeastHope = 0.02;  // that a draft is reached at all
-constexpr double kNew = 0.2;         // of an estimate, what one measurement makes up
-constexpr double kMostTimes = 3;     // beyond so many times the estimate something else ran
-constexpr int64_t kFirstProbe = 16, kLastProbe = 256;  // passes between two
+constexpr double kRemembered = 32;   // drafts of a level that its rate averages over
+constexpr double kLeastGain = 1.05;  // smaller gains count as none
+constexpr double kLeastHope = 0.02;  // least probability that a draft is reached
+constexpr double kNew = 0.2;         // weight of a new measurement in an estimate
+constexpr double kMostTimes = 3;     // a time above this multiple of the estimate is an outlier
+constexpr int64_t kFirstProbe = 16, kLastProbe = 256;  // passes between probes
 
 }  // namespace
 
@@ -38,7 +38,7 @@ double Drafting::rate(const Source& source, int level) const {
   return (prior.rate * prior.weight + own.accepted) / (prior.weight + own.seen);
 }
 
-// How many of the drafts that a source has made give most tokens a second.
+// The number of the source's drafts that gives most tokens a second.
 Drafting::Plan Drafting::plan(const Source& source) const {
   Plan best;
   double hope = 1, tokens = 1;
@@ -67,7 +67,7 @@ Drafting::Plan Drafting::ask(Source& source, int64_t most) {
   return limits_.always ? Plan{RowCost::kMost, source.drafts.size()} : plan(source);
 }
 
-// Draft by draft, as long as one more that is as good as the last is worth its time.
+// Asks draft by draft, as long as another draft as good as the last is worth its time.
 Drafting::Plan Drafting::ask_costly(Source& source, int64_t most, double least) {
   if (limits_.always) return ask(source, most);
   AskingCost& asking = source.asking;
@@ -83,7 +83,7 @@ Drafting::Plan Drafting::ask_costly(Source& source, int64_t most, double least) 
     const auto draft = next(source);
     if (!draft) break;
     const double seconds = seconds_since(start);
-    // The first one may have had all of a prompt to read.
+    // The first draft is not timed: the source may have had a whole prompt to read.
     if (!source.drafts.empty() || asking.seconds > 0) {
       const double known = asking.seconds;
       const double counted = known > 0 ? std::min(seconds, kMostTimes * known) : seconds;

@@ -1,4 +1,4 @@
-// The drafts of one text: which tokens to feed behind its last one, and what became of them.
+// The drafts of one text: chooses the tokens to feed after its last one, and records the outcome.
 //
 //   drafting.observe(prompt);
 //   ... for each pass:
@@ -6,9 +6,9 @@
 //   feed the last token and the drafts; choose row by row, until a token is not the draft
 //   drafting.took(chosen, seconds);
 //
-// As many as pay: what is expected to be right by the measured rates of the sources' levels, over
-// the measured time of a pass of so many rows. Sources that cost nothing are measured without being
-// fed, too, so nothing has to be tried to find out whether it pays again.
+// Proposes as many drafts as pay: the expected number of correct ones (by the measured rates of the
+// sources' levels) over the measured time of a pass of that many rows. The drafts of free sources
+// are measured even if they are not fed, so it needs no trial to notice that they pay again.
 #pragma once
 
 #include <array>
@@ -23,23 +23,24 @@
 
 namespace pippin::runtime {
 
-// Used by one thread; `cost` is shared by all texts of a model.
+// Used by one thread. All texts of a model share `cost`.
 class Drafting {
  public:
-  // Of sources that may have a draft each, the first one in the order is preferred.
+  // If several sources have a draft, the first in the list is preferred.
   struct Limits {
     int64_t most = 15;
-    int64_t vocab_size = INT32_MAX;  // other ids are no drafts
-    bool always = false;             // all that there are, whether they pay or not
+    int64_t vocab_size = INT32_MAX;  // drafts with other ids are dropped
+    bool always = false;             // all drafts, whether they pay or not
   };
   Drafting(std::vector<std::unique_ptr<Drafter>> sources, std::shared_ptr<RowCost> cost,
            const Limits& limits);
 
   void observe(std::span<const int32_t> ids);
-  // At most `most`, valid until the next call.
+  // Returns at most `most` drafts, valid until the next call.
   std::span<const int32_t> propose(int64_t most);
-  // What was chosen in the pass, or without drafts: accepted ones, and the token behind them if
-  // there is one. Seconds of the pass if it was this text's alone, else 0.
+  // Records the tokens chosen in the pass (with or without drafts): the accepted drafts, and the
+  // token after them if there is one. `seconds` is the time of the pass if it had only this text,
+  // else 0.
   void took(std::span<const int32_t> chosen, double seconds);
 
   int64_t num_drafted() const { return num_drafted_; }
@@ -52,8 +53,8 @@ class Drafting {
   struct Source {
     std::unique_ptr<Drafter> drafter;
     std::array<Rate, kDraftLevels> rates;
-    std::vector<Draft> drafts;  // of this pass
-    AskingCost asking;          // of one that is not free
+    std::vector<Draft> drafts;  // of the current pass
+    AskingCost asking;          // if the source is not free
     int64_t passes_until_probe = 0;
   };
   struct Plan {

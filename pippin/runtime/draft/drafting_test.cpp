@@ -7,7 +7,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-// Counts up; some of the levels that it tells.
+// Counts up. Returns levels from a list.
 class Counter final : public Drafter {
  public:
   explicit Counter(bool is_free, int level = 3) : is_free_(is_free), level_(level) {}
@@ -44,7 +44,7 @@ struct Fixture {
     drafting = std::make_unique<Drafting>(std::move(sources), cost, Drafting::Limits());
     drafting->observe(Ids{100});
   }
-  // A pass of a text that counts up for `right` more tokens. How many drafts it was.
+  // Runs one pass of a text that counts up for `right` more tokens. Returns the number of drafts.
   size_t pass(int32_t right) {
     const auto drafts = drafting->propose(15);
     const size_t count = drafts.size();
@@ -76,7 +76,7 @@ TEST(Drafting, DraftsMoreWhereMoreIsRight) {
   EXPECT_EQ(bad.drafting->num_accepted(), 0);
 }
 
-// What is not fed is measured all the same.
+// Drafts are measured even when they are not fed.
 TEST(Drafting, FreeSourcesComeBackWithoutAProbe) {
   Fixture fixture(true);
   for (int i = 0; i < 40; ++i) fixture.pass(0);

@@ -1,4 +1,4 @@
-// Drafts for the texts of one model: what they share.
+// Drafts for the texts of one model: the part that all texts share.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ class LookupPool;
 class RowCost;
 
 struct DraftOptions {
-  int64_t most = 15;                         // of a pass
-  uint64_t pool_bytes = uint64_t{16} << 20;  // of texts that are over; 0: none
-  bool lookup = true;                        // in the text, and what the caller expects
-  // A further source of every text, asked before the others; null: none.
+  int64_t most = 15;                         // per pass
+  uint64_t pool_bytes = uint64_t{16} << 20;  // of finished texts; 0: none
+  bool lookup = true;                        // in the text and in GenerateOptions::predicted
+  // An additional source for every text, asked first; null: none.
   std::function<std::unique_ptr<Drafter>()> source;
-  std::shared_ptr<const DraftModel> model;  // asked where lookups promise less; null: none
-  bool always = false;                      // whether they pay or not: for tests
+  std::shared_ptr<const DraftModel> model;  // asked if lookups promise less; null: none
+  bool always = false;                      // for tests: whether they pay or not
 };
 
-// Used by any thread.
+// May be used by any thread.
 class Drafts {
  public:
   explicit Drafts(const DraftOptions& options = {});
@@ -34,9 +34,9 @@ class Drafts {
   Drafts& operator=(const Drafts&) = delete;
   ~Drafts();
 
-  // Of a new text.
+  // Begins the drafts of a new text.
   std::unique_ptr<Drafting> begin(const Model& model, const GenerateOptions& options);
-  // A text that was generated, for others to look up.
+  // Adds a generated text, in which later texts look up drafts.
   void keep(std::span<const int32_t> text);
 
  private:
@@ -45,12 +45,14 @@ class Drafts {
   const std::shared_ptr<LookupPool> pool_;
 };
 
-// Null without drafts: not asked for, or the model has no logits of every token to compare
-// with or its sequences cannot drop tokens.
+// Null if no drafts are wanted, the model cannot return logits after every token, or its sequences
+// cannot drop tokens.
 std::unique_ptr<Drafting> begin_drafting(const Model& model, const GenerateOptions& options);
-// How many drafts a sequence can be fed behind its next token, if `left` tokens may still come.
+// The most drafts that can be fed after the sequence's next token, if at most `left` more tokens
+// are wanted.
+// wanted.
 int64_t most_drafts(const Sequence& sequence, int64_t left);
-// All but the first `count` tokens, if there are more; also for a call that was cancelled.
+// Drops all but the first `count` tokens, if there are more; also after a cancelled call.
 void drop_behind(Sequence& sequence, int64_t count);
 
 }  // namespace pippin::runtime

@@ -8,8 +8,9 @@ namespace pippin::runtime {
 namespace {
 
 constexpr size_t kMostCopied = 64;
-// Levels by the length of the match: 1, 2, 3 and 4, 5 to 8, more; where the same came after all
-// occurrences, where other tokens did, and in a pool. What a caller predicts is one more.
+// Levels by the length of the match: 1, 2, 3 to 4, 5 to 8, more. Each exists three times: one
+// continuation after all occurrences, several, and in the pool. The last level is the caller's
+// prediction.
 constexpr int kLengths = 5, kPredicted = 3 * kLengths;
 constexpr std::array<double, kPredicted> kRates = {0.3, 0.5, 0.6,  0.75, 0.9,   // one continuation
                                                    0.1, 0.2, 0.35, 0.5,  0.75,  // several
@@ -22,7 +23,7 @@ int level_of(int32_t length) {
 
 }  // namespace
 
-// --- the pool ---
+// --- LookupPool ---
 
 void LookupPool::add(std::span<const int32_t> text) {
   const std::lock_guard lock(mutex_);
@@ -77,11 +78,11 @@ void LookupPool::Cursor::copy_next(LookupPool& pool, size_t most, std::vector<in
   }
 }
 
-// --- of one text ---
+// --- LookupDrafter ---
 
 LookupDrafter::LookupDrafter(std::span<const int32_t> predicted, std::shared_ptr<LookupPool> pool)
     : predicted_(predicted.size()), pool_(std::move(pool)) {
-  for (const int32_t id : predicted) automaton_.append(std::max(id, 0));  // negative ones separate
+  for (const int32_t id : predicted) automaton_.append(std::max(id, 0));  // negative ids separate
   if (!predicted.empty()) automaton_.append(-1);
 }
 
@@ -100,7 +101,7 @@ void LookupDrafter::choose() {
   from_ = From::Text;
   place_ = static_cast<size_t>(behind_);
   reached_ = match_;
-  // The first tokens behind the prompt.
+  // The first tokens after the prompt.
   if (!is_begun_ && predicted_ > 0) {
     from_ = From::Predicted;
     place_ = 0;

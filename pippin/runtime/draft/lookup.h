@@ -1,5 +1,5 @@
-// Drafts that are looked up: what came after the longest end of the text that occurred before, in
-// the text itself, in what the caller expects to come, or in other texts.
+// Drafts by lookup: the tokens that followed an earlier occurrence of the text's longest suffix, in
+// the text itself, in the caller's prediction or in other texts.
 #pragma once
 
 #include <array>
@@ -14,34 +14,34 @@
 
 namespace pippin::runtime {
 
-// Texts that are over, for those that come: the latest ones, in as many bytes as it may take. Used
-// by any thread.
+// Finished texts that later texts look up drafts in: the latest ones that fit the limit in bytes.
+// May be used by any thread.
 class LookupPool {
  public:
   explicit LookupPool(uint64_t bytes) : bytes_(bytes) {}
 
   void add(std::span<const int32_t> text);
 
-  // A text on its way that is compared with those of the pool.
+  // The position of a growing text in the pool: its longest suffix that occurs there.
   class Cursor {
    public:
-    // False where another thread is at the pool: then nothing is found this time.
+    // Returns false if another thread holds the pool; there is no match then.
     bool advance(LookupPool& pool, std::span<const int32_t> ids);
     int32_t length() const { return length_; }
-    // What came after the longest match, at most `most` tokens.
+    // Copies the tokens after the longest match, at most `most`.
     void copy_next(LookupPool& pool, size_t most, std::vector<int32_t>& to) const;
 
    private:
     std::array<SuffixAutomaton::Match, 2> matches_;
     std::array<uint64_t, 2> generations_ = {};
-    std::vector<int32_t> behind_;  // not compared yet
+    std::vector<int32_t> behind_;  // not yet matched
     int32_t length_ = 0;
     size_t best_ = 0;
   };
   uint64_t bytes() const;
 
  private:
-  // Half of the bytes each; the older half goes when the younger one is full.
+  // Each half takes half of the bytes. The older one is emptied when the younger one is full.
   struct Half {
     SuffixAutomaton automaton;
     uint64_t generation = 0;
@@ -56,7 +56,7 @@ class LookupPool {
 
 class LookupDrafter final : public Drafter {
  public:
-  // `predicted` is what the caller expects; `pool` may be null.
+  // `predicted` is the caller's prediction; `pool` may be null.
   LookupDrafter(std::span<const int32_t> predicted, std::shared_ptr<LookupPool> pool);
 
   void observe(std::span<const int32_t> ids) override;
@@ -70,15 +70,15 @@ class LookupDrafter final : public Drafter {
 
   SuffixAutomaton automaton_;
   SuffixAutomaton::Match match_;
-  size_t predicted_ = 0;  // so many tokens of what is expected, in front of the text
+  size_t predicted_ = 0;  // number of predicted tokens, which precede the text in the automaton
   bool is_begun_ = false;
   const std::shared_ptr<LookupPool> pool_;
   LookupPool::Cursor cursor_;
   bool is_chosen_ = false;
   From from_ = From::Text;
-  int64_t behind_ = 0;              // the place behind the match in the text, before it grew
-  size_t place_ = 0;                // of the next draft
-  SuffixAutomaton::Match reached_;  // the match with the drafts
+  int64_t behind_ = 0;              // position after the match, before the text grew
+  size_t place_ = 0;                // position of the next draft
+  SuffixAutomaton::Match reached_;  // the match extended by the drafts
   std::vector<int32_t> copied_;
 };
 

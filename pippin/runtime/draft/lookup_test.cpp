@@ -57,7 +57,7 @@ TEST(LookupDrafter, BeginsWithWhatIsExpected) {
   drafter.observe(Ids{20, 30, 22});
   EXPECT_EQ(all(drafter), (Ids{23, 24}));
   drafter.observe(Ids{24});
-  EXPECT_EQ(all(drafter), Ids());  // its end is no begin of the prompt
+  EXPECT_EQ(all(drafter), Ids());  // the end of the text is not a prefix of the prompt
 }
 
 TEST(LookupPool, HelpsOtherTexts) {
@@ -66,10 +66,10 @@ TEST(LookupPool, HelpsOtherTexts) {
   pool->add(Ids{6, 7});
   LookupDrafter drafter({}, pool);
   drafter.observe(Ids{9, 2, 3});
-  EXPECT_EQ(all(drafter), (Ids{4, 5}));  // no more: the next text is another one
+  EXPECT_EQ(all(drafter), (Ids{4, 5}));  // no more: another text follows
   drafter.observe(Ids{6});
   EXPECT_EQ(all(drafter), (Ids{7}));
-  // The text itself first, where it knows as much.
+  // An equally long match in the text itself is preferred.
   drafter.observe(Ids{2, 8, 2});
   EXPECT_EQ(all(drafter, 1), (Ids{8}));
 }
@@ -88,7 +88,7 @@ TEST(LookupPool, KeepsToItsBytes) {
   }
   LookupDrafter other({}, pool);
   other.observe(Ids{5, 6});
-  EXPECT_EQ(all(other), Ids());  // the first ones are gone
+  EXPECT_EQ(all(other), Ids());  // the first texts were dropped
 }
 
 }  // namespace

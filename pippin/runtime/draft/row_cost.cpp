@@ -5,12 +5,12 @@
 namespace pippin::runtime {
 namespace {
 
-// What is assumed of rows that were not measured: decoding reads weights, and every row more adds
-// its products. Less than was measured of any model, so that each number is tried.
+// The assumed cost of another row: a pass reads the weights once, and each row adds its products.
+// It is below the cost measured for any model, so that every number of rows is tried.
 constexpr double kAssumedPerRow = 0.18;
-constexpr double kPart = 0.25;            // of an estimate, what one measurement makes up
-constexpr double kOutlier = 3;            // beyond so many times the estimate something else ran
-constexpr double kForgotten = 1.0 / 128;  // of what is known of other numbers, with each pass
+constexpr double kPart = 0.25;            // weight of a new measurement in an estimate
+constexpr double kOutlier = 3;            // a time above this multiple is an outlier
+constexpr double kForgotten = 1.0 / 128;  // weight that the other points lose per pass
 
 double assumed(int64_t rows) {
   return 1 + kAssumedPerRow * static_cast<double>(rows - 1);
@@ -35,7 +35,7 @@ void RowCost::measured(int64_t rows, double seconds) {
   point.weight = 1;
 }
 
-// A point that was not measured for long counts less and less beside its neighbours.
+// A point that has not been measured for long counts less than its neighbours.
 double RowCost::factor(int64_t rows) const {
   int64_t below = rows - 1, above = rows + 1;
   while (below > 1 && points_[static_cast<size_t>(below)].weight < kPart) --below;

@@ -23,7 +23,7 @@ TEST(RowCost, LearnsFromPasses) {
   EXPECT_NEAR(cost.one(), 0.02, 1e-6);
   EXPECT_NEAR(cost.ratio(4), 2, 0.1);
   EXPECT_NEAR(cost.ratio(8), 4, 0.1);
-  // Between them, and beyond.
+  // Between the measured points, and beyond them.
   EXPECT_GT(cost.ratio(6), 2.5);
   EXPECT_LT(cost.ratio(6), 3.5);
   EXPECT_GT(cost.ratio(16), 4);
@@ -41,7 +41,7 @@ TEST(RowCost, OneHiccupIsForgotten) {
   EXPECT_NEAR(cost.ratio(8), 3, 0.3);
 }
 
-// What was slow once is tried again when its neighbours are not.
+// A point that was slow once is tried again when its neighbours are fast.
 TEST(RowCost, WhatWasMeasuredLongAgoCountsLess) {
   RowCost cost;
   cost.measured(1, 0.02);

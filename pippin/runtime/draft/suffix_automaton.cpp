@@ -4,8 +4,8 @@ namespace pippin::runtime {
 namespace {
 
 constexpr size_t kFirstTable = 64;  // a power of two
-// Of the ends of a text, the longest ones learn where they occurred last. In texts that repeat a
-// token all of them would be as many as there are tokens.
+// Updates the latest occurrence only in the longest suffixes. In a text that repeats one token, all
+// of them would be as many as there are tokens.
 constexpr int kFollowed = 32;
 
 }  // namespace
@@ -28,7 +28,7 @@ int32_t SuffixAutomaton::add_state(int32_t length, int32_t end) {
   return static_cast<int32_t>(states_.size()) - 1;
 }
 
-// Where the edge is, or would be.
+// The slot of the edge, or the slot where it would be added.
 size_t SuffixAutomaton::slot(int32_t state, int32_t id) const {
   const uint64_t key = uint64_t{static_cast<uint32_t>(state)} << 32 | static_cast<uint32_t>(id);
   const uint64_t hash = key * 0x9E3779B97F4A7C15U;
@@ -61,8 +61,8 @@ void SuffixAutomaton::grow_table() {
   }
 }
 
-// The target of an edge has stretches that are longer than what comes through the edge: those that
-// are not get a state of their own.
+// Gives the substrings that do not come through the edge a state of their own: the target holds
+// longer ones than those.
 int32_t SuffixAutomaton::split(int32_t from, int32_t edge) {
   const int32_t id = edges_[static_cast<size_t>(edge)].id;
   const int32_t whole = edges_[static_cast<size_t>(edge)].target;
@@ -108,7 +108,7 @@ void SuffixAutomaton::append(int32_t id) {
   }
 }
 
-// A split since may have given the stretch to another state.
+// Follows the splits since the match was made, which may have moved the substring to another state.
 SuffixAutomaton::Match SuffixAutomaton::normal(Match match) const {
   for (;;) {
     const int32_t link = states_[static_cast<size_t>(match.state)].link;

@@ -1,6 +1,6 @@
-// All stretches of a text of tokens, for the longest end of another text (or of itself) that occurs
-// in it. A suffix automaton (Blumer et al., 1985), grown token by token in time that does not
-// depend on the length: at most two states and three edges each.
+// A suffix automaton (Blumer et al., 1985) of a text of tokens: finds the longest suffix of another
+// text (or of the text itself) that occurs in it. Appending a token takes constant time on average
+// and adds at most two states and three edges.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace pippin::runtime {
 
 class SuffixAutomaton {
  public:
-  // The longest end of a text that occurs in the automaton's: where, and how many tokens.
+  // The longest suffix of a text that occurs in the automaton's text: its state and length.
   struct Match {
     int32_t state = 0;
     int32_t length = 0;
@@ -20,13 +20,13 @@ class SuffixAutomaton {
   SuffixAutomaton() { clear(); }
   void clear();
 
-  // Negative ids stand between texts: give each of them once, and no match goes over them.
+  // Negative ids separate texts: use each one once, and no match crosses it.
   void append(int32_t id);
-  // The match of a text that is longer by this token. A match stays one while the automaton grows.
+  // The match of a text that grew by this token. Matches stay valid while the automaton grows.
   Match advance(Match match, int32_t id) const;
-  // Where the latest occurrence of a match ends: the index of the token behind it.
+  // The index of the token after the latest occurrence of the match.
   int64_t end(const Match& match) const;
-  // Whether the same token came after all of its occurrences.
+  // Whether the same token followed all of its occurrences.
   bool has_one_continuation(const Match& match) const;
 
   std::span<const int32_t> text() const { return text_; }
@@ -35,7 +35,7 @@ class SuffixAutomaton {
  private:
   struct State {
     int32_t length = 0, link = -1;
-    int32_t end = 0;    // of the latest occurrence, as far as it is followed
+    int32_t end = 0;    // of the latest occurrence, if updated (kFollowed)
     int32_t edge = -1;  // the first one
   };
   struct Edge {
@@ -53,7 +53,7 @@ class SuffixAutomaton {
   std::vector<int32_t> text_;
   std::vector<State> states_;
   std::vector<Edge> edges_;
-  std::vector<int32_t> table_;  // of edges, by state and id; -1: free
+  std::vector<int32_t> table_;  // edges, hashed by state and id; -1: free
   int32_t last_ = 0;
 };
 

@@ -8,7 +8,7 @@
 namespace pippin::runtime {
 namespace {
 
-// The longest end of `text` that occurs in `known`, by trying all.
+// The length of the longest suffix of `text` that occurs in `known`, by brute force.
 int32_t longest(std::span<const int32_t> text, std::span<const int32_t> known) {
   for (size_t size = std::min(text.size(), known.size()); size > 0; --size) {
     const auto end = text.last(size);
@@ -19,7 +19,7 @@ int32_t longest(std::span<const int32_t> text, std::span<const int32_t> known) {
   return 0;
 }
 
-// Whether the `length` tokens in front of `end` are the last ones of `text`.
+// Whether the `length` tokens before `end` are the last ones of `text`.
 bool is_occurrence(std::span<const int32_t> text, std::span<const int32_t> known, int64_t end,
                    int32_t length) {
   const auto size = static_cast<size_t>(length);
@@ -49,7 +49,7 @@ TEST(SuffixAutomaton, FindsTheLongestEndOfItsOwnText) {
   }
 }
 
-// Another text, while the automaton grows.
+// Matches another text while the automaton grows.
 TEST(SuffixAutomaton, MatchesStayWhileItGrows) {
   std::mt19937 random(5);
   SuffixAutomaton automaton;
@@ -66,7 +66,7 @@ TEST(SuffixAutomaton, MatchesStayWhileItGrows) {
     text.push_back(static_cast<int32_t>(random() % 3));
     const int32_t before = match.length;
     match = automaton.advance(match, text.back());
-    // It may have missed what came after its last step.
+    // It may have missed tokens appended after its last step.
     EXPECT_LE(match.length, std::min(before + 1, longest(text, known)));
   }
   EXPECT_GE(match.length, 4);
@@ -103,7 +103,7 @@ TEST(SuffixAutomaton, NothingGoesOverWhatSeparatesTexts) {
   EXPECT_EQ(match.length, 1);
 }
 
-// As many states as tokens do not make each token dearer.
+// A text with as many states as tokens must not make each token more expensive.
 TEST(SuffixAutomaton, ARepeatedTokenCostsNoMoreThanOthers) {
   SuffixAutomaton automaton;
   SuffixAutomaton::Match match;

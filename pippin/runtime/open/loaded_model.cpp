@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a file, with the model's special tokens.
+// The template of a file, with the model's special tokens.
 ChatTemplate other_template(const fs::path& file, const fs::path& folder) {
   if (!fs::is_regular_file(file)) {
     fail(ErrorCode::NotFound, "{}: there is no such chat template", file.string());
@@ -52,7 +52,7 @@ ModelText read_text(const fs::path& text, const LoadOptions& options) {
           std::move(config)};
 }
 
-// Whether a single package says positions by inputs and has a mask of a fixed length.
+// Whether the package is a single one with position inputs and a mask of fixed length.
 bool is_single_anemll(const mil::Model& model, const std::string& adapter) {
   const auto functions = functions_of(model, adapter);
   if (functions.empty()) fail_no_adapter(adapter, adapter_names(model));
@@ -62,7 +62,7 @@ bool is_single_anemll(const mil::Model& model, const std::string& adapter) {
       return step.has_states && !step.mask.empty() && !step.end.is_range() && step.says_positions();
     });
   } catch (const Error&) {
-    return false;  // the stateful family says what does not fit
+    return false;  // the stateful family reports what does not fit
   }
 }
 
@@ -95,7 +95,7 @@ bool is_language_model(const mil::Model& model) {
       return step.takes_ids && (step.gives_logits() || step.gives_argmax()) &&
              !not_logits(model, step);
     } catch (const Error&) {
-      return false;  // what does not fit is no model's next step
+      return false;  // a program that fits no schema is not a language model
     }
   });
 }
@@ -113,7 +113,7 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
   using Family = FoundPackages::Family;
   if (packages.family == Family::Single) {
     auto result = make_single(packages.package, options);
-    // What was unpacked stays.
+    // Keeps the unpacked files.
     if (packages.folder) {
       result.model->keep(std::make_shared<PackageFolder>(std::move(*packages.folder)));
     }
@@ -157,9 +157,10 @@ LoadedModel load_model(const std::function<mil::Model()>& build, const fs::path&
 LoadedModel load_model(FoundPackages packages, fs::path text, const LoadOptions& options) {
   if (text.empty()) text = packages.tokenizer_folder();
   const auto sampling = packages.meta ? packages.meta->sampling : std::nullopt;
-  // The text's files first: they may lie in an archive that is gone with the packages.
+  // Reads the text's files first: they may be in an archive whose files are removed with the
+  // packages.
   LoadedModel result{{}, read_text(text, options)};
-  // meta.yaml says nothing of the tokens that the model's own file rules out.
+  // meta.yaml has no entries for suppressed tokens, so the model's own apply.
   if (sampling) result.config.sampling = with_exclusions(*sampling, result.config.sampling);
   static_cast<RunnableModel&>(result) = make_runnable(std::move(packages), options);
   return result;

@@ -1,5 +1,5 @@
-// A language model that runs, alone or with everything that text needs: tokenizer, chat template,
-// end tokens.
+// A language model that is ready to run, alone or with the files for text: tokenizer, chat
+// template, end tokens.
 #pragma once
 
 #include <filesystem>
@@ -20,37 +20,38 @@
 
 namespace pippin::runtime {
 
-// The model keeps what it uses, so that its sequences may outlive this.
+// The model keeps the objects that it uses, so its sequences may outlive this struct.
 struct RunnableModel {
   std::shared_ptr<ThreadPool> pool;
-  std::shared_ptr<const mil::Model> program;  // null where the model has its own
+  std::shared_ptr<const mil::Model> program;  // null if the family does not use one
   std::shared_ptr<Model> model;
 };
 
 struct ModelText {
   Tokenizer tokenizer;
   std::optional<ChatTemplate> chat_template;
-  std::optional<Error> template_error;  // of a template that cannot be used: plain text still can
+  std::optional<Error> template_error;  // if the template is not usable; plain text still works
   GenerationConfig config;
 };
 
 struct LoadedModel : RunnableModel, ModelText {};
 
-// Whether a package takes a model's next tokens and gives logits, as make_runnable() needs it.
+// Whether the package takes a model's next tokens and returns logits, as make_runnable() requires.
 bool is_language_model(const mil::Model& model);
 
-// For callers that have ids and want logits. A program of the stateful family.
+// For callers that work with ids and logits only. Takes a program of the stateful family.
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options = {});
-// Packages of any family.
+// Takes packages of any family.
 RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options = {});
 
 // `text` is a folder with tokenizer.json and the other text files of a Hugging Face model, or a
-// tokenizer.json alone. While `build` gives the model, which is then made runnable, another thread
-// reads it, unless the options ask for one thread. What the model throws counts first.
+// tokenizer.json alone. `build` returns the model, which is then made runnable; meanwhile another
+// thread reads `text`, unless the options ask for one thread. If both fail, the model's error is
+// thrown.
 LoadedModel load_model(const std::function<mil::Model()>& build, const std::filesystem::path& text,
                        const LoadOptions& options = {});
-// `text` may be empty: the packages' own tokenizer. What meta.yaml recommends for sampling counts
-// before the files next to the tokenizer.
+// `text` may be empty: the packages' own tokenizer. Sampling options in meta.yaml override the
+// files next to the tokenizer.
 LoadedModel load_model(FoundPackages packages, std::filesystem::path text,
                        const LoadOptions& options = {});
 

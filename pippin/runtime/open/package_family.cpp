@@ -26,7 +26,7 @@ std::optional<AnemllMeta> load_meta(const fs::path& folder) {
   return std::nullopt;
 }
 
-// Pippin's own meta.json of a windowed model; others have none.
+// Reads Pippin's own meta.json of a windowed model; other models have none.
 int64_t load_positions(const fs::path& folder) {
   const fs::path path = folder / families::windowed::meta::kFile;
   if (!fs::is_regular_file(path)) return 0;
@@ -37,7 +37,7 @@ int64_t load_positions(const fs::path& folder) {
   return is_ours ? std::max<int64_t>(json.get_int_or(windowed::meta::kContext, 0), 0) : 0;
 }
 
-// A path that a file gives: inside of the folder, or nothing.
+// Resolves a path read from a file. Empty if it is outside the folder.
 std::optional<fs::path> inside(const fs::path& folder, const std::string& text) {
   const fs::path relative = fs::path(text).lexically_normal();
   if (text.empty() || relative.is_absolute() || *relative.begin() == "..") return std::nullopt;

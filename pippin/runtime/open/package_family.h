@@ -1,4 +1,4 @@
-// Which family of packages a path names, and where its parts and its tokenizer are.
+// Finds the family of packages at a path, their parts and their tokenizer.
 //
 // 1. meta.yaml (or meta.json) with model_info: anemll
 // 2. X_chunk1, X_chunk2, ..., cache-processor: windowed
@@ -18,24 +18,24 @@ namespace pippin::runtime {
 struct FoundPackages {
   enum class Family { Single, Anemll, Windowed };
   Family family = Family::Single;
-  std::filesystem::path root;     // what was named
-  std::filesystem::path package;  // Single: where to read it
-  // Of a folder or an archive; it has to stay while packages are read.
+  std::filesystem::path root;     // the path that was given
+  std::filesystem::path package;  // Single: the path to read
+  // From a folder or an archive. It must live while packages are read.
   std::optional<PackageFolder> folder;
   std::optional<AnemllMeta> meta;
   AnemllFiles anemll;
   WindowedFiles windowed;
 
-  // The folder with the model's tokenizer. Throws NotFound where there is none, with the name of
-  // the model that the package was made from where it says so.
+  // The folder with the model's tokenizer. Throws NotFound if there is none; the message names the
+  // model that the package was made from, if known.
   std::filesystem::path tokenizer_folder();
 };
 
-// Whether a path names packages: one, a zipped one, or a folder that holds some and no weights of
-// a Hugging Face model.
+// Whether a path names packages: one package, a zipped package, or a folder that contains packages
+// but no weights of a Hugging Face model.
 bool names_packages(const std::filesystem::path& path);
 
-// Throws NotFound (a part that is missing), InvalidFile, InvalidArgument (several models).
+// Throws NotFound (a missing part), InvalidFile, InvalidArgument (several models).
 FoundPackages find_packages(const std::filesystem::path& path);
 
 }  // namespace pippin::runtime

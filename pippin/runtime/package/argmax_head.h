@@ -1,5 +1,5 @@
-// Models that choose their most likely token themselves: of each part of the vocabulary the index
-// of the best token and, if there are several parts, its logit.
+// The head of a model that chooses its most likely token itself: for each part of the vocabulary it
+// returns the index of the best token and, if there are several parts, its logit.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace pippin::runtime {
 class ArgmaxHead {
  public:
   ArgmaxHead() = default;
-  // Of the sizes of the vocabulary's parts. Throws InvalidFile for too large a vocabulary.
+  // Takes the sizes of the vocabulary's parts. Throws InvalidFile if the vocabulary is too large.
   explicit ArgmaxHead(const std::vector<int64_t>& sizes);
 
   int64_t vocab_size() const { return offsets_.back(); }
-  // Whether a run gives a token after each of its tokens, which only one part can.
+  // Whether a run returns a token after each of its tokens; only heads with one part can.
   bool gives_every_row(const StepRunner& runner, int64_t query) const;
-  // The token chosen after that one of the run; `row` of logits gets its logit, 0 where the model
-  // does not give it, and -inf elsewhere. Throws InvalidFile for an index beyond its part.
+  // Returns the token chosen after token `token` of the run. Sets its logit in `row` (0 if the
+  // model does not return it) and -inf elsewhere. Throws InvalidFile for an index outside its part.
   int32_t take(const StepRunner& runner, int64_t token, std::span<float> row,
                size_t lane = 0) const;
 
  private:
-  std::vector<int64_t> offsets_ = {0};  // of the parts, with the end
+  std::vector<int64_t> offsets_ = {0};  // of the parts, and the end
 };
 
 }  // namespace pippin::runtime

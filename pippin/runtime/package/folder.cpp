@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first form that is there counts.
+// In order of preference.
 constexpr std::array<std::string_view, 4> kEndings = {".mlpackage", ".mlmodelc", ".mlmodelc.zip",
                                                       ".mlpackage.zip"};
 

@@ -1,8 +1,8 @@
-// The packages that lie in a folder: X.mlpackage, X.mlmodelc, and either of them zipped.
+// The packages in a folder: X.mlpackage, X.mlmodelc, and either of them zipped.
 //
-// A stem is the name without these endings; of several forms with one stem the package counts
-// before the compiled model and that before a zip archive. Archives are unpacked, when they are
-// asked for, into a temporary folder that goes when this does.
+// A stem is the name without these endings. If a stem exists in several forms, the package is
+// preferred to the compiled model, and both to a zip archive. Archives are unpacked on demand into
+// a temporary folder, which is removed with this object.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +30,7 @@ class PackageFolder {
   bool contains(const std::string& stem) const { return packages_.contains(stem); }
   // The file's name in the folder, for messages.
   std::string file_name(const std::string& stem) const;
-  // Where mil::read_package finds it. Throws NotFound, and what mil::UnpackedArchive throws.
+  // The path for mil::read_package. Throws NotFound and the errors of mil::UnpackedArchive.
   std::filesystem::path package(const std::string& stem);
 
  private:

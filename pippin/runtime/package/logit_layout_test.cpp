@@ -24,7 +24,7 @@ TEST(LogitLayout, OfEveryForm) {
            Case{{1, 512, 1, 1}, 64, 1, 512, 0, 1},     // ... of the last token alone
            Case{{1, 512, 1, 1}, 1, 1, 512, 0, 1},      // ... of one token
            Case{{1, 1, 64, 512}, 64, 64, 512, 512, 1},
-           Case{{1, 64, 64}, 64, 64, 64, 64, 1},  // the usual one of two that could be
+           Case{{1, 64, 64}, 64, 64, 64, 64, 1},  // ambiguous: the usual layout
            Case{{1, 3, 512}, 64, 3, 512, 512, 1},
        }) {
     const LogitLayout layout = logit_layout(one.shape, one.query);

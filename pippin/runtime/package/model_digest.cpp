@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kPieces = 16, kPieceBytes = 4096;
 
-// Fields with their lengths, so that no two lists of fields are the same bytes.
+// Adds fields with their lengths, so that different lists of fields never have the same bytes.
 class Fields {
  public:
   explicit Fields(Digest& digest) : digest_(digest) {}

@@ -1,5 +1,5 @@
-// What a model is, in a digest: two loads of the same package have the same, other models have
-// another.
+// A digest that identifies a model: two loads of one package have the same digest, different models
+// have different ones.
 #pragma once
 
 #include "pippin/io/digest.h"
@@ -7,9 +7,9 @@
 
 namespace pippin::runtime {
 
-// Adds the operations of all functions and their constants. Of a large one only evenly spread
-// pieces are read: weights of another training differ everywhere, and all bytes of a large model
-// would take seconds. So this tells models apart, not forgeries.
+// Adds the operations and constants of all functions. Only evenly spaced pieces of a large constant
+// are read: differently trained weights differ everywhere, and reading a whole large model would
+// take seconds. The digest therefore tells models apart, but does not detect tampering.
 void add_program(Digest& digest, const mil::Model& model);
 
 }  // namespace pippin::runtime

@@ -1,5 +1,5 @@
-// One package of a model of several: its program, and its plans and the pages of its weights, which
-// are there all the time or only while they are used (--low-memory).
+// One package of a model made of several: its program, plans and weight pages, kept loaded or only
+// while in use (--low-memory).
 #pragma once
 
 #include <cstdint>
@@ -22,21 +22,20 @@ class Digest;
 
 namespace pippin::runtime {
 
-// The steps of a package by what they are for. A step whose sizes include 1 and others does for
-// both.
+// The steps of a package by purpose. A step whose sizes include both 1 and others serves as both.
 struct PartSteps {
-  std::optional<StepSchema> one, batch;                  // a token; several at a time
-  std::optional<StepSchema> one_rotated, batch_rotated;  // once a window is full
+  std::optional<StepSchema> one, batch;                  // one token; several at a time
+  std::optional<StepSchema> one_rotated, batch_rotated;  // once the window is full
 };
 
-// Functions with `rotate` in their names are the rotated ones; else the numbers of tokens decide.
-// Throws Unsupported.
+// Functions with `rotate` in their names are the rotated ones; otherwise the number of tokens
+// decides. Throws Unsupported.
 PartSteps part_steps(const std::vector<const mil::FunctionDescription*>& functions);
 
 class Part {
  public:
-  // Reads the package and joins its states to `states`, which all parts of a model share. `name`
-  // is the file's name, for messages.
+  // Reads the package and joins its states to `states`, which all parts of a model share. `name` is
+  // the file's name, for messages.
   Part(const std::filesystem::path& package, std::string name, const LoadOptions& options,
        SharedStates& states, ThreadPool& pool);
 
@@ -49,13 +48,13 @@ class Part {
   // Whether Pippin wrote the package.
   bool is_own() const { return is_own_; }
 
-  // What `part.steps()` has, ready to run. The first use makes the plan; in low memory it is gone
-  // after release().
+  // The steps() of the part, ready to run. The first use makes the plan; with --low-memory
+  // release() frees it.
   StepRunner& one();
   StepRunner& batch(int64_t query);
   StepRunner& one_rotated();
   StepRunner& batch_rotated(int64_t query);
-  // As Model::saved_bytes(), of one().
+  // As Model::saved_bytes(), for one().
   uint64_t saved_bytes() const { return one_ ? one_->plan().saved_bytes() : 0; }
   // Makes all plans that are kept.
   void prepare(bool batches);

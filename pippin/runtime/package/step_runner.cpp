@@ -137,7 +137,7 @@ void StepRunner::fill(int64_t query, int64_t past, int64_t real, size_t lane) {
   if (output_place_ != kNone) put(output_place_, {&last, 1}, lane);
 }
 
-// Integers in whatever type the input has.
+// Writes integers in the type of the input.
 void StepRunner::put(size_t port, std::span<const int32_t> values, size_t lane) {
   if (plan().inputs()[port].is_float) {
     std::copy(values.begin(), values.end(), execution_.float_input(port, lane).begin());

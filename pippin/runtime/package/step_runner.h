@@ -1,4 +1,4 @@
-// A step (step_schema.h) that runs: a plan of one class of sizes with the places of its inputs and
+// Runs a step (step_schema.h): a plan for one range of sizes, with the indices of its inputs and
 // outputs.
 #pragma once
 
@@ -16,52 +16,52 @@
 
 namespace pippin::runtime {
 
-// Row i of `query` rows sees columns [0, past + i] of `end` (at least past + query): 0 there, -inf
-// after.
+// Fills a mask of `query` rows and `end` columns (at least past + query): in row i, columns [0,
+// past + i] are 0 and later ones -inf.
 void fill_causal_mask(std::span<float> mask, int64_t query, int64_t past, int64_t end);
 
-// The port's place; throws Internal where there is none.
+// The index of the port. Throws Internal if there is none.
 size_t find_port(std::span<const engine::Port> ports, const std::string& name);
-// The shapes of a function's inputs as they are declared, in the order of the plan's inputs.
+// The declared shapes of a function's inputs, in the order of the plan's inputs.
 std::vector<std::vector<int64_t>> declared_shapes(const engine::Plan& plan,
                                                   const mil::FunctionDescription& function);
 
 class StepRunner {
  public:
-  // For `query` tokens a run; `context` bounds the end of a mask that is a range. `model` and
-  // `pool` must outlive it.
+  // For `query` tokens per run. `context` limits the end of a mask whose size is a range. `model`
+  // and `pool` must outlive the runner.
   StepRunner(const mil::Model& model, const StepSchema& schema, mil::SizeRange query,
              int64_t context, ThreadPool& pool, const engine::ComputeOptions& compute = {});
 
-  // Runs over as many tokens at positions [past, past + query); one of the two is empty. The first
-  // `real` of them are tokens, the others padding.
+  // Runs over the tokens at positions [past, past + query); one of the two spans is empty. The
+  // first `real` of them are tokens, the rest padding.
   void run_ids(std::span<const int32_t> ids, int64_t past, engine::State& state);
-  // Only that row of the logits is wanted, or none where it is -1; hidden states are as they come.
+  // Returns only that row of the logits, or none if it is -1; hidden states are not affected.
   void run_ids(std::span<const int32_t> ids, int64_t past, int64_t real, engine::State& state,
                std::optional<int64_t> only_row = std::nullopt);
   void run_hidden(std::span<const float> hidden, int64_t past, engine::State& state);
 
-  // Several sequences at once, in the lanes of an execution: put the tokens of each in its lane,
-  // run them, read by lane.
+  // Runs several sequences at once, in the lanes of an execution: put the tokens of each in its
+  // lane, run, read by lane.
   void reserve_lanes(size_t count) { execution_.reserve_lanes(count); }
   void put_ids(std::span<const int32_t> ids, int64_t past, int64_t real, engine::State& state,
                size_t lane);
   void put_hidden(std::span<const float> hidden, int64_t past, engine::State& state, size_t lane);
-  // The lanes [0, count).
+  // Runs the lanes [0, count).
   void run_together(size_t count);
 
   const StepSchema& schema() const { return schema_; }
   const engine::Plan& plan() const { return execution_.plan(); }
 
-  // Of the last run; rows of hidden_width() and vocab_size() numbers. Logits are in the order of
-  // the tokens, whatever their layout (logit_layout.h).
+  // Outputs of the last run: rows of hidden_width() and vocab_size() numbers. Logits are in the
+  // order of the tokens, whatever their layout (logit_layout.h).
   std::span<const float> hidden(size_t lane = 0) const;
   int64_t hidden_width() const;
-  int64_t logit_rows() const;  // or of chosen tokens
+  int64_t logit_rows() const;  // or number of chosen tokens
   int64_t vocab_size() const;
-  // Copies a row of all parts.
+  // Copies one row, joined from all parts.
   void copy_logits(int64_t row, float* target, size_t lane = 0) const;
-  // An element for each part: the index in the part and the logit there, if the model gives it.
+  // One element per part: the index within the part, and its logit if the model returns it.
   std::span<const int32_t> argmax_indices(size_t lane = 0) const {
     return execution_.int_output(argmax_index_, lane);
   }
@@ -71,7 +71,7 @@ class StepRunner {
   }
   std::span<const float> output(const std::string& name) const;
 
-  // Makes the shapes of the outputs known without a run.
+  // Sets the shapes of the outputs without a run.
   void bind(int64_t query, int64_t past, engine::State& state, size_t lane = 0);
 
  private:
@@ -90,9 +90,9 @@ class StepRunner {
          positions_ = kNone, first_position_ = kNone, output_place_ = kNone;
   size_t hidden_ = kNone, argmax_index_ = kNone, argmax_value_ = kNone;
   std::vector<size_t> logits_, all_seats_;
-  // Kept between runs: their memory is reused.
+  // Kept between runs, so that their memory is reused.
   std::vector<std::vector<int64_t>> shapes_;
-  std::vector<int64_t> queries_;  // of each lane
+  std::vector<int64_t> queries_;  // one per lane
   std::vector<int32_t> places_;
 };
 

@@ -42,7 +42,7 @@ void require_one(const Feature& feature, size_t axis) {
   }
 }
 
-// What the inputs are, by type, rank and, where those do not tell, name.
+// The inputs by purpose, found by type and rank, and by name if those are ambiguous.
 struct Inputs {
   const Feature *ids = nullptr, *hidden = nullptr, *mask = nullptr, *update_mask = nullptr,
                 *padding_mask = nullptr, *output_place = nullptr;
@@ -64,7 +64,7 @@ const Feature** place_of(Inputs& inputs, const Feature& input) {
       return names_contain(input, "ids") ? &inputs.ids : nullptr;
     case 2:
       if (is_mask) return &inputs.padding_mask;
-      // Floats are ids where their name says so: (1, width) may be anything.
+      // Floats are ids only if their name says so: (1, width) may be anything.
       return !is_float || names_contain(input, "id") || names_contain(input, "token") ? &inputs.ids
                                                                                       : nullptr;
     case 3:
@@ -110,7 +110,7 @@ void read_positions(StepSchema& schema, const std::vector<const Feature*>& input
     const AxisSizes sizes = AxisSizes::of(*input, rank(*input) - 1);
     const bool one = sizes.largest() == 1;
     const bool single = schema.query.largest() == 1;
-    // With one token both are the same number.
+    // With one token, both inputs have the same shape.
     const bool first =
         one && (!single || names_contain(*input, "current") || !schema.positions.empty());
     std::string& place = first ? schema.first_position : schema.positions;
@@ -123,7 +123,7 @@ void read_positions(StepSchema& schema, const std::vector<const Feature*>& input
   }
 }
 
-// The product of the declared sizes; 0: they are not declared, or not numbers.
+// The product of the declared sizes; 0 if they are not declared or overflow.
 int64_t declared_elements(const Feature& feature) {
   if (feature.shape.empty() || !feature.ranges.empty() || !feature.enumerated_shapes.empty()) {
     return 0;

@@ -54,7 +54,7 @@ mil::FunctionDescription anemll(int64_t query) {
   return function;
 }
 
-// The message with which a schema is refused.
+// The message with which a schema is rejected.
 std::string refusal(const mil::FunctionDescription& function) {
   try {
     stateful_schema({&function});
@@ -187,7 +187,7 @@ TEST(StepSchema, PartsOfLogitsAreInTheOrderOfTheirNumbers) {
   EXPECT_EQ(schema.logits[9], "logits10");
 }
 
-// Ids and positions of floats and of one axis, the place of an output.
+// Float ids and positions, inputs of rank 1, an output place.
 TEST(StepSchema, FindsThePartsOfPackagesOfOthers) {
   mil::FunctionDescription function;
   function.name = "main";
@@ -207,7 +207,7 @@ TEST(StepSchema, FindsThePartsOfPackagesOfOthers) {
   const StepSchema flat = step_schema(function);
   EXPECT_EQ(flat.tokens_rank, 1U);
   EXPECT_EQ(flat.positions_rank, 1U);
-  // (1, width) of floats may be anything.
+  // Floats of shape (1, width) may be anything.
   function.inputs = {array("audio", DataType::Float32, {1, 64})};
   expect_refusal(function, "an input 'audio' of another kind");
 }

@@ -17,8 +17,8 @@ const mil::Function* find_function(const mil::Model& model, const std::string& n
   return found == model.program.functions.end() ? nullptr : found->second.get();
 }
 
-// Whether the results are still ids: the same ones in another type or shape, or with those that
-// count from the end made to count from the beginning.
+// Whether the results are still ids: the same ids in another type or shape, or with negative ids
+// wrapped around.
 bool keeps_ids(const mil::Operation& operation) {
   const mil::OpDef* op = mil::find_op(operation.type());
   return op != nullptr &&
@@ -26,7 +26,7 @@ bool keeps_ids(const mil::Operation& operation) {
           op->traits.has(mil::Trait::Elementwise));
 }
 
-// The axis of the table that the indices run over.
+// The axis of the table that the indices select from.
 size_t axis_of(const mil::Operation& gather, int64_t rank) {
   const mil::Value* value = gather.constant_input("axis");
   const std::vector<int64_t> numbers = value == nullptr ? std::vector<int64_t>() : value->to_ints();
@@ -34,7 +34,7 @@ size_t axis_of(const mil::Operation& gather, int64_t rank) {
   return static_cast<size_t>(axis < 0 ? axis + rank : axis);
 }
 
-// The most numbers that a declared output holds for a token; 0: unknown.
+// The most numbers per token of a declared output; 0: unknown.
 int64_t declared_width(const mil::Model& model, const StepSchema& step, const std::string& name) {
   for (const mil::Feature& output : model.description(step.function).outputs) {
     if (output.name != name || output.shape.empty()) continue;

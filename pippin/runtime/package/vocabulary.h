@@ -1,4 +1,4 @@
-// The size of a program's vocabulary, as its operations show it.
+// The size of a program's vocabulary, found in its operations.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace pippin::runtime {
 
-// The rows of the table that the ids are looked up in; nothing without one.
+// The number of rows of the table that ids are looked up in; empty if there is none.
 std::optional<int64_t> embedding_rows(const mil::Model& model, const StepSchema& step);
 
-// Why the outputs of the step are not logits, or nothing: numbers that are far fewer than the
-// tokens that it knows are states or scores of classes.
+// The reason why the outputs of the step are not logits; empty if they are. Outputs with far fewer
+// numbers than the vocabulary has tokens are hidden states or scores of classes.
 std::optional<std::string> not_logits(const mil::Model& model, const StepSchema& step);
 
 }  // namespace pippin::runtime

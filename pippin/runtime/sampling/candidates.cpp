@@ -27,7 +27,7 @@ void Candidates::assign(std::span<const float> logits) {
 }
 
 size_t Candidates::find(int32_t id) const {
-  // As long as none is gone a token's place is its id.
+  // Until candidates are removed, a token's index is its id.
   const auto guess = static_cast<size_t>(id);
   if (guess < items_.size() && items_[guess].id == id) return guess;
   const auto found = std::lower_bound(
@@ -38,7 +38,7 @@ size_t Candidates::find(int32_t id) const {
 }
 
 void Candidates::keep_only(std::span<const uint64_t> words) {
-  // Of a large vocabulary often few are left: whole words of others are passed over.
+  // Of a large vocabulary few candidates often remain: skips whole words of zeros.
   const bool all_are_there = !items_.empty() && items_.back().id + size_t{1} == items_.size();
   if (!all_are_there) {
     keep_if([&](size_t i) {

@@ -1,5 +1,5 @@
-// The tokens that may come next, with their scores, which the processors of a sampling chain modify
-// one after the other.
+// The candidates for the next token with their scores, which the processors of a sampling chain
+// modify in turn.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@ namespace pippin::runtime {
 
 struct Candidate {
   int32_t id;
-  double score;  // a logit: the log of the probability up to a constant
+  double score;  // a logit: log probability plus a constant
 };
 
 class PIPPIN_API Candidates {
  public:
-  // One candidate per logit, [vocab_size]. Throws Internal if one is NaN or none is finite.
+  // Adds one candidate per logit, [vocab_size]. Throws Internal if one is NaN or none is finite.
   void assign(std::span<const float> logits);
 
   std::span<const Candidate> items() const { return items_; }  // in order of id
@@ -31,12 +31,12 @@ class PIPPIN_API Candidates {
     items_[place].score = score;
     weights_are_known_ = false;
   }
-  template <typename Change>  // change(candidate) returns its new score
+  template <typename Change>  // change(candidate) returns the new score
   void change_scores(Change&& change) {
     for (Candidate& candidate : items_) candidate.score = change(candidate);
     weights_are_known_ = false;
   }
-  template <typename Keep>  // removes those for which keep(index) is false
+  template <typename Keep>  // removes those with keep(index) false
   void keep_if(Keep&& keep) {
     size_t kept = 0;
     for (size_t i = 0; i < items_.size(); ++i) {
@@ -49,14 +49,14 @@ class PIPPIN_API Candidates {
     if (weights_are_known_) weights_.resize(kept);
   }
 
-  // Removes those whose bit is 0: of token i bit i % 64 of word i / 64. Of tokens behind the last
-  // word none is kept.
+  // Removes tokens whose bit is 0: token i is bit i % 64 of word i / 64. Tokens after the last word
+  // are removed.
   void keep_only(std::span<const uint64_t> words);
 
-  // The index of the largest score, the first of equal ones. Throws InvalidArgument if no candidate
-  // with a finite score is left.
+  // The index of the largest score, the first one among equals. Throws InvalidArgument if no
+  // candidate with a finite score is left.
   size_t best() const;
-  // The probabilities by index, up to a common factor: 1 for the best one before any was removed.
+  // The probabilities by index, up to a common factor: the best candidate before any removal has 1.
   std::span<const double> weights();
   // The sum of the weights.
   double total();

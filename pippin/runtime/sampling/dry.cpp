@@ -8,7 +8,7 @@
 namespace pippin::runtime {
 namespace {
 
-// Enough to rule a token out, small enough that differences between such tokens are kept.
+// Large enough to exclude a token, small enough to keep differences between such tokens.
 constexpr double kLargestPenalty = 1e6;
 
 class Dry final : public LogitsProcessor {
@@ -35,18 +35,18 @@ class Dry final : public LogitsProcessor {
   std::unique_ptr<LogitsProcessor> clone() const override { return std::make_unique<Dry>(*this); }
 
  private:
-  // By token that would prolong one: the longest run of tokens before an earlier place of it that
-  // the sequence ends with, too.
+  // For each token that would extend a repetition: the length of the longest run before an earlier
+  // occurrence of it that the sequence also ends with.
   const std::unordered_map<int32_t, int64_t>& repetitions(std::span<const int32_t> tokens) {
     longest_.clear();
     const size_t size = tokens.size();
     const auto from_end = [&](size_t i) { return tokens[size - 1 - i]; };
-    // No repetition goes across a breaker.
+    // A repetition does not cross a breaker.
     size_t limit = 0;
     while (limit < size && !breakers_.contains(from_end(limit))) ++limit;
     if (limit == 0) return longest_;
-    // The Z function of the tokens backwards: match_[i] tokens before the last i are those that
-    // the sequence ends with. [left, right) is the match that reaches farthest.
+    // The Z function of the reversed tokens: the match_[i] tokens before the last i equal the end
+    // of the sequence. [left, right) is the match that reaches farthest.
     match_.assign(size, 0);
     size_t left = 0, right = 0;
     for (size_t i = 1; i < size; ++i) {

@@ -1,4 +1,4 @@
-// Tokens that are ruled out: some always, some by what is before them.
+// Excludes tokens: some always, some because of the tokens before them.
 #include <algorithm>
 #include <limits>
 #include <span>
@@ -52,7 +52,7 @@ class Exclusion final : public LogitsProcessor {
     }
   }
 
-  // What came after earlier places of the last n - 1 tokens.
+  // Excludes the tokens that followed earlier occurrences of the last n - 1 tokens.
   void exclude_repeated(std::span<const int32_t> tokens, Candidates& candidates) const {
     const auto size = static_cast<size_t>(ngram_);
     if (tokens.size() < size) return;

@@ -14,7 +14,7 @@ class TopK final : public LogitsProcessor {
 
   void process(const SamplingContext& /*context*/, Candidates& candidates) override {
     if (k_ >= candidates.size()) return;
-    // The k largest so far, the smallest of them on top.
+    // A heap of the k largest scores so far, with the smallest on top.
     largest_.clear();
     for (const Candidate& candidate : candidates.items()) {
       if (largest_.size() < k_) {
@@ -41,7 +41,7 @@ class Temperature final : public LogitsProcessor {
   explicit Temperature(double temperature) : temperature_(temperature) {}
 
   void process(const SamplingContext& /*context*/, Candidates& candidates) override {
-    // From the best one on, so that the smallest temperature overflows to impossible only.
+    // Relative to the best one, so that a tiny temperature can only overflow to -infinity.
     const double best = candidates.items()[candidates.best()].score;
     candidates.change_scores(
         [&](const Candidate& candidate) { return (candidate.score - best) / temperature_; });
@@ -64,7 +64,7 @@ class TopP final : public LogitsProcessor {
     std::copy_if(weights.begin(), weights.end(), std::back_inserter(by_weight_),
                  [](double weight) { return weight > 0; });
     const double wanted = p_ * std::accumulate(by_weight_.begin(), by_weight_.end(), 0.0);
-    // A heap, since few of many are usually enough.
+    // A heap, because usually few of the candidates are needed.
     std::make_heap(by_weight_.begin(), by_weight_.end());
     double sum = 0, smallest = 1;
     size_t kept = 0;
@@ -73,7 +73,7 @@ class TopP final : public LogitsProcessor {
       smallest = *(end - 1);
       sum += smallest;
     }
-    // Of tokens equal to the smallest as many stay as were counted, lower ids first.
+    // Of the tokens equal to the smallest, keeps as many as were counted, lower ids first.
     auto ties = std::count(by_weight_.end() - static_cast<std::ptrdiff_t>(kept), by_weight_.end(),
                            smallest);
     candidates.keep_if([&](size_t i) {
@@ -153,7 +153,7 @@ class Xtc final : public LogitsProcessor {
     for (size_t i = 0; i < weights.size(); ++i) {
       if (is_choice(i)) smallest = std::min(smallest, weights[i]);
     }
-    bool is_kept = false;  // of several equal ones the first
+    bool is_kept = false;  // if several are equal, the first one
     candidates.keep_if([&](size_t i) {
       if (!is_choice(i)) return true;
       if (is_kept || candidates.weights()[i] > smallest) return false;
@@ -188,7 +188,7 @@ class Mirostat final : public LogitsProcessor {
 
  private:
   double tau_, eta_;
-  double most_;  // bits of surprise that a candidate may have: mu of the paper
+  double most_;  // bits of surprisal that a candidate may have: mu in the paper
 };
 
 }  // namespace

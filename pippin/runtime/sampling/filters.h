@@ -1,4 +1,4 @@
-// Processors that look at all probabilities: they sharpen them, or drop candidates.
+// Processors that use all probabilities: they sharpen the distribution or drop candidates.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace pippin::runtime {
 
-// Null where the options switch it off. Temperature 0 has no processor: nothing is drawn.
+// Null if the options disable it. Temperature 0 has no processor: there is no draw.
 std::unique_ptr<LogitsProcessor> make_top_k(const SamplingOptions& options);
 std::unique_ptr<LogitsProcessor> make_temperature(const SamplingOptions& options);
 std::unique_ptr<LogitsProcessor> make_top_p(const SamplingOptions& options);

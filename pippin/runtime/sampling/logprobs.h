@@ -20,8 +20,9 @@ struct Logprobs {
       top;  // the most likely tokens, best first; lower ids first among equals
 };
 
-// Of the model's logits, [vocab_size]: for the `chosen` token and the `top` most likely ones.
-// Throws InvalidArgument if `chosen` is not in the vocabulary, Internal if no logit is finite.
+// From the model's logits, [vocab_size]: those of the `chosen` token and of the `top` most likely
+// ones. Throws InvalidArgument if `chosen` is not in the vocabulary, Internal if no logit is
+// finite.
 PIPPIN_API Logprobs logprobs_of(std::span<const float> logits, int32_t chosen, int64_t top);
 
 }  // namespace pippin::runtime

@@ -1,4 +1,4 @@
-// How the next token is chosen: the options of each processor of the chain (sampler.h).
+// Options for choosing the next token: those of each processor of the chain (sampler.h).
 #pragma once
 
 #include <cstdint>
@@ -29,45 +29,45 @@ struct PIPPIN_API SamplingOptions {
   // For every token of prompt and text, positive logits are divided by it and negative ones
   // multiplied (Keskar et al., 2019, "CTRL"); 1: off.
   double repetition_penalty = 1;
-  // Subtracted from the logits of tokens of the generated text: once for each token that occurs,
-  // and once for each occurrence (OpenAI's parameters).
+  // Subtracted from the logits of tokens in the generated text: once per token that occurs, and
+  // once per occurrence (OpenAI's parameters).
   double presence_penalty = 0;
   double frequency_penalty = 0;
-  int64_t penalty_last_n = 0;  // how many of the last tokens the three look at; 0: all
+  int64_t penalty_last_n = 0;  // the number of last tokens that these three consider; 0: all
 
-  // "Don't repeat yourself": a token that would extend a repetition of n tokens loses
-  // multiplier * base ^ (n - allowed_length), if n >= allowed_length; multiplier 0: off.
+  // "Don't repeat yourself": the logit of a token that would extend a repetition of n tokens is
+  // lowered by multiplier * base ^ (n - allowed_length), if n >= allowed_length; multiplier 0: off.
   double dry_multiplier = 0;
   double dry_base = 1.75;
   int64_t dry_allowed_length = 2;
-  int64_t dry_last_n = 0;             // how many of the last tokens to look at; 0: all
+  int64_t dry_last_n = 0;             // the number of last tokens considered; 0: all
   std::vector<int32_t> dry_breakers;  // tokens that end a repetition
 
   std::map<int32_t, double> logit_bias;  // added to logits; -infinity: never
 
-  // Tokens that are never chosen, and tokens that are not the first of a text.
+  // Tokens that are never chosen, and tokens that a text never begins with.
   std::vector<int32_t> suppressed;
   std::vector<int32_t> suppressed_first;
-  // Runs of tokens whose last one never follows the others.
+  // Sequences of tokens: the last one is never chosen after the others.
   std::vector<std::vector<int32_t>> bad_words;
-  // No run of so many tokens occurs twice in prompt and text; 0: off.
+  // No run of this many tokens occurs twice in prompt and text; 0: off.
   int64_t no_repeat_ngram = 0;
-  // The first `min_tokens` tokens of a text are none of `min_tokens_ends`, and so are those up to
-  // `min_length` tokens of prompt and text.
+  // The first `min_tokens` tokens of a text are not in `min_tokens_ends`; nor are later ones until
+  // prompt and text have `min_length` tokens.
   int64_t min_tokens = 0, min_length = 0;
   std::vector<int32_t> min_tokens_ends;
 
   uint64_t seed = 0;
 
-  // Whether this is the argmax of the model's own logits.
+  // Whether the choice is the argmax of the model's own logits.
   bool is_plain_greedy() const;
-  // Whether one of the settings that rule tokens out is set.
+  // Whether an option that excludes tokens is set.
   bool excludes() const;
-  // Throws InvalidArgument for a value out of range, with the option's name and range.
+  // Throws InvalidArgument for a value out of range, naming the option and its range.
   void check() const;
 };
 
-// `options` with the tokens that `from` rules out.
+// Returns `options` with the exclusions of `from` added.
 PIPPIN_API SamplingOptions with_exclusions(SamplingOptions options, const SamplingOptions& from);
 
 }  // namespace pippin::runtime

@@ -1,5 +1,5 @@
-// Processors that change the scores of single tokens: tokens ruled out, biases, and penalties for
-// what the sequence has already.
+// Processors that change the scores of single tokens: exclusions, biases, and penalties for
+// repetition.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace pippin::runtime {
 
-// Null where the options switch it off.
+// Null if the options disable it.
 std::unique_ptr<LogitsProcessor> make_exclusion(const SamplingOptions& options);
 std::unique_ptr<LogitsProcessor> make_logit_bias(const SamplingOptions& options);
 std::unique_ptr<LogitsProcessor> make_repetition_penalty(const SamplingOptions& options);

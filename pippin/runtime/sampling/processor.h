@@ -1,5 +1,5 @@
-// A processor of the sampling chain, and the context that it sees. Callers may add their own: a
-// constraint's mask, a watermark, a bias by position.
+// A processor of the sampling chain and its context. Callers may add their own: a constraint's
+// mask, a watermark, a bias by position.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class PIPPIN_API TokenHistory {
 
   std::span<const int32_t> tokens() const { return tokens_; }
   size_t first_generated() const { return first_generated_; }
-  // How often each token is among the last `last_n`; 0: among all.
+  // The occurrences of each token among the last `last_n`; 0: among all.
   const std::unordered_map<int32_t, Count>& counts(int64_t last_n) const;
 
  private:
@@ -38,7 +38,7 @@ class PIPPIN_API TokenHistory {
 
 struct SamplingContext {
   const TokenHistory& history;
-  RandomGenerator& random;  // of this generation only: the same seed draws the same numbers
+  RandomGenerator& random;  // this generation's own: the same seed draws the same numbers
 };
 
 class PIPPIN_API LogitsProcessor {
@@ -46,12 +46,12 @@ class PIPPIN_API LogitsProcessor {
   virtual ~LogitsProcessor() = default;
   // Changes scores or removes candidates. At least one must remain.
   virtual void process(const SamplingContext& context, Candidates& candidates) = 0;
-  // Told which token was chosen from the `candidates` that passed the chain.
+  // Called with the token that was chosen from the `candidates` that passed the chain.
   virtual void accept(int32_t /*id*/, Candidates& /*candidates*/) {}
-  // The tokens that come next, whatever the logits: this one leaves no other candidates. Valid
-  // until the next accept().
+  // The tokens that come next, whatever the logits: the processor allows no others. Valid until the
+  // next accept().
   virtual std::span<const int32_t> certain() const { return {}; }
-  // Whether the text so far is all that there can be: it ends here, without an end token.
+  // Whether the text is complete: it ends here, without an end token.
   virtual bool must_end() const { return false; }
   // A copy with the current state.
   virtual std::unique_ptr<LogitsProcessor> clone() const = 0;

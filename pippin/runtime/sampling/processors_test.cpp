@@ -1,4 +1,4 @@
-// Every processor against its definition, written down again in the plainest way.
+// Compares every processor with a plain implementation of its definition.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,7 +39,7 @@ void expect_near(std::span<const double> actual, const std::vector<double>& expe
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6) << i;
 }
 
-// What a processor of scores does, seen through a temperature of 1.
+// The effect of a processor of scores, seen through a temperature of 1.
 std::vector<double> probabilities(SamplingOptions options, const std::vector<float>& logits,
                                   const std::vector<int32_t>& prompt = {},
                                   const std::vector<int32_t>& text = {}) {
@@ -47,7 +47,7 @@ std::vector<double> probabilities(SamplingOptions options, const std::vector<flo
   Sampler sampler(options);
   sampler.observe(prompt);
   for (const int32_t id : text) {
-    // Nothing else is possible.
+    // Only this token is possible.
     std::vector<float> only(logits.size(), -kInfinity);
     only[static_cast<size_t>(id)] = 1000;
     EXPECT_EQ(sampler.sample(only), id);
@@ -70,7 +70,7 @@ TEST(Exclusion, RulesOutByWhatIsBefore) {
   expect_near(probabilities({.suppressed = {3, 99}}, logits), softmax({1, 2, 3, no}));
   expect_near(probabilities({.suppressed_first = {3}}, logits, {1, 2}), softmax({1, 2, 3, no}));
   expect_near(probabilities({.suppressed_first = {3}}, logits, {1, 2}, {0}), softmax({1, 2, 3, 4}));
-  // Of prompt and text alike.
+  // Counts tokens of both prompt and text.
   const SamplingOptions words = {.bad_words = {{0}, {1, 2}, {2, 1, 3}}};
   expect_near(probabilities(words, logits), softmax({no, 2, 3, 4}));
   expect_near(probabilities(words, logits, {3, 1}), softmax({no, 2, no, 4}));
@@ -107,16 +107,16 @@ TEST(Penalties, LookAtTheLastTokensOnly) {
   const std::vector<float> logits = {1, 1, 1, -1};
   const SamplingOptions options = {
       .repetition_penalty = 2, .frequency_penalty = 0.25, .penalty_last_n = 3};
-  // The last three: 3 of the prompt, then 1 and 1 of the text.
+  // The last three tokens: 3 from the prompt, then 1 and 1 from the text.
   expect_near(probabilities(options, logits, {0, 2, 3}, {1, 1}), softmax({1, 0.5 - 0.5, 1, -2}));
-  // More than there are: all.
+  // More than exist: all.
   expect_near(
       probabilities({.repetition_penalty = 2, .penalty_last_n = 9}, logits, {0, 2, 3}, {1, 1}),
       softmax({0.5, 0.5, 0.5, -2}));
 }
 
-// The definition: for each earlier place of the last token, how many tokens before it are those
-// at the end.
+// By definition: for each earlier occurrence of the last token, the number of tokens before it that
+// equal the end.
 std::map<int32_t, int64_t> longest_repetitions(const std::vector<int32_t>& tokens,
                                                const std::set<int32_t>& breakers) {
   std::map<int32_t, int64_t> longest;
@@ -173,7 +173,7 @@ TEST(Typical, KeepsWhatIsNearTheEntropy) {
   expect_near(probabilities({.typical_p = 0.1}, logits), {0, 1, 0, 0});
   expect_near(probabilities({.typical_p = 0.7}, logits), {0.75, 0.25, 0, 0});
   expect_near(probabilities({.typical_p = 0.9}, logits), {0.6 / 0.95, 0.2 / 0.95, 0.15 / 0.95, 0});
-  // A sure token is not typical of a flat rest.
+  // A likely token is not typical of an otherwise flat distribution.
   expect_near(probabilities({.typical_p = 0.2}, logits_of({0.4, 0.15, 0.15, 0.15, 0.15})),
               {0, 0.25, 0.25, 0.25, 0.25});
 }
@@ -182,10 +182,10 @@ TEST(Xtc, LeavesTheLeastOfTheTopChoices) {
   const auto logits = logits_of({0.1, 0.4, 0.3, 0.15, 0.05});
   const SamplingOptions always = {.xtc_probability = 1, .xtc_threshold = 0.12};
   expect_near(probabilities(always, logits), {0.1 / 0.3, 0, 0, 0.15 / 0.3, 0.05 / 0.3});
-  // One choice alone stays.
+  // A single top choice stays.
   expect_near(probabilities({.xtc_probability = 1, .xtc_threshold = 0.35}, logits),
               {0.1, 0.4, 0.3, 0.15, 0.05});
-  // Of equal ones one stays.
+  // Of equal ones, one stays.
   expect_near(probabilities(always, logits_of({0.5, 0.5})), {1, 0});
   int dropped = 0;
   SamplingOptions half = {
@@ -218,7 +218,7 @@ TEST(Mirostat, AlwaysLeavesTheLikeliest) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(sampler.sample(logits_of({0.2, 0.5, 0.3})), 1);
 }
 
-// Lets only even tokens through, and counts what it is told.
+// Allows even tokens only, and counts its accept() calls.
 class EvenOnly final : public LogitsProcessor {
  public:
   explicit EvenOnly(std::vector<int32_t>* accepted) : accepted_(accepted) {}
@@ -236,7 +236,7 @@ class EvenOnly final : public LogitsProcessor {
 
 TEST(Sampler, TakesProcessorsOfTheCaller) {
   std::vector<int32_t> accepted;
-  // Top-k counts what the mask left.
+  // Top-k counts the tokens that the mask left.
   Sampler sampler({.temperature = 1, .top_k = 2, .seed = 1});
   sampler.add(std::make_unique<EvenOnly>(&accepted));
   const auto logits = logits_of({0.1, 0.4, 0.2, 0.2, 0.1});

@@ -30,9 +30,9 @@ Sampler::Sampler(const SamplingOptions& options)
   append(make_repetition_penalty(options));
   append(make_count_penalties(options));
   append(make_dry(options));
-  if (is_greedy_) return;  // none of the others would change which token is the most likely
-  // Temperature keeps the order, so the largest may be found first: few scores are left for all
-  // that follows.
+  if (is_greedy_) return;  // the other filters never change the most likely token
+  // Temperature keeps the order, so top-k can run first, which leaves few scores for the filters
+  // after it.
   append(make_top_k(options));
   append(make_temperature(options));
   append(make_top_p(options));
@@ -114,7 +114,7 @@ size_t Sampler::draw() {
   size_t chosen = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     if (weights[i] == 0) continue;
-    chosen = i;  // the last possible one where rounding leaves a rest
+    chosen = i;  // rounding may leave a remainder: the last possible one
     left -= weights[i] / total;
     if (left < 0) break;
   }

@@ -1,9 +1,10 @@
-// From logits to the next token: a chain of processors, then a draw.
+// Chooses the next token from logits: a chain of processors, then a draw.
 //
-// In this order: what the caller added, biases, repetition, presence and frequency penalties, DRY,
-// top-k, temperature, top-p, min-p, typical, XTC, mirostat. The filters that Hugging Face's
-// generate() has give what they give there. The same logits, options and seed give the same tokens
-// on every platform and whatever else runs: the generator of random numbers is the sampler's own.
+// The order of the chain: processors added by the caller, biases, repetition, presence and
+// frequency penalties, DRY, top-k, temperature, top-p, min-p, typical, XTC, mirostat. Filters that
+// Hugging Face's generate() also has give the same results as there. The same logits, options and
+// seed give the same tokens on every platform and under any load: each sampler has its own random
+// generator.
 #pragma once
 
 #include <cstdint>
@@ -18,44 +19,44 @@ namespace pippin::runtime {
 
 class Sampler {
  public:
-  // Throws InvalidArgument as SamplingOptions::check().
+  // Throws the errors of SamplingOptions::check().
   explicit Sampler(const SamplingOptions& options);
-  // A copy goes on as this one would.
+  // The copy has the same state and continues independently.
   Sampler(const Sampler& other);
   Sampler& operator=(const Sampler& other);
   Sampler(Sampler&&) noexcept = default;
   Sampler& operator=(Sampler&&) noexcept = default;
   ~Sampler() = default;
 
-  // Behind those that were added before, in front of those of the options.
+  // Adds a processor after those added before, in front of those of the options.
   void add(std::unique_ptr<LogitsProcessor> processor);
 
-  // The tokens of the prompt: what penalties consider besides what was sampled.
+  // Adds tokens of the prompt, which penalties consider along with the sampled ones.
   void observe(std::span<const int32_t> ids);
-  // The next token; it counts as seen. Throws Internal where a logit is not a number, or none is
-  // finite; InvalidArgument where the chain left no token.
+  // Returns the next token and adds it to the history. Throws Internal if a logit is NaN or none is
+  // finite, InvalidArgument if the chain removed all tokens.
   int32_t sample(std::span<const float> logits);
 
-  // The probability of every token after all filters; greedy gives 1 to the chosen one. Valid until
-  // the next call. Draws what the filters draw (XTC).
+  // The probability of every token after all filters; with greedy sampling the chosen token has 1.
+  // Valid until the next call. Uses random numbers if a filter does (XTC).
   std::span<const double> distribution(std::span<const float> logits);
 
-  // The tokens that come next for certain, by the word of a processor.
+  // The tokens that certainly come next, as reported by a processor.
   std::span<const int32_t> certain() const;
-  // Whether a processor says that the text is complete.
+  // Whether a processor reports that the text is complete.
   bool must_end() const;
 
   const TokenHistory& history() const { return history_; }
 
  private:
   void process(std::span<const float> logits);
-  size_t draw();  // the place of the chosen candidate
+  size_t draw();  // index of the chosen candidate
 
   bool is_greedy_;
   RandomGenerator random_;
   TokenHistory history_;
   std::vector<std::unique_ptr<LogitsProcessor>> processors_;
-  size_t num_added_ = 0;  // in front
+  size_t num_added_ = 0;  // at the front
   Candidates candidates_;
   std::vector<double> distribution_;
 };

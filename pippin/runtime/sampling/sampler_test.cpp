@@ -57,7 +57,7 @@ TEST(Sampler, TopPKeepsTheFewestThatReachIt) {
   expect_distribution({.temperature = 1, .top_p = 0.75}, logits,
                       {0, 0.4 / 0.9, 0.2 / 0.9, 0.3 / 0.9});
   expect_distribution({.temperature = 1, .top_p = 0.01}, logits, {0, 1, 0, 0});
-  // Four equal tokens: two of them are needed.
+  // Four equal tokens: two suffice.
   expect_distribution({.temperature = 1, .top_p = 0.5}, {0, 0, 0, 0}, {0.5, 0.5, 0, 0});
 }
 
@@ -73,7 +73,7 @@ TEST(Sampler, MinPIsRelativeToTheMostLikely) {
 }
 
 TEST(Sampler, RepetitionPenaltyPullsSeenTokensDownOnce) {
-  // 2 / 2 = 1 and -1 * 2 = -2; the unseen keep theirs.
+  // 2 / 2 = 1 and -1 * 2 = -2; unseen tokens keep their logits.
   const double total = std::exp(1) + std::exp(-2) + std::exp(0.5);
   expect_distribution({.temperature = 1, .repetition_penalty = 2}, {2, -1, 0.5},
                       {std::exp(1) / total, std::exp(-2) / total, std::exp(0.5) / total},
@@ -113,7 +113,7 @@ TEST(Sampler, SameSeedSameTokens) {
 }
 
 TEST(Sampler, RandomNumbersAreTheSameEverywhere) {
-  // xoshiro256** from the state that splitmix64 makes of seed 0.
+  // xoshiro256** from the state that splitmix64 derives from seed 0.
   RandomGenerator random(0);
   EXPECT_EQ(random.next(), 0x99ec5f36cb75f2b4u);
   EXPECT_EQ(random.next(), 0xbf6e1f784956452au);

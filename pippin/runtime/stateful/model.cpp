@@ -15,8 +15,7 @@
 namespace pippin::runtime {
 namespace {
 
-// Those that any of the functions has; that equal names mean equal shapes is checked when they are
-// bound.
+// The states of all functions. Plan binding checks that equal names have equal shapes.
 std::vector<mil::Feature> states_of(const std::vector<const mil::FunctionDescription*>& functions) {
   std::vector<mil::Feature> states;
   for (const auto* function : functions) {
@@ -28,7 +27,7 @@ std::vector<mil::Feature> states_of(const std::vector<const mil::FunctionDescrip
   return states;
 }
 
-// What the package says of prompts (kPromptRunKey), within reason.
+// The package's own number for prompts (kPromptRunKey), limited.
 int64_t preferred_run(const mil::Model& model) {
   constexpr int64_t kMost = 1024;
   const auto& metadata = model.metadata.user_defined;
@@ -55,7 +54,7 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
     fail(ErrorCode::Unsupported, "not a language model: {}", *why);
   }
   smallest_ = first.query.smallest();
-  // A fixed number of tokens needs its room, whatever was asked for.
+  // Runs of a fixed number of tokens need that much context, whatever the caller asked for.
   context_ = std::max(context_, smallest_);
   add_form(model, first, {smallest_, smallest_}, pool);
   for (const StepSchema& step : schema_.steps) {
@@ -73,7 +72,7 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
   sort_by_number(layers_);
   tell({.context = context_,
         .vocab_size = vocab_size_,
-        // As ANEMLL's: all but two batches of the context.
+        // ANEMLL's number: the context less two batches.
         .kept_on_shift = std::max<int64_t>((context_ / chunk_ - 2) * chunk_, 0),
         .capabilities = {.truncate = carried_.empty(),
                          .fork = true,
@@ -119,8 +118,8 @@ void StatefulModel::add_form(const mil::Model& model, const StepSchema& step, mi
   forms_.push_back(std::move(form));
 }
 
-// The metadata says what families/stateful.h tells of at kLengthDependentKey: a prompt that passes
-// that length goes in with a first run that does, too, or in one.
+// Reads kLengthDependentKey of the metadata (families/stateful.h): a prompt longer than that length
+// needs a first run that also exceeds it, or a single run.
 void StatefulModel::find_length_dependence(const mil::Model& model, ThreadPool& pool) {
   const auto& metadata = model.metadata.user_defined;
   const auto said = metadata.find(families::stateful::kLengthDependentKey);
@@ -136,8 +135,8 @@ void StatefulModel::find_length_dependence(const mil::Model& model, ThreadPool& 
   };
 }
 
-// States that each run replaces: those that the metadata names (kCarriedStatesKey in
-// families/stateful.h), and in packages that do not say so those without a row for each token.
+// Finds the states that each run replaces: those named by the metadata (kCarriedStatesKey in
+// families/stateful.h); in packages without that key, those without one row per token.
 void StatefulModel::find_carried_states() {
   const auto& metadata = program_.metadata.user_defined;
   const auto said = metadata.find(families::stateful::kCarriedStatesKey);

@@ -6,11 +6,10 @@
 //           alone, or the most likely token, int32
 //
 // A run writes the cache slots [end - q, end) and attends to [0, end), so the length of the mask
-// says where in the sequence the tokens are. q may be a range, some numbers or one number; a
-// second function may take other numbers (a prompt's). Where no run takes as few tokens as there
-// are, tokens that were fed before are fed again with them, or padding follows that nobody sees.
-// Everything is bound by the declared schema: types and ranges decide, and a model that does not
-// fit is refused with the name of what does not.
+// gives the tokens' position in the sequence. q may be a range, several sizes or one size; a second
+// function may take other sizes (for prompts). If no run takes few enough tokens, earlier tokens
+// are fed again, or masked padding is added. All ports are found by the declared schema: types and
+// ranges decide, and a model that does not fit is rejected with the name of the port.
 //
 // Packages without states (ids padded to a fixed length, or of any length, and no cache) compute
 // the whole sequence for every token.
@@ -36,7 +35,7 @@ namespace pippin::runtime {
 
 // The steps of a package of this family: one or two functions.
 struct StatefulSchema {
-  std::vector<StepSchema> steps;  // the one with the smallest query first
+  std::vector<StepSchema> steps;  // smallest query first
   int64_t context = 0;            // the largest end, or the largest query without a cache
   bool has_cache = true;
 };
@@ -48,7 +47,7 @@ StatefulSchema stateful_schema(const std::vector<const mil::FunctionDescription*
 std::shared_ptr<Model> make_stateful_model(const mil::Model& model, ThreadPool& pool,
                                            const LoadOptions& options = {});
 
-// The plans of a package, and what follows from its program.
+// The plans of a package and the properties derived from its program.
 class StatefulModel final : public Model {
  public:
   StatefulModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options,
@@ -58,26 +57,26 @@ class StatefulModel final : public Model {
   struct Form {
     std::unique_ptr<StepRunner> runner;
     AxisSizes sizes;
-    bool only_when_needed = false;  // longer than runs over a prompt usually are
+    bool only_when_needed = false;  // longer than prompt runs usually are
   };
-  // A model whose positions depend on the whole sequence's length: what its metadata says.
+  // A model whose positions depend on the whole sequence's length, according to its metadata.
   struct LengthDependence {
-    int64_t from = 0;           // tokens more than which make a difference; 0: none do
-    bool every_length = false;  // each length another one
+    int64_t from = 0;           // longer sequences differ; 0: no dependence
+    bool every_length = false;  // every length differs from the others
   };
 
   bool has_cache() const { return schema_.has_cache; }
   int64_t chunk() const { return chunk_; }
-  int64_t smallest() const { return smallest_; }  // number of tokens of a run
-  std::vector<Form>& forms() { return forms_; }   // the one with the smallest first
+  int64_t smallest() const { return smallest_; }                      // least tokens per run
+  std::vector<Form>& forms() { return forms_; }                       // smallest first
   const std::vector<std::string>& layers() const { return layers_; }  // outputs for checks only
   const LengthDependence& length_dependence() const { return length_; }
   const std::string& carried_states() const { return carried_; }
   bool gives_every_row() const { return every_row_; }
   bool is_greedy_only() const { return !schema_.steps.front().gives_logits(); }
-  const ArgmaxHead& argmax() const { return argmax_; }  // of one that is greedy only
+  const ArgmaxHead& argmax() const { return argmax_; }  // of a greedy-only model
   bool is_carried(std::string_view state) const;
-  // How many tokens a state has rows for; 0: it has none.
+  // The number of tokens that a state has rows for; 0: it has no rows.
   int64_t cache_rows(const mil::Feature& state) const;
   engine::State new_state() const { return engine::State(states_, compute_); }
 
@@ -93,7 +92,7 @@ class StatefulModel final : public Model {
  private:
   void add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
                 ThreadPool& pool);
-  // Tells the sizes of the logits, or of the vocabulary that the model chooses from.
+  // Finds the sizes of the logits, or of the vocabulary that the model chooses from.
   void find_logits();
   void find_length_dependence(const mil::Model& model, ThreadPool& pool);
   void find_carried_states();
@@ -111,8 +110,8 @@ class StatefulModel final : public Model {
   ArgmaxHead argmax_;
   int64_t vocab_size_ = 0;
   bool every_row_ = true;
-  std::string carried_;              // states that a sequence cannot go back with
-  std::function<void()> make_long_;  // makes the form for long prompts, the first time
+  std::string carried_;              // states that prevent dropping tokens
+  std::function<void()> make_long_;  // adds the form for long prompts on first use
 };
 
 }  // namespace pippin::runtime

@@ -46,7 +46,8 @@ StatefulSchema stateful_schema(const std::vector<const mil::FunctionDescription*
     const auto same = [&](const StepSchema& other) {
       return other.query.to_string() == step.query.to_string();
     };
-    // Of two that take the same numbers of tokens the first (the default one) counts.
+    // If two functions take the same numbers of tokens, the first one (the default function) is
+    // used.
     if (std::any_of(schema.steps.begin(), schema.steps.end(), same)) continue;
     if (!schema.steps.empty() && step.has_states != schema.steps.front().has_states) {
       refuse_model(fmt::format("function {} has a cache and another has none",

@@ -39,20 +39,20 @@ void StatefulSequence::feed(const Feeding& feeding) {
   done_ = feeding.begin;
   while (done_ < total) {
     check_cancel();
-    // Where a pass gives the logits of its last token alone, each token takes a pass.
+    // If a pass returns only the logits of its last token, each token takes its own pass.
     const bool one = feeding.rows == Rows::Every && !family_.gives_every_row();
     advance(run_part(feeding, done_, one ? done_ + 1 : total));
   }
 }
 
-// After a run: the cache has the slots of so many tokens.
+// Called after a run: `done` slots of the cache are filled.
 void StatefulSequence::advance(int64_t done) {
   const int64_t from = family_.length_dependence().from;
   if (from > 0) (done > from ? is_long_ : was_short_) = true;
   done_ = done;
 }
 
-// What has run stays fed: its slots are filled.
+// Tokens that ran stay fed: their slots are filled.
 int64_t StatefulSequence::give_up(int64_t before) {
   return std::max(before, done_);
 }
@@ -83,7 +83,8 @@ int64_t StatefulSequence::find_droppable() const {
 void StatefulSequence::copy(const Sequence& other) {
   const auto& source = static_cast<const StatefulSequence&>(other);
   if (state_.is_here()) {
-    // Only the rows of its tokens: to look for others would touch the memory of a whole context.
+    // Copies only the rows of the tokens: reading others would touch the memory of the whole
+    // context.
     for (const CacheArray& array : arrays(source.position())) {
       copy_filled(array, source.state_.bytes(array.name), state_.bytes(array.name));
     }
@@ -121,7 +122,7 @@ void StatefulSequence::set_marks(uint32_t marks) {
   is_long_ = (marks & kLong) != 0;
 }
 
-// The same tokens have other positions in a sequence that is long from the start.
+// In a sequence that is long from the start, the same tokens have other positions.
 int64_t StatefulSequence::row_limit() const {
   const int64_t from = family_.length_dependence().from;
   return from > 0 ? from : Sequence::row_limit();
@@ -133,7 +134,7 @@ std::vector<HiddenStates> StatefulSequence::parts() const {
   return result;
 }
 
-// Runs over some of the tokens [done, total) and gives the place of the next.
+// Runs some of the tokens [done, total) and returns the index of the next one.
 int64_t StatefulSequence::run_part(const Feeding& feeding, int64_t done, int64_t total) {
   const int64_t least = family_.needed(done, total);
   const int64_t left = !family_.has_cache() ? 0 : least > 1 ? least : total - done;
@@ -159,8 +160,8 @@ int64_t StatefulSequence::run_part(const Feeding& feeding, int64_t done, int64_t
   return done + query;
 }
 
-// No run takes as few tokens, or there is no cache to go on from: the last tokens so far again,
-// or all of them and padding.
+// Handles a remainder that is too short for any run, and models without a cache: feeds the last
+// tokens again, or all of them and padding.
 int64_t StatefulSequence::run_padded(const Feeding& feeding, int64_t done, int64_t total) {
   StatefulModel::Form* form = &family_.forms().front();
   int64_t query = family_.smallest();
@@ -189,7 +190,7 @@ int64_t StatefulSequence::run_padded(const Feeding& feeding, int64_t done, int64
   return total;
 }
 
-// Rows [first, last] of a run are those of new tokens.
+// Rows [first, last] of the run belong to new tokens.
 void StatefulSequence::take(const StepRunner& runner, const Feeding& feeding, int64_t first,
                             int64_t last, bool is_end) {
   if (feeding.trace != nullptr) take_hidden(runner, feeding, first, last);

@@ -1,4 +1,4 @@
-// A sequence of a StatefulModel: its tokens and the states that its runs leave.
+// A sequence of a StatefulModel: its tokens and the states written by its runs.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class StatefulSequence final : public Sequence {
  public:
   explicit StatefulSequence(const std::shared_ptr<StatefulModel>& model);
 
-  // Of a model of this family, each with a new token, in the lanes of a runner for one token.
+  // Feeds one new token of each sequence, in the lanes of a runner for one token.
   static void feed_together(StepRunner& runner, std::span<Sequence* const> sequences);
 
  protected:
@@ -48,9 +48,9 @@ class StatefulSequence final : public Sequence {
   StatefulModel& family_;
   engine::State state_;
   std::vector<int32_t> padded_;
-  int64_t done_ = 0;  // of the tokens, those whose slots of the cache are filled
-  // Of a model whose positions depend on the sequence's length: whether the first tokens have those
-  // of a sequence that is not long, and those from then on others.
+  int64_t done_ = 0;  // number of tokens whose slots of the cache are filled
+  // For a model whose positions depend on the sequence's length: whether the first tokens have the
+  // positions of a short sequence, and whether later ones have those of a long one.
   bool was_short_ = false, is_long_ = false;
 };
 

@@ -14,8 +14,8 @@ size_t elements(const std::vector<int64_t>& shape) {
   return count;
 }
 
-// Columns join a cache at its end: those that are filled are the last ones, where the others hold
-// zeros. Another processor may do as it likes: then all of it counts.
+// The processor appends columns at the end of a cache, so the filled ones are the last and the
+// others are zero. If another processor has filled others, the whole cache is taken.
 CacheArray newest(CacheArray array, ByteSpan bytes) {
   array.by_token = false;
   if (array.rows == 1) return array;
@@ -36,13 +36,13 @@ void move(std::span<const float> from, std::span<float> to) {
   std::copy(from.begin(), from.end(), to.begin());
 }
 
-// A block's arrays in a chunk.
+// The arrays of one block of a chunk.
 struct Block {
   std::span<float> k, v;
   std::span<const float> new_k, new_v;
 };
 
-// On the worker's thread: appends the window's columns to the caches, block by block.
+// Runs on the worker thread: appends the window's columns to the caches, block by block.
 void update(WindowedPart& processor, const WindowedPorts::Processor& ports,
             const std::vector<Block>& blocks) {
   for (const Block& block : blocks) {
@@ -137,7 +137,7 @@ void WindowedCaches::clear() {
     kept_[i].clear();
     if (!chunk.is_ready()) continue;
     if (shared_.options.low_memory) {
-      chunk.release();  // whoever is next puts its own caches in
+      chunk.release();  // the next sequence writes its own caches to it
       continue;
     }
     for (const size_t port : inputs(i)) {

@@ -55,7 +55,7 @@ WindowedFiles find_windowed_files(const PackageFolder& folder) {
     }
   }
   if (chunks.empty()) fail(ErrorCode::NotFound, "{}: the packages *_chunk1 ... are missing", where);
-  // They are counted from 1.
+  // Numbers start at 1.
   int64_t number = chunks.begin()->first == 0 ? 0 : 1;
   for (const auto& [found, stem] : chunks) {
     if (found != number) {

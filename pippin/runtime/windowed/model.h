@@ -10,10 +10,10 @@
 //   logit-processor   the logits' names -> argmax (may be missing)
 //
 // A run computes the window of the last ((n - 1) mod W) + 1 tokens, left-aligned, over the caches
-// of the full windows before it. When a window is full the cache processor appends its columns: on
-// a thread of its own, block by block, while later chunks compute; a chunk's next use waits for
-// it. Everything is routed by name: arrays with `cache` in their names belong to their chunk, all
-// others are shared, and new_x is x.
+// of the full windows before it. When a window is full, the cache processor appends its columns on
+// a separate thread, block by block, while later chunks compute; a chunk's next use waits for it.
+// Arrays are routed by name: those with `cache` in their names belong to their chunk, all others
+// are shared, and new_x is the next x.
 #pragma once
 
 #include <cstdint>
@@ -28,21 +28,20 @@
 
 namespace pippin::runtime {
 
-// Stems of packages in the folder.
+// The stems of the packages in the folder.
 struct WindowedFiles {
   std::string prefix;
   std::vector<std::string> chunks;               // in order
   std::string cache_processor, logit_processor;  // empty: missing
-  int64_t positions = 0;  // that meta.json says the tables have; 0: it does not
+  int64_t positions = 0;                         // rows of the tables, from meta.json; 0: unknown
 };
 
 bool looks_like_windowed(const PackageFolder& folder);
-// Throws InvalidArgument for several prefixes, NotFound for a chunk or cache processor that is
-// missing.
+// Throws InvalidArgument for several prefixes, NotFound for a missing chunk or cache processor.
 WindowedFiles find_windowed_files(const PackageFolder& folder);
 
-// Keeps `folder`. `pool` must outlive the result. Throws InvalidFile for parts that do not fit
-// together, Unsupported.
+// The model keeps `folder`. `pool` must outlive the result. Throws InvalidFile for parts that do
+// not fit together, and Unsupported.
 std::shared_ptr<Model> make_windowed_model(PackageFolder folder, const WindowedFiles& files,
                                            ThreadPool& pool, const LoadOptions& options = {});
 

@@ -13,7 +13,7 @@
 namespace pippin::runtime {
 namespace {
 
-// Ports come in the order of the description.
+// Ports are in the order of the description.
 size_t place_of(const std::vector<mil::Feature>& features, std::string_view name,
                 std::string_view what, const std::string& package) {
   const auto found =

@@ -1,4 +1,4 @@
-// A package of the `windowed` family: its one function, planned for its declared shapes.
+// A package of the `windowed` family: its only function, planned for its declared shapes.
 #pragma once
 
 #include <cstddef>
@@ -30,17 +30,16 @@ class WindowedPart {
     return model_.description(model_.default_function);
   }
 
-  // Makes the plan, where there is none; release() lets go of it, and of
-  // the pages of its weights.
+  // Makes the plan if there is none; release() frees it and the pages of its weights.
   void prepare(ThreadPool& pool);
   void release();
   // The program and its weights.
   void add_to(Digest& digest);
   bool is_ready() const { return execution_ != nullptr; }
-  // Sequences have their lanes in each part.
+  // Each sequence has a lane in each part.
   void reserve_lanes(size_t count);
 
-  // Of a part that is ready; ports by their numbers in it.
+  // Only of a part that is ready; ports by index.
   engine::Execution& execution() { return *execution_; }
   const engine::Execution& execution() const { return *execution_; }
   std::span<float> input(size_t port, size_t lane = 0) {
@@ -50,8 +49,7 @@ class WindowedPart {
     return execution_->float_output(port, lane);
   }
 
-  // The numbers of ports, which are the same whenever it is ready. Throw InvalidFile, naming the
-  // package.
+  // The indices of ports, which do not change. Throw InvalidFile, naming the package.
   size_t input_port(std::string_view name) const;
   size_t output_port(std::string_view name) const;
 

@@ -1,4 +1,4 @@
-// A windowed model's schema in the numbers of its parts' ports: names are looked up once.
+// A windowed model's schema by port indices: names are looked up only once.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 namespace pippin::runtime {
 
 struct WindowedPorts {
-  // An input that an output of an earlier chunk fills.
+  // An input that is filled from an output of an earlier chunk.
   struct Route {
     size_t input, chunk, output;
-    size_t kept;  // the output's number among those that are kept for later chunks
+    size_t kept;  // the output's index among those kept for later chunks
   };
   struct Block {
     size_t k, v;          // inputs
@@ -24,14 +24,14 @@ struct WindowedPorts {
   struct Chunk {
     std::vector<Route> routes;
     std::vector<Block> blocks;
-    std::optional<size_t> hidden;  // what it leaves for the next chunk
+    std::optional<size_t> hidden;  // its output for the next chunk
   };
   struct Processor {
     size_t old_k, old_v, new_k, new_v;
     size_t updated_k, updated_v;
   };
 
-  // Parts whose programs are there.
+  // For parts whose programs are loaded.
   WindowedPorts(const WindowedSchema& schema,
                 const std::vector<std::unique_ptr<WindowedPart>>& parts,
                 const WindowedPart& cache_processor);

@@ -24,7 +24,7 @@ bool is_cache(const Feature& feature) {
   return feature.name.find(windowed::kCacheWord) != feature.name.npos;
 }
 
-// "new_x" stands for "x".
+// "new_x" is stored as "x".
 std::string stored_name(const std::string& output) {
   return output.starts_with(windowed::kNew) ? output.substr(std::string_view(windowed::kNew).size())
                                             : output;
@@ -117,7 +117,7 @@ class Maker {
          chunks_[index].name, input.name);
   }
 
-  // k_cache_i, with v_cache_i and their new_ outputs.
+  // Reads k_cache_i with v_cache_i and their new_ outputs.
   void read_cache(const NamedDescription& chunk, const Feature& input, WindowedChunk& result) {
     const bool is_key = input.name.starts_with(windowed::kKeyWord);
     const Feature* fresh = find(chunk.function->outputs, windowed::updated(input.name));

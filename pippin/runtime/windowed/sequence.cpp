@@ -35,7 +35,7 @@ std::vector<HiddenStates> WindowedSequence::parts() const {
   return result;
 }
 
-// Caches of some chunks may be a window ahead: there is no way back.
+// The caches of some chunks may be a window ahead and cannot go back.
 int64_t WindowedSequence::give_up(int64_t /*before*/) {
   forget();
   return 0;
@@ -51,7 +51,7 @@ Sequence::Earliest WindowedSequence::find_earliest() const {
   return {position() / window * window, "the windows before are in the cache as a whole"};
 }
 
-// Up to the end of the window.
+// Tokens can be dropped up to the end of the window.
 int64_t WindowedSequence::find_droppable() const {
   const int64_t window = shared_.schema.window;
   return window - 1 - position() % window;
@@ -61,14 +61,13 @@ void WindowedSequence::copy(const Sequence& other) {
   caches_->copy(*static_cast<const WindowedSequence&>(other).caches_);
 }
 
-// As many of the tokens [first, end) as the window of the first of them takes.
+// The tokens [first, end) that fit in the window of the first one.
 WindowedSequence::Window WindowedSequence::window_of(int64_t first, int64_t end) const {
   const int64_t size = shared_.schema.window;
   const int64_t begin = first / size * size;
   return {begin, first, std::min(begin + size, end)};
 }
 
-// Window by window.
 void WindowedSequence::feed(const Feeding& feeding) {
   const auto total = std::ssize(fed());
   for (int64_t done = feeding.begin; done < total;) {
@@ -91,7 +90,7 @@ void WindowedSequence::run_window(const Window& window, const Feeding& feeding) 
   for (size_t i = 0; i <= (wants_rows || has_caches ? last : last - 1); ++i) {
     check_cancel();
     WindowedPart& chunk = fill_chunk(i, window);
-    // Of the logits only the wanted rows are computed, where nothing else comes with them.
+    // If the chunk computes only logits, only the wanted rows are computed.
     const bool is_head = i == last && !has_caches;
     chunk.execution().run(caches_->lane(), is_head ? std::optional(wanted) : std::nullopt);
     if (shared_.options.low_memory) keep_outputs(i);
@@ -130,7 +129,7 @@ void WindowedSequence::feed_together(WindowedShared& shared, std::span<Sequence*
   });
 }
 
-// The chunk with its inputs.
+// Returns the chunk with its inputs filled.
 WindowedPart& WindowedSequence::fill_chunk(size_t index, const Window& window) {
   WindowedPart& chunk = caches_->chunk(index);
   if (index == 0) {
@@ -145,7 +144,7 @@ void WindowedSequence::fill_first(WindowedPart& chunk, const Window& window) {
   const auto ids = chunk.execution().int_input(shared_.ports().ids, caches_->lane());
   std::copy(fed().begin() + window.begin, fed().begin() + window.end, ids.begin());
   std::fill(ids.begin() + window.rows(), ids.end(), 0);
-  // Padding counts, so that positions come out right.
+  // The length includes padding, so that positions are correct.
   const int64_t padded = window.begin + shared_.schema.window;
   chunk.execution().int_input(shared_.ports().length, caches_->lane())[0] =
       static_cast<int32_t>(padded);
@@ -165,7 +164,7 @@ void WindowedSequence::fill_from(WindowedPart& chunk, const WindowedPorts::Route
   std::copy(source.begin(), source.end(), target.begin());
 }
 
-// Low memory: what later chunks take, since this one goes.
+// With --low-memory: keeps the outputs that later chunks take, since the chunk is unloaded.
 void WindowedSequence::keep_outputs(size_t index) {
   for (const auto& later : shared_.ports().chunks) {
     for (const auto& route : later.routes) {
@@ -185,7 +184,7 @@ void WindowedSequence::take_row(int64_t row, std::span<float> target) const {
   }
 }
 
-// x is (1, width, 1, window), or the window in a square: a column per token.
+// x is (1, width, 1, window), or has the window as a square: one column per token.
 void WindowedSequence::take_hidden(size_t index, const Window& window, HiddenStates& target) const {
   const auto port = shared_.ports().chunks[index].hidden;
   if (!port) return;

@@ -1,5 +1,5 @@
-// A sequence of a windowed model: the caches of the full windows, and the tokens since, which each
-// run computes anew.
+// A sequence of a windowed model: the caches of the full windows, and the tokens after them, which
+// each run computes again.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class WindowedSequence final : public Sequence {
   WindowedSequence(std::shared_ptr<Model> model, WindowedShared& shared);
   ~WindowedSequence() override;
 
-  // Of one model whose chunks stay, each with a new token: chunk after chunk for all of them.
+  // Feeds one new token of each sequence, chunk after chunk; the chunks must stay loaded.
   static void feed_together(WindowedShared& shared, std::span<Sequence* const> sequences);
 
  protected:
@@ -39,7 +39,7 @@ class WindowedSequence final : public Sequence {
   std::optional<int32_t> find_greedy_token() override;
 
  private:
-  // The tokens [begin, end) of a window, of which those from `first` on are new.
+  // The tokens [begin, end) of a window; those from `first` on are new.
   struct Window {
     int64_t begin, first, end;
     int64_t rows() const { return end - begin; }
@@ -56,8 +56,8 @@ class WindowedSequence final : public Sequence {
 
   WindowedShared& shared_;
   std::unique_ptr<WindowedCaches> caches_;
-  int64_t result_row_ = -1;               // of the last run, the newest token's; -1: there is none
-  std::vector<std::vector<float>> kept_;  // low memory: what chunks that are gone gave
+  int64_t result_row_ = -1;               // row of the newest token in the last run; -1: none
+  std::vector<std::vector<float>> kept_;  // with --low-memory: outputs of unloaded chunks
 };
 
 }  // namespace pippin::runtime

@@ -75,7 +75,7 @@ size_t WindowedShared::take_lane() {
   const auto free = std::find(taken.begin(), taken.end(), false);
   const auto lane = static_cast<size_t>(free - taken.begin());
   if (free == taken.end()) {
-    worker.wait_all();  // its jobs know places that move
+    worker.wait_all();  // its jobs point to memory that moves
     if (!options.low_memory) {
       for (auto& chunk : chunks) chunk->reserve_lanes(lane + 1);
     }

@@ -1,5 +1,5 @@
-// What the sequences of a windowed model share: its packages, and the thread that keeps caches up
-// to date.
+// The state that the sequences of a windowed model share: its packages, and the thread that updates
+// caches.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,21 @@
 namespace pippin::runtime {
 
 struct WindowedShared {
-  // Throws as make_windowed_model().
+  // Throws the errors of make_windowed_model().
   WindowedShared(PackageFolder given_folder, const WindowedFiles& files, ThreadPool& threads,
                  const LoadOptions& given_options);
 
-  // A place for a sequence in every chunk: its caches are inputs. Who has it gives it back.
+  // Reserves a lane in every chunk for a sequence: its caches are inputs. The holder must return
+  // it.
   size_t take_lane();
   void give_back_lane(size_t lane) { taken[lane] = false; }
   const WindowedPorts& ports() const { return *ports_; }
 
-  PackageFolder folder;  // what was unpacked stays
+  PackageFolder folder;  // keeps the unpacked files
   ThreadPool& pool;
   LoadOptions options;
-  int64_t positions;      // that the model's tables have; 0: not known
-  ThreadPool cache_pool;  // the worker's own
+  int64_t positions;      // rows of the model's tables; 0: unknown
+  ThreadPool cache_pool;  // the worker's
   std::vector<std::unique_ptr<WindowedPart>> chunks;
   std::unique_ptr<WindowedPart> processor, logit_processor;
   WindowedSchema schema;
