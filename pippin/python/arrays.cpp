@@ -18,7 +18,7 @@ namespace {
 
 namespace py = pybind11;
 
-// What is no buffer, as an array.
+// Converts an object without a buffer to an array.
 py::object as_array(py::handle object) {
   try {
     return py::module_::import("numpy").attr("asarray")(object);
@@ -67,7 +67,7 @@ Tensor tensor_of(py::handle object) {
 py::dtype dtype_of(DataType type) {
   constexpr const char* kNames[] = {"bool",   "int8",  "uint8",  "int16",   "uint16",  "int32",
                                     "uint32", "int64", "uint64", "float16", "float32", "float64"};
-  static PyObject* known[std::size(kNames)] = {};  // under the lock; for good
+  static PyObject* known[std::size(kNames)] = {};  // guarded by the GIL; never freed
   PyObject*& found = known[static_cast<size_t>(type)];
   if (found == nullptr) found = py::dtype(kNames[static_cast<size_t>(type)]).release().ptr();
   return py::reinterpret_borrow<py::dtype>(found);

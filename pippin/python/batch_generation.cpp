@@ -1,4 +1,4 @@
-// Texts that are written together: the sequences share each pass over the weights.
+// Generates several texts together: their sequences share each pass over the weights.
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -37,7 +37,7 @@ struct Text {
   TextRequest request;
   std::optional<runtime::Generation> generation;
   std::unique_ptr<Sequence> sequence;
-  std::vector<float> logprobs;  // of its tokens, if asked for
+  std::vector<float> logprobs;  // of its tokens, if wanted
   StopReason reason = StopReason::MaxTokens;
 };
 
@@ -48,7 +48,7 @@ class Together {
     if (!model.model().capabilities().many_sequences) at_most_ = 1;
   }
 
-  // Called with the number of texts that have ended.
+  // Calls `progress` with the number of finished texts.
   void run(std::vector<std::unique_ptr<Text>>& texts,
            const std::vector<std::shared_ptr<PySequence>>& begun,
            const std::function<void(size_t)>& ended) {
@@ -69,7 +69,7 @@ class Together {
  private:
   const runtime::Model& runtime_model() const { return *model_.parts().model.model; }
 
-  // False where there is no memory for it before another one ends.
+  // Returns false if there is not enough memory until another text ends.
   bool begin(Text& text, size_t index, const PySequence* begun) {
     try {
       text.sequence = begun == nullptr ? model_.model().new_sequence() : begun->idle().fork();
@@ -95,7 +95,7 @@ class Together {
     return true;
   }
 
-  // False: the text has ended.
+  // Returns false if the text has ended.
   bool choose(Text& text, std::span<const float> logits) {
     if (!text.generation->choose(*text.sequence, logits)) {
       return end(text, StopReason::EndOfText), false;
@@ -112,7 +112,7 @@ class Together {
     ++num_ended_;
   }
 
-  // The next token of each.
+  // Feeds the next token of each text.
   void step() {
     std::erase_if(active_, [&](Text* text) {
       if (text->sequence->position() < runtime_model().context()) return false;

@@ -1,4 +1,4 @@
-// What the module is put together of.
+// The functions that define the module's parts.
 #pragma once
 
 #include <pybind11/pybind11.h>

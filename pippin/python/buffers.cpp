@@ -15,7 +15,7 @@ namespace {
 
 namespace py = pybind11;
 
-// By a letter of the struct module, whose sizes are those of this machine.
+// The type of a format of the struct module, with the native sizes.
 std::optional<DataType> type_of(std::string_view format, Py_ssize_t size) {
   if (!format.empty() && std::string_view("<=@").find(format[0]) != format.npos) {
     format.remove_prefix(1);
@@ -44,9 +44,9 @@ const char* format_of(DataType type) {
   return kFormats[static_cast<size_t>(type)];
 }
 
-// The memory goes where the last user is gone, which may be a thread without the lock.
+// The last user may be a thread that does not hold the GIL.
 void release_buffer(Py_buffer* view) {
-  if (Py_IsInitialized() == 0) return;  // the process ends
+  if (Py_IsInitialized() == 0) return;  // the interpreter has ended
   const Locked lock;
   PyBuffer_Release(view);
   delete view;
@@ -87,7 +87,7 @@ Tensor wrap_buffer(py::handle object, bool is_target) {
                       ? Tensor::wrap(*type, std::move(shape), data, std::move(strides), release)
                       : Tensor::wrap(*type, std::move(shape), static_cast<const void*>(data),
                                      std::move(strides), release);
-  static_cast<void>(view.release());  // which the tensor has now
+  static_cast<void>(view.release());  // now owned by the tensor
   return tensor;
 }
 

@@ -1,4 +1,4 @@
-// DLPack's capsules, which are Python's form of its structures.
+// Python capsules that hold DLPack structures.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace pippin::python {
 
-// The names of a capsule, before and after it is taken.
+// The names of a capsule before and after it is consumed.
 template <typename Managed>
 struct CapsuleNames;
 template <>
@@ -24,7 +24,7 @@ struct CapsuleNames<DLManagedTensorVersioned> {
   static constexpr const char *kFresh = "dltensor_versioned", *kTaken = "used_dltensor_versioned";
 };
 
-// Gives back what a capsule held. Those who made it may be Python.
+// Deletes the structure of a capsule. Its deleter may run Python code.
 template <typename Managed>
 void release(Managed* managed) {
   if (managed->deleter == nullptr || Py_IsInitialized() == 0) return;
@@ -32,12 +32,12 @@ void release(Managed* managed) {
   managed->deleter(managed);
 }
 
-// A capsule that owns `managed` until somebody takes it.
+// Returns a capsule that owns `managed` until it is consumed.
 template <typename Managed>
 pybind11::object capsule_of(Managed* managed) {
   PyObject* const capsule =
       PyCapsule_New(managed, CapsuleNames<Managed>::kFresh, [](PyObject* self) {
-        if (PyCapsule_IsValid(self, CapsuleNames<Managed>::kFresh) == 0) return;  // somebody has it
+        if (PyCapsule_IsValid(self, CapsuleNames<Managed>::kFresh) == 0) return;  // consumed
         auto* const left =
             static_cast<Managed*>(PyCapsule_GetPointer(self, CapsuleNames<Managed>::kFresh));
         left->deleter(left);
@@ -49,13 +49,13 @@ pybind11::object capsule_of(Managed* managed) {
   return pybind11::reinterpret_steal<pybind11::object>(capsule);
 }
 
-// What __dlpack__ (`method`) gives, asked for what says whether it is read-only; the older protocol
-// has no such argument.
+// Calls __dlpack__ (`method`), with the version of the protocol that marks read-only memory;
+// methods of the older protocol do not have that argument.
 pybind11::object exported(const pybind11::object& method);
 
-// Calls take(managed, is_writable) with what a capsule holds, a DLManagedTensorVersioned* or a
-// DLManagedTensor*, which is the caller's where it returns true. False for what is no capsule of a
-// tensor. Throws Unsupported for versions that are not known.
+// Calls take(managed, is_writable) with the capsule's structure, a DLManagedTensorVersioned* or a
+// DLManagedTensor*. Returning true transfers its ownership. Returns false for objects that are not
+// capsules of a tensor. Throws Unsupported for unknown versions.
 template <typename Take>
 bool take_capsule(pybind11::handle capsule, const Take& take) {
   const auto taken = [&]<typename Managed>(Managed* managed, bool is_writable) {

@@ -1,4 +1,4 @@
-// What the architectures say of a model folder, for modules that are written in Python (pippin/nn).
+// The architectures' options of a model folder, for the modules in Python (pippin/nn).
 #include <string>
 #include <variant>
 
@@ -18,7 +18,7 @@ namespace {
 
 namespace py = pybind11;
 
-// Throws Unsupported for what the modules in Python have no form for.
+// Throws Unsupported if the layer has a part that the Python modules do not support.
 void refuse(bool present, size_t layer, const char* what) {
   if (!present) return;
   fail(ErrorCode::Unsupported,
@@ -167,7 +167,7 @@ py::dict dict_of(const nn::LayerOptions& layer, size_t index) {
 py::dict decoder_options(const std::filesystem::path& source) {
   const auto gguf = app::find_gguf(source);
   const models::Config config(models::load_config(gguf ? app::gguf_folder(*gguf) : source));
-  // MLX's quantized folders: layers take the form of their weights (pippin/nn/_weights.py).
+  // MLX's quantized folders: layers are built to match their weights (pippin/nn/_weights.py).
   if (config.contains("quantization")) config.ignore({"quantization", "quantization_config"});
   nn::DecoderOptions model = models::describe_architecture(config, "");
   models::apply_gguf(config, model);

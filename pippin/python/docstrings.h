@@ -1,5 +1,4 @@
-// What Python's help() says of the classes, with examples that the tests run
-// (tests/test_docstrings.py).
+// The docstrings of the classes, with examples that the tests run (tests/test_docstrings.py).
 #pragma once
 
 namespace pippin::python::docs {
@@ -11,7 +10,7 @@ encoder = pippin.TextEncoder("BAAI/bge-small-en-v1.5")
 vectors = encoder.embed(["A red fox.", "A brown dog."])      # float32 (2, 384)
 scores = encoder.score("what is red?", ["A red fox.", "A brown dog."])
 
-It may be used by several threads. Models of other kinds are refused:
+It may be used by several threads. Models of other kinds are rejected:
 
 >>> pippin.TextEncoder("demo.mlpackage")
 Traceback (most recent call last):
@@ -19,7 +18,7 @@ Traceback (most recent call last):
 pippin...UnsupportedError: demo.mlpackage: this package neither embeds nor scores texts; ...)";
 
 inline constexpr const char* kState =
-    R"(What a model remembers between predictions: a mapping of names to arrays, zeros at first.
+    R"(The state of a model between predictions: a mapping of names to arrays, initially zero.
 
 >>> state = pippin.Model("demo.mlpackage").make_state()
 >>> sorted(state)
@@ -35,7 +34,7 @@ A view is the state's own memory:
 >>> state["keyCache"].min()
 2.0
 
-Models whose states have the same names, shapes and types may share one. While a prediction uses it, other threads are refused.)";
+Models whose states have the same names, shapes and types may share one. While a prediction uses it, calls of other threads fail.)";
 
 inline constexpr const char* kModel = R"(A Core ML model: an .mlpackage, .mlmodelc or .mlmodel.
 
@@ -46,7 +45,7 @@ inline constexpr const char* kModel = R"(A Core ML model: an .mlpackage, .mlmode
 >>> model.predict(given)["logits"].shape
 (1, 2, 2048)
 
-With a state the model goes on from what it has seen:
+With a state, the model continues after the tokens that it has seen:
 
 >>> state = model.make_state()
 >>> logits = model.predict(given, state)["logits"]
@@ -55,7 +54,7 @@ With a state the model goes on from what it has seen:
 dtype('float16'))";
 
 inline constexpr const char* kSequence =
-    R"(Tokens that a model has read, with what it computed of them.
+    R"(Tokens that a model has read, with its cache for them.
 
 >>> model = pippin.LanguageModel("demo")
 >>> sequence = model.new_sequence()
@@ -68,7 +67,7 @@ True
 (3, True))";
 
 inline constexpr const char* kGeneration =
-    R"(A text as it comes: (token, text) by (token, text). The last token may be -1, with text that was held back.
+    R"(A text while it is generated: iterates over (token, text). The last token may be -1, with text that was held back.
 
 >>> model = pippin.LanguageModel("demo")
 >>> generation = model.generate(model.new_sequence(), model.encode("Once upon a time"), {"max_tokens": 8})
@@ -77,7 +76,7 @@ inline constexpr const char* kGeneration =
 (True, 'token limit'))";
 
 inline constexpr const char* kTokenizer =
-    R"(Texts to token ids and back: of a package, a folder, a tokenizer.json or another file, or org/name on the Hub.
+    R"(Converts texts to token ids and back: from a package, a folder, a tokenizer.json or another file, or org/name on the Hub.
 
 >>> tokenizer = pippin.Tokenizer("demo.mlpackage")
 >>> ids = tokenizer.encode("Once upon a time")
@@ -87,7 +86,7 @@ inline constexpr const char* kTokenizer =
 True)";
 
 inline constexpr const char* kTextStream =
-    R"(Text as ids arrive: the pieces, with finish() last, are what decode() gives of all ids.
+    R"(Decodes ids as they arrive: the pieces, followed by finish(), equal decode() of all ids.
 
 >>> tokenizer = pippin.Tokenizer("demo.mlpackage")
 >>> stream = tokenizer.stream()
@@ -95,21 +94,21 @@ inline constexpr const char* kTextStream =
 (['Once', ' upon', ' a', ' time'], ''))";
 
 inline constexpr const char* kChatTemplate =
-    R"(What turns a conversation into the text that a model was trained on: of a package, a folder, a file or org/name on the Hub.
+    R"(Renders a conversation as the text that a model was trained on: from a package, a folder, a file or org/name on the Hub.
 
 >>> template = pippin.ChatTemplate.from_source("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
 >>> template.render([{"role": "user", "content": "Hello"}])
 '<user>Hello')";
 
 inline constexpr const char* kSampler =
-    R"(How tokens are chosen by their log probabilities; also a function of [rows, vocabulary] that gives a token for each row.
+    R"(Chooses tokens by their log probabilities; called with [rows, vocabulary], it returns a token for each row.
 
 >>> from pippin import lm
 >>> lm.make_sampler()(np.log([[0.2, 0.5, 0.3]]))
 array([1], dtype=int32))";
 
 inline constexpr const char* kLogitsProcessor =
-    R"(What changes logits before a token is chosen; also a function of the tokens so far and their logits.
+    R"(Changes logits before a token is chosen; it can also be called with the tokens so far and their logits.
 
 >>> from pippin import lm
 >>> [penalty] = lm.make_logits_processors(presence_penalty=1.0)
@@ -141,14 +140,15 @@ True
 259 ' a'
 413 ' time')";
 
-inline constexpr const char* kPackage = R"(A package as a folder of files; made where there is none.
+inline constexpr const char* kPackage =
+    R"(A package as a folder of files; created if it does not exist.
 
 >>> package = pippin._pippin.ModelPackage("demo.mlpackage")
 >>> package.getRootModel().name()
 'model.mlmodel')";
 
 inline constexpr const char* kPackageItem =
-    R"(A file or folder of a package, as it was when it was asked for.
+    R"(A file or folder of a package, as it was when it was looked up.
 
 >>> package = pippin._pippin.ModelPackage("demo.mlpackage")
 >>> weights = package.findItemByNameAuthor("weights", "com.apple.CoreML")
@@ -156,7 +156,7 @@ inline constexpr const char* kPackageItem =
 'demo.mlpackage/Data/com.apple.CoreML/weights')";
 
 inline constexpr const char* kCompile =
-    R"(Writes a package or bare model as a compiled model, output, which has to end in .mlmodelc.
+    R"(Writes a package or bare model as a compiled model, output, which must end in .mlmodelc.
 
 Weight files are shared, not copied, where the disk allows.
 
@@ -166,7 +166,7 @@ Weight files are shared, not copied, where the disk allows.
 ['main'])";
 
 inline constexpr const char* kStructure =
-    R"(What a model is made of: its kind; a program's functions, blocks and operations; a pipeline's stages.
+    R"(The structure of a model: its kind; a program's functions, blocks and operations; a pipeline's stages.
 
 >>> from pippin._pippin import structure
 >>> made_of = structure("demo.mlpackage")
@@ -178,7 +178,7 @@ inline constexpr const char* kStructure =
 inline constexpr const char* kOperationCosts =
     R"(Each operation's share of the function's cost, 0 to 1, None for constants.
 
-An operation stands before those of its blocks. `stage`: which stage of a pipeline, and of a pipeline in it.
+An operation precedes those of its blocks. `stage`: the stage of a pipeline, and of a pipeline within it.
 
 >>> from pippin._pippin import operation_costs
 >>> costs = operation_costs("demo.mlpackage")
@@ -197,7 +197,7 @@ inline constexpr const char* kFunction =
 [(1, 2, 2048), (1, 2, 2048)])";
 
 inline constexpr const char* kTensor =
-    R"(An array that needs no NumPy: what predict() gives with as_tensors=True, and takes as it is. It has the buffer protocol and DLPack.
+    R"(An array that does not need NumPy: returned by predict() with as_tensors=True, and accepted without a copy. It has the buffer protocol and DLPack.
 
 >>> tensor = pippin.Tensor(memoryview(b"abcd"))
 >>> tensor
@@ -208,7 +208,7 @@ Tensor(uint8 [4])
 array([ 97,  98,  99, 100], dtype=uint8))";
 
 inline constexpr const char* kFeatureInfo =
-    R"(What a model declares of an input, an output or a state.
+    R"(A model's declaration of an input, an output or a state.
 
 >>> ids = pippin.Model("demo.mlpackage").function().inputs["inputIds"]
 >>> ids
@@ -217,7 +217,7 @@ FeatureInfo(inputIds: int32 [1, 1..512])
 ('int32', ((1, 1), (1, 512))))";
 
 inline constexpr const char* kCancelToken =
-    R"(Ends calls that were given it, from any thread.
+    R"(Cancels the calls that it was passed to, from any thread.
 
 >>> token = pippin.CancelToken()
 >>> token.request()

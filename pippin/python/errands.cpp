@@ -15,12 +15,12 @@ namespace {
 
 namespace py = pybind11;
 
-// How long a wait goes on before signals are looked at.
+// The interval at which a waiting thread checks for signals.
 constexpr std::chrono::milliseconds kCheckInterval{50};
-// Levels of Python's logging.
+// Levels of Python's logging module.
 constexpr int kDebug = 10, kInfo = 20, kWarning = 30, kError = 40;
 
-// Warnings alone where nobody has imported logging: importing it takes longer than some calls.
+// Only warnings if logging has not been imported: importing it takes longer than some calls.
 LogLevel wanted_level() {
   const py::dict modules = py::module_::import("sys").attr("modules");
   if (!modules.contains("logging")) return LogLevel::Warn;
@@ -37,7 +37,7 @@ void write_line(LogLevel level, const std::string& line) {
                      : level == LogLevel::Info ? kInfo
                      : level == LogLevel::Warn ? kWarning
                                                : kError;
-  // As an argument: a line may have signs of percent.
+  // Passed as an argument, because a line may contain percent signs.
   py::module_::import("logging").attr("getLogger")("pippin").attr("log")(number, "%s", line);
 }
 
@@ -91,7 +91,7 @@ void Errands::run(const std::function<void()>& errand) {
   try {
     errand();
   } catch (...) {
-    stop();  // before others ask
+    stop();  // before other errands run
     done(true);
     throw;
   }
@@ -110,7 +110,7 @@ void Errands::wait(const std::function<bool()>& is_ready) {
                         [&] { return is_asked() || !lines_.empty() || is_ready(); });
       lines.swap(lines_);
       ready = is_ready();
-      if (is_asked() && !ready) {  // what is there already comes first
+      if (is_asked() && !ready) {  // a result that is ready comes first
         errand = errand_;
         is_running_ = true;
       }

@@ -1,5 +1,5 @@
-// Work of the library on a thread of its own, while the thread of Python that asked for it waits:
-// it looks at signals, writes log lines to Python's logging, and runs what the work asks of Python.
+// Runs the library's work on a separate thread. Meanwhile the calling Python thread checks for
+// signals, passes log lines to Python's logging, and runs Python code on behalf of the work.
 //
 //   run_work([&](Errands& errands) {
 //     convert(..., [&](uint64_t done, uint64_t total) { errands.ask([&] { progress(done, total); }); });
@@ -21,29 +21,30 @@ namespace pippin::python {
 
 class Errands {
  public:
-  // Needs the lock: which lines Python's logger "pippin" wants is read here.
+  // Needs the GIL: reads the level of Python's logger "pippin".
   Errands();
   Errands(const Errands&) = delete;
   Errands& operator=(const Errands&) = delete;
 
   // --- for the work's threads ---
 
-  // Calls `work` with this work's token of cancellation and its log.
+  // Calls `work` with this work's cancel token and log.
   void inside(const std::function<void()>& work);
-  // Has `errand` run by the thread that waits, with the lock, and returns when that is done. Throws
-  // Cancelled where it raised something, which wait() throws, or where nobody will wait any more.
+  // Runs `errand` on the waiting thread, with the GIL, and returns when it is done. Throws
+  // Cancelled if the errand raised an exception, which wait() rethrows, or if the caller has
+  // stopped waiting.
   void ask(const std::function<void()>& errand);
-  // Changes what a wait is for.
+  // Changes the state that wait() checks.
   void change(const std::function<void()>& change);
-  // Waits until it is as wanted, or nobody waits any more: false.
+  // Waits until `has_room`; returns false if the caller has stopped waiting.
   bool wait_for_room(const std::function<bool()>& has_room);
 
-  // --- for Python's threads, with the lock ---
+  // --- for Python's threads, with the GIL ---
 
-  // Returns when `is_ready`, which is asked while nothing changes. Throws what errands and signal
-  // handlers raise.
+  // Returns when `is_ready`, which is called while the state does not change. Throws the exceptions
+  // of errands and signal handlers.
   void wait(const std::function<bool()>& is_ready);
-  // Cancels the work: nobody will wait any more. Needs no lock.
+  // Cancels the work: the caller stops waiting. Does not need the GIL.
   void stop();
 
  private:
@@ -53,17 +54,17 @@ class Errands {
 
   CancelToken cancel_;
   const LogLevel level_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   const std::function<void()>* errand_ = nullptr;
   bool is_running_ = false, has_raised_ = false, is_stopped_ = false;
   std::deque<Line> lines_;
 };
 
-// Does the work while this thread of Python waits; needs the lock. Throws what the work throws, and
-// as Errands::wait(); then, too, the work has ended.
+// Runs the work while this Python thread waits; needs the GIL. Throws the exceptions of the work
+// and of Errands::wait(). The work has ended in any case.
 void run_work(const std::function<void(Errands& errands)>& work);
-// The same, with something that comes first and needs the lock.
+// The same, after preparations that need the GIL.
 void run_work(const std::function<void(Errands& errands)>& prepare,
               const std::function<void(Errands& errands)>& work);
 

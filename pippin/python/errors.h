@@ -1,4 +1,4 @@
-// Errors of the library as Python's exceptions (pippin/_errors.py).
+// Converts the library's errors to Python exceptions (pippin/_errors.py).
 #pragma once
 
 #include <string>
@@ -10,16 +10,17 @@
 
 namespace pippin::python {
 
-// Python's class for an error's code.
+// The Python class for an error's code.
 pybind11::object class_of(const Error& error);
-// From now on an Error becomes the class of its code.
+// Registers the translation of Error to the class of its code.
 void translate_errors();
 
-// What Python's exception says, in one line; the second is the one that is set, which goes.
+// The message of a Python exception in one line; the second function takes and clears the current
+// one.
 std::string first_line(pybind11::error_already_set& error);
 std::string take_message();
 
-// Raises what a signal handler raised, KeyboardInterrupt as a rule. Needs the lock.
+// Throws the exception of a signal handler, usually KeyboardInterrupt. Needs the GIL.
 void check_signals();
 
 }  // namespace pippin::python

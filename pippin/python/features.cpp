@@ -128,8 +128,9 @@ py::dict declared(const FunctionInfo& function) {
 
 void bind_features(py::module_& module) {
   py::class_<FeatureInfo>(module, "FeatureInfo", docs::kFeatureInfo)
-      .def_readonly("name", &FeatureInfo::name, "The name that predict() knows.")
-      .def_readonly("description", &FeatureInfo::description, "The author's words, or none.")
+      .def_readonly("name", &FeatureInfo::name, "The name for predict().")
+      .def_readonly("description", &FeatureInfo::description,
+                    "The author's description; may be empty.")
       .def_property_readonly("kind", &kind_of,
                              "\"multiarray\", \"image\", \"int64\", \"double\", \"string\", "
                              "\"dictionary\", \"sequence\" or \"state\".")
@@ -138,14 +139,14 @@ void bind_features(py::module_& module) {
           "The elements' type, \"float32\" ...; of a dictionary its keys'.")
       .def_property_readonly(
           "shape", [](const FeatureInfo& feature) { return py::tuple(py::cast(feature.shape)); },
-          "The default shape; () where none is declared.")
+          "The default shape, or ().")
       .def_property_readonly("ranges", &ranges_of,
                              "The smallest and largest size of each axis (None: any), or ().")
       .def_property_readonly("enumerated_shapes", &enumerated_of,
                              "The only shapes that are allowed, or ().")
       .def_readonly("optional", &FeatureInfo::optional, "Whether an input may be left out.")
       .def_readonly("default_value", &FeatureInfo::default_value,
-                    "What an optional input is where it is left out.")
+                    "The value of an optional input that is left out.")
       .def_property_readonly(
           "color_space", &color_space_of,
           "\"rgb\", \"bgr\", \"grayscale\" or \"grayscale_float16\" of an image, "

@@ -1,4 +1,4 @@
-// What models declare of inputs, outputs and states: pippin.FeatureInfo, texts and dicts.
+// The declarations of a model's inputs, outputs and states: pippin.FeatureInfo, texts and dicts.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,7 @@ pybind11::dict features_by_name(const std::vector<FeatureInfo>& features);
 pybind11::dict descriptions_by_name(const std::vector<FeatureInfo>& features);
 // {"name": "main", "inputs": [...], "outputs": [...], "states": [...], "predicted_feature_name":
 // "", "predicted_probabilities_name": ""}. A feature is a dict with name, description, kind, type,
-// shape, ranges (pairs; -1 is no bound), enumerated_shapes, optional, default_value and
-// color_space.
+// shape, ranges (pairs; -1: unbounded), enumerated_shapes, optional, default_value and color_space.
 pybind11::dict declared(const FunctionInfo& function);
 
 }  // namespace pippin::python

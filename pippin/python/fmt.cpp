@@ -1,4 +1,4 @@
-// The library fmt, which Debian has no archive of, compiled into the module.
+// Compiles the library fmt into the module, because Debian has no static archive of it.
 #include <fmt/format-inl.h>
 
 namespace fmt::detail {

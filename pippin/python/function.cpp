@@ -25,7 +25,7 @@ const FeatureInfo* find(const std::vector<FeatureInfo>& features, const std::str
   return nullptr;
 }
 
-// A dict, also of another mapping.
+// Converts any mapping to a dict.
 py::dict dict_of(py::handle mapping, const char* argument) {
   if (PyDict_Check(mapping.ptr()) != 0) return py::reinterpret_borrow<py::dict>(mapping);
   if (!py::hasattr(mapping, "keys") || !py::hasattr(mapping, "__getitem__")) {
@@ -161,9 +161,10 @@ py::object start(const py::object& owner, const py::object& inputs, const py::ob
 void bind_functions(py::module_& module) {
   py::class_<CancelToken, std::shared_ptr<CancelToken>>(module, "CancelToken", docs::kCancelToken)
       .def(py::init<>())
-      .def("request", &CancelToken::request, "Calls with this token end with CancelledError.")
+      .def("request", &CancelToken::request, "Ends calls that have this token with CancelledError.")
       .def("reset", &CancelToken::reset, "Makes the token ready for other calls.")
-      .def_property_readonly("requested", &CancelToken::is_requested, "Whether it ends calls now.");
+      .def_property_readonly("requested", &CancelToken::is_requested,
+                             "Whether request() was called.");
 
   const auto features = [](const std::vector<FeatureInfo>& (Function::*of)() const) {
     return [of](const PyFunction& self) { return features_by_name((self.function().*of)()); };
@@ -184,7 +185,7 @@ void bind_functions(py::module_& module) {
           py::arg("inputs"), py::arg("state") = py::none(), py::kw_only(),
           py::arg("out") = py::none(), py::arg("as_tensors") = false,
           py::arg("as_pictures") = false, py::arg("cancel") = py::none(),
-          "Outputs by name. Arrays are read where they lie; with `out`, a dict of arrays, results "
+          "Outputs by name. Arrays are read in place; with `out`, a dict of arrays, results "
           "are written there.")
       .def(
           "predict_batch",
@@ -213,7 +214,7 @@ void bind_functions(py::module_& module) {
           [](const PyFunction& self) {
             return std::make_unique<PyState>(self.function().make_state());
           },
-          "A state of zeros.")
+          "A new state, all zeros.")
       .def("__repr__",
            [](const PyFunction& self) {
              return fmt::format("Function({} of {})", self.function().name(), self.source().path);

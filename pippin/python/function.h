@@ -12,14 +12,14 @@
 
 namespace pippin::python {
 
-// What it takes to open a model again.
+// The arguments for opening a model again.
 struct ModelSource {
   std::string path, precision;
   int num_threads = 0;
   std::string load_cache;
   std::string backend = "cpu", compute_units;
 
-  Model load() const;  // without the lock
+  Model load() const;  // without the GIL
   pybind11::tuple arguments() const;
   static ModelSource from(const pybind11::tuple& arguments);
 };
@@ -31,11 +31,11 @@ class PyFunction {
   const Function& function() const { return function_; }
   const ModelSource& source() const { return source_; }
 
-  // Outputs by name, or `out`. Needs the lock, and is without it while the model runs.
+  // Returns outputs by name, or fills `out`. Needs the GIL, which is released while the model runs.
   pybind11::dict predict(const pybind11::object& inputs, const pybind11::object& state,
                          const pybind11::object& out, const Forms& forms,
                          const CancelToken* cancel);
-  // One after the other, without the lock for all of them; each with a state of zeros.
+  // Runs the inputs one after the other, without the GIL, each with a new state.
   pybind11::list predict_batch(const pybind11::object& batch, const Forms& forms,
                                const CancelToken* cancel);
 
@@ -49,7 +49,7 @@ class PyFunction {
   const Function function_;
 };
 
-// The awaitable of predict_async(): pippin/_async.py.
+// Starts the awaitable of predict_async(): pippin/_async.py.
 pybind11::object start(const pybind11::object& owner, const pybind11::object& inputs,
                        const pybind11::object& state, const pybind11::dict& options);
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace py = pybind11;
 
-// Tokens that may be ready before somebody asks for them: the model need not wait for Python.
+// Tokens generated ahead of the consumer, so that the model does not wait for Python.
 constexpr size_t kAhead = 2;
 
 void take_sampling(Options& options, SamplingOptions& sampling) {
@@ -147,7 +147,7 @@ Generation::Generation(const PyLanguageModel& model, std::shared_ptr<PySequence>
   model.parts().check(sequence_->idle());
   watch(request_, [this](const runtime::ChosenToken& token, Row row) {
     (token.is_end ? end_ : chosen_) = {token.id, {}, token.was_drafted, std::move(row)};
-    if (request_.progress) {  // once: the prompt has been read
+    if (request_.progress) {  // once: the prompt is read
       const auto progress = std::exchange(request_.progress, nullptr);
       progress(std::ssize(prompt_), std::ssize(prompt_));
     }
@@ -166,16 +166,16 @@ void Generation::start(Sequence& sequence) try {
     errands_.change([this] { has_ended_ = true; });
   });
 } catch (const Error&) {
-  sequence_->end();  // no thread was started
+  sequence_->end();  // the thread was not started
   throw;
 }
 
-// Feeds all but the last piece of the prompt, and tells how far it is.
+// Feeds all but the last piece of the prompt and reports the progress.
 void Generation::read_prompt(Sequence& sequence, std::span<const int32_t>& prompt) {
   const auto total = std::ssize(prompt);
   const auto start = std::chrono::steady_clock::now();
   request_.progress(0, total);
-  // What does not fit is refused as a whole.
+  // A prompt that does not fit is rejected as a whole.
   if (sequence.position() + total > model_.context()) return;
   for (int64_t left = total; left > 1; left = std::ssize(prompt)) {
     const auto size = static_cast<size_t>(std::min(request_.piece, left - 1));
@@ -289,7 +289,7 @@ void bind_generation(py::module_& module) {
       .def("close", &Generation::close, "Ends the text; the sequence can be used again.")
       .def_property_readonly(
           "from_draft", [](const Generation& own) { return own.last().was_drafted; },
-          "Whether the token that came last was guessed before.")
+          "Whether the last token was drafted.")
       .def_property_readonly(
           "logits", [](const Generation& own) { return object_of(own.last().logits); },
           "The scores of the step that the token came from which came last, behind the end those "
@@ -298,23 +298,24 @@ void bind_generation(py::module_& module) {
       .def_property_readonly(
           "reason",
           [](Generation& own) { return std::string(runtime::to_string(own.result().reason)); },
-          "Why it ended; after the end.")
+          "Why the text ended; available after the end.")
       .def_property_readonly(
           "text", [](Generation& own) { return own.result().text; },
-          "The whole text; after the end.")
+          "The whole text; available after the end.")
       .def_property_readonly(
-          "tokens", [](Generation& own) { return own.result().ids; }, "Its tokens; after the end.")
+          "tokens", [](Generation& own) { return own.result().ids; },
+          "Its tokens; available after the end.")
       .def_property_readonly(
           "end_token", [](Generation& own) { return own.end_token(); },
-          "The end token that ended it, or None; after the end.")
+          "The end token that ended it, or None; available after the end.")
       .def_property_readonly(
           "drafted", [](Generation& own) { return own.result().drafted; },
-          "How many tokens were guessed; after the end.")
+          "The number of drafted tokens; available after the end.")
       .def_property_readonly(
           "accepted", [](Generation& own) { return own.result().accepted; },
-          "How many of them were right; after the end.")
+          "The number of accepted ones; available after the end.")
       .def_property_readonly("timings", &timings_of,
-                             "How long it took, and tokens per second; after the end.");
+                             "The times, and tokens per second; available after the end.");
 }
 
 }  // namespace pippin::python

@@ -1,4 +1,4 @@
-// A text on its way: a thread of the library's writes it, Python takes token after token.
+// Generates a text: a library thread produces tokens, and Python takes them one by one.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,30 @@
 
 namespace pippin::python {
 
-// Scores of a token's step; Python makes log probabilities of them when it wants some.
+// The scores of one step. Log probabilities are computed on request.
 struct Logits {
   Row row;
 };
 
 struct Token {
-  int32_t id = runtime::kNoToken;  // kNoToken: text that was held back, at the end
+  int32_t id = runtime::kNoToken;  // kNoToken: text held back until the end
   std::string text;
   bool was_drafted = false;
-  Row logits;  // null: not asked for
+  Row logits;  // null: not wanted
 };
 
-// What Python says of a text (generation.cpp lists the options by name).
+// The options that Python passes for a text (generation.cpp lists them by name).
 struct TextRequest {
   runtime::TextOptions options;
-  std::shared_ptr<ScoreTap> tap;  // null: logits are the model's own
+  std::shared_ptr<ScoreTap> tap;  // null: use the model's own logits
   bool keeps_logits = false;
-  int64_t piece = 0;  // tokens of the prompt between two reports; 0: it is read as a whole
-  std::function<void(int64_t done, int64_t total)> progress;  // by the work's thread
+  int64_t piece = 0;  // prompt tokens between two reports; 0: one pass
+  std::function<void(int64_t done, int64_t total)> progress;  // called by the work's thread
 };
-// Throws InvalidArgument, Unsupported, for options that there are not, or that cannot be.
+// Throws InvalidArgument or Unsupported for unknown options and invalid values.
 TextRequest request_of(const PyLanguageModel& model, const pybind11::dict& options,
                        Errands& errands, uint64_t number = 0);
-// Has `token` kept with its logits whenever one is chosen.
+// Calls `token` with each chosen token and its logits.
 void watch(TextRequest& request, std::function<void(const runtime::ChosenToken&, Row)> token);
 
 class Generation {
@@ -54,15 +54,15 @@ class Generation {
   Generation& operator=(const Generation&) = delete;
   ~Generation() { close(); }
 
-  // Ends with StopIteration. Ctrl-C and what callbacks raise end the text.
+  // Throws StopIteration at the end. Ctrl-C and exceptions of callbacks end the text.
   Token next();
-  // Ends the text, and waits for that: the sequence can be used again.
+  // Ends the text and waits for the thread; then the sequence can be used again.
   void close();
-  // After the end. Throws InvalidArgument before.
+  // The result. Throws InvalidArgument before the end.
   const runtime::TextResult& result();
-  // The end token that ended it; nothing: something else did. Throws as result().
+  // The end token that ended the text, if one did. Throws the errors of result().
   std::optional<int32_t> end_token();
-  // That next() gave last, behind the end the end token.
+  // The token that next() returned last; after the end, the end token.
   const Token& last() const { return last_; }
 
  private:
@@ -77,18 +77,18 @@ class Generation {
   Errands errands_;
   TextRequest request_;
   runtime::TextResult result_;
-  Token chosen_, end_;        // the thread's
-  Token last_;                // Python's
-  double read_seconds_ = 0;   // of the prompt's pieces
-  std::deque<Token> tokens_;  // this and what follows: under the errands' mutex
+  Token chosen_, end_;        // of the thread
+  Token last_;                // of Python
+  double read_seconds_ = 0;   // for the prompt's pieces
+  std::deque<Token> tokens_;  // this and the members below: guarded by the errands' mutex
   bool has_ended_ = false;
   std::exception_ptr error_;
-  Thread thread_;  // first to go
+  Thread thread_;  // destroyed first
 };
 
-// Texts behind prompts, each in a sequence of its own (a copy of one that has begun, where there
-// are some), `at_most` of them at a time; options of each as request_of() takes them. Calls
-// progress(ended, all). Throws as request_of() and runtime::generate().
+// Generates texts for several prompts, `at_most` at a time. Each has its own sequence, which is a
+// copy of a given one if there are any. The options of each are those of request_of(). Calls
+// progress(finished, all). Throws the errors of request_of() and runtime::generate().
 pybind11::dict generate_together(const PyLanguageModel& model,
                                  const std::vector<std::vector<int32_t>>& prompts,
                                  const std::vector<std::shared_ptr<PySequence>>& begun,

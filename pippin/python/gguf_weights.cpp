@@ -1,5 +1,5 @@
-// The weights of a GGUF's model by the names of modules (pippin/nn): blocks become MLX's packed
-// weights where a group of theirs is one of MLX's, else floats.
+// The weights of a GGUF model by the names of modules (pippin/nn): blocks become MLX's packed
+// weights if MLX has an equivalent group, floats otherwise.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -31,7 +31,7 @@ namespace py = pybind11;
 using Shapes = std::map<std::string, std::pair<int64_t, int64_t>>;
 using nn::PackedLayout;
 
-// Columns of a group in MLX's form; nothing where there is no such group, or numbers come from a
+// The columns of a group in MLX's form; empty if MLX has no such group or the values come from a
 // palette.
 std::optional<int64_t> affine_group(const PackedLayout& layout) {
   const bool is_plain =
@@ -57,7 +57,7 @@ void add_affine(mx::ArrayMap& arrays, const std::string& module, const nn::Packe
                 int64_t group) {
   const PackedLayout& layout = matrix.layout();
   const int64_t rows = layout.rows, columns = layout.columns, own = layout.groups();
-  const int bits = layout.bits <= 4 ? 4 : 8;  // which are multiplied from where they lie
+  const int bits = layout.bits <= 4 ? 4 : 8;  // widths that kernels multiply in place
   const int64_t groups = columns / group, row_bytes = columns * bits / 8;
   const int offset = layout.is_signed ? 1 << (layout.bits - 1) : 0;
   std::vector<uint8_t> packed(static_cast<size_t>(rows * row_bytes));
@@ -125,7 +125,7 @@ mx::ArrayMap read_arrays(const std::filesystem::path& source, const Shapes& shap
   }
   for (const std::string& name : checkpoint->names()) {
     const TensorInfo& tensor = checkpoint->at(name);
-    // Of a block's type, whose matrix was asked for above.
+    // Checked above for one matrix of the block's type.
     const bool is_packed =
         tensor.dtype == Dtype::U8 && shapes.contains(name.substr(0, name.rfind('.')));
     if (!is_packed)

@@ -23,7 +23,7 @@ std::string bytes_of(const py::object& picture) {
   return picture.attr("tobytes")().cast<py::bytes>();
 }
 
-// [height, width, channels], without a fourth channel, which is how opaque pixels are.
+// [height, width, channels], dropping a fourth channel: pixels are treated as opaque.
 Image image_of(const Tensor& pixels, int64_t channels) {
   Image image;
   image.height = pixels.shape()[0];
@@ -78,7 +78,8 @@ Value to_pixels(Tensor tensor, const FeatureInfo& feature) {
   const int64_t first = shape[0], last = shape[2];
   const bool has_planes = first == 1 || first == 3;
   const bool has_pixels = last == 1 || last == 3 || last == 4;
-  // Where both could be meant, the declared size tells; then pixels, as libraries of pictures do.
+  // If both layouts are possible, the declared size decides; else channels-last, as in imaging
+  // libraries.
   const bool fits = api::shape_fits(feature, {1, feature.shape.at(1), shape[0], shape[1]});
   const bool fits_planes = api::shape_fits(feature, {1, first, shape[1], last});
   if (has_pixels && (fits || !fits_planes || !has_planes)) {

@@ -9,7 +9,7 @@ constexpr int64_t kProbeInterval = 50;  // ms
 
 int64_t now() noexcept {
 #ifdef CLOCK_MONOTONIC_COARSE
-  constexpr clockid_t kClock = CLOCK_MONOTONIC_COARSE;  // is asked between the steps of a plan
+  constexpr clockid_t kClock = CLOCK_MONOTONIC_COARSE;  // queried between the steps of a plan
 #else
   constexpr clockid_t kClock = CLOCK_MONOTONIC;
 #endif

@@ -1,5 +1,5 @@
-// Calls of the library that take long: without the interpreter's lock, and ended by a token or by
-// what a handler of a signal raises (Ctrl-C).
+// Long calls of the library: they release the GIL, and end on a cancel token or on an exception of
+// a signal handler (Ctrl-C).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace pippin::python {
 
-// Handlers of signals run in Python's main thread only, and not by themselves while that is in the
-// library: it looks for them where it polls for its end, every 50 ms.
+// Python runs signal handlers only in its main thread, and not while that is in the library. The
+// main thread therefore checks for them where it polls for cancellation, every 50 ms.
 class SignalProbe final : public CancelProbe {
  public:
   SignalProbe();
@@ -21,17 +21,17 @@ class SignalProbe final : public CancelProbe {
   SignalProbe(const SignalProbe&) = delete;
   SignalProbe& operator=(const SignalProbe&) = delete;
 
-  // Also where the interpreter ends.
+  // Also true if the interpreter ends.
   bool wants_cancel() noexcept override;
-  // What was raised, if anything was. Needs the lock.
+  // Throws the exception that a handler raised, if any. Needs the GIL.
   void rethrow();
 
  private:
-  int64_t next_;  // when to look again, in ms
+  int64_t next_;  // next time to check, in ms
   PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
 };
 
-// Runs `work` without the lock. Throws what it throws, and error_already_set of a handler.
+// Runs `work` without the GIL. Throws its exceptions, and error_already_set of a handler.
 template <typename Work>
 void run_call(const CancelToken* token, Work&& work) {
   static const CancelToken none;

@@ -137,7 +137,7 @@ std::unique_ptr<PyLanguageModel> model_of(const py::tuple& state) {
   return open(given, py::none());
 }
 
-// -log of the probability of each token behind those before it, but the first.
+// -log of the probability of each token after those before it, except the first.
 std::vector<float> losses_of(Sequence& sequence, std::span<const int32_t> ids) {
   constexpr size_t kPiece = 64;  // rows of logits in memory at a time
   std::vector<float> losses;
@@ -167,7 +167,7 @@ py::array_t<float> losses(const PyLanguageModel& model, const std::vector<int32_
   return py::array_t<float>(static_cast<py::ssize_t>(result.size()), result.data());
 }
 
-// Of each token, behind those before it.
+// The logits after each token.
 py::array_t<float> all_logits(const PyLanguageModel& model, const std::vector<int32_t>& tokens,
                               PySequence* sequence) {
   std::vector<float> result;
@@ -194,8 +194,7 @@ void bind_sequence(py::module_& module) {
   };
   py::class_<PySequence, std::shared_ptr<PySequence>>(module, "Sequence", docs::kSequence)
       .def_property_readonly(
-          "position", [](const PySequence& own) { return own.position(); },
-          "How many tokens it has.")
+          "position", [](const PySequence& own) { return own.position(); }, "The number of tokens.")
       .def_property_readonly(
           "tokens",
           [](const PySequence& own) {
@@ -205,7 +204,7 @@ void bind_sequence(py::module_& module) {
           "The tokens.")
       .def_property_readonly(
           "earliest", [](const PySequence& own) { return own.idle().earliest(); },
-          "The smallest count, other than 0, that truncate() takes now.")
+          "The smallest count, other than 0, that truncate() accepts now.")
       .def(
           "truncate", [](PySequence& own, int64_t count) { own.idle().truncate(count); },
           py::arg("count"), "Keeps the first `count` tokens.")
@@ -224,7 +223,7 @@ void bind_sequence(py::module_& module) {
             Sequence& sequence = own.idle();
             without_lock([&] { sequence.restore(path); });
           },
-          py::arg("path"), "Takes what a file has, of a sequence of the same model.")
+          py::arg("path"), "Restores a sequence of the same model from a file.")
       .def("fork", fork, "An independent copy.");
 }
 
@@ -232,7 +231,7 @@ void bind_sequence(py::module_& module) {
 
 void bind_language(py::module_& module) {
   bind_sequence(module);
-  module.def("_peak_memory", &app::peak_memory_bytes, "Bytes, of this process so far.");
+  module.def("_peak_memory", &app::peak_memory_bytes, "The peak memory of this process, in bytes.");
   py::class_<PyLanguageModel>(module, "LanguageModel", docs::kLanguageModel)
       .def(py::init(&load), py::arg("path"), py::kw_only(), py::arg("tokenizer") = "",
            py::arg("chat_template") = "", py::arg("context") = 0, py::arg("num_threads") = 0,
@@ -242,13 +241,13 @@ void bind_language(py::module_& module) {
       .def(py::pickle(&state_of, &model_of))
       .def_property_readonly(
           "name", [](const PyLanguageModel& own) { return own.model().name(); },
-          "What the model is called.")
+          "The model's name.")
       .def_property_readonly(
           "context", [](const PyLanguageModel& own) { return own.model().context(); },
           "The most tokens that a sequence can have.")
       .def_property_readonly(
           "vocab_size", [](const PyLanguageModel& own) { return own.model().vocab_size(); },
-          "How many tokens there are.")
+          "The number of tokens in the vocabulary.")
       .def_property_readonly(
           "end_tokens", [](const PyLanguageModel& own) { return own.model().end_tokens(); },
           "Tokens that end a text or an answer.")
@@ -306,11 +305,11 @@ void bind_language(py::module_& module) {
             return std::make_unique<Generation>(own, sequence, prompt, options);
           },
           py::arg("sequence"), py::arg("prompt"), py::arg("options") = py::dict(),
-          "Appends the prompt to the sequence and writes a text behind it.")
+          "Appends the prompt to the sequence and generates a text after it.")
       .def("generate_together", &generate_together, py::arg("prompts"), py::arg("sequences"),
            py::arg("options"), py::arg("at_most") = 32, py::arg("keep_sequences") = false,
            py::arg("progress") = py::none(),
-           "Writes a text behind each prompt; the sequences share passes over the weights.")
+           "Generates a text after each prompt; the sequences share passes over the weights.")
       .def("losses", &losses, py::arg("tokens"),
            "-log of the probability of each token but the first.")
       .def("_all_logits", &all_logits, py::arg("tokens"), py::arg("sequence") = py::none())
@@ -320,7 +319,7 @@ void bind_language(py::module_& module) {
             return py::module_::import("pippin.lm.utils").attr("_logits")(own, inputs, cache);
           },
           py::arg("inputs"), py::arg("cache") = py::none(),
-          "Logits [rows, tokens, vocabulary] of rows of tokens, which go on from a cache.");
+          "Logits [rows, tokens, vocabulary] of rows of tokens, which continue a cache.");
 }
 
 }  // namespace pippin::python

@@ -1,4 +1,4 @@
-// Language models as Python has them.
+// The Python classes of language models.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@ class PySequence {
  public:
   explicit PySequence(std::unique_ptr<Sequence> sequence) : sequence_(std::move(sequence)) {}
 
-  // The sequence, while no text is being written into it. Throws InvalidArgument otherwise.
+  // The sequence, if no text is being generated with it. Throws InvalidArgument otherwise.
   Sequence& idle() const {
     if (is_written_.load(std::memory_order_acquire)) fail_busy();
     return *sequence_;
   }
   int64_t position() const { return sequence_->position(); }
-  // For a text: until end(). Throws as idle().
+  // Reserves the sequence for a text until end(). Throws the errors of idle().
   Sequence& begin() {
     if (is_written_.exchange(true, std::memory_order_acq_rel)) fail_busy();
     return *sequence_;
@@ -37,7 +37,7 @@ class PySequence {
   std::atomic<bool> is_written_{false};
 };
 
-// What it takes to open a model again.
+// The arguments for loading a model again.
 struct LoadArguments {
   std::string path, tokenizer, chat_template, adapter, precision, backend, compute_units;
   int64_t context = 0;
@@ -53,17 +53,17 @@ class PyLanguageModel {
   const LanguageModel& model() const { return model_; }
   const LanguageModelParts& parts() const { return LanguageModelParts::of(model_); }
   const LoadArguments& arguments() const { return arguments_; }
-  // Drafts by a smaller model, `most` for a pass: whether they pay or not, as mlx-lm has it; -1: as
-  // many as pay. Throws InvalidArgument where the vocabularies differ too much.
+  // Drafts from a smaller model, `most` per pass, used always, as in mlx-lm; -1: as many as pay.
+  // Throws InvalidArgument if the vocabularies differ too much.
   std::shared_ptr<runtime::Drafts> drafts_by(const PyLanguageModel& draft, int64_t most) const;
 
  private:
   const LanguageModel model_;
   const LoadArguments arguments_;
-  // The last that were asked for: what they measured of the models is kept.
+  // The most recently used drafts: their measurements of the models are kept.
   mutable std::mutex mutex_;
   mutable std::shared_ptr<runtime::Drafts> drafts_;
-  mutable const runtime::Model* drafts_model_ = nullptr;  // kept by drafts_
+  mutable const runtime::Model* drafts_model_ = nullptr;  // owned by drafts_
   mutable int64_t drafts_most_ = 0;
 };
 

@@ -14,17 +14,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A step of a plan, or loading a model, may take longer than anybody wants to wait.
+// A step of a plan, or loading a model, may take longer than the interpreter's end should wait.
 constexpr auto kLockPatience = 3s;
 
-// Threads in the library, without the lock.
+// Counts the threads that are in the library, without the GIL.
 struct Visitors {
   std::atomic<int> count{0};
   std::atomic<bool> is_over{false};
-  std::thread::id ending;  // the thread that ends the interpreter, since is_over
-  uint32_t process = 0;    // whose threads these are, by its fork count
+  std::thread::id ending;  // the thread that ends the interpreter, once is_over
+  uint32_t process = 0;    // the process of these threads, by its fork count
 
-  // Needs the lock: a child has one thread, and no other one of its parent's.
+  // Needs the GIL. After a fork the child has only one thread, so the parent's are forgotten.
   void adopt_fork() {
     if (process == fork_count()) return;
     process = fork_count();
@@ -37,7 +37,7 @@ Visitors visitors;
   while (true) pause();
 }
 
-// Is destroyed with `is_safe` false where Python ends the thread, and keeps it then.
+// If Python ends the thread, the destructor runs with `is_safe` false and blocks it.
 struct Keeper {
   bool is_safe = false;
   ~Keeper() {
@@ -56,7 +56,7 @@ PyThreadState* give_back() {
   return state;
 }
 
-// Not inside the destructor, which nothing may leave.
+// Not inlined in the destructor, which exceptions must not leave.
 __attribute__((noinline)) void take_back(PyThreadState* state) {
   --visitors.count;
   if (is_left_behind()) sleep_for_ever();
@@ -65,7 +65,7 @@ __attribute__((noinline)) void take_back(PyThreadState* state) {
   keeper.is_safe = true;
 }
 
-// Python's atexit, in the thread that ends the interpreter.
+// Registered with Python's atexit; runs in the thread that ends the interpreter.
 void end() {
   visitors.adopt_fork();
   visitors.ending = std::this_thread::get_id();

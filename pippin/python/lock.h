@@ -1,17 +1,17 @@
-// The interpreter's lock, given back for long work and taken again, or taken by a thread of
-// anybody.
+// Releases and reacquires the global interpreter lock (GIL) around long work, and acquires it on
+// any thread.
 //
-// Daemon threads may be anywhere when the interpreter ends. Those in the library are cancelled and
-// waited for, since what they use goes with the process, and sleep from then on. One that asks for
-// the lock is ended by Python, in the middle of C++ functions, which would end the process with an
-// error: it sleeps, too.
+// Daemon threads can be anywhere when the interpreter ends. Those in the library are cancelled and
+// waited for, since their data goes with the process; afterwards they sleep. Python would end a
+// thread that requests the GIL in the middle of C++ functions, which would end the process with an
+// error, so such a thread sleeps as well.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 namespace pippin::python {
 
-// While this lives, the thread is without the lock that it has.
+// Releases the GIL, which the thread holds, while it lives.
 class Unlocked {
  public:
   Unlocked();
@@ -23,7 +23,7 @@ class Unlocked {
   PyThreadState* const state_;
 };
 
-// While this lives, the thread has the lock, whether it had it before or not.
+// Holds the GIL while it lives, whether or not the thread held it before.
 class Locked {
  public:
   Locked();
@@ -35,17 +35,17 @@ class Locked {
   PyGILState_STATE state_;
 };
 
-// Runs `work` without the lock. What it throws, comes out.
+// Runs `work` without the GIL. Its exceptions pass through.
 template <typename Work>
 void without_lock(Work&& work) {
   const Unlocked unlocked;
   work();
 }
 
-// Whether the interpreter ends and this is not the thread that ends it: its work is for nothing.
+// Whether the interpreter ends and this is not the thread that ends it, so its work is useless.
 bool is_left_behind() noexcept;
 
-// To be called once, with the lock: from now on the end of the interpreter waits for the library.
+// Call once, with the GIL: makes the end of the interpreter wait for the library.
 void watch_the_end();
 
 }  // namespace pippin::python

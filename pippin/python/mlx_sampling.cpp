@@ -39,7 +39,7 @@ class MinP final : public LogitsProcessor {
   std::vector<double> sorted_;  // scratch
 };
 
-// "Exclude top choices": all but the least likely of those above the threshold go.
+// "Exclude top choices": removes all tokens above the threshold except the least likely of them.
 class Xtc final : public LogitsProcessor {
  public:
   explicit Xtc(const MlxSampling& options)
@@ -125,7 +125,7 @@ void MlxSampling::check() const {
 std::vector<std::shared_ptr<const LogitsProcessor>> make_filters(const MlxSampling& options) {
   std::vector<std::shared_ptr<const LogitsProcessor>> filters;
   if (options.temperature == 0) return filters;
-  runtime::SamplingOptions same;  // those that mean the same in the library's chain
+  runtime::SamplingOptions same;  // options with the same meaning in the library's chain
   if (options.top_p > 0) same.top_p = options.top_p;
   same.top_k = options.top_k;
   if (auto top_p = runtime::make_top_p(same)) filters.push_back(std::move(top_p));

@@ -23,12 +23,12 @@ namespace {
 
 namespace py = pybind11;
 
-// A model, with the functions that were asked for.
+// A model with its functions that are in use.
 class PyModel {
  public:
   explicit PyModel(ModelSource source) : source_(std::move(source)), model_(source_.load()) {}
 
-  // Planned when it is first asked for; "": the default one.
+  // Planned on first use; "": the default function.
   std::shared_ptr<PyFunction> function(const std::string& name) {
     const std::string& wanted = name.empty() ? model_.default_function() : name;
     const auto known = known_.find(wanted);
@@ -45,7 +45,7 @@ class PyModel {
   const ModelSource& source() const { return source_; }
 
  private:
-  // Once, whatever threads ask for it.
+  // Runs once per name, even if several threads request it.
   std::shared_ptr<PyFunction> make_function(const std::string& name) {
     const Unlocked unlocked;
     const auto functions = functions_.access();
@@ -59,11 +59,11 @@ class PyModel {
 
   const ModelSource source_;
   const Model model_;
-  Functions known_;                   // under the interpreter's lock
-  ForkGuarded<Functions> functions_;  // as they are made
+  Functions known_;                   // guarded by the GIL
+  ForkGuarded<Functions> functions_;  // being created
 };
 
-// What other processes, which may be in another folder, open.
+// The absolute path, for other processes that may have another working directory.
 std::filesystem::path from_root(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::path result = std::filesystem::absolute(path, error);
@@ -82,7 +82,7 @@ py::dict metadata_of(const Model& model) {
   return result;
 }
 
-// {"x": "float32 [1, 4]"} of a function by name.
+// {"x": "float32 [1, 4]"}, for a function by name.
 auto descriptions(const std::vector<FeatureInfo>& (Function::*of)() const) {
   return [of](PyModel& self, const std::string& name) {
     return descriptions_by_name((self.function(name)->function().*of)());
@@ -119,7 +119,7 @@ void bind_models(py::module_& module) {
           py::arg("inputs"), py::arg("state") = py::none(), py::kw_only(),
           py::arg("out") = py::none(), py::arg("function") = "", py::arg("as_tensors") = false,
           py::arg("as_pictures") = false, py::arg("cancel") = py::none(),
-          "Outputs by name. Arrays are read where they lie; with `out`, a dict of arrays, results "
+          "Outputs by name. Arrays are read in place; with `out`, a dict of arrays, results "
           "are written there.")
       .def(
           "predict_batch",
@@ -146,9 +146,9 @@ void bind_models(py::module_& module) {
           "Awaits predict() in a thread. A task that is cancelled cancels the prediction, and ends "
           "when that has ended.")
       .def("function", &PyModel::function, py::arg("name") = "",
-           "A function by name, the default one without. It is planned when it is first asked for.")
+           "A function by name, or the default one. It is planned on first use.")
       .def("make_state", &PyModel::make_state, py::arg("function") = "",
-           "A state of zeros, for all functions or for one.")
+           "A new state, all zeros, for all functions or for one.")
       .def(
           "compile",
           [](const PyModel& self, const std::filesystem::path& path) {
@@ -157,22 +157,22 @@ void bind_models(py::module_& module) {
           py::arg("path"), "Writes the model in the form of Core ML's compiler, an .mlmodelc.")
       .def_property_readonly(
           "path", [](const PyModel& self) { return self.source().path; },
-          "Where it was opened, from the root.")
+          "The absolute path that it was opened from.")
       .def_property_readonly(
           "functions", [](const PyModel& self) { return self.model().function_names(); },
           "The names of the functions.")
       .def_property_readonly(
           "default_function", [](const PyModel& self) { return self.model().default_function(); },
-          "The name of the function that is meant where none is named.")
+          "The name of the default function.")
       .def_property_readonly(
           "metadata", [](const PyModel& self) { return metadata_of(self.model()); },
-          "What the model says of itself; user_defined is a dict of its own keys.")
+          "The model's metadata; user_defined is a dict of its own keys.")
       .def("inputs", descriptions(&Function::inputs), py::arg("function") = "",
-           "What each input has to be, by name.")
+           "A description of each input, by name.")
       .def("outputs", descriptions(&Function::outputs), py::arg("function") = "",
-           "What each output is, by name.")
+           "A description of each output, by name.")
       .def("states", descriptions(&Function::states), py::arg("function") = "",
-           "What each state is, by name.")
+           "A description of each state, by name.")
       .def(
           "features",
           [](const PyModel& self, const std::string& name) {

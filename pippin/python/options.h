@@ -1,4 +1,4 @@
-// Options that Python gives by name, each of which has to be known.
+// Options that Python passes by name; unknown ones are errors.
 #pragma once
 
 #include <set>
@@ -17,8 +17,8 @@ class Options {
  public:
   explicit Options(pybind11::dict given) : given_(std::move(given)) {}
 
-  // Leaves `option` as it is where nothing, or None, is given. Throws InvalidArgument for a value
-  // of another type.
+  // Leaves `option` unchanged if the argument is missing or None. Throws InvalidArgument for a
+  // value of another type.
   template <typename T>
   void take(const char* name, T& option) {
     const pybind11::object value = take_object(name);
@@ -30,12 +30,12 @@ class Options {
            std::string(pybind11::str(pybind11::repr(value))));
     }
   }
-  // None where it is not given.
+  // None if the argument is missing.
   pybind11::object take_object(const char* name) {
     known_.insert(name);
     return given_.contains(name) ? pybind11::object(given_[name]) : pybind11::none();
   }
-  // After all of them were taken. Throws InvalidArgument.
+  // Call after all options have been taken. Throws InvalidArgument for unknown ones.
   void refuse_others() const {
     for (const auto& [key, value] : given_) {
       const auto name = key.cast<std::string>();

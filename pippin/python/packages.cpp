@@ -1,4 +1,4 @@
-// Packages as folders of files, under the names that coremltools has for them.
+// Packages as folders of files, with coremltools' names.
 #include <optional>
 #include <string>
 
@@ -15,7 +15,7 @@ namespace {
 
 namespace py = pybind11;
 
-// An item as it was when it was asked for.
+// A snapshot of an item, taken when it was looked up.
 struct ItemInfo {
   mil::ManifestItem item;
   std::string path;
@@ -58,8 +58,7 @@ class ModelPackage {
 void bind_packages(py::module_& module) {
   py::class_<ItemInfo>(module, "ModelPackageItemInfo", docs::kPackageItem)
       .def(
-          "identifier", [](const ItemInfo& info) { return info.item.identifier; },
-          "A name that no other item has.")
+          "identifier", [](const ItemInfo& info) { return info.item.identifier; }, "A unique name.")
       .def(
           "path", [](const ItemInfo& info) { return info.path; }, "Where it lies.")
       .def(
@@ -68,7 +67,7 @@ void bind_packages(py::module_& module) {
           "author", [](const ItemInfo& info) { return info.item.author; }, "Who made it.")
       .def(
           "description", [](const ItemInfo& info) { return info.item.description; },
-          "What it is for.");
+          "Its purpose.");
 
   using Folder = mil::PackageFolder;
   py::class_<ModelPackage>(module, "ModelPackage", docs::kPackage)
@@ -79,7 +78,7 @@ void bind_packages(py::module_& module) {
            "Copies the model into a package that has none. Returns its identifier.")
       .def("replaceRootModel", &ModelPackage::take<&Folder::replace_root_model>, py::arg("path"),
            py::arg("name"), py::arg("author"), py::arg("description") = "",
-           "The same in the place of one that is there.")
+           "The same, replacing an existing model.")
       .def("addItem", &ModelPackage::take<&Folder::add_item>, py::arg("path"), py::arg("name"),
            py::arg("author"), py::arg("description") = "",
            "Copies a file or folder into the package. Returns its identifier.")
@@ -88,7 +87,7 @@ void bind_packages(py::module_& module) {
           "isValid", [](const std::string& path) { return Folder::is_valid(path); },
           py::arg("path"), "Whether there is a package.")
       .def("findItemByNameAuthor", &ModelPackage::find, py::arg("name"), py::arg("author"),
-           "None where there is none.");
+           "The item, or None.");
 }
 
 }  // namespace pippin::python

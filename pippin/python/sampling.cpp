@@ -28,7 +28,7 @@ using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// Freed by any thread.
+// Can be freed on any thread.
 std::shared_ptr<py::object> shared(py::object object) {
   return {new py::object(std::move(object)), [](py::object* kept) {
             const Locked lock;
@@ -115,7 +115,7 @@ int32_t token_of(const py::object& given, size_t vocab_size) {
   return static_cast<int32_t>(token);
 }
 
-// A function log probabilities -> token: no other candidate stays.
+// A function log probabilities -> token: removes all other candidates.
 class PythonChoice final : public runtime::LogitsProcessor {
  public:
   PythonChoice(py::object function, int64_t vocab_size, Errands& errands)
@@ -132,7 +132,7 @@ class PythonChoice final : public runtime::LogitsProcessor {
     if (place == candidates.size()) {
       fail(ErrorCode::InvalidArgument, "sampler: it returned {}, which cannot come here", token);
     }
-    candidates.set_score(place, 0);  // whatever it was
+    candidates.set_score(place, 0);  // in case it was -infinity
     candidates.keep_if([&](size_t i) { return i == place; });
   }
   std::unique_ptr<LogitsProcessor> clone() const override {
@@ -151,13 +151,13 @@ void check_callable(const py::handle& object, const char* name) {
 }
 
 uint64_t random_seed() {
-  // So that random.seed(), or MLX's, makes texts come again.
+  // Uses Python's random numbers, so that random.seed(), or MLX's, makes texts repeat.
   return py::module_::import("pippin._seeds").attr("draw")().cast<uint64_t>();
 }
 
 }  // namespace
 
-// The sampler of a PySampler that Python calls, which goes on from call to call.
+// The sampler of a PySampler that Python calls directly; it keeps its state between calls.
 class CalledSampler {
  public:
   CalledSampler(const PySampler& own, uint64_t seed) : sampler_(seeded(own.options, seed)) {
@@ -222,7 +222,7 @@ std::vector<float> log_softmax(const std::vector<float>& logits) {
 
 namespace {
 
-// Rows of [rows, vocabulary] or one of [vocabulary].
+// The sizes of [rows, vocabulary] or of one row [vocabulary].
 std::pair<py::ssize_t, py::ssize_t> rows_of(const Floats& array, const char* name) {
   if (array.ndim() < 1 || array.ndim() > 2 || array.size() == 0) {
     fail(ErrorCode::InvalidArgument, "{}: an array of {} axes is no [rows, vocabulary]", name,
@@ -308,7 +308,7 @@ void bind_sampling(py::module_& module) {
           "temperature", [](const PySampler& own) { return own.options.temperature; },
           "0: always the most likely token.")
       .def_property_readonly(
-          "seed", [](const PySampler& own) { return own.seed; }, "None: another one for each text.")
+          "seed", [](const PySampler& own) { return own.seed; }, "None: a new one for each text.")
       .def("__call__", &call_sampler, py::arg("logprobs"));
   py::class_<PyProcessor>(module, "LogitsProcessor", docs::kLogitsProcessor)
       .def("__call__", &call_processor, py::arg("tokens"), py::arg("logits"));

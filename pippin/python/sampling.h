@@ -1,5 +1,5 @@
-// How Python says which token comes next: samplers and processors of the library's, and functions
-// of its own.
+// The ways to choose the next token from Python: the library's samplers and processors, and Python
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace pippin::python {
 
 using Row = std::shared_ptr<std::vector<float>>;  // scores of all tokens
 
-// Sampling as the model's own chain does it, with filters in front.
+// Sampling with the model's own chain, with filters in front.
 struct PySampler {
   runtime::SamplingOptions options;  // temperature
   std::vector<std::shared_ptr<const runtime::LogitsProcessor>> filters;
-  std::optional<uint64_t> seed;  // none: another one for each text
+  std::optional<uint64_t> seed;  // empty: a new one for each text
   std::shared_ptr<class CalledSampler> called;
 };
 
@@ -31,22 +31,22 @@ struct PyProcessor {
   std::shared_ptr<const runtime::LogitsProcessor> processor;
 };
 
-// What a text is sampled with.
+// The sampling of one text.
 struct Sampling {
   runtime::SamplingOptions options;
-  // In this order: what changes scores, and what chooses by them.
+  // First the processors that change scores, then those that choose.
   std::vector<std::shared_ptr<const runtime::LogitsProcessor>> processors, choice;
 };
 
 // `sampler`: a PySampler, a function of log probabilities [1, vocabulary] that returns a token, or
-// None: the model's own. `processors`: a list of PyProcessors and functions of tokens and
-// logits [1, vocabulary] that return logits, or None. Functions are called by the thread that waits
-// for `errands`, which have to live as long as what is returned is used. Throws InvalidArgument for
-// other things. `number`: of the text among those that are sampled together.
+// None for the model's own. `processors`: a list of PyProcessors and functions of tokens and logits
+// [1, vocabulary] that return logits, or None. Functions are called by the thread that waits for
+// `errands`, which must outlive the result. Throws InvalidArgument for other objects. `number`: the
+// text's index among those sampled together.
 Sampling sampling_of(const pybind11::object& sampler, const pybind11::object& processors,
                      const LanguageModel& model, Errands& errands, uint64_t number = 0);
 
-// Keeps the scores that the processors before it left.
+// Records the scores after the processors before it.
 class ScoreTap final : public runtime::LogitsProcessor {
  public:
   explicit ScoreTap(int64_t vocab_size) : size_(vocab_size), row_(std::make_shared<Row>()) {}
@@ -54,12 +54,12 @@ class ScoreTap final : public runtime::LogitsProcessor {
   std::unique_ptr<LogitsProcessor> clone() const override {
     return std::make_unique<ScoreTap>(*this);
   }
-  // Of the last token.
+  // The scores of the last token.
   Row take() const { return std::move(*row_); }
 
  private:
   int64_t size_;
-  std::shared_ptr<Row> row_;  // of all copies
+  std::shared_ptr<Row> row_;  // shared by all copies
 };
 
 // logits - log(sum(exp(logits)))

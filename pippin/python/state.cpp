@@ -83,7 +83,7 @@ void bind_states(py::module_& module) {
   type.def("__getitem__", &read, py::arg("name"), "A copy of the array.")
       .def("__setitem__", &write, py::arg("name"), py::arg("array"), "Copies an array in.")
       .def("view", &view, py::arg("name"), py::kw_only(), py::arg("as_tensor") = false,
-           "The array where it lies, to be read and written between predictions. It stays valid as "
+           "The state's own array, for reading and writing between predictions. It stays valid as "
            "long as it is kept.")
       .def("keys", &names_of, "The names of the arrays.")
       .def(
@@ -109,14 +109,14 @@ void bind_states(py::module_& module) {
       .def("__contains__", &contains, py::arg("name"))
       .def_property_readonly(
           "features", [](const PyState& self) { return features_by_name(self.state.features()); },
-          "What each array is, by name.")
+          "A description of each array, by name.")
       .def(
           "reset",
           [](PyState& self) {
             const auto used = self.use();
             self.state.reset();
           },
-          "Back to zeros.")
+          "Sets all arrays to zero.")
       .def("copy", &copy, "The same values in memory of its own.")
       .def("__copy__", &copy)
       .def(

@@ -11,18 +11,18 @@
 
 namespace pippin::python {
 
-// A state, which one call at a time may use.
+// A state that one call at a time may use.
 struct PyState {
   explicit PyState(State made) : state(std::move(made)) {}
 
-  // Throws InvalidArgument while another thread has it. Free in a child of fork().
+  // Throws InvalidArgument while another thread uses it. Always free in a child of fork().
   std::unique_lock<ForkMutex> use();
 
   State state;
   ForkMutex mutex;
 };
 
-// The state that the argument `state` is, or null for None. Throws TypeError.
+// The state in the argument `state`, or null for None. Throws TypeError.
 PyState* find_state(pybind11::handle argument);
 
 }  // namespace pippin::python

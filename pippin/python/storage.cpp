@@ -1,5 +1,5 @@
-// Weight files blob by blob, under the names that coremltools has for them. Types that NumPy has
-// not, int4 and uint1 to uint6, are one to a byte in arrays.
+// Weight files blob by blob, with coremltools' names. Types that NumPy does not have (int4 and
+// uint1 to uint6) take one byte per element in arrays.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +22,7 @@ namespace {
 namespace py = pybind11;
 using mil::DataType;
 
-// The elements in a row. Those of another type are converted, integers only where none changes.
+// The elements as a contiguous array. Other types are converted; integers must not change.
 template <typename T>
 using Elements = py::array_t<T, py::array::c_style | py::array::forcecast>;
 
@@ -45,7 +45,7 @@ Elements<T> elements_of(const py::object& data) {
        std::string(py::str(py::dtype::of<T>())));
 }
 
-// Of a type below 8 bits, from numbers.
+// Packs numbers into a type below 8 bits.
 std::vector<std::byte> pack(DataType type, const int64_t* numbers, size_t count) {
   const int64_t least = mil::min_integer(type), most = mil::max_integer(type);
   std::vector<std::byte> packed(mil::packed_size(type, static_cast<int64_t>(count)));
@@ -64,7 +64,7 @@ class BlobStorageWriter {
   BlobStorageWriter(const std::string& path, bool truncate)
       : writer_(path, truncate ? FileWriter::Mode::New : FileWriter::Mode::Append) {}
 
-  // The offset that names the blob. The file is whole after each.
+  // Returns the offset of the blob's header. The file is valid after each write.
   template <DataType type, typename T>
   uint64_t write(const py::object& data) {
     if constexpr (std::is_same_v<T, int64_t>) {
@@ -133,10 +133,10 @@ class BlobStorageReader {
 
  private:
   const std::string path_;
-  std::shared_ptr<const BlobFile> file_;  // opened when something is read
+  std::shared_ptr<const BlobFile> file_;  // opened on the first read
 };
 
-// `Given` is what elements are written from: int64_t for those that are checked and packed.
+// `Given` is the type of the elements passed: int64_t for those that are checked and packed.
 template <DataType type, typename Given, typename Read, typename Writer, typename Reader>
 void bind_type(Writer& writer, Reader& reader, const std::string& name) {
   writer.def(("write_" + name + "_data").c_str(), &BlobStorageWriter::write<type, Given>,
@@ -150,7 +150,7 @@ void bind_type(Writer& writer, Reader& reader, const std::string& name) {
 void bind_storage(py::module_& module) {
   py::class_<BlobStorageWriter> writer(
       module, "_BlobStorageWriter",
-      "Writes a weight file; each write returns the offset that names the blob.");
+      "Writes a weight file; each write returns the offset of the blob's header.");
   writer.def(py::init<const std::string&, bool>(), py::arg("file_name"),
              py::arg("truncate_file") = true);
   py::class_<BlobStorageReader> reader(module, "_BlobStorageReader", "Reads a weight file.");
@@ -167,7 +167,7 @@ void bind_storage(py::module_& module) {
   bind_type<DataType::UInt16, uint16_t, uint16_t>(writer, reader, "uint16");
   bind_type<DataType::Int32, int32_t, int32_t>(writer, reader, "int32");
   bind_type<DataType::UInt32, uint32_t, uint32_t>(writer, reader, "uint32");
-  // Halves as the integers of their bits.
+  // float16 values are passed as integers with the same bits.
   bind_type<DataType::Float16, uint16_t, uint16_t>(writer, reader, "fp16");
   bind_type<DataType::Float32, float, float>(writer, reader, "float");
 }

@@ -1,4 +1,4 @@
-// What a model is made of, as Python's dicts and lists, and as a compiled model.
+// The structure of a model as Python dicts and lists, and compiled models.
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ namespace {
 
 namespace py = pybind11;
 
-// Literals of more elements are told by their type alone.
+// Larger literals are reported with their type only.
 constexpr int64_t kMaxElements = 1000;
 
 py::dict named(const mil::Var& var) {
@@ -47,7 +47,7 @@ py::object element(const mil::Value& value, const std::vector<std::byte>& bytes,
   return py::int_(mil::bits_to_int(type, bits));
 }
 
-// Nested lists, as the axes from `axis` on are nested.
+// Nested lists of the axes from `axis` on.
 py::object elements(const mil::Value& value, const std::vector<std::byte>& bytes, size_t axis,
                     size_t& index) {
   if (axis == value.type.dims.size()) return element(value, bytes, index++);

@@ -19,12 +19,12 @@ namespace {
 
 namespace py = pybind11;
 
-PyTypeObject* tensor_type = nullptr;  // since the module is there
+PyTypeObject* tensor_type = nullptr;  // set by bind_tensors()
 
 // bf_getbuffer
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   const auto& tensor = *py::handle(self).cast<const PyTensor*>();
-  // They are read only.
+  // Consumers must not write to them.
   auto* const shape = const_cast<Py_ssize_t*>(tensor.shape.data());
   auto* const strides = const_cast<Py_ssize_t*>(tensor.strides.data());
   return fill_buffer(view, flags, self, tensor.tensor, shape, strides) ? 0 : -1;
@@ -35,7 +35,7 @@ void add_buffer(PyHeapTypeObject* type) {
   type->ht_type.tp_as_buffer = &type->as_buffer;
 }
 
-// Numbers alone: strings have no bytes that others could read.
+// Numbers only: strings have no bytes that others could read.
 py::object as_array(const PyTensor& self) {
   if (self.tensor.type() == pippin::DataType::String) {
     fail(ErrorCode::Unsupported, "a tensor of strings is no array of numbers");
@@ -43,7 +43,7 @@ py::object as_array(const PyTensor& self) {
   return to_array(self.tensor);
 }
 
-// __array__(), as NumPy 1 and 2 call it.
+// Implements __array__() for NumPy 1 and 2.
 py::object array_for_numpy(const PyTensor& self, const py::object& dtype, const py::object& copy) {
   const py::object array = as_array(self);
   const bool converts = !dtype.is_none() && !py::object(array.attr("dtype")).equal(dtype);
@@ -78,34 +78,35 @@ void bind_tensors(py::module_& module) {
              return std::make_unique<PyTensor>(to_tensor(array, "array"));
            }),
            py::arg("array"),
-           "The memory of an array, a buffer or what has __dlpack__, without a copy; lists and "
+           "The memory of an array, a buffer or an object with __dlpack__, without a copy; lists "
+           "and "
            "numbers through NumPy.")
       .def_property_readonly(
           "dtype", [](const PyTensor& self) { return std::string(to_string(self.tensor.type())); },
           "The elements' type by name: \"float32\", \"int64\", \"bool\", \"string\" ...")
       .def_property_readonly(
           "shape", [](const PyTensor& self) { return py::tuple(py::cast(self.tensor.shape())); },
-          "Its size along each axis.")
+          "The size of each axis.")
       .def_property_readonly(
           "strides", [](const PyTensor& self) { return py::tuple(py::cast(self.strides)); },
           "Bytes from one element to the next along each axis.")
       .def_property_readonly(
-          "ndim", [](const PyTensor& self) { return self.shape.size(); }, "How many axes it has.")
+          "ndim", [](const PyTensor& self) { return self.shape.size(); }, "The number of axes.")
       .def_property_readonly(
           "size", [](const PyTensor& self) { return self.tensor.size(); },
-          "How many elements it has.")
+          "The number of elements.")
       .def_property_readonly(
           "nbytes",
           [](const PyTensor& self) { return self.tensor.size() * byte_size(self.tensor.type()); },
           "The bytes of all elements.")
       .def_property_readonly(
           "readonly", [](const PyTensor& self) { return !self.tensor.is_writable(); },
-          "Whether nobody may write to it.")
+          "Whether writing to it is forbidden.")
       .def("numpy", &as_array, "A NumPy array over the same memory.")
       .def(
           "copy",
           [](const PyTensor& self) { return std::make_unique<PyTensor>(self.tensor.copy()); },
-          "The same elements in memory of their own.")
+          "A copy with its own memory.")
       .def("__array__", &array_for_numpy, py::arg("dtype") = py::none(),
            py::arg("copy") = py::none())
       .def(

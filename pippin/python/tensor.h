@@ -1,4 +1,4 @@
-// pippin.Tensor: an array that needs no NumPy, in the library's memory or in somebody's.
+// pippin.Tensor: an array that does not need NumPy, over the library's memory or another object's.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,14 @@
 namespace pippin::python {
 
 struct PyTensor {
-  // Copies of the tensor share its memory from now on.
+  // All copies of the tensor share its memory.
   explicit PyTensor(Tensor made);
 
   const Tensor tensor;
-  std::vector<Py_ssize_t> shape, strides;  // for buffers, which refer to them
+  std::vector<Py_ssize_t> shape, strides;  // referenced by buffers
 };
 
-// The tensor that the object is, or null.
+// The tensor in the object, or null.
 const PyTensor* find_tensor(pybind11::handle object);
 
 }  // namespace pippin::python

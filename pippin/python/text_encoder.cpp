@@ -77,10 +77,11 @@ void bind_encoders(py::module_& module) {
            "How well each document answers the query, a list of numbers: a cross-encoder's "
            "scores, or the cosines of an embedding model.")
       .def_property_readonly("is_cross_encoder", &TextEncoder::is_cross_encoder,
-                             "Whether it scores pairs of texts and embeds none.")
+                             "Whether it scores pairs of texts, not single ones.")
       .def_property_readonly("max_tokens", &TextEncoder::max_tokens,
-                             "The most tokens of a text, with the special ones.")
-      .def_property_readonly("name", &TextEncoder::name, "Of the model that it was made from.")
+                             "The most tokens of a text, special ones included.")
+      .def_property_readonly("name", &TextEncoder::name,
+                             "The name of the model that it was made from.")
       .def_property_readonly("prompt_names", &TextEncoder::prompt_names,
                              "The names of the model's prompts.");
 }

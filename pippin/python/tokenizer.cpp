@@ -1,4 +1,4 @@
-// Tokenizers and chat templates, of models and alone.
+// Tokenizers and chat templates, of models and standalone.
 #include "pippin/python/tokenizer.h"
 
 #include <optional>
@@ -26,7 +26,7 @@ namespace {
 namespace py = pybind11;
 using Ids = std::vector<int32_t>;
 
-constexpr size_t kLongText = size_t{1} << 20;  // Ctrl-C should end its tokenizing
+constexpr size_t kLongText = size_t{1} << 20;  // so that Ctrl-C can interrupt
 
 std::unique_ptr<PyTokenizer> open_tokenizer(const std::filesystem::path& path) {
   std::optional<Tokenizer> made;
@@ -36,7 +36,7 @@ std::unique_ptr<PyTokenizer> open_tokenizer(const std::filesystem::path& path) {
   return std::make_unique<PyTokenizer>(*std::move(made), path.string());
 }
 
-// To open it again.
+// The pickled form: its path.
 py::tuple path_of(const std::string& path, const char* what) {
   if (path.empty()) {
     fail(ErrorCode::InvalidArgument, "a {} is pickled as its path, and this one has none", what);
@@ -58,7 +58,7 @@ Ids encode(const PyTokenizer& own, const std::string& text, bool add_special_tok
   return ids;
 }
 
-// Of every id, {token: id}; of `special` ones alone.
+// {token: id} of all ids, or of the `special` ones only.
 py::dict vocabulary(const PyTokenizer& own, bool special) {
   py::dict result;
   for (int32_t id = 0; id < own.vocab_size(); ++id) {
@@ -102,7 +102,7 @@ py::dict special_tokens_of(const ChatTemplate& chat) {
   return py::module_::import("json").attr("loads")(chat::to_json(chat.special_tokens()));
 }
 
-// (path, name) or, of a text, (source, special tokens).
+// The pickled form: (path, name) or, for a template from a text, (source, special tokens).
 py::tuple state_of(const PyTemplate& own) {
   if (own.is_text) {
     return py::make_tuple(true, own.chat.source(), special_tokens_of(own.chat));
@@ -115,7 +115,7 @@ std::unique_ptr<PyTemplate> template_of(const py::tuple& state) {
   return open_template(state[1].cast<std::string>(), state[2].cast<std::string>());
 }
 
-// Messages and what else the template asks for; None is as if it were not given.
+// Messages and other variables of the template; None counts as not given.
 app::Conversation conversation_of(const py::object& messages, const py::kwargs& more) {
   const bool is_list = py::isinstance<py::list>(messages) || py::isinstance<py::tuple>(messages);
   if (!is_list) fail(ErrorCode::InvalidArgument, "messages: expected a list of dicts");
@@ -157,7 +157,7 @@ void bind_template(py::module_& module) {
            "name: of several templates the one of this name.")
       .def_static("from_source", &from_source, py::arg("source"),
                   py::arg("special_tokens") = py::dict(),
-                  "Of a text; special_tokens: {\"bos_token\": \"<s>\"}.")
+                  "From a text; special_tokens: {\"bos_token\": \"<s>\"}.")
       .def_property_readonly(
           "source", [](const PyTemplate& own) { return own.chat.source(); },
           "The text of the template.")
@@ -170,7 +170,7 @@ void bind_template(py::module_& module) {
            "Keywords are the template's variables (tools, documents, enable_thinking ...), and "
            "add_generation_prompt, continue_final_message, now (the time as a text).")
       .def("read_answer", &read_answer, py::arg("answer"), py::arg("messages"),
-           "What there is in an answer to a conversation: a dict of content, reasoning_content "
+           "The parts of an answer to a conversation: a dict of content, reasoning_content "
            "and tool_calls. Keywords are those of render().");
 }
 
@@ -184,7 +184,7 @@ void bind_tokenizer(py::module_& module) {
           [](const std::string& json) {
             return PyTokenizer(Tokenizer::from_json(json, "tokenizer"), "");
           },
-          py::arg("json"), "Of the text of a tokenizer.json.")
+          py::arg("json"), "From the text of a tokenizer.json.")
       .def("encode", &encode, py::arg("text"), py::arg("add_special_tokens") = true, py::kw_only(),
            py::arg("fitted") = false,
            "The ids of a text. fitted: cut and filled up to what the file says of truncation and "
@@ -210,7 +210,7 @@ void bind_tokenizer(py::module_& module) {
             return text;
           },
           py::arg("ids"), py::arg("skip_special_tokens") = true,
-          "The text of ids; those that name no token are left out.")
+          "The text of ids; ids without a token are skipped.")
       .def(
           "decode_batch",
           [](const PyTokenizer& own, const std::vector<Ids>& all, bool skip_special_tokens) {
@@ -220,18 +220,16 @@ void bind_tokenizer(py::module_& module) {
             return texts;
           },
           py::arg("sequences"), py::arg("skip_special_tokens") = true, "The text of each.")
-      .def("token_to_id", &Tokenizer::token_to_id, py::arg("token"),
-           "A token's id; None where there is none.")
-      .def("id_to_token", &Tokenizer::id_to_token, py::arg("id"),
-           "An id's token; None where there is none.")
+      .def("token_to_id", &Tokenizer::token_to_id, py::arg("token"), "A token's id, or None.")
+      .def("id_to_token", &Tokenizer::id_to_token, py::arg("id"), "An id's token, or None.")
       .def("is_special", &Tokenizer::is_special, py::arg("id"),
-           "Whether texts leave it out, as <s>.")
+           "Whether it is a special token such as <s>, which texts leave out.")
       .def(
           "token_bytes",
           [](const PyTokenizer& own, int32_t id) { return py::bytes(own.token_bytes(id)); },
-          py::arg("id"), "What the token adds to a text in its midst.")
+          py::arg("id"), "The bytes that the token adds within a text.")
       .def_property_readonly("vocab_size", &Tokenizer::vocab_size,
-                             "With added tokens: the largest id and one.")
+                             "The largest id plus one, added tokens included.")
       .def("__len__", &Tokenizer::vocab_size)
       .def(
           "get_vocab", [](const PyTokenizer& own) { return vocabulary(own, false); },
@@ -247,10 +245,10 @@ void bind_tokenizer(py::module_& module) {
           [](const PyTokenizer& own, bool skip_special_tokens) {
             return StreamDecoder(own, skip_special_tokens);
           },
-          py::arg("skip_special_tokens") = true, "Text as ids arrive.");
+          py::arg("skip_special_tokens") = true, "A TextStream, which decodes ids as they arrive.");
   py::class_<StreamDecoder>(module, "TextStream", docs::kTextStream)
       .def("push", &StreamDecoder::push, py::arg("id"),
-           "What is certain of the text after this id; often empty.")
+           "The text that is certain after this id; often empty.")
       .def("finish", &StreamDecoder::finish, "The rest; no ids may follow.");
   bind_template(module);
 }

@@ -1,4 +1,4 @@
-// Tokenizers and chat templates as Python has them: pickled as what they were made of.
+// Python's tokenizers and chat templates, which are pickled by their sources.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ struct PyTokenizer : Tokenizer {
   PyTokenizer(Tokenizer made, std::string from)
       : Tokenizer(std::move(made)), path(std::move(from)) {}
 
-  std::string path;  // empty: it has none of its own
+  std::string path;  // empty: not from a file
 };
 
 struct PyTemplate {
   ChatTemplate chat;
-  std::string path = {}, name = {};  // empty: it has none of its own
-  bool is_text = false;              // and is its source with the special tokens
+  std::string path = {}, name = {};  // empty: not from a file
+  bool is_text = false;              // pickled as its source with the special tokens
 };
 
 }  // namespace pippin::python

@@ -1,4 +1,4 @@
-// What the program does with models, by the names of its options: convert, compress, inspect,
+// The program's commands for models, with the names of its options: convert, compress, inspect,
 // verify, pull.
 #include <memory>
 #include <optional>
@@ -34,13 +34,13 @@ namespace fs = std::filesystem;
 
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Null where nobody looks on. Any thread of the work may call it.
+// Null without a callback. Any thread of the work may call it.
 Progress progress_of(const py::object& call, Errands& errands) {
   if (call.is_none()) return nullptr;
   return [&](uint64_t done, uint64_t total) { errands.ask([&] { call(done, total); }); };
 }
 
-// What is pulled on the way is told by the same function.
+// Downloads on the way are reported to the same function.
 app::PullObserver observer_of(const py::object& call, Errands& errands) {
   return [&](const std::string& /*repository*/, hub::PullOptions& options) {
     options.progress = progress_of(call, errands);

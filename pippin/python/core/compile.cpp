@@ -19,8 +19,8 @@ namespace py = pybind11;
 
 namespace {
 
-// What a call is like apart from the numbers in its arrays: the structure of its arguments, their
-// constants, and the types and shapes of the arrays, as a text.
+// A text that identifies a call apart from the numbers in its arrays: the structure of its
+// arguments, their constants, and the types and shapes of the arrays.
 class Signature {
  public:
   void add(PyObject* tree) {
@@ -89,11 +89,11 @@ class Compiled {
     call.add(keywords.ptr());
     if (!inputs_.is_none()) call.add(inputs_.ptr());
     const auto found = entries_.find(call.text);
-    // Held: the function may be called again while it is recorded.
+    // Held because the function may be called again while it is recorded.
     const std::shared_ptr<const Entry> entry =
         found != entries_.end() ? found->second : record(call, args, keywords);
     std::vector<mx::array> results = (*entry->trace)(call.arrays);
-    // What the state becomes, then what is given back.
+    // The outputs' state first, then the result.
     auto next = results.begin();
     if (!outputs_.is_none()) {
       const py::object state = outputs_;
@@ -117,10 +117,10 @@ class Compiled {
   struct Entry {
     std::optional<mx::Trace> trace;
     size_t num_outputs = 0;
-    py::object result;  // with placeholder() where an array goes
+    py::object result;  // with placeholder() in place of arrays
   };
 
-  // An object that no tree of others has.
+  // An object that occurs in no other tree.
   static PyObject* placeholder() {
     static PyObject* const object =
         PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
@@ -144,7 +144,7 @@ class Compiled {
     };
     const py::object traced_args = map_leaves(args.ptr(), replaced);
     const py::object traced_keywords = map_leaves(keywords.ptr(), replaced);
-    // The state is what it was again when the function has been recorded, or has failed.
+    // Restores the state when the function has been recorded or has failed.
     const State inputs_before(inputs_), outputs_before(outputs_);
     if (!inputs_.is_none()) {
       replace_arrays(inputs_.ptr(), [&](const mx::array&) { return *next++; });
@@ -161,7 +161,7 @@ class Compiled {
       return py::reinterpret_borrow<py::object>(placeholder());
     });
     run_call(nullptr, [&] { entry->trace.emplace(inputs, outputs); });
-    // Sizes may grow with every call: what was recorded long ago is recorded again.
+    // Sizes may grow with every call, so the number of entries is limited.
     if (entries_.size() >= kMostEntries) entries_.clear();
     return entries_[call.text] = std::move(entry);
   }
@@ -172,7 +172,7 @@ class Compiled {
     return py::reinterpret_steal<py::object>(result);
   }
 
-  // The arrays of a tree, put back when it ends.
+  // Saves the arrays of a tree and restores them in its destructor.
   class State {
    public:
     explicit State(const py::object& tree) : tree_(tree) {

@@ -1,4 +1,4 @@
-// Functions of Python that are recorded once and run again.
+// Records a Python function once and runs the recording on later calls.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -18,10 +18,10 @@ namespace {
 
 using mx::Dtype;
 
-// A whole number of Python; those beyond 64 bits with sign are only for uint64 and floats.
+// A Python integer. Integers beyond int64 are allowed only for uint64 and floats.
 struct Whole {
   long long value;
-  bool is_beyond;  // up to 2^64 - 1, in `value` by its bits
+  bool is_beyond;  // up to 2^64 - 1, as bits of `value`
 };
 Whole whole_of(PyObject* object) {
   int overflow = 0;
@@ -72,7 +72,7 @@ mx::array complex_number(PyObject* object) {
   return mx::array(mx::complex64_t{static_cast<float>(value.real), static_cast<float>(value.imag)});
 }
 
-// A number as it is beside an array of a type.
+// A Python number as an array, with the type that it has next to an array of type `beside`.
 std::optional<mx::array> scalar(PyObject* object, std::optional<Dtype> beside) {
   if (PyFloat_CheckExact(object) != 0) return fraction(PyFloat_AS_DOUBLE(object), beside);
   if (PyBool_Check(object) != 0) return mx::array(object == Py_True, beside.value_or(mx::bool_));
@@ -116,7 +116,7 @@ mx::array create(PyObject* object, std::optional<Dtype> dtype) {
   if (is_array(object)) return typed(value_of(object), dtype);
   if (PyList_Check(object) != 0 || PyTuple_Check(object) != 0) return array_of_lists(object, dtype);
   if (auto number = scalar(object, std::nullopt)) {
-    // Asked for by name, so that nothing is weak.
+    // An explicit type is requested, so it is not weak.
     if (dtype && PyLong_Check(object) != 0 && mx::is_integer(*dtype)) {
       return whole_number(object, dtype);
     }

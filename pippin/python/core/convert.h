@@ -1,4 +1,4 @@
-// Python's numbers, sequences and buffers as arrays, and arrays as Python's numbers and lists.
+// Converts Python numbers, sequences and buffers to arrays, and arrays to Python numbers and lists.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,23 @@
 
 namespace pippin::python::core {
 
-// Arrays, numbers, what has __mlx_array__, a buffer or __dlpack__; nothing for other objects (lists
-// among them). Numbers and buffers take the type of the array that they stand beside, as far as it
-// can hold them: a fraction beside integers is float32.
+// Converts arrays, numbers, and objects with __mlx_array__, a buffer or __dlpack__; returns an
+// empty value for other objects (including lists). Numbers and buffers take the type `beside` of
+// the other operand if it can hold them: a fraction next to integers becomes float32.
 std::optional<mx::array> try_array(PyObject* object, std::optional<mx::Dtype> beside);
 
-// What array(object, dtype) makes: nested lists and tuples as well. Always a copy of memory that is
-// somebody else's. Throws ValueError for lists of differing lengths and what is no number.
+// Implements array(object, dtype), including nested lists and tuples. Memory of other objects is
+// always copied. Throws ValueError for lists of differing lengths and for elements that are not
+// numbers.
 mx::array create(PyObject* object, std::optional<mx::Dtype> dtype);
 
-// Shares memory where it can. `copy` true: never; false: only, ValueError where it cannot.
+// Shares memory if possible. `copy` true: never; false: always, with a ValueError if that is not
+// possible.
 mx::array as_array(PyObject* object, std::optional<mx::Dtype> dtype, std::optional<bool> copy);
 
-// The only number of an array. Throws ValueError where there are others.
+// The element of an array with one element. Throws ValueError for other arrays.
 pybind11::object to_number(const mx::array& a);
-// Nested lists; a number for an array without axes.
+// Nested lists; a number for an array of rank 0.
 pybind11::object to_list(const mx::array& a);
 
 }  // namespace pippin::python::core

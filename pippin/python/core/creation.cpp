@@ -15,7 +15,7 @@ namespace py = pybind11;
 namespace {
 
 PyObject* arange(const Args& args) {
-  // One number is where it ends, two where it begins and ends.
+  // One number is the end, two are the begin and the end.
   size_t first = 0;
   double start = 0, stop = 0;
   if (args.has(1)) {
@@ -31,7 +31,7 @@ PyObject* arange(const Args& args) {
   const double step = args.number(2, 1);
   const auto is_fraction = [&](size_t i) { return args.has(i) && PyFloat_Check(args.raw(i)) != 0; };
   const bool has_fraction = is_fraction(first) || is_fraction(1) || is_fraction(2);
-  // The last number but one step decides whether 32 bits hold all.
+  // The last number decides whether 32 bits suffice.
   const auto is_wide = [](double value) { return value > INT_MAX || value < INT_MIN; };
   const mx::Dtype dtype = has_fraction                             ? mx::float32
                           : is_wide(start) || is_wide(stop - step) ? mx::int64
@@ -39,7 +39,7 @@ PyObject* arange(const Args& args) {
   return give(mx::arange(start, stop, step, args.dtype(3, dtype)));
 }
 
-// linspace without its end is one with another end.
+// linspace without its endpoint has another step.
 PyObject* linspace(const Args& args) {
   const double start = args.number(0), stop = args.number(1);
   const int num = args.small(2, 50);
@@ -66,7 +66,7 @@ PyObject* triangle(const Args& args) {
   return give(function(args.array(0), args.small(1, 0)));
 }
 
-// What fills: a number in the type that is wanted, so that nothing of it is lost before.
+// The fill value, converted to the requested type at once, so that no precision is lost before.
 mx::array filler(const Args& args, std::optional<mx::Dtype> dtype) {
   if (auto found = try_array(args.raw(1), dtype)) return *std::move(found);
   return create(args.raw(1), dtype);

@@ -20,7 +20,7 @@ namespace {
 
 using mx::Dtype;
 
-// DLPack's codes of kinds of types.
+// DLPack's type codes.
 constexpr uint8_t kSigned = 0, kPlain = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6;
 
 constexpr dlpack::Type kTypes[mx::kNumDtypes] = {
@@ -39,7 +39,7 @@ std::optional<Dtype> to_dtype(const dlpack::Type& type) {
   return std::nullopt;
 }
 
-// The array over a tensor's memory, which `end` gives back; nothing for complex numbers of doubles.
+// An array over a tensor's memory, released by `end`; empty for complex128.
 std::optional<mx::array> borrowed(const dlpack::View& view, std::function<void()> end) {
   if (view.device.type != dlpack::kCpu) {
     throw py::value_error("[convert] The DLPack tensor is on device " +
@@ -53,7 +53,7 @@ std::optional<mx::array> borrowed(const dlpack::View& view, std::function<void()
   }
   if (view.ndim < 0) throw py::value_error("[convert] A DLPack tensor of less than no axes.");
   mx::Shape shape(view.shape, view.shape + view.ndim);
-  const int64_t size = mx::num_elements(shape);  // throws for sizes that cannot be
+  const int64_t size = mx::num_elements(shape);  // throws for impossible sizes
   mx::Strides strides = view.strides == nullptr
                             ? mx::row_major_strides(shape)
                             : mx::Strides(view.strides, view.strides + view.ndim);
@@ -64,7 +64,7 @@ std::optional<mx::array> borrowed(const dlpack::View& view, std::function<void()
                            false);
 }
 
-// What a capsule of ours keeps.
+// The data that an exported capsule keeps alive.
 struct Kept {
   mx::array value;
   mx::Shape shape;

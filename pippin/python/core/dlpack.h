@@ -1,4 +1,4 @@
-// DLPack's capsules of arrays, in all of their types.
+// DLPack capsules of arrays of all types.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace pippin::python::core {
 
-// What __dlpack__ gives, over its memory. Nothing where there is no such method, or it
-// raises BufferError, and for complex numbers of doubles. Throws ValueError
-// for other devices and for types that arrays have not.
+// An array over the result of the object's __dlpack__. Empty if there is no such method, if it
+// raises BufferError, and for complex128. Throws ValueError for other devices and for types that
+// arrays do not have.
 std::optional<mx::array> share_dlpack(PyObject* object);
 
-// A new capsule; the arguments as __dlpack__ has them, null or None where not given. Memory that
-// must not be written to is marked as read-only from version 1 on, and copied before, where nothing
-// can say so. Throws BufferError for other devices and for a copy that `copy` forbids.
+// Returns a new capsule. The arguments are those of __dlpack__; null or None if not given.
+// Read-only memory is marked as such from version 1 on; earlier versions cannot mark it, so it is
+// copied. Throws BufferError for other devices and for a copy that `copy` forbids.
 PyObject* give_dlpack(const mx::array& a, PyObject* max_version, PyObject* device,
                       std::optional<bool> copy);
 

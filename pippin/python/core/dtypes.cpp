@@ -18,13 +18,13 @@ struct DtypeObject {
 PyTypeObject* dtype_type = nullptr;
 PyObject* objects[mx::kNumDtypes] = {};
 
-// The name that the module has it by.
+// The type's name in the module.
 std::string name_of(mx::Dtype dtype) {
   return dtype == mx::bool_ ? "bool_" : std::string(mx::to_string(dtype));
 }
 
 PyObject* represent(PyObject* self) {
-  // What programs compare the text of a type with.
+  // Programs compare this text.
   const std::string name(mx::to_string(dtype_of(self)));
   return PyUnicode_FromFormat("mlx.core.%s", name.c_str());
 }
@@ -33,7 +33,7 @@ PyObject* get_size(PyObject* self, void*) {
   return PyLong_FromSize_t(mx::size_of(dtype_of(self)));
 }
 
-// Pickled and copied by name: there is one object of each.
+// Pickled and copied by name, since each dtype is a single object.
 PyObject* reduce(PyObject* self, PyObject*) {
   return PyUnicode_FromString(name_of(dtype_of(self)).c_str());
 }
@@ -63,7 +63,7 @@ void make_type(py::module_& module) {
   }
 }
 
-// A dtype or a category, as issubdtype() and isdtype() take them.
+// A dtype or a category, as arguments of issubdtype() and isdtype().
 bool is_part(PyObject* a, PyObject* b) {
   const auto category = [](PyObject* object) {
     return py::handle(object).cast<mx::DtypeCategory>();
@@ -165,10 +165,10 @@ py::object object_of(mx::Dtype dtype) {
 }
 
 void bind_limits(py::module_& module) {
-  py::class_<Finfo>(module, "finfo", "What the numbers of a floating-point type are like.")
+  py::class_<Finfo>(module, "finfo", "The properties of a floating-point type.")
       .def(py::init([](const py::object& dtype) {
              const mx::Dtype type = checked(dtype, "finfo");
-             // Of a complex type that of its parts.
+             // For a complex type, that of its parts.
              return Finfo{mx::finfo(type), type == mx::complex64 ? mx::float32 : type};
            }),
            py::arg("dtype"))
@@ -183,7 +183,7 @@ void bind_limits(py::module_& module) {
         return py::str("finfo(min={}, max={}, dtype={})")
             .format(info.of.min, info.of.max, std::string(mx::to_string(info.dtype)));
       });
-  py::class_<Iinfo>(module, "iinfo", "The least and the largest number of an integer type.")
+  py::class_<Iinfo>(module, "iinfo", "The smallest and largest number of an integer type.")
       .def(py::init([](const py::object& dtype) {
              const mx::Dtype type = checked(dtype, "iinfo");
              return Iinfo{mx::iinfo(type), type};

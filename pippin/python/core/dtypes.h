@@ -9,7 +9,7 @@ namespace pippin::python::core {
 
 bool is_dtype(PyObject* object) noexcept;
 mx::Dtype dtype_of(PyObject* object) noexcept;  // of a Dtype
-// The one object of a dtype, borrowed.
+// The only object of a dtype, borrowed.
 PyObject* dtype_object(mx::Dtype dtype) noexcept;
 
 void bind_dtypes(pybind11::module_& module);

@@ -1,4 +1,4 @@
-// From C++'s exceptions to Python's, where no pybind11 stands between.
+// Converts C++ exceptions to Python exceptions in code without pybind11.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -7,10 +7,10 @@
 
 namespace pippin::python::core {
 
-// Sets Python's error by the exception that is being handled; to be called in a catch block.
+// Sets Python's error from the current exception; call it in a catch block.
 void set_error() noexcept;
 
-// Runs `body`; null, or `failure`, with Python's error set where it throws.
+// Runs `body`. If it throws, sets Python's error and returns null or `failure`.
 template <typename Body>
 PyObject* guarded(Body&& body) noexcept {
   try {

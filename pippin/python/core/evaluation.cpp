@@ -43,7 +43,7 @@ constexpr Definition kEvaluationFunctions[] = {
      }},
     {"depends", "inputs, dependencies",
      [](const Args& args) {
-       // Nothing is computed for its own sake: what an array depends on is what it is made of.
+       // Computes the dependencies at once: a recorded array depends only on its own inputs.
        std::vector<mx::array> needed;
        collect_arrays(args.raw(1), needed);
        evaluate(needed);

@@ -1,4 +1,4 @@
-// What pippin.export() (pippin/python/pippin/_export.py) is made of.
+// The C++ part of pippin.export() (pippin/python/pippin/_export.py).
 #include "pippin/mx/export.h"
 
 #include <string>
@@ -17,7 +17,7 @@ namespace py = pybind11;
 
 namespace {
 
-// What comes here comes from Python of this package: tuples and lists of the right length.
+// The arguments come from this package's Python code: tuples and lists of the right length.
 
 mx::ExportedSize size_of(py::handle size) {
   if (PyLong_Check(size.ptr()) != 0) return size.cast<int64_t>();
@@ -40,8 +40,8 @@ mx::ExportedInput input_of(py::handle item) {
   return input;
 }
 
-// Calls the function with lists of its inputs and states, with the lock: it gives a list of names
-// and outputs, and one of what the states become.
+// Calls the function, with the GIL, with lists of its inputs and states. It returns a list of names
+// and outputs and a list of the new states.
 mx::ExportedResults call_body(const py::object& body, const mx::ExportedArrays& given) {
   const auto list = [](const std::vector<mx::array>& arrays) {
     return py::reinterpret_steal<py::object>(wrap_list(arrays));
@@ -66,7 +66,7 @@ mx::ExportedFunction function_of(py::handle item, Errands& errands) {
     const auto named = state.cast<py::tuple>();
     function.states.push_back({named[0].cast<std::string>(), shape_of(named[1])});
   }
-  // Owned by the list of functions, which outlives the export.
+  // The list of functions owns it and outlives the export.
   PyObject* const body = tuple[3].cast<py::object>().ptr();
   function.body = [body, &errands](const mx::ExportedArrays& given) {
     mx::ExportedResults results;

@@ -6,11 +6,11 @@
 namespace pippin::python::core {
 
 void bind_elementwise(pybind11::module_& module);
-void bind_reductions(pybind11::module_& module);  // sums and the like, scans, orders
-void bind_shapes(pybind11::module_& module);      // shapes, and elements by their numbers
+void bind_reductions(pybind11::module_& module);  // sums and others, scans, sorting
+void bind_shapes(pybind11::module_& module);      // shapes, and elements by index
 void bind_creation(pybind11::module_& module);
 void bind_products(
-    pybind11::module_& module);  // of matrices, in few bits as well, and convolutions
+    pybind11::module_& module);  // of matrices, quantized ones included, and convolutions
 void bind_fast(pybind11::module_& module);
 void bind_random(pybind11::module_& module);
 void bind_files(pybind11::module_& module);

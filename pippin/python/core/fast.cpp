@@ -68,7 +68,7 @@ constexpr Definition kFastFunctions[] = {
 }  // namespace
 
 void bind_fast(py::module_& module) {
-  py::module_ own = module.def_submodule("fast", "What models are made of, in one operation.");
+  py::module_ own = module.def_submodule("fast", "Building blocks of models as single operations.");
   define(own, "pippin.core.fast", kFastFunctions);
 }
 

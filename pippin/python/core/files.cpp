@@ -1,4 +1,4 @@
-// Files of arrays: what save() and load() of pippin/python/pippin/core/_files.py are made of.
+// Files of arrays: the C++ part of save() and load() in pippin/python/pippin/core/_files.py.
 #include <string>
 
 #include "pippin/mx/io.h"
@@ -22,7 +22,7 @@ py::object dict_of(const mx::ArrayMap& arrays) {
   return result;
 }
 
-// Evaluated, so that the lock may be left.
+// Evaluates the arrays, so that the GIL can be released.
 mx::ArrayMap map_of(const Args& args, size_t i) {
   if (PyDict_Check(args.raw(i)) == 0) args.refuse(i, "a dict of arrays");
   mx::ArrayMap result;

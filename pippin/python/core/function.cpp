@@ -128,7 +128,7 @@ PyObject* call(PyObject* self, PyObject* const* args, size_t flags, PyObject* ke
   });
 }
 
-// As a method: called with the object first.
+// Binds it as a method: it is called with the object first.
 PyObject* bind(PyObject* self, PyObject* object, PyObject*) {
   if (object == nullptr || object == Py_None) {
     Py_INCREF(self);
@@ -157,7 +157,7 @@ PyObject* reduce(PyObject* self, PyObject*) {
 }
 
 void destroy_function(PyObject* self) {
-  // Functions are made once and live as long as the module; so does what they point to.
+  // Functions are created once and live as long as the module, and so do their definitions.
   PyTypeObject* const type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);

@@ -2,9 +2,9 @@
 //
 //   {"sum", "a, /, axis=None, keepdims=False", [](const Args& a) { ... a.array(0), a.axes(1) ... }}
 //
-// One callable type binds positional and keyword arguments to the places of the signature without
-// building tuples. The signature is also what inspect.signature() reads. Each function takes
-// `stream=None` last, and looks no further at it than whether it is one: there is one machine.
+// One callable type binds positional and keyword arguments to the parameters without building
+// tuples. inspect.signature() reads the same signature. Each function takes `stream=None` as its
+// last parameter and only checks its type: there is one device.
 #pragma once
 
 #include <cstdint>
@@ -22,29 +22,29 @@ namespace pippin::python::core {
 
 struct Parameters;
 
-// The arguments of one call, by their places in the signature. Those that convert throw TypeError
-// with the function's and the parameter's names.
+// The arguments of one call by parameter index. Conversions throw TypeError with the names of the
+// function and the parameter.
 class Args {
  public:
   Args(const Parameters& parameters, PyObject* const* values, std::span<PyObject* const> rest,
        size_t num_positional) noexcept
       : parameters_(parameters), values_(values), rest_(rest), num_positional_(num_positional) {}
 
-  // Null where it was not given; None is given.
+  // Null if not given; None counts as given.
   PyObject* raw(size_t i) const { return values_[i]; }
   bool has(size_t i) const { return values_[i] != nullptr && values_[i] != Py_None; }
-  // The same call with other values.
+  // The same call with other arguments.
   Args of(PyObject* const* values) const {
     return Args(parameters_, values, rest_, num_positional_);
   }
-  // How many were given by their places.
+  // The number of arguments given by position.
   size_t num_positional() const { return num_positional_; }
-  // What *names takes.
+  // The arguments of *names.
   std::span<PyObject* const> rest() const { return rest_; }
 
   mx::array array(size_t i) const;
   std::optional<mx::array> maybe_array(size_t i) const;
-  // Two operands: numbers beside an array are weak.
+  // Two operands: a number next to an array takes the array's type.
   std::pair<mx::array, mx::array> operands(size_t a, size_t b) const;
   // A list or tuple of arrays.
   std::vector<mx::array> arrays(size_t i) const;
@@ -71,12 +71,13 @@ class Args {
     return has(i) ? smalls(i) : std::move(otherwise);
   }
   mx::Axes axes(size_t i) const { return has(i) ? mx::Axes(smalls(i)) : std::nullopt; }
-  // As argmax(axis=None) has it where None differs from what is left out.
+  // `otherwise` is the value if the argument is omitted, which may differ from None:
+  // argmax(axis=None).
   std::optional<int> axis(size_t i, int otherwise) const {
     return raw(i) == nullptr ? std::optional(otherwise) : maybe_small(i);
   }
 
-  // Throws TypeError: what the parameter has to be.
+  // Throws TypeError that says what the parameter must be.
   [[noreturn]] void refuse(size_t i, const char* wanted) const;
 
  private:
@@ -95,14 +96,14 @@ struct Definition {
   const char* doc = "";
 };
 
-// Makes the functions and puts them into `scope`, a module or, as methods, a type's dictionary.
+// Creates the functions and adds them to `scope`: a module, or a type's dictionary for methods.
 void define(pybind11::handle scope, const char* module, std::span<const Definition> definitions);
-// The same object under another name.
+// Adds the same object under another name.
 void alias(pybind11::handle scope, const char* name, const char* of);
 void bind_function_type();
 
-// Bodies for the commonest forms.
-PyObject* give(mx::array value);  // throws where wrap() fails
+// Bodies for the most common forms.
+PyObject* give(mx::array value);  // throws if wrap() fails
 PyObject* give_list(std::vector<mx::array> values);
 PyObject* give_tuple(std::vector<mx::array> values);
 PyObject* give_none();

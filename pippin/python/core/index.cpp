@@ -21,7 +21,7 @@ bool is_integer(PyObject* object) {
   if (PyLong_CheckExact(object) != 0) return true;
   if (PyBool_Check(object) != 0 || is_array(object)) return false;
   if (PyIndex_Check(object) == 0) return false;
-  // NumPy's arrays have __index__, whatever their rank.
+  // NumPy arrays of any rank have __index__.
   const py::object rank = py::getattr(py::handle(object), "ndim", py::none());
   return rank.is_none() || rank.cast<int>() == 0;
 }
@@ -63,7 +63,7 @@ Index::Index(PyObject* object, const mx::Shape& shape) {
   const auto fill = [&] {
     for (; num_left > 0; --num_left) entries_.push_back({Kind::Slice, 0, {0, INT64_MAX, 1}});
   };
-  // The axis that the next entry is about.
+  // The axis of the next entry is the first of `rest`.
   mx::Shape rest = shape;
   const auto axis = [&] {
     size_t count = 0;
@@ -82,7 +82,7 @@ Index::Index(PyObject* object, const mx::Shape& shape) {
   fill();
 }
 
-// `about`: the size of the axis, and its number.
+// `about`: the size and index of the axis.
 void Index::add(PyObject* object, const mx::Shape& about) {
   if (is_integer(object)) {
     const int64_t value = integer_of(object);
@@ -119,7 +119,7 @@ void Index::add(PyObject* object, const mx::Shape& about) {
   entries_.push_back({Kind::Array, 0, {}, std::move(found)});
 }
 
-// Whether the entry's axis is replaced by those of the index arrays.
+// Whether the axes of the index arrays replace the entry's axis.
 bool Index::is_pointer(const Entry& entry) const {
   return entry.kind == Kind::Array || (has_arrays_ && entry.kind == Kind::Integer);
 }
@@ -131,7 +131,7 @@ bool Index::is_full() const {
   });
 }
 
-// The slices taken, and the integers where there are no arrays; axes stay.
+// Applies the slices, and the integers if there are no index arrays; keeps all axes.
 mx::array Index::sliced(const mx::array& a) const {
   mx::Shape start(a.ndim(), 0), stop = a.shape(), step(a.ndim(), 1);
   size_t axis = 0;
@@ -172,7 +172,7 @@ size_t Index::pointed_rank() const {
   return rank;
 }
 
-// Whether nothing lies between the pointers.
+// Whether the entries with index arrays are adjacent.
 bool Index::stands_in_place() const {
   const auto pointer = [&](const Entry& each) { return is_pointer(each); };
   const auto first = std::find_if(entries_.begin(), entries_.end(), pointer);
@@ -180,7 +180,7 @@ bool Index::stands_in_place() const {
   return std::find_if(end, entries_.end(), pointer) == entries_.end();
 }
 
-// Which axis of the result, new ones left out, is the first of the index arrays.
+// The position, without new axes, of the index arrays' first axis in the result.
 size_t Index::place_of_pointed() const {
   if (!stands_in_place()) return 0;
   size_t place = 0;
@@ -224,7 +224,7 @@ mx::array Index::get(const mx::array& a) const {
       result = mx::transpose(result, order);
     }
   }
-  // Where new axes stand among the others.
+  // The positions of the new axes.
   size_t at = stands_in_place() ? 0 : rank;
   bool is_placed = !stands_in_place();
   for (const Entry& each : entries_) {
@@ -245,7 +245,7 @@ mx::array Index::set(const mx::array& a, const mx::array& update, mx::UpdateMode
 
 namespace {
 
-// With as many axes as `rank`: 1s in front of it are added or left out.
+// Changes the rank to `rank` by adding or removing leading axes of size 1.
 mx::array with_rank(const mx::array& update, size_t rank) {
   mx::Shape shape = update.shape();
   while (shape.size() > rank && shape[0] == 1) shape.erase(shape.begin());
@@ -298,7 +298,7 @@ mx::array Index::set_pointed(const mx::array& a, const mx::array& update,
   for (const mx::array& each : indices) {
     places = mx::broadcast_shapes("scatter", places, each.shape());
   }
-  // The shape that the update broadcasts to, new axes included, and without them.
+  // The shapes that the update broadcasts to, with and without the new axes.
   mx::Shape whole, plain, sizes = part.shape();
   for (const int axis : axes) sizes[static_cast<size_t>(axis)] = 1;
   bool is_placed = false;

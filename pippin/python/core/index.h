@@ -1,7 +1,7 @@
-// What stands between brackets: x[2], x[..., None, ::-1], x[:, indices].
+// Indexing expressions: x[2], x[..., None, ::-1], x[:, indices].
 //
-// NumPy's rules: basic slices give views; integer arrays (and integers beside them) broadcast
-// together, and their axes stand where they stood, in front where something lies between them.
+// The rules are NumPy's: basic slices are views. Integer arrays (and integers next to them) are
+// broadcast together; their axes stay in place if they are adjacent, and come first otherwise.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,12 @@ namespace pippin::python::core {
 
 class Index {
  public:
-  // For an array of `shape`. Throws ValueError for what is no index, IndexError for an integer out
-  // of range.
+  // An index for an array of `shape`. Throws ValueError for objects that are not indices,
+  // IndexError for an integer out of range.
   Index(PyObject* object, const mx::Shape& shape);
 
   mx::array get(const mx::array& a) const;
-  // `a` with `update` there, which broadcasts.
+  // Returns `a` with `update`, broadcast, in the indexed elements.
   mx::array set(const mx::array& a, const mx::array& update, mx::UpdateMode mode) const;
 
  private:
@@ -44,7 +44,7 @@ class Index {
   mx::array set_slices(const mx::array& a, const mx::array& update, mx::UpdateMode mode) const;
   mx::array set_pointed(const mx::array& a, const mx::array& update, mx::UpdateMode mode) const;
 
-  std::vector<Entry> entries_;  // one for each axis, and for each new one
+  std::vector<Entry> entries_;  // one per axis, including new ones
   bool has_arrays_ = false;
 };
 

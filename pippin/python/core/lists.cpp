@@ -27,7 +27,7 @@ bool is_list(PyObject* object) {
 
 enum class Kind : uint8_t { Bool, Whole, WideWhole, Beyond, Fraction, Complex };
 
-// What nested lists hold, found in one walk, and then their numbers in another.
+// Reads nested lists in two walks: the first finds type and shape, the second reads the numbers.
 class Lists {
  public:
   explicit Lists(PyObject* list) {
@@ -67,7 +67,7 @@ class Lists {
     return std::any_of(shape_.begin(), shape_.end(), [](int64_t size) { return size == 0; });
   }
 
-  // The shape, by the first of each.
+  // Finds the shape from the first element at each level.
   void measure(PyObject* list) {
     while (true) {
       const Py_ssize_t size = PySequence_Fast_GET_SIZE(list);
@@ -139,7 +139,7 @@ class Lists {
 
   template <typename T, typename Convert>
   mx::array fill(PyObject* list, Dtype dtype, Convert convert) const {
-    // Not a vector<bool>, which has no memory of bools.
+    // std::vector<bool> has no array of bools.
     const int64_t count = mx::num_elements(shape_);
     const std::unique_ptr<T[]> values(new T[static_cast<size_t>(count)]);
     T* to = values.get();
@@ -190,7 +190,7 @@ py::object list_of(const T* data, const mx::Shape& shape, const mx::Strides& str
   return result;
 }
 
-// Calls visit(pointer to the first element, function that makes a Python number of one).
+// Calls visit(pointer to the first element, function that makes a Python number of an element).
 template <typename Visit>
 py::object with_maker(const mx::array& a, Visit visit) {
   const std::byte* const data = a.bytes();

@@ -1,4 +1,4 @@
-// Nested lists of Python and arrays.
+// Converts nested Python lists to arrays and back.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,9 @@
 
 namespace pippin::python::core {
 
-// Of a list or tuple: bools, integers (int32, int64 where one needs it), floats or complex numbers
-// by what is in it; arrays in it are stacked. Throws ValueError for lists of differing lengths.
+// Converts a list or tuple. The elements decide the type: bool, integer (int32, or int64 if
+// needed), float or complex. Arrays among them are stacked. Throws ValueError for lists of
+// differing lengths.
 mx::array array_of_lists(PyObject* list, std::optional<mx::Dtype> dtype);
 
 }  // namespace pippin::python::core

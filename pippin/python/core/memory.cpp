@@ -24,7 +24,7 @@ namespace {
 
 using mx::Dtype;
 
-// What the struct module's letters mean; complex numbers of doubles are marked.
+// The type of a format letter of the struct module; complex128 is marked.
 struct Element {
   Dtype dtype;
   bool is_complex128 = false;
@@ -67,7 +67,7 @@ const char* format_of(Dtype dtype) {
 
 struct Release {
   void operator()(Py_buffer* view) const {
-    if (Py_IsInitialized() == 0) return;  // the process ends
+    if (Py_IsInitialized() == 0) return;  // the interpreter has ended
     const Locked lock;
     PyBuffer_Release(view);
     delete view;
@@ -75,7 +75,7 @@ struct Release {
 };
 using View = std::unique_ptr<Py_buffer, Release>;
 
-// Null, without an error, for an object that has no such memory.
+// Returns null, without an error, for an object without a buffer.
 View view_of(PyObject* object, int flags) {
   if (PyObject_CheckBuffer(object) == 0) return nullptr;
   auto fresh = std::make_unique<Py_buffer>();
@@ -104,7 +104,7 @@ Dtype narrowed(Dtype dtype) {
   return dtype == mx::float64 ? mx::float32 : dtype;
 }
 
-// Evaluated before its memory may change.
+// Evaluated now, since the memory may change later.
 mx::array packed_copy(const mx::array& shared, Dtype dtype) {
   const mx::array packed = mx::contiguous(shared);
   evaluate(packed);
@@ -130,7 +130,7 @@ mx::array copied(Py_buffer& view, std::optional<Dtype> wanted) {
   return mx::array(halves.data(), mx::complex64, shape, dtype);
 }
 
-// NumPy has no bfloat16; packages that add it have no buffers for it.
+// NumPy has no bfloat16, and packages that add it have no buffers for it.
 py::object plain_view(PyObject* object) {
   const auto held = py::reinterpret_borrow<py::object>(object);
   const py::object dtype = py::getattr(held, "dtype", py::none());
@@ -154,14 +154,14 @@ std::optional<mx::array> shared_view(PyObject* object) {
     return std::nullopt;
   }
   mx::Shape shape = shape_of(*view);
-  // What is done to the memory by others is seen; nothing is written by arrays, which are values.
+  // Changes that others make to the memory are visible. Arrays are values and never write to it.
   Py_buffer* const held = view.release();
   return mx::array::borrow(
       held->buf, element.dtype, std::move(shape), std::move(strides), [held] { Release()(held); },
       false);
 }
 
-// What a buffer of an array keeps while it is held.
+// The data of a Py_buffer of an array, kept while it is held.
 struct Description {
   mx::array value;
   std::vector<Py_ssize_t> shape, strides;  // strides in bytes
@@ -240,7 +240,7 @@ constexpr Definition kMemoryFunctions[] = {
        const bool has_copy = args.has(1);
        const bool copy = args.flag(1, false);
        auto shared = share_dlpack(args.raw(0));
-       // What NumPy gives no capsule of: bools, and what is read-only.
+       // NumPy exports no capsules of bools or read-only memory.
        if (!shared && PyObject_HasAttrString(args.raw(0), "__dlpack__") != 0) {
          shared = shared_view(args.raw(0));
          if (!shared && (!has_copy || copy)) {

@@ -1,5 +1,5 @@
-// Memory of other libraries as arrays, and of arrays for others: buffers and DLPack, with the types
-// that models' tensors have not (bfloat16, complex64).
+// Arrays over the memory of other libraries and the reverse: buffers and DLPack, including the
+// types that tensors of models do not have (bfloat16, complex64).
 #pragma once
 
 #include <optional>
@@ -10,17 +10,18 @@
 
 namespace pippin::python::core {
 
-// A copy of what has a buffer or __dlpack__; float64 becomes float32 unless `dtype` says otherwise.
-// Nothing for an object with neither. Throws ValueError for elements that are no numbers.
+// Copies the memory of an object with a buffer or __dlpack__; float64 becomes float32 unless
+// `dtype` says otherwise. Empty for other objects. Throws ValueError for elements that are not
+// numbers.
 std::optional<mx::array> read_memory(PyObject* object, std::optional<mx::Dtype> dtype);
-// The memory itself, kept until no array reads it. Nothing where that cannot be: no such memory,
-// a float64 type, strides that are no whole elements.
+// Shares the memory and keeps it until no array uses it. Empty if that is not possible: no such
+// memory, float64, strides that are not multiples of the element size.
 std::optional<mx::array> share_memory(PyObject* object);
 
-// Whether other libraries may write to the memory of an array that is available: not to files that
-// are mapped, nor to borrowed memory itself.
+// Whether other libraries may write to the memory of an evaluated array: not to mapped files and
+// borrowed memory.
 bool is_writable(const mx::array& a);
 
-void bind_memory(pybind11::module_& module);  // from_dlpack, and the array's methods
+void bind_memory(pybind11::module_& module);  // from_dlpack and methods of arrays
 
 }  // namespace pippin::python::core

@@ -16,7 +16,7 @@ namespace py = pybind11;
 
 namespace {
 
-// The functions that are methods as well: a function of the module is bound to its first argument.
+// Functions that are also methods: the module's function is bound to its first argument.
 constexpr const char* kShared[] = {
     "abs",    "all",      "any",     "argmax",     "argmin",       "astype",    "conj", "cos",
     "cummax", "cummin",   "cumprod", "cumsum",     "diag",         "diagonal",  "exp",  "flatten",
@@ -31,7 +31,7 @@ PyObject* number_of(const Args& args, PyObject* (*convert)(PyObject*)) {
   return result;
 }
 
-// Shapes and axes come as one sequence or one by one.
+// Shapes and axes can be given as one sequence or as several arguments.
 PyObject* spread(const Args& args, const char* function) {
   const std::span<PyObject* const> rest = args.rest();
   const py::object of = py::module_::import("pippin._pippin").attr("core").attr(function);
@@ -46,7 +46,7 @@ PyObject* spread(const Args& args, const char* function) {
   return of(self, numbers).release().ptr();
 }
 
-// Pickled as bytes: bfloat16 as well, which NumPy has not.
+// Pickled as bytes, because NumPy has no bfloat16.
 PyObject* reduce(const Args& args) {
   const mx::array a = args.array(0);
   const mx::array packed = mx::contiguous(a);

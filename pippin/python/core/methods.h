@@ -1,5 +1,5 @@
-// What arrays have besides operators: properties that compute, and methods, most of which are the
-// functions of the same name.
+// Properties and methods of arrays other than operators. Most methods are the functions of the same
+// name.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,7 +13,7 @@ PyObject* at(PyObject* self, void*);  // subscript.cpp
 
 void bind_subscripts(pybind11::module_& module);  // the types of iterators and of x.at
 
-// The methods; the functions are there already.
+// Adds the methods; the functions must exist already.
 void bind_methods(pybind11::module_& module);
 
 }  // namespace pippin::python::core

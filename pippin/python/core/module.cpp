@@ -13,12 +13,12 @@ namespace py = pybind11;
 
 namespace {
 
-// Once: the types are the process's.
+// Runs once: the types are shared by the process.
 py::object load() {
   static PyObject* loaded = nullptr;
   if (loaded == nullptr) {
     py::module_ outer = py::module_::import("pippin._pippin");
-    py::module_ module = outer.def_submodule("core", "Arrays: the part that is not Python.");
+    py::module_ module = outer.def_submodule("core", "Arrays: the part in C++.");
     bind_function_type();
     bind_dtypes(module);
     bind_array(module);

@@ -1,5 +1,5 @@
-// `_pippin.core`, from which pippin/python/pippin/core takes its names. Made when it is first asked
-// for, so that `import pippin` does not wait for it.
+// `_pippin.core`, whose names pippin/python/pippin/core re-exports. Created on first use, so that
+// `import pippin` does not wait for it.
 #pragma once
 
 #include <pybind11/pybind11.h>

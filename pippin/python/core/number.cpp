@@ -18,8 +18,8 @@ namespace {
 
 using Binary = mx::array (*)(const mx::array&, const mx::array&);
 
-// What is no operand, is refused here where it leaves the work to its own operators in others:
-// lists and texts would repeat and join.
+// Throws for objects that are not operands, even if Python would try the other object's operators:
+// lists and strings would repeat or concatenate.
 [[noreturn]] void refuse_operand(PyObject* other, const char* what) {
   throw py::value_error("Cannot " + std::string(what) + " an array and " +
                         (other == Py_None ? "None" : "a " + std::string(Py_TYPE(other)->tp_name)));
@@ -30,7 +30,7 @@ std::optional<mx::array> operand(PyObject* object, PyObject* beside) {
   return try_array(object, value_of(beside).dtype());
 }
 
-// One of both is an array.
+// At least one of the operands is an array.
 mx::array compute(PyObject* left, PyObject* right, Binary function, const char* what) {
   if (is_array(left) && is_array(right)) return function(value_of(left), value_of(right));
   const auto a = operand(left, is_array(left) ? left : right);
@@ -56,7 +56,7 @@ PyObject* apply(PyObject* left, PyObject* right) noexcept {
   return guarded([&] { return give(compute(left, right, op.function, op.what)); });
 }
 
-// x += y changes what x is, for all who have the object.
+// x += y changes the object's value, for everyone who holds it.
 template <const Operator& op>
 PyObject* apply_in_place(PyObject* self, PyObject* other) noexcept {
   return guarded([&] {
@@ -78,7 +78,7 @@ PyObject* power_in_place(PyObject* self, PyObject* other, PyObject*) noexcept {
   return apply_in_place<kPower>(self, other);
 }
 
-// What a number is asked for as.
+// Implements the conversions to Python numbers.
 template <typename Convert>
 PyObject* as_number(PyObject* self, Convert convert) noexcept {
   return guarded([&] {
@@ -114,7 +114,7 @@ PyObject* compare(PyObject* self, PyObject* other, int how) noexcept {
                                        &mx::not_equal, &mx::greater,    &mx::greater_equal};
     const auto b = operand(other, self);
     if (!b) {
-      // Nothing else equals an array.
+      // Other objects are never equal to an array.
       if (how == Py_EQ) Py_RETURN_FALSE;
       if (how == Py_NE) Py_RETURN_TRUE;
       refuse_operand(other, "compare");
@@ -123,8 +123,8 @@ PyObject* compare(PyObject* self, PyObject* other, int how) noexcept {
   });
 }
 
-// Arrays are equal element by element, which dictionaries do not ask for: they are told apart by
-// what they are.
+// Arrays compare element by element, which dictionaries cannot use: the hash is the object's
+// identity.
 Py_hash_t hash(PyObject* self) noexcept {
   return static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(self) >> 4);
 }

@@ -20,7 +20,7 @@ PyTypeObject* array_type = nullptr;
 
 namespace {
 
-// Objects come and go with every operation: some wait here for the next one.
+// Objects are created and destroyed with every operation: some are kept for reuse.
 constexpr int kMostSpare = 128;
 ArrayObject* spare[kMostSpare];
 int num_spare = 0;
@@ -90,18 +90,18 @@ PyGetSetDef properties[] = {
      nullptr, "Bytes of an element.", nullptr},
     {"nbytes", [](PyObject* self, void*) { return PyLong_FromSize_t(value_of(self).nbytes()); },
      nullptr, "Bytes of all elements.", nullptr},
-    {"T", &transposed, nullptr, "The array with its axes turned round.", nullptr},
+    {"T", &transposed, nullptr, "The transposed array.", nullptr},
     {"real", &real_part, nullptr, "The real part.", nullptr},
     {"imag", &imaginary_part, nullptr, "The imaginary part.", nullptr},
-    {"at", &at, nullptr, "x.at[indices].add(y): all updates count, of equal indices as well.",
-     nullptr},
+    {"at", &at, nullptr, "x.at[indices].add(y): updates of equal indices accumulate.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayObject, weak_references), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-constexpr char kDoc[] = "array(val, dtype=None)\n--\n\nNumbers along axes, or what will give them.";
+constexpr char kDoc[] =
+    "array(val, dtype=None)\n--\n\nAn array of numbers, which may not be computed yet.";
 
 }  // namespace
 
@@ -135,7 +135,7 @@ void evaluate(std::span<const mx::array> arrays) {
 
 void evaluate(const mx::array& a) {
   if (a.is_available()) return;
-  const mx::array held = a;  // the object may become another array meanwhile
+  const mx::array held = a;  // the object may get another value meanwhile
   evaluate({&held, 1});
 }
 

@@ -1,7 +1,7 @@
-// `pippin.core.array`: Python's form of mx::array.
+// `pippin.core.array`: the Python type of mx::array.
 //
-// The type is written with CPython's own functions, not pybind11's: an operation is recorded in
-// less than a microsecond, of which binding its arguments may not be the larger part.
+// The type uses CPython's API, not pybind11: recording an operation takes less than a microsecond,
+// and binding the arguments must not dominate it.
 #pragma once
 
 #include <span>
@@ -26,23 +26,23 @@ extern PyTypeObject* array_type;
 inline bool is_array(PyObject* object) {
   return Py_TYPE(object) == array_type;
 }
-// Of an array, while the object lives.
+// The value of an array, while the object lives.
 inline mx::array& value_of(PyObject* object) {
   return reinterpret_cast<ArrayObject*>(object)->value;
 }
-// A new object; null with Python's error set where there is no memory.
+// Returns a new object; null with Python's error set if there is not enough memory.
 PyObject* wrap(mx::array value) noexcept;
-// Lists and tuples of them.
+// Lists and tuples of arrays.
 PyObject* wrap_list(std::vector<mx::array> values);
 PyObject* wrap_tuple(std::vector<mx::array> values);
 
-// Computes them without the interpreter's lock; ends where a signal's handler raises something.
+// Computes the arrays without the GIL; stops if a signal handler raises.
 void evaluate(std::span<const mx::array> arrays);
 void evaluate(const mx::array& a);
 
-// Makes the type and puts it into the module.
+// Creates the type and adds it to the module.
 void bind_array(pybind11::module_& module);
-// Its parts, by what they serve.
+// The parts of the type by purpose.
 void add_number_slots(std::vector<PyType_Slot>& slots);
 void add_index_slots(std::vector<PyType_Slot>& slots);
 void add_text_slots(std::vector<PyType_Slot>& slots);

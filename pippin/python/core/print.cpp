@@ -7,7 +7,7 @@ namespace pippin::python::core {
 
 namespace {
 
-constexpr int64_t kShown = 3;  // at either end of a long axis
+constexpr int64_t kShown = 3;  // at each end of a long axis
 
 int precision = -1;
 

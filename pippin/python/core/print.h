@@ -7,10 +7,10 @@
 
 namespace pippin::python::core {
 
-// "array([1, 2, 3], dtype=int32)", long axes shortened. The numbers have to be there already.
+// "array([1, 2, 3], dtype=int32)", with long axes shortened. The array must be evaluated.
 std::string to_text(const mx::array& a);
 
-// Digits behind the point, or -1: six that count.
+// Digits after the decimal point, or -1: six significant digits.
 int print_precision() noexcept;
 void set_print_precision(int digits) noexcept;
 

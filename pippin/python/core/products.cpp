@@ -44,7 +44,7 @@ std::vector<mx::array> operands(const Args& args) {
   return result;
 }
 
-// Groups and bits that a mode has where none are said.
+// The default group size and bits of a mode.
 struct Form {
   int group_size, bits;
   std::string mode;
@@ -147,7 +147,7 @@ constexpr Definition kQuantized[] = {
      }},
 };
 
-// One number for each spatial axis, from one number or several.
+// One number per spatial axis, from one number or several.
 std::vector<int> per_axis(const Args& args, size_t i, int otherwise, size_t rank) {
   std::vector<int> result = args.smalls(i, {otherwise});
   if (result.size() == 1) result.resize(rank, result[0]);
@@ -184,7 +184,7 @@ PyObject* conv_general(const Args& args) {
   const size_t rank = input.ndim() - 2;
   mx::ConvOptions options;
   options.stride = per_axis(args, 2, 1, rank);
-  // Paddings may be two lists: before and behind.
+  // Padding can be two lists: before and after.
   const py::handle padding = args.raw(3);
   const bool is_pair = padding && py::isinstance<py::sequence>(padding) && py::len(padding) == 2 &&
                        PyIndex_Check(py::object(padding[py::int_(0)]).ptr()) == 0;

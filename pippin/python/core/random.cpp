@@ -16,8 +16,8 @@ namespace random = mx::random;
 
 namespace {
 
-// `random.state`: a list with the key that the next one comes from, so that compile() can take it
-// as an input and an output.
+// `random.state`: a list with the current key, so that compile() can use it as an input and an
+// output.
 PyObject* state = nullptr;
 
 void set_state(mx::array key) {
@@ -48,7 +48,7 @@ std::optional<mx::Shape> maybe_shape(const Args& args, size_t i) {
   return args.has(i) ? std::optional(args.shape(i)) : std::nullopt;
 }
 
-// A bound of what is drawn in `dtype`.
+// A bound of the distribution, as an array of `dtype`.
 mx::array bound(const Args& args, size_t i, double otherwise, mx::Dtype dtype) {
   if (!args.has(i)) return mx::array(otherwise, dtype);
   if (auto found = try_array(args.raw(i), dtype)) return *std::move(found);

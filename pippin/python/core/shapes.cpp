@@ -17,7 +17,7 @@ namespace py = pybind11;
 namespace {
 
 std::vector<mx::array> rest_of(const Args& args) {
-  // Several arrays, or one list of them.
+  // Several arrays, or one list of arrays.
   std::vector<mx::array> result;
   for (PyObject* const each : args.rest()) {
     if (auto found = try_array(each, std::nullopt)) {
@@ -119,7 +119,7 @@ PyObject* roll(const Args& args) {
   const mx::array a = args.array(0);
   mx::Shape shifts = args.shape(1);
   if (!args.has(2)) {
-    // Along the flattened array, by all of them.
+    // Rolls the flattened array by the sum of the shifts.
     const int64_t sum = std::accumulate(shifts.begin(), shifts.end(), int64_t{0});
     return give(mx::roll(a, mx::Shape{sum}));
   }

@@ -37,7 +37,7 @@ mx::array update_of(PyObject* object, const mx::array& beside) {
                         " to elements of an array.");
 }
 
-// A mask over the first axes, or nothing.
+// A mask over the first axes, or an empty value.
 std::optional<mx::array> mask_of(PyObject* index) {
   if (is_array(index) && value_of(index).dtype() == mx::bool_) return value_of(index);
   if (PyBool_Check(index) != 0) return mx::array(index == Py_True);
@@ -71,7 +71,7 @@ mx::array with_update(const mx::array& value, PyObject* index, PyObject* update)
 int set(PyObject* self, PyObject* index, PyObject* update) noexcept {
   return guarded_status([&] {
     if (update == nullptr) throw py::type_error("elements of an array cannot be deleted");
-    // The result is an array of its own before the old one goes, whose memory it may then take.
+    // Keeps the result alive before replacing the old value, whose memory it may share.
     const mx::array result = with_update(value_of(self), index, update);
     value_of(self).overwrite(result);
   });
@@ -98,7 +98,7 @@ PyObject* iterate(PyObject* self) noexcept {
   auto* const iterator =
       reinterpret_cast<IteratorObject*>(iterator_type->tp_alloc(iterator_type, 0));
   if (iterator == nullptr) return nullptr;
-  // What the array is now: assigning to it later does not change what comes.
+  // Takes the current value: later assignments do not change the iteration.
   iterator->array = wrap(value_of(self));
   if (iterator->array == nullptr) {
     Py_DECREF(iterator);
@@ -121,7 +121,7 @@ void destroy_iterator(PyObject* self) {
   Py_DECREF(type);
 }
 
-// x.at, and x.at[index] once an index is there.
+// x.at and, with an index, x.at[index].
 struct At {
   py::object array, index;
 };

@@ -52,7 +52,7 @@ py::object map_leaves(PyObject* tree, const std::function<py::object(PyObject*)>
     }
     if (PyList_CheckExact(tree) != 0) return items;
     if (PyList_Check(tree) != 0) return py::type::of(tree)(items);
-    // Named tuples stay what they are.
+    // Named tuples keep their type.
     if (PyTuple_CheckExact(tree) == 0 && PyObject_HasAttrString(tree, "_make") != 0) {
       return py::handle(tree).attr("_make")(items);
     }
@@ -97,7 +97,7 @@ void replace_arrays(PyObject* tree, const std::function<mx::array(const mx::arra
   } else if (PyDict_Check(tree) != 0) {
     const Deeper deeper;
     PyObject *key = nullptr, *value = nullptr;
-    // Only values of keys that are there change, which dictionaries allow meanwhile.
+    // Changes only values of existing keys, which is allowed while iterating over a dictionary.
     for (Py_ssize_t place = 0; PyDict_Next(tree, &place, &key, &value) != 0;) {
       if (is_array(value)) {
         if (PyDict_SetItem(tree, key, fresh(value).ptr()) != 0) throw py::error_already_set();

@@ -1,4 +1,4 @@
-// Trees of Python: lists, tuples and dictionaries, nested, with arrays for leaves.
+// Python trees: nested lists, tuples and dictionaries with arrays as leaves.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace pippin::python::core {
 
-// While it lives, Python counts one level more. Throws RecursionError where there are too many.
+// Counts one level of Python recursion while it lives. Throws RecursionError if there are too many.
 class Deeper {
  public:
   Deeper() {
@@ -21,16 +21,17 @@ class Deeper {
   ~Deeper() { Py_LeaveRecursiveCall(); }
 };
 
-// Visits what is no list, tuple or dictionary, in order. Throws RecursionError for a tree that
-// contains itself.
+// Visits, in order, everything that is not a list, tuple or dictionary. Throws RecursionError for a
+// tree that contains itself.
 void visit_leaves(PyObject* tree, const std::function<void(PyObject* leaf)>& visit);
 // The arrays among the leaves.
 void collect_arrays(PyObject* tree, std::vector<mx::array>& arrays);
-// The tree anew, with other leaves; dictionaries become dict, lists and tuples stay of their types.
+// Returns a new tree with other leaves. Dictionaries become dict; lists and tuples keep their
+// types.
 pybind11::object map_leaves(PyObject* tree,
                             const std::function<pybind11::object(PyObject* leaf)>& map);
-// Puts other arrays where arrays are, in the lists and dictionaries themselves; in tuples, which
-// cannot change, the array objects become others.
+// Replaces the arrays of a tree: in place in lists and dictionaries; in tuples, which are
+// immutable, the array objects get new values.
 void replace_arrays(PyObject* tree, const std::function<mx::array(const mx::array&)>& replace);
 
 }  // namespace pippin::python::core

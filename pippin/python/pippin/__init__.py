@@ -52,8 +52,8 @@ __all__ = [
     "TextStream", "Tokenizer", "UnsupportedError", "Verified", "__version__", "compile", "compress", "convert", "export", "inspect",
     "pull", "verify",
 ]
-# Loaded when they are first asked for, so that `import pippin` is quick: dataclasses take longer to import than all
-# of this. Checkers of types read the branch above.
+# Imported on first use, so that `import pippin` is quick: dataclasses take longer to import than all of this. Type
+# checkers read the branch above.
 _OF_TOOLS = ("Compressed", "Converted", "Pulled", "Verified", "compress", "convert", "inspect", "pull", "verify")
 _OF_EXPORT = ("ExportedFunction", "SizeRange", "TensorSpec", "export")
 

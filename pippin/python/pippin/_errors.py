@@ -1,8 +1,8 @@
-"""What goes wrong, as exceptions that programs in Python expect."""
+"""The library's errors, as exceptions that Python programs expect."""
 
 
 class Error(RuntimeError):
-    """Any failure of the library. The message is one line that says what, where and the numbers.
+    """Any failure of the library. The message is one line that names the problem, the place and the numbers.
 
     >>> try:
     ...     pippin.Model("/none.mlpackage")
@@ -21,19 +21,19 @@ class InvalidFileError(Error, ValueError):
 
 
 class InvalidArgumentError(Error, ValueError):
-    """An argument, an option or an input is not what it has to be."""
+    """An invalid argument, option or input."""
 
     code = "invalid argument"
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Valid, but Pippin cannot do it."""
+    """Valid, but not supported by Pippin."""
 
     code = "unsupported"
 
 
 class NotFoundError(Error, FileNotFoundError, KeyError):
-    """A file, or a name, that is not there."""
+    """A file or a name does not exist."""
 
     code = "not found"
 
@@ -41,7 +41,7 @@ class NotFoundError(Error, FileNotFoundError, KeyError):
 
 
 class LimitExceededError(Error, MemoryError):
-    """More than memory, the context of a model or an option allows."""
+    """Memory, the context of a model or a limit set by an option is not sufficient."""
 
     code = "limit exceeded"
 
@@ -59,13 +59,13 @@ class NetworkError(Error, ConnectionError):
 
 
 class CancelledError(Error):
-    """Ended from outside."""
+    """Cancelled from outside."""
 
     code = "cancelled"
 
 
 class DeviceError(Error):
-    """An accelerator failed while it computed."""
+    """An accelerator failed during a computation."""
 
     code = "device error"
 

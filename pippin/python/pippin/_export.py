@@ -1,4 +1,4 @@
-"""Functions of arrays, and modules, as Core ML packages."""
+"""Exports functions of arrays, and modules, as Core ML packages."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from operator import index
 from typing import Any, Callable, Iterable, NamedTuple
 
 from . import core as mx
-from .core import _core  # what is not shown: the writing
+from .core import _core  # the private part: the writer
 from .utils import tree_flatten
 
 __all__ = ["ExportedFunction", "SizeRange", "TensorSpec", "export"]
 
 
 class SizeRange(NamedTuple):
-    """A size that callers choose, from `lower` to `upper` (None: any). Those of one name are the same."""
+    """A size that callers choose, from `lower` to `upper` (None: any). Sizes with the same name are equal."""
 
     lower: int
     upper: int | None = None
@@ -27,7 +27,7 @@ Shape = tuple[int | SizeRange, ...]
 class TensorSpec(NamedTuple):
     """An input or a state of a package: its name, its shape and its type.
 
-    An input's shape may have SizeRanges, or be a list of shapes, of which callers choose; the first is the default."""
+    An input's shape may contain SizeRanges, or be a list of shapes to choose from; the first is the default."""
 
     name: str
     shape: Shape | list[tuple[int, ...]]
@@ -38,7 +38,7 @@ Specs = Iterable[TensorSpec | tuple[Any, ...]] | dict[str, mx.array]
 
 
 class ExportedFunction(NamedTuple):
-    """One of several functions of a package, with what export() takes for it."""
+    """One of several functions of a package, with the arguments of export() for it."""
 
     function: Callable[..., Any]
     inputs: Specs
@@ -58,7 +58,7 @@ def _specs(given: Specs | None, what: str, dtype: mx.Dtype) -> list[TensorSpec]:
 
 
 def _sizes(spec: TensorSpec) -> tuple[list[Any], list[list[int]]]:
-    """The sizes of an input, ranges as tuples, and the list of its shapes; one of them is empty."""
+    """The sizes of an input (ranges as tuples) and the list of its shapes; one of the two is empty."""
     if isinstance(spec.shape, list) and spec.shape and not isinstance(spec.shape[0], (int, SizeRange)):
         shapes: list[Any] = spec.shape
         return [], [[index(size) for size in shape] for shape in shapes]
@@ -68,7 +68,7 @@ def _sizes(spec: TensorSpec) -> tuple[list[Any], list[list[int]]]:
 
 
 def _recorded(name: str, given: ExportedFunction) -> tuple[Any, ...]:
-    """A function as it is exported."""
+    """A function in the form that the writer takes."""
     inputs = _specs(given.inputs, "inputs", mx.float32)
     states = _specs(given.states, "states", mx.float16)
     for state in states:
@@ -78,7 +78,7 @@ def _recorded(name: str, given: ExportedFunction) -> tuple[Any, ...]:
             raise ValueError(f"export: state {state.name} of shape {state.shape}; states have one shape")
 
     def body(arguments: list[mx.array], before: list[mx.array]) -> tuple[Any, list[mx.array]]:
-        # Objects of their own: the function makes others of them, by writing.
+        # New objects, because the function replaces their values by writing to them.
         after = [mx.array(state) for state in before]
         return _named(given.function(*arguments, *after), given.outputs), after
 
@@ -87,7 +87,7 @@ def _recorded(name: str, given: ExportedFunction) -> tuple[Any, ...]:
 
 
 def _named(result: Any, names: list[str] | None) -> list[tuple[str, mx.array]]:
-    """The arrays of what a function gave, by the given names, by those of a dict, or by their places."""
+    """The arrays that a function returned, named by the given names, by the keys of a dict, or by index."""
     if isinstance(result, dict):
         pairs = tree_flatten(result)
         pairs = [(name.replace(".", "_"), value) for name, value in pairs]
@@ -109,7 +109,7 @@ def _named(result: Any, names: list[str] | None) -> list[tuple[str, mx.array]]:
 def export(function: Callable[..., Any] | dict[str, ExportedFunction], inputs: Specs | None = None,
            states: Specs | None = None, *, path: str | os.PathLike[str],
            outputs: list[str] | None = None) -> None:
-    """Writes a package with what a function, or a module, computes of its inputs.
+    """Writes a package that computes a function, or a module, of its inputs.
 
     >>> import tempfile, pippin
     >>> from pippin import core as mx
@@ -119,25 +119,25 @@ def export(function: Callable[..., Any] | dict[str, ExportedFunction], inputs: S
     ...     pippin.Model(path).predict({"x": [[0, 0, 0, 0]]})["output"].tolist()
     [[0.25, 0.25, 0.25, 0.25]]
 
-    `inputs` are TensorSpecs or tuples (name, shape, dtype=float32), or a dict of arrays whose types and shapes count.
-    The function is called with arrays that have no values, in that order, then the states: what it does with
-    them is recorded, everything else that it uses becomes a constant. It gives an array, a list or tuple of them
-    (output_0, ...) or a dict; `outputs` names them otherwise.
+    `inputs` are TensorSpecs or tuples (name, shape, dtype=float32), or a dict of arrays, of which only types and
+    shapes are used. The function is called with arrays without values, in that order, followed by the states.
+    Operations on them are recorded; everything else that it uses becomes a constant. It returns an array, a list or
+    tuple of arrays (output_0, ...) or a dict; `outputs` gives other names.
 
-    Where a shape has SizeRanges, or is a list of shapes, the function is called for several sizes. What it computes of
-    `x.shape` is computed in the package; what would be frozen is refused by name.
+    If a shape has SizeRanges, or is a list of shapes, the function is called for several sizes. Computations with
+    `x.shape` become part of the package; operations that would freeze a size are rejected by name.
 
-    `states` (float16) begin as zeros and are kept from one prediction to the next: the function writes them in place,
+    `states` (float16) are initially zero and kept between predictions: the function writes them in place,
     state[...] = new.
 
-    A dict of ExportedFunctions, instead of a function and its inputs, is a package with several, the first one the
-    default; equal weights lie in it once.
+    A dict of ExportedFunctions, instead of a function and its inputs, makes a package with several functions, of which
+    the first is the default; equal weights are stored once.
 
-    The package appears complete or not at all. Raises UnsupportedError for what Core ML has no operation for, by name,
-    ValueError where the function looks at the values of its inputs."""
+    The package is written completely or not at all. Raises UnsupportedError, with the name, for operations that
+    Core ML does not have, and ValueError if the function reads the values of its inputs."""
     given: Any = function
     functions: dict[str, ExportedFunction] = given
-    if type(given) is not dict:  # modules are dicts, too, of their own types
+    if type(given) is not dict:  # modules are dicts of their own types
         functions = {"main": ExportedFunction(given, inputs or (), states, outputs)}
     elif inputs is not None or states is not None or outputs is not None:
         raise ValueError("export: several functions have inputs, states and outputs of their own")

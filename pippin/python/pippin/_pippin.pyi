@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 __version__: str
 
-# What classes of the module are made by: who derives from one and from a class of another metaclass needs to know.
+# The metaclass of the module's classes, for classes that derive from one of them and from a class of another metaclass.
 class _pybind11_type(type): ...
 
 _Path = Union[str, os.PathLike[str]]
@@ -24,11 +24,11 @@ class _Picture(Protocol):  # PIL.Image.Image
     def tobytes(self) -> bytes: ...
     def convert(self, mode: str) -> Any: ...
 
-# What has the buffer protocol cannot be told before Python 3.12: arrays, memoryviews, array.array, ctypes' arrays.
+# Types cannot express the buffer protocol before Python 3.12: arrays, memoryviews, array.array, ctypes' arrays.
 _ArrayLike = Union[npt.ArrayLike, memoryview, bytearray, _SupportsArray, _SupportsDLPack, Tensor]
 _Input = Union[_ArrayLike, _Picture, str]
 _Target = Union[npt.NDArray[Any], memoryview, bytearray, Tensor]
-# An array or a Tensor; a text or a list of texts; the probabilities of a classifier as a dict; a picture of PIL.
+# An array or a Tensor; a text or a list of texts; the probabilities of a classifier as a dict; a PIL image.
 _Output = Any
 
 class Tensor(metaclass=_pybind11_type):
@@ -394,5 +394,5 @@ def compile_model(path: str, output: str) -> str: ...
 def structure(path: str) -> dict[str, Any]: ...
 def operation_costs(path: str, function: str = "", *, stage: Items[int] = []) -> list[float | None]: ...
 
-# The part of pippin.core that is not Python.
+# The part of pippin.core that is written in C++.
 def _load_core() -> Any: ...

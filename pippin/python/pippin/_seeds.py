@@ -1,5 +1,6 @@
-"""What texts without a seed are drawn from: Python's `random`, and once pippin.core.random.seed() is called what
-that began, as in MLX."""
+"""The source of seeds for texts without one: Python's `random`, or the sequence that pippin.core.random.seed() starts,
+once
+that was called, as in MLX."""
 
 from __future__ import annotations
 
@@ -9,11 +10,11 @@ _begun: random.Random | None = None
 
 
 def begin(seed: int) -> None:
-    """From now on numbers come of this seed."""
+    """Starts a new sequence from this seed."""
     global _begun
     _begun = random.Random(seed)
 
 
 def draw() -> int:
-    """The next number of 64 bits."""
+    """The next 64-bit number."""
     return random.getrandbits(64) if _begun is None else _begun.getrandbits(64)

@@ -1,4 +1,4 @@
-"""What the program does with models, by the names of its options."""
+"""The program's commands for models, with the names of its options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Progress = Callable[[int, int], object]
 
 @dataclass
 class Converted:
-    """A package, or a folder of packages, that was written: what pippin.convert() gives."""
+    """A package, or a folder of packages, written by pippin.convert()."""
 
     path: str
     architecture: str
@@ -26,12 +26,12 @@ class Converted:
     packages: int
     bytes: int
     seconds: float
-    compression: dict[str, Any] | None = None  # sizes and errors, in all and of each weight
+    compression: dict[str, Any] | None = None  # sizes and errors, in total and per weight
 
 
 @dataclass
 class Compressed:
-    """A package with smaller weights that was written: what pippin.compress() gives."""
+    """A package with smaller weights, written by pippin.compress()."""
 
     path: str
     bytes: int
@@ -41,7 +41,7 @@ class Compressed:
 
 @dataclass
 class Verified:
-    """How far a package agrees with the model that it was made from: what pippin.verify() gives."""
+    """How well a package agrees with the model that it was made from: the result of pippin.verify()."""
 
     tokens: int
     mean_kl: float
@@ -50,19 +50,19 @@ class Verified:
     perplexity: float
     source_perplexity: float
     greedy_tokens: int
-    first_difference: int  # of the greedy texts; -1: there is none
+    first_difference: int  # of the greedy texts; -1: none
     step_difference: float
     source_step_difference: float
     prefill_difference: float
     source_prefill_difference: float
-    holds: bool  # all limits
+    holds: bool  # within all limits
     parts: list[dict[str, Any]]
-    broken: list[str]  # the limits that do not hold
+    broken: list[str]  # the limits that are exceeded
 
 
 @dataclass
 class Pulled:
-    """A repository's files on this machine: what pippin.pull() gives."""
+    """A repository's files on this machine: the result of pippin.pull()."""
 
     repo: str
     revision: str
@@ -77,11 +77,11 @@ class Pulled:
 
 
 def convert(source: Path, output: Path, *, progress: Progress | None = None, **options: Any) -> Converted:
-    """Turns a checkpoint (a Hugging Face folder, or org/name on the Hub) into a package, or a folder of
-    them. Options are those of `pippin convert`, with underscores: quantize="int4", per="block:32",
+    """Converts a checkpoint (a Hugging Face folder, or org/name on the Hub) to a package, or a folder of
+    packages. Options are those of `pippin convert`, with underscores: quantize="int4", per="block:32",
     context=4096, family="anemll", adapter=["NAME=DIR"] (or {NAME: DIR}), except_=["*lm_head*"] ...
-    progress(done, total) is called with bytes of weights; what it raises ends the work. The output is
-    there as a whole or not at all.
+    progress(done, total) is called with bytes of weights; an exception from it ends the work. The output is
+    written completely or not at all.
 
     >>> made = pippin.convert("checkpoint", "made.mlpackage", quantize="int8", context=128)
     >>> made.packages, made.context, made.compression is not None
@@ -93,7 +93,7 @@ def convert(source: Path, output: Path, *, progress: Progress | None = None, **o
 
 def compress(package: Path, output: Path, *, progress: Progress | None = None, **options: Any) -> Compressed:
     """Quantizes, palettizes or prunes the weights of a package. Options are those of `pippin compress`,
-    as convert() has them.
+    in the form that convert() takes.
 
     >>> smaller = pippin.compress("demo.mlpackage", "smaller.mlpackage", palettize=4)
     >>> smaller.bytes < pippin.compress("demo.mlpackage", "small.mlpackage", quantize="int8").bytes
@@ -103,9 +103,9 @@ def compress(package: Path, output: Path, *, progress: Progress | None = None, *
 
 
 def inspect(package: Path, *, mil: bool = False, values: bool = False) -> Any:
-    """What a package is: a dict of its functions, inputs, outputs, states, weights and metadata; of a
-    GGUF its weights, its metadata and what it runs as. With mil=True the text of the program, with
-    values=True the elements of weights too.
+    """Describes a package: a dict of its functions, inputs, outputs, states, weights and metadata; for a
+    GGUF its weights, its metadata and how it runs. With mil=True returns the text of the program, with
+    values=True including the elements of weights.
 
     >>> pippin.inspect("demo.mlpackage")["default_function"]
     'main'
@@ -118,7 +118,7 @@ def inspect(package: Path, *, mil: bool = False, values: bool = False) -> Any:
 def verify(model: Path, against: Path, *, progress: Progress | None = None, **options: Any) -> Verified:
     """Compares a package with the model that it was made from, on `text`, a file, or `ids`, a list.
     Limits (max_kl=0.01, min_top1=99, same_greedy=True ...) and other options are those of `pippin
-    verify`; `broken` says which limits do not hold.
+    verify`; `broken` lists the limits that are exceeded.
 
     >>> agreement = pippin.verify("demo.mlpackage", "checkpoint", ids=[401, 433, 259, 413], max_kl=0.01)
     >>> agreement.holds, agreement.broken
@@ -128,7 +128,7 @@ def verify(model: Path, against: Path, *, progress: Progress | None = None, **op
 
 
 def pull(repo: str, *files: str, progress: Progress | None = None, **options: Any) -> Pulled:
-    """Downloads a model from the Hugging Face Hub into its cache, or gets it from there. Options are
+    """Downloads a model from the Hugging Face Hub into its cache, unless it is there already. Options are
     those of `pippin pull`: revision, include, exclude, local_dir, cache_dir, token, max_workers.
 
     >>> pippin.pull("HuggingFaceTB/SmolLM2-135M-Instruct").path  # doctest: +SKIP
@@ -138,7 +138,7 @@ def pull(repo: str, *files: str, progress: Progress | None = None, **options: An
 
 
 def _as_words(options: dict[str, Any]) -> None:
-    """Values of some options as the command line has them."""
+    """Converts values of some options to the form of the command line."""
     adapters = options.get("adapter")
     if isinstance(adapters, Mapping):
         options["adapter"] = [f"{name}={os.fspath(path)}" for name, path in adapters.items()]

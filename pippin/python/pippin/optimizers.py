@@ -1,4 +1,4 @@
-"""MLX's optimizers, none of which Pippin has: each says so in one line when it is called.
+"""MLX's optimizers, which Pippin does not have: each raises an error of one line when it is called.
 
 >>> import pippin.optimizers as optim
 >>> optim.Adam.__doc__

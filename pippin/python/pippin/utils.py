@@ -1,4 +1,4 @@
-"""Trees of Python's lists, tuples and dicts: what modules keep their arrays in.
+"""Trees of Python lists, tuples and dicts, in which modules keep their arrays.
 
 >>> from pippin.utils import tree_flatten, tree_map
 >>> tree_flatten({"layers": [{"weight": 1}, {"weight": 2}]})
@@ -6,7 +6,7 @@
 >>> tree_map(lambda x: x * 10, {"a": [1, 2]})
 {'a': [10, 20]}
 
-Whatever is no list, tuple or dict is a leaf, and so is what `is_leaf` says of.
+Everything that is not a list, tuple or dict is a leaf, and so is everything that `is_leaf` accepts.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ def _is_inner(tree: Any, is_leaf: IsLeaf | None) -> bool:
 
 
 def _like(tree: Any, values: Iterable[Any]) -> Any:
-    """A list or tuple of the type of `tree`, named tuples included."""
+    """A list or tuple of the type of `tree`; named tuples work as well."""
     return type(tree)(*values) if hasattr(tree, "_fields") else type(tree)(values)
 
 
 def tree_map(fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """The tree of fn(leaf, the leaves of `rest` at the same place). Trees of `rest` may have more than `tree`."""
+    """The tree of fn(leaf, the leaves of `rest` at the same place). Trees of `rest` may have more branches than
+    `tree`."""
     if not _is_inner(tree, is_leaf):
         return fn(tree, *rest)
     if isinstance(tree, dict):
@@ -40,7 +41,7 @@ def tree_map(fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | No
 
 def tree_map_with_path(fn: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None,
                        path: Any = None) -> Any:
-    """As tree_map, with the path ("layers.0.weight", behind `path`) as fn's first argument."""
+    """As tree_map, with the path ("layers.0.weight", after `path`) as fn's first argument."""
     if not _is_inner(tree, is_leaf):
         return fn(path, tree, *rest)
 
@@ -65,7 +66,7 @@ def tree_flatten(tree: Any, prefix: str = "", is_leaf: IsLeaf | None = None,
                  destination: list[Any] | dict[str, Any] | None = None) -> Any:
     """(path, leaf) of every leaf as a list, or added to `destination`, a list or a dict, which is returned.
 
-    Of `prefix`, which paths begin with, the first character is left out: ".model" gives "model.weight"."""
+    Paths begin with `prefix` without its first character: ".model" gives "model.weight"."""
     if destination is None:
         destination = []
     if isinstance(destination, list):
@@ -78,8 +79,8 @@ def tree_flatten(tree: Any, prefix: str = "", is_leaf: IsLeaf | None = None,
 
 
 def tree_unflatten(tree: list[tuple[str, Any]] | dict[str, Any]) -> Any:
-    """The tree that tree_flatten made into pairs, or a dict, of paths and leaves. Numbers make lists: a place that no
-    path names holds {}."""
+    """The tree of pairs (or a dict) of paths and leaves, the inverse of tree_flatten. Numbers become list indices; an
+    index that no path has holds {}."""
     pairs = list(tree.items() if isinstance(tree, dict) else tree)
     if len(pairs) == 1 and pairs[0][0] == "":
         return pairs[0][1]
@@ -88,7 +89,7 @@ def tree_unflatten(tree: list[tuple[str, Any]] | dict[str, Any]) -> Any:
         key, _, below = path.partition(".")
         branches.setdefault(key, []).append((below, leaf))
     places = {int(key): key for key in branches if key.isdecimal() and key.isascii()}
-    # "1" and "01" are two keys of one number: no list.
+    # "1" and "01" are two keys of one number, so they do not form a list.
     if len(places) != len(branches):
         return {key: tree_unflatten(below) for key, below in branches.items()}
     result: list[Any] = []
@@ -100,7 +101,7 @@ def tree_unflatten(tree: list[tuple[str, Any]] | dict[str, Any]) -> Any:
 
 def tree_reduce(fn: Callable[[Any, Any], Any], tree: Any, initializer: Any = None,
                 is_leaf: IsLeaf | None = None) -> Any:
-    """fn(fn(fn(initializer, leaf), leaf), ...); without an initializer the first leaf is taken for it."""
+    """fn(fn(fn(initializer, leaf), leaf), ...); without an initializer, starts with the first leaf."""
     total = initializer
     for _, leaf in _leaves(tree, "", is_leaf):
         total = leaf if total is None else fn(total, leaf)
@@ -112,7 +113,8 @@ def _is_empty(tree: Any) -> bool:
 
 
 def tree_merge(tree_a: Any, tree_b: Any, merge_fn: Callable[[Any, Any], Any] | None = None) -> Any:
-    """A tree with the leaves of both. Leaves at one place are given to `merge_fn`, without which they are an error."""
+    """A tree with the leaves of both. Leaves at the same place are passed to `merge_fn`; without it, they are an
+    error."""
     if _is_empty(tree_a) and _is_empty(tree_b) and tree_a is not None and tree_b is not None:
         if type(tree_a) is not type(tree_b):
             raise ValueError(f"tree_merge: an empty {type(tree_a).__name__} and an empty {type(tree_b).__name__}")

@@ -1,4 +1,4 @@
-"""The demo model as a package, and small models, written once for a run of the tests."""
+"""The demo model as a package, and small models, written once per test run."""
 
 import atexit
 import functools
@@ -27,15 +27,15 @@ def folder():
 @functools.lru_cache(maxsize=None)
 def package():
     path = folder() / "demo.mlpackage"
-    # What is preloaded into Python for a sanitizer is in the program already.
+    # Libraries preloaded into Python for a sanitizer are linked into the program already.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     subprocess.run([PROGRAM, "convert", str(SOURCE / "pippin/demo/model"), "-o", str(path)], check=True,
                    capture_output=True, env=environment)
     return str(path)
 
 
-# Small models in the form of Core ML's compiler, which is text. add: y = x + 1; total: what x adds up to; loop: n times
-# y = y + x, which no plan does; slow: some seconds of loops or products.
+# Small models in the text form of Core ML's compiler. add: y = x + 1; total: the sum of x; loop: y = y + x n times,
+# which no plan supports; slow: loops or products of some seconds.
 PROGRAMS = {
     "add": """program(1.3) {
   func main<ios18>(tensor<fp32, [1, 4]> x) {
@@ -85,7 +85,7 @@ IMAGES = """program(1.3) {
 
 @functools.lru_cache(maxsize=None)
 def compiled(name):
-    """The folder of one of PROGRAMS, or of "rgb" or "bgr": IMAGES with pictures of that order."""
+    """The folder of one of PROGRAMS, or of "rgb" or "bgr": IMAGES with that order of channels."""
     path = folder() / f"{name}.mlmodelc"
     path.mkdir()
     (path / "model.mil").write_text(PROGRAMS.get(name, IMAGES))

@@ -1,4 +1,4 @@
-"""Small models, written byte by byte from the format's field numbers, and as text where that is enough."""
+"""Small models, written byte by byte by the format's field numbers, or as text if that suffices."""
 
 import struct
 from pathlib import Path
@@ -18,7 +18,7 @@ def varint(number):
 
 
 def field(number, content):
-    """A number, a float, a text or bytes, in the wire type for it."""
+    """A number, a float, a text or bytes, in its wire type."""
     if isinstance(content, int):
         return varint(number << 3) + varint(content)
     if isinstance(content, float):
@@ -75,7 +75,7 @@ def regressor():
 
 
 def classifier():
-    """A logistic regression of x: "cat" where it is below 0, "dog" above."""
+    """A logistic regression of x: "cat" if it is below 0, "dog" above."""
     described = description({"x": array_type([1])}, {"label": STRING_TYPE, "likely": dictionary_type(True)},
                             "label", "likely")
     return model(described, 400, _linear([[1.0]], [0.0]) + field(100, joined(1, ["cat", "dog"])))

@@ -1,8 +1,8 @@
-"""An article's Llama, written for MLX: its code, read from where the article lies, runs over pippin.core and pippin.nn.
+"""Runs an article's Llama, written for MLX, over pippin.core and pippin.nn; its code is read from the article itself.
 
-The checkpoint is a small model in the article's form (as many key heads as heads, a head of its own), as npz. As
-typed, the article turns neighbouring pairs, for which NumPy is the judge; with traditional=False the model is the
-checkpoint's, and writes what `pippin run` writes."""
+The checkpoint is a small model in the article's form (as many key heads as heads, a separate head), as npz. The
+article's code as printed rotates adjacent pairs; NumPy provides the expected result. With traditional=False the model
+is the checkpoint's, and writes the same text as `pippin run`."""
 
 import contextlib
 import io
@@ -49,7 +49,7 @@ def checkpoint(folder):
 
 
 def logits(weights, config, ids):
-    """The article's Llama as typed, in NumPy: all logits of all ids."""
+    """The article's Llama as printed, in NumPy: all logits of all ids."""
     heads, width = config["num_attention_heads"], config["hidden_size"]
     size, length = width // heads, len(ids)
 
@@ -94,7 +94,7 @@ class Article(unittest.TestCase):
         cls.programs = programs(ARTICLE.read_text(encoding="utf-8"))
 
     def run_article(self, traditional):
-        """The names that the article's programs leave, and what they print; greedy, from the prompt above."""
+        """The variables of the article's programs, and their output; greedy, from the prompt above."""
         tokens = []
         mlx, transformers = types.ModuleType("mlx"), types.ModuleType("transformers")
         mlx.core, mlx.nn, mlx.utils = mx, nn, utils

@@ -1,4 +1,4 @@
-"""What predict() is given that it cannot take: an exception that names the argument, and never a crash."""
+"""Arguments that predict() cannot take: an exception that names the argument, and never a crash."""
 
 import ctypes
 import gc
@@ -20,7 +20,7 @@ Y = X + 1
 
 
 class Array:
-    """An array by NumPy's interface, as wrong as its maker likes."""
+    """An array with NumPy's interface, with any errors in it."""
 
     def __init__(self, data=X, **more):
         self.kept = data
@@ -192,7 +192,7 @@ class BadInput(unittest.TestCase):
         self.refused("no keys", ZeroDivisionError, inputs=Other())
 
     def test_inputs_may_change_while_they_are_read(self):
-        """What is computed of them is anything, and nothing else is harmed."""
+        """The results are undefined, but nothing else is harmed."""
         x, stop = X.copy(), threading.Event()
 
         def write():

@@ -36,7 +36,7 @@ class Functions(unittest.TestCase):
         names = ["abs", "arctan", "ceil", "cos", "cosh", "degrees", "exp", "expm1", "floor", "isfinite", "isinf",
                  "isnan", "isneginf", "isposinf", "log", "log10", "log1p", "log2", "logical_not", "negative",
                  "radians", "reciprocal", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"]
-        # Angles that are no small numbers are told apart by libraries of mathematics.
+        # Math libraries disagree on angles that are not small.
         tame = np.where(np.abs(x) > 1e6, np.float32(2), x)
         with np.errstate(all="ignore"):
             for name in names:
@@ -158,7 +158,7 @@ class Functions(unittest.TestCase):
     def test_cross_products(self):
         a, b = mx.array([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]), mx.array([[-1.0, 0.25, 2.0], [4.0, 1.0, 1.0]])
         self.assertEqual(mx.linalg.cross(a, b).tolist(), [[3.25, -5.0, 2.25], [-3.0, 7.5, 4.5]])
-        # Of 2 numbers the third is 0.
+        # With 2 numbers the third is 0.
         flat = mx.array([2.0, 5.0])
         self.assertEqual(mx.linalg.cross(a, flat).tolist(), mx.linalg.cross(a, mx.array([2.0, 5.0, 0.0])).tolist())
         self.assertEqual(mx.linalg.cross(flat, mx.array([1.0, 1.0])).tolist(), [-3.0])

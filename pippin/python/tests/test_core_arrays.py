@@ -1,4 +1,4 @@
-"""pippin.core.array: what it is made of, indices against NumPy, memory that others share."""
+"""pippin.core.array: construction, indices compared with NumPy, shared memory."""
 
 import copy
 import ctypes
@@ -37,7 +37,7 @@ class DlpackLegacy(ctypes.Structure):
 
 
 def dlpack_of(capsule):
-    """What a capsule holds, which stays its owner."""
+    """The structure in a capsule, which keeps owning it."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     is_versioned = "versioned" in repr(capsule)
@@ -54,7 +54,7 @@ class Making(unittest.TestCase):
             for nested in (value, [value], [[value, value], [value, value]], ((value,),)):
                 a = mx.array(nested)
                 self.assertEqual(a.dtype, dtype)
-                # Tuples come back as lists.
+                # Tuples become lists.
                 self.assertEqual(np.array(nested).tolist(), a.tolist())
         self.assertEqual(mx.array([1, 2.5]).dtype, mx.float32)
         self.assertEqual(mx.array([True, 2]).dtype, mx.int32)
@@ -110,7 +110,7 @@ class Making(unittest.TestCase):
         np.testing.assert_array_equal(np.array(a), source)
         source[0, 0] = 7
         self.assertEqual(a[0, 0].item(), 7)
-        a[0, 0] = 1  # the array becomes another: nothing is written to what is NumPy's
+        a[0, 0] = 1  # the array gets a new value: NumPy's memory is not written
         self.assertEqual((a[0, 0].item(), source[0, 0]), (1, 7))
         view = mx.asarray(source)
         del a, source
@@ -127,7 +127,7 @@ class Making(unittest.TestCase):
         np.testing.assert_array_equal(turned, [[1, 4], [2, 5], [3, 6]])
         with self.assertRaises((TypeError, ValueError)):  # NumPy has no such type
             np.array(mx.array(1, mx.bfloat16))
-        a += 1  # the view keeps what it saw
+        a += 1  # the view keeps the old values
         self.assertEqual(view.tolist(), [[1, 2, 3], [4, 5, 6]])
 
     def test_dlpack_both_ways(self):
@@ -228,7 +228,7 @@ def random_index(random, shape):
             entries.append(slice(random.choice(bound), random.choice(bound), random.choice([None, 1, 2, -1, -3])))
         else:
             entries.append(slice(None))
-    # One that stands for no axis parts index arrays in NumPy, in MLX it does not.
+    # A new axis separates index arrays in NumPy, but not in MLX.
     has_arrays = any(isinstance(each, np.ndarray) for each in entries)
     if last is not None and not (has_arrays and first + last == len(shape)):
         entries.insert(first, Ellipsis)
@@ -260,7 +260,7 @@ class Indices(unittest.TestCase):
         for source, mine, numpys in self.cases(600):
             with self.subTest(seed=SEED, shape=source.shape, index=numpys):
                 target = source[numpys].shape
-                # The last axes of what is written, with 1s among them.
+                # The last axes of the values written, some of them with size 1.
                 shape = tuple(self.random.choice([1, size]) for size in target[self.random.randrange(len(target) + 1):])
                 update = np.full(shape, -7, np.int32)
                 wanted, found = source.copy(), mx.array(source)

@@ -1,4 +1,4 @@
-"""What stands behind coremltools' MLModel, called as coremltools calls it, and pippin.coreml without coremltools."""
+"""The objects behind coremltools' MLModel, called as coremltools does, and pippin.coreml without coremltools."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""How coremltools finds Pippin: with a stand-in for coremltools that asks as the real one does."""
+"""The hooks for coremltools, tested with a stand-in for coremltools that makes the same queries."""
 
 import os
 import re
@@ -27,7 +27,7 @@ try:
 except Exception:
     {name} = None
 """
-# Where the real one has these: compute_device is imported first, before utils.
+# In the same files as in coremltools: compute_device is imported first, before utils.
 FILES = {
     "__init__.py": "__version__ = '0.0'\nfrom . import _deps, models\ntry:\n    from . import libcoremlpython\n"
                    "except Exception:\n    pass\n",
@@ -70,7 +70,7 @@ class Case(unittest.TestCase):
                  "PYTHONUSERBASE": os.path.join(self.folder, "user"), "PYTHONDONTWRITEBYTECODE": "1", **environment})
 
     def check(self, code, *before, **environment):
-        """Runs code; what it prints."""
+        """Runs code and returns its output."""
         ended = self.run_python(*before, "-c", textwrap.dedent(code), **environment)
         self.assertEqual(ended.returncode, 0, ended.stderr)
         return ended.stdout.strip()

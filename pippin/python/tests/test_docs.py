@@ -1,4 +1,4 @@
-"""What docs/python.md, the tutorial and the examples show runs as it stands."""
+"""The examples of docs/python.md, of the tutorial and of the examples folder run as they are."""
 
 import os
 import re

@@ -1,8 +1,8 @@
-"""Everything public says what it is, classes and functions with an example, and the examples run, those of the
-module in C++, too.
+"""Everything public has a docstring, classes and functions with an example, and the examples run, including those of
+the C++ module.
 
-Examples see what their module does, `pippin`, `np` for NumPy, and a folder in which demo.mlpackage and the checkpoint
-that it was made from lie."""
+Examples see their module's names, `pippin`, `np` for NumPy, and a folder with demo.mlpackage and the checkpoint that it
+was made from."""
 
 import doctest
 import importlib
@@ -22,7 +22,7 @@ import pippin
 from fixtures import SOURCE, package
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-# Where everything has to be documented. Examples of the others run where there are any.
+# Modules where everything must be documented. Examples in other modules run if there are any.
 COMPLETE = ("pippin", "pippin._pippin", "pippin._tools", "pippin.lm")
 
 
@@ -42,7 +42,7 @@ def is_callable(value):
 
 
 def documented():
-    """(module, name, docstring, texts of which one has to have an example) of all that is public, once."""
+    """(module, name, docstring, texts of which one must contain an example) of everything public, once."""
     seen = set()
     for module in modules():
         where = module.__name__
@@ -58,7 +58,7 @@ def documented():
                        if is_callable(one) or isinstance(one, (property, staticmethod, classmethod))]
             texts = [inspect.getdoc(value), *(inspect.getdoc(one) for _, one in members)]
             if inspect.isclass(value):
-                own = vars(value).get("__doc__")  # not that of a base; of pybind11's enumerations it is a property
+                own = vars(value).get("__doc__")  # not that of a base; pybind11's enumerations have a property
                 texts[0] = inspect.cleandoc(own if isinstance(own, str) else "")
             is_plain = getattr(value, "__dataclass_params__", None) is not None and where == "pippin._tools"
             is_error = is_plain or inspect.isclass(value) and issubclass(value, BaseException)

@@ -1,4 +1,4 @@
-"""pippin.export: what functions and modules compute, as packages; predictions are compared with the arrays' values."""
+"""pippin.export: functions and modules as packages; predictions are compared with the arrays' values."""
 
 import os
 import subprocess

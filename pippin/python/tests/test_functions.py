@@ -1,4 +1,4 @@
-"""pippin.Function and pippin.Tensor: calls that are prepared, batches, tasks, arrays without NumPy."""
+"""pippin.Function and pippin.Tensor: prepared calls, batches, tasks, arrays without NumPy."""
 
 import asyncio
 import ctypes
@@ -92,7 +92,7 @@ class Functions(unittest.TestCase):
         x = np.arange(6, dtype=np.float32).reshape(2, 3)
         for turn in range(1, 4):
             np.testing.assert_array_equal(total.predict({"x": x}, state)["y"], turn * x)
-        np.testing.assert_array_equal(total.predict({"x": x})["y"], x)  # zeros without one
+        np.testing.assert_array_equal(total.predict({"x": x})["y"], x)  # zeros without a state
         target = np.zeros((2, 3), np.float32)
         result = total.predict({"x": x}, state, out={"z": target})
         self.assertEqual(list(result), ["z"])
@@ -239,7 +239,7 @@ class Tasks(unittest.TestCase):
             slow.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await slow
-            # It has ended, and the model is free.
+            # The prediction has ended, and the model is free.
             return await loop.predict_async({"x": np.ones(2, np.float32), "n": 1})
 
         begin = time.monotonic()
@@ -367,7 +367,7 @@ class Tensors(unittest.TestCase):
 
     def test_dlpack_comes_in(self):
         class Giver:
-            """What has no buffer, and says what it was asked."""
+            """An object without a buffer that records requests for one."""
 
             def __init__(self, tensor, versions=True):
                 self.tensor, self.versions, self.asked = tensor, versions, []

@@ -1,4 +1,4 @@
-"""Pictures, of PIL and as arrays, in and out."""
+"""Images as inputs and outputs, as PIL images and as arrays."""
 
 import unittest
 
@@ -44,7 +44,7 @@ class Images(unittest.TestCase):
             self.assertEqual(got["negative"].dtype, np.uint8)
         for gray in (GRAY, GRAY[..., None], GRAY[None], GRAY[None, None], GRAY.astype(np.float32)):
             np.testing.assert_array_equal(self.both(PIXELS, gray)["levels"], GRAY[None, None])
-        # The order of colors is the model's in planes, and red, green, blue in pixels.
+        # Planes are in the model's order of channels, pixels are red, green, blue.
         bgr = pippin.Model(compiled("bgr"), num_threads=1)
         np.testing.assert_array_equal(self.both(PIXELS, model=bgr)["values"], PLANES[:, ::-1])
         np.testing.assert_array_equal(self.both(PLANES, model=bgr)["values"], PLANES)

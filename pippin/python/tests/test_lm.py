@@ -82,7 +82,7 @@ class Texts(unittest.TestCase):
         loaded, metadata = lm.load_prompt_cache(file, self.model, return_metadata=True)
         self.assertEqual(loaded.tokens, cache.tokens)
         self.assertEqual(metadata, {"model": "demo", "turn": "1"})
-        # As mlx-lm has it: the model is known later.
+        # As in mlx-lm: the model is given later.
         late = lm.load_prompt_cache(file)
         with self.assertRaisesRegex(ValueError, "is read when a text goes on from it"):
             self.assertEqual(late.offset, 0)
@@ -102,7 +102,7 @@ class Texts(unittest.TestCase):
     def test_prompts_of_all_kinds(self):
         wanted = self.generate(max_tokens=6)
         text = self.tokenizer.apply_chat_template(QUESTION, add_generation_prompt=True, tokenize=False)
-        self.assertTrue(text.startswith(self.tokenizer.bos_token))  # and is not given a second one
+        self.assertTrue(text.startswith(self.tokenizer.bos_token))  # and is not added again
         for prompt in (text, tuple(self.prompt), array("i", self.prompt), iter(self.prompt)):
             self.assertEqual(self.generate(prompt, max_tokens=6), wanted)
         with self.assertRaisesRegex(ValueError, "there are no tokens"):
@@ -258,7 +258,7 @@ class Texts(unittest.TestCase):
         with self.assertRaises(KeyboardInterrupt):
             for _ in generation:
                 pass
-            # The text may have ended before: then the wait does.
+            # If the text has ended before, the wait ends as well.
             signal.pause()
         generation.close()
         timer.join()

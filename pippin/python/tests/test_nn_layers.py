@@ -1,4 +1,4 @@
-"""Layers, activations and losses of pippin.nn against NumPy, on random and ugly input."""
+"""Layers, activations and losses of pippin.nn compared with NumPy, on random and extreme input."""
 
 import itertools
 import math
@@ -199,7 +199,7 @@ class Layers(Case):
             found = (rnn(mx.array(x)), gru(mx.array(x)), *lstm(mx.array(x)))
             for one, values in zip(found, wanted):
                 self.assertClose(one, np.stack(values, 1))
-            # Read in two parts, and without a batch.
+            # Read in two parts, without a batch axis.
             first = gru(mx.array(x[:, :2]))
             self.assertClose(gru(mx.array(x[:, 2:]), first[:, -1]), np.stack(wanted[1], 1)[:, 2:])
             self.assertClose(rnn(mx.array(x[0])), np.stack(wanted[0], 1)[0])
@@ -226,7 +226,7 @@ class Layers(Case):
             source, target = mx.array(random(2, 4, 8)), mx.array(random(2, 5, 8, seed=1))
             y = numpy(model(source, target, None, mask, None))
             self.assertEqual(y.shape, (2, 5, 8))
-            # What comes later does not change what is before.
+            # Later elements do not change earlier results.
             target[:, 3:] = 0
             self.assertClose(model(source, target, None, mask, None)[:, :3], y[:, :3])
 

@@ -1,4 +1,4 @@
-"""Modules of pippin.nn: trees of parameters, weights in files, what is refused."""
+"""Modules of pippin.nn: trees of parameters, weights in files, rejected arguments."""
 
 import copy
 import json

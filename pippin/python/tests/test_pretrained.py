@@ -20,12 +20,12 @@ from fixtures import PROGRAM, SOURCE
 from testing import find_data, shared_data, shared_entries
 
 DEMO = SOURCE / "pippin/demo/model"
-# What has no form as modules, each with a word of its message.
+# Architectures without a form as modules, each with a word of its message.
 REFUSED = {"cohere_qknorm": "single heads", "deepseek_v2_lite": "attention", "gpt_oss": "experts",
            "lfm2": "attention", "llama_dynamic": "dynamic", "mixtral": "experts"}
-# Sharp attention, for which float32 itself is coarse.
+# Sharp attention, for which float32 itself is imprecise.
 TOLERANCES = {"gemma2_real_caps": 5e-4}
-# Goldens whose reference computes anew from the whole prefix at each step.
+# Goldens whose reference recomputes the whole prefix at each step.
 NO_CACHE = {"phi3_longrope_cross"}
 
 

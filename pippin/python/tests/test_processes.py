@@ -1,4 +1,4 @@
-"""What happens around predictions: signals, forks, ends of interpreters, packages that change."""
+"""Predictions and processes: signals, forks, interpreter shutdown, packages that change."""
 
 import multiprocessing
 import os
@@ -68,7 +68,7 @@ class Signals(unittest.TestCase):
         token = pippin.CancelToken()
         token.request()
         with self.assertRaises(pippin.CancelledError):
-            function.predict(given, cancel=token)  # is planned from here on
+            function.predict(given, cancel=token)  # planned from this call on
         begin = time.monotonic()
         with self.assertRaises(KeyboardInterrupt):
             self.interrupted(lambda: function.predict(given))
@@ -103,7 +103,7 @@ class Signals(unittest.TestCase):
 
 
 def in_child(work):
-    """What `work` gives in a child of fork()."""
+    """The result of `work` in a child of fork()."""
     context = multiprocessing.get_context("fork")
     reader, writer = context.Pipe(False)
 

@@ -1,4 +1,4 @@
-"""Samplers and processors of pippin.lm, the library's and functions in Python."""
+"""Samplers and processors of pippin.lm: the library's and Python functions."""
 
 import math
 import random
@@ -20,7 +20,7 @@ def log_softmax(logits):
 
 
 class Filters(unittest.TestCase):
-    """What mlx-lm's functions are documented to do, on distributions that are easy to look through."""
+    """The documented behaviour of mlx-lm's functions, on small distributions."""
 
     def seen(self, probabilities, draws=300, **options):
         sampler = lm.make_sampler(temp=1.0, seed=1, **options)
@@ -73,7 +73,7 @@ class Filters(unittest.TestCase):
         self.assertEqual(sample_utils.make_presence_penalty(0.0)(tokens, ones).tolist(), [[1.0, 1.0, 1.0]])
 
     def test_the_temperature_comes_last(self):
-        # At temperature 2 the two first have less than 0.7 together; filters look before it.
+        # At temperature 2 the first two together have less than 0.7; filters apply before the temperature.
         sampler = lm.make_sampler(temp=2.0, top_p=0.7, seed=3)
         logprobs = np.log(np.array([[0.5, 0.3, 0.15, 0.05]], np.float32))
         drawn = [int(sampler(logprobs)[0]) for _ in range(3000)]
@@ -166,7 +166,7 @@ class Functions(unittest.TestCase):
         self.assertNotIn(first, chosen)
         self.assertEqual(seen, [self.prompt + chosen[:count] for count in range(4)])
         self.assertEqual(responses[0].logprobs[first], -np.inf)
-        # In their order, with those of the library between them.
+        # In their order, with the library's processors between them.
         order = []
         mixed = [lambda tokens, logits: (order.append(logits[0, first]), logits)[1],
                  *lm.make_logits_processors({first: -5.0}),
@@ -246,7 +246,7 @@ class Functions(unittest.TestCase):
         np.testing.assert_allclose(got.logprobs[0], [float(one.logprobs[one.token]) for one in single], atol=1e-3)
         drawn = lm.batch_generate(self.model, self.tokenizer, [self.prompt] * 3, max_tokens=8,
                                   sampler=lm.make_sampler(temp=1.5, seed=4))
-        self.assertEqual(len(set(drawn.texts)), 3)  # each text has random numbers of its own
+        self.assertEqual(len(set(drawn.texts)), 3)  # each text has its own random numbers
         with self.assertRaises(ZeroDivisionError):
             lm.batch_generate(self.model, self.tokenizer, prompts, max_tokens=4, sampler=lambda logprobs: 1 // 0)
 

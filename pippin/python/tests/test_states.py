@@ -120,7 +120,7 @@ class States(unittest.TestCase):
         add = pippin.Model(compiled("add"), num_threads=1)
         with self.assertRaisesRegex(pippin.InvalidArgumentError, "the given state has no 'total'"):
             self.model.predict({"x": X}, add.make_state())
-        add.predict({"x": np.zeros((1, 4))}, self.state)  # takes what has more
+        add.predict({"x": np.zeros((1, 4))}, self.state)  # a state with more arrays fits
 
     def test_what_is_no_state(self):
         for wrong in ({"total": X}, 5, self.model):

@@ -1,4 +1,4 @@
-"""Packages as folders, and weight files blob by blob: what stands where coremltools has no libraries of its own."""
+"""Packages as folders, and weight files blob by blob: the stand-ins for coremltools' own libraries."""
 
 import importlib
 import os
@@ -16,7 +16,7 @@ import pippin
 storage = importlib.import_module("pippin.coreml._milstorage")
 packages = importlib.import_module("pippin.coreml._modelpackage")
 
-# The name in the methods, what arrays hold, the smallest and the largest number.
+# The name in the methods, the arrays' type, the smallest and the largest number.
 TYPES = [
     ("int4", np.int8, -8, 7), ("uint1", np.uint8, 0, 1), ("uint2", np.uint8, 0, 3), ("uint3", np.uint8, 0, 7),
     ("uint4", np.uint8, 0, 15), ("uint6", np.uint8, 0, 63), ("int8", np.int8, -128, 127),
@@ -44,7 +44,7 @@ class Blobs(unittest.TestCase):
                 written.append((name, offset, array))
         floats = np.array([[0.5, -np.inf], [np.nan, 1e-40]], np.float32)
         written.append(("float", writer.write_float_data(floats), floats.ravel()))
-        # The file is whole while the writer is there.
+        # The file is valid while the writer exists.
         reader = storage._BlobStorageReader(self.path)
         for name, offset, array in written:
             read = getattr(reader, f"read_{name}_data")(offset)
@@ -76,7 +76,7 @@ class Blobs(unittest.TestCase):
             writer.write_uint2_data(np.array([1, 80]))
         with self.assertRaisesRegex(ValueError, "expected an array of numbers|do not fit"):
             writer.write_int8_data(object())
-        # What failed left no blob behind.
+        # Failed writes left no blob.
         self.assertEqual(writer.write_int8_data(np.array([3], np.int8)), offset + 4 * 64)
 
     def test_appends_where_told(self):

@@ -1,4 +1,4 @@
-"""What models are made of, and what their operations cost."""
+"""The structure of models and the costs of their operations."""
 
 import importlib
 import tempfile
@@ -10,7 +10,7 @@ from fixtures import package
 
 native = importlib.import_module("pippin._pippin")
 
-# Version 1, one function; text is all that a compiled model needs.
+# Version 1, one function; a compiled model needs only text.
 PROGRAM = """program(1.3) {
   func main<ios18>(tensor<fp32, [2, 3]> x, bool p) {
     tensor<fp32, [2, 3]> y = add(x = x, y = fp32(0x1p-1))[name = string("y")];

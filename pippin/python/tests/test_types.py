@@ -1,4 +1,4 @@
-"""The stubs say what the module is: by mypy's stubtest, by programs checked strictly, and by signatures."""
+"""The stubs match the module: by mypy's stubtest, by programs checked strictly, and by signatures."""
 
 import ast
 import importlib.util
@@ -45,7 +45,7 @@ class Checked(unittest.TestCase):
             self.assertRegex(line, rf"typed_user.py:{number}: error: .*{re.escape(words)}")
 
 
-# Types and defaults of a signature that pybind11 writes are no Python; names and kinds are what is left.
+# Types and defaults in pybind11's signatures are not Python; only names and kinds are compared.
 def signature_of(text, name):
     """(name, kind, whether it has a default) of the parameters in "name(self: X, a: int = 0, *, b) -> int"."""
     parts, depth, quote = [""], 0, ""
@@ -88,7 +88,7 @@ def signature_in(function):
 
 
 class Signatures(unittest.TestCase):
-    """stubtest sees no parameters of functions that are written in C++; their documentation has them."""
+    """stubtest sees no parameters of functions that are written in C++; their docstrings have them."""
 
     def compare(self, scope, owner, path):
         compared = 0
@@ -103,7 +103,7 @@ class Signatures(unittest.TestCase):
                 continue  # a property, or overloaded
             wanted, found = signature_of(text, node.name), signature_in(node)
             names = [one[0] for one in wanted]
-            if any(re.fullmatch(r"arg\d+", name) for name in names):  # pybind11's, where none are given
+            if any(re.fullmatch(r"arg\d+", name) for name in names):  # pybind11's names for unnamed ones
                 wanted, found = [len(wanted)], [len(found)]
             self.assertEqual(found, wanted, f"{path}.{node.name}: the stub and {text.splitlines()[0]}")
             compared += 1

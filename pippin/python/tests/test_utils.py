@@ -35,7 +35,7 @@ class Trees(unittest.TestCase):
     def test_numbers_make_lists_with_their_places(self):
         self.assertEqual(tree_unflatten([("2", "c"), ("0", "a")]), ["a", {}, "c"])
         self.assertEqual(tree_unflatten({"10.w": 1, "9.w": 2})[9:], [{"w": 2}, {"w": 1}])
-        # Two keys of one number are no list, nor are a number and a name.
+        # Two keys with the same number do not form a list, nor do a number and a name.
         self.assertEqual(tree_unflatten({"1": 1, "01": 2}), {"1": 1, "01": 2})
         self.assertEqual(tree_unflatten({"0": 1, "x": 2}), {"0": 1, "x": 2})
         self.assertEqual(tree_unflatten({"²": 1}), {"²": 1})

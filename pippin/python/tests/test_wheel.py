@@ -1,4 +1,4 @@
-"""Wheels, source archives and installed trees work where they are unpacked, and have what they should."""
+"""Wheels, source archives and installed trees work where they are unpacked and have the expected contents."""
 
 import http.server
 import importlib
@@ -21,7 +21,7 @@ sys.path.insert(0, str(SOURCE / "packaging/python"))
 check_wheel = importlib.import_module("check_wheel")
 pippin_build = importlib.import_module("pippin_build")
 BUILD = Path(pippin.__file__).parents[2]
-# What Debian 12's compiler asks for; a later system's asks for more.
+# The requirements of Debian 12's compiler; later systems require more.
 LIMITS = {"GLIBC": "2.36", "GLIBCXX": "3.4.30"}
 PACKAGE = SOURCE / "pippin/python"
 PACKAGED = {str(file.relative_to(PACKAGE)) for file in PACKAGE.glob("pippin/**/*.py*") if file.suffix != ".pyc"}
@@ -42,7 +42,7 @@ class Built(unittest.TestCase):
         cls.wheel = cls.folder / pippin_build.build_wheel(cls.folder)
 
     def imports_from(self, folder):
-        """What a program says that has the package in `folder`, and no other."""
+        """The output of a program that has the package in `folder`, and no other."""
         path = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
         self.assertTrue(run(sys.executable, "-c", STORY, env=path).strip())
         return run(sys.executable, "-c", "import pippin; print(pippin.__file__)", env=path).strip()
@@ -103,7 +103,7 @@ class Built(unittest.TestCase):
         with zipfile.ZipFile(folder / pippin_build.build_editable(folder)) as wheel:
             place = wheel.read("pippin.pth").decode().strip()
         self.assertEqual(Path(self.imports_from(place)), BUILD / "python/pippin/__init__.py")
-        # A change of the sources is there without a build.
+        # A change of the sources is visible without a build.
         self.assertTrue((BUILD / "python/pippin/_errors.py").samefile(PACKAGE / "pippin/_errors.py"))
 
     def test_sources_make_the_same_sources(self):
@@ -143,7 +143,7 @@ class Built(unittest.TestCase):
 
 
 class Nothing(http.server.BaseHTTPRequestHandler):
-    """A server that has none of the models that it is asked for."""
+    """A server that has none of the requested models."""
 
     asked: list[str] = []
 
@@ -156,10 +156,10 @@ class Nothing(http.server.BaseHTTPRequestHandler):
 
 
 class Downloads(unittest.TestCase):
-    """The module loads libcurl when it is needed."""
+    """The module loads libcurl only on use."""
 
     def load(self, **more):
-        """What a program says that loads a model from a server that has none."""
+        """The output of a program that loads a model from a server that has none."""
         code = ("import pippin\ntry:\n    pippin.LanguageModel('org/none')\n"
                 "except pippin.Error as error:\n    print(type(error).__name__, error)")
         with http.server.HTTPServer(("127.0.0.1", 0), Nothing) as server, tempfile.TemporaryDirectory() as folder:

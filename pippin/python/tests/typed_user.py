@@ -1,5 +1,6 @@
-"""A program of somebody's who checks types strictly; it is not run. Lines that end with `# error: WORDS` have a
-mistake, which the checker has to find."""
+"""A user's program with strict type checking; it is not run. Lines that end with `# error: WORDS` contain a mistake
+that
+the checker must find."""
 
 from typing import Any
 

@@ -1,9 +1,9 @@
-"""Programs out of a text that lost its indentation, between lines of prose.
+"""Restores programs in a text that lost its indentation, between lines of prose.
 
-What is a statement and where it ends is Python's grammar. Where blocks end is told by rules that hold for plain code:
+Python's grammar decides what a statement is and where it ends. Rules that hold for simple code decide where blocks end:
 classes and functions end where the next one begins; the block of an `if` with an `else` ends there; that of an `else`
-with what sets the name that the `if` asked for, or goes on as long as the same names are set as in the other branch;
-other blocks have one statement, and those that use what only the block knows; a `break` is in the loop before it."""
+ends with the assignment of the name that the `if` tested, or goes on while it sets the names of the other branch;
+other blocks have one statement, and those that use names set only in the block; a `break` is in the loop before it."""
 
 import ast
 import re
@@ -25,7 +25,7 @@ class Line:
 
 
 def _statements(text):
-    """Lists of lines, each between lines that are none."""
+    """Lists of lines of code, each between lines of prose."""
     found, parts = [[]], ""
     for row in text.splitlines():
         if not parts and (not row.strip() or row.startswith("#")):
@@ -44,7 +44,8 @@ def _statements(text):
 
 
 def _following(lines, start, names, known, follow):
-    """The end of the statements from `start` that use `names`, and (`follow`) what those set for the first time."""
+    """The end of the statements from `start` that use `names`, and (`follow`) names that those set for the first
+    time."""
     names = set(names)
     end = start
     for i in range(start, len(lines)):
@@ -58,7 +59,7 @@ def _following(lines, start, names, known, follow):
 
 
 def _block_end(lines, head, known):
-    """Where the block ends whose head is lines[head]."""
+    """The end of the block whose head is lines[head]."""
     line = lines[head]
     rest = range(head + 1, len(lines))
     limit = next((i for i in rest if lines[i].word in ("def", "class")), len(lines))
@@ -104,5 +105,5 @@ def indented(lines):
 
 
 def programs(text):
-    """Every stretch of code in the text, in order, as programs."""
+    """All stretches of code in the text, in order, as programs."""
     return [indented(lines) for lines in _statements(text)]

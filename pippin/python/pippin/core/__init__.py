@@ -6,8 +6,8 @@
 array([[0.00247262, 0.997527],
        [8.31528e-07, 0.999999]], dtype=float32)
 
-Operations are recorded and computed when their numbers are needed: eval(), item(), print. Nothing is derived:
-grad() and the like raise UnsupportedError.
+Operations are recorded, and computed when their values are needed: eval(), item(), print. There are no
+derivatives: grad() and similar functions raise UnsupportedError.
 """
 
 from .._pippin import __version__ as __version__
@@ -15,7 +15,7 @@ from .._pippin import _load_core
 
 _core = _load_core()
 _restore = _core._restore
-# Its submodules have modules of their own here.
+# Its submodules have separate modules here.
 globals().update(
     {name: value for name, value in vars(_core).items() if not name.startswith("_") and name not in ("fast", "random")}
 )

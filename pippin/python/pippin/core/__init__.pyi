@@ -29,7 +29,7 @@ from ._refused import value_and_grad as value_and_grad
 from ._refused import vjp as vjp
 from ._transforms import *
 
-# The part that is not Python, for what the package is made of besides.
+# The private part in C++, for other modules of the package.
 _core: Any
 
 _P = ParamSpec("_P")

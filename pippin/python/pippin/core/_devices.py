@@ -1,4 +1,4 @@
-"""Devices and streams: there is one processor, and what names it is accepted."""
+"""Devices and streams. There is one device, the CPU; arguments that name it are accepted."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Device:
 
 
 class Stream:
-    """A sequence of operations. All are computed in one order."""
+    """A sequence of operations. All streams are computed in one order."""
 
     def __init__(self, index: int, device: Device) -> None:
         self.index, self.device = index, device
@@ -75,7 +75,7 @@ class Stream:
 
 
 class ThreadLocalStream(Stream):
-    """A stream of each thread; any thread may use any."""
+    """One stream per thread; any thread may use any stream."""
 
 
 _device = Device(cpu)
@@ -111,7 +111,7 @@ def device_count(device_type: DeviceType) -> int:
 
 
 def device_info(d: Device | DeviceType | None = None) -> dict[str, str | int]:
-    """What the processor is."""
+    """Properties of the processor."""
     if d is not None:
         _checked(d)
     name = platform.processor() or platform.machine()
@@ -157,11 +157,11 @@ def new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream:
 
 
 def clear_streams() -> None:
-    """Nothing is kept for streams."""
+    """Does nothing: streams hold no resources."""
 
 
 class StreamContext:
-    """`with stream(s)`: operations are computed as always."""
+    """`with stream(s)`: has no effect on the computation."""
 
     def __init__(self, s: Stream | Device | DeviceType) -> None:
         _checked(s)
@@ -191,7 +191,7 @@ def _set_limit(name: str, limit: int) -> int:
 
 
 def set_memory_limit(limit: int) -> int:
-    """Remembered, not enforced: memory is the system's to refuse. Returns the limit before."""
+    """Remembered, not enforced: the system limits memory. Returns the limit before."""
     return _set_limit("memory", limit)
 
 

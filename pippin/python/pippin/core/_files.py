@@ -1,4 +1,4 @@
-"""Arrays in files: npy, npz, safetensors and, to read, GGUF."""
+"""Arrays in files: npy, npz, safetensors and, for reading only, GGUF."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ save_gguf = refusal("save_gguf", "GGUF files are only read")
 
 
 def _path(file: Any, suffix: str = "") -> str | None:
-    """A path as text, with the suffix that files of the kind have; None for an open file."""
+    """The path as text, with the suffix for this kind of file; None for an open file."""
     if not isinstance(file, (str, os.PathLike)):
         return None
     name: str = os.fspath(file)
@@ -26,13 +26,13 @@ def _path(file: Any, suffix: str = "") -> str | None:
 
 @contextlib.contextmanager
 def _spool(suffix: str) -> Iterator[str]:
-    """A file on disk, for what is read from or written to an open one."""
+    """A temporary file on disk that stands for an open file."""
     with tempfile.TemporaryDirectory() as folder:
         yield os.path.join(folder, "arrays" + suffix)
 
 
 def _write(file: Any, suffix: str, write: Callable[[str], object]) -> None:
-    """Calls write(path), and copies what it wrote to an open file."""
+    """Calls write(path) and copies the result to an open file."""
     path = _path(file, suffix)
     if path is not None:
         write(path)
@@ -46,7 +46,7 @@ def _write(file: Any, suffix: str, write: Callable[[str], object]) -> None:
 
 
 def save(file: Any, arr: Any) -> None:
-    """One array as .npy, which is added to a name without it."""
+    """Saves one array as .npy; the suffix is added if it is missing."""
     _write(file, ".npy", lambda path: _core._save_npy(path, arr))
 
 
@@ -60,19 +60,19 @@ def _named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def savez(file: Any, *args: Any, **kwargs: Any) -> None:
-    """Several arrays as .npz, by their names or as arr_0, arr_1, ..."""
+    """Saves several arrays as .npz, by their names or as arr_0, arr_1, ..."""
     arrays = _named(args, kwargs)
     _write(file, ".npz", lambda path: _core._save_npz(path, arrays, False))
 
 
 def savez_compressed(file: Any, *args: Any, **kwargs: Any) -> None:
-    """As savez(), deflated."""
+    """As savez(), but deflated."""
     arrays = _named(args, kwargs)
     _write(file, ".npz", lambda path: _core._save_npz(path, arrays, True))
 
 
 def save_safetensors(file: Any, arrays: dict[str, Any], metadata: dict[str, str] | None = None) -> None:
-    """Arrays by name as .safetensors, which is added to a name without it."""
+    """Saves arrays by name as .safetensors; the suffix is added if it is missing."""
     _write(file, ".safetensors", lambda path: _core._save_safetensors(path, arrays, metadata))
 
 
@@ -100,7 +100,7 @@ def _read_open(file: Any, kind: str) -> Any:
 
 
 def load(file: Any, /, format: str | None = None, return_metadata: bool = False, *, stream: Any = None) -> Any:
-    """One array (npy) or a dict of them (npz, safetensors, gguf); the kind by the name's end, or by `format`."""
+    """Loads one array (npy) or a dict of arrays (npz, safetensors, gguf); the suffix or `format` gives the kind."""
     path = _path(file)
     name = path if path is not None else str(getattr(file, "name", ""))
     kind = format or name.rpartition(".")[2]

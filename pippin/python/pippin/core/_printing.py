@@ -1,4 +1,4 @@
-"""How arrays are printed."""
+"""Options for printing arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["PrintOptions", "get_printoptions", "printoptions", "set_printoptions
 
 
 class PrintOptions:
-    """`precision`: digits behind the point, or -1: six digits that count."""
+    """`precision`: digits after the decimal point, or -1: six significant digits."""
 
     def __init__(self, precision: int = -1) -> None:
         self.precision = precision
@@ -27,7 +27,7 @@ def set_printoptions(precision: int = -1) -> None:
 
 
 class printoptions:
-    """set_printoptions() for the length of a `with` block."""
+    """set_printoptions() for the duration of a `with` block."""
 
     def __init__(self, precision: int = -1) -> None:
         self._precision = precision

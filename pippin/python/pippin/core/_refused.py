@@ -1,4 +1,4 @@
-"""MLX's functions that Pippin has not: each says so in one line when it is called."""
+"""MLX's functions that Pippin does not have: each raises an error of one line when it is called."""
 
 from collections.abc import Callable
 from typing import Any, NoReturn

@@ -1,4 +1,4 @@
-"""Functions made of functions."""
+"""Functions that transform functions."""
 
 import functools
 from collections.abc import Callable
@@ -13,12 +13,12 @@ __all__ = ["checkpoint", "custom_function", "vmap"]
 
 
 def checkpoint(fun: _F) -> _F:
-    """The function itself: nothing is kept for derivatives."""
+    """Returns the function itself: nothing is kept for derivatives."""
     return fun
 
 
 class custom_function:
-    """The function, whose derivatives nobody asks for."""
+    """The function; its derivatives are never used."""
 
     def __init__(self, f: Callable[..., Any]) -> None:
         self._function = f
@@ -38,7 +38,7 @@ class custom_function:
 
 
 def _axes_for(tree: Any, axes: Any, what: str) -> list[Any]:
-    """The axis for each array of a tree, in order: `axes` is one for all, or a tree like it."""
+    """The axis of each array of a tree, in order: `axes` is one axis for all, or a tree of the same structure."""
     if isinstance(tree, _core.array):
         if axes is not None and not isinstance(axes, int):
             raise ValueError(f"[vmap] {what} has to name an axis for each array, not {axes!r}.")
@@ -79,7 +79,7 @@ def _leaves(tree: Any) -> list[Any]:
 
 
 def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    """`fun` for each index of the mapped axes, one after the other, its results stacked."""
+    """Calls `fun` for each index of the mapped axes in turn and stacks the results."""
 
     @functools.wraps(fun)
     def mapped(*args: Any) -> Any:
@@ -99,7 +99,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
 
             def pick(leaf: Any) -> Any:
                 axis = next(rest)
-                # An object of its own: the function may assign to its elements.
+                # A new object, because the function may assign to its elements.
                 return _core.array(leaf) if axis is None else _core.take(leaf, index, axis)
 
             return fun(*_map(args, pick))
@@ -108,7 +108,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
         if not results:
             raise ValueError("[vmap] The mapped axes have no elements.")
         columns = list(zip(*(_leaves(one) for one in results)))
-        # The axes for one result may come as a list of one.
+        # The axis of a single result may be given as a list of one.
         is_one = isinstance(results[0], _core.array) and isinstance(out_axes, (list, tuple)) and len(out_axes) == 1
         places = _places(results[0], out_axes[0] if is_one else out_axes)
         stacked = iter(
@@ -121,7 +121,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callab
 
 
 def _places(tree: Any, axes: Any) -> list[Any]:
-    """As _axes_for(), for axes that are not there yet."""
+    """As _axes_for(), for axes that will be added."""
     if isinstance(tree, _core.array):
         if axes is not None and (not isinstance(axes, int) or not -tree.ndim - 1 <= axes <= tree.ndim):
             raise ValueError(f"[vmap] out_axes has {axes!r} for a result of shape {tree.shape}.")

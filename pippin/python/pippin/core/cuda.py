@@ -1,4 +1,4 @@
-"""NVIDIA's graphics processors, which arrays do not use."""
+"""NVIDIA GPUs, which arrays do not use."""
 
 __all__ = ["is_available"]
 

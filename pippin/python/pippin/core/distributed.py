@@ -1,4 +1,5 @@
-"""One process: groups have one member, and what is gathered from all is what it has."""
+"""Distributed computation with a single process: groups have one member, and gathering returns the member's own
+data."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ send = refusal("distributed.send", _ALONE)
 
 
 class Group:
-    """The processes that work together: this one."""
+    """A group of processes; this one is its only member."""
 
     def rank(self) -> int:
         return 0

@@ -1,4 +1,4 @@
-"""What language models are made of, each in one operation."""
+"""Building blocks of language models as single operations."""
 
 from .._pippin import _load_core
 from ._refused import refusal

@@ -1,4 +1,4 @@
-"""What language models are made of, each in one operation."""
+"""Building blocks of language models as single operations."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Fourier transforms, which there are none of: complex numbers are stored, not computed with."""
+"""Fourier transforms, which are not supported: complex numbers can be stored, but not computed with."""
 
 from ._refused import refusal
 

@@ -1,4 +1,4 @@
-"""Norms and cross products. What takes a decomposition of matrices is not supported."""
+"""Norms and cross products. Functions that need a decomposition of matrices are not supported."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _matrix_norm(a: array, order: Any, axis: Any, keepdims: bool) -> Any:
     if order in ("f", "fro"):
         return _vector_norm(a, 2, axis, keepdims)
     if order in (1, -1, float("inf"), float("-inf")):
-        # The largest, or least, sum along one axis.
+        # The largest, or smallest, sum along one axis.
         rows, columns = axis
         summed, other = (rows, columns) if abs(order) == 1 else (columns, rows)
         sums = _mx.sum(_mx.abs(a), axis=summed, keepdims=True)
@@ -71,7 +71,7 @@ def _matrix_norm(a: array, order: Any, axis: Any, keepdims: bool) -> Any:
 
 def norm(a: array, /, ord: float | str | None = None, axis: int | Sequence[int] | None = None, keepdims: bool = False,
          *, stream: Any = None) -> array:
-    """Norms of vectors, or of matrices where `axis` has two numbers."""
+    """Norms of vectors, or of matrices if `axis` has two numbers."""
     if not _mx.issubdtype(a.dtype, _mx.inexact):
         a = a.astype(_mx.float32)
     axes = list(range(a.ndim)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
@@ -89,8 +89,8 @@ def norm(a: array, /, ord: float | str | None = None, axis: int | Sequence[int] 
 
 
 def cross(a: array, b: array, axis: int = -1, *, stream: Any = None) -> array:
-    """Cross products of vectors of 3 numbers along `axis`; of 2, the third is 0, and where both are of 2 the
-    products have the third number alone."""
+    """Cross products of vectors of 3 numbers along `axis`. Vectors of 2 numbers have 0 as the third; if both have 2,
+    the products are only the third number."""
     a, b = _mx.array(a), _mx.array(b)
     for each in (a, b):
         if not -each.ndim <= axis < each.ndim:

@@ -1,4 +1,4 @@
-"""Apple's graphics processors, of which there are none here."""
+"""Apple GPUs, which do not exist here."""
 
 from ._refused import refusal
 

@@ -1,4 +1,4 @@
-"""Random numbers from keys. `state` is a list with the key that the next one comes from."""
+"""Random numbers from keys. `state` is a list with the current key."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ uniform = _core.uniform
 
 
 def seed(seed: int, stream: Any = None) -> None:
-    """Begins the sequence of keys anew, and that of the seeds of pippin.lm's texts."""
+    """Restarts the sequence of keys, and that of the seeds of pippin.lm's texts."""
     _core.seed(seed, stream)
     _seeds.begin(seed)
 

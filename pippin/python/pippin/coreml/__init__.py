@@ -27,10 +27,10 @@ __all__ = [
     "SpecializationStrategy", "install", "is_installed", "uninstall",
 ]
 
-if not TYPE_CHECKING:  # whose readers find every name above, and no others
+if not TYPE_CHECKING:  # type checkers find every name above, and no others
 
     def __getattr__(name):
-        # Loaded when they are asked for: install() has to be quick.
+        # Imported on first use, so that install() is quick.
         from importlib import import_module
 
         if name in __all__:

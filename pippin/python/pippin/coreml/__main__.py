@@ -3,7 +3,7 @@
     python -m pippin.coreml SCRIPT [ARGUMENT ...]     (also -m MODULE, -c CODE)
     python -m pippin.coreml enable [--user]           from now on in every program of this Python
     python -m pippin.coreml disable
-    python -m pippin.coreml doctor                    what is installed and whether it works
+    python -m pippin.coreml doctor                    shows what is installed and whether it works
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Models that are opened from memory or from a compiled folder, later and perhaps often."""
+"""Models from memory or from a compiled folder, which can be opened later and more than once."""
 
 import tempfile
 from pathlib import Path
@@ -8,18 +8,18 @@ from .._pippin import Model
 
 
 class _MLModelAssetProxy:
-    """A compiled folder, or a specification and the weight files that it names."""
+    """A compiled folder, or a specification with the weight files that it names."""
 
     def __init__(self, path="", specification=b"", blobs=None):
         self._path = path
         self._specification = specification
         self._blobs = dict(blobs or {})
-        self.open()  # what cannot be opened is refused here
+        self.open()  # reject invalid models here
 
     def open(self, **options) -> Model:
         if self._path:
             return Model(self._path, **options)
-        # Weights are mapped when a model is read, so the files can go at once.
+        # Weights are mapped when a model is read, so the files can be removed at once.
         with tempfile.TemporaryDirectory(prefix="pippin-asset-") as folder:
             for name, data in self._blobs.items():
                 file = Path(folder, _inside(name))
@@ -31,7 +31,7 @@ class _MLModelAssetProxy:
 
 
 def _inside(name):
-    """The name of a weight file beneath the model's folder."""
+    """The path of a weight file within the model's folder."""
     path = Path(name.removeprefix("@model_path/"))
     if path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
         raise InvalidArgumentError(f"blob_mapping: '{name}' is no path of a weight file within the model")

@@ -1,4 +1,4 @@
-"""The classes that results are made of: coremltools' own where a program of it asks."""
+"""The classes of results: coremltools' own if the caller uses coremltools."""
 
 from importlib import import_module
 import types

@@ -1,4 +1,4 @@
-"""Compute devices: one, the CPU. The other kinds are there for programs that derive from them."""
+"""Compute devices: only the CPU. The other classes exist for programs that derive from them."""
 
 
 class _MLCPUComputeDeviceProxy:

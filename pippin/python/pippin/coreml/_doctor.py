@@ -1,4 +1,4 @@
-"""What is installed, what of coremltools is replaced, and whether a prediction comes out right."""
+"""Reports what is installed, which parts of coremltools are replaced, and whether a prediction is correct."""
 
 import platform
 import sys
@@ -21,7 +21,7 @@ _PROGRAM = """program(1.0)
 
 
 def _origin(name):
-    """Where a module of coremltools comes from."""
+    """The origin of a module of coremltools."""
     try:
         module = import_module(name)
     except ImportError as error:
@@ -33,7 +33,7 @@ def _origin(name):
 
 
 def _coremltools():
-    """Lines about it."""
+    """Lines about the module."""
     install()
     try:
         coremltools = import_module("coremltools")
@@ -50,7 +50,7 @@ def _coremltools():
 
 
 def _prediction():
-    """Empty where it is right."""
+    """Empty if the prediction is correct."""
     from ._proxy import _MLModelProxy
 
     with tempfile.TemporaryDirectory(prefix="pippin-") as folder:
@@ -59,13 +59,13 @@ def _prediction():
         Path(model, "model.mil").write_text(_PROGRAM, encoding="utf-8")
         try:
             result = _MLModelProxy(str(model)).predict({"x": [1, 2], "y": [3, 4]})["z"].tolist()
-        except Exception as error:  # told, whatever it is
+        except Exception as error:  # any exception is reported
             return f"{type(error).__name__}: {error}"
     return "" if result == [4, 6] else f"[1, 2] + [3, 4] gave {result}"
 
 
 def examine():
-    """Prints what it finds; an exit status."""
+    """Prints the findings; returns an exit status."""
     print(f"pippin {__version__}: {Path(package_file).parent}")
     print(f"Python {platform.python_version()}: {sys.executable}")
     print("\n".join(_coremltools()))

@@ -1,8 +1,8 @@
-"""How an unchanged coremltools finds Pippin: a finder of modules, and three answers that say "macOS".
+"""Makes an unchanged coremltools use Pippin: a module finder, and three functions that report macOS.
 
-coremltools asks for its native module coremltools.libcoremlpython wherever it is imported, and whether it
-runs on a Mac in three places. The finder gives the module, and sets the answers as soon as the modules that
-have them are executed, before others copy them. sys and platform stay as they are.
+coremltools imports its native module coremltools.libcoremlpython, and checks in three places whether it
+runs on a Mac. The finder provides the module, and replaces these checks as soon as their modules have been
+executed, before other modules copy them. sys and platform are not changed.
 """
 
 import importlib.abc
@@ -10,10 +10,10 @@ import importlib.machinery
 import importlib.util
 import sys
 
-MACOS_VERSION = (15, 4)  # the last whose names coremltools' tables know throughout
+MACOS_VERSION = (15, 4)  # the last version whose names coremltools' tables have throughout
 
 NATIVE = "coremltools.libcoremlpython"
-# Taken from Pippin only where coremltools comes without: its wheels for x86-64 have them.
+# Provided by Pippin only if coremltools does not have them: its wheels for x86-64 do.
 SPARE = {
     "coremltools.libmodelpackage": "pippin.coreml._modelpackage",
     "coremltools.libmilstoragepython": "pippin.coreml._milstorage",
@@ -35,7 +35,7 @@ ANSWERS: dict[str, dict[str, object]] = {
 
 
 class _Loader(importlib.abc.Loader):
-    """Makes a module that has what another one exports."""
+    """Creates a module with the exports of another one."""
 
     def __init__(self, source):
         self.source = source
@@ -47,10 +47,10 @@ class _Loader(importlib.abc.Loader):
 
 
 class Hooks(importlib.abc.MetaPathFinder):
-    """Set into sys.meta_path by install(), once."""
+    """Added to sys.meta_path by install(), once."""
 
     def __init__(self):
-        self.originals = {}  # what coremltools answers itself, by name
+        self.originals = {}  # coremltools' own functions, by name
 
     def find_spec(self, fullname, path=None, target=None):
         if fullname == NATIVE:
@@ -92,13 +92,13 @@ _hooks = None
 
 
 def _loaded():
-    """The modules of coremltools that are imported."""
+    """The modules of coremltools that have been imported."""
     return [module for name, module in list(sys.modules.items())
             if module is not None and (name == "coremltools" or name.startswith("coremltools."))]
 
 
 def is_installed() -> bool:
-    """Whether install() was called, and not taken back.
+    """Whether install() is in effect.
 
     >>> from pippin import coreml
     >>> coreml.install()
@@ -110,9 +110,9 @@ def is_installed() -> bool:
 
 
 def install() -> None:
-    """From now on coremltools predicts, compiles and plans with Pippin, in this process.
+    """Makes coremltools predict, compile and plan with Pippin in this process.
 
-    Meant to come before `import coremltools`; where that is imported already, what its modules hold is
+    Call it before `import coremltools`. If coremltools has been imported already, the contents of its modules are
     replaced.
     """
     global _hooks
@@ -133,7 +133,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Takes install() back, also in modules of coremltools that were imported since."""
+    """Undoes install(), also in modules of coremltools that were imported since."""
     global _hooks
     if _hooks is None:
         return

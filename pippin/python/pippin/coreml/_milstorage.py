@@ -1,4 +1,4 @@
-"""What stands as coremltools.libmilstoragepython where coremltools has come without it."""
+"""Stands in for coremltools.libmilstoragepython if coremltools does not have it."""
 
 from .._pippin import _BlobStorageReader, _BlobStorageWriter
 

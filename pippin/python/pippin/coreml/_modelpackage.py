@@ -1,4 +1,4 @@
-"""What stands as coremltools.libmodelpackage where coremltools has come without it."""
+"""Stands in for coremltools.libmodelpackage if coremltools does not have it."""
 
 from .._pippin import ModelPackage, ModelPackageItemInfo
 

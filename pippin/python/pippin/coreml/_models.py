@@ -1,4 +1,4 @@
-"""coremltools' MLModel and what belongs to it, over Pippin alone."""
+"""coremltools' MLModel and related classes, based on Pippin alone."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ._structure import ComputeUnit, MLComputeDevice
 
 
 class MLState:
-    """What a model remembers. It goes with any model that has states of these names and shapes."""
+    """The state of a model. It fits any model with states of the same names and shapes."""
 
     def __init__(self, proxy: Any) -> None:
         self.__proxy__ = proxy
 
     def read_state(self, name: str) -> Any:
-        """A copy of the array, halves as float32."""
+        """A copy of the array, float16 as float32."""
         return self.__proxy__.read_state(name)
 
     def write_state(self, name: str, value: Any) -> None:
@@ -64,7 +64,7 @@ class CompiledMLModel:
         return cls("", compute_units, function_name, optimization_hints, asset)
 
     def predict(self, data: dict[str, Any] | list[dict[str, Any]], state: MLState | None = None) -> Any:
-        """Outputs by name; for a list of inputs, a list of them. Halves come as float32."""
+        """Outputs by name; for a list of inputs, a list of them. float16 outputs become float32."""
         for one in data if isinstance(data, list) else [data]:
             unknown = one.keys() - self._proxy._inputs.keys()
             if unknown:
@@ -88,7 +88,7 @@ class CompiledMLModel:
 
 
 class MLModel(CompiledMLModel):
-    """A model package, .mlmodel or compiled model: what it declares, and predictions."""
+    """A model package, .mlmodel or compiled model: its interface and predictions."""
 
     def __init__(
         self, model: str, compute_units: ComputeUnit = ComputeUnit.ALL, function_name: str | None = None,
@@ -100,7 +100,7 @@ class MLModel(CompiledMLModel):
         self.weights_dir = weights if os.path.isdir(weights) else None
 
     def get_spec(self) -> Message:
-        """The interface, with the names of Core ML's messages. It can only be read."""
+        """The interface, with the names of Core ML's messages. Read-only."""
         return specification(self._proxy._model)
 
     def _described(self, kind: str) -> dict[str, str]:
@@ -136,7 +136,7 @@ class MLModel(CompiledMLModel):
         return self._proxy._model.metadata["version"]
 
     def get_compiled_model_path(self) -> str:
-        """A compiled form, which is there as long as this object."""
+        """A compiled form, which exists as long as this object."""
         return self._proxy.get_compiled_model_path()
 
     @classmethod
@@ -144,7 +144,7 @@ class MLModel(CompiledMLModel):
         return MLComputeDevice.get_all_compute_devices()
 
     def save(self, save_path: str) -> None:
-        """Copies the package, in the place of what is there."""
+        """Copies the package, replacing an existing file."""
         target = os.path.abspath(os.path.expanduser(save_path))
         if target == self.package_path:
             return

@@ -1,4 +1,4 @@
-"""What stands in for coremltools.libcoremlpython: all that coremltools takes from it."""
+"""Stands in for coremltools.libcoremlpython: everything that coremltools uses from it."""
 
 from ._assets import _MLModelAssetProxy
 from ._devices import _MLCPUComputeDeviceProxy, _MLGPUComputeDeviceProxy, _MLNeuralEngineComputeDeviceProxy

@@ -1,4 +1,4 @@
-"""What a model consists of and what its operations cost, in coremltools' classes."""
+"""The structure of a model and the costs of its operations, in coremltools' classes."""
 
 from itertools import count
 
@@ -7,7 +7,7 @@ from ._devices import _MLCPUComputeDeviceProxy
 
 
 class _MLModelStructureProgramOperationProxy:
-    """Says which operation is meant: its stage and function, and its place among the function's."""
+    """Identifies an operation: its stage and function, and its index within the function."""
 
     def __init__(self, stage=(), function="", index=-1):
         self.stage = stage
@@ -16,11 +16,11 @@ class _MLModelStructureProgramOperationProxy:
 
 
 class _MLModelStructureNeuralNetworkLayerProxy:
-    """Of networks, which Pippin does not run."""
+    """For neural networks, which Pippin does not run."""
 
 
 class _Builder:
-    """Makes a structure's objects from what _pippin.structure() tells."""
+    """Builds a structure's objects from the result of _pippin.structure()."""
 
     def __init__(self, classes):
         self.classes = classes
@@ -87,12 +87,12 @@ def cpu(classes):
 
 
 class _MLComputePlanProxy:
-    """Where operations run, which is the CPU, and their shares of the estimated cost."""
+    """The devices of operations (always the CPU) and their shares of the estimated cost."""
 
     def __init__(self, path="", classes=None):
         self._classes = classes
         self._structure = None
-        self._costs = {}  # by stage and function; the folder may go once the plan is made
+        self._costs = {}  # by stage and function; the folder may be removed after this
         if classes is not None:
             told = _pippin.structure(str(path))
             self._structure = _Builder(classes).model(told)
@@ -104,7 +104,7 @@ class _MLComputePlanProxy:
         return self._structure
 
     def _cost(self, operation):
-        """The operation's share; None where it has none."""
+        """The operation's share, or None."""
         proxy = operation.__proxy__
         return self._costs[proxy.stage, proxy.function][proxy.index]
 

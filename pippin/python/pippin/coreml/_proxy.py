@@ -1,4 +1,4 @@
-"""The object behind coremltools' MLModel: a model that is read now and planned at the first prediction."""
+"""The object behind coremltools' MLModel: a model that is read at once and planned at the first prediction."""
 
 import shutil
 import tempfile
@@ -16,7 +16,7 @@ from ._values import shape_fault, to_input, to_output
 from ._version import with_least_version
 
 SPECIFICATION_VERSION = 10  # of iOS 26
-# With the names that Core ML has for them.
+# Core ML's names.
 COMPUTE_UNITS = {
     "CPU_ONLY": "cpuOnly", "CPU_AND_GPU": "cpuAndGPU", "CPU_AND_NE": "cpuAndNeuralEngine", "ALL": "all",
 }
@@ -29,11 +29,11 @@ def _check_compute_units(units):
 
 
 def _options(units):
-    """Those of _pippin.Model: Core ML computes where there is one, else Pippin's engine."""
+    """The compute units for _pippin.Model: Core ML if it is available, else Pippin's engine."""
     # A bool is the useCPUOnly of coremltools 3.
     if isinstance(units, bool):
         units = "CPU_ONLY" if units else "ALL"
-    # On a Mac, too, CPU_ONLY is what computes in float32.
+    # On a Mac, too, CPU_ONLY computes in float32.
     options = {"precision": "exact" if units == "CPU_ONLY" else "fast"}
     if _pippin._has_core_ml():
         options.update(backend="coreml", compute_units=COMPUTE_UNITS[units])
@@ -41,7 +41,7 @@ def _options(units):
 
 
 def _compile(write):
-    """Writes a compiled model into a new temporary folder by `write(path)`."""
+    """Calls `write(path)` to write a compiled model into a new temporary folder."""
     folder = tempfile.mkdtemp(prefix="pippin-compiled-")
     try:
         path = str(Path(folder, "model.mlmodelc"))
@@ -68,11 +68,11 @@ class _MLModelProxy:
         self._outputs = {feature["name"]: feature for feature in features["outputs"]}
         self._load_duration = time.perf_counter_ns() - started
         self._predict_duration = None
-        # Where it was compiled already; otherwise it is when somebody asks.
+        # Set if the model was compiled already; otherwise it is compiled on first use.
         self._compiled = str(path) if asset is None and Path(path).suffix == ".mlmodelc" else None
 
     def _predict(self, data, state):
-        # As Core ML does, inputs that the model does not have are left aside.
+        # As in Core ML, inputs that the model does not have are ignored.
         given = {name: to_input(value) for name, value in data.items() if name in self._inputs}
         try:
             results = self._model.predict(given, state, function=self._function)
@@ -102,7 +102,7 @@ class _MLModelProxy:
         return _State(self._model.make_state(self._function))
 
     def get_compiled_model_path(self):
-        """A compiled form of the model, which lives as long as this object."""
+        """A compiled form of the model, which exists as long as this object."""
         if self._compiled is None:
             self._compiled = _compile(self._model.compile)
             weakref.finalize(self, shutil.rmtree, str(Path(self._compiled).parent), ignore_errors=True)
@@ -120,14 +120,14 @@ class _MLModelProxy:
 
     @staticmethod
     def auto_set_specification_version(model):
-        """The serialized model with the lowest version that has what it uses."""
+        """The serialized model with the lowest version that supports its features."""
         if not isinstance(model, bytes):
             raise TypeError(f"model: {type(model).__name__} is no bytes")
         return with_least_version(model)
 
     @staticmethod
     def compileModel(path):
-        """The path of a new compiled model, which is the caller's to move or remove."""
+        """The path of a new compiled model, which the caller moves or removes."""
         return _compile(_pippin.Model(str(path)).compile)
 
     @staticmethod

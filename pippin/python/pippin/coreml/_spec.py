@@ -1,4 +1,4 @@
-"""A model's interface under the names of Core ML's protobuf messages, to be read."""
+"""A read-only view of a model's interface with the names of Core ML's protobuf messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KINDS = {
 
 
 class Message:
-    """Named fields. Those of a oneof that are not set are messages without fields."""
+    """Named fields. Unset members of a oneof are messages without fields."""
 
     def __init__(self, oneof: dict[str, tuple[str, ...]] | None = None, **fields: Any) -> None:
         vars(self).update(_oneof=oneof or {}, **fields)
@@ -83,7 +83,7 @@ def _interface(declared: dict[str, Any]) -> dict[str, Any]:
 
 
 def specification(model: Any) -> Message:
-    """Of a pippin.Model."""
+    """The description of a pippin.Model."""
     metadata = model.metadata
     told = Message(
         shortDescription=metadata["short_description"], versionString=metadata["version"],
@@ -91,7 +91,7 @@ def specification(model: Any) -> Message:
     functions = model.functions
     several = functions != ["main"]
     interface = _interface(model.features())
-    if several:  # then the functions have what a single one leaves to the model
+    if several:  # then the functions have the features that a model with one function has itself
         interface = {name: "" if isinstance(value, str) else [] for name, value in interface.items()}
     of_functions = [Message(name=name, **_interface(model.features(name))) for name in functions]
     description = Message(

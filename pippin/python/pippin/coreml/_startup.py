@@ -1,7 +1,7 @@
-"""What makes every program of a Python use Pippin for coremltools: a .pth file, run when Python starts.
+"""Makes every program of a Python installation use Pippin for coremltools: a .pth file, run when Python starts.
 
 It costs next to nothing: one object in sys.meta_path, which waits for `import coremltools`.
-PIPPIN_COREMLTOOLS=0 in the environment switches it off.
+PIPPIN_COREMLTOOLS=0 in the environment disables it.
 """
 
 import os
@@ -35,12 +35,12 @@ def _folders():
 
 
 def enabled():
-    """The files that are there."""
+    """The files that exist."""
     return [path for path in (Path(folder, NAME) for folder in _folders()) if path.exists()]
 
 
 def enable(user=False):
-    """Writes the file, for this user or for all of this Python, and returns its path."""
+    """Writes the file, for this user or for the whole installation, and returns its path."""
     folder = Path(_folders()[1 if user else 0])
     folder.mkdir(parents=True, exist_ok=True)
     handle, written = tempfile.mkstemp(dir=folder, prefix=NAME)

@@ -1,4 +1,4 @@
-"""States: named buffers that go with any model that has states of these names, shapes and types."""
+"""States: named buffers that fit any model with states of the same names, shapes and types."""
 
 from .. import _pippin
 from ._values import wide
@@ -9,7 +9,7 @@ class _State:
         self._state = state
 
     def read_state(self, name):
-        """A copy of the buffer; halves are given as float32."""
+        """A copy of the buffer; float16 becomes float32."""
         return wide(self._state[name])
 
     def write_state(self, name, array):

@@ -11,7 +11,7 @@ from . import _plan
 
 
 class ComputeUnit(enum.Enum):
-    """What a model may run on, by Core ML on a Mac; elsewhere that is the CPU, whatever is asked for."""
+    """The units that a model may run on with Core ML on a Mac; elsewhere always the CPU."""
 
     ALL = 1
     CPU_AND_GPU = 2
@@ -20,14 +20,14 @@ class ComputeUnit(enum.Enum):
 
 
 class ReshapeFrequency(enum.Enum):
-    """A hint that coremltools has; it changes nothing here."""
+    """A hint of coremltools; it has no effect here."""
 
     Frequent = 1
     Infrequent = 2
 
 
 class SpecializationStrategy(enum.Enum):
-    """A hint that coremltools has; it changes nothing here."""
+    """A hint of coremltools; it has no effect here."""
 
     Default = 1
     FastPrediction = 2
@@ -107,7 +107,7 @@ class MLModelStructurePipeline:
 
 @dataclass(frozen=True)
 class MLModelStructure:
-    """What a model consists of: a program or a pipeline; neither for small models of other kinds."""
+    """The structure of a model: a program or a pipeline; neither for small models of other kinds."""
 
     neuralnetwork: None
     program: MLModelStructureProgram | None
@@ -130,7 +130,7 @@ class MLComputePlanCost:
 
 
 class MLComputePlan:
-    """Where operations run and what they cost."""
+    """The devices of operations, and their costs."""
 
     def __init__(self, proxy: Any) -> None:
         self.__proxy__ = proxy

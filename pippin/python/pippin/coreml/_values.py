@@ -1,4 +1,4 @@
-"""Values as Core ML's Python interface has them, from and to those of pippin.Model.
+"""Converts values between Core ML's Python interface and pippin.Model.
 
 Features are the dicts of pippin.Model.features().
 """
@@ -11,10 +11,10 @@ def _is_picture(value):
 
 
 def to_input(value):
-    """What pippin.Model.predict() takes for it."""
+    """Converts a value for pippin.Model.predict()."""
     if isinstance(value, bytes):
         return value.decode()
-    if _is_picture(value) and value.mode == "F":  # a gray of halves; other pictures have bytes
+    if _is_picture(value) and value.mode == "F":  # a gray image of float16 pixels; other images have bytes
         return np.asarray(value, np.float32).astype(np.float16)[None, None]
     return value
 
@@ -33,12 +33,12 @@ def _to_picture(pixels, feature):
 
 
 def wide(array):
-    """Halves as float32, which is what programs over coremltools count on."""
+    """float16 as float32, which coremltools' users expect."""
     return array.astype(np.float32) if array.dtype == np.float16 else array
 
 
 def to_output(value, feature):
-    """What callers of predict() get for a result of pippin.Model.predict()."""
+    """Converts a result of pippin.Model.predict() for callers of predict()."""
     kind = feature["kind"]
     if kind == "multiarray":
         return wide(value)
@@ -52,7 +52,7 @@ def to_output(value, feature):
 
 
 def shape_fault(value, feature):
-    """What Core ML says of an array whose shape is not as declared; None where it is."""
+    """Core ML's message for an array whose shape does not fit; None if it does."""
     shape = np.shape(value)
     if feature["kind"] != "multiarray" or shape == ():
         return None

@@ -1,8 +1,8 @@
-"""The oldest version of Core ML that a serialized model needs, read off the message itself."""
+"""The oldest version of Core ML that a serialized model needs, derived from the message itself."""
 
 from .._errors import InvalidFileError, UnsupportedError
 
-# Fields of Model, and what the smaller kinds of models came with.
+# Fields of Model, and the versions that introduced the smaller kinds of models.
 _VERSION, _DESCRIPTION, _PROGRAM = 1, 2, 502
 _PIPELINES = {200: 1, 201: 1, 202: 0}  # how often the pipeline is wrapped
 _KINDS = {300: 1, 400: 1, 610: 3}
@@ -78,7 +78,7 @@ def least_version(data):
 
 
 def with_least_version(data):
-    """The same model with its version set so."""
+    """The same model with another version."""
     version = least_version(data)
     rest = b"".join(whole for number, _, whole in _fields(data) if number != _VERSION)
     return bytes([_VERSION << 3, version]) + rest

@@ -1,4 +1,4 @@
-"""Language models, with the functions that users of mlx-lm know.
+"""Language models, with the functions of mlx-lm.
 
 >>> from pippin import lm
 >>> model, tokenizer = lm.load("demo")

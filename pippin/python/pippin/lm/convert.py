@@ -1,4 +1,4 @@
-"""Checkpoints to packages, with the options of mlx-lm."""
+"""Converts checkpoints to packages, with mlx-lm's options."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def convert(
     quant_predicate: Any = None, trust_remote_code: bool = False, *,
     progress: Callable[[int, int], object] | None = None, **options: Any,
 ) -> Converted:
-    """A checkpoint as a package: mlx_path, or mlx_path/model.mlpackage where that does not end in .mlpackage;
-    load() takes either. quantize: to q_bits (4 or 8) with a scale and a zero point for each
+    """Converts a checkpoint to a package: mlx_path, or mlx_path/model.mlpackage if that does not end in
+    .mlpackage; load() takes either. quantize: to q_bits (4 or 8) with a scale and a zero point for each
     q_group_size inputs (64). Other weights are float16. Options are those of pippin.convert().
 
     >>> from pippin import lm

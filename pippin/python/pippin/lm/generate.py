@@ -1,4 +1,4 @@
-"""Texts, token by token and as a whole."""
+"""Generates texts, token by token and as a whole."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _GIGABYTE = 1e9
 
 @dataclass
 class GenerationResponse:
-    """A token's worth of a text. The last one of a text has a finish_reason, and its token is an end
-    token where such a one came.
+    """One token of a text. The last one has a finish_reason, and its token is the end token if there was
+    one.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -35,7 +35,7 @@ class GenerationResponse:
     """
 
     text: str
-    token: int  # -1: there is none
+    token: int  # -1: none
     from_draft: bool
     prompt_tokens: int
     prompt_tps: float  # tokens per second
@@ -46,19 +46,19 @@ class GenerationResponse:
 
     @property
     def logprobs(self) -> Any:
-        """The log probabilities of all tokens, an array that is computed when it is asked for; None
+        """The log probabilities of all tokens, an array that is computed on first use; None
         with logprobs=False."""
         return None if self.logits is None else self.logits.logprobs()
 
     @property
     def peak_memory(self) -> float:
-        """Of this process so far, in gigabytes."""
+        """The peak memory of this process so far, in gigabytes."""
         return _pippin._peak_memory() / _GIGABYTE
 
 
 @dataclass
 class BatchStats:
-    """What a batch took: seconds, and gigabytes of memory.
+    """The cost of a batch: seconds, and gigabytes of memory.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -77,7 +77,7 @@ class BatchStats:
 
 @dataclass
 class BatchResponse:
-    """Texts by the order of their prompts, and what was asked for besides.
+    """Texts in the order of their prompts, with the additional results requested.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -137,14 +137,14 @@ def stream_generate(
     choices: Sequence[str] | None = None, drafts: bool = True,
 ) -> Iterator[GenerationResponse]:
     """Yields a GenerationResponse for each token. `prompt` is a text, or tokens: a list or an array.
-    Leaving the loop ends the text.
+    Leaving the loop ends the generation.
 
-    sampler: of make_sampler(), or a function of log probabilities [1, vocabulary] that returns a token.
-    logits_processors: of make_logits_processors(), or functions of the tokens so far and logits
+    sampler: from make_sampler(), or a function of log probabilities [1, vocabulary] that returns a token.
+    logits_processors: from make_logits_processors(), or functions of the tokens so far and logits
     [1, vocabulary] that return logits. Both get NumPy arrays, and are called by the thread that runs the loop.
-    prompt_cache: what the text goes on from, and adds to. draft_model: a smaller model with the same
-    tokens, which guesses some of them: where that is quicker, or always num_draft_tokens at a time.
-    An answer can be held to a JSON Schema, a GBNF grammar, a regular expression, or a list of choices.
+    prompt_cache: the cache that the text continues and extends. draft_model: a smaller model with the same
+    vocabulary, which drafts tokens: when that is faster, or always num_draft_tokens at a time.
+    An answer can be constrained to a JSON Schema, a GBNF grammar, a regular expression, or a list of choices.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -185,7 +185,7 @@ def _responses(generation: _pippin.Generation, prompt_tokens: int, max_tokens: i
                 prompt_tps = prompt_tokens / max(now - start, 1e-9)
             count += 1
             token, from_draft, logits = id, generation.from_draft, generation.logits
-            if count == max_tokens:  # the last one: with what is known at the end
+            if count == max_tokens:  # the last one: with the final results
                 rest += text
                 continue
             yield GenerationResponse(text, id, from_draft, prompt_tokens, prompt_tps, count,
@@ -203,8 +203,8 @@ def _responses(generation: _pippin.Generation, prompt_tokens: int, max_tokens: i
 
 def generate_step(prompt: Any, model: LanguageModel, *, max_tokens: int = 256,
                   **options: Any) -> Iterator[tuple[int, Any]]:
-    """Yields each token behind the prompt's, a list or an array, with the log probabilities of all. No
-    token ends it but the last of max_tokens. Options are those of stream_generate() that need no text.
+    """Yields each token after the prompt, a list or an array, with the log probabilities of all. End
+    tokens do not end it; max_tokens does. Options are those of stream_generate() that need no text.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -221,7 +221,7 @@ class _NoEnds:
 
 
 def generate(model: LanguageModel, tokenizer: Any, prompt: Any, verbose: bool = False, **options: Any) -> str:
-    """The whole text. verbose=True writes it to stdout as it comes, and its speed behind it. Options
+    """Returns the whole text. verbose=True prints it while it is generated, followed by its speed. Options
     are those of stream_generate().
 
     >>> from pippin import lm
@@ -255,9 +255,9 @@ def batch_generate(
     json_schema: str | None = None, grammar: str | None = None, regex: str | None = None,
     choices: Sequence[str] | None = None,
 ) -> BatchResponse:
-    """Texts behind several prompts at once: their tokens share each pass over the weights, so they take
-    little longer than one. prompt_caches are copied, and stay as they are. max_tokens: for all, or
-    for each. completion_batch_size: how many texts are written at a time, each with memory of its own.
+    """Generates texts for several prompts at once: they share each pass over the weights, so they take
+    little longer than one. prompt_caches are copied and not changed. max_tokens: one for all, or
+    one for each. completion_batch_size: the number of texts generated at a time, each with its own memory.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")

@@ -1,4 +1,4 @@
-"""How well a model foresees a text."""
+"""Perplexity: how well a model predicts a text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["eval_ppl", "perplexity"]
 
 
 def eval_ppl(model: LanguageModel, data: Sequence[Any], batch_size: int = 8) -> tuple[float, float]:
-    """The perplexity over rows of tokens, and its standard error. Rows are read one by one, whatever
-    batch_size is.
+    """The perplexity over rows of tokens, and its standard error. Rows are read one by one, regardless of
+    batch_size.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -30,7 +30,7 @@ def eval_ppl(model: LanguageModel, data: Sequence[Any], batch_size: int = 8) -> 
 
 
 def perplexity(model: LanguageModel, tokenizer: Any, text: Any, window: int = 512) -> float:
-    """Of a text, or of tokens, in windows of so many tokens, at most the model's context.
+    """The perplexity of a text, or of tokens, in windows of `window` tokens, at most the model's context.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")

@@ -1,4 +1,4 @@
-"""How tokens are chosen.
+"""Samplers and logits processors.
 
 >>> from pippin.lm.sample_utils import make_sampler
 >>> sampler = make_sampler(temp=0.8, top_p=0.9, seed=1)
@@ -25,10 +25,10 @@ def make_sampler(
     xtc_probability: float = 0.0, xtc_threshold: float = 0.1, xtc_special_tokens: Sequence[int] = (),
     seed: int | None = None,
 ) -> _pippin.Sampler:
-    """What chooses a token by log probabilities: the most likely one with temp=0. Filters look at the
-    probabilities before the temperature does; 0 switches one off. With a seed each text comes again;
-    without, seeds are of Python's `random`, or of pippin.core.random.seed() once that is called. Called with an array [rows, vocabulary] it gives a token
-    for each row.
+    """A sampler, which chooses a token by log probabilities: the most likely one with temp=0. Filters apply to the
+    probabilities before the temperature does; 0 disables one. With a seed, texts are repeatable; without, seeds
+    come from Python's `random`, or from pippin.core.random.seed() once that is called. Called with an array
+    [rows, vocabulary], it returns a token for each row.
 
     >>> from pippin import lm
     >>> lm.make_sampler()(np.log([[0.1, 0.7, 0.2]])).tolist()
@@ -46,9 +46,8 @@ def make_logits_processors(
     presence_context_size: int | None = 20, frequency_penalty: float | None = None,
     frequency_context_size: int | None = 20,
 ) -> list[_pippin.LogitsProcessor]:
-    """What changes logits before a token is chosen, in this order. Penalties look at so many of the
-    last tokens, of the prompt and of the text; None or 0: at all. Each can be called as
-    processor(tokens, logits), too.
+    """Processors that change logits before a token is chosen, in this order. Penalties consider the given number
+    of last tokens of prompt and text; None or 0: all. Each can also be called as processor(tokens, logits).
 
     >>> from pippin import lm
     >>> bias, penalty = lm.make_logits_processors(logit_bias={2: 5.0}, repetition_penalty=2.0)
@@ -75,14 +74,14 @@ def make_presence_penalty(penalty: float, context_size: int = 20) -> _pippin.Log
 
 
 def make_frequency_penalty(penalty: float, context_size: int = 20) -> _pippin.LogitsProcessor:
-    """Subtracts the penalty from the logits of the last tokens as often as they come."""
+    """Subtracts the penalty from the logits of the last tokens, once per occurrence."""
     return _penalty(2, penalty, context_size)
 
 
 def _penalty(kind: int, penalty: float, context_size: int) -> _pippin.LogitsProcessor:
     made = _pippin._make_processors(
         {}, [(float(penalty) if each == kind else 0.0, int(context_size)) for each in range(3)])
-    # A penalty of 0 changes nothing, as does a bias of 0.
+    # A penalty of 0 changes nothing; nor does a bias of 0.
     return made[0] if made else _pippin._make_processors({0: 0.0}, [])[0]
 
 
@@ -101,8 +100,8 @@ def apply_top_k(logprobs: Any, top_k: int) -> Any:
 
 
 def apply_min_p(logprobs: Any, min_p: float, min_tokens_to_keep: int = 1) -> Any:
-    """The log probabilities with tokens at -inf that are less likely than `min_p` times the likeliest; so many
-    tokens stay at least."""
+    """The log probabilities with tokens at -inf that are less likely than `min_p` times the most likely one; at
+    least min_tokens_to_keep tokens stay."""
     if not 0 <= min_p <= 1:
         raise ValueError(f"min_p: {min_p} is not between 0 and 1")
     if not isinstance(min_tokens_to_keep, int) or min_tokens_to_keep < 1:
@@ -119,8 +118,8 @@ def apply_min_p(logprobs: Any, min_p: float, min_tokens_to_keep: int = 1) -> Any
 
 
 def apply_top_p(logprobs: Any, top_p: float) -> Any:
-    """The log probabilities with tokens at -inf that are not among the most likely ones which have `top_p`
-    together.
+    """The log probabilities with all tokens at -inf except the most likely ones whose probabilities sum to
+    `top_p`.
 
     >>> from pippin.lm.sample_utils import apply_top_p
     >>> np.isfinite(apply_top_p(np.log([[0.5, 0.3, 0.2]]), 0.7)).tolist()
@@ -130,7 +129,7 @@ def apply_top_p(logprobs: Any, top_p: float) -> Any:
 
     values, like = _numbers(logprobs)
     order = values.argsort(axis=-1)
-    # Of a token and those that are less likely.
+    # The probability of a token and all less likely ones.
     below = numpy.take_along_axis(numpy.exp(values), order, axis=-1).cumsum(axis=-1)
     total = numpy.empty_like(below)
     numpy.put_along_axis(total, order, below, axis=-1)
@@ -139,8 +138,8 @@ def apply_top_p(logprobs: Any, top_p: float) -> Any:
 
 
 def apply_xtc(logits: Any, xtc_probability: float, xtc_threshold: float, xtc_special_tokens: Sequence[int]) -> Any:
-    """The logits, at times with the tokens at -inf that are more likely than the least likely one above the
-    threshold."""
+    """With probability xtc_probability, the logits with the tokens above the threshold at -inf, except the
+    least likely of them."""
     import numpy
 
     if not 0 <= xtc_threshold <= 0.5:
@@ -161,7 +160,7 @@ def apply_xtc(logits: Any, xtc_probability: float, xtc_threshold: float, xtc_spe
 
 
 def categorical_sampling(logits: Any, temp: float) -> Any:
-    """A token for each row, by its probability at that temperature."""
+    """Draws a token for each row by its probability at that temperature."""
     values, like = _numbers(logits)
     return like(make_sampler(temp=temp)(values))
 
@@ -174,7 +173,7 @@ def _without(values: Any, places: Any) -> Any:
 
 
 def _numbers(given: Any) -> tuple[Any, Any]:
-    """A copy as NumPy's, of floats, and what makes such a one of the given kind."""
+    """A copy as a NumPy array of floats, and a function that converts such an array to the given kind."""
     import numpy
 
     values = numpy.array(given, dtype=numpy.float32)

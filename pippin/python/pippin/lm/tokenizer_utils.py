@@ -1,4 +1,4 @@
-"""A model's tokenizer and chat template, as users of mlx-lm and transformers know them."""
+"""A model's tokenizer and chat template, with the interface of mlx-lm and transformers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _THOUGHTS = (("<think>", "</think>"), ("<longcat_think>", "</longcat_think>"))
 
 
 class StreamingDetokenizer:
-    """Text as tokens come.
+    """Decodes tokens as they come.
 
     >>> import pippin.lm
     >>> _, tokenizer = pippin.lm.load("demo")
@@ -31,7 +31,7 @@ class StreamingDetokenizer:
         self.reset()
 
     def reset(self) -> None:
-        """Forgets what came."""
+        """Forgets all tokens."""
         self._stream = self._tokenizer.stream(False)
         self.tokens: list[int] = []
         self.text = ""
@@ -43,19 +43,19 @@ class StreamingDetokenizer:
         self.text += self._stream.push(int(token))
 
     def finalize(self) -> None:
-        """The rest of the text; reset() before the next one."""
+        """Completes the text; call reset() before the next one."""
         self.text += self._stream.finish()
 
     @property
     def last_segment(self) -> str:
-        """What has come since this was read last."""
+        """The text added since the last read."""
         segment = self.text[self.offset:]
         self.offset = len(self.text)
         return segment
 
 
 class TokenizerWrapper:
-    """A model's tokenizer and chat template. `eos_token_ids`, a set, says what ends texts; it may be
+    """A model's tokenizer and chat template. `eos_token_ids` is the set of tokens that end texts; it may be
     changed.
 
     >>> from pippin import lm
@@ -94,7 +94,7 @@ class TokenizerWrapper:
         return [self.tokenizer.id_to_token(id) or "" for id in self.encode(text, False)]
 
     def __call__(self, text: str | Sequence[str], add_special_tokens: bool = True) -> dict[str, Any]:
-        """{"input_ids", "attention_mask"} of a text, or of several."""
+        """{"input_ids", "attention_mask"} of a text, or of several texts."""
         if isinstance(text, str):
             return _inputs(self.encode(text, add_special_tokens))
         each = [_inputs(self.encode(one, add_special_tokens)) for one in text]
@@ -102,14 +102,14 @@ class TokenizerWrapper:
 
     @property
     def detokenizer(self) -> StreamingDetokenizer:
-        """A new one."""
+        """A new detokenizer."""
         return StreamingDetokenizer(self.tokenizer)
 
     # --- the vocabulary ---
 
     @property
     def vocab_size(self) -> int:
-        """How many tokens there are."""
+        """The size of the vocabulary."""
         return self.tokenizer.vocab_size
 
     def __len__(self) -> int:
@@ -125,30 +125,30 @@ class TokenizerWrapper:
         return self.tokenizer.get_vocab()
 
     def convert_tokens_to_ids(self, tokens: str | Iterable[str]) -> Any:
-        """None for what is no token."""
+        """The id of a token, or None."""
         if isinstance(tokens, str):
             return self.tokenizer.token_to_id(tokens)
         return [self.tokenizer.token_to_id(token) for token in tokens]
 
     def convert_ids_to_tokens(self, ids: int | Iterable[int]) -> Any:
-        """As the vocabulary spells them."""
+        """The tokens as the vocabulary spells them."""
         if isinstance(ids, int):
             return self.tokenizer.id_to_token(ids)
         return [self.tokenizer.id_to_token(int(id)) for id in ids]
 
     @property
     def all_special_ids(self) -> list[int]:
-        """Of the special tokens."""
+        """The ids of the special tokens."""
         return sorted(self.tokenizer.special_tokens.values())
 
     @property
     def all_special_tokens(self) -> list[str]:
-        """By their ids."""
+        """The special tokens, by id."""
         return sorted(self.tokenizer.special_tokens, key=self.tokenizer.special_tokens.__getitem__)
 
     @property
     def bos_token(self) -> str | None:
-        """What begins a text: by the model's files, else what encode("") begins with."""
+        """The token that begins a text: from the model's files, else the first token of encode("")."""
         named = self._special("bos_token")
         if named is not None:
             return named
@@ -162,7 +162,7 @@ class TokenizerWrapper:
 
     @property
     def eos_token(self) -> str | None:
-        """What ends a text: by the model's files, else the first that does."""
+        """The token that ends a text: from the model's files, else the first of the end tokens."""
         named = self._special("eos_token")
         if named is not None or not self._end_tokens:
             return named
@@ -174,7 +174,7 @@ class TokenizerWrapper:
         return _id_of(self.tokenizer, self.eos_token)
 
     def add_eos_token(self, token: str | int) -> None:
-        """Another one that ends texts: its text or its id."""
+        """Adds a token that ends texts: its text or its id."""
         id = self.tokenizer.token_to_id(token) if isinstance(token, str) else int(token)
         if id is None and str(token).isdigit():
             id = int(token)
@@ -186,12 +186,12 @@ class TokenizerWrapper:
 
     @property
     def has_chat_template(self) -> bool:
-        """Whether conversations can be rendered."""
+        """Whether there is a chat template."""
         return self._given_template is not None or self._model.has_chat_template
 
     @property
     def chat_template(self) -> str | None:
-        """The template's text; it may be set."""
+        """The template's text; can be set."""
         return self._chat().source if self.has_chat_template else None
 
     @chat_template.setter
@@ -205,8 +205,8 @@ class TokenizerWrapper:
         add_generation_prompt: bool = False, continue_final_message: bool = False, tokenize: bool = True,
         return_dict: bool = False, **variables: Any,
     ) -> Any:
-        """Tokens of a conversation, a list of {"role", "content"}, or of a list of them; with
-        tokenize=False texts. add_generation_prompt=True lets an answer follow. Other keywords are
+        """The tokens of a conversation, a list of {"role", "content"}, or of a list of conversations; with
+        tokenize=False their texts. add_generation_prompt=True adds the beginning of an answer. Other keywords are
         variables of the template (enable_thinking=False)."""
         for name in ("padding", "truncation", "max_length", "return_tensors", "return_assistant_tokens_mask"):
             if variables.pop(name, None):
@@ -219,14 +219,14 @@ class TokenizerWrapper:
                 list(messages), tools=None if tools is None else list(tools), documents=documents,
                 add_generation_prompt=add_generation_prompt, continue_final_message=continue_final_message,
                 **variables)
-            # The template writes the special tokens itself.
+            # The template itself writes the special tokens.
             tokens = self.encode(text, add_special_tokens=False) if tokenize else text
             results.append(_inputs(tokens) if return_dict and tokenize else tokens)
         return results[0] if is_one else results
 
     def read_answer(self, answer: str, messages: Sequence[Mapping[str, Any]],
                     tools: Sequence[Mapping[str, Any]] | None = None, **variables: Any) -> dict[str, Any]:
-        """What there is in an answer: content, reasoning_content and tool_calls (id, name, arguments)."""
+        """The parts of an answer: content, reasoning_content and tool_calls (id, name, arguments)."""
         return self._chat().read_answer(answer, list(messages), tools=tools, **variables)
 
     @property
@@ -236,12 +236,12 @@ class TokenizerWrapper:
 
     @property
     def think_start(self) -> str | None:
-        """The token that begins thoughts; None where there is none."""
+        """The token that begins thoughts, or None."""
         return self._thoughts()[0]
 
     @property
     def think_end(self) -> str | None:
-        """The token that ends thoughts; None where there is none."""
+        """The token that ends thoughts, or None."""
         return self._thoughts()[1]
 
     def _thoughts(self) -> tuple[str | None, str | None]:
@@ -279,7 +279,7 @@ class TokenizerWrapper:
 
 
 def as_tokens(tokens: Any) -> list[int]:
-    """Of a list, an array of any kind with one axis, or anything that gives numbers."""
+    """Ids from a list, a one-dimensional array of any kind, or any iterable of numbers."""
     if hasattr(tokens, "tolist"):
         tokens = tokens.tolist()
     try:

@@ -26,15 +26,14 @@ def load(
     precision: str = "fast", low_memory: bool = False, load_cache: bool = True,
     backend: str = "cpu", compute_units: str = "", progress: Callable[[str, int, int], object] | None = None,
 ) -> Any:
-    """A model and its tokenizer: of a package, a folder, org/name on the Hub, or "demo"; with
-    return_config its configuration as a third.
+    """Loads a model and its tokenizer from a package, a folder, org/name on the Hub, or "demo"; with
+    return_config returns its configuration as a third.
 
-    tokenizer_config may have eos_token (a token, or several, that end texts besides the model's own)
-    and chat_template (a text). `adapter` names one of a package's adapters; of a checkpoint's folder it is an
-    adapter's folder, as adapter_path is. `context`: at most the
-    model's. `backend`: "cpu", or "coreml" on a Mac, where `compute_units` are all, cpuAndNeuralEngine,
-    cpuAndGPU or cpuOnly. `progress` is called with a repository's name and the bytes that are there and in all.
-    No code of models is run, so trust_remote_code changes nothing, and weights are always mapped.
+    tokenizer_config may have eos_token (one or more tokens that end texts, in addition to the model's own)
+    and chat_template (a text). `adapter` names one of a package's adapters; for a checkpoint's folder it is an
+    adapter's folder, as adapter_path is. `context` is at most the model's. `backend`: "cpu", or "coreml" on a Mac,
+    where `compute_units` are all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly. `progress` is called with a repository's name, the bytes done and the total.
+    Models' own code is never run, so trust_remote_code has no effect, and weights are always mapped.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo.mlpackage", context=256)
@@ -69,7 +68,7 @@ def _logits(model: LanguageModel, inputs: Any, cache: Any) -> Any:
     rows = [as_tokens(row) for row in inputs]
     if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
         raise InvalidArgumentError("inputs: rows of tokens have one length, above 0")
-    # mlx-lm's caches are lists with one for each layer.
+    # mlx-lm's caches are lists with one item per layer.
     if isinstance(cache, (list, tuple)) and len(cache) == 1 and isinstance(cache[0], PromptCache):
         cache = cache[0]
     sequence = None if cache is None else sequence_of(cache, "cache", model)
@@ -98,7 +97,7 @@ def _tokenizer_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_config(model: str | os.PathLike[str]) -> dict[str, Any]:
-    """A model's config.json; of a package what its metadata says.
+    """A model's config.json; for a package, its metadata.
 
     >>> from pippin.lm.utils import load_config
     >>> load_config("demo.mlpackage")["user_defined"]["pippin.family"]

@@ -1,4 +1,4 @@
-"""Layers and models over pippin.core, with the names and meanings of MLX's nn.
+"""Layers and models based on pippin.core, with the names and semantics of MLX's nn.
 
 >>> from pippin import core as mx, nn
 >>> mlp = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))

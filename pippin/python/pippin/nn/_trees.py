@@ -1,6 +1,6 @@
-"""Walks through modules: dicts whose values may be dicts and lists with modules and arrays in them.
+"""Walks through modules: dicts whose values may be dicts and lists of modules and arrays.
 
-A walk that comes back to where it is, inside itself, ends with a ValueError that names the path."""
+A module that contains itself is a ValueError that names the path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _is_module(value: Any) -> bool:
 
 
 class _Path:
-    """Where a walk is: the containers around it, and their names."""
+    """The position of a walk: the enclosing containers and their names."""
 
     def __init__(self) -> None:
         self.around: set[int] = set()
@@ -37,7 +37,8 @@ class _Path:
 
 def select(root: Any, keep: Callable[[Any, str, Any], bool], change: Callable[[Any], Any],
            is_leaf: Callable[[Any, str, Any], bool]) -> Any:
-    """The tree of what `keep` accepts, below `root`. An item of a list that is not kept is {}, to keep places."""
+    """The tree of the values that `keep` accepts, below `root`. List items that are not kept become {}, to keep
+    indices."""
     path = _Path()
 
     def below(module: Any, key: str, value: Any) -> Any:
@@ -67,7 +68,8 @@ def select(root: Any, keep: Callable[[Any, str, Any], bool], change: Callable[[A
 
 
 def visit(root: Any, action: Callable[[str, Any], Any]) -> None:
-    """action(path, module) of every module, from `root` down; what an action changes below is seen."""
+    """Calls action(path, module) for every module, from `root` down; the walk sees changes that an action makes
+    below."""
     path = _Path()
 
     def below(name: str, value: Any) -> None:
@@ -85,7 +87,7 @@ def visit(root: Any, action: Callable[[str, Any], Any]) -> None:
 
 def _update(target: Any, values: Any, strict: bool, what: str, place: Callable[[Any, Any, str], bool],
             path: str = "") -> None:
-    """Goes through `values` and `target` together; `place(old, new, path)` says whether new is to replace old."""
+    """Walks through `values` and `target` together; `place(old, new, path)` decides whether new replaces old."""
     if isinstance(values, dict):
         items: Any = values.items()
     elif isinstance(values, list):

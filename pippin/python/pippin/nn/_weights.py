@@ -1,4 +1,4 @@
-"""A module's weights from and to files, by name."""
+"""Loads and saves a module's weights by name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def _weight_files(folder: Path) -> list[Path]:
-    """The files that the index names, else all of the first kind that is there."""
+    """The files in the index, else all files of the first kind that exists."""
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         try:
@@ -60,7 +60,7 @@ def read(place: Path) -> dict[str, mx.array]:
 
 
 def quantize_as(module: Module, weights: dict[str, mx.array], config: dict[str, Any]) -> None:
-    """Makes the layers quantized whose weights are: those that have scales. Their shapes tell bits and group."""
+    """Quantizes the layers whose weights are quantized, that is, have scales. Shapes determine bits and group size."""
     from .quantized import quantize
 
     settings = config.get("quantization") or config.get("quantization_config") or {}

@@ -1,4 +1,4 @@
-"""Activations, as functions of arrays and as modules."""
+"""Activations as functions and as modules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def relu2(x: mx.array) -> mx.array:
 
 
 def relu6(x: mx.array) -> mx.array:
-    """x between 0 and 6."""
+    """x, clamped to [0, 6]."""
     return mx.minimum(relu(x), 6.0)
 
 
@@ -35,7 +35,7 @@ def leaky_relu(x: mx.array, negative_slope: float = 0.01) -> mx.array:
 
 
 def prelu(x: mx.array, alpha: mx.array) -> mx.array:
-    """x, times alpha where it is negative."""
+    """x, times alpha if it is negative."""
     return relu(x) + alpha * mx.minimum(0, x)
 
 
@@ -56,17 +56,17 @@ def silu(x: mx.array) -> mx.array:
 
 
 def gelu(x: mx.array) -> mx.array:
-    """x times the normal distribution's share below it."""
+    """x times the cumulative distribution function of the normal distribution."""
     return x * (1 + mx.erf(x / math.sqrt(2))) / 2
 
 
 def gelu_approx(x: mx.array) -> mx.array:
-    """gelu by tanh, as GPT-2 has it."""
+    """gelu with the tanh approximation, as in GPT-2."""
     return 0.5 * x * (1 + mx.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
 def gelu_fast_approx(x: mx.array) -> mx.array:
-    """gelu by a sigmoid."""
+    """gelu with the sigmoid approximation."""
     return x * mx.sigmoid(1.702 * x)
 
 
@@ -85,7 +85,7 @@ def softmin(x: mx.array, axis: int = -1) -> mx.array:
 
 
 def log_softmax(x: mx.array, axis: int = -1) -> mx.array:
-    # Without the largest element, large ones would lose in rounding what tells them apart.
+    # Subtracts the largest element: large ones would lose their differences to rounding.
     x = x - mx.max(x, axis=axis, keepdims=True)
     return x - mx.logsumexp(x, axis=axis, keepdims=True)
 
@@ -104,12 +104,12 @@ def softsign(x: mx.array) -> mx.array:
 
 
 def softshrink(x: mx.array, lambd: float = 0.5) -> mx.array:
-    """x, nearer to 0 by lambd; 0 where that passes it."""
+    """x, moved toward 0 by lambd; 0 if it would cross 0."""
     return mx.where(mx.abs(x) > lambd, x - mx.sign(x) * lambd, 0)
 
 
 def hard_shrink(x: mx.array, lambd: float = 0.5) -> mx.array:
-    """x, 0 where it is no farther than lambd from it."""
+    """x, or 0 if its magnitude is at most lambd."""
     return mx.where(mx.abs(x) > lambd, x, 0)
 
 
@@ -126,7 +126,7 @@ def mish(x: mx.array) -> mx.array:
 
 
 def step(x: mx.array, threshold: float = 0.0) -> mx.array:
-    """1 from the threshold on, 0 below it."""
+    """1 above the threshold, 0 otherwise."""
     return mx.where(x >= threshold, 1, 0)
 
 
@@ -204,7 +204,7 @@ class SiLU(Module):
 
 
 class GELU(Module):
-    """gelu, or one that comes near: "precise" (also called "tanh") or "fast"."""
+    """gelu, or an approximation: "precise" (also called "tanh") or "fast"."""
 
     _FORMS = {"none": gelu, "precise": gelu_approx, "tanh": gelu_approx, "fast": gelu_fast_approx}
 

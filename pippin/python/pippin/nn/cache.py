@@ -1,4 +1,4 @@
-"""What attention keeps of the tokens before: keys and values of one layer, (batch, heads, length, features)."""
+"""KV caches: the keys and values of one layer for earlier tokens, (batch, heads, length, features)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .. import core as mx
 
 
 class KVCache:
-    """Keys and values that grow with every pass. `offset` is how many tokens are in it."""
+    """Keys and values that grow with every pass. `offset` is the number of tokens in the cache."""
 
     def __init__(self) -> None:
         self.offset = 0
@@ -14,13 +14,13 @@ class KVCache:
         self.values: mx.array | None = None
 
     def size_with(self, length: int) -> int:
-        """How many keys there will be after `length` more."""
+        """The number of keys after `length` more tokens."""
         return self.offset + length
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Adds those of new tokens and gives all."""
+        """Appends the keys and values of new tokens and returns all."""
         if self.keys is not None and self.values is not None:
-            # What is joined to an array that only this knows is written behind it, without a copy.
+            # Appending to an array without other references writes after it, without a copy.
             keys = mx.concatenate([self.keys, keys], axis=2)
             values = mx.concatenate([self.values, values], axis=2)
         self.keys, self.values = keys, values
@@ -29,8 +29,8 @@ class KVCache:
 
 
 class FixedCache:
-    """Keys and values of a fixed size, (batch, heads, capacity, features), which are written in place: what a package
-    has for its states. `offset`, int32 (1), is an array, since a package learns it when it runs."""
+    """Keys and values of a fixed size, (batch, heads, capacity, features), written in place, as states of a package
+    are. `offset`, int32 (1), is an array, because a package gets it at run time."""
 
     def __init__(self, keys: mx.array, values: mx.array, offset: mx.array) -> None:
         self.keys, self.values, self.offset = keys, values, offset

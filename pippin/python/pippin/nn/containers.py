@@ -1,4 +1,4 @@
-"""Modules made of others."""
+"""Modules that consist of other modules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .module import Module
 
 
 class Sequential(Module):
-    """Calls what it is made of, modules or any functions, one with the result of the one before."""
+    """Calls modules, or any functions, in turn, each with the result of the one before."""
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()

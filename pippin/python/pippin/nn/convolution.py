@@ -1,4 +1,4 @@
-"""Convolutions over 1 to 3 axes, and transposed ones. Channels come last: x is (batch, places..., channels)."""
+"""Convolutions over 1 to 3 axes, and transposed ones. Layout is channels-last: x is (batch, places..., channels)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ Size = int | tuple[int, ...]
 
 
 class _Convolution(Module):
-    """What they share: a weight of (out_channels, kernel..., in_channels / groups), a bias, how the kernel moves."""
+    """The base class: a weight of (out_channels, kernel..., in_channels / groups), a bias, and the kernel's
+    movement."""
 
     _dims: int
 
@@ -87,7 +88,7 @@ class Conv3d(_Convolution):
 
 
 class _Transposed(_Convolution):
-    """A convolution's shape backwards: strides make the result larger, by `output_padding` at one side as well."""
+    """A transposed convolution: strides enlarge the result, as does `output_padding` at one side."""
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, padding: Size = 0,
                  dilation: Size = 1, output_padding: Size = 0, bias: bool = True) -> None:

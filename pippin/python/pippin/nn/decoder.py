@@ -1,7 +1,7 @@
-"""Language models as modules: a decoder of any of Pippin's architectures that have attention and dense feed-forwards.
+"""Language models as modules: a decoder for all of Pippin's architectures with attention and dense feed-forwards.
 
-Modules have the names of the checkpoint ("model.layers.0.self_attn.q_proj"). What the architectures differ in comes as
-options from where the program has them for its own models (pippin/nn/decoder.h)."""
+Modules have the names of the checkpoint ("model.layers.0.self_attn.q_proj"). The differences between architectures are
+options, the same ones that the program uses for its own models (pippin/nn/decoder.h)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Cache = list[KVCache] | list[FixedCache]
 
 
 def place(module: Module, path: str, child: Any) -> Any:
-    """Sets `child` at a dotted path, with modules that only hold others on the way."""
+    """Sets `child` at a dotted path, creating containers on the way."""
     *holders, name = path.split(".")
     for holder in holders:
         module = module.setdefault(holder, Module())
@@ -35,7 +35,7 @@ def at(module: Module, path: str) -> Any:
 
 
 class ShiftedNorm(Module):
-    """A norm whose factor is not the weight itself: (1 + weight), or either times `scale`; or one without weight."""
+    """A norm with the factor (1 + weight), with either factor times `scale`, or without weight."""
 
     def __init__(self, dims: int, options: SimpleNamespace, scale: float) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class ShiftedNorm(Module):
             y = mx.fast.rms_norm(x, factor, self.eps)
         else:
             y = mx.fast.layer_norm(x, factor, self.get("bias"), self.eps)
-        return y.astype(x.dtype)  # the factor is float32, whatever the activations are
+        return y.astype(x.dtype)  # the factor is float32 even if the activations are not
 
 
 def make_norm(dims: int, options: SimpleNamespace, scale: float = 1.0) -> Module:
@@ -67,7 +67,7 @@ def make_norm(dims: int, options: SimpleNamespace, scale: float = 1.0) -> Module
 
 
 class Rotary:
-    """Turns the first dimensions of heads by frequencies of any kind, long contexts' included."""
+    """Rotates the first dimensions of heads by frequencies of any kind, including those for long contexts."""
 
     def __init__(self, options: SimpleNamespace) -> None:
         self.original = getattr(options, "original_context", math.inf)
@@ -76,7 +76,7 @@ class Rotary:
                       getattr(options, prefix + "factor")) for prefix in prefixes]
 
     def __call__(self, x: mx.array, dims: int, traditional: bool, offset: Any) -> mx.array:
-        # How long a package's sequence will be is not known: it gets what the model was made for first.
+        # A package does not know the final length of its sequence: it uses the original frequencies.
         is_long = isinstance(offset, int) and offset + x.shape[2] > self.original
         periods, factor = self.sets[1 if is_long else 0]
         if factor != 1:
@@ -163,7 +163,7 @@ class Attention(Module):
 
 
 class Masks:
-    """Which keys the tokens of one pass see, by window; made once for all layers."""
+    """The keys that the tokens of one pass see, by window; computed once for all layers."""
 
     def __init__(self, length: int, cache: Cache | None, alibi: Any = None, dtype: mx.Dtype = mx.float32) -> None:
         self._alibi, self._dtype = alibi, dtype
@@ -172,8 +172,8 @@ class Masks:
         self._made: dict[int, mx.array] = {}
 
     def of(self, window: int | None, as_array: bool = False) -> Any:
-        """Nothing where all keys are seen, "causal", or bools (length, keys); where distances have biases, what is
-        added to scores (heads, length, keys)."""
+        """None if all keys are seen, "causal", or bools (length, keys); with biases by distance, numbers to add to the
+        scores (heads, length, keys)."""
         known = isinstance(self.offset, int)
         if window is None or (known and window >= self.size):
             window = 0
@@ -189,7 +189,7 @@ class Masks:
 
     def _biased(self, seen: mx.array, keys: mx.array, queries: mx.array) -> mx.array:
         slopes = mx.array(self._alibi.slopes).reshape(-1, 1, 1)
-        if self._alibi.rounded:  # what a row has in common does not count
+        if self._alibi.rounded:  # an offset common to a row has no effect
             biases = (slopes.astype(mx.bfloat16) * keys.astype(mx.bfloat16)).astype(mx.float32)
         else:
             biases = slopes * (keys - queries)
@@ -207,7 +207,7 @@ def place_feed_forward(module: Module, features: int, options: SimpleNamespace) 
 
 
 def feed_forward(module: Module, options: SimpleNamespace, x: mx.array) -> mx.array:
-    """By the layers that place_feed_forward() gave the module."""
+    """By the layers that place_feed_forward() added to the module."""
     names = options.names
     activation = getattr(activations, options.activation)
     if options.fused:
@@ -231,7 +231,7 @@ class FeedForward(Module):
 
 
 class DecoderLayer(Module):
-    """Attention and feed-forward with norms and residuals around them, in one of four forms."""
+    """Attention and feed-forward with norms and residuals, in one of four arrangements."""
 
     def __init__(self, features: int, options: SimpleNamespace) -> None:
         super().__init__()
@@ -240,7 +240,7 @@ class DecoderLayer(Module):
         place(self, names.attention, Attention(features, options.attention))
         if names.mlp:
             place(self, names.mlp, FeedForward(features, options.mlp))
-        else:  # its matrices are the layer's own
+        else:  # its matrices belong to the layer itself
             place_feed_forward(self, features, options.mlp)
         for name in ("attention_norm", "mlp_norm", "attention_post_norm", "mlp_post_norm"):
             if getattr(names, name):
@@ -283,7 +283,7 @@ class DecoderLayer(Module):
 class Decoder(Module):
     """A causal language model: ids (batch, length) to logits (batch, length, vocabulary).
 
-    With a cache, as make_cache() gives, a pass goes on where the one before it ended."""
+    With a cache from make_cache(), a pass continues after the one before."""
 
     def __init__(self, options: SimpleNamespace) -> None:
         super().__init__()
@@ -312,7 +312,7 @@ class Decoder(Module):
         return [KVCache() for _ in self.layers]
 
     def cache_shapes(self, capacity: int) -> list[tuple[int, ...]]:
-        """Of keys, and of values, in each layer's FixedCache."""
+        """The features of keys and of values in each layer's FixedCache."""
         attentions = [layer.attention for layer in self._options.layers]
         return [(1, one.num_kv_heads, capacity, one.head_dim) for one in attentions]
 

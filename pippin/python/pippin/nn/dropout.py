@@ -9,7 +9,7 @@ from .module import Module
 class Dropout(Module):
     """Sets elements to 0 with probability p while training, and scales the others by 1 / (1 - p)."""
 
-    _spatial_dims = 0  # a draw decides for all elements along these axes before the last
+    _spatial_dims = 0  # one draw decides for all elements along these axes before the last
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Dropout(Module):
 
 
 class Dropout2d(Dropout):
-    """Dropout of whole channels of pictures (..., height, width, channels)."""
+    """Dropout of whole channels of images (..., height, width, channels)."""
 
     _spatial_dims = 2
 

@@ -1,4 +1,4 @@
-"""What weights begin with: each function makes a function that gives an array of the shape of its argument."""
+"""Initializers of weights: each function returns a function that returns an array of its argument's shape."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def identity(dtype: mx.Dtype = mx.float32) -> Initializer:
 
 
 def _fans(a: Any, mode: str = "both") -> float:
-    """How many inputs an output has ("fan_in"), outputs an input has, or the mean of both, for a weight of
-    (outputs, places..., inputs)."""
+    """The number of inputs of an output ("fan_in"), of outputs of an input, or their mean, for a weight of (outputs,
+    places..., inputs)."""
     if a.ndim < 2:
         raise ValueError(f"glorot and he: a weight has at least 2 dimensions, not {a.ndim}")
     places = math.prod(a.shape[1:-1])
@@ -49,7 +49,7 @@ def _fans(a: Any, mode: str = "both") -> float:
 
 
 def glorot_normal(dtype: mx.Dtype = mx.float32) -> Initializer:
-    """initializer(a, gain=1): normal, with a deviation of gain / sqrt(mean of inputs and outputs)."""
+    """initializer(a, gain=1): normal, with standard deviation gain / sqrt(mean of inputs and outputs)."""
 
     def initializer(a: mx.array, gain: float = 1.0) -> mx.array:
         return mx.random.normal(a.shape, dtype, scale=gain / math.sqrt(_fans(a)))
@@ -58,7 +58,7 @@ def glorot_normal(dtype: mx.Dtype = mx.float32) -> Initializer:
 
 
 def glorot_uniform(dtype: mx.Dtype = mx.float32) -> Initializer:
-    """initializer(a, gain=1): uniform, with the deviation of glorot_normal."""
+    """initializer(a, gain=1): uniform, with the standard deviation of glorot_normal."""
 
     def initializer(a: mx.array, gain: float = 1.0) -> mx.array:
         bound = gain * math.sqrt(3 / _fans(a))
@@ -68,7 +68,7 @@ def glorot_uniform(dtype: mx.Dtype = mx.float32) -> Initializer:
 
 
 def he_normal(dtype: mx.Dtype = mx.float32) -> Initializer:
-    """initializer(a, mode="fan_in", gain=1): normal, with a deviation of gain / sqrt(inputs, or outputs)."""
+    """initializer(a, mode="fan_in", gain=1): normal, with standard deviation gain / sqrt(inputs, or outputs)."""
 
     def initializer(a: mx.array, mode: str = "fan_in", gain: float = 1.0) -> mx.array:
         return mx.random.normal(a.shape, dtype, scale=gain / math.sqrt(_fans(a, mode)))
@@ -77,7 +77,7 @@ def he_normal(dtype: mx.Dtype = mx.float32) -> Initializer:
 
 
 def he_uniform(dtype: mx.Dtype = mx.float32) -> Initializer:
-    """initializer(a, mode="fan_in", gain=1): uniform, with the deviation of he_normal."""
+    """initializer(a, mode="fan_in", gain=1): uniform, with the standard deviation of he_normal."""
 
     def initializer(a: mx.array, mode: str = "fan_in", gain: float = 1.0) -> mx.array:
         bound = gain * math.sqrt(3 / _fans(a, mode))
@@ -87,12 +87,12 @@ def he_uniform(dtype: mx.Dtype = mx.float32) -> Initializer:
 
 
 def sparse(sparsity: float, mean: float = 0.0, std: float = 1.0, dtype: mx.Dtype = mx.float32) -> Initializer:
-    """A normal matrix, in each row of which this share (rounded up) of elements is 0."""
+    """A normal matrix with this fraction (rounded up) of zeros in each row."""
 
     def initializer(a: mx.array) -> mx.array:
         if a.ndim != 2:
             raise ValueError(f"sparse: {a.shape} is no matrix")
-        # The places of random numbers in order: each row has those below `zeros` in random columns.
+        # The ranks of random numbers: each row has those below `zeros` in random columns.
         order = mx.argsort(mx.argsort(mx.random.uniform(shape=a.shape), axis=1), axis=1)
         zeros = math.ceil(sparsity * a.shape[1])
         values = mx.random.normal(a.shape, dtype, mean, std)
@@ -102,7 +102,7 @@ def sparse(sparsity: float, mean: float = 0.0, std: float = 1.0, dtype: mx.Dtype
 
 
 def orthogonal(gain: float = 1.0, dtype: mx.Dtype = mx.float32) -> Initializer:
-    """A random matrix whose rows, or columns where those are fewer, are orthogonal and of length `gain`."""
+    """A random matrix with orthogonal rows (or columns, if there are fewer) of length `gain`."""
 
     def initializer(a: mx.array) -> mx.array:
         if a.ndim != 2:
@@ -110,7 +110,7 @@ def orthogonal(gain: float = 1.0, dtype: mx.Dtype = mx.float32) -> Initializer:
         count, length = min(a.shape), max(a.shape)
         rows: list[mx.array] = []
         for row in mx.random.normal((count, length)):
-            # Twice: what rounding leaves of the first time is gone after the second.
+            # Orthogonalizes twice: the second time removes the rounding errors of the first.
             for _ in range(2 if rows else 0):
                 before = mx.stack(rows)
                 row = row - (before @ row) @ before

@@ -1,4 +1,4 @@
-"""Layers that multiply by a matrix, or take its rows."""
+"""Layers that multiply by a matrix or look up its rows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .quantized import QQLinear, QuantizedEmbedding, QuantizedLinear
 
 
 def uniform(size: int, shape: tuple[int, ...]) -> mx.array:
-    """Weights that keep the size of what `size` inputs add up to: between -1 / sqrt(size) and that."""
+    """Weights between -1 / sqrt(size) and 1 / sqrt(size), which keep the scale of a sum over `size` inputs."""
     bound = math.sqrt(1.0 / size)
     return mx.random.uniform(-bound, bound, shape)
 
 
 class Identity(Module):
-    """Gives back what it gets, whatever it was made with."""
+    """Returns its argument; constructor arguments are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -45,7 +45,8 @@ class Linear(Module):
 
     def to_quantized(self, group_size: int | None = None, bits: int | None = None, mode: str = "affine",
                      quantize_input: bool = False) -> QuantizedLinear | QQLinear:
-        """The layer with packed weights; with `quantize_input` (modes nvfp4 and mxfp8) its input is rounded, too."""
+        """The layer with packed weights. With `quantize_input` (modes nvfp4 and mxfp8), its input is rounded as
+        well."""
         if not quantize_input:
             return QuantizedLinear.from_linear(self, group_size, bits, mode)
         if mode not in ("nvfp4", "mxfp8"):
@@ -54,7 +55,7 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """x1 and x2 multiplied by each other through a weight of (output_dims, input2_dims, input1_dims)."""
+    """The product of x1 and x2 through a weight of (output_dims, input2_dims, input1_dims)."""
 
     def __init__(self, input1_dims: int, input2_dims: int, output_dims: int, bias: bool = True) -> None:
         super().__init__()
@@ -68,14 +69,14 @@ class Bilinear(Module):
 
     def __call__(self, x1: mx.array, x2: mx.array) -> mx.array:
         outputs, second, first = self.weight.shape
-        # One product for all outputs, (..., outputs * second), then one for each row.
+        # One product for all outputs, (..., outputs * second), then one per row.
         products = (x1 @ self.weight.reshape(outputs * second, first).T).reshape(*x1.shape[:-1], outputs, second)
         y = (products @ x2[..., None]).squeeze(-1)
         return y + self.bias if "bias" in self else y
 
 
 class Embedding(Module):
-    """Row number x of a table of `num_embeddings` rows of `dims`."""
+    """Row x of a table of `num_embeddings` rows of `dims`."""
 
     def __init__(self, num_embeddings: int, dims: int) -> None:
         super().__init__()
@@ -89,7 +90,7 @@ class Embedding(Module):
         return self["weight"][x]
 
     def as_linear(self, x: mx.array) -> mx.array:
-        """x times the table: scores of its rows, where a model's output shares its embedding."""
+        """x times the table: the scores of its rows, for models whose output shares the embedding."""
         return x @ self["weight"].T
 
     def to_quantized(self, group_size: int | None = None, bits: int | None = None, mode: str = "affine",

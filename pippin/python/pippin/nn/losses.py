@@ -1,4 +1,4 @@
-"""Losses: how far predictions are from targets. Forward only; `reduction` is "none", "mean" or "sum"."""
+"""Losses: the distance of predictions from targets. Forward only; `reduction` is "none", "mean" or "sum"."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _chosen(x: mx.array, index: mx.array, axis: int) -> mx.array:
 
 def cross_entropy(logits: mx.array, targets: mx.array, weights: mx.array | None = None, axis: int = -1,
                   label_smoothing: float = 0.0, reduction: str = "none") -> mx.array:
-    """Of logits along `axis` to numbers of classes, or to probabilities where `targets` has as many dimensions."""
+    """Of logits along `axis`; targets are class indices, or probabilities if `targets` has as many dimensions."""
     if not 0 <= label_smoothing < 1:
         raise ValueError(f"cross_entropy: label_smoothing is {label_smoothing}, which is not in [0, 1)")
     expected = list(logits.shape)
@@ -51,7 +51,7 @@ def cross_entropy(logits: mx.array, targets: mx.array, weights: mx.array | None 
         del expected[axis]
     if tuple(expected) != tuple(targets.shape):
         raise ValueError(f"cross_entropy: targets of {targets.shape} do not belong to logits of {logits.shape}")
-    # Without the largest, large logits would lose in rounding what tells them apart.
+    # Subtracts the largest element: large ones would lose their differences to rounding.
     logits = logits - mx.max(logits, axis=axis, keepdims=True)
     score = _chosen(logits, targets, axis) if as_classes else mx.sum(logits * targets, axis=axis)
     if label_smoothing > 0:
@@ -62,7 +62,7 @@ def cross_entropy(logits: mx.array, targets: mx.array, weights: mx.array | None 
 
 def binary_cross_entropy(inputs: mx.array, targets: mx.array, weights: mx.array | None = None,
                          with_logits: bool = True, reduction: str = "mean") -> mx.array:
-    """Of logits, or of probabilities, whose logarithms are taken for no less than -100."""
+    """Of logits, or of probabilities, whose logarithms are clamped at -100."""
     _same_shape("binary_cross_entropy", inputs=inputs, targets=targets)
     if with_logits:
         loss = mx.logaddexp(0.0, inputs) - inputs * targets
@@ -83,13 +83,13 @@ def mse_loss(predictions: mx.array, targets: mx.array, reduction: str = "mean") 
 
 
 def nll_loss(inputs: mx.array, targets: mx.array, axis: int = -1, reduction: str = "none") -> mx.array:
-    """Of logarithms of probabilities to numbers of classes."""
+    """Of log probabilities and class indices."""
     return _reduced(-_chosen(inputs, targets, axis), reduction)
 
 
 def gaussian_nll_loss(inputs: mx.array, targets: mx.array, vars: mx.array, full: bool = False, eps: float = 1e-6,
                       reduction: str = "mean") -> mx.array:
-    """Of normal distributions with means `inputs` and variances `vars` (no less than eps). `full` adds the constant."""
+    """Of normal distributions with means `inputs` and variances `vars` (at least eps). `full` adds the constant."""
     _same_shape("gaussian_nll_loss", inputs=inputs, targets=targets, vars=vars)
     variance = mx.maximum(vars, eps)
     loss = 0.5 * (mx.log(variance) + mx.square(targets - inputs) / variance)
@@ -97,12 +97,12 @@ def gaussian_nll_loss(inputs: mx.array, targets: mx.array, vars: mx.array, full:
 
 
 def kl_div_loss(inputs: mx.array, targets: mx.array, axis: int = -1, reduction: str = "none") -> mx.array:
-    """Of logarithms of probabilities, both."""
+    """Of log probabilities, both."""
     return _reduced(mx.sum(mx.exp(targets) * (targets - inputs), axis=axis), reduction)
 
 
 def smooth_l1_loss(predictions: mx.array, targets: mx.array, beta: float = 1.0, reduction: str = "mean") -> mx.array:
-    """Squared below beta, straight from there on."""
+    """Quadratic below beta, linear above."""
     _same_shape("smooth_l1_loss", predictions=predictions, targets=targets)
     distance = mx.abs(predictions - targets)
     return _reduced(mx.where(distance < beta, 0.5 * mx.square(distance) / beta, distance - 0.5 * beta), reduction)
@@ -110,7 +110,7 @@ def smooth_l1_loss(predictions: mx.array, targets: mx.array, beta: float = 1.0, 
 
 def triplet_loss(anchors: mx.array, positives: mx.array, negatives: mx.array, axis: int = -1, p: int = 2,
                  margin: float = 1.0, eps: float = 1e-6, reduction: str = "none") -> mx.array:
-    """How much nearer (in the p-norm) the positives should be than the negatives, by a margin at least."""
+    """How much closer (in the p-norm) positives must be than negatives, with at least the margin."""
 
     def distance(others: mx.array) -> mx.array:
         return mx.power(mx.sum(mx.power(mx.abs(anchors - others), p), axis=axis) + eps, 1.0 / p)
@@ -124,7 +124,7 @@ def hinge_loss(inputs: mx.array, targets: mx.array, reduction: str = "none") -> 
 
 
 def huber_loss(inputs: mx.array, targets: mx.array, delta: float = 1.0, reduction: str = "none") -> mx.array:
-    """Half the square up to delta, straight from there on."""
+    """Quadratic up to delta, linear above."""
     distance = mx.abs(inputs - targets)
     near = mx.minimum(distance, delta)
     return _reduced(0.5 * mx.square(near) + delta * (distance - near), reduction)
@@ -144,6 +144,6 @@ def cosine_similarity_loss(x1: mx.array, x2: mx.array, axis: int = 1, eps: float
 
 def margin_ranking_loss(inputs1: mx.array, inputs2: mx.array, targets: mx.array, margin: float = 0.0,
                         reduction: str = "none") -> mx.array:
-    """Targets are 1 where inputs1 should be the larger, -1 where inputs2 should."""
+    """Targets are 1 if inputs1 should be larger, -1 if inputs2 should."""
     _same_shape("margin_ranking_loss", inputs1=inputs1, inputs2=inputs2, targets=targets)
     return _reduced(mx.maximum(0, margin - targets * (inputs1 - inputs2)), reduction)

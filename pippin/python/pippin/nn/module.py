@@ -1,7 +1,7 @@
-"""Modules: what models are made of.
+"""Modules: the building blocks of models.
 
-A module is a dict. Attributes that are arrays, dicts, lists, tuples or modules are its items; everything else is an
-attribute as always. Arrays whose names do not begin with "_" are its parameters."""
+A module is a dict. Attributes that are arrays, dicts, lists, tuples or modules are its items; all others are ordinary
+attributes. Arrays whose names do not begin with "_" are its parameters."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Module(dict[str, Any]):
     >>> list(Twice().parameters())
     ['factor']
 
-    A module may be at several places of another, but not inside itself: that is a ValueError where modules are gone
-    through."""
+    A module may occur in another one several times, but not inside itself: walking through it is then a
+    ValueError."""
 
     __call__: Callable[..., Any]
 
@@ -45,10 +45,10 @@ class Module(dict[str, Any]):
 
     @property
     def state(self) -> Module:
-        """All items, those that are no parameters included; what is set here is set in the module."""
+        """All items, including those that are not parameters; changes to it change the module."""
         return self
 
-    # Items as attributes. A name is either an item or a plain attribute, whatever was set last.
+    # Items as attributes. A name is either an item or a plain attribute, whichever was set last.
 
     def __getattr__(self, key: str) -> Any:
         value = self.get(key)
@@ -80,7 +80,7 @@ class Module(dict[str, Any]):
             lines.append(textwrap.indent(f"({name}): {child!r}", "  "))
         return "\n".join(lines) + ("\n)" if len(lines) > 1 else ")")
 
-    # Which items: filters for filter_and_map().
+    # Selecting items: filters for filter_and_map().
 
     @staticmethod
     def is_module(value: Any) -> bool:
@@ -100,8 +100,9 @@ class Module(dict[str, Any]):
 
     def filter_and_map(self, filter_fn: Filter, map_fn: Callable[[Any], Any] | None = None,
                        is_leaf_fn: Filter | None = None) -> dict[str, Any]:
-        """The tree of items for which filter_fn(module, name, value) holds, each leaf as map_fn gives it. What lies
-        in lists and dicts of a module has names like "layers.0"."""
+        """The tree of items for which filter_fn(module, name, value) is true, with leaves mapped by map_fn. Items in
+        lists
+        and dicts of a module have names like "layers.0"."""
         return _trees.select(self, filter_fn, map_fn or (lambda value: value),
                              is_leaf_fn or (lambda module, key, value: not isinstance(value, (dict, list))))
 
@@ -113,37 +114,38 @@ class Module(dict[str, Any]):
         return self.filter_and_map(self.trainable_parameter_filter)
 
     def children(self) -> dict[str, Any]:
-        """The modules of this one, not those inside them."""
+        """The direct submodules of this one."""
         return self.filter_and_map(self.valid_child_filter,
                                    is_leaf_fn=lambda module, key, value: isinstance(value, Module))
 
     def leaf_modules(self) -> dict[str, Any]:
-        """The modules at any depth that have no modules themselves."""
+        """The modules at any depth that have no submodules."""
         return self.filter_and_map(self.valid_child_filter, is_leaf_fn=lambda module, key, value: isinstance(
             value, Module) and not value._has_modules())
 
     def _has_modules(self) -> bool:
         return any(isinstance(one, Module) for _, one in tree_flatten(self.children(), is_leaf=self.is_module))
 
-    # Parameters and modules replaced.
+    # Replacing parameters and modules.
 
     def update(self, parameters: dict[str, Any], strict: bool = True) -> Module:  # type: ignore[override]
-        """Takes the arrays of a tree as parameters(), or of a part of it. What the module has not is a ValueError, or
-        left out if not strict."""
+        """Takes the arrays of a tree such as parameters(), or of a part of it. Names that the module does not have are
+        a
+        ValueError, or ignored if not strict."""
         _trees.update_parameters(self, parameters, strict)
         return self
 
     def apply(self, map_fn: Callable[[mx.array], mx.array], filter_fn: Filter | None = None) -> Module:
-        """Replaces each parameter that the filter lets pass by map_fn(parameter)."""
+        """Replaces each parameter that the filter accepts by map_fn(parameter)."""
         return self.update(self.filter_and_map(filter_fn or Module.valid_parameter_filter, map_fn))
 
     def update_modules(self, modules: dict[str, Any], strict: bool = True) -> Module:
-        """Takes the modules of a tree as children() or leaf_modules(), in place of those that are there."""
+        """Replaces modules by those of a tree such as children() or leaf_modules()."""
         _trees.update_modules(self, modules, strict)
         return self
 
     def apply_to_modules(self, apply_fn: Callable[[str, Module], Any]) -> Module:
-        """Calls apply_fn(path, module) with every module, from this one (whose path is "") down."""
+        """Calls apply_fn(path, module) for every module, from this one (whose path is "") down."""
         _trees.visit(self, apply_fn)
         return self
 
@@ -157,27 +159,27 @@ class Module(dict[str, Any]):
 
     def set_dtype(self, dtype: mx.Dtype, predicate: Callable[[mx.Dtype], bool] | None = lambda dtype: mx.issubdtype(
             dtype, mx.floating)) -> None:
-        """Converts the parameters whose type the predicate accepts: by default those of floats."""
+        """Converts the parameters whose type the predicate accepts: floats by default."""
         self.apply(lambda x: x.astype(dtype) if predicate is None or predicate(x.dtype) else x)
 
     # Weights in files.
 
     def load_weights(self, file_or_weights: str | os.PathLike[str] | Iterable[tuple[str, mx.array]],
                      strict: bool = True) -> Module:
-        """Takes weights by name: of an npz, safetensors or GGUF file, of a folder of such (where config.json has
+        """Loads weights by name: from an npz, safetensors or GGUF file, from a folder of these (if config.json has
         "quantization", layers whose weights are quantized become quantized first), or of (name, array) pairs. If
         strict, every parameter has to be there, with the shape that it has here, and nothing else (ValueError)."""
         _weights.load(self, file_or_weights, strict)
         return self
 
     def save_weights(self, file: str | os.PathLike[str]) -> None:
-        """Writes the parameters by name; the file's ending, .npz or .safetensors, says how."""
+        """Writes the parameters by name; the suffix, .npz or .safetensors, decides the format."""
         _weights.save(self, file)
 
-    # What matters to training alone: kept, so that programs that train elsewhere run here.
+    # For training only: kept so that programs written for training run here.
 
     def freeze(self, *, recurse: bool = True, keys: str | list[str] | None = None, strict: bool = False) -> Module:
-        """Takes parameters, all or those of these names, out of trainable_parameters()."""
+        """Excludes parameters, all or those with these names, from trainable_parameters()."""
 
         def freeze_one(module: Module) -> None:
             names = [keys] if isinstance(keys, str) else keys
@@ -215,7 +217,7 @@ class Module(dict[str, Any]):
         self._training = mode
 
     def train(self, mode: bool = True) -> Module:
-        """Says to every module whether it is being trained, which dropout and batch normalization ask."""
+        """Sets the training mode of every module, which dropout and batch normalization read."""
         return self.apply_to_modules(lambda path, module: module._set_training_mode(mode))
 
     def eval(self) -> Module:

@@ -1,4 +1,4 @@
-"""Normalization: over features, groups of them, places, or batches."""
+"""Normalization over features, groups of features, places or batches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .module import Module
 
 
 class _Norm(Module):
-    """What norms share: eps, and weight * x + bias at the end where they are affine."""
+    """The base class of norms: eps, and weight * x + bias at the end if they are affine."""
 
     def __init__(self, eps: float) -> None:
         super().__init__()
@@ -58,8 +58,8 @@ class LayerNorm(_Norm):
 
 
 def _normed_groups(x: mx.array, groups: int, are_neighbours: bool, eps: float) -> mx.array:
-    """(batch, ..., features) with each group of features, and all of its places, as one row of layer_norm, which sums
-    up in float32. A group is every `groups`-th feature, or neighbours."""
+    """(batch, ..., features) with each group of features and all of its places as one row of layer_norm, which sums
+    in float32. A group is every `groups`-th feature, or adjacent features."""
     batch, size = x.shape[0], x.shape[-1] // groups
     if are_neighbours:
         split, there, back = (batch, -1, groups, size), (0, 2, 1, 3), (0, 2, 1, 3)
@@ -89,9 +89,9 @@ class InstanceNorm(_Norm):
 
 
 class GroupNorm(_Norm):
-    """Normalizes groups of features over them and all places: x is (batch, ..., features).
+    """Normalizes groups of features over the group and all places: x is (batch, ..., features).
 
-    A group is every num_groups-th feature, or neighbours where `pytorch_compatible`."""
+    A group is every num_groups-th feature, or adjacent features if `pytorch_compatible`."""
 
     def __init__(self, num_groups: int, dims: int, eps: float = 1e-5, affine: bool = True,
                  pytorch_compatible: bool = False) -> None:
@@ -113,8 +113,8 @@ class GroupNorm(_Norm):
 class BatchNorm(_Norm):
     """Normalizes features over the batch and all places: x is (batch, features) or (batch, ..., features).
 
-    While training with what the batch has, which running_mean and running_var follow; otherwise with those. They
-    are always frozen."""
+    In training it uses the statistics of the batch and updates running_mean and running_var; otherwise it uses those.
+    They are always frozen."""
 
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True,
                  track_running_stats: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Pooling over 1 to 3 axes: the largest or the mean of each window. x is (batch, places..., channels)."""
+"""Pooling over 1 to 3 axes: the maximum or the mean of each window. x is (batch, places..., channels)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Size = int | tuple[int, ...]
 
 
 def _windows(x: mx.array, size: tuple[int, ...], stride: tuple[int, ...]) -> mx.array:
-    """(batch, places..., window..., channels): a view where windows do not overlap, else of overlapping strides."""
+    """(batch, places..., window..., channels): a view if windows do not overlap, else with overlapping strides."""
     batch, *places, channels = x.shape
     dims = len(places)
     if size == stride and all(place % one == 0 for place, one in zip(places, size)):
@@ -22,14 +22,14 @@ def _windows(x: mx.array, size: tuple[int, ...], stride: tuple[int, ...]) -> mx.
     steps = [channels]
     for place in reversed(places):
         steps.insert(0, steps[0] * place)
-    # steps: of the batch, of each place; channels lie together.
+    # steps: of the batch, of each place; channels are contiguous.
     moves = [step * by for step, by in zip(steps[1:], stride)]
     return mx.as_strided(x, (batch, *counts, *size, channels), (steps[0], *moves, *steps[1:], 1))
 
 
 class _Pool(Module):
     _dims: int
-    _outside: float  # what lies around x where it is padded
+    _outside: float  # the value of the padding
 
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class _MaxPool(_Pool):
 
 
 class _AvgPool(_Pool):
-    """The mean counts the zeros around x."""
+    """The mean includes the zeros of the padding."""
 
     _outside = 0
 

@@ -1,4 +1,4 @@
-"""Where elements of a sequence stand, as something that layers can compute with."""
+"""Positions of sequence elements in a form for layers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .module import Module
 class RoPE(Module):
     """Rotates pairs of the first `dims` features of x (..., length, features) by angles that grow with the position.
 
-    Pairs are feature i and i + dims / 2, or neighbours where `traditional`; positions begin at `offset`, a number or
-    one for each element of the first axis."""
+    Pairs are features i and i + dims / 2, or adjacent features if `traditional`; positions start at `offset`, one
+    number, or one per element of the first axis."""
 
     def __init__(self, dims: int, traditional: bool = False, base: float = 10000, scale: float = 1.0) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class RoPE(Module):
 class SinusoidalPositionalEncoding(Module):
     """Sines and cosines of x times dims / 2 frequencies, from max_freq down to min_freq.
 
-    Sines come first, or cosines where `cos_first`; all are scaled, by sqrt(2 / dims) unless `scale` says otherwise.
+    Sines come first, or cosines if `cos_first`; all are scaled by `scale`, by default sqrt(2 / dims).
     With `full_turns`, frequencies count turns instead of radians."""
 
     def __init__(self, dims: int, min_freq: float = 0.0001, max_freq: float = 1, scale: float | None = None,
@@ -40,7 +40,7 @@ class SinusoidalPositionalEncoding(Module):
         half = dims // 2
         low, high = math.log(min_freq), math.log(max_freq)
         falling = 1 - mx.arange(half) / max(half - 1, 1)
-        # No parameter: its name begins with "_".
+        # Not a parameter: its name begins with "_".
         self._frequencies = mx.exp(low + (high - low) * falling) * (2 * math.pi if full_turns else 1)
         self.scale = math.sqrt(2 / dims) if scale is None else scale
         self.cos_first = cos_first
@@ -53,7 +53,8 @@ class SinusoidalPositionalEncoding(Module):
 
 
 class ALiBi(Module):
-    """Adds to attention scores (batch, heads, queries, keys) what falls with the distance, differently by head."""
+    """Adds biases to attention scores (batch, heads, queries, keys) that decrease with the distance, differently by
+    head."""
 
     @staticmethod
     def create_alibi_matrix(q_sequence_length: int, k_sequence_length: int, num_heads: int, offset: int,
@@ -65,7 +66,8 @@ class ALiBi(Module):
 
     @staticmethod
     def create_alibi_slope(num_heads: int, dtype: mx.Dtype) -> mx.array:
-        """(heads, 1, 1): powers of one number; heads beyond a power of two take what lies between those."""
+        """(heads, 1, 1): powers of one number; if the heads are not a power of two, the rest take values between
+        those."""
 
         def powers(heads: int) -> list[float]:
             first = 2.0 ** (-8.0 / heads)

@@ -1,4 +1,4 @@
-"""Models of Pippin's architectures from a folder as on the Hugging Face Hub."""
+"""Models of Pippin's architectures from a folder in the form of the Hugging Face Hub."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _namespace(value: Any) -> Any:
 
 
 def _root(options: dict[str, Any], weights: dict[str, mx.array]) -> str:
-    """What names begin with in the file, where `base` belongs; settles in `options` what depends on the file."""
+    """The prefix of the names in the file that replaces `base`. Sets the `options` that depend on the file."""
     names = options["names"]
     embedding = f"{names['embedding']}.weight"
     for base, head in options["roots"]:
@@ -31,14 +31,14 @@ def _root(options: dict[str, Any], weights: dict[str, mx.array]) -> str:
     if options["tied_without_head"] and f"{names['head']}.weight" in weights:
         options["tied"] = False
     base = names["base"]
-    # Checkpoints of the bare model lack the base, or the first part of it.
+    # Checkpoints of the bare model lack the base, or its first part.
     while base and f"{base}.{embedding}" not in weights:
         base = base.partition(".")[2]
     return base + "." if base else ""
 
 
 def _in_model(options: dict[str, Any], root: str, weights: dict[str, mx.array]) -> dict[str, mx.array]:
-    """The weights by the names of the modules, without what no module needs."""
+    """The weights by the modules' names, without those that no module uses."""
     names = options["names"]
     base = names["base"] + "." if names["base"] else ""
     unused = tuple(options["other_parts"] + [root + name for name in options["unused"]])
@@ -48,7 +48,7 @@ def _in_model(options: dict[str, Any], root: str, weights: dict[str, mx.array]) 
 
 
 def _turned(options: dict[str, Any], named: dict[str, mx.array]) -> dict[str, mx.array]:
-    """The weights, with matrices that lie as (in, out) in the file, GPT-2's, turned."""
+    """The weights, with matrices stored as (in, out), as in GPT-2's files, transposed."""
     names = options["names"]
     base = names["base"] + "." if names["base"] else ""
     parts = tuple(f"{base}{names['layers']}.{i}.{layer['names'][part]}." for i, layer in enumerate(options["layers"])
@@ -63,7 +63,7 @@ def _turned(options: dict[str, Any], named: dict[str, mx.array]) -> dict[str, mx
 
 
 def _read_gguf(path: Path, options: dict[str, Any]) -> tuple[Decoder, dict[str, mx.array]]:
-    """The model of a GGUF file, and its weights: blocks of 32 and more as packed weights, others as floats."""
+    """The model of a GGUF file with its weights: blocks of 32 and more become packed weights, others floats."""
     model = Decoder(_namespace(options))
     shapes = {name: one.shape for name, one in tree_flatten(model.parameters(), destination={}).items()}
     return model, _gguf_weights(path, {name: shape for name, shape in shapes.items() if len(shape) == 2})
@@ -76,11 +76,10 @@ def _read_folder(path: Path, options: dict[str, Any]) -> tuple[Decoder, dict[str
 
 
 def from_pretrained(path: str | os.PathLike[str], dtype: mx.Dtype | None = None) -> Decoder:
-    """The model in a folder, or of a GGUF file, with its weights: modules to look into, to call, to change and to
-    export.
+    """Returns the model in a folder, or of a GGUF file, with its weights: modules to inspect, call, modify and export.
 
-    Weights keep the types of the checkpoint, unless `dtype` says otherwise (of floats); MLX's quantized folders and
-    GGUF's blocks give quantized layers. Throws UnsupportedError for what is no decoder with attention and dense
+    Weights keep the types of the checkpoint unless `dtype` is given (for floats); MLX's quantized folders and GGUF
+    blocks become quantized layers. Raises UnsupportedError for models that are not decoders with attention and dense
     feed-forwards."""
     place = Path(path)
     options = _decoder_options(place)

@@ -15,9 +15,9 @@ _DEFAULTS = {"affine": (64, 4), "mxfp4": (32, 4), "mxfp8": (32, 8), "nvfp4": (16
 def quantize(model: Module, group_size: int | None = None, bits: int | None = None, *, mode: str = "affine",
              quantize_input: bool = False,
              class_predicate: Callable[[str, Any], bool | dict[str, Any]] | None = None) -> None:
-    """Replaces the layers of `model` that have to_quantized(), linear layers and embeddings, by what that gives.
+    """Replaces the layers of `model` that have to_quantized() (linear layers and embeddings) by its result.
 
-    class_predicate(path, layer) chooses: False leaves a layer, True quantizes it, a dict does so with other
+    class_predicate(path, layer) chooses: False keeps a layer, True quantizes it, a dict quantizes it with other
     arguments."""
     choose = class_predicate or (lambda path, layer: hasattr(layer, "to_quantized"))
     common = {"group_size": group_size, "bits": bits, "mode": mode}
@@ -38,7 +38,7 @@ def quantize(model: Module, group_size: int | None = None, bits: int | None = No
 
 
 class _Quantized(Module):
-    """What the quantized layers share: packed weight, scales and (in the affine mode) biases of the groups."""
+    """The base class: packed weight, scales and (in the affine mode) biases of the groups."""
 
     def __init__(self, group_size: int | None, bits: int | None, mode: str) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class QuantizedEmbedding(_Quantized):
 class QQLinear(_Quantized):
     """Linear, without a bias, whose input is rounded to the weight's type: the modes nvfp4 and mxfp8.
 
-    The weight is packed in evaluation and plain in training: eval() and train() change it."""
+    The weight is packed in evaluation mode and plain in training mode: eval() and train() convert it."""
 
     def __init__(self, input_dims: int, output_dims: int, group_size: int | None = None, bits: int | None = None,
                  mode: str = "nvfp4") -> None:

@@ -1,4 +1,4 @@
-"""Recurrent layers over x (..., length, features); they give the hidden state after every element."""
+"""Recurrent layers over x (..., length, features); they return the hidden state after every element."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class GRU(_Recurrent):
 
 
 class LSTM(_Recurrent):
-    """Cells c = f c + i g and h = o tanh(c) with gates i, f, o and g = tanh(...). Gives all h and all c."""
+    """Cells c = f c + i g and h = o tanh(c) with gates i, f, o and g = tanh(...). Returns all h and all c."""
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
         super().__init__(hidden_size)

@@ -1,4 +1,4 @@
-"""Attention, and the transformer of encoder and decoder that it became known by."""
+"""Attention, and the original encoder–decoder transformer."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class MultiHeadAttention(Module):
 
     @staticmethod
     def create_additive_causal_mask(N: int, dtype: mx.Dtype = mx.float32) -> mx.array:
-        """(N, N): 0 up to the diagonal, the least number of the type above it."""
+        """(N, N): 0 up to the diagonal, the smallest number of the type above it."""
         places = mx.arange(N)
         return (places[:, None] < places[None, :]).astype(dtype) * mx.finfo(dtype).min
 
 
 class _Layer(Module):
-    """What layers of encoder and decoder share: residual blocks, normed before or after, and the last of them."""
+    """The base of encoder and decoder layers: residual blocks with norms before or after, and the last of them."""
 
     def __init__(self, dims: int, mlp_dims: int | None, activation: Activation, norm_first: bool) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """Layers, then a norm. `checkpoint`, which saves memory in training, changes nothing here."""
+    """Layers, then a norm. `checkpoint`, which saves memory in training, has no effect here."""
 
     def __init__(self, num_layers: int, dims: int, num_heads: int, mlp_dims: int | None = None, dropout: float = 0.0,
                  activation: Activation = relu, norm_first: bool = True, checkpoint: bool = False) -> None:
@@ -128,7 +128,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder reads `src`, a decoder writes `tgt` with it; either may be one of your own."""
+    """An encoder that reads `src` and a decoder that writes `tgt`; either may be a custom module."""
 
     def __init__(self, dims: int = 512, num_heads: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
                  mlp_dims: int | None = None, dropout: float = 0.0, activation: Activation = relu,

@@ -1,6 +1,6 @@
-"""Other sizes of pictures and the like: x is (batch, places..., channels), and every place axis is scaled.
+"""Resizing of images and similar arrays: x is (batch, places..., channels), and every place axis is scaled.
 
-Each axis is done by itself: an element of the result is a sum of a few of x, whose places and weights `_Taps` are."""
+Each axis is resized separately: an element of the result is a weighted sum of a few elements of x, given by `_Taps`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _triangle(distance: mx.array) -> mx.array:
 
 
 def _cubic(a: float) -> Kernel:
-    """Keys' cubic convolution, whose slope at distance 1 is `a`."""
+    """Keys' cubic convolution kernel, with slope `a` at distance 1."""
 
     def kernel(distance: mx.array) -> mx.array:
         near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
@@ -29,7 +29,7 @@ def _cubic(a: float) -> Kernel:
 
 
 def _positions(size: int, scale: float, align_corners: bool) -> mx.array:
-    """Where in x the elements of the result lie: between the corners' centres, or around the middle."""
+    """The positions in x of the result's elements: corner centres on corner centres, or symmetric about the middle."""
     count = int(scale * size)
     places = mx.arange(count, dtype=mx.float32)
     if align_corners:
@@ -49,7 +49,7 @@ Taps = Iterator[tuple[mx.array, mx.array]]
 
 
 def _taps(positions: mx.array, size: int, kernel: Kernel, reach: int) -> Taps:
-    """(places, weights) of the `reach` elements on either side; outside, the border goes on."""
+    """(places, weights) of the `reach` elements on either side; the border is repeated outside."""
     first = mx.floor(positions)
     for step in range(1 - reach, reach + 1):
         place = first + step
@@ -57,8 +57,9 @@ def _taps(positions: mx.array, size: int, kernel: Kernel, reach: int) -> Taps:
 
 
 def _wide_taps(positions: mx.array, size: int, scale: float, kernel: Kernel, reach: int) -> Taps:
-    """The same with a kernel as wide as what becomes one element, so that nothing of x is passed over; outside, there
-    is nothing, and the weights that are left make up for it."""
+    """The same with a kernel as wide as the elements that become one, so that none of x is skipped; outside of x there
+    is
+    nothing, and the remaining weights are normalized."""
     width = max(1 / scale, 1.0)
     last = math.ceil(reach * width)
     taps = []
@@ -87,9 +88,9 @@ def _blend(x: mx.array, axis: int, taps: Taps) -> mx.array:
 class Upsample(Module):
     """Scales the places of x by `scale_factor`, one number or one for each axis; below 1 it makes x smaller.
 
-    mode: "nearest" repeats, "linear" and "cubic" interpolate. `align_corners` puts corners on corners. `antialias`
-    (not with that, nor with "nearest") lets every element of x count where x becomes smaller; "cubic" then has Pillow's
-    kernel (a = -0.5) instead of OpenCV's (-0.75)."""
+    mode: "nearest" repeats, "linear" and "cubic" interpolate. `align_corners` aligns the corners. `antialias` (not with
+    align_corners, nor with "nearest") makes every element of x contribute if x becomes smaller; "cubic" then uses
+    Pillow's kernel (a = -0.5) instead of OpenCV's (-0.75)."""
 
     def __init__(self, scale_factor: float | tuple[float, ...], mode: str = "nearest", align_corners: bool = False,
                  antialias: bool = False) -> None:

@@ -1,1 +1,1 @@
-"""What mlx-lm has beside its models: the caches of prompts (cache)."""
+"""The parts of mlx_lm.models that are not models: prompt caches (cache)."""

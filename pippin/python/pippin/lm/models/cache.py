@@ -1,4 +1,4 @@
-"""What a model remembers of a conversation, to go on from there."""
+"""The cache of a conversation, from which a model can continue."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = [
 
 
 class PromptCache:
-    """The tokens that a model has read, with what it computed of them. copy.deepcopy() makes one that
-    goes on by itself.
+    """The tokens that a model has read, with its cache for them. copy.deepcopy() makes an independent
+    copy.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -36,7 +36,7 @@ class PromptCache:
             self.sequence(model)
 
     def sequence(self, model: LanguageModel | None = None) -> Sequence:
-        """The model's sequence. What comes from a file is read when the model is known."""
+        """The model's sequence. A cache from a file is read once the model is known."""
         if self._sequence is None:
             if model is None:
                 raise InvalidArgumentError(
@@ -49,7 +49,7 @@ class PromptCache:
 
     @property
     def offset(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         return self.sequence().position
 
     @property
@@ -63,7 +63,7 @@ class PromptCache:
         return sequence.position == 0 or sequence.earliest < sequence.position
 
     def trim(self, num_tokens: int) -> int:
-        """Drops the last tokens, as many as can be of those asked for: how many."""
+        """Drops up to the given number of last tokens; returns how many were dropped."""
         sequence = self.sequence()
         count = min(int(num_tokens), sequence.position)
         if count <= 0 or not self.is_trimmable():
@@ -81,7 +81,7 @@ class PromptCache:
 
 
 def make_prompt_cache(model: LanguageModel, max_kv_size: int | None = None) -> PromptCache:
-    """An empty one. Its size is the model's context: load(..., context=N).
+    """An empty cache. Its size is the model's context: load(..., context=N).
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -93,7 +93,7 @@ def make_prompt_cache(model: LanguageModel, max_kv_size: int | None = None) -> P
 
 
 def sequence_of(cache: Any, name: str, model: LanguageModel) -> Sequence:
-    """Of an argument of that name."""
+    """The cache in an argument of that name."""
     if not isinstance(cache, PromptCache):
         raise TypeError(f"{name}: a {type(cache).__name__} is no PromptCache")
     return cache.sequence(model)
@@ -111,7 +111,7 @@ def _metadata_file(file_name: str | os.PathLike[str]) -> str:
 
 def save_prompt_cache(file_name: str | os.PathLike[str], cache: PromptCache,
                       metadata: Mapping[str, str] | None = None) -> None:
-    """Writes the cache to a file. Metadata lies beside it, in FILE.json.
+    """Writes the cache to a file. Metadata is written next to it, to FILE.json.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -136,8 +136,8 @@ def save_prompt_cache(file_name: str | os.PathLike[str], cache: PromptCache,
 
 def load_prompt_cache(file_name: str | os.PathLike[str], model: LanguageModel | bool | None = None,
                       return_metadata: bool = False) -> Any:
-    """What save_prompt_cache() wrote, for the model that it was made by: read at once where the model
-    is given, else when a text goes on from it. With return_metadata a pair.
+    """Loads a file of save_prompt_cache(), for the model that made it: read at once if the model is
+    given, else when a text continues it. With return_metadata returns a pair.
 
     >>> from pippin import lm
     >>> lm.load_prompt_cache("/none.cache")
@@ -177,7 +177,7 @@ def can_trim_prompt_cache(cache: PromptCache) -> bool:
 
 
 def trim_prompt_cache(cache: PromptCache, num_tokens: int) -> int:
-    """Drops the last tokens, if that is possible: how many.
+    """Drops the last tokens, if that is possible; returns how many.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
