@@ -1,6 +1,6 @@
-// Memory for caches, counted in blocks of tokens: what sequences that run at the same time may have
-// together. A cache is one stretch of memory that the system fills page by page as tokens come
-// (engine/run/memory.h), so blocks are counted, not handed out.
+// The memory for caches, counted in blocks of tokens: a limit for all sequences that run at the
+// same time. A cache is one range of memory that the system fills page by page as tokens come
+// (engine/run/memory.h), so blocks are only counted, not handed out.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@ constexpr int64_t kBlockTokens = 64;
 // Used by one thread.
 class BlockPool {
  public:
-  // `tokens` of cache in all, rounded down to blocks but at least one; negative: no limit.
+  // `tokens` of cache in total, rounded down to blocks but at least one; negative: no limit.
   explicit BlockPool(int64_t tokens);
 
   static int64_t blocks_for(int64_t tokens) { return (tokens + kBlockTokens - 1) / kBlockTokens; }
 
-  // Whether this many tokens would fit if nobody else had any.
+  // Whether this many tokens would fit if all blocks were free.
   bool could_hold(int64_t tokens) const { return is_unlimited_ || blocks_for(tokens) <= total_; }
-  // Makes `held` blocks enough for `tokens`. False, and nothing changes, if too few are free.
+  // Increases `held` to enough blocks for `tokens`. Returns false, without a change, if too few are
+  // free.
   bool grow(int64_t& held, int64_t tokens);
   void give_back(int64_t& held);
 

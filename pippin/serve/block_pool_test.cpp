@@ -10,7 +10,7 @@ TEST(BlockPool, CountsBlocksOfAllHolders) {
   int64_t first = 0, second = 0;
   EXPECT_TRUE(pool.grow(first, 1));
   EXPECT_EQ(first, 1);
-  EXPECT_TRUE(pool.grow(first, kBlockTokens));  // it has that one
+  EXPECT_TRUE(pool.grow(first, kBlockTokens));  // it has that block
   EXPECT_TRUE(pool.grow(second, 2 * kBlockTokens + 1));
   EXPECT_EQ(second, 3);
   EXPECT_EQ(pool.used(), 4);

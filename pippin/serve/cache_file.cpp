@@ -28,7 +28,7 @@ constexpr size_t kIdentityBytes = 64;
 constexpr uint64_t kLargestHeader = uint64_t{1} << 30;
 constexpr size_t kPiece = size_t{1} << 20;
 
-// Of contents that come piece by piece.
+// A checksum of content that comes in pieces.
 class Checksum {
  public:
   void add(ByteSpan bytes) {
@@ -80,7 +80,7 @@ void write_all(int fd, ByteSpan bytes, const std::string& name) {
   }
 }
 
-// Throws Io where the file system has no room for it.
+// Throws Io if the file system has not enough room.
 void write_to(int fd, const CacheFileHeader& header, ByteSpan content, const std::string& name) {
   write_all(fd, to_bytes(header), name);
   write_all(fd, content, name);
@@ -106,7 +106,7 @@ std::vector<std::byte> to_bytes(const CacheFileHeader& header) {
   put_bytes(out, as_byte_span(kMagic));
   put(out, kVersion);
   put(out, uint32_t{header.is_rest});
-  put(out, uint64_t{0});  // both sizes, when they are known
+  put(out, uint64_t{0});  // both sizes, written at the end
   put(out, uint64_t{0});
   put_bytes(out, as_byte_span(header.identity));
   put(out, header.first);
@@ -251,7 +251,7 @@ std::shared_ptr<const runtime::RowMemory> OpenCacheFile::read() const {
   Checksum sum;
   uint64_t at = content_at_;
   for (MutableByteSpan left = memory->bytes(); !left.empty();) {
-    const size_t count = std::min(left.size(), kPiece);  // checked while the processor has it
+    const size_t count = std::min(left.size(), kPiece);  // checked while it is cached
     read_at(fd_, at, left.first(count), name_);
     sum.add(left.first(count));
     left = left.subspan(count);

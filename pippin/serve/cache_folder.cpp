@@ -50,7 +50,7 @@ struct Listed {
   fs::file_time_type used;
 };
 
-// All files of all identities that have our names.
+// Lists the files of all identities that have names of ours.
 std::vector<Listed> list(const fs::path& folder) {
   std::vector<Listed> result;
   std::error_code error;
@@ -133,7 +133,7 @@ std::vector<CacheFolder::Found> CacheFolder::find() {
       }
       result.push_back({std::move(file), std::move(header)});
     } catch (const Error& fault) {
-      // One that was removed in between, or is of another version, is nobody's fault.
+      // Another process may have removed it, or it has another version: no warning.
       if (fault.code() == ErrorCode::NotFound || fault.code() == ErrorCode::Unsupported) continue;
       log_warn("{}; the prompt cache goes without it", fault.what());
       CacheFile damaged(name, 0, 0, CacheFile::State::Written);
@@ -205,14 +205,14 @@ void CacheFolder::write(Job& job) noexcept try {
   auto state = CacheFile::State::Pending;
   job.file->state.compare_exchange_strong(state, CacheFile::State::Gone);
   const std::lock_guard lock(mutex_);
-  // A full disk is one line, not one for each file.
+  // Logs one warning for a full disk, not one per file.
   if (!std::exchange(has_warned_, true)) {
     log_warn("the prompt cache goes on without its disk until there is room: {}", fault.what());
   }
 }
 
-// A sixteenth more than needed, so that not every file looks for what is old. Others may have
-// written, too.
+// Frees a sixteenth more than needed, so that not every file causes a search for old ones. Other
+// processes may have written, too.
 void CacheFolder::trim() {
   std::vector<Listed> files = list(options_.folder);
   std::sort(files.begin(), files.end(),
@@ -254,7 +254,7 @@ void CacheFolder::discard(CacheFile& file, bool remove) {
 }
 
 void CacheFolder::read_ahead(const std::shared_ptr<CacheFile>& file, std::vector<int32_t> tokens) {
-  constexpr size_t kMost = 2;  // what nobody asks for after all takes memory
+  constexpr size_t kMost = 2;  // read-ahead that is not used wastes memory
   for (const auto& reading : readings_) {
     if (reading->file == file) return;
   }
@@ -273,7 +273,7 @@ void CacheFolder::ask_for(CacheFile& file) const {
 
 std::shared_ptr<const runtime::RowMemory> CacheFolder::read(CacheFile& file,
                                                             std::span<const int32_t> tokens) {
-  file.is_asked_for = false;  // for the next time
+  file.is_asked_for = false;  // until the next request
   const auto begun = std::find_if(readings_.begin(), readings_.end(), [&](const auto& reading) {
     return reading->file.get() == &file;
   });
@@ -312,7 +312,7 @@ std::shared_ptr<const runtime::RowMemory> CacheFolder::read_now(CacheFile& file,
 }
 
 void CacheFolder::touch(const CacheFile& file) const {
-  std::error_code ignored;  // a folder that cannot be written serves all the same
+  std::error_code ignored;  // a read-only folder can still be used
   fs::last_write_time(folder_ / file.name, fs::file_time_type::clock::now(), ignored);
 }
 

@@ -37,7 +37,7 @@ std::shared_ptr<const runtime::RowMemory> memory_of(size_t size, int first) {
   return memory;
 }
 
-// Lines that are logged meanwhile.
+// Collects the lines that are logged.
 class Lines {
  public:
   explicit Lines(LogLevel level = LogLevel::Warn)
@@ -68,7 +68,7 @@ struct CacheFolders : testing::Test {
     }
     return result;
   }
-  // Rows of tokens [first, count), each number by number.
+  // Rows of tokens [first, count), written number by number.
   static std::shared_ptr<CacheFile> write(CacheFolder& cache, int64_t first, int32_t count,
                                           int begins_with = 0) {
     Ids tokens;
@@ -81,7 +81,7 @@ struct CacheFolders : testing::Test {
   static void wait_for(const CacheFile& file) {
     while (file.state == CacheFile::State::Pending) std::this_thread::yield();
   }
-  // One that is written, and closed.
+  // A written and closed file.
   fs::path written(char identity = 'a') const {
     {
       CacheFolder cache(options(identity));
@@ -112,7 +112,7 @@ TEST_F(CacheFolders, GiveBackWhatTheyWereGiven) {
   const auto found = cache.find();
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found[0].file->end, 20);
-  EXPECT_EQ(found[1].header.tokens, tokens);  // those that begin earlier are first
+  EXPECT_EQ(found[1].header.tokens, tokens);  // in the order of the first tokens
   EXPECT_TRUE(found[1].header.is_rest);
   EXPECT_EQ(found[1].header.marks, 9U);
   EXPECT_EQ(found[1].header.parts.at(1).filled, 4U);
@@ -129,7 +129,7 @@ TEST_F(CacheFolders, GiveBackWhatTheyWereGiven) {
   EXPECT_EQ(cache.counts().bytes, total);
 }
 
-// Whatever happened to a file, it is a miss and a line, and what was damaged is gone.
+// A damaged file is a miss and one line in the log, and is removed.
 TEST_F(CacheFolders, DamagedFilesAreDiscarded) {
   const std::string good = read_file(written());
   const fs::path path = files().at(0);
@@ -187,14 +187,14 @@ TEST_F(CacheFolders, ForeignFilesAreLeftAlone) {
   CacheFolder cache(options());
   EXPECT_EQ(cache.find().size(), 1U);
   const auto said = lines.take();
-  // Two of other names or models, and a folder; a version of the future is nothing to speak of.
+  // Two with other names or models, and a folder; a newer version is not reported.
   EXPECT_EQ(said.size(), 3U) << fmt::format("{}", fmt::join(said, "\n"));
   for (const char* kept : {"notes.txt"}) EXPECT_TRUE(fs::exists(folder('a') / kept));
   EXPECT_TRUE(fs::exists(renamed));
   EXPECT_TRUE(fs::exists(newer));
 }
 
-// Tokens are compared, whatever the name says.
+// Tokens are compared even if the name matches.
 TEST_F(CacheFolders, AFileOfAnotherTextIsNotUsed) {
   written();
   CacheFolder cache(options());
@@ -230,12 +230,12 @@ TEST_F(CacheFolders, TheOldestGoWhereTheLimitIsPassed) {
   for (const fs::path& path : files()) total += fs::file_size(path);
   EXPECT_LE(total, 20'000U);
   EXPECT_GT(total, 15'000U);
-  EXPECT_EQ(all[1]->state, CacheFile::State::Written);  // it was used again and again
+  EXPECT_EQ(all[1]->state, CacheFile::State::Written);  // it was used repeatedly
   EXPECT_EQ(all[2]->state, CacheFile::State::Gone);
   EXPECT_EQ(all.back()->state, CacheFile::State::Written);
 }
 
-// The largest file that may be written stands for a full disk.
+// A limit on the file size stands for a full disk.
 TEST_F(CacheFolders, AFullDiskIsOneLine) {
   struct rlimit old {};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
@@ -251,7 +251,7 @@ TEST_F(CacheFolders, AFullDiskIsOneLine) {
       wait_for(*file);
       EXPECT_EQ(file->state, CacheFile::State::Gone);
     }
-    EXPECT_TRUE(files().empty());  // nothing half-written either
+    EXPECT_TRUE(files().empty());  // no partial file either
     ::setrlimit(RLIMIT_FSIZE, &old);
     const auto file = write(cache, 0, 20);
     wait_for(*file);
@@ -273,7 +273,7 @@ TEST_F(CacheFolders, AFolderThatCannotBeIsAnError) {
   EXPECT_ERROR(CacheFolder cache(there), ErrorCode::Io, "cannot be made");
 }
 
-// A process that is killed at any moment leaves whole files, and others remove the rest.
+// A process killed at any moment leaves complete files; other processes remove the rest.
 TEST_F(CacheFolders, KilledWritersLeaveNothingHalfWritten) {
   size_t most = 0;
   for (int round = 0; round < 8; ++round) {

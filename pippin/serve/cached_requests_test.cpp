@@ -67,7 +67,7 @@ TEST_P(CachedRequests, ReadOnlyWhatIsNew) {
   EXPECT_EQ(cache.ram_limit, kPlenty);
 }
 
-// With little memory for sequences, too, so that some are preempted, and with little for the cache.
+// Also with little memory for sequences, so that some are preempted, and a small cache.
 TEST_P(CachedRequests, SixteenAtOnceGetTheirOwn) {
   const TempDir folder;
   for (const int64_t ram : {int64_t{0}, int64_t{40'000}, kPlenty}) {
@@ -75,7 +75,7 @@ TEST_P(CachedRequests, SixteenAtOnceGetTheirOwn) {
       const auto model = row_model(GetParam());
       Scheduler scheduler(model, tokenizer(),
                           {.cache_tokens = is_tight ? 12 * kBlockTokens : -1,
-                           .step_seconds = 1e-9,  // the least pieces
+                           .step_seconds = 1e-9,  // the smallest pieces
                            .cache_ram = ram,
                            .cache_disk = ram == 40'000 ? folder.path() : ""});
       std::mt19937_64 random(2);
@@ -98,7 +98,7 @@ TEST_P(CachedRequests, SixteenAtOnceGetTheirOwn) {
       }
       const CacheState cache = wait_until_idle(scheduler).cache;
       EXPECT_LE(cache.ram_bytes, ram);
-      // What little memory keeps is a matter of who came when.
+      // The content of a small cache depends on the order of requests.
       if (ram != 40'000) {
         EXPECT_EQ(cache.hits > 0, ram > 0);
       }
@@ -106,8 +106,8 @@ TEST_P(CachedRequests, SixteenAtOnceGetTheirOwn) {
   }
 }
 
-// Positions may depend on the length of a text: one that passes the length where they change is
-// read at once, and from its first token.
+// Positions may depend on the length of a text: a prompt longer than the length where they change
+// is read in one pass from its first token.
 TEST(CachedRequests, OfALengthThatChangesPositions) {
   const auto model = row_model();
   model->row_limit = 100;
@@ -132,11 +132,11 @@ std::string name_of(const testing::TestParamInfo<Keeps>& kind) {
 INSTANTIATE_TEST_SUITE_P(Kinds, CachedRequests,
                          testing::Values(Keeps::Rows, Keeps::State, Keeps::Both), name_of);
 
-// Several choices of one prompt, which come together.
+// Several choices of one prompt, submitted together.
 TEST(CachedRequest, OnePromptIsReadOnce) {
   const auto model = row_model();
   std::mutex gate;
-  gate.lock();  // until all are there
+  gate.lock();  // until all have been submitted
   model->before_feed = [&] { const std::lock_guard lock(gate); };
   Scheduler scheduler(model, tokenizer(), {.step_seconds = 1e-9, .cache_ram = kPlenty});
   std::mt19937_64 random(3);

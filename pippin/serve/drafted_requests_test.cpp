@@ -1,5 +1,5 @@
-// Requests to a scheduler with drafts: the tokens are those without, and so is what is kept of
-// them.
+// Requests to a scheduler with drafts: the tokens, and the cache kept of them, are the same as
+// without drafts.
 
 #include <stdexcept>
 #include <string>
@@ -22,7 +22,7 @@ std::shared_ptr<runtime::Drafts> all_drafts() {
   return std::make_shared<runtime::Drafts>(runtime::DraftOptions{.always = true});
 }
 
-// Every seventh token of what is predicted is wrong.
+// Every seventh predicted token is wrong.
 Request request_of(const RowModel& model, Ids prompt, int64_t max_tokens) {
   Request request{prompt, {}};
   request.options.max_tokens = max_tokens;
@@ -51,7 +51,7 @@ TEST_F(DraftedRequests, GiveTheSameTokens) {
   EXPECT_EQ(state.drafted_tokens, static_cast<uint64_t>(outcome.drafted_tokens));
   EXPECT_EQ(state.accepted_tokens, static_cast<uint64_t>(outcome.accepted_tokens));
   EXPECT_LT(state.steps, 45U);
-  // A request may do without.
+  // A request may disable drafts.
   Request without = request_of(*model_, {1, 2, 3}, 60);
   without.options.max_drafts = 0;
   const Asked other = ask(scheduler, without);
@@ -59,7 +59,7 @@ TEST_F(DraftedRequests, GiveTheSameTokens) {
   EXPECT_EQ(other.heard->ids, asked.heard->ids);
 }
 
-// Turns of a conversation: what the cache has of the answers is what was chosen.
+// Turns of a conversation: the cache has the answers as they were chosen.
 TEST_F(DraftedRequests, AreKeptAsTheyWereChosen) {
   Scheduler scheduler(model_, tokenizer(), {.drafts = all_drafts(), .cache_ram = kPlenty});
   Ids text = {5, 6, 7};
@@ -85,7 +85,7 @@ TEST_F(DraftedRequests, EndWhereTheyWouldWithout) {
     asked.job = scheduler.submit(request_of(*model_, {9, 8}, 40), asked.heard);
     EXPECT_EQ(asked.heard->wait().reason, StopReason::Callback);
     EXPECT_EQ(asked.heard->ids, want);
-    // An end token, which is none of the text.
+    // An end token, which is not part of the text.
     Request request = request_of(*model_, {9, 8}, 40);
     request.options.end_ids = {all[stop]};
     const auto first = std::find(all.begin(), all.end(), all[stop]);
@@ -129,7 +129,7 @@ TEST_F(DraftedRequests, APassThatFailsIsDoneAgainAlone) {
   EXPECT_EQ(asked.heard->ids, expected_of(*model_, {1, 2, 3}, 40));
 }
 
-// Models that cannot drop tokens go on without.
+// Models that cannot drop tokens run without drafts.
 TEST_F(DraftedRequests, StatesHaveNone) {
   model_ = std::make_shared<RowModel>(4000, 64, Keeps::Both);
   Scheduler scheduler(model_, tokenizer(), {.drafts = all_drafts(), .cache_ram = 0});

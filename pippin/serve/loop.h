@@ -1,4 +1,4 @@
-// The thread of a Scheduler. Everything but what the mutex guards belongs to it.
+// The thread of a Scheduler. All members that the mutex does not guard belong to it.
 #pragma once
 
 #include <condition_variable>
@@ -43,7 +43,7 @@ class Scheduler::Loop {
   void step();
   void begin_waiting();
   bool begin(Task& task);
-  double decode();  // seconds; 0: nobody decodes
+  double decode();  // seconds; 0: no sequence decodes
   void decode_alone(Task& task);
   std::span<const int32_t> tokens_to_decode(Task& task, bool is_alone);
   void take(Task& task, std::span<const float> logits, double seconds = 0);
@@ -71,29 +71,29 @@ class Scheduler::Loop {
   const double step_seconds_;
   const std::shared_ptr<runtime::Drafts> drafts_;
   const PromptCache::Options cache_options_;
-  CallContext context_;                 // of who made the scheduler: where its log lines go
-  std::unique_ptr<PromptCache> cache_;  // as long as the thread runs
+  CallContext context_;                 // of the scheduler's creator: the target of log lines
+  std::unique_ptr<PromptCache> cache_;  // lives as long as the thread runs
   BlockPool pool_;
   const int64_t row_limit_;
   PieceSize piece_size_;
   runtime::Batch batch_;
   std::deque<std::shared_ptr<Task>> waiting_;
-  Tasks running_;             // in the order in which they began
-  Tasks decoding_;            // those of this step
-  std::vector<int32_t> fed_;  // the last token of the only one, and drafts
-  size_t next_turn_ = 0;      // of those whose prompt is being read
+  Tasks running_;             // in the order of their beginning
+  Tasks decoding_;            // in this step
+  std::vector<int32_t> fed_;  // the last token of a single sequence, and drafts
+  size_t next_turn_ = 0;      // among the requests whose prompt is being read
   uint64_t num_begun_ = 0;
-  bool is_tight_ = false;   // one was preempted: nobody begins until one ends
+  bool is_tight_ = false;   // after a preemption: none begins until one ends
   bool has_moved_ = false;  // a sequence got a token in this step
   SchedulerState counts_;
 
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable wake_;
   std::deque<std::shared_ptr<Task>> arrived_;
   bool is_stopped_ = false;
   SchedulerState published_;
 
-  Thread thread_;  // last: it uses all of the above
+  Thread thread_;  // declared last: it uses all of the above
 };
 
 }  // namespace pippin::serve

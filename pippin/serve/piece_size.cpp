@@ -9,10 +9,10 @@ int64_t PieceSize::choose(int64_t left, double decode_seconds) const {
   const double seconds = decode_seconds > 0
                              ? std::max(step_seconds_ - decode_seconds, decode_seconds / 2)
                              : kAlone * step_seconds_;
-  // Bounded before it becomes an integer.
+  // Clamped before it is converted to an integer.
   const double tokens = std::clamp(seconds * rate_, 0.0, static_cast<double>(left));
   const int64_t size = static_cast<int64_t>(tokens) / kLeast * kLeast;
-  // No short rest for a step of its own.
+  // Does not leave a short remainder for another step.
   const int64_t piece = std::max(size, kLeast);
   return left - piece < kLeast ? left : piece;
 }

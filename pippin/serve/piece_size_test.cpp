@@ -16,7 +16,7 @@ TEST(PieceSize, FillsWhatDecodingLeavesOfAStep) {
   size.measured(100, 0.1);
   EXPECT_DOUBLE_EQ(size.tokens_per_second(), 1000);
   EXPECT_EQ(size.choose(10000, 0.02), 80);
-  EXPECT_EQ(size.choose(10000, 0.4), 200);  // it goes on behind many
+  EXPECT_EQ(size.choose(10000, 0.4), 200);  // it progresses next to many
   EXPECT_EQ(size.choose(10000, 0), 400);
   for (int i = 0; i < 40; ++i) size.measured(100, 100);
   EXPECT_EQ(size.choose(10000, 0.02), PieceSize::kLeast);  // and on a slow machine
@@ -27,7 +27,7 @@ TEST(PieceSize, FollowsTheMachine) {
   size.measured(100, 0.1);
   for (int i = 0; i < 20; ++i) size.measured(100, 1);
   EXPECT_NEAR(size.tokens_per_second(), 100, 1);
-  size.measured(1, 100);  // says little of longer ones
+  size.measured(1, 100);  // tells little about longer pieces
   EXPECT_NEAR(size.tokens_per_second(), 100, 1);
 }
 

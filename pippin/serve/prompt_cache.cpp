@@ -16,9 +16,10 @@ namespace {
 using runtime::Sequence;
 using runtime::SequenceRest;
 
-constexpr int64_t kNodeTokens = 256;  // at most: a node is what is copied, read and written at once
-constexpr uint64_t kQueuePart = 16;   // of the limit: what may wait to be written
-constexpr uint64_t kParkedPart = 8;   // and what sequences may have that nobody uses, in any case
+// The most tokens of a node, which is copied, read and written as a whole.
+constexpr int64_t kNodeTokens = 256;
+constexpr uint64_t kQueuePart = 16;  // share of the limit for data waiting to be written
+constexpr uint64_t kParkedPart = 8;  // share that idle sequences may always have
 
 runtime::RowLayout layout_of(runtime::Model& model, uint64_t limit) {
   if (limit == 0 || !model.capabilities().save) return {};
@@ -38,7 +39,7 @@ std::string identity_of(runtime::Model& model, const runtime::RowLayout& layout,
   return digest.finish();
 }
 
-// Whatever fails in here is no reason for a request to fail.
+// A failure in the cache must not fail a request.
 template <typename Body>
 void without_harm(const char* what, const Body& body) try {
   body();
@@ -75,7 +76,7 @@ void PromptCache::open_folder(const Options& options) {
   find_files();
 }
 
-// As if its sequence had just ended.
+// As if the file's sequence had just ended.
 void PromptCache::open_file() {
   if (!std::filesystem::exists(file_)) return;
   Lent lent{model_->new_sequence(), 0};
@@ -83,12 +84,12 @@ void PromptCache::open_file() {
   end(std::move(lent), 0);
 }
 
-// What another process, or an earlier one, left.
+// Finds the files of other processes and of earlier ones.
 void PromptCache::find_files() {
   for (CacheFolder::Found& found : folder_->find()) {
     const std::span<const int32_t> tokens = found.header.tokens;
     const auto first = static_cast<size_t>(found.file->first);
-    // Rows are of use only behind all others before them.
+    // Rows are usable only after all rows before them.
     const auto before = found.header.is_rest ? tokens : tokens.first(first);
     if (tree_.has_rows() && tree_.match(before).length < std::ssize(before)) continue;
     if (first > 0 && first < tokens.size()) tree_.node_at(tokens.first(first));
@@ -106,9 +107,9 @@ void PromptCache::find_files() {
   }
 }
 
-// --- what is known ---
+// --- known tokens ---
 
-// How many of the tokens a sequence would have after it was cut back.
+// The number of these tokens that a sequence has after it is truncated to match.
 int64_t PromptCache::usable(const Sequence& sequence, std::span<const int32_t> tokens) const {
   const auto own = sequence.tokens();
   if (std::ssize(tokens) > tree_.layout().limit) return 0;
@@ -155,8 +156,8 @@ PromptCache::Lent PromptCache::begin(std::span<const int32_t> tokens) {
   const int64_t known = parked_.empty() ? 0 : look_up(tokens).tokens;
   for (auto one = parked_.begin(); one != parked_.end(); ++one) {
     const int64_t count = usable(*one->lent.sequence, tokens);
-    // One that would lose most of what it has is left to its own text, unless rows are nowhere
-    // else.
+    // A sequence that would lose most of its tokens is left to its own text, unless its rows are
+    // nowhere else.
     const bool loses_little = count * 2 >= one->lent.sequence->position();
     const bool pays = count > known || (loses_little && (count == known || !keeps_ends()));
     if (count > most && pays) {
@@ -181,9 +182,9 @@ PromptCache::Lent PromptCache::begin(std::span<const int32_t> tokens) {
   return lent;
 }
 
-// --- from the tree into a sequence ---
+// --- from the tree to a sequence ---
 
-// Has rows, or a rest, in memory.
+// Loads rows or a rest into memory.
 bool PromptCache::load(TokenNode& node, ItemKind kind) {
   Item& item = node.item(kind);
   if (item.is_in_memory()) return true;
@@ -208,11 +209,12 @@ bool PromptCache::load(TokenNode& node, ItemKind kind) {
   return true;
 }
 
-// In memory and on disk.
+// Marks nodes as used, in memory and on disk.
 void PromptCache::touch(Path path) {
   tree_.touch(path);
   if (folder_ == nullptr) return;
-  for (auto node = path.rbegin(); node != path.rend(); ++node) {  // the last is the newest
+  // In reverse order, so that the first node becomes the most recently used one.
+  for (auto node = path.rbegin(); node != path.rend(); ++node) {
     if ((*node)->rows.is_on_disk()) folder_->touch(*(*node)->rows.file);
   }
 }
@@ -227,7 +229,7 @@ bool PromptCache::extend(Sequence& sequence, std::span<const int32_t> tokens, do
   if (match.length <= sequence.position()) return false;
   touch(match.path);
   while (append(sequence, wanted.first(static_cast<size_t>(match.length)), match.path)) {
-    make_room();  // which may remove what was on the path
+    make_room();  // may remove nodes of the path
     if (seconds_since(start) > seconds) return true;
     match = tree_.match(wanted);
   }
@@ -237,7 +239,7 @@ bool PromptCache::extend(Sequence& sequence, std::span<const int32_t> tokens, do
   return false;
 }
 
-// The rows of the node behind those that there are.
+// Appends the node's rows after those of the sequence.
 bool PromptCache::append(Sequence& sequence, std::span<const int32_t> tokens, Path path) {
   const int64_t begin = sequence.position();
   if (begin >= std::ssize(tokens)) return false;
@@ -245,7 +247,8 @@ bool PromptCache::append(Sequence& sequence, std::span<const int32_t> tokens, Pa
                                   [&](const TokenNode* node) { return node->end() > begin; });
   TokenNode& node = **place;
   if (!load(node, ItemKind::Rows)) return false;
-  read_ahead(path.subspan(static_cast<size_t>(place - path.begin()) + 1));  // while this is copied
+  // In parallel with the copy.
+  read_ahead(path.subspan(static_cast<size_t>(place - path.begin()) + 1));
   const int64_t end = std::min(node.end(), std::ssize(tokens));
   const runtime::RowPiece piece{node.rows.content.bytes->bytes(), node.size(), begin - node.begin,
                                 end - begin};
@@ -254,7 +257,7 @@ bool PromptCache::append(Sequence& sequence, std::span<const int32_t> tokens, Pa
   return true;
 }
 
-// Two files on their way into memory, and more for the disk to do meanwhile.
+// Reads two files ahead into memory, and asks the disk for more.
 void PromptCache::read_ahead(Path path) const {
   constexpr size_t kRead = 2, kAsked = 10;
   if (folder_ == nullptr) return;
@@ -269,7 +272,7 @@ void PromptCache::read_ahead(Path path) const {
   }
 }
 
-// All at once, since it is of use only as a whole.
+// In one step, since it is usable only as a whole.
 bool PromptCache::append_rest(Sequence& sequence, std::span<const int32_t> tokens) {
   if (sequence.position() > 0) return false;
   const TokenTree::Match match = tree_.match(tokens.first(tokens.size() - 1));
@@ -292,7 +295,7 @@ bool PromptCache::append_rest(Sequence& sequence, std::span<const int32_t> token
   return false;
 }
 
-// --- from a sequence into the tree ---
+// --- from a sequence to the tree ---
 
 int64_t PromptCache::keep(Sequence& sequence, int64_t kept, bool is_end_of_turn) {
   const int64_t position = sequence.position();
@@ -308,7 +311,8 @@ int64_t PromptCache::keep(Sequence& sequence, int64_t kept, bool is_end_of_turn)
 void PromptCache::put_rows(Sequence& sequence, int64_t kept) {
   const auto tokens = sequence.tokens();
   const TokenTree::Match match = tree_.match(tokens);
-  // What left memory meanwhile is not copied again, and rows without those before them help nobody.
+  // Rows that have been evicted are not copied again, and rows without those before them are
+  // useless.
   for (const TokenNode* const node : match.path) {
     if (!node->rows.is_there() && node->begin < kept) return;
   }
@@ -344,7 +348,7 @@ void PromptCache::put_rest(Sequence& sequence) {
   if (!is_known) tree_.put(node, ItemKind::Rest, sequence.copy_rest());
 }
 
-// --- sequences that nobody uses ---
+// --- idle sequences ---
 
 void PromptCache::end(Lent lent, int64_t kept) {
   if (lent.sequence == nullptr) return;
@@ -374,9 +378,9 @@ bool PromptCache::drop_sequences() {
 
 // --- limits ---
 
-// First sequences go that nobody uses, but for a part of the memory, then what was not used for
-// longest: at once if it is on disk or there is no disk, else when it was written. What comes
-// quicker than the disk takes it is lost.
+// Removes idle sequences first, except for a share of the memory, then the least recently used
+// nodes: at once if they are on disk or there is no disk, else after they were written. Nodes that
+// the disk cannot keep up with are lost.
 void PromptCache::make_room() {
   const uint64_t wanted = folder_ == nullptr ? limit_ : limit_ - limit_ / kQueuePart;
   while (!parked_.empty() && used() > wanted && parked_bytes_ > limit_ / kParkedPart) {
@@ -394,7 +398,7 @@ void PromptCache::make_room() {
   drop_oldest(limit_, /*also_lost=*/true);
 }
 
-// Begins to write what has to leave memory next.
+// Begins to write the nodes that will leave memory next.
 void PromptCache::write_oldest(uint64_t wanted) {
   uint64_t leaving = 0;
   for (const TokenTree::Key& key : tree_.by_use()) {
@@ -425,7 +429,7 @@ bool PromptCache::write(const TokenTree::Key& key, bool anyway) {
   return item.file != nullptr;
 }
 
-// The newest, as much as the disk may have; those are written first that others are behind.
+// Writes the most recently used nodes up to the disk's limit, parents before children.
 void PromptCache::write_all() {
   std::vector<TokenTree::Key> keys(tree_.by_use().rbegin(), tree_.by_use().rend());
   uint64_t left = disk_limit_;

@@ -1,18 +1,18 @@
-// What a model has computed of prompts and answers, kept for requests that begin with the same
-// tokens (docs/decisions/0017-prompts-that-begin-alike-are-read-once.md). Tokens are compared one
-// by one; nothing is found by a hash alone.
+// Keeps the computed caches of prompts and answers for requests that begin with the same tokens
+// (docs/decisions/0017-prompts-that-begin-alike-are-read-once.md). Tokens are compared one by one;
+// a hash alone never decides.
 //
-//   auto lent = cache.begin(tokens);          // a sequence with as much as costs nothing
-//   cache.extend(*lent.sequence, tokens, 0.05);  // and with what has to be copied
+//   auto lent = cache.begin(tokens);          // a sequence with all tokens that need no copy
+//   cache.extend(*lent.sequence, tokens, 0.05);  // copies more into it
 //   ... feed a piece ...
 //   kept = cache.keep(*lent.sequence, kept);
 //   cache.end(std::move(lent), kept);
 //
-// Rows of caches lie in a tree (token_tree.h) in memory, up to a limit in bytes, and in files
-// (cache_folder.h), where they go when memory is short and at the end. Besides, the sequences of
-// requests that ended are kept for a while: a text that goes on where one of them is needs no copy.
+// Rows of caches are kept in a tree (token_tree.h) in memory, up to a limit in bytes, and in files
+// (cache_folder.h), to which they move when memory is short and at the end. The sequences of ended
+// requests are also kept for a while: a text that continues one of them needs no copy.
 //
-// Used by one thread. Nothing of a request fails with it: what goes wrong is a line of the log.
+// Used by one thread. Its failures are logged and never fail a request.
 #pragma once
 
 #include <cstdint>
@@ -34,41 +34,42 @@ namespace pippin::serve {
 class PromptCache {
  public:
   struct Options {
-    uint64_t ram_bytes = 0;  // 0: nothing is kept
+    uint64_t ram_bytes = 0;  // 0: the cache is off
     std::filesystem::path folder;
     uint64_t disk_bytes = 0;
-    std::string key;  // what the model's digest does not tell
+    std::string key;  // what distinguishes models with the same digest
     std::filesystem::path file;
   };
   PromptCache(std::shared_ptr<runtime::Model> model, const Options& options);
   PromptCache(const PromptCache&) = delete;
   PromptCache& operator=(const PromptCache&) = delete;
-  ~PromptCache();  // writes what is not on disk yet, and the file
+  ~PromptCache();  // writes pending data and the file
 
-  // A sequence for a request, and the most tokens that it had at any time: memory that it has.
+  // A sequence lent to a request, and the most tokens that it ever had, which determine its memory.
   struct Lent {
     std::unique_ptr<runtime::Sequence> sequence;
     int64_t most_tokens = 0;
   };
-  // Its tokens begin those that are given, which are at least one more. Throws as
-  // Model::new_sequence().
+  // Returns a sequence whose tokens are a prefix of the given ones and at least one token shorter.
+  // Throws the errors of Model::new_sequence().
   Lent begin(std::span<const int32_t> tokens);
-  // Appends what is known of the tokens behind those that the sequence has, all but the last one,
-  // until the time is over, but at least one node. Returns whether there may be more.
+  // Appends known tokens after those of the sequence, all but the last one, until the time is over,
+  // but at least one node. Returns whether there may be more.
   bool extend(runtime::Sequence& sequence, std::span<const int32_t> tokens, double seconds);
 
-  // Keeps what the sequence has computed behind the first `kept` of its tokens, which were kept
-  // already; also as a whole, for models where only that helps, at the end of a turn. Returns its
-  // position.
+  // Keeps the data that the sequence has computed after its first `kept` tokens, which were kept
+  // before. At the end of a turn also keeps the rest, for models that have one. Returns the
+  // sequence's position.
   int64_t keep(runtime::Sequence& sequence, int64_t kept, bool is_end_of_turn = false);
-  // Whether an end of a turn is something to be kept by itself.
+  // Whether the end of a turn is kept separately.
   bool keeps_ends() const { return tree_.layout().has_rest; }
-  // The request has ended: keeps all, and the sequence itself while there is room.
+  // Ends a request: keeps all its data, and the sequence itself while there is room.
   void end(Lent lent, int64_t kept);
-  // Gives the memory of sequences back that nobody uses. False if there are none.
+  // Frees the memory of idle sequences. Returns false if there are none.
   bool drop_sequences();
 
-  // How many of the tokens are known, and the one behind them that is there instead; -1: none.
+  // The number of known tokens, and the known token after them that differs from the text's; -1:
+  // none.
   struct Known {
     int64_t tokens = 0, same = 0;
     int32_t next = -1;
@@ -108,10 +109,10 @@ class PromptCache {
   const std::shared_ptr<runtime::Model> model_;
   TokenTree tree_;
   uint64_t limit_;
-  const std::filesystem::path file_;  // of one sequence; empty: none
+  const std::filesystem::path file_;  // with one sequence; empty: none
   std::unique_ptr<CacheFolder> folder_;
   uint64_t disk_limit_ = 0, trimmed_ = 0;
-  std::list<Parked> parked_;  // the one that ended last at the end
+  std::list<Parked> parked_;  // the most recent one last
   uint64_t parked_bytes_ = 0;
   CacheState counts_;
 };

@@ -26,11 +26,11 @@ int32_t most_likely(std::span<const float> row) {
   return static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
 }
 
-// A request: a prompt is read, in pieces, and some tokens are generated; each has to be the one
-// that the model gives without a cache.
+// Serves a request: reads a prompt in pieces and generates some tokens, which must be those that
+// the model returns without a cache.
 struct Served {
   int64_t cached = 0;
-  Ids tokens;  // all that were fed
+  Ids tokens;  // all tokens fed
 };
 Served serve(RowModel& model, PromptCache& cache, Ids tokens, size_t generate, size_t piece = 37) {
   Served served;
@@ -76,7 +76,7 @@ Ids random_ids(std::mt19937_64& random, size_t count, int32_t kinds = 60) {
   return ids;
 }
 
-// A prompt that begins like one of those before, more or less.
+// A prompt that shares a prefix with an earlier one, more or less.
 Ids some_prompt(std::mt19937_64& random, const std::vector<Ids>& known) {
   Ids ids;
   if (!known.empty() && random() % 5 > 0) {
@@ -91,7 +91,7 @@ Ids some_prompt(std::mt19937_64& random, const std::vector<Ids>& known) {
 
 class PromptCaches : public testing::TestWithParam<Keeps> {};
 
-// Beside a plain list of what was fed.
+// Compared with a plain list of the tokens fed.
 TEST_P(PromptCaches, FindTheLongestPrefixOfAll) {
   const bool is_rows = GetParam() == Keeps::Rows;
   for (uint64_t seed = 0; seed < 4; ++seed) {
@@ -105,7 +105,7 @@ TEST_P(PromptCaches, FindTheLongestPrefixOfAll) {
       for (const Ids& other : is_rows ? known : ends) {
         const int64_t same = common(other, prompt);
         if (!is_rows && same < std::ssize(other)) continue;
-        if (!is_rows && same == std::ssize(prompt)) continue;  // one has to be fed
+        if (!is_rows && same == std::ssize(prompt)) continue;  // at least one token is fed
         expected = std::max(expected, std::min(same, std::ssize(prompt) - 1));
       }
       EXPECT_EQ(cache.look_up(prompt).tokens, expected);
@@ -153,7 +153,7 @@ TEST_P(PromptCaches, GoThroughAFolder) {
       for (const Ids& text : known) {
         Ids more = text;
         more.push_back(1);
-        // Some come quicker than they can be written where memory is short.
+        // With little memory, some nodes come faster than they can be written.
         if (is_plenty) {
           EXPECT_EQ(cache.look_up(more).tokens, std::ssize(text)) << seed;
         }
@@ -179,7 +179,7 @@ const char* name_of(const testing::TestParamInfo<Keeps>& kind) {
 INSTANTIATE_TEST_SUITE_P(Kinds, PromptCaches,
                          testing::Values(Keeps::Rows, Keeps::State, Keeps::Both), name_of);
 
-// What begins alike is there once.
+// Equal prefixes are stored once.
 TEST(PromptCache, KeepsNothingTwice) {
   std::mt19937_64 random(1);
   const auto model = row_model();
@@ -214,13 +214,13 @@ TEST(PromptCache, ANextTurnCopiesNothing) {
     for (const int32_t id : random_ids(random, 20)) prompt.push_back(id);
     const PromptCache::Lent lent = cache.begin(prompt);
     EXPECT_EQ(lent.sequence->position(), std::ssize(served.tokens));
-    cache.end({cache.begin(prompt).sequence, 0}, 0);  // another one, which has to copy
+    cache.end({cache.begin(prompt).sequence, 0}, 0);  // another sequence, which needs a copy
     served = serve(*model, cache, prompt, 10);
     EXPECT_GE(served.cached, std::ssize(prompt) - 20);
   }
 }
 
-// A text that shares little with one that ended leaves its sequence alone.
+// A text that shares little with an ended one does not take its sequence.
 TEST(PromptCache, AShortTextDoesNotTakeALongOnesSequence) {
   const auto model = row_model();
   PromptCache cache(model, {.ram_bytes = kPlenty});

@@ -1,4 +1,4 @@
-// For tests only: requests to a scheduler, and what they gave.
+// For tests only: requests to a scheduler, and their results.
 #pragma once
 
 #include <chrono>
@@ -27,13 +27,13 @@ using Ids = std::vector<int32_t>;
 
 constexpr int64_t kPlenty = int64_t{1} << 30;  // bytes
 
-// A tokenizer that a scheduler can use: the demo's has more tokens than RowModel.
+// A tokenizer that fits RowModel: the demo's has more tokens.
 inline Tokenizer tokenizer() {
   static const Tokenizer result = Tokenizer::open(source_dir() / "pippin/demo/model");
   return result;
 }
 
-// What a request gave.
+// Records the results of a request.
 class Recorder final : public Listener {
  public:
   std::function<bool(const Token&)> look;  // called with every token
@@ -80,7 +80,7 @@ class Recorder final : public Listener {
     const std::lock_guard lock(mutex_);
     return outcome_.has_value();
   }
-  // The message of its error.
+  // The message of the request's error.
   std::string error() {
     try {
       if (const auto& error = wait().error) std::rethrow_exception(error);
@@ -113,7 +113,7 @@ inline Asked ask(Scheduler& scheduler, Request request) {
   return result;
 }
 
-// The state after the step that the last request ended in.
+// The state after the step in which the last request ended.
 inline SchedulerState wait_until_idle(const Scheduler& scheduler) {
   for (;;) {
     const SchedulerState state = scheduler.state();

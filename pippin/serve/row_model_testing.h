@@ -1,6 +1,6 @@
-// For tests only: a model whose logits tell whether its caches are those of its tokens. It has rows
-// for each token, a state that is known as a whole only, or both; each row is a hash of the tokens
-// up to its own, and the next token a hash of all rows and the state.
+// For tests only: a model whose logits show whether its caches belong to its tokens. It has one row
+// per token, a state known only as a whole, or both. Each row is a hash of the tokens up to its
+// own; the next token is a hash of all rows and the state.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ class RowModel : public runtime::Model {
   static uint64_t mix(uint64_t hash, int64_t more) {
     return ((hash ^ static_cast<uint64_t>(more)) + 1) * 0x9E3779B97F4A7C15U;
   }
-  // The most likely token behind these, computed anew.
+  // The most likely token after these, recomputed.
   int32_t next(std::span<const int32_t> tokens) const {
     uint64_t hash = 0, sum = 0;
     for (const int32_t id : tokens) {
@@ -50,8 +50,8 @@ class RowModel : public runtime::Model {
 
   std::function<void()> before_feed;
   std::string name = "row model";
-  int64_t fed = 0;                // tokens, by all sequences
-  int64_t most_at_once = 0;       // of them
+  int64_t fed = 0;                // tokens, of all sequences
+  int64_t most_at_once = 0;       // most tokens fed at once
   int64_t row_limit = INT64_MAX;  // RowLayout::limit
 
  protected:
@@ -138,7 +138,7 @@ inline std::unique_ptr<runtime::Sequence> RowModel::make_sequence() {
   return std::make_unique<RowSequence>(std::static_pointer_cast<RowModel>(shared_from_this()));
 }
 
-// What the model writes behind a prompt.
+// The text that the model writes after a prompt.
 inline std::vector<int32_t> expected_of(const RowModel& model, std::vector<int32_t> prompt,
                                         int64_t count) {
   std::vector<int32_t> result;

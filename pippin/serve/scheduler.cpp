@@ -51,22 +51,22 @@ PromptCache::Options cache_options(const SchedulerOptions& options) {
           options.cache_key, options.cache_file};
 }
 
-// How many tokens the caches of all sequences may have together.
+// The number of tokens for the caches of all sequences together.
 int64_t pool_tokens(runtime::Model& model, const SchedulerOptions& options) {
-  // The only sequence is bounded by its context.
+  // A single sequence is limited by its context.
   if (options.cache_tokens >= 0 || !model.capabilities().many_sequences) {
     return options.cache_tokens;
   }
   const uint64_t bytes = model.new_sequence()->row_layout().row_bytes();
   if (bytes == 0) return -1;
   const uint64_t quarter = free_memory() / 4 / bytes;
-  constexpr int64_t kLeast = 2048;  // whatever is free
+  constexpr int64_t kLeast = 2048;  // at least, even if less is free
   const int64_t whole =
       std::min(model.context(), std::max(static_cast<int64_t>(3 * quarter), kLeast));
   return std::max(static_cast<int64_t>(2 * quarter), whole);
 }
 
-// The tokens up to which a prompt can be read in pieces.
+// The longest text whose prompt can be read in pieces.
 int64_t row_limit(runtime::Model& model) {
   return model.capabilities().many_sequences ? model.new_sequence()->row_layout().limit : INT64_MAX;
 }
@@ -138,7 +138,7 @@ void Scheduler::Loop::check_prompt_logprobs(int64_t size) const {
   if (model_->capabilities().greedy_only) {
     fail(ErrorCode::Unsupported, "the model has no logits: there are no logprobs of the prompt");
   }
-  // Read at once, as read_piece() has to.
+  // Such a prompt is read in one pass: see read_piece().
   constexpr int64_t kMostLogits = int64_t{1} << 28;
   if (size > row_limit_ && size > kMostLogits / model_->vocab_size()) {
     fail(ErrorCode::Unsupported,
@@ -156,7 +156,7 @@ SchedulerState Scheduler::Loop::state() const {
   return state;
 }
 
-// In the scheduler's thread: a folder of files needs the model's digest, which takes a while.
+// Runs on the scheduler's thread: a folder of files needs the model's digest, which takes a while.
 void Scheduler::Loop::open_cache() noexcept {
   try {
     cache_ = std::make_unique<PromptCache>(model_, cache_options_);
@@ -176,13 +176,13 @@ void Scheduler::Loop::run() noexcept {
         return is_stopped_ || !arrived_.empty() || !waiting_.empty() || !running_.empty();
       });
       waiting_.insert(waiting_.end(), arrived_.begin(), arrived_.end());
-      published_.waiting += std::ssize(arrived_);  // submit() counts them meanwhile
+      published_.waiting += std::ssize(arrived_);  // submit() counts them, too
       arrived_.clear();
       if (is_stopped_) break;
     }
     try {
       step();
-    } catch (...) {  // nothing of a single request: memory, or a fault of ours
+    } catch (...) {  // not a single request's fault: out of memory, or a bug
       for (const auto& task : running_) task->fail(std::current_exception());
       remove_ended();
     }
@@ -201,7 +201,7 @@ void Scheduler::Loop::step() {
   }
   remove_ended();
   begin_waiting();
-  publish();  // who began waits no more
+  publish();  // requests that began are not waiting any more
   const double decode_seconds = decode();
   keep_decoded();
   read_piece(decode_seconds);
@@ -223,17 +223,17 @@ void Scheduler::Loop::begin_waiting() {
   }
 }
 
-// False if there is no room now. A task that can never begin has ended.
+// Returns false if there is no room now. A task that can never begin has ended.
 bool Scheduler::Loop::begin(Task& task) {
   const int64_t size = std::ssize(task.to_feed());
-  if (!pool_.could_hold(size)) {  // it was preempted, and has grown since it came
+  if (!pool_.could_hold(size)) {  // it was preempted and has grown since
     task.end(StopReason::ContextFull);
     return true;
   }
   if (!pool_.grow(task.held_blocks, size)) return false;
   try {
     if (task.num_generated() == 0) log_lookup(task.tokens());
-    // Tokens from the cache come without logits.
+    // Tokens from the cache have no logits.
     task.begin(cache_->begin(task.wants_prompt() ? task.tokens().first(1) : task.tokens()));
     return true;
   } catch (const Error& error) {
@@ -264,7 +264,7 @@ double Scheduler::Loop::decode() {
     batch_.run();
     check_files();
   } catch (...) {
-    has_failed = true;  // whose fault it is, shows when each is fed alone
+    has_failed = true;  // run each alone to find the failing one
     if (is_alone) decoding_.front()->drop_drafts();
   }
   const double seconds = is_alone ? seconds_since(start) : 0;
@@ -276,12 +276,12 @@ double Scheduler::Loop::decode() {
       take(task, batch_.logits(i), seconds);
     }
   }
-  decoding_.clear();  // who has ended is not kept until the next step, which may be long in coming
+  decoding_.clear();  // releases ended tasks now: the next step may come much later
   has_moved_ = true;
   return seconds_since(start);
 }
 
-// With drafts, if nobody else's token could share the pass.
+// Adds drafts if no other sequence could share the pass.
 std::span<const int32_t> Scheduler::Loop::tokens_to_decode(Task& task, bool is_alone) {
   const auto last = task.to_feed();
   const auto drafts = is_alone ? task.propose(INT64_MAX) : std::span<const int32_t>();
@@ -327,13 +327,13 @@ void Scheduler::Loop::read_piece(double decode_seconds) {
   has_moved_ = true;
   if (copy_piece(*task) || task->has_ended()) return;
   const int64_t left = std::ssize(task->to_feed());
-  // The positions of a text that is long enough are other ones from its first token on: a prompt
-  // that passes that length is read at once, however long that takes.
+  // In a text above this length, positions change from the first token on: its prompt is read in
+  // one pass, however long that takes.
   const bool is_whole = std::ssize(task->tokens()) > task->sequence().row_layout().limit;
   const int64_t size =
       is_whole ? left : piece_size_.choose(most_to_read(*task, left), decode_seconds);
-  // What is kept as a whole only is kept before the last token, too: the same prompt needs that one
-  // for its logits.
+  // A rest is also kept before the last token: the same prompt needs to feed that one for its
+  // logits.
   if (size == left && left > 1 && cache_->keeps_ends() && !is_whole) {
     if (feed_piece(*task, left - 1)) feed_piece(*task, 1);
   } else {
@@ -341,14 +341,14 @@ void Scheduler::Loop::read_piece(double decode_seconds) {
   }
 }
 
-// Logits of every token take memory.
+// Limits the memory for logits of every token.
 int64_t Scheduler::Loop::most_to_read(const Task& task, int64_t left) const {
   if (!task.wants_prompt()) return left;
   constexpr int64_t kMostLogits = int64_t{1} << 24;
   return std::clamp<int64_t>(kMostLogits / model_->vocab_size(), 1, left);
 }
 
-// Whether the task goes on.
+// Returns whether the task continues.
 bool Scheduler::Loop::feed_piece(Task& task, int64_t size) {
   const auto start = std::chrono::steady_clock::now();
   const bool is_last = size == std::ssize(task.to_feed());
@@ -390,7 +390,7 @@ bool Scheduler::Loop::feed_piece(Task& task, int64_t size) {
   return !task.has_ended();
 }
 
-// What the prompt cache has of the text. Whether that filled the step.
+// Copies from the prompt cache. Returns whether that used up the step.
 bool Scheduler::Loop::copy_piece(Task& task) {
   if (task.wants_prompt()) return false;
   const int64_t before = task.sequence().position();
@@ -402,7 +402,7 @@ bool Scheduler::Loop::copy_piece(Task& task) {
   return has_more;
 }
 
-// Of one sequence a step, since many that began together would be due together.
+// Keeps one sequence per step, since many that began together would be due together.
 void Scheduler::Loop::keep_decoded() {
   std::shared_ptr<Task> most;
   int64_t tokens = kBlockTokens - 1;
@@ -415,13 +415,13 @@ void Scheduler::Loop::keep_decoded() {
   if (most != nullptr) most->kept = cache_->keep(most->sequence(), most->kept);
 }
 
-// Its sequence goes back, with what it has computed. One that failed may have something wrong.
+// Returns the sequence with its computed data. A failed one may have wrong data.
 void Scheduler::Loop::let_go(Task& task) {
   PromptCache::Lent lent = task.give_up();
   if (!task.has_failed()) cache_->end(std::move(lent), task.kept);
 }
 
-// After a run, before its results are reported or kept.
+// Called after a run, before its results are reported or kept.
 void Scheduler::Loop::check_files() {
   if (broken_) std::rethrow_exception(broken_);
   const uint64_t damage = num_damaged_files();
@@ -451,7 +451,7 @@ void Scheduler::Loop::log_lookup(std::span<const int32_t> tokens) {
             difference);
 }
 
-// All that run wait for memory.
+// All running requests wait for memory.
 void Scheduler::Loop::make_room() {
   const std::shared_ptr<Task> last = running_.back();
   if (running_.size() == 1) {
@@ -460,7 +460,7 @@ void Scheduler::Loop::make_room() {
   }
   running_.pop_back();
   cache_->keep(last->sequence(), last->kept, /*is_end_of_turn=*/true);
-  last->give_up();  // its memory is what the others need
+  last->give_up();  // frees memory for the others
   pool_.give_back(last->held_blocks);
   waiting_.push_front(last);
   is_tight_ = true;

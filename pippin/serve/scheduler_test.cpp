@@ -21,7 +21,7 @@ namespace {
 
 using runtime::StopReason;
 
-// The model in the binary, read once.
+// The model in the binary, loaded once.
 const runtime::LoadedModel& demo() {
   static const runtime::LoadedModel model = app::open_model({});
   return model;
@@ -119,7 +119,7 @@ TEST(Scheduler, CancelsWhatWaitsReadsAndDecodes) {
   EXPECT_GE(decoding.heard->ids.size(), 3u);
 
   model->before_forward = [&](int64_t position) {
-    if (position > 0) const std::lock_guard lock(gate);  // within the prompt
+    if (position > 0) const std::lock_guard lock(gate);  // while the prompt is read
   };
   Asked reading = ask(scheduler, {Ids(500, 1), {}});
   while (scheduler.state().reading == 0) std::this_thread::yield();
@@ -142,7 +142,7 @@ TEST(Scheduler, OneSequenceServesOneAfterAnother) {
     EXPECT_EQ(all[static_cast<size_t>(i)].heard->wait().reason, StopReason::MaxTokens);
     EXPECT_EQ(all[static_cast<size_t>(i)].heard->ids.front(), i + 1);
   }
-  // Each was fed whole before the next.
+  // Each prompt is read completely before the next.
   Ids expected;
   for (int i = 0; i < 5; ++i) {
     for (int k = 0; k < 20; ++k) expected.push_back((i + k) % 50);
@@ -160,7 +160,7 @@ TEST(Scheduler, ThoseWhoDoNotFitWaitAndGetTheSame) {
   std::vector<Asked> all;
   for (int i = 0; i < 6; ++i) {
     Request request{Ids(10, i), {}};
-    request.options.max_tokens = 3 * kBlockTokens;  // two at a time do not fit
+    request.options.max_tokens = 3 * kBlockTokens;  // not enough memory for two at a time
     all.push_back(ask(scheduler, request));
   }
   for (int i = 0; i < 6; ++i) {
@@ -193,17 +193,18 @@ TEST(Scheduler, FillsTheContext) {
 TEST(Scheduler, PromptsTakeTurns) {
   const auto model = many();
   std::mutex gate;
-  gate.lock();  // until both are there
+  gate.lock();  // until both have been submitted
   model->before_forward = [&](int64_t) { const std::lock_guard lock(gate); };
-  Scheduler scheduler(model, demo().tokenizer, {.step_seconds = 1e-9});  // the least pieces
+  Scheduler scheduler(model, demo().tokenizer, {.step_seconds = 1e-9});  // the smallest pieces
   Request request{Ids(5000, 1), {}};
   request.options.max_tokens = 1;
   const Asked last = ask(scheduler, request);
   request.prompt.resize(100);
   const Asked first = ask(scheduler, request);
-  size_t pieces_before = 0;  // of the long prompt, when the short one has its token
+  size_t pieces_before = 0;  // of the long prompt, before the short one's token
   first.heard->look = [&](const Token&) {
-    pieces_before = last.heard->prompt_pieces.size();  // by the scheduler's thread, as they are
+    // Called on the scheduler's thread, which changes them.
+    pieces_before = last.heard->prompt_pieces.size();
     return true;
   };
   gate.unlock();
@@ -215,7 +216,7 @@ TEST(Scheduler, PromptsTakeTurns) {
   EXPECT_EQ(last.heard->prompt_pieces.back(), 5000);
 }
 
-// Of one token there are no logits.
+// A model that has no logits for one token.
 class Faulty final : public runtime::FakeModel {
  public:
   using FakeModel::FakeModel;
@@ -256,7 +257,7 @@ TEST(Scheduler, AListenerEndsItsOwnRequestOnly) {
   EXPECT_EQ(fine.heard->wait().generated_tokens, 30);
 }
 
-// Whatever pieces a prompt is read in, and whatever of it is cached.
+// For any pieces of a prompt, and whatever is cached.
 TEST(Scheduler, TellsLogprobsOfPrompts) {
   Request request = story(7);
   request.prompt_logprobs = 2;
@@ -286,7 +287,7 @@ TEST(Scheduler, TellsLogprobsOfPrompts) {
       }
     }
   }
-  // A single token has none before it.
+  // A single token has no token before it.
   Scheduler scheduler = demo_scheduler();
   const Asked one = ask(scheduler, {{5}, request.options, 2});
   one.heard->wait();

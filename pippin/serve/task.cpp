@@ -37,7 +37,7 @@ PromptCache::Lent Task::give_up() {
   return std::exchange(lent_, {});
 }
 
-// Those that it computed by itself before it was preempted are none.
+// Tokens that it computed itself before a preemption do not count.
 void Task::note_cached() {
   const int64_t now = std::min(sequence().position(), prompt_size_);
   outcome_.cached_tokens += std::max<int64_t>(now - reached_, 0);
@@ -93,7 +93,7 @@ std::span<const int32_t> Task::propose(int64_t most) {
   most = std::min(most, runtime::most_drafts(sequence(), generation_.left()));
   if (!are_certain_) return drafted_ = drafting_->propose(most);
   if (drafting_ != nullptr) drafting_->propose(0);
-  // A copy: choosing changes them.
+  // A copy, because choosing changes them.
   const auto count = static_cast<size_t>(std::min<int64_t>(most, std::ssize(certain)));
   certain_.assign(certain.begin(), certain.begin() + static_cast<std::ptrdiff_t>(count));
   return drafted_ = certain_;
@@ -117,7 +117,7 @@ void Task::take(std::span<const float> logits, double seconds) try {
     is_token = take_row(logits.subspan(row * width, width), row);
     if (has_ended_ || row == drafted_.size() || tokens_.back() != drafted_[row]) break;
   }
-  // The last token is not fed, but what an end came behind was.
+  // The last chosen token is not fed yet; if an end token follows, all chosen tokens stay.
   if (!drafted_.empty()) {
     runtime::drop_behind(sequence(), std::ssize(tokens_) - (is_token ? 1 : 0));
   }
@@ -130,10 +130,10 @@ void Task::take(std::span<const float> logits, double seconds) try {
   fail(std::current_exception());
 }
 
-// False where no token came: the text has ended behind the last one.
+// Returns false if there is no token: the text has ended after the last one.
 bool Task::take_row(std::span<const float> logits, size_t row) {
   if (is_cancelled()) return end(StopReason::Cancelled), false;
-  if (generation_.is_complete()) return end(StopReason::MaxTokens), false;  // none is wanted
+  if (generation_.is_complete()) return end(StopReason::MaxTokens), false;  // no more are wanted
   if (!generation_.choose(sequence(), logits)) return end(StopReason::EndOfText), false;
   const int32_t id = generation_.ids().back();
   tokens_.push_back(id);
@@ -165,7 +165,7 @@ void Task::fail(std::exception_ptr error) {
   finish();
 }
 
-// What a listener throws now has nobody to go to.
+// Exceptions of the listener have no receiver any more.
 void Task::finish() noexcept {
   if (has_ended_) return;
   has_ended_ = true;
@@ -173,7 +173,7 @@ void Task::finish() noexcept {
   outcome_.total_seconds = seconds_since(submitted_);
   try {
     if (drafting_ != nullptr) drafts_->keep(generation_.ids());
-    // A caller who stopped the text has heard all that he wants.
+    // A listener that stopped the text does not want the text held back.
     const bool wants_rest = outcome_.error == nullptr && outcome_.reason != StopReason::Callback;
     const std::string rest = wants_rest ? text_.finish() : std::string();
     if (text_.is_stopped() && outcome_.error == nullptr) {

@@ -1,4 +1,4 @@
-// A request of the scheduler: its sequence, how far it is, and what its listener is told.
+// A request of the scheduler: its sequence, its progress, and the calls of its listener.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace pippin::serve {
 
-// All but cancel() is for the scheduler's thread.
+// Only the scheduler's thread uses it, except for cancel().
 class Task final : public Job {
  public:
   Task(const runtime::Model& model, const Tokenizer& tokenizer, Request request,
@@ -31,34 +31,34 @@ class Task final : public Job {
   bool is_running() const { return lent_.sequence != nullptr; }
   runtime::Sequence& sequence() { return *lent_.sequence; }
   void begin(PromptCache::Lent lent);
-  // Gives the sequence up; what was fed is to be fed again, before it goes on.
+  // Returns the sequence; tokens that were fed must be fed again before the request continues.
   PromptCache::Lent give_up();
-  // The prompt, and what was generated.
+  // The prompt, followed by the generated tokens.
   std::span<const int32_t> tokens() const { return tokens_; }
-  // What is still to be fed before the next token is known: the rest of the prompt, or the last
-  // token. After give_up() that is all there is.
+  // The tokens to feed before the next token is known: the rest of the prompt, or the last token.
+  // After give_up() these are all tokens.
   std::span<const int32_t> to_feed() const;
   bool is_decoding() const { return is_running() && to_feed().size() == 1 && is_read_; }
   int64_t held_blocks = 0;
-  int64_t kept = 0;  // tokens that the prompt cache was asked to keep
-  // The sequence got tokens from the prompt cache.
+  int64_t kept = 0;  // number of tokens passed to the prompt cache
+  // Call after the sequence got tokens from the prompt cache.
   void note_cached();
 
   // --- its text ---
-  // Tells the listener how much of the prompt is read.
+  // Reports the progress of the prompt to the listener.
   void tell_progress();
-  // Whether it wants the logits of every token of the prompt; of a piece of it, which begins with
-  // token `first`, they are told with these.
+  // Whether the logits of every token of the prompt are wanted; tell_prompt() reports those of a
+  // piece that begins with token `first`.
   bool wants_prompt() const { return prompt_logprobs_ >= 0 && told_ < prompt_size_; }
   void tell_prompt(int64_t first, std::span<const float> rows);
-  // At most `most` tokens that may come behind the last one: drafts (runtime/draft/drafting.h), to
-  // be fed with it. Valid until take() or drop_drafts().
+  // Returns at most `most` drafts (runtime/draft/drafting.h) to feed after the last token. Valid
+  // until take() or drop_drafts().
   std::span<const int32_t> propose(int64_t most);
-  // Chooses the next token, or several where drafts were fed and logits are those of every row, and
-  // tells the listener; the request may end with one. `seconds` are those of a pass of its own, or
-  // 0.
+  // Chooses the next token, or several if drafts were fed and `logits` has all rows, and tells the
+  // listener; the request may end. `seconds` is the time of the pass if it had only this sequence,
+  // else 0.
   void take(std::span<const float> logits, double seconds = 0);
-  // A pass with drafts has failed: the last token is to be fed again.
+  // Call if a pass with drafts has failed: the last token must be fed again.
   void drop_drafts();
   int64_t prompt_tokens() const { return prompt_size_; }
   int64_t cached_tokens() const { return outcome_.cached_tokens; }
@@ -77,21 +77,21 @@ class Task final : public Job {
   void finish() noexcept;
 
   CancelToken cancel_;
-  std::vector<int32_t> tokens_;  // the prompt, and what was generated
+  std::vector<int32_t> tokens_;  // the prompt, then the generated tokens
   int64_t prompt_size_;
   int64_t prompt_logprobs_;
-  int64_t told_ = 1;  // of the prompt; nothing comes before the first token
+  int64_t told_ = 1;  // tokens of the prompt; the first one has no logprobs
   std::shared_ptr<Listener> listener_;
   runtime::Generation generation_;
   runtime::TextStream text_;
   std::shared_ptr<runtime::Drafts> drafts_;
   std::unique_ptr<runtime::Drafting> drafting_;  // null: none
-  bool is_drafting_ = false;                     // it knows the text
-  std::span<const int32_t> drafted_;             // of the pass that runs
-  std::vector<int32_t> certain_;                 // or what certainly comes
-  bool are_certain_ = false;                     // drafted_: no guesses
+  bool is_drafting_ = false;                     // drafts_ have the prompt
+  std::span<const int32_t> drafted_;             // in the current pass
+  std::vector<int32_t> certain_;                 // or tokens that are certain
+  bool are_certain_ = false;                     // whether drafted_ is certain
   PromptCache::Lent lent_;
-  int64_t reached_ = 0;   // the most tokens that its sequence had
+  int64_t reached_ = 0;   // the most tokens of its sequence
   bool is_read_ = false;  // the prompt
   bool has_ended_ = false;
   Clock::time_point submitted_ = Clock::now();

@@ -11,10 +11,10 @@ uint64_t memory_of(const Item& item) {
 
 namespace {
 
-// A node, its place in its parent and in the order of use.
+// The size of a node with its entries in the parent and in the order of use.
 constexpr uint64_t kNodeBytes = sizeof(TokenNode) + 200;
 
-// What a node takes with what it has; nodes that have something on disk only do not count.
+// The memory of a node with its items; nodes whose items are only on disk do not count.
 uint64_t memory_of(const TokenNode& node) {
   const uint64_t items = memory_of(node.rows) + memory_of(node.rest);
   return items == 0 ? 0 : items + kNodeBytes + node.tokens.size() * sizeof(int32_t);
@@ -33,7 +33,7 @@ int64_t common_prefix(std::span<const int32_t> a, std::span<const int32_t> b) {
 
 }  // namespace
 
-// Destroys the leaves first. Needs no memory, and each node's parent is where its map says.
+// Destroys leaves first, without allocation: each node's parent is found through its map.
 TokenNode::~TokenNode() {
   TokenNode* node = this;
   while (!children.empty()) {
@@ -101,7 +101,7 @@ TokenNode& TokenTree::add_child(TokenNode& parent, std::span<const int32_t> toke
   return result;
 }
 
-// Gives the node with the first `count` tokens; the node itself keeps the others, and its rest.
+// Returns the node with the first `count` tokens; `node` keeps the others and the rest.
 TokenNode& TokenTree::split(TokenNode& node, int64_t count) {
   const auto at = static_cast<size_t>(count);
   auto upper = std::make_unique<TokenNode>();
@@ -121,7 +121,7 @@ TokenNode& TokenTree::split(TokenNode& node, int64_t count) {
     runtime::cut_piece(layout_, rest, low->bytes());
   }
 
-  // From here on nothing fails but the memory for a few words.
+  // From here on only small allocations can fail.
   by_use_.erase(key_of(node, ItemKind::Rows));
   by_use_.erase(key_of(node, ItemKind::Rest));
   bytes_ -= memory_of(node);
@@ -175,7 +175,7 @@ void TokenTree::touch(std::span<TokenNode* const> path) {
   for (TokenNode* const node : path) use(*node, ItemKind::Rows, time_);
 }
 
-// As its rows were last.
+// Marks the rest as used when the rows were used last.
 void TokenTree::touch_rest(TokenNode& node) {
   use(node, ItemKind::Rest, node.rows.last_use);
 }
@@ -190,7 +190,7 @@ void TokenTree::prune(TokenNode* node) {
 }
 
 void TokenTree::prune_all() {
-  std::vector<TokenNode*> nodes;  // each one after its parent
+  std::vector<TokenNode*> nodes;  // parents first
   for (auto& [token, child] : root_.children) nodes.push_back(child.get());
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (auto& [token, child] : nodes[i]->children) nodes.push_back(child.get());

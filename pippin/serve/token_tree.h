@@ -1,9 +1,9 @@
-// A radix tree over tokens, with what a model computed of each stretch: the rows of its tokens, and
-// the rest behind the last of them (runtime/sequence_rows.h). Texts that begin with the same tokens
-// share them. Each may be in memory, in a file, or in both.
+// A radix tree over tokens with the data that a model computed for each range: the rows of its
+// tokens, and the rest after the last of them (runtime/sequence_rows.h). Texts that begin with the
+// same tokens share them. Each item may be in memory, in a file, or in both.
 //
-// What was used longest ago is known (by_use()). Whoever uses a node uses those above it, too, so
-// that rows below others are always the older ones.
+// by_use() orders items by their last use. Using a node uses the nodes above it as well, so rows
+// further down are never more recent.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace pippin::serve {
 
 enum class ItemKind : uint8_t { Rest, Rows };
 
-// Rows, or a rest.
+// Rows or a rest.
 struct Item {
   runtime::SequenceRest content;  // rows have no parts; without bytes: not in memory
   std::shared_ptr<CacheFile> file;
@@ -35,7 +35,7 @@ struct Item {
   bool is_there() const { return is_in_memory() || is_on_disk(); }
 };
 
-// A text that grew token by token is a chain of as many nodes: nothing recurses along it.
+// A text that grew token by token is a chain of as many nodes, so no function recurses along it.
 struct TokenNode {
   TokenNode() = default;
   TokenNode(const TokenNode&) = delete;
@@ -43,8 +43,8 @@ struct TokenNode {
   ~TokenNode();
 
   TokenNode* parent = nullptr;
-  int64_t begin = 0;            // of its tokens, among all from the root on
-  std::vector<int32_t> tokens;  // none in the root only
+  int64_t begin = 0;            // position of its first token in the text
+  std::vector<int32_t> tokens;  // empty in the root only
   std::map<int32_t, std::unique_ptr<TokenNode>> children;  // by their first token
   Item rows, rest;
 
@@ -63,43 +63,45 @@ class TokenTree {
   const runtime::RowLayout& layout() const { return layout_; }
   bool has_rows() const { return !layout_.parts.empty(); }
 
-  // Nodes that begin like the text, from the root's child on; the last one as far as `length` says.
+  // The path of nodes that match the text, from the root's child on; `length` may end within the
+  // last one.
   struct Match {
     std::vector<TokenNode*> path;
-    int64_t length = 0;  // tokens
+    int64_t length = 0;  // in tokens
   };
   Match match(std::span<const int32_t> tokens);
-  // The token behind a match that is there instead of the text's, that used last; -1: there is
-  // none.
+  // The token that follows a match in the tree instead of the text's, the most recently used one;
+  // -1: none.
   int32_t next_token(const Match& match) const;
 
-  // A node that ends where the tokens end, cut out of others or new. Throws LimitExceeded.
+  // Returns a node that ends where the tokens end, by splitting another one or adding it. Throws
+  // LimitExceeded.
   TokenNode& node_at(std::span<const int32_t> tokens);
-  // `bytes` of rows of the node, or of what is behind it.
+  // Sets the rows of the node, or the rest after it.
   void put(TokenNode& node, ItemKind kind, runtime::SequenceRest content);
   void drop(TokenNode& node, ItemKind kind);  // from memory
-  // The rows of the nodes, which lead from the root to the last one, were used now.
+  // Marks the rows of the nodes, a path from the root, as used now.
   void touch(std::span<TokenNode* const> path);
   void touch_rest(TokenNode& node);
-  // Removes the node and those above it that have nothing and lead to nothing.
+  // Removes the node and those above it that have neither items nor children.
   void prune(TokenNode* node);
   void prune_all();
 
   struct Key {
     uint64_t last_use;
     ItemKind kind;
-    int64_t minus_begin;  // the deepest first
+    int64_t minus_begin;  // deepest first
     TokenNode* node;
     bool operator<(const Key& other) const {
       return std::tie(last_use, kind, minus_begin, node) <
              std::tie(other.last_use, other.kind, other.minus_begin, other.node);
     }
   };
-  // What is in memory, in the order in which it should go.
+  // The items in memory, least recently used first.
   const std::set<Key>& by_use() const { return by_use_; }
 
-  uint64_t bytes() const { return bytes_; }     // of what is in memory
-  int64_t num_nodes() const { return nodes_; }  // but the root
+  uint64_t bytes() const { return bytes_; }     // of items in memory
+  int64_t num_nodes() const { return nodes_; }  // without the root
 
  private:
   static Key key_of(TokenNode& node, ItemKind kind);
@@ -114,7 +116,7 @@ class TokenTree {
   int64_t nodes_ = 0;
 };
 
-// What an item takes, with the pages that are not quite full.
+// The memory of an item, including partly filled pages.
 uint64_t memory_of(const Item& item);
 
 }  // namespace pippin::serve

@@ -9,7 +9,7 @@
 namespace pippin::serve {
 namespace {
 
-// In a thread whose stack has room for a few hundred calls, under a sanitizer, too.
+// Runs on a thread whose stack has room for a few hundred calls, also under a sanitizer.
 void run_on_small_stack(std::function<void()> body) {
   constexpr size_t kBytes = size_t{256} << 10;
   pthread_attr_t attributes;
@@ -25,15 +25,15 @@ void run_on_small_stack(std::function<void()> body) {
   pthread_attr_destroy(&attributes);
 }
 
-// A chain of a node for each of so many tokens: a text that grew token by token.
+// A chain with one node per token: a text that grew token by token.
 void fill(TokenTree& tree, int64_t count) {
   std::vector<int32_t> tokens(static_cast<size_t>(count));
   std::iota(tokens.begin(), tokens.end(), 0);
-  // From its end on, so that each new node is the first one's upper part.
+  // From the end on, so that each new node is the upper part of the first.
   for (size_t size = tokens.size(); size > 0; --size) {
     tree.node_at(std::span(tokens).first(size));
   }
-  // Two texts that end elsewhere.
+  // Two texts with different ends.
   tokens.back() = -1;
   tree.node_at(tokens);
   tree.node_at(std::vector<int32_t>{7, 8, 9});
