@@ -1,5 +1,5 @@
-// --backend and --compute-units: what a model is computed on; and the command that the Core ML
-// device starts for what may end a process (coreml/trial.h).
+// The options --backend and --compute-units, which choose the device; and the hidden command that
+// the Core ML device runs for work that may crash (coreml/trial.h).
 #pragma once
 
 #include <memory>
@@ -17,12 +17,13 @@ namespace pippin::cli {
 struct BackendChoice {
   std::string backend = "cpu", units = "all";
 };
-// `choice` has to live as long as `command`.
+// `choice` must outlive `command`.
 void add_backend_options(CLI::App& command, BackendChoice& choice);
-// Null is the CPU. What Core ML loads is said on stderr. Throws Unsupported where it is not there.
+// Returns null for the CPU. Writes what Core ML loads to stderr. Throws Unsupported if Core ML is
+// not available.
 std::shared_ptr<engine::Device> open_backend(const BackendChoice& choice);
 
-// What the choice comes to, with --backend coreml.
+// The options for --backend coreml.
 coreml::DeviceOptions core_ml_options(const BackendChoice& choice);
 
 CLI::App* add_core_ml_trial_command(CLI::App& app);

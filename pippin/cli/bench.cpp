@@ -47,17 +47,17 @@ struct BenchCommand {
   uint64_t seed = 1;
   bool json = false, random_weights = false;
   app::DraftChoice draft{"off"};
-  std::string profile;            // where the trace goes; empty: none
-  app::ConvertArguments convert;  // of random weights
+  std::string profile;            // path of the trace; empty: none
+  app::ConvertArguments convert;  // for random weights
 };
 
-// A package with random weights for as long as it is measured.
+// A package with random weights that exists while it is measured.
 class RandomPackage {
  public:
   explicit RandomPackage(const BenchCommand& command) { write(command); }
 
   const fs::path& path() const { return path_; }
-  // Nobody will load it again: what its loads leave goes with it.
+  // The package will not be loaded again, so its load cache is temporary as well.
   std::shared_ptr<LoadCache> cache() const {
     return std::make_shared<LoadCache>(folder_.path() / "load");
   }
@@ -89,13 +89,13 @@ void check_options(const BenchCommand& command) {
   }
 }
 
-// 0, as llama-bench's "none", is left out.
+// Drops 0, which means the same as llama-bench's "none".
 std::vector<int64_t> without_zero(std::vector<int64_t> values) {
   std::erase(values, 0);
   return values;
 }
 
-// What was not asked for becomes as large as the model's context allows.
+// Sets options that were not given as large as the model's context allows.
 void fit_defaults(const CLI::App& options, const runtime::Model& model,
                   runtime::BenchmarkOptions& benchmark) {
   if (model.capabilities().slides) return;
@@ -110,7 +110,7 @@ void fit_defaults(const CLI::App& options, const runtime::Model& model,
   }
 }
 
-// Loads the model and lets it compute a token: what is mapped is read only then.
+// Loads the model and computes one token, because mapped files are read only then.
 runtime::RunnableModel load_timed(const app::ModelChoice& choice, LoadTime& time) {
   const auto start = Clock::now();
   auto model = app::open_runnable(choice);
@@ -138,7 +138,7 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   load_timed(choice, report.first);
   app::restart_peak_memory();
   const runtime::RunnableModel model = load_timed(choice, report.second);
-  // A token reads some experts only: others would be read from the disk while samples are taken.
+  // A token reads only some experts: reads the others now, not while samples are taken.
   if (report.dropped) app::read_files(choice.path);
 
   runtime::BenchmarkOptions benchmark;
@@ -155,7 +155,7 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   report.cost = app::model_cost(model, choice);
   report.package_weight_bytes = report.cost.weight_bytes;
   report.cost.weight_bytes -= model.model->saved_bytes();
-  // The model's own threads: two pools would wake each other's sleepers.
+  // Uses the model's own threads: two pools would wake each other's sleeping threads.
   app::MachineProbe probe(*model.pool);
   const auto energy = app::open_energy_meter();
   report.energy = energy->source();
@@ -178,7 +178,7 @@ BenchReport measure(const CLI::App& options, const BenchCommand& command,
   return report;
 }
 
-// The package to measure, if it is no language model or a function of it is asked for.
+// The package to measure, if it is not a language model or one of its functions was named.
 std::optional<runtime::FoundPackages> other_package(const BenchCommand& command,
                                                     const std::string& path) {
   if (!command.random_weights && !path.empty() && runtime::names_packages(path)) {
@@ -208,7 +208,7 @@ void run_package(const CLI::App& options, const BenchCommand& command, const fs:
   bench.path = path.string();
   bench.function = command.function;
   static_cast<engine::ComputeOptions&>(bench.load) = command.load.compute;
-  // As predict, unless it is said.
+  // The default of predict.
   if (options.count("--precision") == 0) bench.load.precision = Precision::Exact;
   bench.precision = bench.load.precision == Precision::Fast    ? "fast"
                     : bench.load.precision == Precision::Exact ? "exact"

@@ -1,5 +1,5 @@
-// pippin bench: how fast a model loads, reads a prompt and writes text, compared with what the
-// machine can do at the same time.
+// pippin bench: measures loading, prefill and decoding, compared with the machine's limits at the
+// same time.
 #pragma once
 
 namespace CLI {

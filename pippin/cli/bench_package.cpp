@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using runtime::MachineReading;
 
-// A function with inputs, and a prediction behind it, which makes its plans.
+// A function with inputs, after one prediction, which makes its plans.
 struct Prepared {
   Model model;
   Function function;
@@ -45,8 +45,8 @@ std::unique_ptr<Prepared> prepare(const PackageBench& bench, PackageReport::Load
       Prepared{std::move(model), std::move(function), std::move(inputs), std::move(state)});
 }
 
-// Additions, multiplications and bytes of a prediction; zeros for a pipeline, whose stages have
-// functions of their own.
+// Adds the operations and bytes of a prediction; zeros for a pipeline, whose stages have separate
+// functions.
 void add_costs(const PackageBench& bench, const std::string& function, PackageReport& report) {
   const mil::Model model = mil::read_package(bench.path);
   if (model.is_pipeline()) return;
@@ -114,7 +114,7 @@ PackageReport bench_package(const PackageBench& bench, TraceFile& trace) {
     const TraceFile::Scope scope(trace);
     function.predict(prepared->inputs, prepared->state);
   }
-  // After the predictions, which threads of another pool would disturb.
+  // After the predictions, which another pool's threads would disturb.
   ThreadPool pool(report.threads);
   app::MachineProbe probe(pool);
   std::vector<MachineReading> readings;

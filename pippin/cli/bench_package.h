@@ -1,4 +1,4 @@
-// pippin bench for packages that are no language models: predictions from random inputs.
+// pippin bench for packages that are not language models: predictions from random inputs.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ struct PackageBench {
   std::string name, path, function;  // function: empty: the default one
   LoadOptions load;
   std::string precision;
-  int repetitions = 0;  // 0: as many as a second or two has time for, at least 5
+  int repetitions = 0;  // 0: as many as fit a second or two, at least 5
   uint64_t seed = 1;
 };
 
 struct PackageReport {
   struct Load {
     double load_seconds = 0;
-    double first_prediction_seconds = 0;  // from the start of the load until its outputs are there
+    double first_prediction_seconds = 0;  // from the start of the load to its outputs
   };
   std::string model, function, precision, cpu, features;
   int threads = 0;
@@ -39,8 +39,8 @@ struct PackageReport {
   double min_seconds() const;
 };
 
-// Throws what Model::load(), Function::predict() and random_inputs.h throw. The last prediction is
-// recorded where a trace is wanted.
+// Throws the errors of Model::load(), Function::predict() and random_inputs.h. The last prediction
+// is recorded if a trace is wanted.
 PackageReport bench_package(const PackageBench& bench, TraceFile& trace);
 
 std::string package_lines(const PackageReport& report);

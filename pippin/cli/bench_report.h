@@ -1,4 +1,4 @@
-// What pippin bench says: a table and lines for people, JSON for programs.
+// The report of pippin bench: a table and lines for people, JSON for programs.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace pippin::cli {
 
 struct LoadTime {
   double load_seconds = 0;
-  double first_token_seconds = 0;  // from the start of the load until a token is known
+  double first_token_seconds = 0;  // from the start of the load to the first token
 };
 
 struct BenchReport {
@@ -27,18 +27,19 @@ struct BenchReport {
   LoadTime first, second;
   bool dropped = false;  // whether the first load had to read the disk
   uint64_t peak_memory_bytes = 0;
-  std::string energy;                 // whose is measured, by whom, or why none
+  std::string energy;                 // scope and source of the measurement, or why there is none
   app::ModelCost cost;                // its weights as the engine keeps them
-  uint64_t package_weight_bytes = 0;  // for a token, as they are stored
+  uint64_t package_weight_bytes = 0;  // per token, as stored
   std::vector<runtime::MachineReading> readings;
   std::vector<runtime::BenchmarkCase> cases;
   std::optional<runtime::DraftMeasurement> drafts;
 };
 
-// Markdown: the machine, the model, a row per case, and a row as of coreml-llm-cli's README.
+// Markdown: the machine, the model, a row per case, and a row like those in coreml-llm-cli's
+// README.
 std::string bench_lines(const BenchReport& report);
-// The header and the row of the table in coreml-llm-cli's README: 1st and 2nd+ load time, the mean
-// and deviation of the rate of each token of the first decode, watts where the machine tells.
+// The header and a row of the table in coreml-llm-cli's README: 1st and 2nd+ load time, mean and
+// deviation of the rate per token of the first decode, and watts if the machine measures them.
 std::string readme_row(const BenchReport& report);
 std::string bench_json(const BenchReport& report);
 

@@ -1,4 +1,4 @@
-// pippin cache list|clear|path: what loading models left in the load cache (io/load_cache.h).
+// pippin cache list|clear|path: the entries of the load cache (io/load_cache.h).
 #pragma once
 
 namespace CLI {

@@ -33,7 +33,7 @@ struct ChatCommand {
   bool is_verbose = false, no_wrap = false, no_history = false;
 };
 
-// In this process. Of the models that there are, the first one.
+// Opens the named model, or the first one, in this process.
 repl::Opened open_here(const ChatCommand& command, const std::string& model) {
   guard_mapped_files(MappedGuard::MarkFile);  // an exit would leave the terminal in raw mode
   server::ModelListOptions options;
@@ -48,7 +48,7 @@ repl::Opened open_here(const ChatCommand& command, const std::string& model) {
   return opened;
 }
 
-// At a server: the model of this name, or the first one.
+// Opens the named model, or the first one, on a server.
 repl::Opened open_there(const ChatCommand& command, const std::string& model) {
   std::string key = command.key;
   if (const char* other = std::getenv("PIPPIN_API_KEY"); key.empty() && other != nullptr) {

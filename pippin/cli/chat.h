@@ -1,4 +1,4 @@
-// pippin chat: talks with a model, in this process or at a server.
+// pippin chat: chats with a model in this process or on a server.
 #pragma once
 
 namespace CLI {
@@ -9,9 +9,9 @@ namespace pippin::cli {
 
 CLI::App* add_chat_command(CLI::App& app);
 
-// Whether somebody sits at a terminal that a chat needs.
+// Whether standard input and output are a terminal, which a chat needs.
 bool can_chat();
-// A chat with the demo model.
+// Chats with the demo model.
 void chat_with_demo();
 
 }  // namespace pippin::cli

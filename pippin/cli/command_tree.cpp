@@ -39,7 +39,7 @@ void write_app(JsonWriter& json, const CLI::App& app) {
   write_options(json, app, false);
   write_options(json, app, true);
   json.key("commands").begin_array();
-  // Hidden ones are nobody's business.
+  // Hidden commands are left out.
   const auto is_shown = [](const CLI::App* command) { return !command->get_group().empty(); };
   for (const CLI::App* command : app.get_subcommands(is_shown)) {
     write_app(json, *command);

@@ -1,5 +1,5 @@
-// The commands and options that there are, as data: for manual pages and completions
-// (packaging/make_docs.py), which so never differ from what the program takes.
+// All commands and options as data, from which packaging/make_docs.py generates manual pages and
+// completions, so that these match the program.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// pippin compile: a model in the form of Core ML's compiler.
+// pippin compile: writes a model in the form of Core ML's compiler.
 #pragma once
 
 namespace CLI {

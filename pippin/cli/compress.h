@@ -1,4 +1,4 @@
-// pippin compress: a package with smaller weights.
+// pippin compress: writes a package with smaller weights.
 #pragma once
 
 namespace CLI {

@@ -1,4 +1,4 @@
-// The options of compression, which `compress` and `convert` share, and what both say of it.
+// The options of compression that `compress` and `convert` share, and the report of both.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ class App;
 namespace pippin::cli {
 
 void add_compress_options(CLI::App& command, app::CompressOptions& options);
-// Those of a text that the model reads first.
+// Options for a calibration text, which the model reads first.
 void add_calibration_options(CLI::App& command, app::CompressOptions& options);
 
-// A line per weight and one in all.
+// A line per weight and a total.
 std::string compression_lines(const compress::Result& result);
 
 }  // namespace pippin::cli

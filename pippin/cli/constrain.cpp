@@ -26,7 +26,7 @@ struct ConstrainCommand {
 
 struct Verdict {
   bool accepted = false;
-  size_t at = 0;  // bytes that can be the beginning of such a text
+  size_t at = 0;  // length of the prefix that can begin such a text
 };
 
 Verdict judge(constrain::Matcher& matcher, std::string_view text) {
@@ -53,7 +53,7 @@ void print(const ConstrainCommand& command, std::string_view text, const Verdict
   }
 }
 
-// The exit status.
+// Returns the exit status.
 int constrain_texts(const ConstrainCommand& command) {
   const auto form = command.form.form();
   if (!form) {

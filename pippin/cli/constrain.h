@@ -1,4 +1,4 @@
-// pippin constrain: whether texts have a form.
+// pippin constrain: checks whether texts have a form.
 #pragma once
 
 namespace CLI {

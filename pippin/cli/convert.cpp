@@ -24,7 +24,7 @@ struct ConvertCommand {
   bool json = false;
 };
 
-// "1.2 B", "936 k": as model cards count.
+// "1.2 B", "936 k": as on model cards.
 std::string format_count(int64_t count) {
   const auto number = static_cast<double>(count);
   if (number >= 1e9) return fmt::format("{:.2f} B", number / 1e9);
@@ -35,8 +35,8 @@ std::string format_count(int64_t count) {
 
 constexpr const char* kCompression = "Compression";
 
-// Of a preset what the command line does not say itself; its compression only where the command
-// line has none.
+// Applies the preset's options that the command line does not set; its compression only if the
+// command line has none.
 void apply_preset(CLI::App& command, const std::string& device) {
   const auto options = command.get_options();
   const bool compresses = std::any_of(options.begin(), options.end(), [](const CLI::Option* one) {

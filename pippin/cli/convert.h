@@ -1,4 +1,4 @@
-// pippin convert: a Hugging Face model folder becomes a Core ML package.
+// pippin convert: converts a Hugging Face model folder to a Core ML package.
 #pragma once
 
 #include <string>
@@ -13,11 +13,10 @@ namespace pippin::cli {
 
 CLI::App* add_convert_command(CLI::App& app);
 
-// The options of the families, and all that say what shape the model gets: those, context,
-// functions.
+// The options that decide the model's shape: the family and its options, context, functions.
 void add_family_options(CLI::App& command, app::ConvertArguments& arguments);
 void add_model_options(CLI::App& command, app::ConvertArguments& arguments);
-// Converts, shows how far it is, and prints what became of it.
+// Converts, shows the progress and prints the result.
 void run_convert(const std::string& source, const std::string& output, app::ConvertOptions options,
                  bool json);
 

@@ -24,7 +24,7 @@ constexpr std::array<std::pair<ComputeDevice, const char*>, 3> kDevices = {{
     {ComputeDevice::Cpu, "cpu_share"},
 }};
 
-// The rules against the Neural Engine, by the names of results.
+// The doctor's findings against the Neural Engine, by the names of results.
 using Rules = std::map<std::string, std::string, std::less<>>;
 
 std::map<std::string, Rules> rules_of(const mil::Model& model) {

@@ -8,8 +8,8 @@
 
 namespace pippin::cli {
 
-// Operation by operation, with the doctor's rule against the Neural Engine where there is one.
-// Throws as coreml::ask_plans().
+// Lists the operations, with the doctor's rule against the Neural Engine if there is one. Throws
+// the errors of coreml::ask_plans().
 std::string core_ml_plan(const mil::Model& model, const BackendChoice& choice, bool json);
 
 }  // namespace pippin::cli

@@ -20,7 +20,7 @@ struct DoctorCommand {
   bool json = false, all = false, rules = false;
 };
 
-// Others than those of errors and of wrong usage.
+// Distinct from the statuses for errors and wrong usage.
 constexpr int kWarnings = 4, kErrors = 5;
 
 int run(const DoctorCommand& command) {

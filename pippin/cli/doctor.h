@@ -1,4 +1,4 @@
-// pippin doctor: what will trouble Core ML and the Neural Engine, from the files alone.
+// pippin doctor: finds problems for Core ML and the Neural Engine in a model's files alone.
 #pragma once
 
 namespace CLI {

@@ -1,4 +1,4 @@
-// pippin embed, pippin rerank: embeddings of texts, and documents in the order of a query.
+// pippin embed and pippin rerank: embeds texts, and sorts documents by relevance to a query.
 #pragma once
 
 namespace CLI {

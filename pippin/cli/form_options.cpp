@@ -19,7 +19,7 @@ std::optional<app::AnswerForm> FormArguments::form() const {
   app::AnswerForm form;
   if (!schema.empty()) {
     form.kind = Kind::JsonSchema;
-    // A schema itself begins with a brace, which files seldom do.
+    // A schema itself begins with a brace, which file names rarely do.
     const bool is_text = schema.front() == '{';
     form.text = is_text ? schema : app::read_text(schema);
     Json::parse(form.text, is_text ? "--json-schema" : schema);

@@ -1,4 +1,4 @@
-// Options that hold an answer to a form.
+// Options that constrain an answer to a form.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace pippin::cli {
 struct FormArguments {
   std::string schema, grammar, regex, choices;
 
-  // Reads the files. Throws CLI::ValidationError for two forms, NotFound, Io, InvalidFile.
+  // Reads the files. Throws CLI::ValidationError if two forms are given, NotFound, Io, InvalidFile.
   std::optional<app::AnswerForm> form() const;
 };
 

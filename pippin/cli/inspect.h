@@ -1,4 +1,4 @@
-// pippin inspect: what a package is, without running it.
+// pippin inspect: describes a package without running it.
 #pragma once
 
 namespace CLI {

@@ -45,7 +45,7 @@ struct LaunchCommand {
   runtime::LoadOptions load;
 };
 
-// A server in this process, for as long as the agent runs.
+// A server in this process that runs as long as the agent.
 class LocalServer {
  public:
   explicit LocalServer(server::Options options) : server_(with_signal(std::move(options))) {
@@ -54,7 +54,7 @@ class LocalServer {
         server_.run();
         ready_.set_exception(std::make_exception_ptr(Error(ErrorCode::Cancelled, "it ended")));
       } catch (const std::future_error&) {
-        return;  // it was ready
+        return;  // it was ready before
       } catch (...) {
         try {
           ready_.set_exception(std::current_exception());
@@ -83,7 +83,7 @@ class LocalServer {
   }
   void stop() {
     server_.stop();
-    server_.stop();  // at once
+    server_.stop();  // immediately
     thread_.reset();
   }
 
@@ -120,7 +120,7 @@ const repl::ModelInfo& choose(const std::vector<repl::ModelInfo>& models, const 
        names.empty() ? "none" : names);
 }
 
-// The agent has the terminal and its signals until it ends.
+// The agent owns the terminal and its signals until it ends.
 int run_client(const std::string& program, const server::LaunchSettings& settings,
                const std::vector<std::string>& more) {
   std::vector<std::string> words = {program};
@@ -163,7 +163,7 @@ int run_client(const std::string& program, const server::LaunchSettings& setting
   posix_spawnattr_destroy(&attributes);
   int status = 0;
   while (failed == 0 && ::waitpid(child, &status, 0) < 0) {
-    if (errno == EINTR) ::kill(child, SIGTERM);  // this process was asked to end
+    if (errno == EINTR) ::kill(child, SIGTERM);  // this process got a signal to end
   }
   ::sigaction(SIGINT, &interrupt, nullptr);
   ::sigaction(SIGQUIT, &quit, nullptr);

@@ -1,4 +1,4 @@
-// pippin launch: starts an agent for programs with a server's model.
+// pippin launch: starts a coding agent with a server's model.
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,7 @@ class App;
 
 namespace pippin::cli {
 
-// `status` becomes the agent's.
+// `status` is set to the agent's exit status.
 CLI::App* add_launch_command(CLI::App& app, int& status);
 
 }  // namespace pippin::cli

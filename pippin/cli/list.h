@@ -1,4 +1,4 @@
-// pippin list: the models in the Hub's cache.
+// pippin list: lists the models in the Hub's cache.
 #pragma once
 
 namespace CLI {

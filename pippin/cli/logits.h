@@ -1,4 +1,4 @@
-// `pippin logits`: the logits that a model gives for a text.
+// `pippin logits`: computes a model's logits for a text.
 #pragma once
 
 namespace CLI {

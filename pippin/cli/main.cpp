@@ -1,7 +1,7 @@
 // The command line: parses, calls, prints. Errors are caught here, once: one line on stderr.
 //
-// Exit status: 0, 1 for an error, 2 for wrong usage, 3 for something valid that Pippin does not
-// support, 4 and 5 for what `pippin doctor` found, 128 + n after signal n (130 after Ctrl-C).
+// Exit status: 0, 1 for an error, 2 for wrong usage, 3 for a valid input that Pippin does not
+// support, 4 and 5 for findings of `pippin doctor`, 128 + n after signal n (130 after Ctrl-C).
 
 #include <csignal>
 #include <cstdio>
@@ -49,7 +49,7 @@ namespace {
 volatile std::sig_atomic_t received_signal = 0;
 pippin::CancelToken interrupted;
 
-// The first signal lets the work end by itself, a second one ends the process.
+// The first signal ends the work in an orderly way, the second one ends the process.
 void handle_signal(int number) {
   received_signal = number;
   interrupted.request();
@@ -58,7 +58,7 @@ void handle_signal(int number) {
 void install_signal_handler(int number) {
   struct sigaction action = {};
   action.sa_handler = handle_signal;
-  // Without SA_RESTART: a signal ends a wait for input.
+  // Without SA_RESTART, so that a signal ends a wait for input.
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(number, &action, nullptr);
 }
@@ -67,8 +67,8 @@ int cancelled_status() {
   return 128 + (received_signal != 0 ? received_signal : SIGINT);
 }
 
-// A message may have names in it that a file or a server chose: it stays a line that can be read,
-// and moves no terminal.
+// A message may contain names chosen by a file or a server: it must stay one readable line and must
+// not send control sequences to the terminal.
 std::string one_line(std::string_view message) {
   constexpr size_t kMostBytes = 4000;
   std::string line;
@@ -87,7 +87,7 @@ int report(std::string_view message, int status) {
   return status;
 }
 
-// " (see pippin run --help)", of the command that was being parsed.
+// " (see pippin run --help)", for the command that was being parsed.
 std::string see_help(const CLI::App& app) {
   std::string name = "pippin";
   for (const CLI::App* command : app.get_subcommands()) {
@@ -155,7 +155,7 @@ int run(int argc, char** argv) {
       return report(unknown + see_help(app), 2);
     }
     return app.exit(success);
-  } catch (const CLI::RuntimeError& status) {  // a command said what is wrong
+  } catch (const CLI::RuntimeError& status) {  // the command has printed the error
     return status.get_exit_code();
   } catch (const CLI::ParseError& error) {
     const std::string unknown = pippin::cli::unknown_command(app);

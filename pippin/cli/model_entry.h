@@ -1,4 +1,4 @@
-// Models by name, as servers and chats have them.
+// Named models for servers and chats.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace pippin::cli {
 
-// "name=path", or a path: the name is that of the file, without its suffix, or org/name. "demo",
-// where there is no such file, is the demo model.
+// Parses "name=path" or a path, whose name is the file's without its suffix, or org/name. "demo" is
+// the demo model unless there is such a file.
 server::ModelEntry model_entry(const std::string& text);
 
 }  // namespace pippin::cli

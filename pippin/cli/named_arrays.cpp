@@ -98,7 +98,7 @@ Values read_inputs(const std::vector<InputFile>& files) {
     try {
       read_input(file, values);
     } catch (const Error& error) {
-      // "Unsupported" is said of models.
+      // The code Unsupported is for models.
       const bool unsupported = error.code() == ErrorCode::Unsupported;
       fail(unsupported ? ErrorCode::InvalidArgument : error.code(), "{}", error.what());
     }

@@ -1,4 +1,4 @@
-// Values by name, from and to the files that pippin predict is given.
+// Reads and writes named values in the files of pippin predict.
 #pragma once
 
 #include <filesystem>
@@ -12,24 +12,24 @@
 
 namespace pippin::cli {
 
-// What follows --input: "in.npz", "name=file" or "name=0.5".
+// The argument of --input: "in.npz", "name=file" or "name=0.5".
 struct InputFile {
-  std::string name;  // empty: an archive, whose arrays have their own
+  std::string name;  // empty: an archive of named arrays
   std::filesystem::path path;
   std::optional<double> number = std::nullopt;  // instead of a file
 };
-// Throws InvalidArgument for anything else, saying what is accepted.
+// Throws InvalidArgument for other arguments, listing the accepted forms.
 InputFile parse_input(const std::string& argument);
 
-// The ending of a name in lower case: cameras write IMG_1.JPG.
+// The extension of a name in lower case: cameras write IMG_1.JPG.
 std::string extension_of(const std::filesystem::path& path);
 
-// .npz, .npy, .png, .jpg, .jpeg, .bmp, .ppm, .pgm. Throws InvalidArgument where a name is given
-// twice or a file holds something that is not read; NotFound, InvalidFile, Io.
+// Reads .npz, .npy, .png, .jpg, .jpeg, .bmp, .ppm, .pgm. Throws InvalidArgument if a name is given
+// twice or a file contains types that are not supported; NotFound, InvalidFile, Io.
 Values read_inputs(const std::vector<InputFile>& files);
 
-// Gives the images among `values` that are of a size which the input does not take the input's
-// size, the default one where it takes several. Without a mode they are refused, InvalidArgument.
+// Resizes images among `values` whose size the input does not take to the input's (default) size.
+// Without a mode such images throw InvalidArgument.
 void fit_images(const std::vector<FeatureInfo>& inputs, std::optional<ResizeMode> mode,
                 Values& values);
 

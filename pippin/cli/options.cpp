@@ -126,7 +126,7 @@ void add_template_option(CLI::App& command, runtime::LoadOptions& options) {
 void print_out(const std::string& text) {
   if (text.empty()) return;
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    check_cancel();  // a signal ends a wait for whoever reads
+    check_cancel();  // a signal ends a wait for the reader
     fail(ErrorCode::Io, "standard output: cannot write");
   }
 }

@@ -30,7 +30,7 @@ bool is_image(const FeatureInfo& output) {
   return output.kind == FeatureInfo::Kind::Image;
 }
 
-// Whether the file can hold the output.
+// Whether the file's format can hold the output.
 bool fits(const OutputFile& file, const FeatureInfo& output) {
   return is_picture_name(file.path) ? is_image(output)
                                     : output.kind != FeatureInfo::Kind::Dictionary;
@@ -56,7 +56,7 @@ const FeatureInfo& named_output(const OutputFile& file, const std::vector<Featur
        file.path.string(), file.name, names_of(outputs));
 }
 
-// Of the outputs that the file can hold the only one.
+// The only output that the file can hold.
 const FeatureInfo& only_output(const OutputFile& file, const std::vector<FeatureInfo>& outputs) {
   std::vector<FeatureInfo> fitting;
   std::copy_if(outputs.begin(), outputs.end(), std::back_inserter(fitting),
@@ -77,7 +77,7 @@ const FeatureInfo& only_output(const OutputFile& file, const std::vector<Feature
   });
 }
 
-// An image output, [1, C, H, W] in the declared order of colors.
+// Converts an image output, [1, C, H, W] with channels in the declared order.
 Picture to_picture(const FeatureInfo& feature, const Tensor& tensor) {
   const std::vector<int64_t>& shape = tensor.shape();
   if (shape.size() != 4 || shape[0] != 1 || (shape[1] != 1 && shape[1] != 3)) {
@@ -92,7 +92,7 @@ Picture to_picture(const FeatureInfo& feature, const Tensor& tensor) {
     const bool reversed = channels == 3 && feature.color_space == ColorSpace::Bgr;
     const float* plane = values.data() + (reversed ? 2 - channel : channel) * count;
     for (size_t i = 0; i < count; ++i) {
-      // Those of 16 bits may be anything.
+      // float16 outputs may have any value.
       const float level = std::clamp(plane[i] > 0 ? plane[i] : 0.0f, 0.0f, 255.0f);
       picture.pixels[i * channels + channel] = static_cast<uint8_t>(std::nearbyint(level));
     }
@@ -104,7 +104,7 @@ Picture to_picture(const FeatureInfo& feature, const Tensor& tensor) {
 
 OutputFile parse_output(const std::string& argument) {
   const size_t equals = argument.find('=');
-  // A path may have the sign as well.
+  // A path may contain '=' as well.
   const bool has_folder = argument.substr(0, equals).find('/') != std::string::npos;
   const bool is_named = equals != std::string::npos && equals > 0 && !has_folder;
   if (is_named && holds_one(argument.substr(equals + 1))) {

@@ -1,4 +1,4 @@
-// The files that pippin predict writes its outputs into, each in the form of its name.
+// The output files of pippin predict, whose formats follow from their names.
 #pragma once
 
 #include <filesystem>
@@ -10,20 +10,20 @@
 
 namespace pippin::cli {
 
-// The argument of --output: "out.npz" and "out.json" for all outputs, "out.npy" and "out.png"
-// (.jpg, .bmp, .ppm, .pgm) for one, which "name=out.png" names.
+// The argument of --output: "out.npz" and "out.json" for all outputs; "out.npy" and "out.png"
+// (.jpg, .bmp, .ppm, .pgm) for one output, which "name=out.png" names.
 struct OutputFile {
-  std::string name;  // empty: all outputs, or the only one of its kind
+  std::string name;  // empty: all outputs, or the only one that fits
   std::filesystem::path path;
 };
-// Throws InvalidArgument for anything else, with the list of accepted forms.
+// Throws InvalidArgument for other arguments, listing the accepted forms.
 OutputFile parse_output(const std::string& argument);
 
-// Gives each file that holds one output that output's name. Throws InvalidArgument for outputs that
-// are not there, that a file cannot hold, or among which it has no choice.
+// Sets the output's name of each file that holds one output. Throws InvalidArgument for unknown
+// outputs, outputs that a file cannot hold, and ambiguous ones.
 void resolve_outputs(std::vector<OutputFile>& files, const std::vector<FeatureInfo>& outputs);
 
-// Each complete or not at all. `files` are resolved.
+// Writes each file completely or not at all. `files` must be resolved.
 void write_outputs(const std::vector<OutputFile>& files, const PredictReport& report);
 
 }  // namespace pippin::cli

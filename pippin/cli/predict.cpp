@@ -53,7 +53,7 @@ std::optional<std::vector<int64_t>> parse_sizes(std::string_view text) {
       return std::nullopt;
     }
     sizes.push_back(size);
-    if (end + 1 == text.size()) return std::nullopt;  // a last x
+    if (end + 1 == text.size()) return std::nullopt;  // trailing x
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return sizes;
@@ -119,7 +119,7 @@ Values state_values(const State& state) {
   return values;
 }
 
-// Every run starts from the same state, so all give the same outputs.
+// Every run starts from the same state, so all return the same outputs.
 void run_repeatedly(const Function& function, const Values& inputs, int64_t repeat, State& state,
                     PredictReport& report) {
   const Values start_state = repeat > 1 ? state_values(state) : Values();

@@ -1,4 +1,4 @@
-// pippin predict: runs any function of any package on arrays from files.
+// pippin predict: runs any function of any package with inputs from files.
 #pragma once
 
 namespace CLI {

@@ -12,15 +12,15 @@
 namespace pippin::cli {
 namespace {
 
-constexpr int64_t kTableValues = 8;   // at most that many elements are shown in the table
-constexpr int64_t kJsonValues = 100;  // ... and in JSON that is printed
+constexpr int64_t kTableValues = 8;   // the table shows outputs of up to this many elements
+constexpr int64_t kJsonValues = 100;  // ... and so does printed JSON
 
 struct Summary {
   double min = 0, max = 0, mean = 0;
   int64_t not_finite = 0;
 };
 
-// Of the finite elements.
+// Over the finite elements.
 Summary summarize(const std::vector<double>& values) {
   Summary summary{HUGE_VAL, -HUGE_VAL, 0, 0};
   for (const double value : values) {
@@ -36,7 +36,8 @@ Summary summarize(const std::vector<double>& values) {
   return summary;
 }
 
-// The statistics of the runs after the first, which makes the plans; of the first if it is alone.
+// The statistics of the runs after the first, which makes the plans; of the first if it is the only
+// one.
 struct Times {
   explicit Times(std::vector<double> seconds) {
     if (seconds.size() > 1) seconds.erase(seconds.begin());

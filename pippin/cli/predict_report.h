@@ -1,4 +1,4 @@
-// What pippin predict says about a prediction: a table for people, JSON for programs.
+// The report of pippin predict: a table for people, JSON for programs.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct PredictReport {
 // A line per output, in the model's order.
 std::string output_table(const PredictReport& report);
 std::string timing_lines(const PredictReport& report);
-// Some: the elements of outputs of up to 100.
+// Some: only outputs of up to 100 elements.
 enum class Elements : bool { Some, All };
 std::string report_json(const PredictReport& report, Elements elements = Elements::Some);
 

@@ -98,7 +98,7 @@ void Progress::update(uint64_t done, uint64_t total) {
     draw_bar(done, total, seconds);
     last_ = now;
   } else if (style_ == Style::Lines) {
-    // A line per tenth, and none that comes within a second of the last: small models stay silent.
+    // A line per tenth, but none within a second of the last one: small models print nothing.
     const int tenth = static_cast<int>(fraction_of(done, total) * 10);
     if (tenth == last_tenth_ || now - last_ < std::chrono::seconds(1)) return;
     draw_line(done, total, seconds);

@@ -1,4 +1,4 @@
-// A progress bar on stderr: redrawn in place on a terminal, a plain line now and then elsewhere.
+// A progress bar on stderr: redrawn in place on a terminal, occasional plain lines elsewhere.
 //
 //   Writing   [=============>              ]  48%  1.2 GB / 2.6 GB  1.1 GB/s  0:02
 #pragma once
@@ -14,28 +14,28 @@ namespace pippin::cli {
 class Progress {
  public:
   enum class Style {
-    Auto,  // a bar on a terminal that can draw one, else lines
+    Auto,  // a bar if the terminal can draw one, else lines
     Bar,
     Lines,
     Quiet,
   };
-  // What is counted: bytes, or items of this name ("tokens").
+  // The unit: bytes, or items with this name ("tokens").
   explicit Progress(std::string label, Style style = Style::Auto, std::FILE* out = stderr,
                     std::string unit = "");
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();  // clears the bar
 
-  // Cheap to call often: draws at most some ten times a second.
+  // Cheap: redraws only about ten times a second.
   void update(uint64_t done, uint64_t total);
-  // A line above the bar.
+  // Prints a line above the bar.
   void print_line(const std::string& line);
 
  private:
   std::string amount(uint64_t count) const;
   void draw_bar(uint64_t done, uint64_t total, double seconds);
   void draw_line(uint64_t done, uint64_t total, double seconds);
-  // Since the first update: what was there then took no time.
+  // Since the first update, because what was done before took no time.
   double speed(uint64_t done, double seconds) const;
 
   using Clock = std::chrono::steady_clock;
@@ -49,10 +49,10 @@ class Progress {
   bool drawn_ = false;
 };
 
-// Whether `out` is a terminal that shows colours, and NO_COLOR does not ask for none.
+// Whether `out` is a terminal that shows colours and NO_COLOR does not disable them.
 bool has_styles(std::FILE* out);
 
-// "0:07", "12:34", "1:02:03"; "?" where it would be days.
+// "0:07", "12:34", "1:02:03"; "?" for days.
 std::string format_duration(double seconds);
 
 // "[====>    ]": `width` characters between the brackets.

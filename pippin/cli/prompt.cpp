@@ -8,7 +8,7 @@ namespace pippin::cli {
 
 bool looks_like_model(const std::string& argument) {
   std::error_code ignored;
-  // A prompt may be longer than any file name: that is an error here, and no file.
+  // A prompt may be longer than any file name, which is an error of exists(), not a file.
   if (!argument.empty() && argument != "-" && std::filesystem::exists(argument, ignored)) {
     return true;
   }

@@ -1,4 +1,4 @@
-// pippin pull: fetches a repository's files into the cache or a folder.
+// pippin pull: downloads a repository's files to the cache or a folder.
 #pragma once
 
 namespace CLI {

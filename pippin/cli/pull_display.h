@@ -1,4 +1,4 @@
-// What a pull shows while it runs: its progress and its notices, on stderr.
+// The display of a running pull: its progress and notices, on stderr.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace pippin::cli {
 
-// Any thread may report to it.
+// May be called by any thread.
 class PullDisplay {
  public:
   explicit PullDisplay(const std::string& label, bool quiet = false);
   ~PullDisplay();
-  // Sets progress and notice; what it set may be called as long as `options` lives.
+  // Sets the progress and notice callbacks, which may be called as long as `options` lives.
   void attach(hub::PullOptions& options);
 
  private:
@@ -22,9 +22,9 @@ class PullDisplay {
   std::shared_ptr<State> state_;
 };
 
-// Shows what pulls do for a MODEL.
+// Shows downloads that a MODEL argument causes.
 app::PullObserver show_pulls();
-// app::resolve_model(), shown.
+// app::resolve_model() with a display.
 std::string local_model(const std::string& model, app::ModelPart part = app::ModelPart::All);
 
 }  // namespace pippin::cli

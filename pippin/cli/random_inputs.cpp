@@ -14,7 +14,7 @@ namespace {
 class Random {
  public:
   Random(uint64_t seed, std::string_view name) : state_(seed) {
-    for (const char c : name) {  // FNV-1a over the name, from the seed's own place
+    for (const char c : name) {  // FNV-1a over the name, starting from the seed
       state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     }
   }

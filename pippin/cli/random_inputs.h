@@ -1,4 +1,4 @@
-// Inputs out of a number, the same on every machine.
+// Inputs generated from a seed, the same on every machine.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace pippin::cli {
 
 using Shapes = std::map<std::string, std::vector<int64_t>, std::less<>>;
 
-// Adds to `values` every input of the function that they lack, optional ones too: of the declared
-// type, and of the shape in `shapes` or else the default shape. Floats are from 0 (inclusive) to 1
+// Adds every input of the function that `values` lacks, including optional ones, with the declared
+// type and the shape in `shapes` or else the default shape. Floats are from 0 (inclusive) to 1
 // (exclusive), so that logarithms and roots have a value; integers 0 or 1, which index any table of
 // two entries; pixels whole numbers from 0 to 255. Each input depends on the seed and its own name
-// only. Throws InvalidArgument for a shape of no input, LimitExceeded beyond max_elements, and
-// Unsupported for inputs that are no tensors.
+// only. Throws InvalidArgument for a shape of an unknown input, LimitExceeded beyond max_elements,
+// and Unsupported for inputs that are not tensors.
 void add_random_inputs(const Function& function, uint64_t seed, const Shapes& shapes,
                        int64_t max_elements, Values& values);
 

@@ -23,12 +23,12 @@ namespace {
 struct RepackageCommand {
   std::string source, output;
   std::vector<std::string> functions, fixes;
-  app::ConvertArguments model;  // another shape
+  app::ConvertArguments model;  // with another shape
   bool json = false;
 };
 
-// A source that is made anew in another shape: its family and context, where the command does not
-// say another.
+// The options for converting a source again with another shape: its family and context, unless the
+// command sets others.
 app::ConvertOptions reshaped(const CLI::App& app, const RepackageCommand& command) {
   app::ConvertArguments model = command.model;
   const models::PackageShape shape = models::shape_of_packages(command.source);

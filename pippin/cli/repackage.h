@@ -1,4 +1,4 @@
-// pippin repackage: a compiled model, a package or a bare model file as a new package.
+// pippin repackage: writes a compiled model, a package or a bare model file as a new package.
 #pragma once
 
 namespace CLI {

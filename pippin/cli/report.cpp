@@ -40,7 +40,7 @@ std::string statistics_lines(const RunReport& report, bool verbose) {
   line("Peak memory   : {}", format_bytes(report.peak_memory_bytes));
   if (report.result.shifts != 0) lines += overflow_lines(report);
   const StopReason reason = report.result.reason;
-  // Text that ends early is never silent about it.
+  // A text that ends early is always reported.
   if (verbose || reason == StopReason::ContextFull || reason == StopReason::Cancelled) {
     line("Stop          : {}", to_string(reason));
   }

@@ -1,4 +1,4 @@
-// What pippin run says about a generation: lines for people, JSON for programs.
+// The report of pippin run: lines for people, JSON for programs.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ struct RunReport {
   uint64_t peak_memory_bytes = 0;
   int threads = 0;
   int64_t context = 0;
-  int64_t cached_tokens = -1;  // of the prompt, from --prompt-cache; negative: it was not given
+  int64_t cached_tokens = -1;  // prompt tokens from --prompt-cache; negative: not given
 };
 
-// coreml-llm-cli's lines under its names, then what it does not print.
+// coreml-llm-cli's lines with its names, then further ones.
 std::string statistics_lines(const RunReport& report, bool verbose);
-// Of these only what says that the text ended or lost tokens because the context was full.
+// Only the lines that report that the text ended or lost tokens because the context was full.
 std::string overflow_lines(const RunReport& report);
 std::string report_json(const RunReport& report);
 

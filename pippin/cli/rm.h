@@ -1,4 +1,4 @@
-// pippin rm: takes models out of the Hub's cache.
+// pippin rm: removes models from the Hub's cache.
 #pragma once
 
 namespace CLI {

@@ -49,10 +49,10 @@ struct RunCommand {
   FormArguments form;
 };
 
-// A pipe that is silent for so long may be one that this program has inherited and that never ends.
+// A pipe that is silent for this long may be inherited and never end.
 constexpr auto kPatience = std::chrono::seconds(3);
 
-// The question next to a text on standard input, and that text.
+// Joins the prompt with the text on standard input.
 std::string with_piped(const std::string& prompt, bool raw) {
   auto piped = app::read_piped_text(kPatience);
   if (!piped) {
@@ -105,7 +105,7 @@ std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel&
   return app::chat_tokens(model, messages);
 }
 
-// Generates and, unless the report is JSON, prints the text as it comes.
+// Generates a text and, unless the report is JSON, prints it as it comes.
 void generate_text(const RunCommand& command, const std::optional<app::AnswerForm>& form,
                    LoadedModel& model, RunReport& report) {
   runtime::TextOptions options;
@@ -163,7 +163,7 @@ RunArguments arguments_of(const RunCommand& command) {
   return {command.repo_id, command.first};
 }
 
-// The exit status.
+// Returns the exit status.
 int run(const RunCommand& command) {
   const RunArguments arguments = arguments_of(command);
   try {
@@ -195,7 +195,7 @@ int run(const RunCommand& command) {
   } else if (!command.no_stats) {
     std::fputs(statistics_lines(report, command.verbose).c_str(), stderr);
   } else {
-    // What happens at the end of the context is never silent.
+    // The end of the context is always reported.
     std::fputs(overflow_lines(report).c_str(), stderr);
   }
   return report.result.reason == StopReason::Cancelled ? 130 : 0;

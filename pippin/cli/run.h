@@ -7,7 +7,7 @@ class App;
 
 namespace pippin::cli {
 
-// `exit_status` is set where the command ends by itself with another one than 0.
+// `exit_status` is set if the command ends normally with a status other than 0.
 CLI::App* add_run_command(CLI::App& app, int& exit_status);
 
 }  // namespace pippin::cli

@@ -12,7 +12,7 @@
 namespace pippin::cli {
 namespace {
 
-// "ID=BIAS" or, as OpenAI's and llama.cpp's users have it, ID+BIAS and ID-BIAS.
+// "ID=BIAS" or, as in OpenAI's API and llama.cpp, ID+BIAS and ID-BIAS.
 std::pair<int32_t, double> parse_bias(const std::string& text) {
   const char* end = text.data() + text.size();
   int32_t id = 0;

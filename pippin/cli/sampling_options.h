@@ -1,4 +1,4 @@
-// Sampling options. Those that are not given come from the model.
+// Sampling options. Defaults come from the model.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ class App;
 namespace pippin::cli {
 
 struct SamplingArguments : app::SamplingChoice {
-  std::vector<std::string> biases;  // "ID=BIAS", BIAS a number or "false" for never
+  std::vector<std::string> biases;  // "ID=BIAS"; BIAS is a number or "false": never
 
-  // With the biases. Throws InvalidArgument for those of another form.
+  // Includes the biases. Throws InvalidArgument for biases of another form.
   app::SamplingChoice choice() const;
 };
 
-// `arguments` has to live as long as `command`.
+// `arguments` must outlive `command`.
 void add_sampling_options(CLI::App& command, SamplingArguments& arguments);
 
 }  // namespace pippin::cli

@@ -53,7 +53,7 @@ void set_addresses(const ServeCommand& command, http::ServerOptions& options) {
   options.addresses.push_back({.host = command.host, .port = static_cast<uint16_t>(command.port)});
 }
 
-// Clients of ollama look there unless they are told otherwise.
+// Ollama's clients use this address by default.
 void add_ollama_address(const ServeCommand& command, http::ServerOptions& options) {
   constexpr uint16_t kPort = 11434;
   const bool is_there =
@@ -115,7 +115,7 @@ std::string text_line(const server::RequestRecord& record) {
   return line + " id=" + record.id + "\n";
 }
 
-// Names as OpenTelemetry's conventions for generative models have them, where they have one.
+// Uses the names of OpenTelemetry's conventions for generative models if there are any.
 std::string json_line(const server::RequestRecord& record) {
   JsonWriter json;
   json.begin_object().member("time", timestamp()).member("request_id", record.id);
@@ -171,7 +171,7 @@ std::vector<server::ModelEntry> find_models(const ServeCommand& command) {
 }
 
 void serve(ServeCommand& command) {
-  guard_mapped_files(MappedGuard::MarkFile);  // other models go on
+  guard_mapped_files(MappedGuard::MarkFile);  // other models keep running
   server::Options options = command.options;
   set_addresses(command, options.http);
   add_ollama_address(command, options.http);

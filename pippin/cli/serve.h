@@ -1,4 +1,4 @@
-// pippin serve: language models over HTTP.
+// pippin serve: serves language models over HTTP.
 #pragma once
 
 namespace CLI {

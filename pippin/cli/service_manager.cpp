@@ -18,7 +18,7 @@
 namespace pippin::cli {
 namespace {
 
-// False, with errno, where it was not sent.
+// Returns false, with errno set, if sending failed.
 bool send_to(std::string_view name, const std::string& lines) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -28,7 +28,7 @@ bool send_to(std::string_view name, const std::string& lines) {
     return false;
   }
   std::copy(name.begin(), name.end(), std::begin(address.sun_path));
-  if (name.front() == '@') address.sun_path[0] = '\0';  // a name that is not a file (Linux)
+  if (name.front() == '@') address.sun_path[0] = '\0';  // an abstract socket (Linux)
   const int out = ::socket(AF_UNIX, SOCK_DGRAM, 0);
   if (out < 0) return false;
   ::fcntl(out, F_SETFD, FD_CLOEXEC);

@@ -15,7 +15,7 @@
 namespace pippin::cli {
 namespace {
 
-// A service manager that listens at a socket of the environment.
+// A service manager that listens on the socket in NOTIFY_SOCKET.
 class Manager {
  public:
   Manager() : path_(folder_ / "notify"), socket_(::socket(AF_UNIX, SOCK_DGRAM, 0)) {
@@ -47,7 +47,7 @@ class Manager {
 };
 
 TEST(ServiceManager, IsTold) {
-  notify_service_manager("READY=1");  // there is none
+  notify_service_manager("READY=1");  // there is no service manager
   const Manager manager;
   notify_service_manager("READY=1\nSTATUS=serving");
   EXPECT_EQ(manager.receive(), "READY=1\nSTATUS=serving");

@@ -7,7 +7,7 @@
 namespace pippin::cli {
 namespace {
 
-// Letters put in, left out, changed, or swapped with their neighbour.
+// The number of letters inserted, deleted, replaced, or swapped with their neighbour.
 size_t distance(const std::string& a, const std::string& b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -51,7 +51,7 @@ std::string question(const std::string& word) {
 
 std::string nearest(const std::string& word, const std::vector<std::string>& words) {
   std::string best;
-  // Of short words every other one is near.
+  // Almost every short word is near another one.
   size_t least = word.size() < 4 ? 2 : 3;
   for (const std::string& one : words) {
     const bool is_begin = word.size() >= 3 && word.find_first_not_of('-') < 3 &&

@@ -10,16 +10,16 @@ class App;
 
 namespace pippin::cli {
 
-// The word that `word` is a slip of: the begin of it, or one or two letters away (Damerau and
-// Levenshtein's distance); empty: none is so near.
+// The word that `word` is probably a typo of: it begins with `word`, or is one or two letters away
+// (Damerau-Levenshtein distance); empty if there is none.
 std::string nearest(const std::string& word, const std::vector<std::string>& words);
 
-// " (did you mean --temp?)" where the first argument that `app` did not expect is nearly an option
-// of the command at hand; else empty.
+// " (did you mean --temp?)" if the first argument that `app` did not expect is close to an option
+// of the current command; else empty.
 std::string suggestion(const CLI::App& app);
 
-// `"rnu" is not a command (did you mean run?)` where an argument of `app`, or of a command that has
-// commands of its own, stands in the place of one; else empty.
+// `"rnu" is not a command (did you mean run?)` if an argument takes the place of a command of
+// `app`, or of a command with subcommands; else empty.
 std::string unknown_command(const CLI::App& app);
 
 }  // namespace pippin::cli

@@ -48,12 +48,12 @@ void print_one(const TemplateCommand& command, const ChatTemplate& chat) {
     return print_out(app::to_json(answer) + "\n");
   }
   std::string text = chat.render(conversation.context, conversation.end, conversation.options);
-  // To the byte, but for people.
+  // The exact text, but with a final newline on a terminal.
   if (::isatty(STDOUT_FILENO) == 1 && !text.ends_with('\n')) text += '\n';
   print_out(text);
 }
 
-// A line's answer: the text, or why the template gives none.
+// The answer to a line: the rendered text, or the reason why the template fails.
 std::string answer(const ChatTemplate& chat, const app::Conversation& conversation) {
   JsonWriter writer;
   try {

@@ -1,4 +1,4 @@
-// `pippin template`: the prompt that a model's chat template makes of a conversation.
+// `pippin template`: renders a conversation with a model's chat template.
 #pragma once
 
 namespace CLI {

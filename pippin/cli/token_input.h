@@ -1,4 +1,4 @@
-// Tokens on the command line: ids as they are, or a text that a tokenizer splits.
+// Tokens on the command line: ids, or a text for a tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@ namespace pippin::cli {
 
 struct TokenArguments {
   std::string ids;   // "1,2,3"
-  std::string text;  // as read_text() takes it
+  std::string text;  // for read_text()
 };
 
-// Exactly one of the two must be given, else and for a wrong list it is wrong usage
-// (CLI::ValidationError). Throws NotFound, Io.
+// Exactly one of the two must be given; otherwise, and for a wrong list, throws
+// CLI::ValidationError (wrong usage). Throws NotFound, Io.
 app::TokenInput read_token_input(const TokenArguments& arguments);
 
 // "1,2,3", "1 2 3", "[1, 2, 3]". Throws InvalidArgument for anything that is not a list of ids.

@@ -41,7 +41,7 @@ void write_ids(JsonWriter& writer, const Tokenizer& tokenizer, const Ids& ids, b
   writer.begin_object().member("ids", ids).member("tokens", names).end_object();
 }
 
-// Calls answer(line as JSON, writer) for each line of the input, and prints what it wrote.
+// Calls answer(line as JSON, writer) for each line of the input and prints the writer's text.
 template <typename Answer>
 void answer_lines(const std::string& input, Answer answer) {
   const auto use = [&](std::string_view line, int64_t number) {

@@ -1,4 +1,5 @@
-// `pippin tokenize` and `pippin detokenize`: text to ids and back, without running a model.
+// `pippin tokenize` and `pippin detokenize`: converts text to ids and back, without running a
+// model.
 #pragma once
 
 namespace CLI {

@@ -1,4 +1,4 @@
-// --profile FILE.json: where the time of runs goes.
+// --profile FILE.json: a trace of where runs spend their time.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace pippin::cli {
 
 class TraceFile {
  public:
-  // That it cannot be written is said before anything is measured: throws Io. An empty path is
-  // none.
+  // Throws Io now, before anything is measured, if the file cannot be written. An empty path means
+  // no trace.
   explicit TraceFile(const std::string& path);
 
-  // While it lives, what this thread runs is recorded, where a trace is wanted.
+  // While it lives, runs on this thread are recorded, if a trace is wanted.
   class Scope {
    public:
     explicit Scope(const TraceFile& trace) {
@@ -29,7 +29,7 @@ class TraceFile {
 
   bool wanted() const { return file_.has_value(); }
   const std::shared_ptr<engine::Profile>& profile() const { return profile_; }
-  // Writes what was recorded as a Chrome trace, and its table by kind of step to stderr.
+  // Writes the recorded steps as a Chrome trace, and a table by kind of step to stderr.
   void finish();
 
  private:

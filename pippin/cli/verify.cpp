@@ -59,7 +59,7 @@ int run(const VerifyCommand& command) {
   const app::TokenInput tokens = read_token_input(command.tokens);
   runtime::LoadOptions source_load = command.load;
   source_load.adapter.clear();
-  source_load.compute.device = nullptr;  // what the package is compared with is the CPU's
+  source_load.compute.device = nullptr;  // the reference runs on the CPU
   const app::ModelChoice source{command.source, command.tokenizer, source_load, show_pulls()};
   const app::ModelChoice model{command.model, "", command.load, show_pulls()};
   app::VerifyResult result;

@@ -1,4 +1,4 @@
-// `pippin verify`: how far a package agrees with the model that it was made from.
+// `pippin verify`: measures how well a package agrees with the model that it was made from.
 #pragma once
 
 namespace CLI {
@@ -7,7 +7,7 @@ class App;
 
 namespace pippin::cli {
 
-// `exit_status` becomes 1 where a limit that was given does not hold.
+// `exit_status` is set to 1 if a given limit is exceeded.
 CLI::App* add_verify_command(CLI::App& app, int& exit_status);
 
 }  // namespace pippin::cli

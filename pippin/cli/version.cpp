@@ -13,7 +13,7 @@
 namespace pippin::cli {
 namespace {
 
-// "quantized_dot_avx2" is that of AVX2, as all families'.
+// The level in a name of kernels: AVX2 for "quantized_dot_avx2". All families use the same one.
 std::string level_of(std::string_view kernels) {
   return std::string(kernels.substr(kernels.rfind('_') + 1));
 }
