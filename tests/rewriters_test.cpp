@@ -116,7 +116,7 @@ TEST_P(Rewriters, RefuseWhatTheyCannot) {
   const auto sequence = model->new_sequence();
   const std::vector<int32_t> nine(9, 3), seven(7, 3);
   EXPECT_ERROR(sequence->prefill(nine), ErrorCode::LimitExceeded, "9 tokens of a source");
-  EXPECT_ERROR(sequence->all_logits(seven), ErrorCode::Unsupported, "after what it writes only");
+  EXPECT_ERROR(sequence->all_logits(seven), ErrorCode::Unsupported, "for generated tokens only");
   sequence->prefill(seven);
   sequence->prefill(seven);
   EXPECT_ERROR(sequence->decode(3), ErrorCode::LimitExceeded, "9 tokens written");

@@ -104,7 +104,7 @@ inline const Family kFamilies[] = {
                                       "rope_scaling": {"type": "dynamic", "factor": 4.0})");
      },
      [](int64_t count) { return count > 8 ? count : 0; },
-     "the positions of a sequence of this length are other ones"},
+     "a sequence of this length has other positions"},
     {"anemll",
      [](const fs::path& scratch) {
        write_anemll(scratch);
@@ -129,7 +129,7 @@ inline const Family kFamilies[] = {
        return load_packages(scratch);
      },
      [](int64_t count) { return count > kRotatingWindow ? count : 0; },
-     "its sliding window has written over what came before"},
+     "its sliding window has overwritten earlier tokens"},
     {"windowed", [](const fs::path& scratch) { return load_windowed(scratch); },
      [](int64_t count) { return count / kWindow * kWindow; },
      "the windows before are in the cache as a whole"},

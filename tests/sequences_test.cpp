@@ -230,7 +230,7 @@ TEST_P(Sequences, GoOnFromAPromptFile) {
   write_file(file, content);
   EXPECT_EQ(restored(ids(0, 13)), 0);
   EXPECT_TRUE(
-      said.ends_with("prompt: is damaged: its checksum is another one; the prompt is read "
+      said.ends_with("prompt: is damaged: its checksum does not match; the prompt is read "
                      "anew"))
       << said;
   said.clear();
@@ -251,8 +251,8 @@ TEST_P(Sequences, RefuseFilesThatAreNotTheirs) {
     EXPECT_ERROR(sequence->restore(file), code, part);
     EXPECT_EQ(sequence->position(), 9);
   };
-  refuses("", ErrorCode::InvalidFile, "saved: is no saved sequence");
-  refuses(std::string(200, 'x'), ErrorCode::InvalidFile, "saved: is no saved sequence");
+  refuses("", ErrorCode::InvalidFile, "saved: not a saved sequence");
+  refuses(std::string(200, 'x'), ErrorCode::InvalidFile, "saved: not a saved sequence");
   std::string changed = good;
   changed[8] = 7;
   refuses(changed, ErrorCode::Unsupported,
@@ -264,7 +264,7 @@ TEST_P(Sequences, RefuseFilesThatAreNotTheirs) {
   for (const size_t place : {size_t{30}, size_t{100}, good.size() / 2, good.size() - 3}) {
     changed = good;
     changed[place] = static_cast<char>(changed[place] ^ 4);
-    refuses(changed, ErrorCode::InvalidFile, "saved: is damaged: its checksum is another one");
+    refuses(changed, ErrorCode::InvalidFile, "saved: is damaged: its checksum does not match");
   }
   fs::remove(file);
   EXPECT_ERROR(sequence->restore(file), ErrorCode::NotFound, "saved");

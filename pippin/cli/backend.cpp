@@ -22,12 +22,12 @@ void add_backend_options(CLI::App& command, BackendChoice& choice) {
   CLI::Option* const backend =
       command
           .add_option("--backend", choice.backend,
-                      "What computes: cpu (Pippin's own engine), or coreml on a Mac")
+                      "Device: cpu (Pippin's own engine), or coreml on a Mac")
           ->type_name("WHICH")
           ->check(CLI::IsMember({"cpu", "coreml"}).description(""));
   command
       .add_option("--compute-units", choice.units,
-                  "What Core ML may use: all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly")
+                  "Units for Core ML: all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly")
       ->type_name("UNITS")
       ->check(CLI::IsMember({"all", "cpuAndNeuralEngine", "cpuAndGPU", "cpuOnly"}).description(""))
       ->needs(backend);
@@ -49,7 +49,7 @@ std::shared_ptr<engine::Device> open_backend(const BackendChoice& choice) {
 
 CLI::App* add_core_ml_trial_command(CLI::App& app) {
   CLI::App* const sub =
-      app.add_subcommand(kTrialCommand, "What --backend coreml starts for itself")->group("");
+      app.add_subcommand(kTrialCommand, "Used by --backend coreml itself")->group("");
   const auto arguments = std::make_shared<std::vector<std::string>>();
   sub->add_option("ARGUMENTS", *arguments);
   sub->callback([arguments] {

@@ -260,7 +260,7 @@ CLI::App* add_bench_command(CLI::App& app) {
          "config.json")
       ->type_name("");
   sub->add_option("--function", command->function,
-                  "Measure this function of a package as one that is no language model")
+                  "Measure this function of a package by predictions")
       ->type_name("NAME");
   const auto list = [&](const char* name, std::vector<int64_t>& values, const char* help) {
     sub->add_option(name, values, help)->type_name("N,...")->delimiter(',')->check(between(0));
@@ -290,7 +290,7 @@ CLI::App* add_bench_command(CLI::App& app) {
   sub->add_flag("--json", command->json, "Print everything, including all samples, as JSON");
   sub->add_flag("--random-weights", command->random_weights,
                 "MODEL is a config.json; measure a temporary package with random weights, of the "
-                "family and compression that convert's options say");
+                "family and compression set by convert's options");
   add_family_options(*sub, command->convert);
   add_compress_options(*sub, command->convert.options.compression);
   sub->callback([command, sub] { run_bench(*sub, *command); });

@@ -164,11 +164,11 @@ CLI::App* add_chat_command(CLI::App& app) {
       ->allow_extra_args(false);
   option("--think", command->thinking, "LEVEL",
          "on, off, or an effort that the model's template knows");
-  add_tool_options(*sub, command->tools, "after you were asked");
+  add_tool_options(*sub, command->tools, "after asking you");
   sub->add_flag("--allow-tools", command->allows_tools, "Run commands of --tool without asking");
-  option("--load", command->load_file, "FILE", "Go on with a chat that /save wrote");
+  option("--load", command->load_file, "FILE", "Continue a chat saved by /save");
   option("--prompt-cache", command->prompt_cache, "FILE",
-         "Keep what was computed of the chat in FILE, for the next one that begins alike");
+         "Save the chat's cache in FILE, for a later chat with the same beginning");
   add_load_options(*sub, command->load);
   add_template_option(*sub, command->load);
   add_draft_options(*sub, command->draft);
@@ -176,7 +176,7 @@ CLI::App* add_chat_command(CLI::App& app) {
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");
   sub->add_flag("--no-wordwrap", command->no_wrap, "Let the terminal break lines");
   sub->add_flag("--no-history", command->no_history, "Neither read nor write the history");
-  sub->add_flag("-v,--verbose", command->is_verbose, "Tell speed and context after each answer");
+  sub->add_flag("-v,--verbose", command->is_verbose, "Print speed and context after each answer");
   sub->footer(
       "At a terminal, /? lists the commands. From a pipe or a file, each line is a message and\n"
       "the answers go to stdout. The history is in $PIPPIN_HISTORY, or in\n"

@@ -68,7 +68,7 @@ void add_compress_options(CLI::App& command, app::CompressOptions& options) {
       ->group(group);
   command
       .add_option("--except", options.except,
-                  "Leave weights whose names match this pattern as they are; repeatable")
+                  "Keep weights whose names match this pattern unchanged; repeatable")
       ->allow_extra_args(false)
       ->group(group);
   command

@@ -86,16 +86,16 @@ int constrain_texts(const ConstrainCommand& command) {
 
 CLI::App* add_constrain_command(CLI::App& app, int& exit_status) {
   auto command = std::make_shared<ConstrainCommand>();
-  CLI::App* sub = app.add_subcommand("constrain", "Tell whether texts have a form");
+  CLI::App* sub = app.add_subcommand("constrain", "Check whether texts have a form");
   sub->add_option("TEXT", command->texts,
-                  "Texts to judge; -: stdin; none: the form is only compiled")
+                  "Texts to check; -: stdin; none: the form is only compiled")
       ->type_name("");
   add_form_options(*sub, command->form);
   sub->add_flag(
       "--jsonl", command->jsonl,
       "Each line of stdin is a text as a JSON string, or a JSON value; verdicts are JSON");
   sub->add_flag("--generated", command->generated,
-                "Accept only what a model would be let write: properties in the schema's order, "
+                "Accept only what a model is allowed to write: properties in the schema's order, "
                 "compact");
   sub->add_flag("--no-format", command->no_format, "\"format\" asserts nothing");
   sub->footer("The status is 0 if all texts are accepted, 1 if one is not.");

@@ -46,7 +46,7 @@ int run(const DoctorCommand& command) {
 
 CLI::App* add_doctor_command(CLI::App& app, int& exit_status) {
   CLI::App* command = app.add_subcommand(
-      "doctor", "Say what keeps a package off the Neural Engine, or what a system refuses");
+      "doctor", "Report what keeps a package off the Neural Engine, or makes a system reject it");
   auto values = std::make_shared<DoctorCommand>();
   command->add_option(
       "PACKAGE", values->path,

@@ -238,7 +238,7 @@ CLI::App* add_launch_command(CLI::App& app, int& status) {
       ->type_name("")
       ->required()
       ->check(CLI::IsMember(names).description(""));
-  sub->add_option("ARGUMENT", command->arguments, "What the client is given, after --")
+  sub->add_option("ARGUMENT", command->arguments, "Arguments for the client, after --")
       ->type_name("");
   sub->add_option("--model", command->model,
                   "A model of the server; where none runs, what `pippin serve` takes (the first "

@@ -133,20 +133,20 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
          "Requests of a model that may wait; others get 503 (512)")
       ->check(between(0));
   option("--cache-tokens", scheduler.cache_tokens, "N",
-         "Tokens that the conversations that run may have together (what half of free memory "
-         "holds, or a whole context)")
+         "Total tokens of running conversations (what half of free memory holds, or a whole "
+         "context)")
       ->check(between(1));
-  option(
-      "--cache-ram", scheduler.cache_ram, "BYTES",
-      "Memory for what was computed of prompts, of each model; 0: none (a quarter of what is free)")
+  option("--cache-ram", scheduler.cache_ram, "BYTES",
+         "Memory for each model's prompt cache; 0: none (a quarter of free memory)")
       ->transform(size_in_bytes())
       ->check(is_cache_size());
   option("--cache-disk", scheduler.cache_disk, "DIR",
-         "Folder for what leaves that memory, and for the next start");
-  option("--cache-disk-size", scheduler.cache_disk_bytes, "BYTES", "Most of it on disk (16G)")
+         "Folder for prompt caches that leave memory, kept for the next start");
+  option("--cache-disk-size", scheduler.cache_disk_bytes, "BYTES",
+         "Maximum size of that folder (16G)")
       ->transform(size_in_bytes());
   option("--keep-alive,--ttl", arguments.keep_alive, "TIME",
-         "Unload a model that had no request for so long: seconds, or 5m; negative: never (-1)")
+         "Unload a model that was idle for this long: seconds, or 5m; negative: never (-1)")
       ->check(is_duration());
   option(
       "-n,--predict", arguments.max_tokens, "N",

@@ -93,7 +93,7 @@ CLI::App* add_repackage_command(CLI::App& app) {
       ->delimiter(',');
   command
       ->add_option("--fix", values->fixes,
-                   "Mend what pippin doctor found: a rule, or all; repeatable")
+                   "Fix what pippin doctor found: a rule, or all; repeatable")
       ->type_name("RULE")
       ->delimiter(',');
   command->add_flag("--json", values->json, "Print the result as JSON");

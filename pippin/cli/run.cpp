@@ -235,7 +235,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   add_draft_options(*sub, command->draft);
   add_form_options(*sub, command->form);
   option("--prompt-cache", command->prompt_cache, "FILE",
-         "Go on from FILE where the prompt begins like the text before, and write it anew");
+         "Continue from FILE if the prompt begins like the text before, and rewrite it");
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");
   sub->add_flag("--json", command->json, "Print text, tokens and statistics as JSON at the end");
   sub->add_flag("--no-stats", command->no_stats, "Print no statistics");

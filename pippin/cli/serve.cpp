@@ -235,24 +235,25 @@ CLI::App* add_serve_command(CLI::App& app) {
          "Load this model at start and never unload it by itself; repeatable")
       ->allow_extra_args(false);
   option("--max-model-memory", command->max_model_memory, "BYTES",
-         "Let models go, the longest unused first, beyond this size of their files together")
+         "Unload models, least recently used first, above this total size of their files")
       ->transform(size_in_bytes());
   option("--stored-responses", options.responses.limit, "BYTES",
-         "Memory, and room in the folder of --cache-disk, for responses that clients go on from; "
+         "Memory, and room in the folder of --cache-disk, for responses that clients continue; "
          "0: none (256M)")
       ->transform(size_in_bytes());
   add_model_options(*sub, command->model_options);
   option("--api-key", options.access.keys, "KEY",
-         "A key that clients have to give; repeatable; also PIPPIN_API_KEY")
+         "A key that clients must send; repeatable; also PIPPIN_API_KEY")
       ->allow_extra_args(false);
   option("--api-key-file", options.access.key_file, "FILE",
          "Keys, one a line; read again on SIGHUP");
-  sub->add_flag("--no-auth", command->no_auth, "Need no key although others can reach the server");
+  sub->add_flag("--no-auth", command->no_auth,
+                "Require no key even if others can reach the server");
   option("--origin", options.access.origins, "ORIGIN",
-         "Let pages of ORIGIN ask (CORS); *: all; repeatable")
+         "Allow requests from pages of ORIGIN (CORS); *: all; repeatable")
       ->allow_extra_args(false);
   option("--allow-host", options.access.hosts, "NAME",
-         "A further name that clients may call this server; repeatable")
+         "An additional host name of this server; repeatable")
       ->allow_extra_args(false);
   option("--tls-cert", options.http.certificate_file, "FILE",
          "Certificate chain in PEM: serve HTTPS; read again on SIGHUP");
@@ -275,7 +276,7 @@ CLI::App* add_serve_command(CLI::App& app) {
   option("--ping", command->ping, "SECONDS", "Silence in a stream before a comment is sent (5)")
       ->check(between(1, 3600));
   option("--grace", command->grace, "SECONDS",
-         "On SIGTERM, finish answers for so long before cutting them (10)")
+         "On SIGTERM, time to finish answers before they are cut off (10)")
       ->check(between(0, 86400));
   option("--log-format", command->log_format, "FORMAT", "Log of requests: text or json")
       ->check(CLI::IsMember({"text", "json"}).description(""));

@@ -99,7 +99,7 @@ CLI::App* add_template_command(CLI::App& app) {
       "--jsonl", command->jsonl,
       "One conversation per line in, one JSON string per line out, or {\"error\": ...}");
   sub->add_option("--answer", command->answer,
-                  "Print what there is in this answer: thoughts, content and calls of tools, as "
+                  "Print the parts of this answer: thoughts, content and tool calls, as "
                   "JSON; - is stdin")
       ->type_name("FILE")
       ->excludes(plain)

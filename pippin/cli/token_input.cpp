@@ -26,7 +26,7 @@ std::vector<int32_t> parse_ids(std::string_view text) {
     int32_t id = 0;
     const auto [next, error] = std::from_chars(at, end, id);
     if (error != std::errc{} || id < 0 || (next != end && !blank(*next) && *next != ',')) {
-      fail(ErrorCode::InvalidArgument, "\"{}\" at character {} is no id; give 1,2,3",
+      fail(ErrorCode::InvalidArgument, "\"{}\" at character {} is not an id; give 1,2,3",
            std::string(at, end).substr(0, 20), at - text.data() + 1);
     }
     ids.push_back(id);

@@ -226,10 +226,11 @@ void check_benchmark(const Model& model, const BenchmarkOptions& options) {
   }
   for (const BenchmarkCase& one : cases) {
     if (one.tokens < 1 || one.depth < 0) {
-      fail(ErrorCode::InvalidArgument, "{} tokens behind {}: out of range", one.tokens, one.depth);
+      fail(ErrorCode::InvalidArgument, "{} tokens at depth {}: out of range", one.tokens,
+           one.depth);
     }
     if (one.parallel < 1 || one.parallel > kMostSequences) {
-      fail(ErrorCode::InvalidArgument, "{} sequences together: 1 to {} can be", one.parallel,
+      fail(ErrorCode::InvalidArgument, "{} sequences together: must be 1 to {}", one.parallel,
            kMostSequences);
     }
     // Unsigned: the sum of two non-negative numbers fits.

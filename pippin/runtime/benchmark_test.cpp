@@ -83,7 +83,7 @@ TEST(Benchmark, SequencesTogether) {
                "this model holds one sequence, not");
   options.parallel = {0};
   EXPECT_ERROR(run_benchmark(*model, options), ErrorCode::InvalidArgument,
-               "0 sequences together: 1 to");
+               "0 sequences together: must be 1 to");
 }
 
 TEST(Benchmark, SameSeedSameTokens) {
@@ -110,7 +110,7 @@ TEST(Benchmark, RefusesWhatDoesNotFit) {
   refuses({.prompts = {65}}, "pp65 needs 65 tokens of context, the model has 64");
   refuses({.tokens = 5, .depths = {60}}, "needs 65");
   refuses({.tokens = INT64_MAX, .depths = {INT64_MAX}}, "tokens of context, the model has 64");
-  refuses({.prompts = {0}}, "0 tokens behind 0: out of range");
+  refuses({.prompts = {0}}, "0 tokens at depth 0: out of range");
   refuses({.prompts = {1}, .repetitions = 0}, "0 repetitions: at least 1");
   refuses({}, "nothing to measure");
 }

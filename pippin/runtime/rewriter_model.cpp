@@ -36,7 +36,7 @@ bool has_input(const mil::FunctionDescription& function, const char* name, size_
 int64_t most_tokens_of(const mil::Model& model, const LoadOptions& options) {
   if (!RewriterModel::takes(model)) {
     fail(ErrorCode::Unsupported,
-         "the program is no encoder with a decoder: it has to have the "
+         "not an encoder-decoder program: it must have the "
          "functions {} and {} of the family {}",
          rewriting::kEncode, families::kMain, rewriting::kName);
   }
@@ -76,9 +76,7 @@ class RewriterSequence final : public Sequence {
   void feed(const Feeding& feeding) override {
     const std::span<const int32_t> all = fed();
     if (feeding.trace != nullptr || (feeding.begin == 0 && feeding.rows == Rows::Every)) {
-      fail(ErrorCode::Unsupported,
-           "a model of an encoder and a decoder has logits after what it "
-           "writes only");
+      fail(ErrorCode::Unsupported, "an encoder-decoder model has logits for generated tokens only");
     }
     if (feeding.begin == 0) {
       source_ = std::ssize(all);
@@ -103,7 +101,7 @@ class RewriterSequence final : public Sequence {
     source_ = 0;
   }
   Earliest find_earliest() const override {
-    return {position(), "the model has read its source at once"};
+    return {position(), "the source is encoded in one pass and cannot be cut"};
   }
   void copy(const Sequence& other) override {
     const auto& source = static_cast<const RewriterSequence&>(other);

@@ -113,7 +113,7 @@ SequenceFile::SequenceFile(ByteSpan bytes, std::string name) : path_(std::move(n
 
 void SequenceFile::parse(ByteSpan bytes) {
   if (bytes.size() < kHeaderBytes || as_text(bytes.first(kMagic.size())) != kMagic) {
-    fail(ErrorCode::InvalidFile, "{}: is no saved sequence", path_);
+    fail(ErrorCode::InvalidFile, "{}: not a saved sequence", path_);
   }
   ByteReader header(bytes.subspan(kMagic.size()), path_);
   if (const auto version = header.read<uint32_t>(); version != kVersion) {
@@ -128,7 +128,7 @@ void SequenceFile::parse(ByteSpan bytes) {
   }
   const ByteSpan content = bytes.first(bytes.size() - sizeof(uint64_t));
   if (ByteReader(bytes.last(sizeof(uint64_t)), path_).read<uint64_t>() != checksum_of(content)) {
-    fail(ErrorCode::InvalidFile, "{}: is damaged: its checksum is another one", path_);
+    fail(ErrorCode::InvalidFile, "{}: is damaged: its checksum does not match", path_);
   }
   ByteReader reader(content, path_);
   reader.seek(kHeaderBytes);
@@ -149,7 +149,7 @@ void SequenceFile::parse(ByteSpan bytes) {
     stored.content = reader.take(times(rows, stored.row_bytes, path_));
   }
   if (reader.remaining() > 0) {
-    fail(ErrorCode::InvalidFile, "{}: has {} bytes behind its arrays", path_, reader.remaining());
+    fail(ErrorCode::InvalidFile, "{}: has {} bytes after its arrays", path_, reader.remaining());
   }
 }
 

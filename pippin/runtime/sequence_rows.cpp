@@ -176,7 +176,7 @@ void Sequence::append_rows(std::span<const int32_t> ids, std::span<const RowPiec
   const int64_t begin = position(), end = begin + std::ssize(ids);
   const RowLayout layout = find_layout();
   if (layout.is_empty()) {
-    fail(ErrorCode::Unsupported, "a sequence of this model keeps nothing of its tokens");
+    fail(ErrorCode::Unsupported, "a sequence of this model keeps no rows for its tokens");
   }
   int64_t rows = 0;
   for (const RowPiece& piece : pieces) {

@@ -139,8 +139,7 @@ TEST(SequenceFile, EndsWithItsArrays) {
         for (size_t i = 0; i < count; ++i) body(i);
       });
   std::memcpy(bytes.data() + size - 8, &sum, sizeof(sum));
-  EXPECT_ERROR(SequenceFile(bytes, "x"), ErrorCode::InvalidFile,
-               "x: has 1 bytes behind its arrays");
+  EXPECT_ERROR(SequenceFile(bytes, "x"), ErrorCode::InvalidFile, "x: has 1 bytes after its arrays");
 }
 
 TEST(Batch, IsOfOneModel) {

@@ -141,7 +141,7 @@ std::optional<uint64_t> header_size(ByteSpan bytes, uint64_t file_bytes) {
 CacheFileHeader parse_header(ByteSpan bytes, uint64_t file_bytes, const std::string& name) {
   const auto size = header_size(bytes, file_bytes);
   if (!size || *size > bytes.size()) {
-    fail(ErrorCode::InvalidFile, "{}: is no file of a prompt cache, or cut off", name);
+    fail(ErrorCode::InvalidFile, "{}: not a prompt cache file, or truncated", name);
   }
   ByteReader reader(bytes.first(*size), name);
   reader.seek(kMagic.size());
@@ -153,7 +153,7 @@ CacheFileHeader parse_header(ByteSpan bytes, uint64_t file_bytes, const std::str
   const ByteSpan before = bytes.first(*size - sizeof(uint64_t));
   if (ByteReader(bytes.subspan(before.size(), sizeof(uint64_t)), name).read<uint64_t>() !=
       load_cache::checksum_piece(before)) {
-    fail(ErrorCode::InvalidFile, "{}: is damaged: the checksum of its header is another one", name);
+    fail(ErrorCode::InvalidFile, "{}: is damaged: the checksum of its header does not match", name);
   }
   CacheFileHeader header;
   header.is_rest = reader.read<uint32_t>() != 0;
@@ -258,7 +258,7 @@ std::shared_ptr<const runtime::RowMemory> OpenCacheFile::read() const {
     at += count;
   }
   if (sum.finish() != header_.checksum) {
-    fail(ErrorCode::InvalidFile, "{}: is damaged: its checksum is another one", name_);
+    fail(ErrorCode::InvalidFile, "{}: is damaged: its checksum does not match", name_);
   }
   return memory;
 }

@@ -117,7 +117,7 @@ std::vector<CacheFolder::Found> CacheFolder::find() {
     try {
       CacheFileHeader header = read_header(it->path());
       if (header.identity != options_.identity || name != name_of(header)) {
-        log_warn("{}: is no file of this prompt cache, and left alone", it->path().string());
+        log_warn("{}: not a file of this prompt cache; left alone", it->path().string());
         continue;
       }
       const auto rows = static_cast<uint64_t>(std::ssize(header.tokens) - header.first);
@@ -295,7 +295,7 @@ std::shared_ptr<const runtime::RowMemory> CacheFolder::read_now(CacheFile& file,
         std::ssize(header.tokens) != file.end ||
         (!header.is_rest && header.content_bytes != static_cast<uint64_t>(file.end - file.first) *
                                                         options_.row_bytes)) {
-      fail(ErrorCode::InvalidFile, "{}/{}: is another file than it was", folder_.string(),
+      fail(ErrorCode::InvalidFile, "{}/{}: has been replaced by another file", folder_.string(),
            file.name);
     }
     auto content = opened.read();

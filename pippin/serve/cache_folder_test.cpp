@@ -138,16 +138,16 @@ TEST_F(CacheFolders, DamagedFilesAreDiscarded) {
     const char* line;
   };
   const Case cases[] = {
-      {[](std::string& file) { file.clear(); }, "is no file of a prompt cache, or cut off"},
-      {[](std::string& file) { file = "PIPPIN"; }, "is no file of a prompt cache, or cut off"},
-      {[](std::string& file) { file[3] = 'x'; }, "is no file of a prompt cache, or cut off"},
+      {[](std::string& file) { file.clear(); }, "not a prompt cache file, or truncated"},
+      {[](std::string& file) { file = "PIPPIN"; }, "not a prompt cache file, or truncated"},
+      {[](std::string& file) { file[3] = 'x'; }, "not a prompt cache file, or truncated"},
       {[](std::string& file) { file.resize(file.size() - 1); }, "bytes of the"},
       {[](std::string& file) { file.resize(file.size() / 2); }, ""},
       {[](std::string& file) { file += 'x'; }, "bytes of the"},
-      {[](std::string& file) { file[23] = 'x'; }, "is no file of a prompt cache, or cut off"},
-      {[](std::string& file) { file[40] = 'x'; }, "the checksum of its header is another one"},
-      {[](std::string& file) { file[150] ^= 1; }, "the checksum of its header is another one"},
-      {[](std::string& file) { file[file.size() - 9] ^= 1; }, "its checksum is another one"},
+      {[](std::string& file) { file[23] = 'x'; }, "not a prompt cache file, or truncated"},
+      {[](std::string& file) { file[40] = 'x'; }, "the checksum of its header does not match"},
+      {[](std::string& file) { file[150] ^= 1; }, "the checksum of its header does not match"},
+      {[](std::string& file) { file[file.size() - 9] ^= 1; }, "its checksum does not match"},
   };
   for (const Case& one : cases) {
     std::string bytes = good;

@@ -75,7 +75,7 @@ MutableByteSpan AnemllSequence::write_cache(size_t index) {
 
 Sequence::Earliest AnemllSequence::find_earliest() const {
   if (shared_.window == 0 || position() <= shared_.window) return {};
-  return {position(), "its sliding window has written over what came before"};
+  return {position(), "its sliding window has overwritten earlier tokens"};
 }
 
 int64_t AnemllSequence::find_droppable() const {

@@ -29,7 +29,7 @@ ChatTemplate other_template(const fs::path& file, const fs::path& folder) {
     if (sources.special_tokens.find(name) == nullptr) sources.special_tokens.set(name, token);
   }
   auto found = ChatTemplate::from_sources(sources);
-  if (!found) fail(ErrorCode::InvalidFile, "{}: there is no chat template in it", file.string());
+  if (!found) fail(ErrorCode::InvalidFile, "{}: has no chat template", file.string());
   return std::move(*found);
 }
 

@@ -51,7 +51,7 @@ Part::Part(const std::filesystem::path& package, std::string name, const LoadOpt
            SharedStates& states, ThreadPool& pool)
     : name_(std::move(name)), options_(options), pool_(pool), model_(mil::read_package(package)) {
   if (model_.is_pipeline()) {
-    fail(ErrorCode::Unsupported, "{}: a {}, which is no part of a language model", name_,
+    fail(ErrorCode::Unsupported, "{}: a {}, which is not part of a language model", name_,
          to_string(model_.kind));
   }
   states.add(model_, name_);

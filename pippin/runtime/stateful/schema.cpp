@@ -19,7 +19,7 @@ StepSchema checked_step(const mil::FunctionDescription& function) {
   } catch (const Error& error) {
     refuse_model(error.what());
   }
-  if (!step.takes_ids) refuse_model(fmt::format("'{}' are no token ids", step.tokens));
+  if (!step.takes_ids) refuse_model(fmt::format("'{}' does not hold token ids", step.tokens));
   if (!step.gives_logits() && !step.gives_argmax()) {
     refuse_model(
         fmt::format("it gives no logits but '{}'; `pippin embed` runs encoders", step.hidden));

@@ -68,7 +68,7 @@ Sequence::Earliest StatefulSequence::find_earliest() const {
   }
   if (!is_long_) return {};
   const auto& dependence = family_.length_dependence();
-  constexpr const char* kReason = "the positions of a sequence of this length are other ones";
+  constexpr const char* kReason = "a sequence of this length has other positions";
   if (dependence.every_length || was_short_) return {position(), kReason};
   return {dependence.from + 1, kReason};
 }

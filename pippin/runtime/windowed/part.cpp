@@ -33,7 +33,7 @@ WindowedPart::WindowedPart(const std::filesystem::path& path, std::string name,
   plan_options_.compute = compute;
   plan_options_.compute.steady_rows = true;
   if (model_.is_pipeline()) {
-    fail(ErrorCode::Unsupported, "{}: a {}, which is no part of a language model", name_,
+    fail(ErrorCode::Unsupported, "{}: a {}, which is not part of a language model", name_,
          to_string(model_.kind));
   }
 }
