@@ -1,4 +1,4 @@
-// LoRA adapters against the model whose weights the test itself changed: W + scale * B A in
+// Compares LoRA adapters with a model whose weights the test itself changed: W + scale * B A in
 // doubles.
 
 #include <algorithm>
@@ -62,7 +62,7 @@ void write_tensors(const fs::path& file, const NamedTensors& tensors) {
   writer.finish();
 }
 
-// A base model, an adapter, and the model that the adapter makes of it.
+// A base model, an adapter, and the model with the adapter merged.
 class Fixture {
  public:
   Fixture(const std::string& config, bool transposed) : transposed_(transposed) {
@@ -79,7 +79,7 @@ class Fixture {
   fs::path merged() const { return folder_ / "merged"; }
   fs::path scratch(const char* name) const { return folder_ / name; }
 
-  // `scale`: what the configuration makes of the rank.
+  // `scale`: the factor that follows from the configuration and the rank.
   void change(const std::string& module, int64_t rank, double scale) {
     Tensor& weight = merged_.at(module + ".weight");
     const int64_t out = weight.shape[transposed_ ? 1 : 0], in = weight.shape[transposed_ ? 0 : 1];
@@ -178,7 +178,7 @@ void expect_merged(const Fixture& fixture, double direct_tolerance = 1e-5) {
             direct_tolerance);
   EXPECT_EQ(logits_of(models::build(fixture.base(), beside)), unchanged);
 
-  // Through a package, where the functions have one copy of the weights.
+  // Through a package, whose functions share one copy of the weights.
   beside.compute = BuildOptions::Compute::Float16Package;
   const fs::path package = fixture.scratch("m.mlpackage");
   mil::write_package(models::build(fixture.base(), beside), package);
@@ -225,7 +225,7 @@ TEST(Adapters, ChangeTheEmbeddingAndReplaceTensors) {
   expect_merged(fixture);
 }
 
-// mlx-lm's form of the same: the two matrices transposed, their names, one scale.
+// The same in mlx-lm's form: both matrices transposed, with its names and one scale.
 void write_mlx(const Fixture& fixture, const std::string& settings) {
   const auto rename = [](std::string name) {
     name = name.substr(std::string("base_model.model.").size());

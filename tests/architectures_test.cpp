@@ -1,5 +1,5 @@
-// Every dense architecture against Hugging Face's own logits and greedy continuations: tiny random
-// checkpoints, from the folder in fp32 and from the converted package in fp16.
+// Compares every dense architecture with Hugging Face's own logits and greedy continuations: tiny
+// random checkpoints, from the folder in fp32 and from the converted package in fp16.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -36,22 +36,22 @@ using testing_models::Golden;
 
 constexpr size_t kNone = std::string::npos;
 
-// One checkpoint, and how far its fp16 package is from Hugging Face's logits: what was measured of
-// the largest logit, in 1/10000. It comes from the rounding of weights and is the same to 1 % with
-// scalar, AVX2 and AVX-512 kernels, so twice as much is a fault.
+// One checkpoint, with the measured error of its fp16 package relative to the largest logit, in
+// 1/10000. The error comes from rounding the weights and agrees within 1 % between scalar, AVX2 and
+// AVX-512 kernels, so twice the value is a fault.
 struct Case {
   const char* name;
   double half_error;
-  // The generated token that two logits nearly tie for: closer than the error is.
+  // The generated token where two logits nearly tie: they are closer than the error.
   size_t near_tie = kNone;
   const char* folder = "architectures";
-  // Of compressed weights Fast rounds activations as well.
+  // With compressed weights Fast rounds activations as well.
   engine::Precision precision = engine::Precision::Fast;
-  // The first token of the prompt that goes to another expert in fp16, since two nearly tie for a
-  // place; tokens after it see what it became.
+  // The first token of the prompt that goes to another expert in fp16, because two nearly tie; it
+  // influences later tokens.
   size_t flip = kNone;
-  // They tie exactly, at the score of experts that are masked out, so it flips in fp32 as well:
-  // which of them Hugging Face took is what its sort left.
+  // The experts tie exactly, at the score of masked experts, so the token flips in fp32 as well:
+  // Hugging Face's choice depends on its sort.
   bool ties = false;
 
   double half_tolerance() const { return 2e-4 * half_error; }
@@ -60,9 +60,9 @@ void PrintTo(const Case& one, std::ostream* out) {
   *out << one.name;
 }
 
-// The logits of the prompt and of its greedy continuation; the most likely token is Hugging Face's.
-// The tolerance is relative to the largest logit. What comes after a `flip` of the prompt is judged
-// by how many of the most likely tokens are Hugging Face's.
+// Compares the logits of the prompt and of its greedy continuation; the most likely token must be
+// Hugging Face's. The tolerance is relative to the largest logit. After a `flip` in the prompt,
+// only the number of equal most likely tokens is compared.
 void expect_golden(Sequence& sequence, const Golden& golden, double tolerance,
                    size_t near_tie = kNone, size_t flip = kNone) {
   const double allowed = tolerance * golden.largest_logit();
@@ -127,8 +127,8 @@ TEST_P(Architecture, PackageInFloat16) {
   expect_golden(*runner, golden, GetParam().half_tolerance(), GetParam().near_tie, GetParam().flip);
 }
 
-// Settings that no golden checkpoint has. The oracle is the reference interpreter, which gets the
-// prompt at once; the engine gets it at once, in chunks and token by token.
+// Settings that no golden checkpoint has. The oracle is the reference interpreter, which runs the
+// prompt in one pass; the engine runs it in one pass, in chunks and token by token.
 class Variant : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(Variant, AgreesWithTheReference) {
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "qk_layernorm": true, "use_qkv_bias": true)"}),
     [](const auto& test) { return std::string(test.param.first); });
 
-// What changes the result and is not implemented is refused by its name.
+// Settings that change the result and are not implemented are rejected by name.
 TEST(Refused, SettingsThatPippinDoesNotKnow) {
   const struct {
     std::string folder, key, value, message;
@@ -271,7 +271,7 @@ TEST(Refused, SettingsThatPippinDoesNotKnow) {
   if (refused == 0) GTEST_SKIP() << shared_data_absent("architectures");
 }
 
-// The same model from PyTorch's and from MLX's files alone.
+// The same model from PyTorch's files alone and from MLX's files alone.
 TEST(WeightFormats, BinAndNpzFoldersRun) {
   PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_bin_npz");
   const Golden golden(folder);

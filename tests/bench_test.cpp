@@ -1,4 +1,4 @@
-// pippin bench on every kind of model, and what it refuses.
+// pippin bench on every kind of model, and its errors.
 
 #include <algorithm>
 #include <filesystem>
@@ -93,7 +93,7 @@ TEST_F(Bench, TheDemoModelAndAFolder) {
   }
   EXPECT_TRUE(fs::is_empty(folder / "tmp"));
   const fs::path model = demo_model_folder();
-  // What is not asked for fits the context.
+  // Defaults are reduced to fit the context.
   const auto fitted = run({model.string(), "-r", "1", "--context", "32", "--json"});
   ASSERT_EQ(fitted.status, 0) << fitted.err;
   const auto results = Json::parse(fitted.out, "report").at("results").elements();
@@ -160,7 +160,7 @@ TEST_F(Bench, ProfileIsATraceAndATable) {
   };
   std::map<std::string, Span> tests;
   std::vector<Span> runs;
-  std::map<int64_t, std::vector<Span>> steps;  // of each thread
+  std::map<int64_t, std::vector<Span>> steps;  // by thread
   for (const Json& event : trace.at("traceEvents").elements()) {
     EXPECT_EQ(event.get_string("ph"), "X");
     const double begin = event.get_float("ts");
@@ -177,9 +177,8 @@ TEST_F(Bench, ProfileIsATraceAndATable) {
   }
   ASSERT_EQ(tests.size(), 3U);
   for (const char* name : {"pp12", "tg20", "tg20 x3"}) EXPECT_TRUE(tests.contains(name)) << name;
-  // Each run lies in one test, and each step in one run; a thread does one step at a time. What
-  // share of a run its steps are is no matter of this test: it depends on what else the machine
-  // does.
+  // Each run is within one test, and each step within one run; a thread does one step at a time.
+  // The share of its steps in a run is not tested, because it depends on other load of the machine.
   for (const Span& run : runs) {
     EXPECT_EQ(std::count_if(tests.begin(), tests.end(),
                             [&](const auto& test) { return holds(test.second, run); }),
@@ -239,7 +238,7 @@ TEST_F(Bench, PackagesThatAreNoLanguageModels) {
   EXPECT_NE(absent.err.find("other"), std::string::npos) << absent.err;
 }
 
-// One whose input has the shape of hidden states: a net of sounds.
+// A model whose input has the shape of hidden states, for example an audio model.
 TEST_F(Bench, HiddenStatesAloneMakeNoLanguageModel) {
   PIPPIN_SHARED_OR_SKIP(package, "packages/basic-pitch-nmp.mlpackage");
   const auto result = run({package.string(), "--json", "-r", "1"});

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A model with sparse weights, large enough to be cached, and a cache of its own.
+// A model with sparse weights, large enough to be cached, and a separate cache.
 class CacheEndToEnd : public testing::Test {
  protected:
   void SetUp() override {
@@ -91,7 +91,7 @@ TEST_F(CacheEndToEnd, TheSecondLoadMapsWhatTheFirstStored) {
 
   EXPECT_EQ(logits("sparse.mlpackage"), expected);
   const auto stored = arrays();
-  // Seven matrices a layer; the head, and the table of embeddings.
+  // Seven matrices per layer, the head, and the embedding table.
   ASSERT_EQ(stored.size(), 2U * 7 + 2);
   std::vector<fs::file_time_type> written;
   std::vector<uint64_t> inodes;
@@ -167,7 +167,7 @@ TEST_F(CacheEndToEnd, ADamagedFileIsMadeAnew) {
 
 TEST_F(CacheEndToEnd, ChangedWeightsAreNotMistakenForTheOldOnes) {
   const std::string before = logits("sparse.mlpackage");
-  // In place, the same size, and with its old time of change: as mean as can be.
+  // Changed in place, with the same size and the old modification time: the hardest case.
   const auto time = fs::last_write_time(weights_);
   std::fstream file(weights_, std::ios::binary | std::ios::in | std::ios::out);
   file.seekp(-1000, std::ios::end);

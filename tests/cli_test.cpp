@@ -1,4 +1,4 @@
-// The command line as its users meet it: what goes where, wrong usage, broken inputs, Ctrl-C.
+// The command line from a user's view: outputs, wrong usage, broken inputs, Ctrl-C.
 
 #include <algorithm>
 #include <csignal>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrompt = "Tell me a story about a fox called Mia.";
 
-// One line on stderr with `part` in it, nothing on stdout.
+// Expects one line on stderr that contains `part`, and nothing on stdout.
 void expect_failure(const ProcessResult& result, int status, const std::string& part) {
   EXPECT_EQ(result.status, status) << result.err;
   EXPECT_EQ(result.out, "");
@@ -27,7 +27,7 @@ void expect_failure(const ProcessResult& result, int status, const std::string& 
   EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
 }
 
-// A copy of the small model that a test may break.
+// A copy of the small model that a test may damage.
 struct ModelCopy {
   explicit ModelCopy(const fs::path& model) : path(folder / "model") {
     fs::create_directory(path);
@@ -132,7 +132,7 @@ TEST(Cli, BrokenModelsAreRefusedInOneLine) {
   expect_failure(run_pippin({"run", copy.path.string(), "hi"}), 1, "tokenizer.json");
 }
 
-// Names come from anywhere: the message stays a line, and moves no terminal.
+// Names may contain anything: the message stays one line without control sequences.
 TEST(Cli, ErrorsAreALineThatCanBeRead) {
   const auto named = run_pippin({"tokenize", "no\nsuch\x1B[31m\xC2\x9B\xFF file", "x"});
   expect_failure(named, 1, "no such [31m \xEF\xBF\xBD file");
@@ -262,7 +262,7 @@ TEST(Cli, APipedTextGoesBeforeTheQuestion) {
   EXPECT_EQ(asked({"--file", folder / "question"}, fact + "\n"), both);
   EXPECT_EQ(asked({"-"}, question), alone);
 
-  // Inputs that bring nothing, and one that never does.
+  // Inputs without content, and one that never ends.
   const auto shell = [&](const std::string& script) {
     return run_process({"/bin/sh", "-c", script, PIPPIN_PROGRAM, folder / "pipe", question});
   };
@@ -275,7 +275,7 @@ TEST(Cli, APipedTextGoesBeforeTheQuestion) {
   EXPECT_NE(silent.err.find("standard input was not read"), std::string::npos) << silent.err;
 }
 
-// The same text, whether the beginning of the prompt is read or comes from a file.
+// The text is the same whether the beginning of the prompt is computed or read from a file.
 TEST(Cli, APromptCacheGoesOnWhereItEnded) {
   const TempDir folder;
   const std::string file = folder / "story.cache";

@@ -33,7 +33,7 @@ TEST(Containers, CompiledModelsAreInspectedAsPackagesAre) {
   EXPECT_EQ(after_name(summary), after_name(output_of({"inspect", package})));
   EXPECT_EQ(summary.find("silero_vad.mlmodelc: ML Program, specification version 6, "), 0u);
   EXPECT_NE(summary.find("    audio_input   fp32  [1, 576]\n"), std::string::npos) << summary;
-  // Numbers instead of places: the same text from both.
+  // Literal numbers, not file offsets: the text is the same for both.
   const std::string values = output_of({"inspect", "--mil", "--values", compiled});
   EXPECT_EQ(values, output_of({"inspect", "--mil", "--values", package}));
   EXPECT_EQ(values.find("BLOBFILE"), std::string::npos);
@@ -87,7 +87,7 @@ TEST(Containers, RepackagingAgainChangesNothing) {
   EXPECT_EQ(usage.status, 2);
 }
 
-// Status 3 and one line, from every command and in every container.
+// Every command gives status 3 and one line, for every container.
 TEST(Containers, ModelsThatAreNoProgramsAreNamed) {
   PIPPIN_SHARED_OR_SKIP(packages, "packages");
   const TempDir scratch;
@@ -129,7 +129,7 @@ constexpr const char* kProgram =
     "program(1.3)\n{\n    func main<ios18>(tensor<fp16, [4]> x) {\n"
     "            tensor<fp16, [4]> y = add(x = x, y = fp16(1));\n        } -> (y);\n}\n";
 
-// The output of every command that opens a package, for this form.
+// The output, in this form, of every command that opens a package.
 std::vector<std::string> said_of(const std::string& path, const TempDir& scratch) {
   const auto without_name = [](const std::string& text) { return text.substr(text.find(':')); };
   const std::string compiled = (scratch / "out.mlmodelc").string();

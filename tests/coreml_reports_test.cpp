@@ -1,4 +1,4 @@
-// Packages of others that Pippin once did wrong, as they were reported.
+// Packages from bug reports, which earlier versions of Pippin computed wrongly.
 #include <cmath>
 #include <map>
 #include <set>
@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Rules = std::set<std::string>;
 
-// Those above notes too, as "error pad-axes".
+// Findings above notes, as "error pad-axes".
 Rules rules_of(const std::string& package, std::vector<std::string> options = {}) {
   options.insert(options.begin(), {"doctor", package, "--json"});
   const auto result = run_pippin(options);
@@ -185,7 +185,7 @@ TEST(CoreMlReports, ProgramsWithoutAPackageRun) {
   EXPECT_EQ(predicted({text, "--input", input}).at("c"), sum);
 }
 
-// The package next to it is the one that was compiled.
+// The package next to the compiled model is its source.
 TEST(CoreMlReports, CompiledDetectorsGiveTheBoxesOfTheirPackage) {
   PIPPIN_SHARED_OR_SKIP(reports, "reports/coreml");
   const auto outputs = [&](const std::string& model) {

@@ -1,5 +1,5 @@
-// Language models of every family on a device that is not the CPU: the same numbers as the
-// reference gives, through the loaders that everybody uses.
+// Language models of every family on a device other than the CPU return the same numbers as the
+// reference, through the usual loaders.
 
 #include <gtest/gtest.h>
 
@@ -115,7 +115,7 @@ TEST(Devices, Windowed) {
   }
 }
 
-// States are copied for their bytes alone: not for their sizes, and not back where they were read.
+// Copies states only to read their bytes: not for their sizes, and not back after reading.
 void expect_few_copies(runtime::Model& model, const ReferenceDevice& device) {
   const auto& copies = device.copies();
   const auto sequence = model.new_sequence(), other = model.new_sequence();
@@ -144,7 +144,7 @@ void expect_few_copies(runtime::Model& model, const ReferenceDevice& device) {
   const auto have = other->decode(9);
   EXPECT_TRUE(std::equal(have.begin(), have.end(), want.begin(), want.end()));
 
-  // A file of the sequence reads its states, and another one is written.
+  // Saving a sequence reads its states; restoring writes another one's.
   const TempDir folder;
   sequence->save(folder / "saved");
   sequence->decode(1);
@@ -164,7 +164,7 @@ TEST(Devices, StatesAreCopiedForTheirBytesAlone) {
   expect_few_copies(*anemll.model, *device);
 }
 
-// A prediction of a whole model, states included, and what describe() tells of it.
+// A prediction of a whole model, including states and the text of describe().
 TEST(Devices, Predictions) {
   const TempDir folder;
   testing_models::PackageMaker maker;
@@ -198,7 +198,7 @@ TEST(Devices, Predictions) {
     for (const FeatureInfo& feature : here_state.features()) {
       const Tensor value = here_state.get(feature.name);
       EXPECT_EQ(there_state.get(feature.name).to_doubles(), value.to_doubles());
-      if (step == 1) there_state.set(feature.name, value);  // goes to the device
+      if (step == 1) there_state.set(feature.name, value);  // copied to the device
     }
   }
   EXPECT_EQ(device->runs(), 3);
@@ -218,7 +218,7 @@ TEST(Devices, Predictions) {
   }
 }
 
-// The one who decodes learns of it, and nothing goes on with numbers that are not there.
+// The caller gets the error, and no computation continues with missing numbers.
 TEST(Devices, AModelStopsWhereItsDeviceFails) {
   const auto device = std::make_shared<ReferenceDevice>(/*failing_run=*/3);
   const auto model = runtime::make_runnable(models::build(demo(), {.context = 16}), on(device));

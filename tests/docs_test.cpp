@@ -1,4 +1,4 @@
-// What the documents quote is what the tests build, and what they name is there.
+// Checks that quotations in the documents match the sources, and that files that they name exist.
 
 #include <algorithm>
 #include <filesystem>
@@ -21,7 +21,7 @@ std::string read(const std::string& path) {
   return read_file(source_dir() / path);
 }
 
-// What is there, as paths from the root: files, and folders without a '/' at their end.
+// The existing files and folders as paths from the root, folders without a final '/'.
 class Tree {
  public:
   Tree() {
@@ -36,7 +36,7 @@ class Tree {
 
   const std::set<std::string>& paths() const { return paths_; }
 
-  // The folders right in `parent`.
+  // The direct subfolders of `parent`.
   std::set<std::string> folders(const std::string& parent) const {
     std::set<std::string> found;
     for (const auto& entry : fs::directory_iterator(source_dir() / parent)) {
@@ -48,7 +48,7 @@ class Tree {
   // A path from the root, from pippin/ or from `folder`; "<name>" and "*" stand for anything.
   bool has(std::string path, const std::string& folder) const {
     while (path.ends_with('/') || path.ends_with('.')) path.pop_back();
-    if (path == "pippin/mx.h" || path == "pippin/nn.h") return true;  // so they are installed
+    if (path == "pippin/mx.h" || path == "pippin/nn.h") return true;  // names of installed headers
     const bool is_pattern = path.find_first_of("<*") != std::string::npos;
     for (const std::string& start : {std::string(), std::string("pippin/"), folder + "/"}) {
       const std::string whole = fs::path(start + path).lexically_normal().string();
@@ -57,7 +57,7 @@ class Tree {
     return false;
   }
 
-  // A file of this name, wherever it is.
+  // Whether there is a file of this name in any folder.
   bool has_name(const std::string& name) const {
     if (name.find('*') != std::string::npos) return matches("*/" + name);
     return std::any_of(paths_.begin(), paths_.end(),
@@ -88,12 +88,12 @@ const Tree& tree() {
   return tree;
 }
 
-// What a text of `folder` names that is not there: paths that begin with one of the project's
+// The names in a text of `folder` that do not exist: paths that begin with one of the project's
 // folders, and names of source files.
 std::vector<std::string> missing_paths(const std::string& text, const std::string& folder) {
   std::set<std::string> first = tree().folders("pippin");
   first.merge(tree().folders(""));
-  first.erase("build");  // what is made there is not looked for
+  first.erase("build");  // generated files are not checked
   static const std::regex kWord("[A-Za-z0-9_.<>*/~$-]+");
   static const std::regex kSource("[A-Za-z0-9_*]+\\.(h|cpp|inc|py|cmake)");
   std::vector<std::string> missing;
@@ -110,7 +110,7 @@ std::vector<std::string> missing_paths(const std::string& text, const std::strin
   return missing;
 }
 
-// Where links lead, but to other servers.
+// The targets of links, except for other servers, that do not exist.
 std::vector<std::string> missing_links(const std::string& text, const std::string& folder) {
   static const std::regex kLink("\\]\\(([^)#: ]+)[^):]*\\)");
   std::vector<std::string> missing;
@@ -130,7 +130,7 @@ std::vector<std::string> documents() {
   return found;
 }
 
-// The part of a text between the first `begin` and the `end` after it.
+// The part of a text between the first `begin` and the next `end`.
 std::string between(const std::string& text, const std::string& begin, const std::string& end) {
   const size_t from = text.find(begin) + begin.size();
   return text.substr(from, text.find(end, from) - from);
@@ -194,7 +194,7 @@ TEST(Docs, WhatCommentsNameIsThere) {
   EXPECT_GT(files, 500U);
 }
 
-// The two tables of who may include whom.
+// The two tables of allowed includes.
 TEST(Docs, FoldersAreThoseThatAreThere) {
   const std::set<std::string> folders = tree().folders("pippin");
   const std::string layers = "base\n" + between(read("CONTRIBUTING.md"), "```\nbase\n", "```");

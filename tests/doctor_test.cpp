@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of attention whose mask no row survives, for iOS 16; in fp32 where `type` says so.
+// Attention with fully masked rows, for iOS 16; in fp32 if `type` is fp32.
 std::string masked(const std::string& type) {
   return "program(1.0)\n{ func main<ios16>(tensor<" + type + ", [1, 4]> x) { tensor<" + type +
          ", [4]> m = const()[name = tensor<string, []>(\"m\"), val = tensor<" + type +
@@ -72,7 +72,7 @@ TEST(DoctorEndToEnd, WhatIsFixedIsGone) {
   EXPECT_NE(unknown.err.find("--fix gather: there are all, "), std::string::npos) << unknown.err;
 }
 
-// Each preset gives what its options say, and a package that suits its system.
+// Each preset has the options that it documents, and gives a package that suits its system.
 TEST(DoctorEndToEnd, PresetsSuitTheirSystems) {
   const TempDir scratch;
   const std::string config = (scratch / "config.json").string();
@@ -141,10 +141,10 @@ TEST(DoctorEndToEnd, PresetsSuitTheirSystems) {
         if (found.get_string("severity") != "note") warnings.emplace(found.get_string("rule"));
       }
     }
-    warnings.erase("missing-tokenizer");  // a config.json has none
+    warnings.erase("missing-tokenizer");  // a config.json has no tokenizer
     EXPECT_EQ(warnings, one.warnings);
   }
-  // What the command line says counts, and its compression is the only one then.
+  // Options of the command line override the preset's; its compression then replaces the preset's.
   convert({"--device", "iphone16", "--quantize", "int8"}, (scratch / "mine").string());
   convert({"--family", "anemll", "--quantize", "int8"}, (scratch / "yours").string());
   const std::string head = "llama_lm_head.mlpackage/Data/com.apple.CoreML/weights/weight.bin";

@@ -1,5 +1,5 @@
-// Texts with drafts are the texts without: every family, and forms of weights and precisions,
-// greedy and sampled, whatever the drafts are.
+// Texts with drafts equal those without: for every family, weight form and precision, greedy and
+// sampled, with any drafts.
 #include "pippin/runtime/draft/drafts.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ using Ids = std::vector<int32_t>;
 
 const auto go_on = [](int32_t) { return true; };
 
-// Texts of tiny random models repeat themselves soon: lookups find much, and are often wrong.
+// Texts of tiny random models soon repeat themselves: lookups find many drafts, often wrong ones.
 GenerateResult generate(Sequence& sequence, const Ids& prompt, const GenerateOptions& options) {
   sequence.reset();
   return runtime::generate(sequence, prompt, options, go_on);
@@ -57,7 +57,7 @@ bool fed_only(const Sequence& sequence, const Ids& ids) {
   return ranges::equal(sequence.tokens(), ids);
 }
 
-// How many drafts were accepted.
+// Returns the number of accepted drafts.
 int64_t expect_same_texts(Sequence& sequence, const Ids& prompt, int64_t tokens) {
   std::vector<GenerateOptions> ways(4);
   ways[1].sampling.repetition_penalty = 1.3;
@@ -74,7 +74,7 @@ int64_t expect_same_texts(Sequence& sequence, const Ids& prompt, int64_t tokens)
     options.sampling.seed = 7;
     const GenerateResult want = generate(sequence, prompt, options);
     const Ids fed(sequence.tokens().begin(), sequence.tokens().end());
-    // An end in the middle of a pass, too.
+    // Also with an end token in the middle of a pass.
     if (way == 2 && want.ids.size() > 3) options.end_ids = {want.ids[want.ids.size() / 2]};
     const GenerateResult ended = generate(sequence, prompt, options);
     const Ids fed_until_end(sequence.tokens().begin(), sequence.tokens().end());
@@ -85,7 +85,7 @@ int64_t expect_same_texts(Sequence& sequence, const Ids& prompt, int64_t tokens)
       options.predicted.clear();
       expect_same(generate(sequence, prompt, options), ended);
       EXPECT_TRUE(fed_only(sequence, fed_until_end));
-      // The right text, with a token in the middle that is not.
+      // The right text, with one wrong token in the middle.
       options.predicted = want.ids;
       if (!want.ids.empty()) options.predicted[want.ids.size() / 3] ^= 1;
       const GenerateResult helped = generate(sequence, prompt, options);
@@ -104,18 +104,17 @@ TEST_P(DraftedTexts, AreThoseWithoutDrafts) {
   const TempDir scratch;
   const auto model = GetParam().load(scratch.path());
   const auto sequence = model->new_sequence();
-  const Ids prompt = {3, 17};  // in front of what some families cannot drop
+  const Ids prompt = {3, 17};  // a prefix that some families cannot drop
   const int64_t accepted = expect_same_texts(*sequence, prompt, 9);
   const bool can = model->capabilities().truncate && !model->capabilities().greedy_only;
   EXPECT_EQ(accepted > 0, can);
-  // To the end of the context, which the last token fills.
-  if (std::string(GetParam().name) !=
-      "windowed_low_memory") {  // it opens its files again and again
+  // To the end of the context, including its last token.
+  if (std::string(GetParam().name) != "windowed_low_memory") {  // which opens its files repeatedly
     expect_same_texts(*sequence, prompt, 100);
   }
 }
 
-// What that stands on.
+// The property that this depends on.
 TEST_P(DraftedTexts, RowsHaveTheBitsOfEachAlone) {
   const TempDir scratch;
   const auto model = GetParam().load(scratch.path());
@@ -149,7 +148,7 @@ TEST(DraftedTexts, OfFormsOfAttention) {
   }
 }
 
-// Drafts that pay by the clock, as users have them.
+// Drafts chosen by measured time, as in normal use.
 TEST(DraftedTexts, AreTheSameWhateverPays) {
   const auto model = load_recorded(demo());
   const auto sequence = model->new_sequence();
@@ -162,13 +161,13 @@ TEST(DraftedTexts, AreTheSameWhateverPays) {
     expect_same(generate(*sequence, prompt, options), want);
     options.drafts->keep(want.ids);
   }
-  options.predicted = {-5, 1'000'000};  // no tokens of this model
+  options.predicted = {-5, 1'000'000};  // not tokens of this model
   expect_same(generate(*sequence, prompt, options), want);
   options.max_drafts = 0;
   EXPECT_EQ(generate(*sequence, prompt, options).drafted, 0);
 }
 
-// The model as its own draft model is nearly always right, another one nearly never.
+// The model as its own draft model is nearly always right, another model almost never.
 TEST(DraftedTexts, OfADraftModel) {
   const auto model = load_recorded(demo());
   const auto sequence = model->new_sequence();
@@ -238,7 +237,7 @@ TEST(DraftModels, NeedTokensInCommon) {
                "of the smaller vocabulary");
 }
 
-// The same of chances: the tokens of many seeds are distributed as the model says.
+// The same for sampling: the tokens of many seeds follow the model's distribution.
 TEST(DraftedTexts, AreDistributedAsTheModelSays) {
   class Uneven final : public runtime::FakeModel {
    public:
@@ -278,7 +277,7 @@ TEST(DraftedTexts, AreDistributedAsTheModelSays) {
   }
 }
 
-// The caller may stop anywhere, and what was fed is as without drafts.
+// The caller may stop anywhere, and the sequence is the same as without drafts.
 TEST(DraftedTexts, StopWhereTheCallerSays) {
   const auto model = load_recorded(demo());
   const auto sequence = model->new_sequence();
@@ -309,7 +308,7 @@ TEST(DraftedTexts, StopWhereTheCallerSays) {
   EXPECT_EQ(sequence->position(), 4 + 5 - 1);
 }
 
-// What is thrown within a pass of several rows leaves no drafts behind.
+// An exception within a pass of several rows leaves no drafts in the sequence.
 TEST(DraftedTexts, WhatIsThrownLeavesWhatWasChosen) {
   const auto model = load_recorded(demo());
   const auto sequence = model->new_sequence();
@@ -332,7 +331,7 @@ TEST(DraftedTexts, WhatIsThrownLeavesWhatWasChosen) {
     Ids fed = prompt;
     fed.insert(fed.end(), want.begin(), want.begin() + static_cast<int64_t>(last));
     EXPECT_EQ(Ids(sequence->tokens().begin(), sequence->tokens().end()), fed);
-    // As soon as what was predicted is found.
+    // As soon as the predicted text is found.
     if (last > 7) {
       EXPECT_GT(drafted, 0);
     }

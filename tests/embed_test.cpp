@@ -1,4 +1,4 @@
-// pippin embed, rerank and convert of encoders, on the golden models with a tokenizer whose words
+// pippin embed, rerank and convert with encoders, on the golden models with a tokenizer whose words
 // are ids.
 #include <cmath>
 #include <filesystem>
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 using testing_models::expect_near;
 
-// A golden model in a folder of its own, and its texts.
+// A copy of a golden model in its own folder, with its texts.
 class GoldenModel : public testing_models::GoldenTexts {
  public:
   explicit GoldenModel(const fs::path& golden) : GoldenTexts(golden) {
@@ -119,7 +119,7 @@ TEST(Embed, APackageIsTheFolder) {
   const auto result = run_pippin({"embed", package, model.text(0), "--prompt-name", ""});
   ASSERT_EQ(result.status, 0) << result.err;
   expect_near(line_of(result.out, 0), model.numbers("sentence_embedding", 0), 3e-3);
-  // Prompts travel along.
+  // Prompts are part of the package.
   EXPECT_NE(run_pippin({"embed", package, "w1", "--prompt-name", "none"}).err.find("query"),
             std::string::npos);
 }

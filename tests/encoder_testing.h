@@ -1,5 +1,5 @@
-// Goldens of encoders: texts with what Hugging Face's and sentence-transformers' code makes of
-// them, and a program that is run on them.
+// Goldens of encoders: texts with the outputs of Hugging Face's and sentence-transformers' code,
+// and a program that runs on them.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace pippin::testing_encoders {
 
-// Three texts of a folder's golden.npz, filled up to one length.
+// Three texts of a folder's golden.npz, padded to one length.
 struct Texts {
   NpzFile golden;
   int64_t rows, length;
@@ -63,7 +63,7 @@ class RunningEncoder {
   std::vector<double> run(const Texts& texts, const std::string& output) {
     return run(texts, 0, texts.rows, 0, texts.length, output);
   }
-  // Rows [first, first + count) of the texts, of each the columns [from, to).
+  // Runs rows [first, first + count) of the texts, columns [from, to) of each.
   std::vector<double> run(const Texts& texts, int64_t first, int64_t count, int64_t from,
                           int64_t to, const std::string& output) {
     engine::NamedHostTensors inputs;
@@ -98,7 +98,7 @@ inline double cosine(const double* a, const double* b, size_t size) {
   return ab / std::sqrt(aa * bb);
 }
 
-// The largest difference of values at tokens; what fills up a row means nothing.
+// The largest difference of values at tokens; values at padding are undefined.
 inline double difference_at_tokens(const Texts& texts, const std::vector<double>& values,
                                    const std::vector<double>& expected) {
   const size_t width = expected.size() / texts.ids.size();

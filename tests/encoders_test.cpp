@@ -1,4 +1,4 @@
-// Embedding models and cross-encoders against Hugging Face's and sentence-transformers' own
+// Compares embedding models and cross-encoders with Hugging Face's and sentence-transformers' own
 // outputs: tiny random checkpoints, from the folder in fp32 and from the converted package in fp16.
 #include <algorithm>
 #include <cmath>
@@ -53,7 +53,7 @@ TEST_P(Embeddings, FolderInFloat32) {
     EXPECT_LE(difference_at_tokens(texts, all, states), 2e-5);
     const auto pooled = encoder.run(texts, family::kEmbedding);
     EXPECT_LE(difference(pooled, embeddings), 1e-5);
-    // Each text by itself, without what fills up its row.
+    // Each text by itself, without padding.
     for (int64_t row = 0; row < texts.rows; ++row) {
       const auto [begin, end] = tokens_of(texts, row);
       const auto one = encoder.run(texts, row, 1, begin, end, family::kEmbedding);
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Embeddings,
                                          "mpnet_mean", "nomic_bert_mean", "qwen3_lasttoken",
                                          "roberta_mean", "t5_encoder_mean", "xlm_roberta_mean"));
 
-// As transformers 5 has the model, whose sizes have BERT's names.
+// As in transformers 5, whose configuration uses BERT's names for the sizes.
 TEST(Encoders, NomicBertOfTransformers5) {
   PIPPIN_SHARED_OR_SKIP(folder, "models2026/enc/nomic_bert_hf");
   const Texts texts(folder);
@@ -98,8 +98,8 @@ TEST(Encoders, NomicBertOfTransformers5) {
             2e-5);
 }
 
-// Every way of pooling against the obvious loops, with tokens on the left, on the right, and one
-// alone.
+// Compares every kind of pooling with simple loops, for tokens on the left, on the right, and a
+// single token.
 TEST(Pooling, SixWays) {
   constexpr int64_t kRows = 3, kLength = 5, kWidth = 4;
   const std::vector<int32_t> mask = {1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0};

@@ -1,5 +1,5 @@
-// Mixtures of experts in packages of random weights: the engine's step, which computes the chosen
-// experts alone, against every operation by itself.
+// Mixtures of experts in packages with random weights: compares the engine's step, which computes
+// only the chosen experts, with a separate evaluation of every operation.
 #include <cmath>
 #include <cstdint>
 #include <ostream>
@@ -98,11 +98,11 @@ TEST_P(Experts, TheStepComputesWhatTheOperationsDo) {
       const auto want = logits_of(model, prompt, {.precision = exact, .fusion = false}, false);
       const std::vector<double> numbers(want.begin(), want.end());
       const double largest = testing_models::largest(numbers);
-      // Caches of fp16 round what other orders of additions make, and weights are expanded to fp16
-      // where they are not multiplied as they are.
+      // fp16 caches round the results of another order of additions, and weights are expanded to
+      // fp16 if they are not multiplied in place.
       const auto step = logits_of(model, prompt, {.precision = exact}, lengths.empty());
       EXPECT_LE(max_difference(step, numbers), 1e-3 * largest);
-      // Rounded activations may send a token to another expert.
+      // Rounded activations may route a token to another expert.
       const auto fast = logits_of(model, prompt, {}, lengths.empty());
       EXPECT_LE(mean_difference(fast, numbers), (form.empty() ? 1e-4 : 0.04) * largest);
     }

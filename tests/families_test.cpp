@@ -1,5 +1,5 @@
-// The families `anemll` and `windowed` of every dense architecture against Hugging Face's own
-// logits, run with the engine by the families' loops.
+// Compares the families `anemll` and `windowed` of every dense architecture with Hugging Face's own
+// logits. They run with the engine by the families' loops.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -34,7 +34,7 @@ struct Golden {
     logits = npz.read("logits").to_doubles();
     for (const double logit : logits) largest = std::max(largest, std::abs(logit));
   }
-  // The largest difference of a row of logits, over the largest logit.
+  // The largest difference of a row of logits, relative to the largest logit.
   double error(size_t row, const std::vector<double>& actual) const {
     const size_t width = logits.size() / prompt.size();
     if (actual.size() != width) return std::numeric_limits<double>::infinity();
@@ -74,8 +74,8 @@ int64_t window_of(const std::filesystem::path& folder) {
 
 constexpr double kTolerance = 2e-2;
 
-// Those of the goldens whose prompt passes the length at which frequencies change are left out:
-// what its tokens give depends on how many are fed at once.
+// Goldens whose prompt passes the length at which frequencies change are left out: their results
+// depend on how many tokens are fed at once.
 class Families : public testing::TestWithParam<std::string> {};
 
 TEST_P(Families, AnemllTokenByToken) {
@@ -91,11 +91,11 @@ TEST_P(Families, AnemllTokenByToken) {
   EXPECT_LE(worst, kTolerance);
 }
 
-// Whole batches, then what is left token by token.
+// Full batches, then the rest token by token.
 TEST_P(Families, AnemllInBatches) {
   PIPPIN_SHARED_OR_SKIP(folder, "architectures/" + GetParam());
   const Golden golden(folder);
-  // Windows of 14 and 10 are there, too.
+  // There are also windows of 14 and 10.
   const bool fours = window_of(folder) % 4 == 0;
   const int64_t size = fours ? 4 : window_of(folder) / 2;
   const auto batch = static_cast<size_t>(size);
@@ -154,8 +154,8 @@ INSTANTIATE_TEST_SUITE_P(
                     "internlm2", "minicpm", "opt", "bloom", "mpt"),
     [](const auto& instance) { return instance.param; });
 
-// What lies more than the cache before a window is forgotten, and positions go on: the same as a
-// mask that hides it.
+// Tokens further back than the cache are forgotten, and positions continue: the same as with a mask
+// that hides them.
 TEST(Families, WindowedForgetsTheOldest) {
   PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_gqa_llama3_tied");
   const Golden golden(folder);
@@ -197,7 +197,7 @@ TEST(Families, WindowedForgetsTheOldest) {
     }
   }
   EXPECT_LE(worst, kTolerance * golden.largest);
-  EXPECT_GT(forgotten, 0.1);  // that it forgets makes a difference
+  EXPECT_GT(forgotten, 0.1);  // forgetting changes the result
   EXPECT_EQ(length % 16, 0);
 }
 
@@ -205,7 +205,7 @@ size_t argmax(const std::vector<double>& logits) {
   return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-// Trained models: the golden continuation, token for token, over several windows.
+// Trained models: compares the golden continuation, token by token, over several windows.
 class TrainedModel : public testing::TestWithParam<std::string> {};
 
 TEST_P(TrainedModel, SameTextFromEachFamily) {
@@ -261,7 +261,7 @@ TEST_P(TrainedModel, SameTextFromEachFamily) {
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainedModel, testing::Values("stories260K", "babyllama-tok105"));
 
-// The head gives the best of each part, counted inside the part.
+// The head returns the best token of each part, with an index within the part.
 TEST(Families, ArgmaxInModel) {
   PIPPIN_SHARED_OR_SKIP(folder, "architectures/phi_gqa_qkln");
   const auto plain = anemll_parts(folder, {.context = 32}, 1);

@@ -1,5 +1,5 @@
-// For tests: packages of the families `anemll` and `windowed`, run with the engine alone, by the
-// loops that docs/families.md describes.
+// For tests: packages of the families `anemll` and `windowed`, run with the engine by the loops
+// that docs/families.md describes.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline engine::HostTensor ints(std::vector<int64_t> shape, std::span<const int32
   return engine::to_host(tensor);
 }
 
-// Where query `row` of `queries` from `first` on may look, as 0 and -inf, (1, 1, queries, slots).
+// The mask of query `row` of `queries` from `first` on, as 0 and -inf, (1, 1, queries, slots).
 inline engine::HostTensor causal_mask(int64_t first, int64_t queries, int64_t slots) {
   mil::Tensor mask(mil::DataType::Float16, {1, 1, queries, slots});
   for (int64_t row = 0; row < queries; ++row) {
@@ -36,7 +36,7 @@ inline engine::HostTensor causal_mask(int64_t first, int64_t queries, int64_t sl
   return engine::to_host(mask);
 }
 
-// Runs functions of packages, each with a runner of its own.
+// Runs functions of packages, each with its own runner.
 class PackageRunners {
  public:
   explicit PackageRunners(const std::vector<const mil::Model*>& models) : models_(models) {}
@@ -80,7 +80,7 @@ class AnemllRun {
     }
     return logits;
   }
-  // A whole batch; it may not cross the end of the window.
+  // Runs a full batch, which must not cross the end of the window.
   void prefill(std::span<const int32_t> ids, int64_t position) {
     layers(ids, position, name("prefill", position));
   }
@@ -119,7 +119,7 @@ class AnemllRun {
   int64_t context_ = 0, batch_ = 0, window_ = 0;
 };
 
-// Chunk 1, those of the layers, the head's, cache-processor, logit-processor.
+// Chunk 1, the layers' chunks, the head's chunk, cache-processor, logit-processor.
 class WindowedRun {
  public:
   explicit WindowedRun(const std::vector<const mil::Model*>& models)
@@ -135,7 +135,7 @@ class WindowedRun {
   }
 
   // The logits of all tokens of the window that ends the sequence `ids`, row by row; the caches
-  // have to hold what lies before it. A full window goes into the caches.
+  // must hold the windows before. A full window is appended to the caches.
   std::vector<std::vector<double>> step(std::span<const int32_t> ids) {
     const auto length = static_cast<int64_t>(ids.size());
     const int64_t used = (length - 1) % window_ + 1;
@@ -159,7 +159,7 @@ class WindowedRun {
     const auto outputs = runners_.run(head(), "main", {{"x", shared.at("x")}}, none_);
     return rows_of(outputs, used);
   }
-  // By the logit processor, of the last step.
+  // From the logit processor, for the last step.
   int64_t argmax(int64_t row) {
     const auto result = runners_.run(head() + 2, "main", logits_, none_).at("argmax");
     return static_cast<int64_t>(to_tensor(result).values.at(static_cast<size_t>(row)));

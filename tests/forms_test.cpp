@@ -1,4 +1,4 @@
-// Answers in a form, and pippin constrain.
+// Constrained answers, and pippin constrain.
 #include <chrono>
 #include <csignal>
 #include <string>
@@ -53,7 +53,7 @@ TEST(Constrain, RefusesFormsWithTheirPlace) {
             std::string::npos);
 }
 
-// A schema of 14 KB that takes many seconds, until the limit of its work.
+// A schema of 14 KB that takes many seconds to compile, up to the limit of work.
 TEST(Constrain, EndsAtASignal) {
   std::string schema = R"({"type":"array","uniqueItems":true,"minItems":90,"items":{"enum":[0)";
   for (int i = 1; i < 3000; ++i) schema += "," + std::to_string(i);
@@ -86,7 +86,7 @@ TEST(Run, AnswersHaveTheForm) {
   EXPECT_EQ(run({"--choice", "maybe"}), "maybe\n");
   const std::string list = run({"--grammar", grammar});
   EXPECT_TRUE(list.size() == 9 || list.size() == 13) << list;
-  // What is cut off is the beginning of one.
+  // An answer cut off by the limit is a prefix of a valid one.
   const std::string choice = "Once upon a time there was";
   const std::string cut = run({"--choice", choice, "-n", "2"});
   EXPECT_TRUE(cut.size() > 1 && choice.starts_with(cut.substr(0, cut.size() - 1))) << cut;

@@ -1,5 +1,5 @@
-// GGUF files of encoders: those of Hugging Face's goldens, written as llama.cpp's converter has
-// them, against the goldens; their tokenizers; what is not read.
+// GGUF files of encoders: Hugging Face's goldens, written as llama.cpp's converter does, compared
+// with the goldens; their tokenizers; unsupported files.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -50,7 +50,7 @@ using testing_gguf::GgufFile;
 
 using Names = std::map<std::string, std::string>;
 
-// A name in a checkpoint, with LAYER for a layer's number, and in the format.
+// A name in a checkpoint, with LAYER for a layer's number, and its name in the format.
 const Names kBert = {
     {"embeddings.word_embeddings", "token_embd"},
     {"embeddings.token_type_embeddings", "token_types"},
@@ -128,7 +128,8 @@ const Names kT5 = {
     {"decoder.block.LAYER.layer.2.DenseReluDense.wo", "dec.blk.LAYER.ffn_down"},
 };
 
-// "blk.3.attn_q" of "encoder.layer.3.attention.self.query"; empty for what the format leaves out.
+// "blk.3.attn_q" for "encoder.layer.3.attention.self.query"; empty for tensors that the format
+// leaves out.
 std::string gguf_name(const Names& names, const std::string& module) {
   const auto exact = names.find(module);
   if (exact != names.end()) return exact->second;
@@ -146,7 +147,8 @@ std::string text_of(const TensorInfo& tensor) {
   return {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()};
 }
 
-// How layers' matrices lie in the file: as they are, as Q8_0, or as the values of that.
+// The form of the layers' matrices in the file: unchanged, as Q8_0, or as the dequantized values of
+// Q8_0.
 enum class As { Values, Blocks, BlockValues };
 
 template <typename T>
@@ -173,7 +175,7 @@ std::string q8_0(const std::string& floats, As as) {
 
 using Change = std::function<std::string(const TensorInfo& tensor)>;  // its bytes, as F32
 
-// The tensors of a checkpoint; matrices of layers as Q8_0 if they are to be.
+// Adds the tensors of a checkpoint, with the layers' matrices in the given form.
 void put_tensors(GgufFile& file, const fs::path& folder, const Names& names, As as = As::Values,
                  int64_t skipped_positions = 0, const Change& change = text_of) {
   const Checkpoint checkpoint = Checkpoint::open(folder);
@@ -201,7 +203,7 @@ void put_tensors(GgufFile& file, const fs::path& folder, const Names& names, As 
   }
 }
 
-// Sizes under one architecture's keys, by the names that the configuration has for them.
+// Adds sizes under one architecture's keys, read from the configuration.
 void put_sizes(GgufFile& file, const std::string& architecture, const Json& config,
                const std::map<std::string, std::string>& keys) {
   file.text("general.architecture", architecture);
@@ -218,7 +220,7 @@ void put_sizes(GgufFile& file, const std::string& architecture, const Json& conf
 const std::vector<std::string> kWords = {"[PAD]",     "[UNK]",     "[CLS]", "[SEP]", "[MASK]",
                                          "\u2581the", "\u2581cat", "s",     "ing",   "\u2581,"};
 
-// As many as the embedding has.
+// Padded to the number of rows of the embedding.
 std::vector<std::string> filled(std::vector<std::string> tokens, size_t count) {
   while (tokens.size() < count) tokens.push_back(fmt::format("\u2581w{}", tokens.size()));
   return tokens;
@@ -347,7 +349,7 @@ GgufFile qwen3_file(const fs::path& folder, As as) {
   return file;
 }
 
-// Norms are one larger, and which layers slide is said of each.
+// Norm weights are larger by 1, and sliding layers are listed one by one.
 GgufFile gemma_file(const fs::path& folder) {
   const Json config = Json::load(folder / "config.json");
   GgufFile file;
@@ -377,7 +379,7 @@ GgufFile gemma_file(const fs::path& folder) {
 
 struct Case {
   const char* golden;
-  bool whole;  // the golden's modules are those of the format: a pooling and length 1
+  bool whole;  // the golden has only modules that the format has: a pooling and length 1
   std::function<GgufFile(const fs::path& folder, As as)> file;
 };
 
@@ -428,7 +430,7 @@ TEST_P(GgufEncoders, BecomePackages) {
   for (size_t row = 0; row < static_cast<size_t>(texts.rows); ++row) {
     EXPECT_GE(cosine(&found[row * width], &expected[row * width], width), 0.9999);
   }
-  // Its tokenizer goes with it.
+  // It includes the tokenizer.
   const std::vector<std::string> one = {"the cats"};
   const auto by_package =
       app::TextEncoder::open({.path = (dir / "m.mlpackage").string()}).embed(one);
@@ -488,7 +490,7 @@ TEST_P(GgufScores, AreTheLogits) {
 
 INSTANTIATE_TEST_SUITE_P(Models, GgufScores, testing::Values("bert_cross", "xlm_roberta_cross"));
 
-// Without the pooler, which converters leave out, the head takes the first token's state itself.
+// Without the pooler, which converters leave out, the head uses the first token's state itself.
 TEST(GgufEncoderFiles, AHeadCanStandAlone) {
   PIPPIN_SHARED_OR_SKIP(folder, "architectures2/bert_cross");
   const Texts texts(folder);
@@ -537,7 +539,7 @@ TEST(GgufTokenizers, Words) {
   EXPECT_EQ(pair.ids, (std::vector<int32_t>{2, 5, 3, 6, 6, 3}));
   EXPECT_EQ(pair.types, (std::vector<int32_t>{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(lower.decode(std::vector<int32_t>{2, 5, 6, 7, 3}), "the cats");
-  // Older files say no kinds; a vocabulary with capital letters is one of texts as they are.
+  // Older files do not give kinds of tokens; a vocabulary with capital letters is a cased one.
   GgufFile cased;
   cased.text("tokenizer.ggml.model", "bert");
   cased.texts("tokenizer.ggml.tokens",

@@ -1,5 +1,5 @@
-// GGUF files as models: logits, greedy continuations and tokens against Hugging Face's of the same
-// values, from the file and from the converted package; files that are broken.
+// GGUF files as models: compares logits, greedy continuations and tokens with Hugging Face's for
+// the same values, from the file and from the converted package; also damaged files.
 #include "pippin/io/gguf.h"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ TEST_P(GgufModel, EncodesAsItsTokenizerDoes) {
   }
 }
 
-// What is read of metadata, and what is read of the file that stands for it.
+// Compares the tokenizer read from metadata with that read from the file built for it.
 void expect_same_tables(const GgufContent& content, const std::string& name) {
   const auto file = tokenizers::gguf_tokenizer_file(content, name);
   if (file.name != "tokenizer.json") return;
@@ -278,7 +278,7 @@ TEST(GgufSummary, PackagesAreAskedFor) {
                  ErrorCode::InvalidArgument, "is a checkpoint, not a package");
     EXPECT_EQ(app::resolve_model(path.string(), app::ModelPart::Files), path.string());
   }
-  // A folder of packages is none, whatever lies beside them.
+  // A folder of packages is not a GGUF folder, whatever files are next to them.
   fs::remove(dir / "m.gguf");
   fs::create_directory(dir / "m.mlpackage");
   write_file(dir / "m.mlpackage" / "Manifest.json", "{}");
@@ -296,13 +296,13 @@ TEST(GgufFolder, FindsTheFileThatIsMeant) {
   EXPECT_ERROR(app::find_gguf(dir.path()), ErrorCode::InvalidArgument, "several models");
   write_file(dir / "model.safetensors", "");
   EXPECT_EQ(app::find_gguf(dir.path()), std::nullopt);
-  // The folder that stands for a file stays that folder.
+  // The folder of a GGUF file remains a folder.
   PIPPIN_SHARED_OR_SKIP(file, "architectures2/gguf_q8_0/model.gguf");
   const fs::path folder = app::gguf_folder(file);
   EXPECT_EQ(app::gguf_folder(*app::find_gguf(folder)), folder);
 }
 
-// Every end of a real file that is cut off is said, in one line.
+// Every truncation of a real file is reported in one line.
 TEST(GgufFolder, CutFiles) {
   PIPPIN_SHARED_OR_SKIP(file, "architectures2/gguf_qwen2/model.gguf");
   const std::string all = read_file(file, size_t{1} << 26);

@@ -1,4 +1,4 @@
-// A GGUF file, piece by piece.
+// Builds a GGUF file piece by piece.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class GgufFile {
     pairs_ += values;
     return *this;
   }
-  // `shape` has the slowest axis first, `type` is ggml's number: F32 without one.
+  // `shape` has the slowest axis first; `type` is ggml's number, by default F32.
   GgufFile& tensor(const std::string& tensor_name, const std::vector<int64_t>& shape,
                    std::string_view data, uint32_t type = 0) {
     put_text(tensors_, tensor_name);

@@ -1,5 +1,6 @@
-// The greedy continuation of trained models, token for token, as two other implementations give it:
-// from the folder and from the converted package, on every path that the processor has.
+// Compares the greedy continuation of trained models, token by token, with two other
+// implementations: from the folder and from the converted package, on every kernel level of the
+// processor.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@
 namespace pippin {
 namespace {
 
-// Prompt and text together, unless the text ends before.
+// Prompt and text together, unless the text ends earlier.
 constexpr size_t kPositions = 256;
 
 void expect_golden(const std::filesystem::path& model, const std::filesystem::path& golden,
@@ -38,11 +39,11 @@ void expect_golden(const std::filesystem::path& model, const std::filesystem::pa
   }
 }
 
-// The demo model through its chat template, as the program that trained it goes on.
+// The demo model with its chat template, compared with the program that trained it.
 TEST(DemoModel, AnswersAsItsMakerSays) {
   const auto golden = source_dir() / "pippin/demo/golden.json";
   for (const Json& one : Json::load(golden).at("cases").elements()) {
-    // A near tie may go either way in another order of additions.
+    // A near tie may be decided differently by another order of additions.
     if (one.get_float("smallest_margin") < 0.02) continue;
     std::vector<std::string> command = {"run", "--json", "--temp", "0", "--threads", "1"};
     std::string prompt = one.get_string("prompt");
@@ -91,7 +92,7 @@ TEST_P(Golden, PackageOnEveryCpuLevel) {
   }
 }
 
-// All families and each way of feeding a prompt give the same text.
+// All families and all ways of feeding a prompt return the same text.
 struct FamilyCase {
   const char* name;
   std::vector<std::string> convert;

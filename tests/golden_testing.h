@@ -1,5 +1,6 @@
-// For tests that compare a model with what another implementation stored: the tiny checkpoints of
-// data/architectures. reference_logits.h has the slow oracle of a program, and differences.
+// For tests that compare a model with stored results of another implementation: the tiny
+// checkpoints of data/architectures. reference_logits.h has the slow oracle of a program, and
+// differences.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +21,14 @@ inline double largest(std::span<const double> values) {
   return most;
 }
 
-// What Hugging Face computed: the logits of a prompt, and a greedy continuation with its own.
+// Hugging Face's results: the logits of a prompt, and a greedy continuation with its logits.
 struct Golden {
   std::vector<int32_t> prompt, generated;
   std::vector<double> logits, gen_logits;
   size_t vocabulary;
 
-  // Where frequencies depend on the length, a cached key keeps those of its own time: Hugging
-  // Face's forward with its cache is what to compare with, not its forward without.
+  // If frequencies depend on the length, a cached key keeps the frequencies of the time when it was
+  // computed: the comparison needs Hugging Face's forward pass with its cache, not the one without.
   explicit Golden(const std::filesystem::path& folder) {
     const NpzFile npz = NpzFile::open(folder / "golden.npz");
     const std::string cached = npz.contains("gen_ids_hfcache") ? "_hfcache" : "";
@@ -42,7 +43,7 @@ struct Golden {
     vocabulary = logits.size() / prompt.size();
   }
 
-  // What follows the prompt and the first i generated tokens.
+  // The logits after the prompt and the first i generated tokens.
   std::span<const double> gen_row(size_t i) const {
     return std::span(gen_logits).subspan(i * vocabulary, vocabulary);
   }

@@ -14,8 +14,7 @@
 
 namespace pippin::testing_models {
 
-// The model of a folder of shared data, as people have it: with a tokenizer, in files that may be
-// written.
+// Copies the model of a folder of shared data, with a tokenizer and writable files.
 inline void copy_golden(const std::filesystem::path& golden, const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   fs::copy(golden, folder, fs::copy_options::recursive);
@@ -26,13 +25,13 @@ inline void copy_golden(const std::filesystem::path& golden, const std::filesyst
   write_word_tokenizer(folder, 160);
 }
 
-// The texts and numbers of such a folder.
+// The texts and golden numbers of such a folder.
 class GoldenTexts {
  public:
   explicit GoldenTexts(const std::filesystem::path& golden)
       : file_(NpzFile::open(golden / "golden.npz")) {}
 
-  // The tokens of a row that have this type, or all of them; no padding.
+  // The tokens of a row with this type, or all of them; no padding.
   std::vector<int32_t> ids(size_t row, int type = -1) const {
     const auto ids = file_.read("input_ids"), mask = file_.read("attention_mask");
     const auto length = static_cast<size_t>(ids.shape.at(1));

@@ -1,4 +1,4 @@
-// What a killed pippin leaves behind, and who removes it.
+// Files that a killed pippin leaves, and their removal.
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 class Killed : public testing::TestWithParam<const char*> {
  protected:
-  // 250 MB are not written in a moment.
+  // 250 MB take a while to write.
   void SetUp() override {
     write_file(dir_ / "config.json", R"({"model_type": "llama", "vocab_size": 32000,
       "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 6,
@@ -43,7 +43,7 @@ class Killed : public testing::TestWithParam<const char*> {
 
   std::vector<fs::path> entries() const { return {fs::directory_iterator(dir_ / "out"), {}}; }
 
-  // A conversion that has begun to write its weights.
+  // Starts a conversion and waits until it has begun to write weights.
   std::unique_ptr<Process> begin(size_t partials_before) const {
     std::vector<std::string> command = convert("64");
     command.insert(command.begin(), PIPPIN_PROGRAM);

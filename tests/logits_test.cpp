@@ -1,5 +1,5 @@
-// Logits against those of other implementations: of trained models against a float64 forward pass,
-// through the engine; of tiny ones against Hugging Face's, through the reference interpreter.
+// Compares logits with other implementations: of trained models with a float64 forward pass,
+// through the engine; of tiny ones with Hugging Face's, through the reference interpreter.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,8 @@ namespace {
 
 using models::BuildOptions;
 
-// Row `row` of `expected` follows position positions[row]. Relative to each row's largest logit.
+// Row `row` of `expected` belongs to position positions[row]. Differences are relative to each
+// row's largest logit.
 void expect_close(const std::vector<float>& logits, const NpyArray& expected,
                   const std::vector<double>& positions, double tolerance) {
   const auto values = expected.to_doubles();
@@ -33,7 +34,7 @@ void expect_close(const std::vector<float>& logits, const NpyArray& expected,
     double largest = 0, difference = 0;
     for (size_t i = 0; i < vocab; ++i) {
       largest = std::max(largest, std::abs(want[i]));
-      // Written so that NaN counts.
+      // Written so that NaN fails.
       const double one = std::abs(have[i] - want[i]);
       difference = one <= difference ? difference : one;
     }
@@ -45,7 +46,7 @@ void expect_golden_logits(const mil::Model& model, const std::filesystem::path& 
                           double tolerance) {
   const NpzFile npz = NpzFile::open(golden);
   for (const int64_t chunk : {256, 7, 1}) {
-    // Several threads once: on a busy machine they wait for each other.
+    // Several threads in one case only: on a busy machine they wait for each other.
     ThreadPool pool(chunk == 256 ? 2 : 1);
     const auto sequence =
         runtime::make_stateful_model(model, pool, {.prefill_chunk = chunk})->new_sequence();
@@ -64,7 +65,7 @@ void expect_golden_logits(const mil::Model& model, const std::filesystem::path& 
   }
 }
 
-// The tolerances are twice what was measured: of fp32 1e-6, of weights rounded to fp16 2.8e-3.
+// The tolerances are twice the measured errors: fp32 1e-6, weights rounded to fp16 2.8e-3.
 class GoldenLogits : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenLogits, FolderInFloat32) {
@@ -85,10 +86,9 @@ TEST_P(GoldenLogits, PackageInFloat16) {
 INSTANTIATE_TEST_SUITE_P(Models, GoldenLogits, testing::Values("stories260K", "babyllama-tok105"),
                          [](const auto& test) { return test.param.substr(0, 5); });
 
-// What architectures_test.cpp holds the engine to, its oracle is held to here: the prompt at once,
-// then its greedy continuation token by token.
-// Measured with every value rounded to fp16, in 1/10000 of the largest logit; twice as much is a
-// fault.
+// Checks the oracle of architectures_test.cpp: the prompt in one pass, then its greedy continuation
+// token by token. Measured with every value rounded to fp16, in 1/10000 of the largest logit; twice
+// the value is a fault.
 struct Tiny {
   const char* name;
   double half_error;

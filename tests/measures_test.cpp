@@ -54,7 +54,7 @@ TEST(Logits, PrecisionsAgree) {
                    "--context", "8", "--precision", precision, "--no-stats", "Once upon"}));
   }
   EXPECT_EQ(texts.size(), 1u);
-  // Measured: 6e-7; the largest logit is 2, and all of them compute in fp32.
+  // Measured: 6e-7; the largest logit is 2, and everything is computed in fp32.
   for (const auto& row : rows) {
     ASSERT_EQ(row.size(), 3u * 128);
     for (size_t i = 0; i < row.size(); ++i) ASSERT_NEAR(row[i], rows[0][i], 2e-5F) << i;

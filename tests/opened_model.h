@@ -1,4 +1,4 @@
-// For tests only: a model with a sequence of it.
+// For tests only: a model with one sequence.
 #pragma once
 
 #include <memory>

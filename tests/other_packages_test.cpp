@@ -1,5 +1,5 @@
-// Packages of one model that others write: inputs, outputs and layouts that Pippin's families do
-// not have.
+// Packages of one model in the forms of other tools: inputs, outputs and layouts that Pippin's
+// families do not have.
 
 #include <algorithm>
 
@@ -31,14 +31,15 @@ enum class Rows : uint8_t { Every, Last };
 
 // A package without states, which computes the whole text for every token.
 struct PlainForm {
-  bool is_fixed = true;  // kContext ids, padded; else any number up to that
+  bool is_fixed = true;  // kContext ids, padded; else any number up to kContext
   DataType ids = DataType::Int32;
   size_t ids_rank = 2;
   std::optional<DataType> positions = std::nullopt;  // an input
   size_t positions_rank = 2;
-  bool output_mask = false;  // an input: the token that logits are wanted of
+  bool output_mask = false;  // an input: the token whose logits are wanted
   Rows rows = Rows::Every;   // Last: logits [1, vocabulary]
-  // From (1, rows, vocabulary): where its axes go, with an axis of one before the last if `wide`.
+  // The order of the axes of (1, rows, vocabulary), with an extra axis of size 1 before the last if
+  // `wide`.
   bool is_turned = false, is_wide = false;
   bool has_head = true;  // else the states of the tokens: an encoder
 };
@@ -132,7 +133,7 @@ void expect_near(std::span<const float> have, std::span<const float> want) {
   for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(have[i], want[i], kTolerance * largest) << i;
 }
 
-// A prompt, tokens after it, tokens taken back, and all rows.
+// A prompt, tokens after it, dropping tokens, and all rows.
 void expect_logits(Sequence& sequence) {
   const std::vector<float> want = expected_logits(kIds);
   const auto row = [&](size_t token) { return std::span(want).subspan(token * kVocab, kVocab); };
@@ -174,7 +175,7 @@ TEST(OtherPackages, IdsPositionsAndLayoutsOfManyForms) {
   }
 }
 
-// Drafts are computed in a pass, whose logits all are needed.
+// Drafts need a pass that returns all logits.
 TEST(OtherPackages, NoDraftsWhereAPassGivesTheLastLogitsAlone) {
   const TempDir scratch;
   const fs::path package = scratch / "m.mlpackage";
@@ -202,7 +203,7 @@ TEST(OtherPackages, NoDraftsWhereAPassGivesTheLastLogitsAlone) {
   EXPECT_TRUE(open(package).model->capabilities().every_row);
 }
 
-// CoreML-LLM's: the model chooses the token and tells its logit.
+// CoreML-LLM's form: the model chooses the token and returns its logit.
 TEST(OtherPackages, ModelsThatChooseTheToken) {
   const TempDir scratch;
   PackageMaker maker;
@@ -234,7 +235,7 @@ TEST(OtherPackages, EncodersAreNamed) {
   EXPECT_ERROR(open(scratch / "m.mlpackage"), ErrorCode::Unsupported, "pippin embed");
 }
 
-// Encoders: the rows of the embedding and of the positions, and their mean where `is_pooled`.
+// Encoders: the rows of the embedding and of the positions, or their mean if `is_pooled`.
 struct EncoderForm {
   std::vector<std::vector<int64_t>> shapes = {{1, kContext}};  // enumerated, if more than one
   DataType type = DataType::Int32;                             // of the inputs

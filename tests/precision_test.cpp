@@ -1,5 +1,5 @@
-// What rounding activations to 8 bits (fast) costs, beside fp32 arithmetic on the same compressed
-// weights (exact): the demo model over texts of its own.
+// The cost of rounding activations to 8 bits (fast), compared with fp32 arithmetic on the same
+// compressed weights (exact): the demo model over texts that it generated.
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 struct Text {
   std::vector<int32_t> ids;
-  size_t prompt = 0;  // so many of them are not the model's own
+  size_t prompt = 0;  // length of the part that the model did not generate
 };
 
 std::vector<Text> golden_texts() {
@@ -80,11 +80,12 @@ TEST(Precision, FastAgreesWithExact) {
     }
     RecordProperty("tokens", static_cast<int>(tokens));
     EXPECT_GT(tokens, 300);
-    EXPECT_GT(kl, 0);  // the two are not the same
+    EXPECT_GT(kl, 0);  // the two differ
     EXPECT_LT(kl / tokens, 1e-3);
     EXPECT_GT(own, 200);
     EXPECT_GT(own_same, 0.985 * own) << own_same << " of " << own << " that the model writes";
-    // What users write is anybody's guess, and of tokens about as likely any rounding decides.
+    // Users' texts are harder to predict, and of tokens that are about equally likely any rounding
+    // decides.
     EXPECT_GT(same / tokens, 0.98) << same << " of " << tokens;
   }
 }

@@ -1,4 +1,4 @@
-// pippin predict as its users meet it: files in, files out, errors of one line.
+// pippin predict from a user's view: files in, files out, errors of one line.
 
 #include <algorithm>
 #include <cmath>
@@ -189,7 +189,7 @@ TEST_F(PredictTest, WhatIsNotSupportedIsStatusThree) {
   PIPPIN_SHARED_OR_SKIP(packages, "packages");
   expect_failure(predict({(packages / "legacy-MNISTClassifier.mlmodel").string()}), 3,
                  "neuralNetworkClassifier");
-  // An input file that is not read is no fault of the package.
+  // An unsupported input file is not the package's fault.
   std::string npy = format_npy(array<float>({1, 2, 3}, {1, 3}));
   npy[npy.find("<f4")] = '>';
   write_file(path("big_endian.npy"), npy);
@@ -223,7 +223,7 @@ TEST_F(PredictTest, PicturesBecomeImages) {
   EXPECT_EQ(predict({package, "--random-inputs", "3"}).status, 0);
 }
 
-// The picture, the same in the model's other order of colors, and their halves as an array.
+// The picture, the same with the other order of channels, and both as float16 arrays.
 mil::Model picture_model() {
   mil::Model model =
       model_of("tensor<fp32, [1, 3, 2, 3]> picture",
@@ -251,7 +251,7 @@ TEST_F(PredictTest, OutputsHaveTheFormOfTheirName) {
     }
     return predict(arguments);
   };
-  // The image is the only output that a picture can hold.
+  // The image is the only output that a picture file can hold.
   for (const char* name : {"y.png", "y.bmp", "y.ppm"}) {
     ASSERT_EQ(written({path(name)}).status, 0);
     EXPECT_EQ(read_picture(path(name)).pixels, colors) << name;
@@ -288,7 +288,7 @@ TEST_F(PredictTest, PicturesOfOtherSizesAreFitted) {
   };
   const std::vector<uint8_t> whole(18, 0x50);
   std::vector<uint8_t> bordered = whole;
-  std::fill_n(bordered.begin() + 9, 9, 0);  // half a picture high
+  std::fill_n(bordered.begin() + 9, 9, 0);  // half the height is empty
   EXPECT_EQ(fitted("stretch"), whole);
   EXPECT_EQ(fitted("scaleFill"), whole);
   EXPECT_EQ(fitted("fill"), whole);
@@ -423,7 +423,7 @@ TEST_F(PredictTest, GlmsAndSuppressionRunLikePrograms) {
             std::string::npos);
 }
 
-// Each step from the states that the one before left in a file.
+// Each step reads the states that the one before wrote to a file.
 TEST_F(PredictTest, StatesAreCarriedInFiles) {
   PIPPIN_SHARED_OR_SKIP(root, "coremltools");
   const NpzFile golden = NpzFile::open(root / "llama_multifunction.npz");

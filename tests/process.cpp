@@ -22,13 +22,14 @@ void close_fd(int& fd) {
   fd = -1;
 }
 
-// Not inherited by children that start at the same time. (pipe2() is not everywhere.)
+// Close-on-exec, so that children started at the same time do not inherit it. (pipe2() does not
+// exist everywhere.)
 void make_pipe(int (&ends)[2]) {
   if (::pipe(ends) != 0) throw std::runtime_error("pipe");
   for (const int fd : ends) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-// What is there now, up to a buffer full. Closes at the end.
+// Reads the available data, up to a full buffer. Closes at the end of file.
 void read_some(int& fd, std::string& text) {
   std::array<char, 65536> buffer;
   const ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -43,7 +44,7 @@ void read_some(int& fd, std::string& text) {
 
 Process::Process(const std::vector<std::string>& command, ProcessOptions options)
     : options_(std::move(options)), deadline_(std::chrono::steady_clock::now() + options_.timeout) {
-  // A child that reads no input must not end the test.
+  // A child that does not read its input must not end the test.
   std::signal(SIGPIPE, SIG_IGN);
   int in[2], out[2], err[2];
   make_pipe(in);
@@ -61,7 +62,7 @@ Process::Process(const std::vector<std::string>& command, ProcessOptions options
     ::dup2(out[1], STDOUT_FILENO);
     ::dup2(err[1], STDERR_FILENO);
     std::signal(SIGPIPE, SIG_DFL);
-    ::setenv("PIPPIN_CACHE", "", 1);  // tests leave nothing in the user's cache
+    ::setenv("PIPPIN_CACHE", "", 1);  // tests write nothing to the user's cache
     for (const auto& [name, value] : options_.environment) {
       ::setenv(name.c_str(), value.c_str(), 1);
     }

@@ -1,4 +1,4 @@
-// For tests only: runs the built program as a user does and gives back what it said.
+// For tests only: runs the built program as a user does and returns its output.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,14 @@
 namespace pippin {
 
 struct ProcessOptions {
-  std::string input;                               // standard input; empty: end of file at once
-  std::map<std::string, std::string> environment;  // on top of the test's own
-  std::string folder;                              // to run in; empty: the test's own
+  std::string input;                               // standard input; empty: immediate end of file
+  std::map<std::string, std::string> environment;  // in addition to the test's own
+  std::string folder;                              // working directory; empty: the test's own
   std::chrono::seconds timeout = std::chrono::seconds(120);
 };
 
 struct ProcessResult {
-  int status = -1;  // of exit, or 128 + the signal that ended it
+  int status = -1;  // exit status, or 128 + the signal that ended it
   std::string out, err;
   bool timed_out = false;
 };
@@ -32,7 +32,8 @@ class Process {
   ~Process();
 
   pid_t pid() const { return pid_; }
-  // Reads until standard output has at least `bytes` bytes; false where it ends before, or in time.
+  // Reads until standard output has at least `bytes` bytes; returns false if it ends or times out
+  // before.
   bool wait_for_output(size_t bytes);
   void signal(int number);
   ProcessResult wait();
@@ -51,7 +52,7 @@ class Process {
 
 ProcessResult run_process(const std::vector<std::string>& command, ProcessOptions options = {});
 
-// The program of this build with arguments.
+// Runs the program of this build with arguments.
 ProcessResult run_pippin(std::vector<std::string> arguments, ProcessOptions options = {});
 
 }  // namespace pippin

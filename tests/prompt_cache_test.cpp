@@ -22,7 +22,7 @@ using Ids = std::vector<int32_t>;
 
 class PromptCacheOfFamilies : public testing::TestWithParam<Family> {
  protected:
-  // Of a text of one conversation, or of another that begins like it.
+  // The beginning of one conversation, or of another that shares a prefix with it.
   Ids prompt(size_t count, int32_t other_from) const {
     Ids ids;
     for (int32_t i = 0; i < static_cast<int32_t>(count); ++i) {
@@ -56,7 +56,7 @@ TEST_P(PromptCacheOfFamilies, GivesTheSameTokens) {
     EXPECT_EQ(asked.heard->error(), "");
     expected.push_back(asked.heard->ids);
   }
-  for (int run = 0; run < 2; ++run) {  // the second finds the first one's files
+  for (int run = 0; run < 2; ++run) {  // the second run finds the first one's files
     int64_t cached = 0;
     {
       Scheduler scheduler(model_, tokenizer_, {.cache_ram = 1 << 26, .cache_disk = disk_.path()});
@@ -69,7 +69,7 @@ TEST_P(PromptCacheOfFamilies, GivesTheSameTokens) {
       EXPECT_EQ(scheduler.state().cache.read > 0, run == 1);
       EXPECT_EQ(scheduler.state().cache.discarded, 0U);
     }
-    // Few where only short texts share anything.
+    // Few tokens if only short texts share a prefix.
     EXPECT_GE(cached, run == 0 ? 5 : 10);
     // All at once.
     Scheduler scheduler(model_, tokenizer_, {.cache_ram = 1 << 26});

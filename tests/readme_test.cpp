@@ -34,7 +34,7 @@ struct Example {
   std::string commands, output;
 };
 
-// The body of the code block that starts at `position`, which moves behind it.
+// The body of the code block that starts at `position`, which is moved after it.
 std::string read_block(const std::string& text, size_t& position) {
   const size_t begin = text.find('\n', text.find("```", position)) + 1;
   const size_t end = text.find("```", begin);
@@ -58,7 +58,7 @@ std::vector<Example> read_examples(const std::string& text, const std::string& t
   return examples;
 }
 
-// A port that nobody listens at, at this moment.
+// A port that is free at this moment.
 std::string free_port() {
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};

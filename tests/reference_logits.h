@@ -1,5 +1,5 @@
-// For tests only: the logits of a recorded language model by the reference interpreter, which takes
-// the program as it is: no plan, no kernels, no fusions.
+// For tests only: the logits of a recorded language model from the reference interpreter, which
+// runs the program directly: no plan, no kernels, no fusions.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace pippin {
 
-// Rows of logits of tokens at positions [past, past + ids.size()), which `state` then knows.
+// Rows of logits of tokens at positions [past, past + ids.size()), which are then in `state`.
 inline std::vector<double> reference_logits(const engine::ReferenceInterpreter& interpreter,
                                             engine::ReferenceState& state,
                                             std::span<const int32_t> ids, int64_t past) {
@@ -31,7 +31,7 @@ inline std::vector<double> reference_logits(const engine::ReferenceInterpreter& 
   return interpreter.run({{"inputIds", tokens}, {"causalMask", mask}}, state).at("logits").values;
 }
 
-// Infinity where one has another size or a value that is no number.
+// Infinity if the sizes differ or a value is NaN.
 template <typename A, typename B>
 double max_difference(const A& a, const B& b) {
   if (std::size(a) != std::size(b)) return std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
-// What users reported of checkpoints (data/reports/ckpt of the shared data), through the program:
-// each folder gives what the library that its files are made for gives.
+// Users' reports of checkpoints (data/reports/ckpt of the shared data), through the program: each
+// folder gives the results of the library that its files are made for.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -33,7 +33,7 @@ std::vector<double> numbers_of(const std::string& out) {
   return Json::parse(out, "answer").as_floats();
 }
 
-// A copy that may be changed.
+// A writable copy.
 class Copy {
  public:
   explicit Copy(const fs::path& model) {
@@ -132,7 +132,7 @@ TEST(Reports, GenerationConfigHolds) {
   const std::string text = run(plain, {"-n", "12"}).get_string("text");
   EXPECT_EQ(run(R"({"eos_token_id": [1, 2], "max_new_tokens": 3})", {}).get_string("text"),
             run(plain, {"-n", "3"}).get_string("text"));
-  // What the caller says counts before the file.
+  // Options of the caller override the file.
   EXPECT_EQ(
       run(R"({"eos_token_id": [1, 2], "max_new_tokens": 3})", {"-n", "12"}).get_string("text"),
       text);
@@ -194,7 +194,8 @@ TEST(Reports, CrossEncoderOfModules) {
   const auto scores = rerank((folder / "model").string(), "w10 w20 w30", documents);
   EXPECT_NE(scores[0], scores[1]);
   EXPECT_NE(scores[1], scores[2]);
-  // What the same modules make of the pair's tokens as one text, without the types of the second.
+  // The result of the same modules for the pair's tokens as one text, without the second text's
+  // types.
   const Copy model(folder / "model");
   write_file(model / "config_sentence_transformers.json",
              R"({"model_type": "SentenceTransformer"})");
@@ -223,7 +224,7 @@ TEST(Reports, LogitScoreOfALanguageModel) {
     return std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(width), all.end());
   };
   const auto tokens = [&](const std::string& query, const std::string& document) {
-    // As the tokenizer's template for two texts has it: one after the other.
+    // As in the tokenizer's template for two texts: one after the other.
     std::string ids;
     for (const std::string& part : {query, document}) {
       for (const char c : part) ids += c == 'w' ? ' ' : c;
@@ -262,7 +263,7 @@ TEST(Reports, LogitScoreOfALanguageModel) {
   const auto prompted = logits("7,10,20,30,40,50");
   EXPECT_NEAR(rerank(chat.path(), "w10 w20 w30", {"w40 w50"})[0], prompted[90] - prompted[91],
               1e-4);
-  // A text that is too long loses what the template does not write.
+  // A text that is too long is cut, except for the parts that the template adds.
   write_file(chat / "chat_template.jinja",
              "{% for m in messages %}{{ m.content }} {% endfor %}w13 w14");
   write_file(chat / "tokenizer_config.json", R"({"model_max_length": 6})");
@@ -271,7 +272,7 @@ TEST(Reports, LogitScoreOfALanguageModel) {
   write_file(chat / "chat_template.jinja", "nothing");
   const auto none = run_pippin({"rerank", chat.path(), "w10", "w20"});
   EXPECT_NE(none.err.find("the chat template has no place for the"), std::string::npos) << none.err;
-  // Without modules.json it is a language model, of whose states a cosine says nothing.
+  // Without modules.json it is a language model, and the cosine of its states is meaningless.
   fs::remove(chat / "modules.json");
   const auto cosine = run_pippin({"rerank", chat.path(), "w10", "w20"});
   EXPECT_EQ(cosine.status, 3);
@@ -304,7 +305,7 @@ TEST(Reports, PoolingsInTheirOrder) {
   const auto cls = only(R"({"embedding_dimension": 32, "pooling_mode": "cls"})");
   EXPECT_EQ(std::vector<double>(both.begin(), both.begin() + 32), mean);
   EXPECT_EQ(std::vector<double>(both.begin() + 32, both.end()), cls);
-  // The mean where nothing is said; older keys do not count next to the newer one.
+  // The mean if there are no keys; older keys are ignored if the newer one is present.
   EXPECT_EQ(only(R"({"word_embedding_dimension": 32})"), mean);
   EXPECT_EQ(only(R"({"pooling_mode": "cls", "pooling_mode_mean_tokens": true})"), cls);
   // truncate_dim cuts.
@@ -349,7 +350,7 @@ TEST(Reports, StaticEmbeddings) {
   for (size_t i = 0; i < width; ++i) {
     EXPECT_NEAR(of_package[i], (row(10)[i] + row(20)[i]) / 2, 2e-3) << i;
   }
-  // model2vec's own folder: another name of the table, the files at its root.
+  // model2vec's own folder: another name for the table, files at its root.
   const TempDir model2vec;
   fs::copy_file(inner / "tokenizer.json", model2vec / "tokenizer.json");
   std::vector<SafetensorsWriter::Declaration> declarations = {
@@ -401,7 +402,7 @@ TEST(Reports, AdapterOfMlxLm) {
     EXPECT_EQ(result.status, 0) << result.err;
     return NpzFile::open(file).read("logits").to_doubles();
   };
-  // At a folder, too.
+  // In a folder, too.
   const auto fused = logits(package, {});
   const auto adapted = logits(base.string(), {"--adapter", (folder / "model").string()});
   const auto plain = logits(base.string(), {});

@@ -1,4 +1,5 @@
-// pippin repackage: a package in another shape is the package that the checkpoint gives in it.
+// pippin repackage: a package with another shape equals the package converted from the checkpoint
+// with that shape.
 
 #include <filesystem>
 
@@ -54,7 +55,7 @@ TEST_P(Reshape, IsTheConversionInThatShape) {
   compare("a", {"--family", "anemll", "--context", "64", "--chunks", "2"});
 }
 
-// One for each way in which weights are rearranged.
+// One for each way of rearranging weights.
 INSTANTIATE_TEST_SUITE_P(Architectures, Reshape,
                          testing::Values("llama_mha", "gpt2", "phi3_mini4", "gemma3",
                                          "cohere_qknorm", "qwen3", "internlm2", "opt"));

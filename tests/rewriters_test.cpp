@@ -1,4 +1,4 @@
-// T5 and Flan-T5 against Hugging Face's own outputs: the encoder's states, and the greedy
+// Compares T5 and Flan-T5 with Hugging Face's own outputs: the encoder's states, and the greedy
 // continuation with its logits, from the folder in fp32 and from the converted package in fp16.
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,7 @@ struct Golden {
   }
 };
 
-// Token by token, and the written ones at once.
+// Token by token, and all target tokens in one pass.
 void expect_golden(runtime::Model& model, const Golden& golden, double tolerance) {
   const size_t width = golden.logits.size() / golden.generated.size();
   const auto worst = [&](std::span<const float> row, size_t i) {

@@ -1,5 +1,5 @@
-// What the promise of equal texts with and without drafts stands on: tokens that are fed together
-// have the logits, bit for bit, that they have one after the other.
+// The property on which equal texts with and without drafts depend: tokens that are fed together
+// have, bit for bit, the logits that they have one after the other.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline void expect_equal_rows(runtime::Sequence& sequence, std::span<const int32
   for (const size_t size : {2, 3, 5, 8, 16}) {
     begin();
     for (size_t at = 0, count = 0; at < ids.size(); at += count) {
-      // As many as a pass with drafts has.
+      // As many as in a pass with drafts.
       const auto most = static_cast<size_t>(std::max<int64_t>(sequence.droppable(), 1));
       count = std::min({size, ids.size() - at, most});
       const auto fed = ids.subspan(at, count);

@@ -1,4 +1,4 @@
-// The anemll and windowed families, and the further forms of the stateful one, as models with
+// The anemll and windowed families, and additional forms of the stateful one, as models with
 // sequences.
 
 #include <algorithm>
@@ -49,10 +49,10 @@ OpenedModel open(const fs::path& path, LoadOptions options = {}) {
   return runtime::make_runnable(runtime::find_packages(path), options);
 }
 
-// Relative to the largest logit, twice what was measured with scalar, AVX2 and AVX-512 kernels.
-constexpr double kAnemllTolerance = 6e-4;    // of the model in double: what is between is fp16
-constexpr double kWindowedTolerance = 5e-5;  // of what another implementation of fp16 stored
-constexpr double kFormsTolerance = 1e-4;     // of the same program with another form of inputs
+// Relative to the largest logit; twice the values measured with scalar, AVX2 and AVX-512 kernels.
+constexpr double kAnemllTolerance = 6e-4;    // against the model in double: fp16 in between
+constexpr double kWindowedTolerance = 5e-5;  // against another fp16 implementation's results
+constexpr double kFormsTolerance = 1e-4;     // against the same program with other inputs
 constexpr double kLegacyTolerance = 5e-4;    // measured: 0; a rounding of the output to fp16
 
 // Every way of feeding: a prompt, tokens after it, and all rows at once.
@@ -80,7 +80,7 @@ void expect_logits(Sequence& sequence, const std::vector<float>& want, const Ids
   expect_near(sequence.all_logits(ids), want, tolerance);
 }
 
-// The message of the Error that opening gives.
+// The message of the error on opening.
 std::string fault(const fs::path& path, LoadOptions options = {}) {
   try {
     open(path, options);
@@ -211,7 +211,7 @@ TEST(Anemll, OnePackageWithEverything) {
   StepOptions step{.takes_ids = true, .gives_logits = true};
   add_step(maker, "infer", step, 2);
   step.query = 4;
-  step.offset = 1;  // logits of a prefill are not to be used
+  step.offset = 1;  // a prefill's logits must not be used
   add_step(maker, "prefill", step, 2);
   maker.write(folder / "m_monolithic_full.mlpackage");
   for (const fs::path& path : {folder.path(), folder / "m_monolithic_full.mlpackage"}) {
@@ -320,7 +320,7 @@ TEST(Anemll, MetadataOfPartsHasToAgree) {
                "conversions: com.anemll.context_length is 32 in one and 64 in the other");
 }
 
-// coremltools' windowed pipeline under the names of its family.
+// coremltools' windowed pipeline with the names of its family.
 class Windowed : public testing::Test {
  protected:
   void SetUp() override {
@@ -411,7 +411,7 @@ TEST_F(Windowed, FaultsNameTheFiles) {
                "[1, 48, 1, 8] in 'tiny_chunk4.mlpackage'");
 }
 
-// The stateful family with other numbers of tokens a run.
+// The stateful family with other numbers of tokens per run.
 class StatefulForms : public testing::Test {
  protected:
   void SetUp() override {
@@ -467,7 +467,7 @@ TEST_F(StatefulForms, ASecondFunctionForPrompts) {
 TEST(Legacy, IdsArePaddedAndThereIsNoCache) {
   const TempDir folder;
   const TinyWeights w;
-  // The running mean of the tokens' embeddings, whatever is masked left out.
+  // The running mean of the tokens' embeddings, without masked ones.
   PackageMaker maker;
   array::Builder builder;
   maker.input("input_ids", mil::DataType::Int32, {1, 16});

@@ -1,5 +1,5 @@
-// pippin run, logits, verify and tokenize on folders of packages, and what happens at the end of
-// the context.
+// pippin run, logits, verify and tokenize on folders of packages, and behaviour at the end of the
+// context.
 
 #include <algorithm>
 #include <filesystem>
@@ -32,7 +32,7 @@ class RunFolders : public testing::Test {
   std::string model_ = demo_model_folder().string();
 };
 
-// One line, whatever went wrong.
+// Expects one line, whatever the fault.
 void expect_fault(const ProcessResult& result, int status, const std::string& part) {
   EXPECT_EQ(result.status, status) << result.err;
   EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
@@ -50,7 +50,7 @@ TEST_F(RunFolders, VerifyComparesChunkByChunk) {
   ASSERT_EQ(result.status, 0) << result.err << result.out;
   const auto parts = Json::parse(result.out, "report").at("parts").elements();
   ASSERT_EQ(parts.size(), 2U);
-  // Six layers, three each; the last chunk ends with the final norm.
+  // Six layers, three per chunk; the last chunk ends with the final norm.
   EXPECT_EQ(parts[0].get_string("source"), "hidden_states_3");
   EXPECT_EQ(parts[1].get_string("source"), "hidden_states_7");
   const auto strict = run_pippin({"verify", anemll, "--against", model_, "--ids", "401,433,259,413",
@@ -84,7 +84,7 @@ TEST_F(RunFolders, AHeadThatChoosesHasNoLogits) {
   expect_fault(run_pippin({"run", anemll, "--top-k", "7", "--raw", "Once"}), 3, "has no logits");
   const auto text = run_pippin({"run", anemll, "-n", "5", "--no-stats", kPrompt});
   EXPECT_EQ(text.status, 0) << text.err;
-  // What the checkpoint's own most likely tokens are.
+  // The checkpoint's own most likely tokens.
   const auto greedy = run_pippin({"run", model_, "--temp", "0", "-n", "5", "--no-stats", kPrompt});
   EXPECT_EQ(greedy.out, "Once upon a time there\n");
   EXPECT_EQ(text.out, greedy.out);
@@ -127,7 +127,7 @@ TEST(RunFiles, EndWithALineWhenTheyAreCutOff) {
   const TempDir folder;
   fs::copy(source_dir() / "pippin/demo/model", folder / "model");
   const fs::path weights = folder / "model/model.safetensors";
-  // The regular expression keeps the answer from ending early.
+  // The regular expression prevents an early end of the answer.
   Process process({PIPPIN_PROGRAM, "run", (folder / "model").string(), "Once", "-n", "480",
                    "--regex", "[a-z ]{3000}"});
   ASSERT_TRUE(process.wait_for_output(5));

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the folder where tests put their files: TMPDIR, else memory if there is plenty of it, else /tmp. Tests write
-# thousands of small packages, and on a slow disk they would wait for it most of the time.
+# Prints the folder for tests' files: TMPDIR, else memory if there is enough, else /tmp. Tests write thousands of small
+# packages, and on a slow disk they would mostly wait for it.
 at_least() { # KILOBYTES NEEDED
   [ "${1:-0}" -ge "$2" ] 2>/dev/null
 }

@@ -1,4 +1,4 @@
-// For tests: a small model of every family whose sequences differ.
+// For tests: a small model of every family whose sequences behave differently.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ inline fs::path demo() {
 struct Family {
   const char* name;
   std::function<std::shared_ptr<Model>(const fs::path& scratch)> load;
-  // How far a sequence of so many tokens can go back, beside to none, and why not further.
+  // The smallest count, other than 0, that a sequence of `count` tokens can go back to, and the
+  // reason.
   std::function<int64_t(int64_t count)> earliest;
   const char* reason = "";
   bool shares_passes = true;

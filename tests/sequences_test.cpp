@@ -1,5 +1,5 @@
-// Sequences of every family: cut back, forked, saved and restored, in batches and by several
-// threads, against fresh ones that are fed the same.
+// Sequences of every family: truncated, forked, saved and restored, in batches and with several
+// threads, compared with fresh ones that are fed the same tokens.
 
 #include <algorithm>
 #include <cmath>
@@ -45,7 +45,7 @@ class Sequences : public testing::TestWithParam<Family> {
   std::span<const int32_t> ids(size_t first, size_t count) const {
     return std::span(ids_).subspan(first, count);
   }
-  // Tokens one by one: the same computation wherever the sequence comes from.
+  // Token by token: the same computation however the sequence was made.
   static Row decode(Sequence& sequence, std::span<const int32_t> tokens) {
     Row row;
     for (const int32_t id : tokens) {
@@ -109,7 +109,7 @@ TEST_P(Sequences, AreForked) {
     EXPECT_TRUE(ranges::equal(second->tokens(), first->tokens()));
     Ids other(ids_.begin(), ids_.begin() + static_cast<int64_t>(count));
     for (const int32_t id : {1, 2, 6, 4}) other.push_back(id);
-    // One goes on while the other does.
+    // Both continue in turn.
     EXPECT_EQ(decode(*first, ids(count, 3)), decode_fresh(ids(0, count + 3)));
     EXPECT_EQ(decode(*second, std::span(other).subspan(count)), decode_fresh(other));
     EXPECT_EQ(decode(*first, ids(count + 3, 2)), decode_fresh(ids(0, count + 5)));
@@ -139,7 +139,7 @@ TEST_P(Sequences, AreSavedAndRestored) {
   }
 }
 
-// What one computed of the same tokens, piece by piece where that is how it is kept.
+// Rows that one sequence computed for the same tokens, piece by piece if there are rows.
 TEST_P(Sequences, GoOnWithRowsOfOthers) {
   for (const size_t count : {5, 8, 13}) {
     const auto first = model_->new_sequence();
@@ -165,14 +165,14 @@ TEST_P(Sequences, GoOnWithRowsOfOthers) {
       second->append_rows(ids(0, count), pieces, &rest);
     } else {
       EXPECT_ERROR(first->copy_rest(), ErrorCode::InvalidArgument, "is known as a whole");
-      decode(*second, ids(2, 4));  // what was there before is written over
+      decode(*second, ids(2, 4));  // overwrites the tokens there before
       second->truncate(0);
       second->append_rows(ids(0, count / 2), std::span(pieces).first(1));
       second->append_rows(ids(count / 2, count - count / 2), std::span(pieces).last(1));
     }
     EXPECT_TRUE(ranges::equal(second->tokens(), ids(0, count)));
     EXPECT_EQ(second->earliest(), first->earliest());
-    // Both go on, with different tokens.
+    // Both continue, with different tokens.
     EXPECT_EQ(decode(*second, ids(count, 5)), decode_fresh(ids(0, count + 5)));
     EXPECT_EQ(decode(*first, ids(count, 2)), decode_fresh(ids(0, count + 2)));
   }
@@ -238,7 +238,7 @@ TEST_P(Sequences, GoOnFromAPromptFile) {
   EXPECT_TRUE(said.starts_with("the prompt cache is not saved: ")) << said;
 }
 
-// Whatever a file is, the sequence stays as it was.
+// Whatever is wrong with a file, the sequence is unchanged.
 TEST_P(Sequences, RefuseFilesThatAreNotTheirs) {
   const auto sequence = model_->new_sequence();
   decode(*sequence, ids(0, 9));
@@ -309,7 +309,7 @@ TEST_P(Sequences, TakeStepsInBatches) {
     EXPECT_TRUE(ranges::equal(together[i]->tokens(), alone[i]->tokens()));
     near(together[i]->decode(2), alone[i]->decode(2));
   }
-  // Nobody is fed where one does not fit.
+  // If one does not fit, none is fed.
   batch.clear();
   batch.add(*together[0], 1);
   const Ids many(static_cast<size_t>(model_->context()), 1);
@@ -318,7 +318,7 @@ TEST_P(Sequences, TakeStepsInBatches) {
   EXPECT_EQ(together[0]->position(), alone[0]->position());
 }
 
-// Each thread its own sequence of the model.
+// Each thread uses its own sequence of the model.
 TEST_P(Sequences, AreUsedByThreads) {
   std::vector<Row> want;
   for (size_t i = 0; i < 3; ++i) want.push_back(decode_fresh(ids(i, 12)));
@@ -357,7 +357,7 @@ TEST(SavedSequences, BelongToTheirModelAndContext) {
                "saved: a sequence of another model: its digest begins with");
 }
 
-// A cache of 40 tokens with 3 of them.
+// A cache of 40 tokens that holds 3.
 TEST(SavedSequences, HaveOnlyWhatIsFilled) {
   const TempDir folder;
   const auto model =

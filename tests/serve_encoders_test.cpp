@@ -1,4 +1,4 @@
-// A server of a language model, an embedding model and a cross-encoder.
+// A server with a language model, an embedding model and a cross-encoder.
 #include <cstring>
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-// A server of a Hugging Face folder with a long context.
+// A server with a Hugging Face folder with a long context.
 #include <filesystem>
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace pippin::server {
 namespace {
 
-// The demo model, made for 131,072 tokens.
+// The demo model, declared for 131,072 tokens.
 class LongModel {
  public:
   LongModel() {

@@ -1,5 +1,5 @@
-// Where the shared data is absent, a test that wants it is skipped and counted, and fails where it
-// is asked for.
+// If the shared data is absent, a test that needs it is skipped and counted, or fails if the data
+// is required.
 #include <string>
 #include <vector>
 
@@ -11,7 +11,7 @@
 namespace pippin {
 namespace {
 
-// What the tests below run without shared data.
+// Run without shared data by the tests below.
 TEST(SharedData, DISABLED_Wanting) {
   PIPPIN_SHARED_OR_SKIP(folder, "models");
   FAIL() << folder;
@@ -68,7 +68,7 @@ TEST(SharedData, WhereItIsRequiredItsAbsenceFails) {
   EXPECT_NE(result.out.find(kAbsent), std::string::npos) << result.out;
 }
 
-// Labels are patterns: one that a renamed suite leaves behind would take nothing to its label.
+// Labels are patterns: one left over from a renamed suite would match nothing.
 TEST(Filters, EachPatternHasToMatchATest) {
   for (const char* filter : {"*OtherwiseSkipped:Gone/Suite.*", "*OtherwiseSkipped-Gone/Suite.*"}) {
     const auto result = run_tests(filter, "");

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How many checks of a run of ctest were skipped, and why: tests of gtest, unittest and node, and programs that are one check.
+"""Counts the skipped checks of a ctest run, with reasons: tests of gtest, unittest and node, and whole programs.
 
     skipped.py [--limit PERCENT] build/release/Testing/Temporary/LastTest.log
     skipped.py --wanting build/release/Testing/Temporary/LastTest.log
     skipped.py --self-test
 
-The last line says it; with --limit the status is 1 where a larger share was skipped. --wanting prints the tests of ctest that
-check more where there is shared data, as a regular expression.
+The last line has the counts; with --limit the status is 1 if a larger share was skipped. --wanting prints the ctest
+tests that check more with shared data, as a regular expression.
 """
 
 import argparse
@@ -16,13 +16,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Counts of checks in a test's output, the surest first: the line of pippin/base/testing_main.cpp and of
+# Counts of checks in a test's output, the most reliable first: the line of pippin/base/testing_main.cpp and of
 # tests/python/testing.py; node's; unittest's own.
 COUNTED = re.compile(r"^checks: (\d+), skipped: (\d+)(?:: (.+))?$", re.M)
 NODE = re.compile(r"^ℹ tests (\d+)$.*?^ℹ skipped (\d+)$", re.M | re.S)
 NODE_REASON = re.compile(r"^ *﹣ .* # (.+)$", re.M)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in .*?^OK(?: \((?:.*?skipped=(\d+))?.*\))?$", re.M | re.S)
-# A program that is skipped as a whole says "skipped: REASON", or "X is not installed".
+# A program that is skipped as a whole prints "skipped: REASON" or "X is not installed".
 WHOLE = re.compile(r"^skipped: (.+)$", re.M)
 NOT_INSTALLED = re.compile(r"^(.+) (?:is|are) not installed", re.M)
 SHOWN = 6
@@ -36,7 +36,7 @@ def short(reason):
 
 
 def counts(output):
-    """(checks, {reason: skipped}) of what one test of ctest writes."""
+    """(checks, {reason: skipped}) in the output of one ctest test."""
     if found := list(COUNTED.finditer(output)):
         checks, skipped, reasons = found[-1].groups()
         parts = [part.rpartition(" ") for part in (reasons or "").split(", ") if part]
@@ -72,7 +72,7 @@ def summary(log):
 
 
 def wanting(path):
-    """The names of the tests that shared data would let check more."""
+    """The names of the tests that check more with shared data."""
     parts = re.split(r"^\d+/\d+ Test: (.*)$", Path(path).read_text(encoding="utf-8", errors="replace"), flags=re.M)[1:]
     return [name for name, output in zip(parts[::2], parts[1::2])
             if MORE_ENTRIES in output or "shared data" in counts(output)[1]]

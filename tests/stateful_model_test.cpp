@@ -1,4 +1,4 @@
-// A sequence of a stateful model: what it keeps between calls, and what it refuses.
+// A sequence of a stateful model: its state between calls, and its errors.
 
 #include <algorithm>
 

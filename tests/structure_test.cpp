@@ -1,6 +1,6 @@
-// Packages that Pippin makes against those that coremltools made of a model of the same sizes
-// (shared data): the same operations on the same shapes, and the same interface, where the family
-// prescribes them.
+// Compares packages that Pippin makes with those that coremltools made of a model of the same sizes
+// (shared data): the same operations with the same shapes, and the same interface where the family
+// prescribes it.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -21,7 +21,7 @@
 namespace pippin {
 namespace {
 
-// "conv fp16 [1, 64, 1, 8]" and how often.
+// "conv fp16 [1, 64, 1, 8]" and its count.
 std::map<std::string, int> operations_of(const mil::Model& model, const std::string& function) {
   std::map<std::string, int> result;
   const auto add = [&](const mil::Operation& operation) {
@@ -92,8 +92,8 @@ TEST_F(Structure, Windowed) {
   const auto reference = [&](const char* name) {
     return mil::read_package(shared / (std::string(name) + ".mlpackage"));
   };
-  // Chunk 1 differs: its angles come from tables, since fp16 computes them wrong by as much as 0.5
-  // at position 2048.
+  // Chunk 1 differs: its angles come from tables, because fp16 angles have errors of up to 0.5 at
+  // position 2048.
   EXPECT_EQ(interface_of(parts[0].model, "main"),
             interface_of(reference("bc1s_chunk0_embed"), "main"));
   expect_same(parts[1].model, reference("bc1s_chunk1"));
@@ -102,7 +102,7 @@ TEST_F(Structure, Windowed) {
   expect_same(parts[4].model, reference("bc1s_cache_processor"));
 }
 
-// coremltools gives a select the shape of its branches, and refuses packages that declare another.
+// coremltools gives a select the shape of its branches, and rejects packages that declare another.
 TEST_F(Structure, SelectsOfWindowedMasksHaveTheirBranchesShape) {
   models::WindowedOptions options;
   options.window = 8;
@@ -130,7 +130,7 @@ TEST_F(Structure, Stateful) {
   const mil::Model made = models::build(folder_.path()), reference = mil::read_package(path);
   EXPECT_EQ(interface_of(made, "main"), interface_of(reference, "main"));
   auto ours = types_of(made, "main"), theirs = types_of(reference, "main");
-  // How sizes and angles are computed, and ids that may be negative, are no part of the family.
+  // The computation of sizes and angles, and support for negative ids, are not part of the family.
   for (const char* name :
        {"shape", "gather", "sub", "add", "expand_dims", "concat", "cast", "select", "greater_equal",
         "squeeze", "range_1d", "cos", "sin", "mul", "equal", "real_div", "slice_by_index"}) {
@@ -141,7 +141,7 @@ TEST_F(Structure, Stateful) {
   EXPECT_EQ(made.program.function("main").opset, reference.program.function("main").opset);
 }
 
-// What ANEMLL's runners bind to, in one package there.
+// The ports that ANEMLL's runners use; they have them in one package.
 TEST_F(Structure, Anemll) {
   PIPPIN_SHARED_OR_SKIP(path, "coremltools/llama_multifunction.mlpackage");
   const mil::Model reference = mil::read_package(path);
@@ -153,7 +153,7 @@ TEST_F(Structure, Anemll) {
     const auto inputs = [](const std::vector<std::string>& lines) {
       std::vector<std::string> result;
       for (const std::string& line : lines) {
-        const bool own = line.find("hidden_states") != line.npos;  // there: ids, logits
+        const bool own = line.find("hidden_states") != line.npos;  // in theirs: ids, logits
         if (line.starts_with("input") && !own && line.find("input_ids") == line.npos) {
           result.push_back(line);
         }
@@ -168,7 +168,7 @@ TEST_F(Structure, Anemll) {
     for (const char* name : {"read_state", "write_state", "slice_update", "softmax", "silu"}) {
       EXPECT_EQ(our_types[name], their_types[name]) << name;
     }
-    EXPECT_EQ(our_types["conv"], their_types["linear"] - 1);  // the head is a package of its own
+    EXPECT_EQ(our_types["conv"], their_types["linear"] - 1);  // our head is a separate package
     EXPECT_EQ(our_types["linear"], 0);
   }
 }

@@ -1,4 +1,4 @@
-// pippin template, tokenize and detokenize, and how pippin run ends a text.
+// pippin template, tokenize and detokenize, and the reasons for which pippin run ends a text.
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -70,7 +70,7 @@ TEST(Tokenize, CtrlCEndsIt) {
     while (ids.size() < 60'000'000) ids += ",433,259";
     return ids;
   }());
-  // One text: the signal comes somewhere in the work, of which there are seconds.
+  // One text: the signal comes during the work, which takes seconds.
   for (const char* command : {"tokenize", "detokenize"}) {
     const std::string input = command[0] == 't' ? "text" : "ids";
     Process process({"/bin/sh", "-c", "exec \"$0\" \"$1\" \"$2\" - <\"$3\"", PIPPIN_PROGRAM,

@@ -1,4 +1,4 @@
-// Texts that commands are given: as a file, through a pipe and on standard input.
+// Input texts of commands: from a file, through a pipe and from standard input.
 #include <functional>
 #include <map>
 #include <thread>
@@ -19,11 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
 
-// A command with a text, and what it makes of it.
+// A command that takes a text, and its output.
 struct Command {
   std::string name;
   std::function<Arguments(const std::string& text)> arguments;
-  fs::path output;  // empty: what it prints
+  fs::path output;  // empty: stdout
 };
 
 class TextInputs : public testing::Test {
@@ -106,7 +106,7 @@ class TextInputs : public testing::Test {
     return fs::exists(command.output) ? read_file(command.output) : "";
   }
 
-  // One line, and nothing that is half done.
+  // Expects one line, and no partial output.
   void expect_refused(const Command& command, const std::string& source, const std::string& part) {
     for (const char* left : {"l.npz", "s.mlpackage"}) fs::remove_all(dir_ / left);
     const auto result = run_pippin(command.arguments(source));
@@ -134,7 +134,7 @@ class TextInputs : public testing::Test {
       ::close(fd);
     });
     use(path);
-    // Where nothing has read, the writer still waits.
+    // If nothing has read, the writer still waits.
     const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     writer.join();
     ::close(fd);
@@ -175,7 +175,8 @@ TEST_F(TextInputs, APipeThatEndsEarly) {
   };
   for (const Command& command : commands()) {
     const auto refusal = refusals.find(command.name);
-    if (refusal == refusals.end()) continue;  // no line is no conversation, no prompt any story
+    // The others accept an empty text.
+    if (refusal == refusals.end()) continue;
     with_pipe("", [&](const std::string& pipe) { expect_refused(command, pipe, refusal->second); });
   }
 }

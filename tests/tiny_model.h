@@ -1,5 +1,5 @@
 // For tests only: a tiny attention model with known weights, written as packages of several
-// families, and what it has to give, computed in double.
+// families, and its expected logits, computed in double.
 //
 // Per layer: q = x Wq + p, k = x Wk + p, v = x Wv, x += softmax(q kᵀ / 2 + causal) v, where p is
 // the position's row of a table.
@@ -46,7 +46,7 @@ struct TinyWeights {
 };
 
 // Rows of logits. Tokens at and after `window` get `offset` added after each of the layers that end
-// a chunk: what the tests' rotated functions do.
+// a chunk, as the tests' rotated functions do.
 inline std::vector<float> expected_logits(const std::vector<int32_t>& ids,
                                           const std::vector<int64_t>& chunk_ends = {},
                                           int64_t window = 1 << 30, double offset = 0) {
@@ -153,8 +153,8 @@ struct StepOptions {
   std::string chosen_index = "argmax_idx", chosen_value = "argmax_val";
 };
 
-// The logits of x (1, T, hidden) in `parts` of the vocabulary, the first ones larger, or the
-// most likely token of each.
+// Adds the logits of x (1, T, hidden) in `parts` of the vocabulary, the first ones larger, or the
+// most likely token of each part.
 inline void add_head(PackageMaker& maker, array::Builder& builder, const array::Array& x,
                      int64_t rows, int64_t parts, bool argmax, const StepOptions& o = {}) {
   using namespace array;
@@ -260,7 +260,7 @@ struct AnemllForm {
   int64_t batch = 4;
   int64_t head_parts = 3;
   bool argmax = false, update_mask = false;
-  double prefill_offset = 0;  // not 0: a prefill that is wrong
+  double prefill_offset = 0;  // not 0: a wrong prefill
   double rotated_offset = 0;  // not 0: functions for a full window
   std::string ffn = "_FFN_PF_lut6";
 };
@@ -290,7 +290,7 @@ inline void write_anemll(const std::filesystem::path& folder, const AnemllForm& 
     step.first = chunk == 0 ? 0 : 2;
     step.last = chunk == 0 ? 2 : 3;
     step.update_mask = form.update_mask;
-    // Spelled in two ways, as converters do.
+    // Two spellings, as converters write them.
     step.state = chunk == 0 ? "model_model_kv_cache_0" : "modelmodel_kvcache0";
     add_step(maker, "infer", step);
     StepOptions prefill = step;

@@ -1,4 +1,4 @@
-// Sequences of every family that decode together, against the same ones alone.
+// Compares sequences of every family that decode together with the same ones alone.
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ using Ids = std::vector<int32_t>;
 
 constexpr float kTolerance = 1e-4F;  // of the largest logit
 
-// A sequence among others, and the same one by itself in another instance of the model.
+// A sequence among others, and the same one alone in another instance of the model.
 struct Pair {
   Sequence* together;
   std::vector<float> alone;  // rows of logits
@@ -58,7 +58,7 @@ void expect_row(std::span<const float> have, const Pair& pair, float tolerance) 
   }
 }
 
-// Prompts of different lengths, then steps of whoever takes part.
+// Prompts of different lengths, then steps with some of the sequences.
 void expect_together(Model& model, Model& other_model, float tolerance, size_t length = 24) {
   constexpr size_t kSequences = 5;
   std::mt19937 random(7);
@@ -108,7 +108,7 @@ void expect_together(Model& model, Model& other_model, float tolerance, size_t l
   step({1, 0});
   prefill(3, 1);
   prefill(4, 9);
-  for (int i = 0; i < 4; ++i) step({0, 1, 2, 3, 4});  // 2 begins here
+  for (int i = 0; i < 4; ++i) step({0, 1, 2, 3, 4});  // sequence 2 begins here
   step({4, 2});
   prefill(1, 2);
   // One leaves and another begins in its place.
@@ -116,7 +116,7 @@ void expect_together(Model& model, Model& other_model, float tolerance, size_t l
   pairs[1].done = 0;
   step({1, 3, 0});
   for (int i = 0; i < 3; ++i) step({0, 2, 1, 4});
-  // A new one, where one is gone.
+  // A new sequence in place of a destroyed one.
   sequences[3].reset();
   sequences[3] = model.new_sequence();
   pairs[3].together = sequences[3].get();
@@ -171,7 +171,7 @@ TEST(SequencesTogether, StatefulPackageInEveryPrecision) {
   }
 }
 
-// A number of tokens that is fixed has no room for company: one after another.
+// A fixed number of tokens per run leaves no room for other sequences: they run one after another.
 TEST(SequencesTogether, StatefulOfFixedLength) {
   PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_gqa_llama3_tied");
   mil::Model program = models::build(folder, {.context = 32});
@@ -191,7 +191,7 @@ TEST(SequencesTogether, Anemll) {
   expect_together(folder.path(), kTolerance, {.low_memory = true});
 }
 
-// Some are past the window and go through other functions than those before it.
+// Some sequences are past the window and run other functions than the rest.
 TEST(SequencesTogether, AnemllWithAWindow) {
   const TempDir folder;
   write_anemll(folder.path(), {.rotated_offset = 0.5});
@@ -212,7 +212,7 @@ TEST(SequencesTogether, AnemllThatChoosesItself) {
              "    embeddings: tiny_embeddings_lut6\n    lm_head: tiny_lm_head.mlmodelc\n"
              "    ffn: tiny_FFN_PF_lut6\n    lm_head_chunk_sizes: [8, 8, 7]\n");
   expect_together(folder.path(), kTolerance);
-  // Each knows its own most likely token.
+  // Each has its own most likely token.
   const auto model = open(folder.path());
   const std::unique_ptr<Sequence> both[] = {model.model->new_sequence(),
                                             model.model->new_sequence()};
@@ -260,7 +260,8 @@ TEST(SequencesTogether, AnemllOfACheckpoint) {
 
 TEST(SequencesTogether, WindowedOfEverySize) {
   PIPPIN_SHARED_OR_SKIP(source, "architectures/llama_gqa_llama3_tied");
-  // Windows of a few tokens, which join the rows of all, and one that is too long for that.
+  // Windows of a few tokens, which combine the rows of all sequences, and one that is too long for
+  // that.
   for (const int64_t window : {4, 8, 40}) {
     SCOPED_TRACE(window);
     const TempDir folder;
@@ -273,7 +274,7 @@ TEST(SequencesTogether, WindowedOfEverySize) {
   }
 }
 
-// Precisions agree about what a model says, and the reference is the value rules.
+// All precisions agree on the logits, and the reference rounds as specified.
 TEST(Precisions, AgreeOnTheLogits) {
   PIPPIN_SHARED_OR_SKIP(folder, "architectures/llama_gqa_llama3_tied");
   const Ids prompt = {1, 103, 107, 61, 78, 32};

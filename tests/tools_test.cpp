@@ -1,4 +1,4 @@
-// Calls of tools at the command line.
+// Tool calls on the command line.
 #include <string>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The commit that `pippin --version` names: where cmake/commit.cmake finds it.
+// The commit in `pippin --version`: where cmake/commit.cmake finds it.
 
 #include <filesystem>
 #include <regex>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder with sources, as far as commit.cmake reads them; the space is part of the test.
+// A folder with the sources that commit.cmake reads; the space is part of the test.
 class Sources {
  public:
   Sources() {
@@ -109,7 +109,7 @@ TEST(Version, TheSameCommitCompilesNothing) {
   EXPECT_NE(fs::last_write_time(sources.output()), written);
 }
 
-// GitHub's archives of sources are made so.
+// GitHub builds its source archives this way.
 TEST(Version, GitArchivePutsTheCommitIntoItsFile) {
   Sources sources;
   fs::copy_file(source_dir() / ".gitattributes", sources.root() / ".gitattributes");

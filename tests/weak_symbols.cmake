@@ -1,6 +1,5 @@
-# Fails where an object that is compiled for one instruction set defines a weak symbol: the linker
-# may keep that copy of an inline function for every CPU, and an older one then meets an illegal
-# instruction.
+# Fails if an object compiled for one instruction set defines a weak symbol: the linker may keep that copy of an inline
+# function for every CPU, and an older CPU then meets an illegal instruction.
 #
 # cmake -DNM=nm "-DOBJECTS=a.o;b.o" -P weak_symbols.cmake
 if(NOT OBJECTS)

@@ -1,5 +1,5 @@
-// For tests: a tokenizer whose words are the ids themselves ("w7" is 7), so that texts can be
-// written that are the ids of a golden file.
+// For tests: a tokenizer whose words are the ids themselves ("w7" is 7), so that the ids of a
+// golden file can be written as texts.
 #pragma once
 
 #include <cstdint>

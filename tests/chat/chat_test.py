@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Talks with `pippin chat` as people do: in a pseudo-terminal, and through pipes.
+"""Tests `pippin chat` in a pseudo-terminal and through pipes.
 
     chat_test.py PIPPIN
 """
@@ -62,7 +62,7 @@ class Terminal:
         return bool(data)
 
     def wait_for(self, pattern, seconds=30, after=0):
-        """What was written from `after` up to the end of `pattern`."""
+        """The output from `after` to the end of `pattern`."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             found = re.search(pattern, self.seen[after:])
@@ -72,11 +72,11 @@ class Terminal:
         raise AssertionError(f"no {pattern!r} in {self.seen[after:]!r}")
 
     def ask(self, text):
-        """Sends a line; what follows, up to the next prompt."""
+        """Sends a line and returns the output up to the next prompt."""
         start = len(self.seen)
         self.send(text + "\r")
         self.wait_for(r"\r\n(?s:.)*>>> ", after=start)
-        # The prompt is there; let its placeholder come.
+        # Waits for the placeholder of the prompt.
         while self.read(0.1):
             pass
         return plain(self.seen[start:])
@@ -154,7 +154,7 @@ class Chat(unittest.TestCase):
         chat.wait_for(r"\[stopped\](?s:.)*>>> typed ahead", after=start)
         chat.send("\x15")
         self.assertIn("2 messages", chat.ask("/show context"))
-        # At the prompt it drops the line and says how to leave.
+        # At the prompt, Ctrl-C drops the line and prints how to leave.
         chat.send("half a line\x03")
         chat.wait_for("Ctrl-D or /bye leaves")
         chat.send("/bye\r")
@@ -255,7 +255,7 @@ class Chat(unittest.TestCase):
         chat.wait_for(r"\r\n(?s:.)*>>> ", after=start)
         chat.send("\r")
         chat.wait_for(r">>> (?s:.)*(error|>>> )", after=start + 100)
-        chat.send("\x1b[A")  # it is the last entry of the history, whatever became of it
+        chat.send("\x1b[A")  # the last entry of the history
         while chat.read(1):
             pass
         chat.send("\x03")
@@ -308,7 +308,7 @@ class Chat(unittest.TestCase):
         self.assertEqual(chat.end(), 143)
 
     def test_goes_on_after_a_suspension(self):
-        # The system stops no process that nobody could let go on, as here: it goes on at once.
+        # The system does not stop processes of an orphaned group, as here: the chat continues at once.
         chat = self.start(*QUIET)
         start = len(chat.seen)
         chat.send("kept\x1a")
@@ -384,7 +384,7 @@ class Chat(unittest.TestCase):
         self.assertEqual(here.stdout, there.stdout)
         self.assertIn("key", self.piped("hi\n", *url, status=1).stderr)
         self.assertIn("has no model", self.piped("hi\n", "other", *url, "--api-key", "secret", status=1).stderr)
-        # A server that goes away while it answers.
+        # A server that disconnects during an answer.
         chat = self.start(*url, "--api-key", "secret", "--set", "seed=1")
         chat.send("Tell me a story.\r")
         told = chat.wait_for(r"story\.(?s:.){30}")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What arrays are exported to, read and type-checked by coremltools' own code.
+"""Reads and type-checks exported packages with coremltools' own code.
 
     MX_TEST=PROGRAM COREMLTOOLS=DIR check_exported.py
 
 MX_TEST is the built mx_test: its tests write the packages that they run. DIR and COREMLTOOLS_PYTHON as in
-check_written.py beside it. Exit status 77 (skipped) where there is no checkout, no shared data or no such Python, 1 if a
+check_written.py. Exit status 77 (skipped) if there is no checkout, no shared data or no such Python, 1 if a
 package failed.
 """
 import os

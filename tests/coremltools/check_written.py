@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `pippin convert` writes, read and type-checked by coremltools' own code.
+"""Reads and type-checks the output of `pippin convert` with coremltools' own code.
 
     PIPPIN=PROGRAM COREMLTOOLS=DIR check_written.py [--all]
 
@@ -8,7 +8,7 @@ are converted in every family and compressed in every form, and each package goe
 tools/coremltools/check.py of the same folder, which needs Debian's python3-{numpy,protobuf,packaging,attr,cattr,tqdm,
 sympy,yaml} (COREMLTOOLS_PYTHON: another interpreter that has them). --all takes every checkpoint of
 data/architectures with every family and form, an hour's work; a family that cannot hold a model is counted as refused.
-Exit status 77 (skipped) where there is no checkout, no shared data or no such Python, 1 if a package failed.
+Exit status 77 (skipped) if there is no checkout, no shared data or no such Python, 1 if a package failed.
 """
 import json
 import os
@@ -68,7 +68,7 @@ def conversions(take_all):
 
 
 def convert(pippin, source, family, form, out):
-    """An empty text, or what the program says where it refuses."""
+    """An empty text, or the program's message if it refuses."""
     arguments = [*FAMILIES[family], *FORMS[form]]
     if form != "none":
         arguments += ["--min-elements", "1"]
@@ -98,7 +98,7 @@ def main():
                 if line.startswith("FAIL"):
                     number = int(Path(line.split()[1]).relative_to(folder).parts[0].split(".")[0])
                     print("FAIL", ", ".join(batch[number]), line.replace(folder + "/", "")[4:])
-            if len(lines) != len(packages):  # the checker itself gave up
+            if len(lines) != len(packages):  # the checker itself failed
                 counts["failed"] += len(packages) - len(lines)
                 print("FAIL", done.stderr.strip()[-2000:])
             subprocess.run(["rm", "-r", *(str(p) for p in Path(folder).iterdir())], check=True)

@@ -1,7 +1,7 @@
-"""What the tests here read packages with: tools/coremltools/check.py of the shared data, over a checkout of coremltools.
+"""Runs tools/coremltools/check.py of the shared data with a checkout of coremltools, for the tests in this folder.
 
-Where COREMLTOOLS names no checkout, there is no shared data, or the Python (COREMLTOOLS_PYTHON, Debian's by default) lacks
-what coremltools imports, the test ends with 77 (skipped).
+If COREMLTOOLS does not name a checkout, there is no shared data, or the Python (COREMLTOOLS_PYTHON, default: Debian's)
+lacks modules that coremltools imports, the test exits with status 77 (skipped).
 """
 import os
 import subprocess
@@ -18,7 +18,8 @@ def skip(reason):
 
 
 def checker():
-    """A function that takes packages and returns the checker's process, with a line, ok or FAIL, for each in stdout."""
+    """A function that takes packages and returns the checker's process, whose stdout has a line, ok or FAIL, for
+    each."""
     if not os.environ.get("COREMLTOOLS"):
         skip("COREMLTOOLS names no checkout of apple/coremltools")
     program = SHARED / "tools/coremltools/check.py"

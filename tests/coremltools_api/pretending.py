@@ -1,10 +1,10 @@
-"""A pytest plugin: coremltools' tests with Pippin behind coremltools, and a record of what became of each.
+"""A pytest plugin: runs coremltools' tests with Pippin behind coremltools, and records the result of each.
 
-PIPPIN_RECORD names the file, a line of JSON for each test. With PIPPIN_PLAIN=1 nothing is put behind coremltools
-and nothing is run: the record says which tests it would skip then. PIPPIN_ONLY names a file that lists the functions
-that are run.
+PIPPIN_RECORD names the file, which gets a line of JSON for each test. With PIPPIN_PLAIN=1 coremltools is unchanged
+and no test is run: the record lists the tests that it would skip. PIPPIN_ONLY names a file that lists the functions
+to run.
 
-What the tests ask of a machine and this one lacks is pretended here, never in the product.
+Features of a machine that the tests need and this one lacks are faked here, never in the product.
 """
 
 import json
@@ -15,7 +15,7 @@ import unittest.mock
 
 import pytest
 
-sys.modules.setdefault("mock", unittest.mock)  # the same, before it became Python's own
+sys.modules.setdefault("mock", unittest.mock)  # the package that preceded unittest.mock
 PLAIN = os.environ.get("PIPPIN_PLAIN") == "1"
 if PLAIN:  # as coremltools is installed on Linux
     from pippin.coreml import _milstorage, _modelpackage
@@ -25,7 +25,7 @@ else:
     import pippin.coreml
 
     pippin.coreml.install()
-    # Tests leave out what Apple's engine gets wrong on Intel's machines.
+    # Tests skip on Intel what Apple's engine computes wrongly there.
     platform.machine = lambda: "arm64"
 
 

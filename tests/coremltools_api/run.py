@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""coremltools' own tests, unchanged, with Pippin behind coremltools: those that it skips where there is no Mac.
+"""Runs coremltools' own tests, unchanged, with Pippin behind coremltools: those that it skips without a Mac.
 
     COREMLTOOLS=DIR run.py [FILE ...]
 
 DIR is a checkout of apple/coremltools. The tests need Debian's python3-{numpy,protobuf,packaging,attr,cattr,tqdm,sympy,
 yaml,pytest,pytest-asyncio,pil}, most of them python3-torch, some python3-{torchvision,sklearn,pandas,parameterized,
-scipy} (COREMLTOOLS_PYTHON: another interpreter that has them); files that cannot be imported are told. FILE: only
-these, as FILES has them. KEEP: a folder for all results. PIPPIN_UPDATE_DOCS=1 writes what was found into docs/conformance.md.
+scipy} (COREMLTOOLS_PYTHON: another interpreter that has them); files that cannot be imported are reported. FILE: only
+these, as in FILES. KEEP: a folder for all results. PIPPIN_UPDATE_DOCS=1 writes the results to docs/conformance.md.
 
-A test that fails has to have a row in deviations.txt. Exit status 77 (skipped) where there is no checkout or no such
+A test that fails must have a row in deviations.txt. Exit status 77 (skipped) if there is no checkout or no such
 Python, 1 if a test failed that has no row.
 """
 
@@ -46,7 +46,7 @@ FILES = [
     f"{TESTS}/pipeline/test_pipeline.py", f"{TESTS}/sklearn_tests/test_glm_classifier.py",
     f"{TESTS}/sklearn_tests/test_linear_regression.py",
 ]
-# Of these only the tests that are skipped without a Mac: the op cases of docs/conformance.md are the others.
+# Of these files only the tests that are skipped without a Mac; the others are the op cases of docs/conformance.md.
 LARGE = [
     f"{MIL}/mil/passes/tests/test_quantization_passes.py", f"{MIL}/mil/passes/tests/test_passes.py",
     f"{MIL}/mil/passes/tests/test_cleanup_passes.py", f"{MIL}/frontend/torch/test/test_torch_ops.py",
@@ -62,7 +62,7 @@ def skip(reason):
 
 
 class Deviations:
-    """Rows `class | pattern of tests | part of the error | reason`; the first that fits counts."""
+    """Rows `class | pattern of tests | part of the error | reason`; the first match counts."""
 
     def __init__(self):
         self.rows = []
@@ -74,7 +74,8 @@ class Deviations:
                 self.rows.append(row)
 
     def of(self, test, error):
-        """("other", reason): it needs what Pippin is not; ("fault", reason): it should pass; None: not known."""
+        """("other", reason): the test needs something that Pippin is not; ("fault", reason): it should pass; None:
+        unknown."""
         for kind, pattern, words, reason in self.rows:
             if fnmatch.fnmatchcase(test, pattern) and words in error:
                 return kind, reason
@@ -82,7 +83,7 @@ class Deviations:
 
 
 def pytest(python, checkout, file, plain, only=None):
-    """What became of the tests of a file: {test: {outcome or skipped, error}}; and a fault of the whole.
+    """The results of a file's tests, {test: {outcome or skipped, error}}, and an error of the file as a whole.
 
     `only`: the tests of these functions.
     """
@@ -106,7 +107,7 @@ def pytest(python, checkout, file, plain, only=None):
         for line in record.read_text(encoding="utf-8").splitlines():
             entry = json.loads(line)
             test = entry.pop("test").split("::", 1)[1]
-            if found.get(test, {}).get("outcome") != "failed":  # as a teardown may pass after all
+            if found.get(test, {}).get("outcome") != "failed":  # a teardown may pass after a failure
                 found[test] = entry
         return found, fault
 
@@ -116,7 +117,7 @@ def function_of(test):
 
 
 def sort_out(gated, found, file, deviations, new):
-    """Counts of a file's functions that need predictions, by what became of them; reasons."""
+    """Counts by result of a file's functions that need predictions; reasons."""
     functions = collections.defaultdict(list)
     wanted = set(map(function_of, gated))
     for test, entry in found.items():
@@ -198,7 +199,7 @@ def main():
             if fault:
                 new.append(f"{file}: {fault}")
             results[file] = sort_out(gated, found, file, deviations, new)
-            if os.environ.get("KEEP"):  # what was found, for a look at single tests
+            if os.environ.get("KEEP"):  # all results, for inspecting single tests
                 Path(os.environ["KEEP"], file.replace("/", "+")).write_text(
                     json.dumps({"gated": sorted(gated), "found": found}, indent=0), encoding="utf-8")
             print(f"{file}: {dict(results[file][0])}", flush=True)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Scripts of others over coremltools, unchanged, with Pippin behind it and packages that Pippin converted.
+"""Runs other projects' scripts for coremltools, unchanged, with Pippin behind it and packages that Pippin converted.
 
     PIPPIN=PROGRAM COREMLTOOLS=DIR [SWIFT_TRANSFORMERS=DIR] [ANEMLL=DIR] run_scripts.py
 
 The folders are checkouts of apple/coremltools, huggingface/swift-transformers (Examples/Mistral7B/generate.py) and
-Anemll/Anemll (tests/chat.py). Tokenizers are Pippin's, under transformers' names (stand_ins/). What a script says has
-to be what `pippin run` says. Exit status 77 (skipped) where nothing can be run, 1 if a script failed.
+Anemll/Anemll (tests/chat.py). Tokenizers are Pippin's, under transformers' names (stand_ins/). A script must
+print the same text as `pippin run`. Exit status 77 (skipped) if nothing can be run, 1 if a script failed.
 """
 
 import os
@@ -49,13 +49,13 @@ class Scripts:
         """Hugging Face's example of a stateful Mistral."""
         package = self.folder / "stateful.mlpackage"
         run(self.pippin, "convert", self.model, "-o", package)
-        (self.folder / self.model.name).symlink_to(self.model)  # the package names its tokenizer so
+        (self.folder / self.model.name).symlink_to(self.model)  # the package finds its tokenizer by this name
         text = self.script(checkout / "Examples/Mistral7B/generate.py", package, "--prompt", PROMPT,
                            "--max_new_tokens", 60)
         return text.partition(PROMPT)[2].strip() == self.told(package, 60).strip(), text
 
     def chat(self, checkout):
-        """ANEMLL's, over compiled parts that share a state."""
+        """ANEMLL's chat, with compiled parts that share a state."""
         folder = self.folder / "parts"
         run(self.pippin, "convert", self.model, "--family", "anemll", "--chunks", 2, "-o", folder)
         told = self.told(folder, 40)
@@ -66,7 +66,7 @@ class Scripts:
                            "--max-tokens", 40, "--no-template")
         plain = re.sub(r"\x1b\[\d*m", "", text)
         answer = plain.partition("Assistant:")[2].partition("\n")[0]
-        return answer.replace(" ", "") == told.strip().replace(" ", ""), plain  # it decodes token by token
+        return answer.replace(" ", "") == told.strip().replace(" ", ""), plain  # the script decodes token by token
 
 
 def main():

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the archives of this folder from a folder with all test data, that of PIPPIN_SHARED.
+"""Writes the archives of this folder from the folder with all test data, PIPPIN_SHARED.
 
     pack.py DATA [NAME...]   DATA/architectures, DATA/op-cases ...; all archives, or those named
 
-contents.txt says what is in which archive. The same files give the same archive, byte by byte.
+contents.txt lists the contents of each archive. The same files give the same archive, byte by byte.
 """
 
 import io
@@ -13,7 +13,7 @@ import tarfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# Weights are words of 4 bytes: their last byte, sign and exponent, is the one that can be guessed.
+# Weights are 4-byte words, of which the last byte, sign and exponent, is predictable.
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 2, "pb": 2}]
 LARGEST_CASE = 64_000
 WHOLE_SETS = ("iOS15", "iOS16")
@@ -33,11 +33,11 @@ def contents():
 
 def files_of(path):
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-    return [file for file in files if file.name != "README.md"]  # README.md here says the same
+    return [file for file in files if file.name != "README.md"]  # this folder has a README.md with the same content
 
 
 def chosen_op_cases(data):
-    """(name, bytes) of the smallest op cases that have each op in every opset and precision, and each test once."""
+    """(name, bytes) of the smallest op cases that cover each op in every opset and precision, and each test once."""
     for archive in sorted((data / "op-cases").glob("*/cases.tar.gz")):
         folder = archive.parent.name
         with tarfile.open(archive) as tar:

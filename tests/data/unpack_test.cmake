@@ -1,4 +1,4 @@
-# cmake/unpack.cmake: what it leaves and what it says. cmake -DWORK=... -DSOURCE_DIR=... -P unpack_test.cmake
+# Tests the results and messages of cmake/unpack.cmake. cmake -DWORK=... -DSOURCE_DIR=... -P unpack_test.cmake
 set(folder "${WORK}/a folder/data")
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}/in/one" "${WORK}/in/two")
@@ -11,7 +11,7 @@ foreach(name one two)
 endforeach()
 set(unpack ${CMAKE_COMMAND} -P ${SOURCE_DIR}/cmake/unpack.cmake)
 
-# expect_contents(NAME...): the folder has these and nothing else, and nothing lies next to it.
+# expect_contents(NAME...): the folder contains exactly these, and nothing is left next to it.
 function(expect_contents)
   file(GLOB found RELATIVE "${folder}" "${folder}/*")
   list(REMOVE_ITEM found .unpacked)
@@ -32,7 +32,7 @@ endfunction()
 execute_process(COMMAND ${unpack} "${folder}" ${WORK}/one.tar.xz COMMAND_ERROR_IS_FATAL ANY)
 expect_contents(one)
 
-# The same again leaves everything as it is.
+# A second run changes nothing.
 file(WRITE "${folder}/mine.txt" "")
 execute_process(COMMAND ${unpack} "${folder}" ${WORK}/one.tar.xz COMMAND_ERROR_IS_FATAL ANY)
 expect_contents(mine.txt one)
@@ -44,7 +44,7 @@ execute_process(
   COMMAND ${unpack} "${folder}" ${WORK}/one.tar.xz ${WORK}/two.tar.xz COMMAND_ERROR_IS_FATAL ANY)
 expect_contents(one two)
 
-# An archive that cannot be unpacked leaves the old contents. The largest file that may be written stands for a full disk.
+# An archive that cannot be unpacked leaves the old contents. A limit on the file size stands for a full disk.
 expect_failure("absent.tar.xz: no such file" ${unpack} "${folder}" ${WORK}/absent.tar.xz)
 expect_contents(one two)
 file(WRITE ${WORK}/broken.tar.xz "no archive")

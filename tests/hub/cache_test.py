@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which files are downloaded, and what the cache looks like, to huggingface_hub, too."""
+"""Which files are downloaded, and the layout of the cache, also for huggingface_hub."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class Chosen(HubTest):
         self.assertEqual(self.names("org/model"), ["additional_chat_templates/rag.jinja", "chat_template.jinja", "config.json",
                                                    "model.safetensors", "tokenizer.json"])
 
-    # One of each kind that a tokenizer or a template may be in.
+    # One of each kind of file that may hold a tokenizer or a template.
     TEXT = ["added_tokens.json", "additional_chat_templates/rag.jinja", "chat_template.jinja", "chat_template.json",
             "config.json", "generation_config.json", "merges.txt", "qwen.tiktoken", "special_tokens_map.json",
             "spiece.model", "tiktoken.model", "tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json",
@@ -36,7 +36,7 @@ class Chosen(HubTest):
         self.assertEqual(self.names("org/model"), sorted(self.TEXT + ["model.safetensors"]))
 
     def test_all_that_text_needs_beside_packages(self):
-        """At the top and in the packages' folder; how the packages fit together, too."""
+        """At the top and in the packages' folder; also the files that tell how the packages fit together."""
         inner = ["ml/" + path for path in self.TEXT]
         parts = ["ml/A_chunk1.mlpackage/Manifest.json", "ml/A_chunk2.mlpackage/Manifest.json"]
         for meta in ("meta.json", "meta.yaml", "meta.yml"):
@@ -149,7 +149,7 @@ class Cache(HubTest):
         repo = self.add(**{"config.json": b"{}", "model.safetensors": noise(70000), "tokenizer.json": b"[]"})
         commit = repo.refs["main"]
         self.make_like_python(repo, commit, ["config.json", "model.safetensors"])
-        offline = self.pull("org/model", HF_HUB_OFFLINE="1")  # without a list of what there should be
+        offline = self.pull("org/model", HF_HUB_OFFLINE="1")  # without a list of expected files
         self.assertEqual(offline["commit"], commit)
         self.assertEqual(self.hub.requests(), [])
         self.assertEqual(self.pull("org/model")["received"], 2)
@@ -159,7 +159,7 @@ class Cache(HubTest):
         repo = self.add(**{"config.json": b"{}", "model.safetensors": noise(70000)})
         commit = repo.refs["main"]
         self.make_like_python(repo, commit, ["config.json", "model.safetensors"])
-        self.environment["HF_ENDPOINT"] = "http://127.0.0.1:9"  # nothing listens there
+        self.environment["HF_ENDPOINT"] = "http://127.0.0.1:9"  # no server listens there
         self.environment["PIPPIN_HUB_RETRIES"] = "0"
         self.assertEqual(self.pull("org/model")["commit"], commit)
         os.remove(os.path.join(self.repo_folder(), "snapshots", commit, "model.safetensors"))
@@ -205,7 +205,7 @@ class Cache(HubTest):
         self.assertEqual(self.pull("org/model")["received"], 2)
         self.assertEqual(len(self.blobs()), 3)
         self.assertEqual(self.read(self.repo_folder(), "refs", "main").decode(), repo.refs["main"])
-        # The first one again, by its commit, its beginning, and a tag.
+        # The first revision again, by its commit, by a prefix of that, and by a tag.
         self.assertEqual(self.pull("org/model@" + first)["received"], 0)
         self.assertEqual(self.pull("org/model", "--revision", first[:8])["commit"], first)
         repo.refs["refs/pr/1"] = first
@@ -231,7 +231,7 @@ class Cache(HubTest):
         self.assertLess(abs(float(when) - time.time()), 60)
         self.assertFalse(os.path.exists(self.cache))
         self.assertEqual(self.pull("org/model", "--local-dir", folder)["received"], 0)
-        # What the user changed is replaced; what only lost its note is recognised.
+        # A file that the user changed is replaced; one that only lost its metadata is recognized.
         with open(os.path.join(folder, "config.json"), "wb") as file:
             file.write(b"[]")
         os.utime(os.path.join(folder, "config.json"), (time.time() + 100, time.time() + 100))

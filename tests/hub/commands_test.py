@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A MODEL that is org/name, everywhere."""
+"""A MODEL argument of the form org/name, for every command."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from hub_testing import HubTest, PIPPIN, ROOT, main
 
 
 class Commands(HubTest):
-    """A MODEL that is org/name, everywhere."""
+    """A MODEL argument of the form org/name, for every command."""
 
     def setUp(self):
         super().setUp()
@@ -93,7 +93,7 @@ class Commands(HubTest):
         self.assertEqual(self.render("org/one", continued), "<assistant>Once ")
 
     def test_a_template_that_cannot_be_used(self):
-        """... is an error where it is needed, and no matter where it is not."""
+        """... is an error if it is needed, and ignored otherwise."""
         expected = self.tell("org/stories", "Once upon a time", "--raw")
         for source in (b"{% if", b"{{ 1" + b" + 1" * 5000 + b" }}", b"\xff{{ '\xff' }}{% endfor %}"):
             self.add("org/broken", **self.files, **{"chat_template.jinja": source})
@@ -104,7 +104,7 @@ class Commands(HubTest):
         self.assertIn("rag", self.fail_with("--raw", "run", "org/named", "Once upon a time"))
 
     def package(self, source):
-        """The files of a package that was made from `source`, without a tokenizer inside."""
+        """The files of a package that was made from `source`, without a tokenizer in it."""
         path = os.path.join(self.home, "Stories.mlpackage")
         status, _, err = self.run_pippin("convert", source, "-o", path)
         self.assertEqual(status, 0, err)

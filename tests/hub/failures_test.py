@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the user has to do something about, servers and networks that fail, and servers that lie."""
+"""Errors that the user must fix, failures of servers and networks, and servers that send wrong data."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from hub_testing import HubTest, MIB, main, noise
 
 
 class Refused(HubTest):
-    """What the user has to do something about: one line that says what."""
+    """Errors that the user must fix: one line that says how."""
 
     def test_no_such_repository(self):
         self.fail_with("no such repository", "pull", "org/none")
@@ -90,7 +90,7 @@ class Refused(HubTest):
 
 
 class Failing(HubTest):
-    """Servers and networks that fail, and servers that lie."""
+    """Failures of servers and networks, and servers that send wrong data."""
 
     def setUp(self):
         super().setUp()
@@ -154,7 +154,7 @@ class Failing(HubTest):
         self.fail_with("model.safetensors", "pull", "org/model", HF_HUB_DOWNLOAD_TIMEOUT="1", PIPPIN_HUB_RETRIES="1")
 
     def test_answers_that_drip(self):
-        """A server that gives a byte now and then holds nobody for ever."""
+        """A server that sends a byte now and then cannot block a download forever."""
         for pattern in ("revision", "^cdn"):
             self.hub.add_rule(pattern, times=1000, drip=0.05)
             begin = time.monotonic()

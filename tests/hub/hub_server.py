@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A Hugging Face Hub on loopback, for tests: the API as huggingface_hub uses it, and a second server
+"""A Hugging Face Hub on loopback, for tests: the part of the API that huggingface_hub uses, and a second server
 (another port, so another host) to which large files are redirected, as to a CDN.
 
     hub_server.py FOLDER    serves FOLDER/org/name/... as repositories until it is ended, files of
-                            64 KB and more by way of the second server; prints HF_ENDPOINT=...
+                            64 KB and more through the second server; prints HF_ENDPOINT=...
 
-Tests use the class Hub: repositories in memory, rules that make answers go wrong, and a log of all
-requests. Nothing here is outside Python's standard library.
+Tests use the class Hub: repositories in memory, rules that make answers fail, and a log of all
+requests. It uses only Python's standard library.
 """
 
 import hashlib
@@ -86,7 +86,7 @@ class Repo:
 
 
 class Rule:
-    """Makes the next `times` requests whose "SERVER METHOD PATH" fits go wrong.
+    """Makes the next `times` requests whose "SERVER METHOD PATH" matches fail.
 
     status=, headers=      this answer instead (body=)
     cut=N                  the connection ends after N bytes of the body
@@ -117,7 +117,7 @@ class Hub:
         self.page_size = 1000
         self.rules, self.log, self.lock = [], [], threading.Lock()
         self.blobs, self.signatures = {}, {}
-        self.signature_uses = None  # a signature is good for so many requests
+        self.signature_uses = None  # a signature is valid for this many requests
         self.servers = []
         for name in ("hub", "cdn"):
             server = Server(("127.0.0.1", 0), Handler)
@@ -161,7 +161,7 @@ class Hub:
             self.rules.clear()
 
     def content_bytes(self):
-        """Bytes of files' contents that were sent."""
+        """The number of bytes of files' contents sent."""
         return sum(entry["sent"] for entry in self.requests(r"^cdn|resolve"))
 
     def sign(self, blob):
@@ -243,7 +243,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.serve_cached(*match.groups())
         self.error(404, "", "Not Found")
 
-    # Who may see what.
+    # Access rights.
     def find_repo(self, name):
         if name in self.hub.renamed:
             new = self.path.replace(name, self.hub.renamed[name], 1)

@@ -1,4 +1,4 @@
-"""What the tests of the Hub's side of the command line share: hub_server.py, a cache of their own, and the
+"""Shared by the tests of the Hub commands: hub_server.py, a separate cache, and the
 program, PIPPIN=build/release/pippin/cli/pippin. Each *_test.py runs alone: NAME_test.py [CLASS[.TEST]...]
 """
 
@@ -35,7 +35,7 @@ class HubTest(unittest.TestCase):
         self.home = tempfile.mkdtemp(prefix="pippin-hub-")
         self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
         self.cache = os.path.join(self.home, "hub")
-        # None of the machine's own settings.
+        # Without the machine's own settings.
         keep = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH", "ASAN_OPTIONS") if name in os.environ}
         self.environment = {**keep, "HF_HOME": self.home, "HF_ENDPOINT": self.hub.endpoint, "HF_TOKEN": "hf_good",
                             "HOME": self.home, "no_proxy": "*"}
@@ -54,13 +54,13 @@ class HubTest(unittest.TestCase):
         return process.returncode, out, err
 
     def pull(self, *arguments, **environment):
-        """A pull that works: what --json says."""
+        """A successful pull: its --json output."""
         status, out, err = self.run_pippin("pull", *arguments, "--json", **environment)
         self.assertEqual(status, 0, err)
         return json.loads(out)
 
     def fail_with(self, part, *arguments, status=1, **environment):
-        """One line on stderr that has `part` in it (notices of attempts apart), nothing on stdout."""
+        """Expects one line on stderr that contains `part` (apart from retry notices), and nothing on stdout."""
         got, out, err = self.run_pippin(*arguments, **environment)
         self.assertEqual((got, out), (status, ""), err)
         lines = [line for line in err.splitlines() if line.startswith("pippin: error: ")]
@@ -81,7 +81,7 @@ class HubTest(unittest.TestCase):
             return file.read()
 
     def check_whole(self, repo, names, name="org/model", commit=None):
-        """The snapshot has just these files with their content; the cache has nothing else."""
+        """The snapshot has exactly these files with their content; the cache has nothing else."""
         commit = commit or repo.refs["main"]
         folder = self.repo_folder(name)
         snapshot = os.path.join(folder, "snapshots", commit)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Downloads that are killed, stopped, or done twice at once."""
+"""Downloads that are killed, stopped, or run twice at once."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A large file from the server on loopback: how fast it comes, beside what SHA-256 and the disk take alone, in how
-much memory; then the same with the process killed (kill -9) at random moments and started again, after which the cache has to
-have the right bytes and nothing else.
+"""Downloads a large file from the server on loopback: measures the speed, compared with SHA-256 and the disk alone,
+and the memory. Then the same with the process killed (kill -9) at random moments and restarted, after which the cache
+must contain the right bytes and nothing else.
 
     PIPPIN=build/release/pippin/cli/pippin large_download.py [--size 4GiB] [--kills 20] [--folder DIR]
 """
@@ -58,7 +58,7 @@ class Run:
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def pull(self):
-        """Seconds, seconds of the processor, and bytes of memory at most."""
+        """Seconds, CPU seconds, and the peak memory in bytes."""
         begin = time.monotonic()
         process = self.start()
         memory = 0
@@ -75,7 +75,7 @@ class Run:
         return seconds, usage.ru_utime + usage.ru_stime, memory
 
     def peak_of(self, process):
-        """ru_maxrss would be at least that of this program, whose memory a new process begins with."""
+        """Not ru_maxrss: it is at least that of this program, whose memory a new process starts with."""
         with open("/proc/%d/status" % process) as file:
             found = re.search(r"VmHWM:\s+(\d+) kB", file.read())
         return int(found.group(1)) * 1024 if found else 0
@@ -136,7 +136,7 @@ def kill_and_resume(run, kills, whole):
     ends = 0
     for number in range(kills):
         if run.on_disk() >= run.size:
-            run.forget()  # it came to its end before it was killed: from the beginning
+            run.forget()  # it finished before it was killed: start again
             ends += 1
         process = run.start()
         time.sleep(run.random.uniform(0, 2 * whole / kills))

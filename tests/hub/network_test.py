@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Certificates and proxies, as curl has them, and that no secret goes where it should not."""
+"""Certificates and proxies, as in curl; secrets are sent only to the right hosts."""
 
 import os
 import shutil
@@ -55,7 +55,7 @@ class Certificates(NetworkTest):
         begin = time.monotonic()
         line = self.fail_with("certificate", "pull", "org/model", PIPPIN_HUB_RETRIES="6")
         self.assertIn("CURL_CA_BUNDLE", line)
-        self.assertLess(time.monotonic() - begin, 5)  # trying again does not help
+        self.assertLess(time.monotonic() - begin, 5)  # retrying does not help
         self.assertEqual(self.hub.requests(), [])
         self.assertFalse(os.path.exists(self.cache))
 
@@ -126,7 +126,7 @@ class Certificates(NetworkTest):
 
 
 class Names(NetworkTest):
-    """Hosts whose names have no address."""
+    """Host names that do not resolve."""
 
     NOWHERE = {"HF_ENDPOINT": "http://no-such-host.invalid", "PIPPIN_HUB_RETRIES": "6"}
 
@@ -136,7 +136,7 @@ class Names(NetworkTest):
         self.serve(Hub())
 
     def run_timed(self, *arguments, **environment):
-        """As run_pippin; the name is looked up once, however long that takes here, and nothing is waited for."""
+        """As run_pippin; the name is looked up once, however long that takes here, without a retry."""
         begin = time.monotonic()
         with self.assertRaises(OSError):
             socket.getaddrinfo("no-such-host.invalid", 80)
@@ -170,7 +170,7 @@ class Names(NetworkTest):
         self.assertIn("from the cache", err)
 
     def test_a_part_is_cached(self):
-        """The commit and its list are known, a file is missing: the first question is for that."""
+        """The commit and its list are known, and a file is missing: the first request is for that file."""
         self.pull("org/model")
         commit = self.repo.refs["main"]
         os.remove(os.path.join(self.repo_folder(), "snapshots", commit, "config.json"))
@@ -179,7 +179,7 @@ class Names(NetworkTest):
         self.check_refusal(self.run_timed("pull", "org/model@" + commit, **self.NOWHERE))
 
     def test_a_network_that_was_there(self):
-        """What was reached before is tried again: a laptop that changes its network."""
+        """A host that was reached before is tried again: a laptop may change its network."""
         gone = "http://no-such-host.invalid/x"
         self.hub.add_rule("tree", location=gone)
         self.hub.add_rule("resolve/.*config", times=2, location=gone)
@@ -196,7 +196,7 @@ class Proxies(NetworkTest):
         return proxy
 
     def serve_with_names(self, certificate=None):
-        """A Hub of which the names only exist for the proxy."""
+        """A Hub whose names only the proxy can resolve."""
         hub = Hub(certificate)
         ports = {"hub.test": hub.servers[0].server_port, "cdn.test": hub.servers[1].server_port}
         for address, name in ((hub.endpoint, "hub.test"), (hub.cdn, "cdn.test")):
@@ -254,7 +254,7 @@ class Proxies(NetworkTest):
         self.assertIn("http_proxy", self.fail_with("407", "pull", "org/model", http_proxy=proxy.url))
 
     def test_one_that_answers_itself(self):
-        """A redirect in place of a tunnel leads nowhere: the proxy is not the Hub."""
+        """A redirect in the answer to CONNECT is not followed: the proxy is not the Hub."""
         pem = os.path.join(self.home, "server.pem")
         trusted = {"CURL_CA_BUNDLE": make_certificate(pem, "hub.test", "127.0.0.1")}
         other = Hub(pem)

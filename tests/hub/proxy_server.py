@@ -1,5 +1,5 @@
-"""An HTTP proxy on loopback, for tests: CONNECT, and requests for http URLs. Whatever host is asked for, it goes to
-the same port here, or to the one that `hosts` names, so that hosts that do not exist can be asked for.
+"""An HTTP proxy on loopback, for tests: CONNECT, and requests for http URLs. Every host is mapped to the same
+port on loopback, or to the port in `hosts`, so that tests can use hosts that do not exist.
 """
 
 import base64
@@ -15,7 +15,7 @@ class Proxy:
     def __init__(self, hosts=None, user=None, refusal=None):
         self.hosts = hosts or {}  # "name" -> port
         self.refusal = refusal  # (status, headers) of all answers
-        self.user = user  # "name:password"; None: anybody
+        self.user = user  # (status, headers) of every answer
         self.log, self.lock = [], threading.Lock()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True

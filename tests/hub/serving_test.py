@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Models that clients of a server pull from the Hub, by ollama's /api/pull."""
+"""Models that a server's clients pull from the Hub, with ollama's /api/pull."""
 
 import http.client
 import json
@@ -59,7 +59,7 @@ class Serving(HubTest):
                                                   "options": {"num_predict": 3},
                                                   "messages": [{"role": "user", "content": "Hello"}]})
         self.assertEqual((status, answer["eval_count"]), (200, 3))
-        # Again, from the cache: it says at once that it is there.
+        # Again, from the cache: the answer comes at once.
         self.assertEqual(self.ask("/api/pull", {"name": "org/stories", "stream": False}), (200, [{"status": "success"}]))
         self.assertTrue(self.blobs("org/stories"))
         self.assertEqual(self.ask("/api/delete", {"model": "org/stories"}, "DELETE")[0], 200)
@@ -68,7 +68,7 @@ class Serving(HubTest):
 
     def test_models_of_the_command_line_stay(self):
         self.serve("demo", "org/stories")
-        self.assertEqual(self.names(), ["demo:latest"])  # the other is not on this machine yet
+        self.assertEqual(self.names(), ["demo:latest"])  # the other one is not downloaded yet
         status, [answer] = self.ask("/api/show", {"model": "org/stories"})
         self.assertEqual(status, 404)
         self.assertIn("/api/pull", answer["error"])

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Holds the shared library to the public headers.
+"""Checks that the shared library exports what the public headers declare.
 
     check_symbols.py INCLUDE LIBRARY   the installed headers under INCLUDE and libpippin.so.0
-    check_symbols.py --self-test       that the check can fail
+    check_symbols.py --self-test       checks that the check can fail
 
-The library shows what the headers declare and define elsewhere, and nothing else; the headers mark all of it
-(PIPPIN_API) and include nothing but the standard library and each other; the library needs the libraries below.
+The library must export exactly the symbols that the headers declare but do not define; the headers must mark them
+(PIPPIN_API) and include only the standard library and each other; the library must need only the libraries below.
 One line per fault; the status is 1 if there is any.
 """
 
@@ -31,7 +31,8 @@ def without_arguments(text):
 
 
 class Header:
-    """What a header declares: `types` and `functions`, qualified, that belong to the library; and its `faults`."""
+    """The declarations of a header: `types` and `functions`, qualified, that belong to the library; and its
+    `faults`."""
 
     def __init__(self, path, text):
         self.path, self.types, self.functions, self.faults = path, set(), set(), []
@@ -44,7 +45,7 @@ class Header:
             depth += {"{": 1, "}": -1}.get(self.tokens.pop(0), 0)
 
     def scope(self, names, marked):
-        """Up to the brace that closes it. `marked`: of a type, whether it is; None: a namespace."""
+        """Reads up to the closing brace. `marked`: for a type, whether it is marked; None: a namespace."""
         head = ""
         while self.tokens:
             token = self.tokens.pop(0)
@@ -95,7 +96,7 @@ def bare(symbol):
 
 
 def compare(headers, symbols):
-    """The faults of a library that shows `symbols` beside `headers`."""
+    """The faults of a library that exports `symbols`, compared with `headers`."""
     faults = [fault for header in headers for fault in header.faults]
     types = set().union(*(header.types for header in headers))
     functions = set().union(*(header.functions for header in headers))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""examples/llama.cpp against the program and against other implementations' greedy tokens.
+"""Compares examples/llama.cpp with the program and with other implementations' greedy tokens.
 
     llama_test.py LLAMA PIPPIN   the built example and the program
 
@@ -22,8 +22,8 @@ sys.path.insert(0, str(ROOT / "tests/python"))
 from testing import find_data  # noqa: E402
 
 PROMPTS = ["Once upon a time", "Lily and her dog", "The"]
-# Checkpoints in float32 with golden greedy tokens: many heads, grouped heads with scaled rotary positions and a tied
-# output, biases and linear scaling, heads of their own size.
+# Checkpoints in float32 with golden greedy tokens: multi-head attention, grouped heads with scaled rotary positions and
+# a tied output, biases and linear scaling, an explicit head size.
 GOLDEN = ["llama_mha", "llama_gqa_llama3_tied", "llama_bias_linear", "llama_headdim"]
 
 
@@ -33,7 +33,7 @@ def output(*command):
 
 
 def words(vocabulary):
-    """A tokenizer whose tokens are numbers between blanks: their own ids."""
+    """A tokenizer whose tokens are their own ids, separated by blanks."""
     return {"version": "1.0", "added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "WhitespaceSplit"},
             "post_processor": None, "decoder": None,
             "model": {"type": "WordLevel", "vocab": {str(i): i for i in range(vocabulary)}, "unk_token": "0"}}
@@ -55,7 +55,7 @@ def against_golden(llama, model):
         for file in model.iterdir():
             (folder / file.name).symlink_to(file)
         config = json.loads((model / "config.json").read_text())
-        (folder / "config.json").unlink()  # the end is switched off in the golden tokens
+        (folder / "config.json").unlink()  # the golden tokens ignore end tokens
         (folder / "config.json").write_text(json.dumps({**config, "eos_token_id": None}))
         (folder / "tokenizer.json").write_text(json.dumps(words(config["vocab_size"])))
         found = output(llama, folder, " ".join(map(str, prompt)), len(expected)).strip()

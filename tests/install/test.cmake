@@ -1,7 +1,7 @@
-# Installs the build into a fresh folder, builds examples/ against that and nothing else, and runs
-# it: what someone does who uses Pippin as a library.
+# Installs the build into a fresh folder, builds examples/ with that and nothing else, and runs them, as a user of the
+# library does.
 #
-# Against the shared library and against the archives.
+# With the shared library and with the archives.
 #
 #   cmake -DBINARY_DIR=... -DSOURCE_DIR=... -DCXX=... -DFLAGS=... -DBUILD_TYPE=... -DPYTHON=... [-DSHARED=ON] -P test.cmake
 set(work ${BINARY_DIR}/install-test)
@@ -48,14 +48,14 @@ function(check_examples kind)
   if(NOT out STREQUAL "x: float32 [1, 3]\ny: 0.5 0.5 0.5\n")
     message(FATAL_ERROR "${kind}: the example printed:\n${out}")
   endif()
-  # An Error is the same class on both sides.
+  # Error is the same class on both sides.
   execute_process(COMMAND ${work}/${kind}/predict ${work}/absent.mlpackage ERROR_VARIABLE out RESULT_VARIABLE status)
   if(NOT status EQUAL 1 OR NOT out STREQUAL
       "${work}/absent.mlpackage: no such package\n")
     message(FATAL_ERROR "${kind}: status ${status} for a file that is not there:\n${out}")
   endif()
 
-  # The example of a chat says what the program says, and goes on from there.
+  # The chat example answers like the program, and continues from there.
   execute_process(COMMAND ${work}/${kind}/chat INPUT_FILE ${work}/lines OUTPUT_VARIABLE out ERROR_VARIABLE notes
     RESULT_VARIABLE status)
   string(FIND "${out}" "${story}" place)
@@ -63,13 +63,13 @@ function(check_examples kind)
     message(FATAL_ERROR "${kind}, chat: status ${status}, it printed:\n${out}${notes}\npippin run printed:\n${story}")
   endif()
 
-  # So does the one that is written with arrays.
+  # So does the example written with arrays.
   run(out ${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/llama_test.py ${work}/${kind}/llama ${work}/prefix/bin/pippin)
 endfunction()
 
 check_examples(static -DSTATIC=ON)
 if(SHARED)
-  # Without any of the packages that Pippin is built from.
+  # Without any of the packages that Pippin is built with.
   foreach(package CURL fmt JPEG OpenSSL PNG Protobuf PkgConfig Threads)
     list(APPEND absent -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
   endforeach()
@@ -81,7 +81,7 @@ if(SHARED)
     message(FATAL_ERROR "the example is linked to:\n${log}")
   endif()
 
-  # From C, by pkg-config.
+  # From C, through pkg-config.
   cmake_path(GET library PARENT_PATH libraries)
   set(ENV{PKG_CONFIG_PATH} ${libraries}/pkgconfig)
   set(ENV{LD_LIBRARY_PATH} ${libraries})

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks every #include "pippin/..." line against the table of who may include whom, and that headers are included
+"""Checks every #include "pippin/..." line against the table of allowed includes, and that headers are included
 before the first line of code.
 
     check_includes.py ROOT          the tree at ROOT (it has a folder pippin/)
-    check_includes.py --self-test   that the check can fail
+    check_includes.py --self-test   checks that the check can fail
 
 One line per fault; the status is 1 if there is any.
 """
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# Folder -> folders that it may include beside itself. Lower layers come first; tests, fuzz targets and
+# Folder -> folders that it may include in addition to itself. Lower layers come first; tests, fuzz targets and
 # benchmarks may include everything.
 ALLOWED = {
     "base": [],
@@ -47,8 +47,8 @@ ALLOWED = {
     "api": ["base", "io", "hub", "chat", "constrain", "mil", "engine", "coreml", "runtime", "app"],
     "c": ["base", "io", "runtime", "api"],
 }
-# The rooms of folders that have some: what a room may include of its folder beside itself, in the same order. "" are the
-# headers that lie in the folder itself, its interface; sources that lie there may include all of its rooms.
+# The rooms (subfolders) of a folder: the rooms that each may include in addition to itself, in the same order. ""
+# stands for the headers in the folder itself, its interface; sources in the folder itself may include all of its rooms.
 ROOMS = {
     "constrain": {
         "": [],
@@ -91,13 +91,13 @@ ROOMS = {
         "open": ["", "package", "stateful", "anemll", "windowed"],
     },
 }
-TOP = ["cli", "python"]  # may include all of the above, and those of this list before it
+TOP = ["cli", "python"]  # may include all of the above, and those before them in this list
 
 SUFFIXES = {".h", ".cpp", ".inc", ".mm"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 HEADER = re.compile(r'^\s*#\s*include\s*(<[^>]+>|"[^"]+\.h")')
 NO_CODE = re.compile(r"^\s*(#|//|$)")
-# Folders whose headers may be code over the vectors that the including file chose.
+# Folders whose headers may be code for the vectors that the including file chose.
 TEXTUAL = {"kernels"}
 OUTSIDE = ("pippin/", "tests/", "benchmarks/", "fuzz/")
 
@@ -111,12 +111,12 @@ def allowed_for(folder):
 
 
 def room_of(parts):
-    """Of the parts of a path: pippin/engine/run/step.h lies in run, pippin/engine/plan.h in no room."""
+    """The room in the parts of a path: pippin/engine/run/step.h is in run, pippin/engine/plan.h in no room."""
     return parts[2] if len(parts) > 3 else ""
 
 
 def room_fault(place, target):
-    """What is wrong with a file at `place` that includes `target`, a path in the same folder."""
+    """The fault of a file at `place` that includes `target`, a path in the same folder."""
     rooms = ROOMS.get(place.parts[1])
     if rooms is None or target[1] != place.parts[1]:
         return None
@@ -150,7 +150,7 @@ def faults_of_line(place, allowed, line, is_test):
 
 
 def late_include(lines):
-    """The number of the first line that includes a header after code (within a namespace, a function, an initializer)."""
+    """The number of the first line that includes a header after code (in a namespace, a function, an initializer)."""
     has_code = is_continued = False
     for number, line in enumerate(lines, 1):
         if has_code and HEADER.match(line):
@@ -174,7 +174,7 @@ def check(root):
         if allowed is None:
             faults.append(f"{place}: the folder {folder} is not in the table of {Path(__file__).name}")
             continue
-        # A test stands beside what it tests and may bring in more to test it with.
+        # A test is next to the code it tests and may include more.
         is_test = path.stem.endswith(("_test", "testing", "_benchmark"))
         lines = path.read_text(encoding="utf-8").splitlines()
         late = None if folder in TEXTUAL else late_include(lines)
@@ -188,7 +188,7 @@ def check(root):
 
 
 def check_table(root):
-    """The table is an order of folders that are there: what one may include stands before it or includes less."""
+    """Checks that the table orders existing folders: allowed ones come earlier in it, or include less."""
     for folder in [*ALLOWED, *TOP]:
         assert (root / "pippin" / folder).is_dir(), f"{folder} is no folder of pippin/"
     for folder, below in ALLOWED.items():

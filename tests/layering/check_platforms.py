@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that what one system alone has stays in files for that system: X_linux.cpp, X_macos.cpp.
+"""Checks that platform-specific code stays in files for that platform: X_linux.cpp, X_macos.cpp.
 
     check_platforms.py ROOT          the tree at ROOT (it has a folder pippin/)
-    check_platforms.py --self-test   that the check can fail
+    check_platforms.py --self-test   checks that the check can fail
 
-One line per fault; the status is 1 if there is any. Tests may ask for the system that they run on.
+One line per fault; the status is 1 if there is any. Tests may check which system they run on.
 """
 
 import re
@@ -13,16 +13,16 @@ import tempfile
 from pathlib import Path
 
 SUFFIXES = (".h", ".cpp", ".inc", ".in")
-# Files that need no twin: where a system differs in a name alone.
+# Files that need no twin, because systems differ only in a name.
 NAMES_ALONE = {
-    "pippin/base/embed.h",             # sections of object files
-    "pippin/coreml/device.cpp",        # whether there is a Core ML
-    "pippin/coreml/objective_c.h",     # which members its versions have
-    "pippin/hub/curl_loaded.cpp",      # the file of libcurl
-    "pippin/io/load_cache_settings.cpp",  # the user's folder of caches
+    "pippin/base/embed.h",             # names of sections of object files
+    "pippin/coreml/device.cpp",        # whether Core ML is available
+    "pippin/coreml/objective_c.h",     # members that only some versions have
+    "pippin/hub/curl_loaded.cpp",      # the file name of libcurl
+    "pippin/io/load_cache_settings.cpp",  # the user's cache folder
 }
 SYSTEM = re.compile(r"__(linux|APPLE|MACH|GLIBC)__|TARGET_OS_")
-# What Linux has and macOS has not, or has with another meaning, and the other way round.
+# Calls that exist only on Linux or only on macOS, or differ in meaning.
 CALLS = re.compile(
     r"\b(sched_(get|set)affinity|sched_getcpu|cpu_set_t|gettid|prctl|getauxval|sysinfo|memfd_create|mremap|fallocate|"
     r"posix_fallocate|posix_fadvise|readahead|sync_file_range|copy_file_range|renameat2|sendfile|epoll_\w+|eventfd|"
@@ -36,7 +36,7 @@ COMMENT = re.compile(r"//.*")
 
 
 def faults_of(path, text):
-    """What is wrong with the lines of a file, by its path from the root."""
+    """The faults in the lines of a file, given its path from the root."""
     stem = Path(path).stem
     if stem.endswith(("_linux", "_macos", "_test", "testing", "_benchmark")):
         return []
@@ -52,7 +52,7 @@ def faults_of(path, text):
 
 
 def twins(paths):
-    """What has a file for one system and none for the other, but for what its twin alone includes."""
+    """Files for one system without a twin for the other, unless only the twin includes them."""
     faults = []
     for path in sorted(paths):
         other = path.replace("_macos.cpp", "_linux.cpp")

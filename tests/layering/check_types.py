@@ -2,11 +2,11 @@
 """Finds classes, structs, unions and enums that are defined twice under one name.
 
     check_types.py ROOT          the tree at ROOT
-    check_types.py --self-test   that the check can fail
+    check_types.py --self-test   checks that the check can fail
 
-Two types of one name in one namespace are undefined behaviour wherever both are linked into one program, and neither
-compiler nor linker has to say so: of two destructors under one symbol the linker keeps one. Types that are a file's
-own belong in an unnamed namespace. One line per fault; the status is 1 if there is any.
+Two types of one name in one namespace are undefined behaviour if both are linked into one program, and neither
+compiler nor linker has to report it: the linker keeps one of two destructors with the same symbol. Types that only
+one file uses belong in an unnamed namespace. One line per fault; the status is 1 if there is any.
 """
 
 import re
@@ -18,8 +18,8 @@ from pathlib import Path
 FOLDERS = ["pippin", "tests", "fuzz", "benchmarks", "examples"]
 SUFFIXES = {".h", ".cpp"}
 
-# What has no meaning here comes first, so that no brace inside of it counts. A directive ends with its last continued
-# line; a number may hold ' between its digits.
+# Text without meaning here comes first, so that braces in it do not count. A directive ends with its last continued
+# line; a number may contain ' between its digits.
 TOKEN = re.compile(
     r"""
     (?P<directive>^[ \t]*\#(?:\\\r?\n|[^\n])*)
@@ -32,13 +32,13 @@ TOKEN = re.compile(
 )
 CONDITION = re.compile(r"\s*#\s*(if|ifdef|ifndef|else|elif|endif)\b")
 KINDS = {"class", "struct", "union", "enum"}
-OPAQUE = None  # a scope whose types nobody else can name: a function, an unnamed namespace, an initializer
+OPAQUE = None  # a scope whose types other files cannot name: a function, an unnamed namespace, an initializer
 
 Definition = namedtuple("Definition", "name line branches")
 
 
 def closing(tokens, start, opening, end):
-    """The index behind the bracket that closes the one at `start`."""
+    """The index after the bracket that closes the one at `start`."""
     depth = 0
     for i in range(start, len(tokens)):
         depth += {opening: 1, end: -1}.get(tokens[i], 0)
@@ -48,7 +48,7 @@ def closing(tokens, start, opening, end):
 
 
 def type_name(head):
-    """The name of the type whose body begins after the tokens `head`, or None where none does."""
+    """The name of the type whose body begins after the tokens `head`, or None."""
     i = 0
     while i < len(head) and head[i] not in KINDS:
         if head[i] == "template" and i + 1 < len(head) and head[i + 1] == "<":
@@ -79,7 +79,7 @@ def type_name(head):
         elif token in ("final", ":"):
             break
         elif re.match(r"[A-Za-z_]", token) and (not name or name.endswith("::") or name.isupper()):
-            name = name + token if name.endswith("::") else token  # what was there is a macro
+            name = name + token if name.endswith("::") else token  # the word before was a macro
             i += 1
         else:
             return None  # a function or a variable
@@ -87,8 +87,8 @@ def type_name(head):
 
 
 def scope_of(head):
-    """What the brace after the tokens `head` opens: the names of a namespace or of a type, or OPAQUE; and whether it
-    is a type."""
+    """The scope that the brace after the tokens `head` opens: the names of a namespace or of a type, or OPAQUE; and
+    whether it is a type."""
     while len(head) > 1 and head[0] in ("public", "private", "protected") and head[1] == ":":
         head = head[2:]
     words = [token for token in head if token != "inline"]
@@ -101,8 +101,8 @@ def scope_of(head):
 
 
 def definitions(text):
-    """Types with a name that other files can use, outermost first. `branches` says in which branches of which
-    conditions of the preprocessor a definition lies."""
+    """Types with names that other files can use, outermost first. `branches` lists the branches of preprocessor
+    conditions that contain a definition."""
     found = []
     scopes = []  # lists of names, or OPAQUE
     head = []
@@ -116,7 +116,7 @@ def definitions(text):
                 count += 1
                 conditions.append([count, 0, list(scopes), list(head)])
             elif word in ("else", "elif") and conditions:
-                # Each branch is code of its own: `#if A  struct X : A {  #else  struct X {  #endif`.
+                # Each branch is parsed separately: `#if A  struct X : A {  #else  struct X {  #endif`.
                 conditions[-1][1] += 1
                 scopes, head = list(conditions[-1][2]), list(conditions[-1][3])
             elif word == "endif" and conditions:
@@ -162,7 +162,7 @@ def check(root):
             place = path.relative_to(root)
             try:
                 types = definitions(path.read_text(encoding="utf-8"))
-            except ValueError as error:  # what this reader does not understand would hide what follows
+            except ValueError as error:  # text that this reader does not understand would hide the rest
                 faults.append(f"{place}: {error}")
                 continue
             for found in types:
@@ -175,7 +175,7 @@ def check(root):
 
 def self_test():
     pair = "namespace pippin::engine {\n%s\n}\n"
-    cases = [  # what two files hold, and what is said of them or None
+    cases = [  # the contents of two files, and the expected fault or None
         (pair % "struct Product {};", pair % "struct Product { double number; };", "pippin::engine::Product is defined in"),
         (pair % "struct A {};", "namespace pippin {\nnamespace engine { class A final : B<int> {}; }\n}", "A is defined in"),
         (pair % "enum class A : int { X };", pair % "enum class A { X };", "pippin::engine::A is defined in"),
@@ -193,7 +193,7 @@ def self_test():
         (pair % "#if X\nstruct A {};\n#endif\nstruct A {};", "", "pippin::engine::A is defined in"),
         ("struct A {", "", "braces that are not closed"),
         ("", "}", "closes nothing"),
-        # What may be.
+        # Valid cases.
         (pair % "struct A {};", "namespace pippin::mil { struct A {}; }", None),
         (pair % "struct A {};", pair % "struct A; class B { friend struct A; }; enum class C : int;", None),
         (pair % "namespace { struct A {}; }", pair % "namespace { struct A {}; }", None),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws docs/architecture.svg: the folders of pippin/ and their rooms, by what their files include.
+"""Draws docs/architecture.svg: the folders of pippin/ and their rooms, ordered by includes.
 
     make_picture.py ROOT            writes the picture
-    make_picture.py ROOT --check    status 1 where the picture is not what would be written
+    make_picture.py ROOT --check    status 1 if the picture is out of date
 
-A folder stands above all that it includes; lines that others imply are left out. Tests do not count.
+A folder is drawn above all folders that it includes; lines that others imply are left out. Tests are ignored.
 """
 
 import re
@@ -39,7 +39,7 @@ def includes_of(root):
 
 
 def levels_of(below):
-    """The length of the longest way down."""
+    """The length of the longest path down."""
     levels = {}
 
     def level(name):
@@ -62,7 +62,7 @@ def reduced(below):
 
 
 def layout(below):
-    """Folder -> (x, y) of its box, right below what includes it first; and the height of the picture."""
+    """Folder -> (x, y) of its box, directly below the first folder that includes it; and the height of the picture."""
     above = {name: {other for other in below if name in below[other]} for name in below}
     depths = levels_of(above)
     levels = {name: max(depths.values()) - depth for name, depth in depths.items()}
@@ -70,7 +70,7 @@ def layout(below):
     places = {}
     for level, row in enumerate(rows):
         gap = WIDTH / len(row)
-        if level:  # above what it includes
+        if level:  # above the folders that it includes
             row.sort(key=lambda name: (sum(places[o][0] for o in below[name]) / max(1, len(below[name])), name))
         for i, name in enumerate(row):
             places[name] = (gap * (i + 0.5), (len(rows) - level - 0.5) * ROW)

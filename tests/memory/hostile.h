@@ -1,5 +1,5 @@
-// Files that are made to take much memory for little: for each reader, what multiplies. A reader
-// passes that never has more than `most` bytes for each byte of the file, and a mebibyte.
+// Files designed to take much memory for their size: for each reader, the parts that multiply. A
+// reader passes if it never has more than `most` bytes per byte of the file, plus one mebibyte.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ struct Hostile {
   std::string name;
   double most;
   std::string file;
-  std::function<void(const std::string& file)> read;  // an Error is as good an answer as any
+  std::function<void(const std::string& file)> read;  // may throw an Error
 };
 
 std::vector<Hostile> hostile_weights();   // pickles, safetensors, GGUF, .npy, .npz, weight blobs

@@ -13,7 +13,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-// Their checksums are right: the maker of such a file computes them, too.
+// Their checksums are right: an attacker computes them, too.
 std::vector<Hostile> hostile_caches() {
   const runtime::SavedSequence saved{std::string(64, 'd'), 16, 0, {1, 2}};
   const std::vector<runtime::CacheArray> arrays(20'000, {"", 0, 1, 1'000'000, 0, 0});

@@ -17,7 +17,7 @@ std::string png_chunk(const std::string& type, const std::string& content) {
   return high_first(static_cast<uint32_t>(content.size())) + type + content +
          high_first(crc_of(type + content));
 }
-// One bit a pixel, and nothing behind the header.
+// One bit per pixel, and nothing after the header.
 std::string png(uint32_t width, uint32_t height) {
   return "\x89PNG\r\n\x1a\n"s +
          png_chunk("IHDR", high_first(width) + high_first(height) + "\1\0\0\0\0"s) +
@@ -40,8 +40,8 @@ std::string jpeg(uint16_t width, uint16_t height) {
 
 }  // namespace
 
-// The largest honest expansion of a byte by a format's compression, held as pixels: a thousand
-// times 8 pixels of a bit for PNG, blocks of 64 pixels of a bit for JPEG.
+// The largest legitimate expansion of a byte by a format's compression, held as pixels: a thousand
+// times 8 one-bit pixels for PNG, blocks of 64 one-bit pixels for JPEG.
 std::vector<Hostile> hostile_pictures() {
   const auto read = [](const std::string& file) { parse_picture(as_byte_span(file), "x"); };
   constexpr double kPng = 1032 * 8 * 2, kJpeg = 8 * 64 * 3;

@@ -61,7 +61,7 @@ std::string field(uint64_t number, const std::string& content) {
   return varint(number << 3 | 2) + varint(content.size()) + content;
 }
 
-// Empty messages of two bytes, in each place of a model that takes any number of them.
+// Empty messages of two bytes, in each repeated field of a model.
 std::vector<Hostile> protobufs() {
   const auto read = [](const std::string& file) { mil::parse_model(as_byte_span(file)); };
   const auto many = [](uint64_t number) { return repeated(field(number, ""), 100'000); };
@@ -81,7 +81,7 @@ std::vector<Hostile> protobufs() {
   for (const uint64_t part : {1, 100}) add({kGlm, part});
   for (const uint64_t part : {2, 4}) add({kProgram, part});
   add({kBoxes, 100, 1});
-  // Of a function and its block, where each is the value of an entry.
+  // In a function and its block, each the value of an entry.
   for (const uint64_t part : {1, 3, 4}) add({kProgram, 2, 2, part});
   for (const uint64_t part : {1, 2, 3, 4}) add({kProgram, 2, 2, 3, 2, part});
   for (const uint64_t part : {1, 2, 3, 4, 5}) add({kProgram, 2, 2, 3, 2, 3, part});

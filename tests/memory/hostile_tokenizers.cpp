@@ -65,7 +65,7 @@ std::vector<Hostile> json_files() {
   };
 }
 
-// Of a file by its name in a folder.
+// Opens a file by its name in a folder.
 std::function<void(const std::string&)> opening(const std::string& name) {
   return [name](const std::string& file) {
     const TempDir folder;

@@ -20,7 +20,7 @@ std::string number(T value) {
   return result;
 }
 
-// ---- pickles: values are named by one or two bytes, as often as the file likes
+// ---- pickles: values are referred to by one or two bytes, any number of times
 
 std::string long_text(const std::string& text) {
   return "X" + number(static_cast<uint32_t>(text.size())) + text;
@@ -28,14 +28,14 @@ std::string long_text(const std::string& text) {
 std::string short_text(const std::string& text) {
   return "\x8c" + std::string(1, static_cast<char>(text.size())) + text;
 }
-// A call of _rebuild_tensor_v2; sizes and strides are of the same numbers.
+// A call of _rebuild_tensor_v2; sizes and strides share their numbers.
 std::string tensor(const std::string& storage, size_t rank) {
   const std::string sizes = "(" + repeated("K\x01", rank) + "t";
   return "ctorch._utils\n_rebuild_tensor_v2\n((" + short_text("storage") +
          "ctorch\nFloatStorage\n" + long_text(storage) + short_text("cpu") + "K\x40tQK\x04" +
          sizes + sizes + "\x89" + "ccollections\nOrderedDict\n)RtR";
 }
-// The same key and tensor, again and again.
+// The same key and tensor, repeatedly.
 std::string one_entry(const std::string& key, size_t count) {
   return "\x80\x02}" + long_text(key) + "q\x01" + "0" + tensor("0", 1) + "q\x02" + "0(" +
          repeated("h\x01h\x02", count) + "u.";

@@ -21,7 +21,7 @@ std::string joined(size_t count, const std::function<std::string(size_t)>& make)
 
 namespace {
 
-// The most bytes that the reader had at a time, beyond those before it.
+// The peak bytes of the reader, above those before it.
 int64_t bytes_of(const Hostile& hostile, std::string& error) {
   reset_peak_bytes();
   const int64_t before = live_bytes();
@@ -63,7 +63,7 @@ HOSTILE(Tokenizers, hostile_tokenizers);
 HOSTILE(Pictures, hostile_pictures);
 HOSTILE(Caches, hostile_caches);
 
-// The count works: a reader that takes a thousandfold is seen.
+// The count works: it detects a reader that takes a thousand times the file's size.
 TEST(MemoryCount, SeesWhatIsTaken) {
   const Hostile taker{"taker", 1, std::string(10'000, 'x'),
                       [](const std::string& file) { std::string(file.size() * 1000, 'x'); }};

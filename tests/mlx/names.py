@@ -1,4 +1,4 @@
-"""Which of MLX's names pippin.core has, refuses or lacks, and how many of the tests that use them pass."""
+"""Lists which of MLX's names pippin.core has, rejects or lacks, and how many of the tests that use them pass."""
 
 import ast
 import collections

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""MLX's own tests, unchanged, with pippin.core behind mlx.core; and mlx-lm's tests of models over that.
+"""Runs MLX's own tests, unchanged, with pippin.core as mlx.core; and mlx-lm's tests of models on top of it.
 
     MLX=DIR [MLX_LM=DIR] run.py [FILE[::CLASS[.TEST]] ...]
 
 MLX is a checkout of ml-explore/mlx, MLX_LM one of ml-explore/mlx-lm. MLX's mlx/nn, mlx/optimizers and mlx/utils.py
-are used as they are; only mlx.core is ours (harness/). FILE: only these (test_ops, test_models). KEEP: a file for all
-results, as JSON. PIPPIN_UPDATE_DOCS=1 writes what was found into docs/arrays.md.
+are unchanged; only mlx.core is ours (harness/). FILE: only these (test_ops, test_models). KEEP: a file for all
+results, as JSON. PIPPIN_UPDATE_DOCS=1 writes the results to docs/arrays.md.
 
-A test that fails has to have a row in deviations.txt. Exit status 77 (skipped) where there is no checkout, 1 if a test
-failed that has no row.
+A test that fails must have a row in deviations.txt. Exit status 77 (skipped) if there is no checkout, 1 if a test
+without a row failed.
 """
 
 import collections
@@ -38,7 +38,7 @@ def skip(reason):
 
 
 class Deviations:
-    """Rows `pattern of tests | part of the error | reason`; the first that fits counts."""
+    """Rows `pattern of tests | part of the error | reason`; the first match counts."""
 
     def __init__(self, file="deviations.txt"):
         self.rows = []
@@ -57,7 +57,7 @@ class Deviations:
 
 
 def run_file(folder, file, only, environment):
-    """{test: record} of one file, and what ended it early."""
+    """{test: record} of one file, and the error that ended it early."""
     found, fault = {}, ""
     with tempfile.TemporaryDirectory() as scratch:
         record = Path(scratch, "record")

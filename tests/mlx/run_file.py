@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""run_file.py FOLDER MODULE RECORD [NAME...]: one file of unittest tests, a line of JSON for each test as it ends.
+"""run_file.py FOLDER MODULE RECORD [NAME...]: runs one file of unittest tests and writes a line of JSON for each test.
 
-A process that dies leaves the lines of the tests before, and the name of the one that it died in.
+A process that dies leaves the lines of the tests before, and the name of the test in which it died.
 """
 
 import json
@@ -33,7 +33,7 @@ class Recorder(unittest.TestResult):
 
     def _fail(self, error):
         if self._outcome == "failed":
-            return  # the first of several is told
+            return  # only the first of several is reported
         last = traceback.extract_tb(error[2])
         place = next((f"line {one.lineno}" for one in reversed(last) if "/test" in one.filename), "")
         text = str(error[1]).strip().splitlines() or [""]
@@ -62,7 +62,7 @@ class Recorder(unittest.TestResult):
 
 def main():
     folder, module, record, *names = sys.argv[1:]
-    # The tests that use PyTorch want it on a Mac's graphics processor, and read its version where it is not.
+    # The tests that use PyTorch move it to the GPU on a Mac, and check its version elsewhere.
     if module == "test_array":
         sys.modules["torch"] = None
     sys.path.insert(0, folder)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""MLX's own tests of layers, losses, initial values, trees and upsampling, with pippin.nn and pippin.utils behind
-mlx.nn and mlx.utils (harness_nn/), over pippin.core.
+"""Runs MLX's own tests of layers, losses, initializers, trees and upsampling, with pippin.nn and pippin.utils as
+mlx.nn and mlx.utils (harness_nn/), on top of pippin.core.
 
     MLX=DIR run_nn.py
 
-A test that fails has to have a row in deviations_nn.txt. Exit status 77 (skipped) where there is no checkout.
+A test that fails must have a row in deviations_nn.txt. Exit status 77 (skipped) if there is no checkout.
 """
 
 import collections

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the .deb on a bare Debian 12 (a chroot that debootstrap makes), and asks it: from the command line, in a chat
-# and over HTTP; then the Python module's, if it lies beside it. Tells how long installing took up to the first answer. Needs root, debootstrap and a Debian mirror; 77
-# says that something is missing.
+# Installs the .deb on a bare Debian 12 (a chroot made by debootstrap), and tests it: on the command line, in a chat and
+# over HTTP; then the Python module's .deb if it is next to it. Prints the time from the start of the installation to
+# the first answer. Needs root, debootstrap and a Debian mirror; status 77 means that something is missing.
 #
 #   tests/package/bare_debian.sh build/package/pippin_0.1.0_amd64.deb [MIRROR]
 set -euo pipefail
@@ -12,7 +12,7 @@ skip() {
 }
 [ "$(id -u)" -eq 0 ] || skip "needs root"
 command -v debootstrap >/dev/null || skip "needs debootstrap"
-# The first of the system's that has "bookworm" itself.
+# The first of the system's mirrors that has "bookworm" itself.
 mirror=${2:-$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' | sed -n 's/ bookworm$//p' | head -n 1)}
 [ -n "$mirror" ] || skip "knows no mirror of Debian"
 
@@ -25,7 +25,7 @@ end() {
 }
 trap end EXIT
 debootstrap --variant=minbase bookworm "$root" "$mirror" >"$root.log" 2>&1 || { tail -n 5 "$root.log"; exit 1; }
-# The same mirror, reached the same way.
+# The same mirror with the same apt settings.
 cp -r /etc/apt/apt.conf.d "$root/etc/apt/"
 [ ! -d /etc/apt/sources.list.d ] || rm -f "$root/etc/apt/sources.list"
 cp /etc/apt/sources.list "$root/etc/apt/" 2>/dev/null || true

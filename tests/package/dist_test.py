@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the tarball of `make dist` to what makes it run elsewhere.
+"""Checks that the tarball of `make dist` runs on other systems.
 
     dist_test.py TARBALL [CLASS[.TEST]...]     for example: dist_test.py build/dist/pippin-*.tar.xz Archive Moved
 
-`Archive`: its contents, and which libraries and versions of the C library the program needs. `Moved`: it runs from
-other places. `Libcurl`: its libcurl does what the program asks of it. `Debian`: it runs on bare systems of several
-versions, which debootstrap makes; that needs root and a mirror of Debian (DIST_MIRROR, default http://deb.debian.org),
-and skips without. Without CLASS all of them, a few minutes.
+`Archive`: its contents, and the libraries and versions of the C library that the program needs. `Moved`: it runs from
+other folders. `Libcurl`: its libcurl supports everything that the program uses. `Debian`: it runs on bare systems of
+several versions, made by debootstrap; that needs root and a mirror of Debian (DIST_MIRROR, default
+http://deb.debian.org), and is skipped without. Without CLASS all classes run, which takes a few minutes.
 """
 
 import os
@@ -28,11 +28,11 @@ from hub_server import Hub, Repo  # noqa: E402
 from network_test import make_certificate  # noqa: E402
 
 OLDEST_GLIBC = (2, 31)
-# Parts of glibc, which every Linux with it has.
+# Parts of glibc, which every Linux system with glibc has.
 LIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "ld-linux-x86-64.so.2",
         "ld-linux-aarch64.so.1"}
 SUITES = ("bullseye", "bookworm", "trixie", "sid")
-# Names of the libraries in the program, as the texts of the licences have them.
+# The libraries in the program, with their names in the licence texts.
 LIBRARIES = ("openssl", "curl", "libzip", "fmt", "protobuf", "yaml-cpp", "pcre2", "utf8proc", "libpng",
              "libjpeg-turbo", "zlib", "bzip2", "liblzma", "nlohmann-json", "cli11", "gcc runtime library exception",
              "gnu c library", "markdown-it")
@@ -151,7 +151,7 @@ class Debian(Unpacked):
         super().setUpClass()
 
     def make_system(self, suite):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="pippin-debian-"))  # debootstrap takes no spaces
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="pippin-debian-"))  # debootstrap does not accept spaces
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         system, log = folder / suite, folder / "log"
         with open(log, "w") as file:
@@ -194,7 +194,7 @@ class Debian(Unpacked):
             status = server.wait(30)
         self.assertEqual(status, 0)
 
-    # Over TLS, from a host that is found by name: first without any certificates, then with Fedora's file of them.
+    # Over TLS, from a host found by name: first without any certificates, then with Fedora's certificate file.
     def check_download(self, system):
         folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, folder)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Manual pages and completions have all that the program takes; the service is one that systemd understands.
+"""Manual pages and completions contain all commands and options; systemd accepts the service.
 
     docs_test.py PIPPIN
 """

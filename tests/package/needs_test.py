@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""packaging/needs.sh: one line for each thing that would end a long build, nothing where all is there.
+"""packaging/needs.sh: one line for each missing dependency that would end a long build, nothing if all are installed.
 packaging/configure.sh: one line for an error of CMake."""
 
 import pathlib

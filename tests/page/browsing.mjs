@@ -1,4 +1,4 @@
-// What the tests of the page share: a browser, the server, and what a person does on the page.
+// Shared by the tests of the page: a browser, the server, and a user's actions on the page.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { client, serve } from "../serve/serving.mjs";
@@ -17,7 +17,7 @@ export async function openBrowser() {
   return playwright.chromium.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
 }
 
-// A page of its own storage. What it complains of is found in `complaints`, to be empty at the end.
+// A page with its own storage. Its errors are collected in `complaints`, which must be empty at the end.
 export async function openPage(browser, url, { at = "/", ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
   context.setDefaultTimeout(30_000);
@@ -51,10 +51,10 @@ export const texts = (page, selector = ".message > .text") =>
 
 // Every rule of axe; the violations in words.
 export async function violations(page) {
-  // What fades in has its colours at the end.
+  // Elements that fade in have their final colours only at the end.
   await page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect.getComputedTiming().iterations < Infinity)
     .map((one) => one.finished.catch(() => {}))));
-  // Through the debugger's door: the page's own policy lets nothing in.
+  // Through the debugger protocol, because the page's own policy allows no other scripts.
   await page.evaluate(axe.source);
   const result = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   return result.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 200)).join(" | ")}`);

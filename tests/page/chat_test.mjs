@@ -1,4 +1,4 @@
-// Chatting on the page, in a real browser against a real server. Run by ctest as page_chat; skips where the browser is
+// Tests chatting on the page, in a real browser with a real server. Run by ctest as page_chat; skips if the browser is
 // not installed.
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -18,7 +18,7 @@ after(async () => {
   await server.stop();
 });
 
-// A page that has to be without complaints at the end of its test.
+// A page that must have no complaints at the end of its test.
 async function withPage(options, use) {
   const page = await openPage(browser, options.url ?? server.url, options);
   try {
@@ -30,7 +30,7 @@ async function withPage(options, use) {
 }
 const button = (page, name, message = ".message:last-child") => page.locator(`${message} [data-do=${name}]`);
 
-// What the server says without a page.
+// The server's answer without a page.
 async function answerTo(messages, more = {}) {
   const response = await fetch(server.url + "/v1/chat/completions", {
     method: "POST", body: JSON.stringify({ messages, ...more }) });
@@ -50,7 +50,7 @@ describe("a conversation", () => {
     await page.reload();
     await page.waitForSelector(".assistant");
     assert.deepEqual(await texts(page), [story, answer]);
-    // The second question goes with the first.
+    // The second question is sent with the first.
     await send(page, "And then?");
     await page.waitForFunction(() => document.querySelectorAll(".assistant:not(.running)").length === 2);
     const both = [{ role: "user", content: story }, { role: "assistant", content: answer }, { role: "user", content: "And then?" }];
@@ -67,7 +67,7 @@ describe("a conversation", () => {
     await button(page, "previous").click();
     assert.equal(await page.textContent(".assistant .which"), "1 / 2");
     assert.ok(await button(page, "previous").isDisabled());
-    // Who has come to an end goes on with the other arrow.
+    // At an end of the alternatives, the focus moves to the other arrow.
     assert.equal(await page.evaluate(() => document.activeElement.dataset.do), "next");
     await button(page, "edit", ".user").click();
     await page.fill(".editor textarea", "Tell me about a boat.");
@@ -142,7 +142,7 @@ describe("for everybody", () => {
 });
 
 test("another model is chosen, loaded, and asked", async () => {
-  // A copy: two names of one path are one model.
+  // A copy, because two names for one path are one model.
   const copy = fs.mkdtempSync(path.join(os.tmpdir(), "pippin-page-"));
   fs.cpSync(path.join(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), "../../pippin/demo/model"), copy, { recursive: true });
   const both = await serve("--quiet", "demo", `other=${copy}`);

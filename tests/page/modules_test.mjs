@@ -1,4 +1,4 @@
-// The page's modules by themselves, in the browser: Markdown, the tree of messages, what is stored, and what is read.
+// The page's modules in isolation, in the browser: Markdown, the tree of messages, storage, and parsing.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openBrowser, openPage, serveDemo, skipWithoutBrowser } from "./browsing.mjs";
@@ -57,7 +57,7 @@ describe("Markdown", () => {
       }
     }
     assert.match(await rendered("[x](https://example.org)"), /rel="noopener noreferrer nofollow"/);
-    // Pictures are not loaded.
+    // Images are not loaded.
     assert.match(await rendered("![seen](https://example.org/a.png)"), /^<p><a href="https:\/\/example\.org\/a\.png"[^>]*>seen<\/a><\/p>$/);
   });
 
@@ -159,7 +159,7 @@ describe("Markdown", () => {
     "html": "<a ".repeat(30_000) + "<!--".repeat(10_000),
     "many chapters": "# x\n\n".repeat(20_000),
   };
-  // As long as a paragraph may be whose marks are read.
+  // As long as a paragraph may be for its marks to be parsed.
   for (const part of ["[", "[a](", "![", "*a **a ", "_a __a ", "~~a", "`a``", "&#x", "<http://a", "http://", "\\[", "*_", "a*"]) {
     bombs[`a paragraph of ${part}`] = part.repeat(9900 / part.length);
   }
@@ -175,7 +175,7 @@ describe("Markdown", () => {
         };
         let whole = time(given);
         const counts = [target.querySelectorAll("*").length, target.textContent.length > 0];
-        // A busy machine takes long as well: there, twice the text may take little more than twice the time.
+        // A busy machine is slow as well: there, twice the text may take little more than twice the time.
         let growth = 1;
         for (let turn = 0; whole > 1500 && turn < 3 && (turn === 0 || growth > 3); ++turn) {
           growth = (whole = time(given)) / time(given.slice(0, given.length / 2));
@@ -239,7 +239,7 @@ describe("the store", () => {
       let outdated = 0;
       const same = await openStore("migrated", { onOutdated: () => { ++outdated; } });
       old.close();
-      // As a next version may be: a store of its own for what was a field.
+      // As a later version might do: a separate store for a former field.
       const step = (db, transaction) => {
         db.createObjectStore("words", { keyPath: "id" });
         transaction.objectStore("messages").openCursor().onsuccess = ({ target: { result: cursor } }) => {

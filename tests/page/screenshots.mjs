@@ -1,5 +1,5 @@
-// Pictures of the page, wide and narrow, light and dark, to be looked at, with an answer that has all sorts of Markdown; and the
-// one in docs, where the demo model answers.
+// Takes screenshots of the page, wide and narrow, light and dark, for inspection, with an answer that uses all of
+// Markdown; and the one in docs, where the demo model answers.
 //
 //   PIPPIN=build/release/pippin/cli/pippin node tests/page/screenshots.mjs FOLDER
 //   PIPPIN=build/release/pippin/cli/pippin node tests/page/screenshots.mjs --docs

@@ -1,7 +1,8 @@
-// A server between the page and the real one: under a prefix, with answers of the test's own, or gone for a while.
+// A server between the page and the real one: under a prefix, with answers defined by the test, or unavailable for a
+// while.
 import http from "node:http";
 
-// chat(request body, write, end): writes the answer of /v1/chat/completions, where there is one.
+// chat(request body, write, end): writes the answer of /v1/chat/completions, if given.
 export async function standIn(url, { prefix = "", chat = null } = {}) {
   const target = new URL(url);
   const sockets = new Set();
@@ -56,7 +57,7 @@ export async function standIn(url, { prefix = "", chat = null } = {}) {
 export const piece = (content, more = {}) => ({ model: "demo", choices: [{ index: 0, delta: { content }, finish_reason: null }], ...more });
 export const thought = (reasoning_content) => ({ choices: [{ index: 0, delta: { reasoning_content }, finish_reason: null }] });
 export const finish = (reason = "stop") => ({ choices: [{ index: 0, delta: {}, finish_reason: reason }] });
-// A whole answer at once.
+// A whole answer in one piece.
 export const answering = (text) => (body, write, end) => {
   write(piece(text));
   write(finish());

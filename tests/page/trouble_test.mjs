@@ -1,4 +1,5 @@
-// What a page meets: a server that goes away, proxies, full and newer storage, other tabs, long answers, hostile ones.
+// Trouble that a page can meet: a server that disconnects, proxies, full and newer storage, other tabs, long answers,
+// hostile ones.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openBrowser, openPage, send, serveDemo, skipWithoutBrowser, story, texts, violations, waitForAnswer, watchComplaints } from "./browsing.mjs";
@@ -187,7 +188,7 @@ describe("the storage", () => {
       request.onsuccess = () => { request.result.close(); resolve(); };
       request.onerror = reject;
     }));
-    // This tab let the database go, and says so.
+    // This tab has closed the database, and says so.
     await page.waitForSelector("#banner-outdated");
     await page.reload();
     await page.waitForSelector("#banner-store");
@@ -210,7 +211,7 @@ describe("the storage", () => {
     assert.deepEqual(await texts(other), ["first", "Yes."]);
     await send(other, "second");
     await waitForAnswer(other);
-    // A tab in the background has its elements, but no picture of them.
+    // A tab in the background has its elements, but does not paint them.
     await page.waitForFunction(() => Array.from(document.querySelectorAll(".message > .text"), (text) => text.textContent).join("|") === "first|Yes.|second|Yes.");
     await other.click("#chats [data-do=delete]", { force: true });
     await other.click("#question-yes");

@@ -1,4 +1,4 @@
-"""Shared by tests in Python: the places of data, messages about missing data, and the last line."""
+"""Shared by tests in Python: locations of data, messages about missing data, and the final line."""
 
 import collections
 import importlib
@@ -16,8 +16,8 @@ needs_numpy = unittest.skipUnless(importlib.util.find_spec("numpy"), "NumPy is n
 
 
 def data_folders():
-    """The repository's archives (tests/data), unpacked into the build folder, then the data folder of PIPPIN_SHARED, which
-    has more of the same: as pippin/base/testing.h finds them."""
+    """The repository's archives (tests/data), unpacked into the build folder, then the data folder of PIPPIN_SHARED,
+    which has more of the same: the order of pippin/base/testing.h."""
     built = Path(os.environ.get("PIPPIN_TEST_DATA") or ROOT / "build/release/test-data")
     shared = Path(os.environ["PIPPIN_SHARED"] if "PIPPIN_SHARED" in os.environ else ROOT.parent / "shared")
     return [folder for folder in (built, shared / "data") if folder.is_dir()]
@@ -29,7 +29,8 @@ def find_data(name):
 
 
 def shared_data(name):
-    """The file or folder NAME of the test data. Where it is absent the test skips, or fails with PIPPIN_REQUIRE_SHARED=1."""
+    """The file or folder NAME of the test data. If it is absent, the test skips, or fails with
+    PIPPIN_REQUIRE_SHARED=1."""
     found = find_data(name)
     if found is not None:
         return found
@@ -39,7 +40,7 @@ def shared_data(name):
 
 
 def shared_entries(name):
-    """The files and folders in the folder NAME of the test data, by name; one that both places have, once."""
+    """The files and folders in the folder NAME of the test data, by name, each once even if both locations have it."""
     global asked_for_entries
     asked_for_entries = True
     shared_data(name)
@@ -52,7 +53,7 @@ def shared_entries(name):
 
 
 def short(reason):
-    """A reason to skip as tests/skipped.py counts it."""
+    """A reason for skipping in the form that tests/skipped.py counts."""
     if reason.startswith(ABSENT):
         return "shared data"
     return reason.removesuffix(" is not installed").partition("\n")[0].replace(",", ";")
@@ -74,9 +75,9 @@ def load(modules, skipped):
 
 
 def main(*modules):
-    """Runs the tests of the modules, of __main__ where there are none. As those of C++ (pippin/base/testing_main.cpp): the
-    last line counts what was run and skipped, and the status is 77 where nothing failed and shared data was wanting or
-    all was skipped."""
+    """Runs the tests of the modules, by default of __main__. As in C++ (pippin/base/testing_main.cpp), the last line
+    counts the tests that ran and that were skipped, and the status is 77 if nothing failed and shared data was missing
+    or all tests were skipped."""
     skipped = []
     if modules:
         result = unittest.TextTestRunner(verbosity=2, warnings="default").run(load(modules, skipped))

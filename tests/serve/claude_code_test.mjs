@@ -1,8 +1,8 @@
-// Claude Code, unchanged, with the server: two turns, of which the first one reads a file.
+// Runs Claude Code, unchanged, with the server: two turns, of which the first reads a file.
 //
-// The demo model does not call tools by itself. A proxy between both makes the first request demand a
-// call of the tool that is tested, with the one argument that the test expects, and gives later
-// answers a form without calls; everything else passes as it is.
+// The demo model does not call tools by itself. A proxy in between makes the first request demand a
+// call of the tested tool, with the argument that the test expects, and constrains later answers to
+// have no calls; everything else passes unchanged.
 import { after, before, test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -93,7 +93,7 @@ test("Claude Code reads a file and goes on", { skip: !claude && "Claude Code is 
   assert.equal(turns.length, 2, JSON.stringify(turns.map((one) => one.bytes)));
   for (const turn of turns) assert.equal(turn.status, 200, turn.bytes);
   assert.match(turns[0].bytes, /"stop_reason": ?"tool_use"/);
-  // The result of the call that the model made has the file's text.
+  // The result of the model's call contains the file's text.
   const result = turns[1].body.messages.flatMap((one) => one.content).find((one) => one.type === "tool_result");
   assert.match(JSON.stringify(result.content), /walnut/);
   // Only the new part of the prompt is read.

@@ -1,4 +1,4 @@
-// The clients that people use, against pippin serve. Run by ctest as serve_clients; without the packages it skips
+// Tests pippin serve with clients in common use. Run by ctest as serve_clients; skips clients that are not installed
 // (install_clients.sh).
 import assert from "node:assert/strict";
 import fs from "node:fs";
@@ -71,7 +71,7 @@ describe("openai", () => {
   });
 
   test("streams have the events that OpenAI's recorded ones have", async () => {
-    // The kinds of chunks in their order, each once where it repeats.
+    // The kinds of chunks in order, with repetitions collapsed.
     const kinds = async (stream) => {
       const found = [];
       const add = (kind) => { if (found.at(-1) !== kind) found.push(kind); };
@@ -137,7 +137,7 @@ describe("openai", () => {
     assert.ok(echoed.choices[0].text.startsWith("Once upon a time"));
     let text = "";
     for await (const chunk of await openai.completions.create({ ...request, prompt: "One day", stream: true })) {
-      // The description knows whole answers only: OpenAI's own chunks have null until the end.
+      // The description covers only whole answers: OpenAI's own chunks have null until the end.
       if (chunk.choices[0]?.finish_reason) conforms("CreateCompletionResponse", chunk);
       text += chunk.choices[0]?.text ?? "";
     }
@@ -310,7 +310,7 @@ describe("tools", () => {
     const gathered = await stream.finalMessage();
     assert.deepEqual(gathered.tool_calls.map((call) => call.function.arguments),
       message.tool_calls.map((call) => call.function.arguments));
-    // Results go back, as the client sends them.
+    // Results are sent back in the client's form.
     const results = message.tool_calls.map((call) => ({ role: "tool", tool_call_id: call.id, content: "noted" }));
     const next = await openai.chat.completions.create({
       ...request, tool_choice: "none", max_tokens: 10, messages: [...go, message, ...results] });

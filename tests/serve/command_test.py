@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""pippin serve as a command: addresses, signals, sockets that are handed over, keys and certificates that change, and what
-becomes of a server that is killed. PIPPIN=build/release/pippin/cli/pippin; runs alone: command_test.py [CLASS[.TEST]...]
+"""pippin serve as a command: addresses, signals, inherited sockets, changes of keys and certificates, and killed
+servers. PIPPIN=build/release/pippin/cli/pippin; runs alone: command_test.py [CLASS[.TEST]...]
 """
 
 import http.client
@@ -69,7 +69,7 @@ class Server:
         return http.client.HTTPConnection("127.0.0.1", self.port(), timeout=30)
 
     def ready(self, connection=None):
-        """Waits until the model is there."""
+        """Waits until the model is loaded."""
         for _ in range(1000):
             own = connection or self.connect()
             own.request("GET", "/health")
@@ -141,7 +141,7 @@ class Addresses(ServeTest):
     def test_unix_socket(self):
         path = self.path("socket")
         with socket.socket(socket.AF_UNIX) as stale:
-            stale.bind(path)  # nobody listens at it
+            stale.bind(path)  # no process listens on it
         server = self.serve("--unix", path)
         server.wait_for("listening at unix:")
         server.ready(UnixConnection(path))
@@ -152,7 +152,7 @@ class Addresses(ServeTest):
         self.assertFalse(os.path.exists(path))
 
     def inherit(self, listening, *arguments):
-        # As a service manager does it: the socket is file descriptor 3, and LISTEN_PID the process.
+        # As a service manager does: the socket is file descriptor 3, and LISTEN_PID the process.
         script = 'exec 3<&%d; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$0" serve "$@"' % listening.fileno()
         process = subprocess.Popen(["bash", "-c", script, PIPPIN, *arguments], pass_fds=[listening.fileno()], text=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -214,7 +214,7 @@ class Signals(ServeTest):
         answer = connection.getresponse()
         answer.read(10)
         server.process.send_signal(signal.SIGTERM)
-        self.assertTrue(answer.read().endswith(b"data: [DONE]\n\n"))  # it is finished
+        self.assertTrue(answer.read().endswith(b"data: [DONE]\n\n"))  # the answer was completed
         self.assertEqual(server.end(), 0)
 
     def test_second_signal_ends_at_once(self):
@@ -274,7 +274,7 @@ class Tls(ServeTest):
         server.process.send_signal(signal.SIGHUP)
         server.wait_for("were read again")
         self.assertEqual(self.subject(port), "second")
-        # Who speaks plainly gets no answer, and does no harm.
+        # A client without TLS gets no answer and has no other effect.
         with socket.create_connection(("127.0.0.1", port)) as plain:
             plain.sendall(b"GET /health HTTP/1.1\r\n\r\n")
             plain.recv(100)
@@ -316,7 +316,7 @@ class PromptCache(ServeTest):
         self.assertEqual(self.first(server), (text, 17))
         server.process.kill()
         self.assertEqual(server.process.wait(), -signal.SIGKILL)
-        # Whatever was left behind: the next one starts.
+        # Whatever was left: the next server starts.
         server = self.serve(*arguments).ready()
         self.assertEqual(self.first(server)[0], text)
 
@@ -345,7 +345,7 @@ class Files(ServeTest):
         return self.server.ask("POST", "/v1/chat/completions", {**STORY, "model": model, "max_tokens": 5, **more})
 
     def check_restored(self):
-        """The other model answers; this one does when its file is whole again."""
+        """The other model answers; this one does as soon as its file is complete again."""
         self.assertEqual(self.chat("demo")[0], 200)
         status, answer = self.chat("own")
         self.assertEqual(status, 500)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs with npm, where they are not there yet, the packages that package.json names: the server's clients, koffi and Apple's
-# declarations as NativeScript has them, into build/clients. With --agents also those of agents/package.json, Claude
-# Code and Codex, which have 400 MB each, into build/agents.
+# Installs the packages in package.json with npm into build/clients, unless they are there: the server's clients, koffi
+# and NativeScript's form of Apple's declarations. With --agents also installs those of agents/package.json, Claude Code
+# and Codex, of 400 MB each, into build/agents.
 #
 #   tests/serve/install_clients.sh [--agents]
 set -euo pipefail
@@ -17,7 +17,7 @@ if ! command -v npm >/dev/null || ! command -v node >/dev/null; then
   exit 0
 fi
 
-# install PACKAGES FOLDER [OPTION]...: the file FOLDER/complete is there after npm could install all, its log in any case.
+# install PACKAGES FOLDER [OPTION]...: creates FOLDER/complete if npm installed everything; always writes npm's log.
 install() {
   local packages=$1 folder=$2
   shift 2
@@ -37,5 +37,5 @@ install() {
 }
 
 install tests/serve/package.json build/clients --ignore-scripts
-# Claude Code's own script puts the program of this system into its place.
+# Claude Code's own script installs the program for this system.
 if [ "$with_agents" = yes ]; then install tests/serve/agents/package.json build/agents; fi

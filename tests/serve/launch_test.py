@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""pippin launch: a stand-in for each agent in PATH tells how it was started. PIPPIN=build/release/pippin/cli/pippin."""
+"""pippin launch: a stand-in for each agent in PATH records how it was started.
+PIPPIN=build/release/pippin/cli/pippin."""
 
 import json
 import os
@@ -10,7 +11,7 @@ import unittest
 import urllib.request
 
 PIPPIN = os.environ.get("PIPPIN", "pippin")
-# Writes its arguments and variables, and the models of the server that it was told of.
+# Writes its arguments and variables, and the models of the server that it was configured for.
 STAND_IN = """#!/usr/bin/env python3
 import json, os, sys, urllib.request
 told = {"arguments": sys.argv[1:], "variables": dict(os.environ)}

@@ -1,4 +1,4 @@
-// Programs that know servers by ollama's API, against pippin serve: its own client for JavaScript, the provider of the
+// Tests pippin serve with programs that use ollama's API: its own client for JavaScript, the provider of the
 // AI SDK, and the requests that Home Assistant and VS Code send. Run by ctest as serve_ollama; clients that are not
 // installed (install_clients.sh) skip by name.
 import assert from "node:assert/strict";
@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { after, before, describe, test } from "node:test";
 import { client, serve, sharedData } from "./serving.mjs";
 
-// Of packages without CommonJS.
+// For packages without CommonJS.
 async function module(file) {
   const modules = process.env.PIPPIN_CLIENTS ?? new URL("../../build/clients/node_modules", import.meta.url).pathname;
   return import(pathToFileURL(path.join(modules, file))).catch(() => null);
@@ -145,7 +145,7 @@ describe("ollama-ai-provider-v2", {
   });
 });
 
-// The requests of Home Assistant's integration, through ollama's client for Python.
+// The requests of Home Assistant's integration, which uses ollama's client for Python.
 test("Home Assistant", async () => {
   const { models } = await (await ask(tooled.url + "/api/tags")).json();
   assert.ok(models.some((model) => model.model === "demo:latest"));
@@ -161,8 +161,8 @@ test("Home Assistant", async () => {
   assert.ok(new Date(loaded[0].expires_at) > new Date("2100-01-01"));
 });
 
-// VS Code with models of an ollama server: it asks for the version, the models and what each can do, and
-// chats in OpenAI's form.
+// VS Code with models of an ollama server: it requests the version, the models and their capabilities, and chats with
+// OpenAI's API.
 test("VS Code", async () => {
   const { version } = await (await ask(tooled.url + "/api/version")).json();
   const [major, minor, patch] = version.split(".").map(Number);

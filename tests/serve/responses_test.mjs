@@ -1,5 +1,5 @@
-// The clients that speak OpenAI's Responses API, against pippin serve. Run by ctest as serve_responses; a client that is
-// not installed (install_clients.sh, --agents for Codex) makes its tests skip.
+// Tests pippin serve with clients of OpenAI's Responses API. Run by ctest as serve_responses; skips the tests of
+// clients that are not installed (install_clients.sh, --agents for Codex).
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -130,7 +130,7 @@ describe("openai-node", unless(OpenAI && Ajv, "openai"), () => {
       last = event;
     }
     const answer = await cancelled.catch((error) => error);
-    if (last.type === "response.incomplete") return;  // the answer was quicker
+    if (last.type === "response.incomplete") return;  // the answer finished first
     assert.equal(last.type, "response.failed");
     assert.equal(last.response.status, "cancelled");
     assert.equal(answer.status, "cancelled");
@@ -158,7 +158,7 @@ describe("openai-node", unless(OpenAI && Ajv, "openai"), () => {
 });
 
 describe("thoughts", unless(OpenAI && Ajv && aiSdk && ai, "openai or @ai-sdk/openai"), () => {
-  // A grammar says all that the model writes.
+  // A grammar that determines everything the model writes.
   const grammar = 'root ::= "<think>\\nhm, hm\\n</think>\\n\\nYes."';
   let thinking;
   before(async () => { thinking = await serve("--quiet", "--chat-template", template("thinking.jinja")); });
@@ -173,7 +173,7 @@ describe("thoughts", unless(OpenAI && Ajv && aiSdk && ai, "openai or @ai-sdk/ope
     const stream = openai.responses.stream(request);
     stream.on("event", (event) => { const { snapshot, ...sent } = event; conforms("ResponseStreamEvent", sent); });
     assert.deepEqual((await stream.finalResponse()).output.map((item) => item.content[0].text), ["hm, hm", "Yes."]);
-    // The whole output goes back, as clients without a store do.
+    // The whole output is sent back, as by clients without a store.
     const next = await openai.responses.create({
       model: "demo", store: false, max_output_tokens: 3,
       input: [{ role: "user", content: "Hello" }, ...whole.output, { role: "user", content: "And?" }] });
@@ -191,9 +191,9 @@ describe("thoughts", unless(OpenAI && Ajv && aiSdk && ai, "openai or @ai-sdk/ope
   });
 });
 
-// The first request of a conversation has to call this tool: the demo model does not of itself.
+// The first request of a conversation must call this tool, which the demo model does not do by itself.
 async function demand(name, url) {
-  const outputs = [];  // of the tool, as clients send them back
+  const outputs = [];  // the tool's outputs, as sent back by clients
   const proxy = http.createServer(async (request, response) => {
     let body = "";
     for await (const piece of request) body += piece;
@@ -267,7 +267,7 @@ describe("@ai-sdk/openai", unless(aiSdk && ai && zod, "@ai-sdk/openai"), () => {
     assert.equal((await stream.usage).outputTokens, 20);
   });
 
-  // It names the items of earlier steps, which the server has to have.
+  // It refers to items of earlier steps, which the server must have stored.
   test("steps with a tool, whole and as a stream", async () => {
     const noted = [];
     const request = () => ({
@@ -294,7 +294,7 @@ describe("@ai-sdk/openai", unless(aiSdk && ai && zod, "@ai-sdk/openai"), () => {
 describe("Codex", unless(codex, "Codex"), () => {
   let brief, proxy, home;
   before(async () => {
-    // Its prompt has some thousand tokens, the demo model's context 512: the template cuts it.
+    // Its prompt has several thousand tokens, but the demo model's context is 512: the template shortens it.
     brief = await serve("--quiet", "--chat-template", template("brief.jinja"));
     proxy = await demand("get_goal", brief.url);
     home = fs.mkdtempSync(path.join(os.tmpdir(), "pippin-codex-"));
@@ -305,7 +305,7 @@ describe("Codex", unless(codex, "Codex"), () => {
     fs.rmSync(home, { recursive: true, force: true });
   });
 
-  // Its events, one JSON object a line.
+  // Its events, one JSON object per line.
   async function run(url, prompt) {
     const provider = `{name="pippin",base_url="${url}/v1",wire_api="responses",request_max_retries=0,stream_max_retries=0}`;
     const child = spawn(codex, ["exec", "--json", "--skip-git-repo-check", "--sandbox", "read-only", "-C", home,

@@ -1,4 +1,4 @@
-// What the tests of the server share: a server of their own, on a free port.
+// Shared by the tests of the server: starts a separate server on a free port.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
@@ -10,7 +10,7 @@ const root = path.resolve(import.meta.dirname ?? path.dirname(new URL(import.met
 const modules = process.env.PIPPIN_CLIENTS ?? path.join(root, "build/clients/node_modules");
 const agents = process.env.PIPPIN_AGENTS ?? path.join(root, "build/agents/node_modules");
 
-// A package of install_clients.sh; null where it is not installed.
+// A package of install_clients.sh; null if it is not installed.
 export function client(name) {
   try {
     return createRequire(path.join(modules, "x.js"))(name);
@@ -19,13 +19,13 @@ export function client(name) {
   }
 }
 
-// A program of install_clients.sh --agents, or elsewhere in PATH; null if absent.
+// A program of install_clients.sh --agents, or in PATH; null if absent.
 export function program(name) {
   const folders = [path.join(agents, ".bin"), ...(process.env.PATH ?? "").split(path.delimiter)];
   return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file)) ?? null;
 }
 
-// A package of install_clients.sh as a module of ECMAScript, which is all that some have.
+// A package of install_clients.sh as an ECMAScript module, the only form that some have.
 export async function module(name) {
   let file;
   try {
@@ -36,7 +36,7 @@ export async function module(name) {
   return import(pathToFileURL(file));
 }
 
-// The file or folder of the test data, null where it is absent: as pippin/base/testing.h finds it.
+// The file or folder of the test data, or null: the order of pippin/base/testing.h.
 export function sharedData(name) {
   const built = process.env.PIPPIN_TEST_DATA ?? path.join(root, "build/release/test-data");
   const shared = path.join(process.env.PIPPIN_SHARED ?? path.join(root, "../shared"), "data");
@@ -47,7 +47,7 @@ export function sharedData(name) {
   return file ?? null;
 }
 
-// pippin serve with these arguments, once it listens and its model is there.
+// Starts pippin serve with these arguments; resolves once it listens and its model is loaded.
 export async function serve(...args) {
   const pippin = process.env.PIPPIN ?? path.join(root, "build/release/pippin/cli/pippin");
   const server = spawn(pippin, ["serve", "--port", "0", ...args], { stdio: ["ignore", "ignore", "pipe"] });

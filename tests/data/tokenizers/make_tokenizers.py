@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Trains the tokenizers of tests/data/tokenizers.tar.xz: small ones, of every kind of pipeline, on the documents of this
-repository and the strings of the vectors.
+"""Trains the tokenizers of tests/data/tokenizers.tar.xz: small ones, with every kind of pipeline, on the documents of
+this repository and the strings of the vectors.
 
     make_tokenizers.py STRINGS.json OUT    OUT/NAME/tokenizer.json ...; needs the sentencepiece module
 
-make_vectors.mjs then asks Hugging Face's library what they do.
+make_vectors.mjs then computes their ids with Hugging Face's library.
 """
 
 import base64
@@ -53,7 +53,7 @@ def added(id, content, special=True, **options):
 
 
 def template(tokens, pair=True):
-    """A post-processor that puts tokens (name, id) around the text, which is None."""
+    """A post-processor that adds tokens (name, id) around the text, which is None."""
     parts = [{"Sequence": {"id": "A", "type_id": 0}} if token is None else {"SpecialToken": {"id": token[0], "type_id": 0}}
              for token in tokens]
     specials = {name: {"id": name, "ids": [id], "tokens": [name]} for name, id in filter(None, tokens)}
@@ -102,7 +102,7 @@ def byte_tokenizers(corpus):
         normalizer={"type": "NFC"}, pre=sequence("pretokenizers", split(SINGLE), byte_level(False)), post=byte_level(False),
         decoder=byte_level(False)), {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": None, "eos_token": "<|end|>",
                                      "pad_token": "<|endoftext|>", "chat_template": CALLS["marked"]}
-    # Tokens that no merge makes.
+    # Tokens that no merge produces.
     whole = ["Ġthereabouts", "Hello", "Ġworld"]
     whole = [token for token in whole if token not in tokens]
     begin = ("<|begin|>", count + len(whole))
@@ -118,7 +118,7 @@ def byte_tokenizers(corpus):
 
 
 def fields(data):
-    """(number, value) of a message of protocol buffers: bytes, whole numbers and floats."""
+    """(number, value) of the fields of a protobuf message: bytes, integers and floats."""
     at = 0
 
     def varint():
@@ -143,7 +143,8 @@ def fields(data):
 
 
 def normalizer_rules(corpus):
-    """What NFKC makes of the characters of the texts and of some blocks, in SentencePiece's form; controls go."""
+    """The NFKC form of the characters of the texts and of some blocks, in SentencePiece's format; controls are
+    removed."""
     characters = set("".join(corpus)) | set(map(chr, [*range(0xA0, 0x180), *range(0xFB00, 0xFB07), *range(0xFF01, 0xFFEF)]))
     lines = []
     for character in sorted(characters - {"\0"}):
@@ -181,7 +182,7 @@ def sentencepiece_model(corpus, **options):
 
 
 def merges_of(pieces):
-    """Merges of two pieces into one, the likeliest first."""
+    """Merges of two pieces into one, most likely first."""
     ids = {piece: id for id, (piece, _) in enumerate(pieces)}
     found = []
     for piece, score in pieces:

@@ -1,8 +1,8 @@
-// Ids of strings by Hugging Face's tokenizers library, with the tokenizers of make_tokenizers.py.
+// Computes ids of strings with Hugging Face's tokenizers library and the tokenizers of make_tokenizers.py.
 //
 //   node make_vectors.mjs STRINGS.json OUT    reads OUT/tokenizers/NAME, writes OUT/vectors/hf-rust/NAME.json
 //
-// The npm package "tokenizers" (TOKENIZERS names its folder, where it is not found otherwise) is the library itself.
+// The npm package "tokenizers" (TOKENIZERS names its folder if it is not found otherwise) is the library itself.
 import { createRequire } from "node:module";
 import fs from "node:fs";
 import path from "node:path";

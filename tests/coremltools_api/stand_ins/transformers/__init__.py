@@ -1,4 +1,4 @@
-"""As much of transformers as scripts over coremltools need to read and write text, over Pippin's tokenizers."""
+"""The part of transformers that scripts for coremltools need to read and write text, based on Pippin's tokenizers."""
 
 import numpy as np
 

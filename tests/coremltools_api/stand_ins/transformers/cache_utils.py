@@ -1,4 +1,4 @@
-"""For scripts that derive from its class and do not use it."""
+"""For scripts that derive from its class without using it."""
 
 
 class Cache:

@@ -1,4 +1,4 @@
-"""pippin.utils behind the name mlx.utils."""
+"""pippin.utils under the name mlx.utils."""
 
 import sys
 

@@ -1,6 +1,6 @@
-"""What MLX's tests and its Python packages import as mlx.core: Pippin's arrays.
+"""Pippin's arrays, for MLX's tests and Python packages, which import them as mlx.core.
 
-`mlx` has no __init__.py here and there, so that this folder and MLX's own python/mlx are one package.
+`mlx` has no __init__.py, neither here nor in MLX, so that this folder and MLX's own python/mlx form one package.
 """
 
 import sys

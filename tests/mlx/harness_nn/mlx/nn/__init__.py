@@ -1,4 +1,4 @@
-"""pippin.nn behind the name mlx.nn."""
+"""pippin.nn under the name mlx.nn."""
 
 import sys
 

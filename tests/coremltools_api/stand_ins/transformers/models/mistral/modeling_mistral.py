@@ -1,4 +1,4 @@
-"""For scripts that derive from these classes and do not use them."""
+"""For scripts that derive from these classes without using them."""
 
 
 class MistralAttention:
