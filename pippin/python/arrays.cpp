@@ -24,7 +24,8 @@ py::object as_array(py::handle object) {
     return py::module_::import("numpy").attr("asarray")(object);
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;
-    fail(ErrorCode::InvalidArgument, "{} is no array: {}", type_name(object), first_line(error));
+    fail(ErrorCode::InvalidArgument, "{} is not an array: {}", type_name(object),
+         first_line(error));
   }
 }
 

@@ -73,8 +73,8 @@ Tensor wrap_buffer(py::handle object, bool is_target) {
   const char* format = view->format == nullptr ? "B" : view->format;
   const auto type = type_of(format, view->itemsize);
   if (!type) {
-    fail(ErrorCode::InvalidArgument, "elements of the format \"{}\" are no numbers of this machine",
-         format);
+    fail(ErrorCode::InvalidArgument,
+         "elements of the format \"{}\" are not numbers of this machine", format);
   }
   const auto rank = static_cast<size_t>(view->ndim);
   std::vector<int64_t> shape, strides;

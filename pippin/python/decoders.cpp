@@ -145,7 +145,7 @@ py::dict dict_of(const nn::LayerOptions& layer, size_t index) {
   refuse(layer.altup.has_value() || layer.shortcut.has_value() || layer.takes_shortcut, index,
          "several streams");
   refuse(!layer.path.empty(), index, "a name of its own");
-  refuse(layer.attention_path.empty(), index, "attention that is no part of it");
+  refuse(layer.attention_path.empty(), index, "attention that is not part of it");
   static constexpr const char* kForms[] = {"serial", "parallel", "norm_after", "norm_carried"};
   py::dict result;
   result["form"] = kForms[static_cast<size_t>(layer.form)];

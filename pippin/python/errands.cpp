@@ -58,7 +58,7 @@ void Errands::inside(const std::function<void()>& work) {
 void Errands::ask(const std::function<void()>& errand) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return errand_ == nullptr || is_stopped_; });
-  if (is_stopped_) fail(ErrorCode::Cancelled, "nobody waits for this any more");
+  if (is_stopped_) fail(ErrorCode::Cancelled, "cancelled: the caller has gone");
   errand_ = &errand;
   has_raised_ = false;
   changed_.notify_all();

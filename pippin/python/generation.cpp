@@ -70,7 +70,7 @@ void take_drafts(Options& options, const PyLanguageModel& model, TextRequest& re
   if (most == 0 || (!wanted && draft.is_none())) request.options.drafts = nullptr;
   if (draft.is_none() || most == 0) return;
   if (!py::isinstance<PyLanguageModel>(draft)) {
-    fail(ErrorCode::InvalidArgument, "draft_model: a {} is no language model",
+    fail(ErrorCode::InvalidArgument, "draft_model: a {} is not a language model",
          std::string(py::str(py::type::of(draft).attr("__name__"))));
   }
   request.options.drafts = model.drafts_by(draft.cast<const PyLanguageModel&>(), most);

@@ -107,7 +107,7 @@ mx::array values_of(const nn::PackedMatrix& matrix) {
 
 mx::ArrayMap read_arrays(const std::filesystem::path& source, const Shapes& shapes) {
   const auto file = app::find_gguf(source);
-  if (!file) fail(ErrorCode::InvalidArgument, "'{}' is no GGUF file", source.string());
+  if (!file) fail(ErrorCode::InvalidArgument, "'{}' is not a GGUF file", source.string());
   const std::filesystem::path folder = app::gguf_folder(*file);
   const auto checkpoint = std::make_shared<const Checkpoint>(models::gguf_checkpoint(
       Checkpoint::open(folder), models::load_config(folder).get_string_or(models::kGgufKey, "")));

@@ -87,14 +87,15 @@ Value to_pixels(Tensor tensor, const FeatureInfo& feature) {
     return image_of(tensor.copy().to(DataType::UInt8), last);
   }
   if (has_planes) return tensor.reshaped({1, shape[0], shape[1], shape[2]});
-  fail(ErrorCode::InvalidArgument, "an array of the shape [{}, {}, {}] is no picture; expected {}",
-       shape[0], shape[1], shape[2], to_string(feature));
+  fail(ErrorCode::InvalidArgument,
+       "an array of the shape [{}, {}, {}] is not a picture; expected {}", shape[0], shape[1],
+       shape[2], to_string(feature));
 }
 
 py::object to_picture(const Tensor& tensor, const FeatureInfo& feature) {
   const std::vector<int64_t>& shape = tensor.shape();
   if (shape.size() != 4 || shape[0] != 1 || (shape[1] != 1 && shape[1] != 3)) {
-    fail(ErrorCode::Unsupported, "output '{}' is no single picture", feature.name);
+    fail(ErrorCode::Unsupported, "output '{}' is not a single picture", feature.name);
   }
   const Tensor plain = tensor.copy();
   const auto make = [&](const char* mode, std::span<const std::byte> pixels) {

@@ -81,7 +81,7 @@ class PythonProcessor final : public runtime::LogitsProcessor {
     if (!logits || static_cast<size_t>(logits.size()) != row_.size()) {
       PyErr_Clear();
       fail(ErrorCode::InvalidArgument,
-           "logits_processors: a function returned a {} that is no array of {} logits",
+           "logits_processors: a function returned a {} that is not an array of {} logits",
            type_of(given), row_.size());
     }
     std::copy(logits.data(), logits.data() + logits.size(), row_.begin());
@@ -147,7 +147,7 @@ class PythonChoice final : public runtime::LogitsProcessor {
 
 void check_callable(const py::handle& object, const char* name) {
   if (PyCallable_Check(object.ptr()) != 0) return;
-  throw py::type_error(std::string(name) + ": a " + type_of(object) + " is no function");
+  throw py::type_error(std::string(name) + ": a " + type_of(object) + " is not a function");
 }
 
 uint64_t random_seed() {
@@ -225,7 +225,7 @@ namespace {
 // The sizes of [rows, vocabulary] or of one row [vocabulary].
 std::pair<py::ssize_t, py::ssize_t> rows_of(const Floats& array, const char* name) {
   if (array.ndim() < 1 || array.ndim() > 2 || array.size() == 0) {
-    fail(ErrorCode::InvalidArgument, "{}: an array of {} axes is no [rows, vocabulary]", name,
+    fail(ErrorCode::InvalidArgument, "{}: an array of {} axes is not [rows, vocabulary]", name,
          array.ndim());
   }
   return {array.ndim() == 2 ? array.shape(0) : 1, array.shape(array.ndim() - 1)};

@@ -38,7 +38,7 @@ void add_buffer(PyHeapTypeObject* type) {
 // Numbers only: strings have no bytes that others could read.
 py::object as_array(const PyTensor& self) {
   if (self.tensor.type() == pippin::DataType::String) {
-    fail(ErrorCode::Unsupported, "a tensor of strings is no array of numbers");
+    fail(ErrorCode::Unsupported, "a tensor of strings is not an array of numbers");
   }
   return to_array(self.tensor);
 }

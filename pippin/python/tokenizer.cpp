@@ -121,7 +121,7 @@ app::Conversation conversation_of(const py::object& messages, const py::kwargs& 
   if (!is_list) fail(ErrorCode::InvalidArgument, "messages: expected a list of dicts");
   for (const py::handle message : messages) {
     if (!py::isinstance<py::dict>(message)) {
-      fail(ErrorCode::InvalidArgument, "messages: a {} is no dict with \"role\" and \"content\"",
+      fail(ErrorCode::InvalidArgument, "messages: a {} is not a dict with \"role\" and \"content\"",
            std::string(py::str(py::type::of(message).attr("__name__"))));
     }
   }

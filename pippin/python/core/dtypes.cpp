@@ -83,7 +83,7 @@ bool is_of_kind(mx::Dtype dtype, const std::string& kind) {
   if (kind == "real floating") return mx::is_floating(dtype);
   if (kind == "complex floating") return dtype == mx::complex64;
   if (kind == "numeric") return dtype != mx::bool_;
-  throw py::value_error("[isdtype] \"" + kind + "\" is no kind of types.");
+  throw py::value_error("[isdtype] \"" + kind + "\" is not a kind of types.");
 }
 
 bool is_of(mx::Dtype dtype, py::handle kind) {

@@ -91,7 +91,7 @@ Element checked_element(const Py_buffer& view) {
   const auto element = element_of(format, view.itemsize);
   if (!element) {
     throw py::value_error("[convert] Elements of the format \"" + std::string(format) +
-                          "\" are no numbers that an array has.");
+                          "\" are not numbers that an array can hold.");
   }
   return *element;
 }

@@ -71,7 +71,7 @@ PyObject* restore(const Args& args) {
     return give(mx::array(PyBytes_AS_STRING(args.raw(0)), dtype, shape, dtype));
   }
   throw py::value_error(
-      "The pickled state is no array: " + std::to_string(PyBytes_GET_SIZE(args.raw(0))) +
+      "The pickled state is not an array: " + std::to_string(PyBytes_GET_SIZE(args.raw(0))) +
       " bytes for " + mx::to_string(shape) + " of \"" + name + "\".");
 }
 

@@ -67,7 +67,7 @@ class BadInput(unittest.TestCase):
             (object(), "x: object is neither"),
             (None, "x: NoneType is neither"),
             (1j, "x: "),
-            ([[1, 2], [3]], "x: list is no array"),
+            ([[1, 2], [3]], "x: list is not an array"),
             ({"a": 1}, "x: dict is neither"),
             ("text", "input 'x': string"),
             (np.full((1, 4), 1e300), "input 'x': element 0 is 1e.?300, which float32 cannot hold"),
@@ -177,7 +177,7 @@ class BadInput(unittest.TestCase):
             def __array__(self, *_):
                 raise ZeroDivisionError("by nothing")
 
-        self.refused("x: Fails is no array: ZeroDivisionError: by nothing", inputs={"x": Fails()})
+        self.refused("x: Fails is not an array: ZeroDivisionError: by nothing", inputs={"x": Fails()})
 
         class Keys(dict):
             def keys(self):

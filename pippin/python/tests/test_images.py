@@ -55,7 +55,7 @@ class Images(unittest.TestCase):
             (PIXELS + 0.5, "element 0 is 0.5, which uint8 cannot hold"),
             (PLANES - 1, "outside of 0 to 255"),
             (np.full_like(PLANES, np.nan), "outside of 0 to 255"),
-            (np.zeros((2, 4, 5), np.uint8), r"shape \[2, 4, 5\] is no picture"),
+            (np.zeros((2, 4, 5), np.uint8), r"shape \[2, 4, 5\] is not a picture"),
             (np.zeros(8), "shape .8.; expected image RGB"),
             ("cat.png", "string"),
         ):

@@ -107,7 +107,7 @@ class Texts(unittest.TestCase):
             self.assertEqual(self.generate(prompt, max_tokens=6), wanted)
         with self.assertRaisesRegex(ValueError, "there are no tokens"):
             list(lm.stream_generate(self.model, self.tokenizer, [], max_tokens=6))
-        with self.assertRaisesRegex(TypeError, "tokens: a float is no token"):
+        with self.assertRaisesRegex(TypeError, "tokens: a float is not a token"):
             list(lm.stream_generate(self.model, self.tokenizer, [1.5], max_tokens=6))
         with self.assertRaisesRegex(ValueError, "vocabulary"):
             self.generate([10**6], max_tokens=6)
@@ -150,7 +150,7 @@ class Texts(unittest.TestCase):
         self.assertTrue(any(one.from_draft for one in responses))
         self.assertFalse(responses[0].from_draft)
         self.assertEqual(self.generate(max_tokens=40, draft_model=draft), wanted)
-        with self.assertRaisesRegex(ValueError, "draft_model: a str is no language model"):
+        with self.assertRaisesRegex(ValueError, "draft_model: a str is not a language model"):
             self.generate(draft_model="demo")
 
     def test_several_texts_at_once(self):
@@ -231,7 +231,7 @@ class Texts(unittest.TestCase):
         self.assertGreater(cache.offset, 0)
         stream.close()
         self.assertTrue(self.generate([259], max_tokens=3, prompt_cache=cache))
-        with self.assertRaisesRegex(TypeError, "prompt_cache: a list is no PromptCache"):
+        with self.assertRaisesRegex(TypeError, "prompt_cache: a list is not a PromptCache"):
             self.generate(max_tokens=3, prompt_cache=[cache])
 
     def test_a_process_may_fork(self):
@@ -317,7 +317,7 @@ class Texts(unittest.TestCase):
             self.generate(prompt_cache=lm.make_prompt_cache(other))
         with self.assertRaises(ValueError):
             self.model.encode_chat([{"content": "x"}])
-        with self.assertRaisesRegex(TypeError, "sampler: a int is no function"):
+        with self.assertRaisesRegex(TypeError, "sampler: a int is not a function"):
             self.generate(sampler=3)
 
     def test_import_is_quick_and_quiet(self):

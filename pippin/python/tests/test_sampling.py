@@ -216,7 +216,7 @@ class Functions(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, words):
                 self.generate(sampler=sampler)
         for processor, words in (
-            (lambda tokens, logits: None, "a NoneType that is no array"),
+            (lambda tokens, logits: None, "a NoneType that is not an array"),
             (lambda tokens, logits: logits[:, :5], "no array of"),
             (lambda tokens, logits: "text", "no array of"),
             (lambda tokens, logits: logits * np.nan, "NaN"),
@@ -224,7 +224,7 @@ class Functions(unittest.TestCase):
         ):
             with self.assertRaisesRegex((ValueError, RuntimeError), words):
                 self.generate(logits_processors=[processor])
-        with self.assertRaisesRegex(TypeError, "logits_processors: a dict is no function"):
+        with self.assertRaisesRegex(TypeError, "logits_processors: a dict is not a function"):
             self.generate(logits_processors=[{}])
         with self.assertRaises(TypeError):
             self.generate(sampler=lambda: 1)

@@ -159,7 +159,7 @@ class Wrapper(unittest.TestCase):
         self.assertIn(self.tokenizer.eos_token_id, self.tokenizer.eos_token_ids)
         self.assertEqual(self.tokenizer.vocab[self.tokenizer.eos_token], self.tokenizer.eos_token_id)
         self.assertIn(self.tokenizer.bos_token_id, self.tokenizer.all_special_ids)
-        with self.assertRaisesRegex(ValueError, "is no token of this tokenizer"):
+        with self.assertRaisesRegex(ValueError, "is not a token of this tokenizer"):
             self.tokenizer.add_eos_token("no such token")
         _, other = lm.load("demo", tokenizer_config={"eos_token": ["a"], "trust_remote_code": True})
         self.assertEqual(other.eos_token_ids - self.tokenizer.eos_token_ids, {other.convert_tokens_to_ids("a")})

@@ -105,7 +105,7 @@ def load(file: Any, /, format: str | None = None, return_metadata: bool = False,
     name = path if path is not None else str(getattr(file, "name", ""))
     kind = format or name.rpartition(".")[2]
     if kind not in _READERS:
-        raise ValueError(f"[load] {name!r} is no npy, npz, safetensors or gguf file, and no format was given.")
+        raise ValueError(f"[load] {name!r} is not an npy, npz, safetensors or gguf file, and no format was given.")
     if path is None and not hasattr(file, "read"):
         raise ValueError(f"[load] A path or a file to read is needed, not {file!r}.")
     if return_metadata and kind in ("npy", "npz"):

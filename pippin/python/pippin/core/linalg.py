@@ -66,7 +66,7 @@ def _matrix_norm(a: array, order: Any, axis: Any, keepdims: bool) -> Any:
         return result if keepdims else _mx.squeeze(result, axis=axis)
     if order in (2, -2, "nuc"):
         refusal("linalg.norm", f"the order {order!r} of matrices takes singular values")()
-    raise ValueError(f"[linalg.norm] {order!r} is no order of a norm of matrices.")
+    raise ValueError(f"[linalg.norm] {order!r} is not an order of a norm of matrices.")
 
 
 def norm(a: array, /, ord: float | str | None = None, axis: int | Sequence[int] | None = None, keepdims: bool = False,
@@ -81,7 +81,7 @@ def norm(a: array, /, ord: float | str | None = None, axis: int | Sequence[int] 
         return _vector_norm(a, 2, axes, keepdims)
     if len(axes) == 1:
         if isinstance(ord, str):
-            raise ValueError(f"[linalg.norm] {ord!r} is no order of a norm of vectors.")
+            raise ValueError(f"[linalg.norm] {ord!r} is not an order of a norm of vectors.")
         return _vector_norm(a, ord, axes, keepdims)
     if len(axes) == 2:
         return _matrix_norm(a, ord, axes, keepdims)

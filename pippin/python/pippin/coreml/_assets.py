@@ -34,5 +34,5 @@ def _inside(name):
     """The path of a weight file within the model's folder."""
     path = Path(name.removeprefix("@model_path/"))
     if path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
-        raise InvalidArgumentError(f"blob_mapping: '{name}' is no path of a weight file within the model")
+        raise InvalidArgumentError(f"blob_mapping: '{name}' is not a path of a weight file within the model")
     return path

@@ -56,9 +56,9 @@ class _MLModelProxy:
     def __init__(self, path, compute_units="ALL", function_name="", optimization_hints=None, asset=None):
         _check_compute_units(compute_units)
         if not isinstance(function_name, str):
-            raise TypeError(f"function_name: {type(function_name).__name__} is no str")
+            raise TypeError(f"function_name: {type(function_name).__name__} is not a str")
         if asset is not None and not isinstance(asset, _MLModelAssetProxy):
-            raise TypeError(f"asset: {type(asset).__name__} is no _MLModelAssetProxy")
+            raise TypeError(f"asset: {type(asset).__name__} is not an _MLModelAssetProxy")
         started = time.perf_counter_ns()
         options = _options(compute_units)
         self._model = _pippin.Model(str(path), **options) if asset is None else asset.open(**options)
@@ -86,7 +86,7 @@ class _MLModelProxy:
 
     def predict(self, data, state=None):
         if state is not None and not isinstance(state, _State):
-            raise TypeError(f"state: {type(state).__name__} is no _State")
+            raise TypeError(f"state: {type(state).__name__} is not a _State")
         started = time.perf_counter_ns()
         result = self._predict(data, None if state is None else state._state)
         self._predict_duration = time.perf_counter_ns() - started
@@ -122,7 +122,7 @@ class _MLModelProxy:
     def auto_set_specification_version(model):
         """The serialized model with the lowest version that supports its features."""
         if not isinstance(model, bytes):
-            raise TypeError(f"model: {type(model).__name__} is no bytes")
+            raise TypeError(f"model: {type(model).__name__} is not bytes")
         return with_least_version(model)
 
     @staticmethod

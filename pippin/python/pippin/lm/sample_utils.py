@@ -95,7 +95,7 @@ def apply_top_k(logprobs: Any, top_k: int) -> Any:
     values, like = _numbers(logprobs)
     size = values.shape[-1]
     if not isinstance(top_k, int) or not 0 < top_k < size:
-        raise ValueError(f"top_k: {top_k} is no whole number between 1 and {size - 1}")
+        raise ValueError(f"top_k: {top_k} is not a whole number between 1 and {size - 1}")
     return like(_without(values, values.argsort(axis=-1)[..., :-top_k]))
 
 
@@ -105,7 +105,7 @@ def apply_min_p(logprobs: Any, min_p: float, min_tokens_to_keep: int = 1) -> Any
     if not 0 <= min_p <= 1:
         raise ValueError(f"min_p: {min_p} is not between 0 and 1")
     if not isinstance(min_tokens_to_keep, int) or min_tokens_to_keep < 1:
-        raise ValueError(f"min_tokens_to_keep: {min_tokens_to_keep} is no whole number above 0")
+        raise ValueError(f"min_tokens_to_keep: {min_tokens_to_keep} is not a whole number above 0")
     values, like = _numbers(logprobs)
     if min_p == 0:
         return like(values)

@@ -179,7 +179,7 @@ class TokenizerWrapper:
         if id is None and str(token).isdigit():
             id = int(token)
         if id is None or self.tokenizer.id_to_token(id) is None:
-            raise InvalidArgumentError(f"{token!r} is no token of this tokenizer")
+            raise InvalidArgumentError(f"{token!r} is not a token of this tokenizer")
         self.eos_token_ids = {*self.eos_token_ids, id}
 
     # --- conversations ---
@@ -290,7 +290,7 @@ def as_tokens(tokens: Any) -> list[int]:
 
 def _as_token(token: Any) -> int:
     if isinstance(token, float) or not hasattr(token, "__index__"):
-        raise TypeError(f"a {type(token).__name__} is no token, a whole number")
+        raise TypeError(f"a {type(token).__name__} is not a token, a whole number")
     return int(token.__index__())
 
 

@@ -28,7 +28,7 @@ def uniform(low: float = 0.0, high: float = 1.0, dtype: mx.Dtype = mx.float32) -
 def identity(dtype: mx.Dtype = mx.float32) -> Initializer:
     def initializer(arr: mx.array) -> mx.array:
         if arr.ndim != 2 or arr.shape[0] != arr.shape[1]:
-            raise ValueError(f"identity: {arr.shape} is no square matrix")
+            raise ValueError(f"identity: {arr.shape} is not a square matrix")
         return mx.eye(arr.shape[0], dtype=dtype)
 
     return initializer
@@ -91,7 +91,7 @@ def sparse(sparsity: float, mean: float = 0.0, std: float = 1.0, dtype: mx.Dtype
 
     def initializer(a: mx.array) -> mx.array:
         if a.ndim != 2:
-            raise ValueError(f"sparse: {a.shape} is no matrix")
+            raise ValueError(f"sparse: {a.shape} is not a matrix")
         # The ranks of random numbers: each row has those below `zeros` in random columns.
         order = mx.argsort(mx.argsort(mx.random.uniform(shape=a.shape), axis=1), axis=1)
         zeros = math.ceil(sparsity * a.shape[1])

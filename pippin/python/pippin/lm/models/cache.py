@@ -95,7 +95,7 @@ def make_prompt_cache(model: LanguageModel, max_kv_size: int | None = None) -> P
 def sequence_of(cache: Any, name: str, model: LanguageModel) -> Sequence:
     """The cache in an argument of that name."""
     if not isinstance(cache, PromptCache):
-        raise TypeError(f"{name}: a {type(cache).__name__} is no PromptCache")
+        raise TypeError(f"{name}: a {type(cache).__name__} is not a PromptCache")
     return cache.sequence(model)
 
 
@@ -162,7 +162,7 @@ def _read_metadata(name: str) -> dict[str, str]:
     except ValueError as error:
         raise InvalidFileError(f"{_metadata_file(name)}: {error}") from None
     if not isinstance(metadata, dict):
-        raise InvalidFileError(f"{_metadata_file(name)}: is no object of texts")
+        raise InvalidFileError(f"{_metadata_file(name)}: is not an object of texts")
     return metadata
 
 
