@@ -96,7 +96,7 @@ class TextInputs : public testing::Test {
     return text;
   }
 
-  // What the command gives for the text that `source` names.
+  // The command's result for the text that `source` names.
   static std::string result_of(const Command& command, const std::string& source,
                                const std::string& input = "") {
     fs::remove_all(command.output);

@@ -80,7 +80,7 @@ void write_all(int fd, ByteSpan bytes, const std::string& name) {
   }
 }
 
-// Throws Io if the file system has not enough room.
+// Throws Io if the file system is short of space.
 void write_to(int fd, const CacheFileHeader& header, ByteSpan content, const std::string& name) {
   write_all(fd, to_bytes(header), name);
   write_all(fd, content, name);

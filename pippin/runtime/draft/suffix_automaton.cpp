@@ -61,8 +61,8 @@ void SuffixAutomaton::grow_table() {
   }
 }
 
-// Gives the substrings that do not come through the edge a state of their own: the target holds
-// longer ones than those.
+// Adds a state for the substrings of the target that are at most one token longer than those of
+// `from`; the target keeps the longer ones.
 int32_t SuffixAutomaton::split(int32_t from, int32_t edge) {
   const int32_t id = edges_[static_cast<size_t>(edge)].id;
   const int32_t whole = edges_[static_cast<size_t>(edge)].target;

@@ -1,4 +1,4 @@
-"""Programs over coremltools, run with Pippin behind it.
+"""Runs programs that use coremltools, with Pippin in place of Core ML.
 
     python -m pippin.coreml SCRIPT [ARGUMENT ...]     (also -m MODULE, -c CODE)
     python -m pippin.coreml enable [--user]           from now on in every program of this Python
