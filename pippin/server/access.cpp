@@ -103,12 +103,12 @@ bool Access::is_allowed_origin(const http::Request& request, std::string_view or
   for (const std::string& allowed : options_.origins) {
     if (allowed == "*" || lower(allowed) == lower(origin)) return true;
   }
-  // A page of this server's own.
+  // A page of this server.
   const size_t scheme = origin.find("://");
   return scheme != std::string_view::npos && origin.substr(scheme + 3) == request.header("host");
 }
 
-// All keys are compared, by their digests: the time tells nothing of them.
+// Compares all keys, by their digests, so that the time reveals nothing about them.
 bool Access::has_right_key(const http::Request& request) const {
   std::string_view given = request.header("x-api-key");
   const std::string_view authorization = request.header("authorization");
@@ -125,17 +125,17 @@ bool Access::has_right_key(const http::Request& request) const {
 
 std::optional<ApiError> Access::check(const http::Request& request, bool is_public) const {
   const std::string_view host = request.header("host");
-  // Any page can have a name of its own lead here; only its Host tells (DNS rebinding). A key,
-  // which such a page lacks, tells it as well, but a proxy on this machine may add one.
+  // Any web page can make a host name of its own resolve to this machine; only its Host header
+  // reveals that (DNS rebinding). A missing key does too, unless a proxy on this machine adds one.
   const bool checks_host = request.place == http::PeerPlace::Loopback ||
                            (request.place == http::PeerPlace::Elsewhere && !has_keys());
   if (checks_host && !host.empty() && !is_known_host(host)) {
-    return ApiError(403, fmt::format("this server is not called {} (--allow-host lets it be)",
-                                     without_port(host)));
+    return ApiError(
+        403, fmt::format("the host name {} is not allowed (see --allow-host)", without_port(host)));
   }
   const std::string_view origin = request.header("origin");
   if (!origin.empty() && !is_allowed_origin(request, origin)) {
-    return ApiError(403, fmt::format("pages of {} may not ask (--origin lets them)", origin));
+    return ApiError(403, fmt::format("the origin {} is not allowed (see --origin)", origin));
   }
   if (is_public || request.method == "OPTIONS" || !has_keys() || has_right_key(request)) {
     return std::nullopt;

@@ -1,4 +1,4 @@
-// Who may ask: keys, the name that a request gives the server, and the pages that may ask it.
+// Access control: API keys, accepted names of this server, and web pages that may send requests.
 #pragma once
 
 #include <filesystem>
@@ -16,24 +16,24 @@ namespace pippin::server {
 
 struct AccessOptions {
   std::vector<std::string> keys;
-  std::filesystem::path key_file;    // a key a line, # for comments; empty: none
-  std::vector<std::string> origins;  // of pages that may ask; "*": of all
-  std::vector<std::string> hosts;    // further names of this server
+  std::filesystem::path key_file;    // one key per line, # for comments; empty: none
+  std::vector<std::string> origins;  // of pages that may send requests; "*": all
+  std::vector<std::string> hosts;    // additional names of this server
 };
 
-// Any thread.
+// Thread-safe.
 class Access {
  public:
-  // Throws NotFound, Io; InvalidFile for a key file without a key.
+  // Throws NotFound or Io; InvalidFile if the key file has no key.
   explicit Access(AccessOptions options);
 
-  // Reads the key file again. What cannot be read leaves the keys as they were, and throws.
+  // Reads the key file again. On failure it throws and keeps the previous keys.
   void reload();
   bool has_keys() const;
 
-  // Nothing for a request that may be made; else the error. `is_public` goes without a key.
+  // Returns nothing if the request is allowed, else the error. `is_public` requests need no key.
   std::optional<ApiError> check(const http::Request& request, bool is_public) const;
-  // Headers of the answer, or refusal, to a page that may ask (CORS); none for others.
+  // Returns the CORS headers of the answer or refusal to an allowed page; none for other pages.
   http::Fields headers_for(const http::Request& request) const;
 
  private:
@@ -47,8 +47,8 @@ class Access {
   std::vector<std::string> keys_;
 };
 
-// Whether a host of this name is this machine for a request that came over loopback: any address,
-// which no name server can turn to another machine, and names that only this one has.
+// Returns whether a host of this name is this machine, for a request over loopback: any IP address,
+// which no name server can redirect, and the names that only this machine has.
 bool is_local_name(std::string_view host);
 
 }  // namespace pippin::server

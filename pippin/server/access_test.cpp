@@ -85,14 +85,14 @@ TEST(ServingAccess, NeedsOneOfItsKeys) {
   for (const char* wrong : {"", "firs", "first ", "# keys", "fourth"}) {
     EXPECT_EQ(status("x-api-key", wrong), std::string(wrong) == "first " ? 200 : 401) << wrong;
   }
-  // A page may ask what it may send, without the key.
+  // A page may send a preflight request without the key.
   const Answer preflight =
       server.ask("OPTIONS", "/v1/models", "", {{"origin", "http://localhost"}});
   EXPECT_EQ(preflight.status, 204);
   EXPECT_EQ(find_field(preflight.headers, "access-control-allow-origin"), "http://localhost");
 }
 
-// A browser hides an answer without these fields, and the reason with it.
+// Without these fields a browser hides the answer, and with it the reason.
 TEST(ServingAccess, PagesThatMayAskCanReadRefusals) {
   const std::string page = "http://app.example";
   Options options = demo_options();
@@ -143,9 +143,9 @@ TEST(ServingAccess, PagesThatMayAskCanReadRefusals) {
     EXPECT_EQ(answer.status, status) << answer.body;
     expect_readable(answer);
   }
-  // Errors have the form of the endpoint.
+  // Errors have the endpoint's form.
   EXPECT_EQ(json_of(answer_to(post(key, long_text))).get_string("type"), "error");
-  // Other pages learn nothing.
+  // Other pages get no information.
   const Answer other = server.ask("GET", "/v1/models", "", {{"origin", "http://other.example"}});
   EXPECT_EQ(other.status, 403);
   EXPECT_EQ(find_field(other.headers, "access-control-allow-origin"), "");

@@ -1,4 +1,4 @@
-// Parts that OpenAI's two kinds of answers have in common.
+// Parts shared by OpenAI's two kinds of answers.
 #pragma once
 
 #include <string_view>
@@ -13,11 +13,11 @@ void write_head(JsonWriter& json, const AnswerOptions& options, std::string_view
                 std::string_view object);
 // "usage" and "timings"
 void write_usage(JsonWriter& json, const Usage& usage);
-void write_timings(JsonWriter& json, const Usage& usage);  // the latter alone
-// "prompt_logprobs", as vLLM has it: null for the first token, for each other one those of the
-// token itself and of the `likely` most likely ones in its place, by their ids.
+void write_timings(JsonWriter& json, const Usage& usage);  // only "timings"
+// Writes "prompt_logprobs" in vLLM's form: null for the first token; for each other token the
+// logprobs of that token and of the `likely` most likely tokens at its position, keyed by id.
 void write_prompt_logprobs(JsonWriter& json, const PromptTokens& tokens, size_t likely);
-// Numbers of the bytes of a text.
+// Writes the bytes of a text as numbers.
 void write_bytes(JsonWriter& json, std::string_view text);
 
 // A token with its logprobs: {"token", "logprob", "bytes", "top_logprobs"}.
@@ -25,7 +25,7 @@ void write_logged(JsonWriter& json, const Piece& piece);
 
 std::string_view to_string(Finish finish);
 
-// Of an answer that is nothing else.
+// Returns the content of a piece, for answers without tools and thoughts.
 std::string content_of(const Piece& piece);
 
 }  // namespace pippin::server

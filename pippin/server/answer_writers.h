@@ -1,5 +1,5 @@
-// The forms of answers, whole and as streams of events: of OpenAI's two endpoints, Anthropic's, and
-// llama-server's own.
+// Writers of answers, whole or as event streams, in the forms of OpenAI's two endpoints,
+// Anthropic's endpoint, and llama-server's own endpoints.
 #pragma once
 
 #include <chrono>
@@ -15,22 +15,22 @@
 namespace pippin::server {
 
 struct AnswerOptions {
-  std::string id;     // "chatcmpl-...": without its prefix
-  std::string model;  // as the answer names it
+  std::string id;     // without its prefix ("chatcmpl-")
+  std::string model;  // the name in the answer
   int64_t created = 0;
-  size_t choices = 1;  // of all prompts
+  size_t choices = 1;  // of all prompts together
   bool streams = false, with_usage = false;
   bool with_logprobs = false;
   size_t prompt_choices = 1;                   // of each prompt
-  std::optional<size_t> prompt_logprobs = {};  // the likeliest tokens told with each
+  std::optional<size_t> prompt_logprobs = {};  // the most likely tokens reported for each
   bool echoes_logprobs = false;                // of completions: the lists begin with the prompt's
   size_t top_logprobs = 0;
-  std::vector<std::string> echoes;  // of completions: what each choice begins with
-  int64_t prompt_tokens = 0;        // of all prompts
+  std::vector<std::string> echoes;  // of completions: the text that each choice begins with
+  int64_t prompt_tokens = 0;        // of all prompts together
   std::chrono::milliseconds silence{5000};
 };
 
-// Of llama-server's own endpoints.
+// Options of llama-server's own endpoints.
 struct NativeOptions {
   std::string model;
   struct Prompt {
@@ -38,10 +38,10 @@ struct NativeOptions {
     int64_t tokens = 0;
   };
   std::vector<Prompt> prompts;
-  size_t prompt_choices = 1;  // of each
+  size_t prompt_choices = 1;  // of each prompt
   bool streams = false, with_probabilities = false, with_tokens = false;
-  std::optional<std::vector<std::string>> fields;  // paths in a whole answer to keep; none: all
-  TextRequest request;                             // whose settings are told
+  std::optional<std::vector<std::string>> fields;  // paths to keep in a whole answer; none: all
+  TextRequest request;                             // its settings are part of the answer
   runtime::SamplingOptions sampling;
   std::chrono::milliseconds silence{5000};
 };

@@ -7,7 +7,7 @@
 namespace pippin::server {
 namespace {
 
-// llama-server's names.
+// Returns llama-server's name of the error.
 std::string_view llama_server_type(const ApiError& error) {
   if (error.code == "context_length_exceeded") return "exceed_context_size_error";
   switch (error.status) {
@@ -24,7 +24,7 @@ std::string_view llama_server_type(const ApiError& error) {
   }
 }
 
-// OpenAI's and Anthropic's names are the same but for four.
+// Returns OpenAI's or Anthropic's name; they differ in four cases.
 std::string_view type_of(int status, Dialect dialect) {
   switch (status) {
     case 401:
@@ -86,7 +86,7 @@ std::string error_body(const ApiError& error, Dialect dialect) {
     return json.end_object().text();
   }
   if (dialect == Dialect::Ollama) {
-    // Its clients look for the words.
+    // ollama's clients search for these words.
     const bool is_absent = error.code == "model_not_found";
     json.member("error", std::string(is_absent ? "model not found: " : "") + error.what());
     return json.end_object().text();
@@ -116,7 +116,7 @@ http::Response error_response(const ApiError& error, Dialect dialect) {
   if (error.status == 503) {
     response.headers.emplace_back("retry-after", "1");
   } else if (error.status >= 500) {
-    // Clients of OpenAI's ask again after 500: the same would happen.
+    // OpenAI's clients retry after 500, which would only fail again.
     response.headers.emplace_back("x-should-retry", "false");
   }
   if (error.status == 401) response.headers.emplace_back("www-authenticate", "Bearer");

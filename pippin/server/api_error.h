@@ -1,4 +1,4 @@
-// Errors as clients read them: the error objects of OpenAI, Anthropic, llama-server,
+// Errors in the forms that clients expect: those of OpenAI, Anthropic, llama-server,
 // text-embeddings-inference and ollama.
 #pragma once
 
@@ -24,14 +24,14 @@ struct ApiError : std::runtime_error {
         code(std::move(error_code)) {}
 
   int status;
-  std::string param;  // the field of the request that is at fault; empty: none
+  std::string param;  // the request's field that caused the error; empty: none
   std::string code;   // "model_not_found"; empty: none
 };
 
-// What the library could not do, as an answer: 400 where the caller's values are at fault, 500
-// otherwise.
+// Converts an error of the library: 400 for invalid values of the caller, 404 for NotFound, else
+// 500.
 ApiError api_error(const Error& error);
-// The same of any exception.
+// Does the same for any exception.
 ApiError api_error(const std::exception_ptr& error);
 
 // OpenAI: {"error": {"message": ..., "type": "invalid_request_error", "param": ..., "code": ...}}
@@ -40,7 +40,8 @@ ApiError api_error(const std::exception_ptr& error);
 // text-embeddings-inference: {"error": ..., "error_type": "Validation"}
 // ollama: {"error": ...}
 std::string error_body(const ApiError& error, Dialect dialect);
-// With retry-after for 503, and where asking again cannot help OpenAI's word for that.
+// Adds retry-after to 503, and x-should-retry (for OpenAI's clients) to other errors that a retry
+// cannot mend.
 http::Response error_response(const ApiError& error, Dialect dialect);
 
 }  // namespace pippin::server

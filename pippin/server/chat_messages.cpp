@@ -34,7 +34,7 @@ std::vector<Json> list_of(const RequestFields& body) {
 
 // --- OpenAI ---
 
-// Null is an empty text: templates would write the word None.
+// Null becomes an empty text: templates would write the word None.
 std::string openai_content(const Json& content, const std::string& place) {
   if (content.is_null()) return {};
   if (content.is_string()) return std::string(content.as_string());
@@ -54,7 +54,7 @@ std::string openai_content(const Json& content, const std::string& place) {
   return text;
 }
 
-// Clients write null for members that they leave out.
+// Drops null members: clients write null for absent ones.
 Dict dict_of(const Json& object) {
   Dict result;
   for (const auto& [key, value] : object.members()) {
@@ -63,7 +63,7 @@ Dict dict_of(const Json& object) {
   return result;
 }
 
-// With the arguments as an object.
+// Converts the arguments to an object.
 Value with_arguments(const Json& call, const std::string& place) {
   const Json function = member(call, "function", place);
   const std::string where = place + ".function";
@@ -79,7 +79,7 @@ Value with_arguments(const Json& call, const std::string& place) {
   return result;
 }
 
-// An assistant's turn may have none of its own.
+// Whether an assistant's turn may have no content.
 bool may_lack_content(const Json& message, const std::string& role) {
   if (role != "assistant") return false;
   return message.has("tool_calls") || message.has("function_call") || message.has("refusal") ||
@@ -104,7 +104,7 @@ Value openai_message(const Json& message, const std::string& place) {
       if (!calls.empty()) result.set("tool_calls", std::move(calls));
     } else if (!value.is_null()) {
       result.set(std::string(key), value_of(value));
-      // Two names of one field; templates know the longer one.
+      // Two names of one field; templates use the longer one.
       if (key == "reasoning" && !message.has("reasoning_content")) {
         result.set("reasoning_content", value_of(value));
       }
@@ -119,16 +119,16 @@ Value openai_message(const Json& message, const std::string& place) {
 
 // --- Anthropic ---
 
-// Agents put such a line first, which changes with every request: no prefix would be the same.
+// Agents put such a line first. It changes with every request, so no prompt prefix would match.
 bool is_billing(std::string_view text) {
   return text.starts_with("x-anthropic-billing-header");
 }
 
-// Texts of other blocks than text; nothing: the model cannot read it.
+// Returns the text of a block of another type than text; nothing if the model cannot read it.
 std::optional<std::string> text_in_block(const Json& block, const std::string& type,
                                          const std::string& place);
 
-// A string, or blocks of text.
+// Reads a string, or blocks of text.
 std::string anthropic_text(const Json& content, const std::string& place) {
   if (content.is_string()) return std::string(content.as_string());
   if (!content.is_array()) refuse_at(place, "expected a string or a list of blocks");
@@ -144,7 +144,7 @@ std::string anthropic_text(const Json& content, const std::string& place) {
   return text;
 }
 
-// A document's source: text, or blocks of it.
+// Reads a document's source: text, or blocks of text.
 std::optional<std::string> document_text(const Json& block, const std::string& place) {
   const Json source = member(block, "source", place);
   const std::string type = type_at(source, place + ".source");
@@ -179,11 +179,11 @@ std::optional<std::string> text_in_block(const Json& block, const std::string& t
   return text;
 }
 
-// What the blocks of a message come to.
+// The contents of a message's blocks.
 struct Blocks {
   std::string text, thoughts;
   std::vector<Value> calls;
-  std::vector<Value> results;  // messages of their own
+  std::vector<Value> results;  // separate messages
 };
 
 void add_block(const Json& block, const std::string& place, Blocks& blocks) {
@@ -213,7 +213,7 @@ void add_block(const Json& block, const std::string& place, Blocks& blocks) {
   }
 }
 
-// Those at the front are one. Some have changes of tools alone.
+// Joins the instructions at the front. Those that only change tools have no text.
 void add_system(const std::string& text, std::vector<Value>& result) {
   if (text.empty()) return;
   const bool joins = result.size() == 1 && result[0].dict().find("role")->string() == "system";
@@ -223,7 +223,7 @@ void add_system(const std::string& text, std::vector<Value>& result) {
   result.emplace_back(Dict{{"role", "system"}, {"content", std::move(whole)}});
 }
 
-// Whether a message that counts until the next turn of the user's is over.
+// Whether a message that holds until the user's next turn has expired.
 bool is_cleared(const Json& message, std::span<const Json> later) {
   if (find_string(message, "clear_at").value_or("") != "next_user_message") return false;
   return std::any_of(later.begin(), later.end(), [](const Json& next) {
@@ -248,7 +248,7 @@ void add_anthropic_message(const Json& message, const std::string& place,
   } else {
     refuse_at(place + ".content", "expected a string or a list of blocks");
   }
-  // Results answer what the turn before asked for.
+  // Results come first: they answer the calls of the previous turn.
   result.insert(result.end(), blocks.results.begin(), blocks.results.end());
   if (!blocks.results.empty() && blocks.text.empty()) return;
   if (role == "system") return add_system(blocks.text, result);

@@ -1,4 +1,4 @@
-// Messages as clients send them, in the form that chat templates take.
+// Conversion of clients' messages to the form that chat templates expect.
 #pragma once
 
 #include <string_view>
@@ -8,17 +8,18 @@
 
 namespace pippin::server {
 
-// Of OpenAI's chat endpoint: text in parts is joined by line ends, arguments of tool calls become
-// objects, as transformers gives them to templates. Throws ApiError(400), with the place in
-// `param`, for what is no list of messages, and for pictures, sound and files.
+// Reads the messages of OpenAI's chat endpoint. Text parts are joined with line ends, and the
+// arguments of tool calls become objects, as transformers passes them to templates. Throws
+// ApiError(400), with the place in `param`, for anything but a list of messages, and for pictures,
+// sound and files.
 chat::Value openai_messages(const RequestFields& body);
 
-// Of Anthropic's: `system` comes first, with the messages of that role at the front; thoughts,
-// calls of tools and their results take OpenAI's form; the result of a call that failed has
-// `is_error`. Throws the same.
+// Reads the messages of Anthropic's endpoint. `system`, joined with the system messages at the
+// front, comes first. Thoughts, tool calls and their results take OpenAI's form; the result of a
+// failed call has `is_error`. Throws the same errors.
 chat::Value anthropic_messages(const RequestFields& body);
 
-// With the role "system" for "developer", which older templates do not know.
+// Replaces the role "developer", which older templates do not support, with "system".
 chat::Value without_developer(const chat::Value& messages);
 
 }  // namespace pippin::server

@@ -28,7 +28,7 @@ TEST(ChatMessages, OfOpenAi) {
   EXPECT_EQ(openai(R"({"messages":[{"role":"user","content":[{"type":"text","text":"a"},)"
                    R"({"type":"text","text":"b"}],"name":"me"}]})"),
             R"([{"role": "user", "content": "a\nb", "name": "me"}])");
-  // Arguments become an object.
+  // Arguments become objects.
   EXPECT_EQ(openai(R"({"messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"1",)"
                    R"("function":{"name":"f","arguments":"{\"x\": 1}"}},{"function":)"
                    R"({"name":"g","arguments":""}}]}]})"),
@@ -55,7 +55,7 @@ TEST(ChatMessages, NullContentIsAnEmptyText) {
   }
   EXPECT_EQ(openai(R"({"messages":[{"role":"tool","tool_call_id":"1","content":null}]})"),
             R"([{"role": "tool", "tool_call_id": "1", "content": ""}])");
-  // Turns of thoughts alone, refusals, and calls that leave members open.
+  // Turns with only thoughts, refusals, and calls without some members.
   EXPECT_EQ(openai(R"({"messages":[{"role":"assistant","reasoning_content":"t"}]})"),
             R"([{"role": "assistant", "reasoning_content": "t", "content": ""}])");
   EXPECT_EQ(openai(R"({"messages":[{"role":"assistant","content":null,"refusal":"no",)"

@@ -7,14 +7,14 @@
 namespace pippin::server {
 namespace {
 
-// {"content": [...], "refusal": null}; `tokens` is JSON.
+// Writes {"content": [...], "refusal": null}; `tokens` is JSON.
 void write_logprobs(JsonWriter& json, const std::string& tokens) {
   json.key("logprobs").begin_object();
   json.key("content").raw(tokens);
   json.member("refusal", nullptr).end_object();
 }
 
-// The rest of an object that is a call.
+// Writes the remaining members of a call's object.
 void write_function(JsonWriter& json, std::string_view id, std::string_view name,
                     std::string_view arguments) {
   json.member("id", id).member("type", "function").key("function").begin_object();
@@ -26,7 +26,7 @@ void write_call(JsonWriter& json, std::string_view id, std::string_view name,
   write_function(json.begin_object(), id, name, arguments);
 }
 
-// Servers and clients have two names for it.
+// Servers and clients use two names for this field.
 void write_thoughts(JsonWriter& json, std::string_view thoughts) {
   json.member("reasoning_content", thoughts).member("reasoning", thoughts);
 }
@@ -107,7 +107,7 @@ class WholeChat final : public AnswerWriter {
   const std::shared_ptr<http::Reply> reply_;
   const AnswerOptions options_;
   std::vector<Choice> choices_;
-  PromptTokens prompt_;  // where its logprobs were asked for
+  PromptTokens prompt_;  // if its logprobs were requested
 };
 
 // --- a stream ---
@@ -137,13 +137,13 @@ class ChatStream final : public AnswerWriter {
   }
   void on_piece(size_t choice, const Piece& piece) override {
     JsonWriter writer;
-    std::string logprobs;  // with the first part
+    std::string logprobs;  // sent with the first part
     if (piece.logprobs != nullptr) {
       write_logged(writer.begin_array(), piece);
       logprobs = writer.end_array().text();
     }
     for (const answer::AnswerPart& part : piece.parts) {
-      // A call was told by its begin, and one that breaks off cannot be taken back.
+      // The beginning of the call has been sent, and a broken call cannot be taken back.
       if (part.kind == PartKind::CallEnd || part.kind == PartKind::CallBroken) continue;
       send(
           choice, [&](JsonWriter& json) { write_part(json, part); }, nullptr,
@@ -190,7 +190,7 @@ class ChatStream final : public AnswerWriter {
       json.end_array();
     }
   }
-  // Up to the list of choices, which stays open.
+  // Returns a chunk up to its list of choices, which stays open.
   JsonWriter chunk() const {
     JsonWriter json;
     json.begin_object();

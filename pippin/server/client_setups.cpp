@@ -23,8 +23,8 @@ LaunchSettings claude_settings(const ClientTarget& target) {
   settings.variables = {
       {"ANTHROPIC_BASE_URL", target.url},
       {"ANTHROPIC_AUTH_TOKEN", key_of(target)},
-      {"ANTHROPIC_API_KEY", ""},  // one of another server's would come before the token
-      // All its kinds of models are this one.
+      {"ANTHROPIC_API_KEY", ""},  // a key of another server would override the token
+      // Maps all kinds of its models to this one.
       {"ANTHROPIC_MODEL", target.model},
       {"ANTHROPIC_SMALL_FAST_MODEL", target.model},
       {"ANTHROPIC_DEFAULT_OPUS_MODEL", target.model},
@@ -39,7 +39,7 @@ LaunchSettings claude_settings(const ClientTarget& target) {
   return settings;
 }
 
-// A string of JSON, which TOML, YAML, Python and JavaScript have as well.
+// Returns a JSON string, which is also valid in TOML, YAML, Python and JavaScript.
 std::string quoted(const std::string& text) {
   JsonWriter json;
   return json.value(text).text();
@@ -147,7 +147,7 @@ std::string node_text(const ClientTarget& target) {
       quoted(target.url + "/v1"), quoted(key_of(target)), quoted(target.model));
 }
 
-// A request by curl. A server without keys takes any.
+// Returns a curl command. A server without keys accepts any key.
 std::string curl(const ClientTarget& target, std::string_view path, const std::string& body) {
   return fmt::format("curl {} \\\n  -H {} \\\n  -H 'Content-Type: application/json' \\\n  -d {}",
                      shell_quoted(fmt::format("{}{}", target.url, path)),
@@ -214,7 +214,7 @@ constexpr std::array kClients = {
                 .place = "~/.continue/config.yaml",
                 .language = "yaml",
                 .text = continue_text},
-    // Later versions ask for the address where their models are managed, under Ollama.
+    // Later versions ask for the address in the management of models, under Ollama.
     ClientSetup{.name = "vscode",
                 .title = "VS Code",
                 .place = kVsCode,

@@ -12,7 +12,7 @@
 namespace pippin::server {
 namespace {
 
-// A token as OpenAI's old endpoint names it: "bytes:\\xe2\\x80" where it is a part of characters.
+// Returns a token's name at OpenAI's old endpoint: "bytes:\\xe2\\x80" for a part of a character.
 std::string token_name(const std::string& bytes) {
   if (is_valid_utf8(bytes)) return bytes;
   std::string name = "bytes:";
@@ -25,12 +25,12 @@ int64_t count_characters(std::string_view text) {
                        [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
-// What OpenAI's old endpoint tells of tokens: lists side by side.
+// Tokens in the form of OpenAI's old endpoint: parallel lists.
 struct TokenLists {
   struct Token {
     std::string name;
     std::optional<double> logprob;
-    std::string top = "null";  // an object of JSON
+    std::string top = "null";  // a JSON object
     int64_t offset = 0;        // in characters
   };
   std::vector<Token> tokens;
@@ -38,7 +38,7 @@ struct TokenLists {
   void add(const Piece& piece, int64_t offset) {
     add(piece.token, piece.logprobs, piece.top_tokens, SIZE_MAX, offset);
   }
-  // Of a prompt, with `likely` of the likely ones.
+  // Adds the tokens of a prompt, with the `likely` most likely tokens of each position.
   void add(const PromptTokens& prompt, size_t likely) {
     int64_t offset = 0;
     for (const PromptToken& token : prompt) {
@@ -77,7 +77,7 @@ struct TokenLists {
   }
 };
 
-// All but the end of an object.
+// Writes an object without its end.
 void begin_choice(JsonWriter& json, size_t index, std::string_view text, const TokenLists* tokens,
                   const char* finish) {
   json.begin_object().member("index", index).member("text", text);
@@ -142,7 +142,7 @@ class WholeCompletion final : public AnswerWriter {
   const std::shared_ptr<http::Reply> reply_;
   const AnswerOptions options_;
   std::vector<Choice> choices_;
-  std::vector<PromptTokens> prompts_;  // where their logprobs were asked for
+  std::vector<PromptTokens> prompts_;  // if their logprobs were requested
 };
 
 class CompletionStream final : public AnswerWriter {

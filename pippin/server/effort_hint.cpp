@@ -35,7 +35,7 @@ std::vector<std::optional<std::string>> efforts_for(std::string_view effort,
     for (const std::string_view level : kLevels) {
       if (is_common(level) || is_spelled(level, template_source)) efforts.emplace_back(level);
     }
-    // Of two that are as near the one of more thought.
+    // Of two levels at the same distance, the one with more thought comes first.
     const auto distance = [&](const std::optional<std::string>& level) {
       const auto steps = at(*level) - at(effort);
       return steps >= 0 ? 2 * steps : -2 * steps + 1;

@@ -1,4 +1,4 @@
-// An effort of thinking in the words of a template.
+// Reasoning efforts in the terms of a template.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace pippin::server {
 
-// The levels to try in this order with a template that has reasoning_effort: `effort` itself, then
-// the nearest ones, and nothing at the end, which always holds. Levels that not every such template
-// has come only if this one spells them.
+// Returns the levels to try in this order with a template that has reasoning_effort: `effort`
+// itself, then the nearest ones, and finally nothing, which always works. Levels that only some of
+// these templates support are included only if this one names them.
 std::vector<std::optional<std::string>> efforts_for(std::string_view effort,
                                                     std::string_view template_source);
 

@@ -41,7 +41,7 @@ std::vector<float> pool(std::span<const float> states, int64_t width, Pooling po
   if (pooling == Pooling::Mean) {
     std::vector<double> sums(size);
     for (size_t i = 0; i < rows * size; ++i) sums[i % size] += states[i];
-    std::vector<float> vector(sums.begin(), sums.end());  // their length is set below
+    std::vector<float> vector(sums.begin(), sums.end());  // scaled to length 1 below
     app::normalize(vector);
     return vector;
   }

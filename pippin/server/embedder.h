@@ -1,4 +1,4 @@
-// Embeddings of texts: a language model's last states, pooled and of length 1.
+// Embeddings of texts: a language model's last hidden states, pooled and normalized to length 1.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace pippin::server {
 
-// How the states of a text become one (sentence-transformers' 1_Pooling/config.json).
+// Pooling of a text's hidden states into one vector (sentence-transformers' 1_Pooling/config.json).
 enum class Pooling { Last, Mean, First };
 
-// What the model's folder says; Last where it says nothing, as models that read forwards do. Throws
-// InvalidFile; Unsupported for other ways.
+// Reads the pooling from the model's folder; the default is Last, which suits causal models. Throws
+// InvalidFile; Unsupported for other kinds of pooling.
 Pooling read_pooling(const std::filesystem::path& folder);
 
-// Any thread; one text at a time.
+// Thread-safe; embeds one text at a time.
 class Embedder {
  public:
-  // Opens the model once more, with its states as an output: weights are mapped, not copied. Throws
-  // as app::open_hidden().
+  // Opens the model a second time, with its hidden states as an output; the weights are mapped, not
+  // copied. Throws the errors of app::open_hidden().
   explicit Embedder(const app::ModelChoice& choice);
 
-  // `width` numbers. Throws LimitExceeded for more tokens than the context holds.
+  // Returns `width` numbers. Throws LimitExceeded for more tokens than the context holds.
   std::vector<float> embed(std::span<const int32_t> ids);
 
  private:
@@ -35,7 +35,7 @@ class Embedder {
   std::unique_ptr<runtime::Sequence> sequence_;
 };
 
-// The states of a text, [tokens, width], as one vector of length 1.
+// Pools the states of a text, [tokens, width], into one vector of length 1.
 std::vector<float> pool(std::span<const float> states, int64_t width, Pooling pooling);
 
 }  // namespace pippin::server

@@ -20,7 +20,7 @@ void check_dimensions(std::optional<int64_t> dimensions, const std::vector<float
                  "dimensions");
 }
 
-// What a language model's head multiplies.
+// Embeds with the language model's last hidden states.
 std::optional<app::Embedded> by_language_model(ModelList& models, const OpenedModel& opened,
                                                const RequestFields& body, bool cuts,
                                                const Endpoints::Replying& reply) {
@@ -66,7 +66,7 @@ app::Embedded by_encoder(const app::TextEncoder& encoder, const RequestFields& b
   return result;
 }
 
-// Their bytes, little-endian, are half as long as their digits.
+// The base64 of their little-endian bytes is half as long as their digits.
 void write_vector(JsonWriter& json, const std::vector<float>& vector, bool as_base64) {
   if (as_base64) {
     json.value(encode_base64(std::as_bytes(std::span(vector))));
@@ -77,7 +77,7 @@ void write_vector(JsonWriter& json, const std::vector<float>& vector, bool as_ba
   json.end_array();
 }
 
-// Other forms of answers have lists of numbers only.
+// The other endpoints return only lists of numbers.
 RequestFields with_floats_only(const http::Request& request) {
   RequestFields fields(parse_body(request.body), kEmbeddings);
   if (find_string(fields, "encoding_format").value_or("float") != "float") {
@@ -89,7 +89,7 @@ RequestFields with_floats_only(const http::Request& request) {
 
 }  // namespace
 
-// Nothing when the client has left.
+// Returns nothing if the client has disconnected.
 std::optional<Endpoints::NamedVectors> Endpoints::embed(const RequestFields& fields,
                                                         const Replying& reply, bool cuts) {
   reply->note_ignored(fields.ignored());
@@ -123,7 +123,7 @@ void Endpoints::embeddings(const http::Request& request, const Replying& reply) 
   reply->send({.body = json.end_object().text()});
 }
 
-// As llama-server has it: of each text a list of vectors, which has one.
+// llama-server's form: for each text a list of vectors, with one element.
 void Endpoints::native_embeddings(const http::Request& request, const Replying& reply) {
   const auto embedded = embed(with_floats_only(request), reply);
   if (!embedded) return;
@@ -137,7 +137,7 @@ void Endpoints::native_embeddings(const http::Request& request, const Replying& 
   reply->send({.body = json.end_array().text()});
 }
 
-// As text-embeddings-inference has it: the vectors alone.
+// The form of text-embeddings-inference: only the vectors.
 void Endpoints::plain_embeddings(const http::Request& request, const Replying& reply) {
   const auto embedded = embed(with_floats_only(request), reply);
   if (!embedded) return;

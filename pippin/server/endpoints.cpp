@@ -29,7 +29,7 @@ OnJobEnd noting(const std::shared_ptr<NotedReply>& reply) {
   return [reply](const Usage& usage, const ApiError*) { reply->note_usage(usage); };
 }
 
-// Whether the answer has thoughts, and where.
+// Determines whether and where the answer has thoughts.
 void read_reasoning_format(const RequestFields& fields, TextJobOptions& job) {
   const std::string format = find_string(fields, "reasoning_format").value_or("auto");
   constexpr std::array kSplit = {"auto", "deepseek", "deepseek-legacy", "parsed"};
@@ -82,13 +82,13 @@ AnswerOptions answer_options(const TextJobOptions& job, const std::string& id,
   return options;
 }
 
-// A last message of the assistant's is the beginning of the answer.
+// If the last message is the assistant's, the answer continues it.
 bool begins_answer(const chat::Value& messages) {
   const chat::Dict& last = messages.list().items.back().dict();
   return last.find("role")->string() == "assistant" && last.find("tool_calls") == nullptr;
 }
 
-// The capabilities of a loaded model, in ollama's terms where it has one.
+// Returns the capabilities of a loaded model, in ollama's terms where they exist.
 std::vector<std::string> capabilities_of(const ModelStatus& status) {
   if (status.encoder != nullptr) return {status.encoder->scores() ? "rerank" : "embedding"};
   std::vector<std::string> names = {"completion"};
@@ -194,7 +194,7 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
   job.request = read_text_request(fields);
   if (!fields.has("max_tokens")) job.request.max_tokens = kMaxTokens;
   job.request.top_logprobs = find_int(fields, "logprobs", 0, kMaxTopLogprobs).value_or(-1);
-  // n_probs 0 turns logprobs off; logprobs 0 gives those of the chosen tokens alone.
+  // n_probs 0 turns logprobs off; logprobs 0 returns those of the chosen tokens only.
   if (fields.spelling("logprobs") == "n_probs" && job.request.top_logprobs == 0) {
     job.request.top_logprobs = -1;
   }
@@ -213,7 +213,7 @@ void Endpoints::completions(const http::Request& request, const Replying& reply)
     truncate_prompt(*model, job.prompts[i], job.request.prompt_tokens, job.request.max_tokens);
     if (job.prompts[i].size() < before) texts[i] = model->loaded.tokenizer.decode(job.prompts[i]);
   }
-  // After the middle a model of code goes on with another file.
+  // After the middle, a code model continues with another file.
   if (!find_string(fields, "suffix").value_or("").empty()) {
     for (const int32_t id : fill_end_ids(*model)) {
       job.request.stop_tokens.push_back(id);
@@ -273,7 +273,7 @@ void Endpoints::count_tokens(const http::Request& request, const Replying& reply
   reply->send({.body = json.text()});
 }
 
-// A text, or the prompt of a conversation.
+// Tokenizes a text, or the prompt of a conversation.
 void Endpoints::tokenize(const http::Request& request, const Replying& reply) {
   const Json body = parse_body(request.body);
   const bool is_chat = body.has("messages");
@@ -285,7 +285,7 @@ void Endpoints::tokenize(const http::Request& request, const Replying& reply) {
   }
   const auto model = open(find_string(body, "model").value_or(""), reply);
   const Tokenizer& tokenizer = model->loaded.tokenizer;
-  // vLLM's field has special tokens by default, llama.cpp's has not.
+  // vLLM's field adds special tokens by default, llama.cpp's does not.
   const bool adds = find_bool(body, text ? "add_special" : "add_special_tokens").value_or(!text);
   const std::vector<int32_t> ids =
       is_chat ? render_chat(*model, openai_messages(body), body, read_tool_request(body), false).ids
@@ -297,7 +297,7 @@ void Endpoints::tokenize(const http::Request& request, const Replying& reply) {
     for (const int32_t id : ids) {
       const std::string piece = tokenizer.token_bytes(id);
       json.begin_object().member("id", id).key("piece");
-      // A part of a character is told by its bytes.
+      // A part of a character is written as bytes.
       is_valid_utf8(piece) ? (void)json.value(piece) : write_bytes(json, piece);
       json.end_object();
     }
@@ -363,7 +363,7 @@ void Endpoints::props(const http::Request& request, const Replying& reply) {
   reply->send({.body = json.end_object().text()});
 }
 
-// Waits until it is there.
+// Waits until the model is loaded.
 void Endpoints::load(const http::Request& request, const Replying& reply) {
   const Json body = parse_body(request.body);
   const auto name = find_string(body, "model");

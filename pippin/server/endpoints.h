@@ -1,4 +1,4 @@
-// What the server answers, endpoint by endpoint.
+// Handlers of the server's endpoints.
 #pragma once
 
 #include <chrono>
@@ -20,22 +20,22 @@
 
 namespace pippin::server {
 
-// A reply with what the server notes of it.
+// A reply that also takes notes for the log, the metrics and the headers.
 class NotedReply : public http::Reply {
  public:
   virtual void note_model(const std::string& name) = 0;
   virtual void note_usage(const Usage& usage) = 0;
-  // Fields of the request that have no effect; before the answer begins.
+  // Takes the fields of the request that have no effect; call it before the answer begins.
   virtual void note_ignored(const std::vector<std::string>& fields) = 0;
   virtual const std::string& id() const = 0;  // the request's
 };
 
-// Tells the client which fields of a request for text have no effect; `unheeded` are those that the
-// template of the model does not know.
+// Reports the fields of a text request that have no effect; `unheeded` are those that the model's
+// template does not support.
 void note_ignored(NotedReply& reply, const RequestFields& fields, const TextJobOptions& job,
                   const std::vector<std::string>& unheeded = {});
 
-// Responses of earlier requests.
+// Stored and running responses of the Responses API.
 struct KnownResponses {
   explicit KnownResponses(const ResponseStoreOptions& options) : store(options) {}
   ResponseStore store;
@@ -44,8 +44,8 @@ struct KnownResponses {
 
 class Endpoints {
  public:
-  // `pulls` null: clients may not change which models there are. `tools` null: there are none.
-  // Throws as ResponseStore.
+  // If `pulls` is null, clients may not add or remove models; if `tools` is null, there are no
+  // tools. Throws the errors of ResponseStore.
   Endpoints(ModelList& models, FormQueue& forms, std::chrono::milliseconds silence,
             PullQueue* pulls = nullptr, ToolRunner* tools = nullptr,
             const ResponseStoreOptions& responses = {})
@@ -57,7 +57,7 @@ class Endpoints {
         silence_(silence),
         responses_(std::make_shared<KnownResponses>(responses)) {}
 
-  // Each answers, or throws ApiError.
+  // Each handler answers or throws ApiError.
   using Replying = std::shared_ptr<NotedReply>;
   void chat(const http::Request& request, const Replying& reply);
   void completions(const http::Request& request, const Replying& reply);
@@ -108,7 +108,7 @@ class Endpoints {
   void load(const http::Request& request, const Replying& reply);
   void unload(const http::Request& request, const Replying& reply);
 
-  // Of what is there already: at once.
+  // These answer at once, from existing state.
   http::Response models() const;
   http::Response model(const std::string& name) const;
 
@@ -118,7 +118,7 @@ class Endpoints {
     std::vector<std::vector<float>> vectors;
     int64_t tokens = 0;
   };
-  // Long texts are cut if the request says so, or, where it says nothing, if `cuts`.
+  // Long texts are truncated if the request asks for that, or by default if `cuts`.
   std::optional<NamedVectors> embed(const RequestFields& fields, const Replying& reply,
                                     bool cuts = false);
   void rerank(const http::Request& request, const RequestFields& fields, const Replying& reply);
@@ -126,11 +126,11 @@ class Endpoints {
   void complete(const RequestFields& fields, const Replying& reply);
   void start_native(const RequestFields& fields, const std::shared_ptr<ServedModel>& model,
                     TextJobOptions job, const Replying& reply);
-  // The fields of a request with the defaults of its model.
+  // Return the fields of a request with the defaults of its model.
   RequestFields read_fields(const Json& body, FieldsOf endpoint) const;
   RequestFields with_defaults(RequestFields fields, FieldsOf endpoint) const;
   std::shared_ptr<ServedModel> open(const std::string& name, const Replying& reply);
-  // The same for the model of a request, which is kept as long as that says.
+  // Does the same for the model of a request, and sets the keep-alive that the request asks for.
   std::shared_ptr<ServedModel> open(const RequestFields& fields, const Replying& reply);
   OpenedModel open_any(const RequestFields& fields, const Replying& reply);
   struct OllamaRequest;

@@ -13,7 +13,7 @@ std::string event_text(std::string_view data, std::string_view name) {
 void begin_events(http::Reply& reply, std::chrono::milliseconds silence, std::string comment) {
   http::Response head{.status = 200, .content_type = "text/event-stream; charset=utf-8"};
   head.headers.emplace_back("cache-control", "no-cache");
-  head.headers.emplace_back("x-accel-buffering", "no");  // nginx passes each event on at once
+  head.headers.emplace_back("x-accel-buffering", "no");  // makes nginx forward each event at once
   reply.begin(head, std::move(comment), silence);
 }
 

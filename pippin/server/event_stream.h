@@ -10,10 +10,10 @@
 
 namespace pippin::server {
 
-// "data: {...}\n\n", with "event: name\n" before it unless that is empty. `data` has no line ends.
+// Returns "data: {...}\n\n", after "event: name\n" unless `name` is empty. `data` has no line ends.
 std::string event_text(std::string_view data, std::string_view name = {});
 
-// Begins the answer. `comment` is what is sent into silence.
+// Begins the answer. `comment` is the keep-alive sent while nothing is streamed.
 void begin_events(http::Reply& reply, std::chrono::milliseconds silence,
                   std::string comment = ": keep-alive\n\n");
 

@@ -16,8 +16,8 @@ constexpr uint32_t kAll = kSampled | kVectors;
 constexpr uint32_t kSampling = kSampled | kOllamaOptions;
 constexpr uint32_t kAnyOllama = kOllama | kOllamaEmbed;
 
-// Of two spellings of a field that a request has, the first one here counts. A plain array: clang
-// deduces the size of a std::array of at most 256.
+// If a request has two spellings of a field, the first one here counts. A plain array, because
+// clang deduces the size of a std::array only up to 256 elements.
 constexpr FieldRule kRules[] = {
     // --- the prompt ---
     {"model", kAll | kAnyOllama, Use::Honoured, "", "without it the first model"},

@@ -44,10 +44,10 @@ class Fields : public testing::Test {
   static Answer ask(const Target& target, std::string_view name, std::string_view value) {
     const FieldRule* const rule = find_rule(name, target.endpoint);
     const std::string_view meant = rule == nullptr || rule->meaning.empty() ? name : rule->meaning;
-    // The field that a request needs is replaced.
+    // The target's required field is replaced.
     const bool is_needed = target.body.starts_with(fmt::format("{{\"{}\":", meant));
     std::string body = is_needed ? "{" : target.body + ",";
-    // A short answer, unless the field is about its length.
+    // Keeps answers short, unless the field is about their length.
     const bool is_limit = meant == "max_tokens" || target.endpoint == kEmbeddings;
     if (!is_limit) body += R"("max_tokens":1,)";
     return shared_->post(target.path, fmt::format("{}\"{}\":{}}}", body, name, value));
@@ -90,14 +90,15 @@ TEST(FieldRules, NameEachFieldOnce) {
       if ((rule.endpoints & endpoint) == 0) continue;
       EXPECT_TRUE(seen.emplace(rule.name, endpoint).second) << rule.name;
       if (rule.use != Use::Honoured || rule.meaning.empty()) continue;
-      // A spelling is one of a field that is honoured there, too, or that only others spell.
+      // The meaning of a spelling is a field that is honoured there too, or has other spellings
+      // only.
       const FieldRule* meant = find_rule(rule.meaning, endpoint);
       EXPECT_TRUE(meant == nullptr || meant->use == Use::Honoured) << rule.name;
     }
   }
 }
 
-// No field is dropped without a word.
+// No field is dropped silently.
 TEST_F(Fields, AreTreatedAsTheTableSays) {
   for (const Target& target : targets()) {
     for (const FieldRule& rule : field_rules()) {
@@ -117,7 +118,7 @@ TEST_F(Fields, AreTreatedAsTheTableSays) {
           EXPECT_EQ(ask(target, rule.name, value.dump()).status, 200) << value.dump();
         }
         EXPECT_EQ(ask(target, rule.name, "null").status, 200);
-      } else if (rule.name != "documents") {  // which the template takes as they are
+      } else if (rule.name != "documents") {  // the template accepts any value
         // At least one of these has a wrong type, and the error names the field.
         std::string said;
         for (const char* wrong : {R"({"any":1})", "5", R"("any")", "[[{}]]"}) {
@@ -171,7 +172,7 @@ TEST_F(Fields, SayWhereATextEnds) {
   EXPECT_EQ(choice(by_token).get_string("finish_reason"), "stop");
   EXPECT_EQ(error_of(chat(R"("stop_token_ids":[1,99999])")),
             "400 stop_token_ids: stop_token_ids: there is no token 99999, the vocabulary has 2048");
-  // A whole story ends by itself; not before enough tokens.
+  // A whole story ends by itself, but not before the minimum of tokens.
   const int64_t whole = generated(chat(R"("temperature":0)"));
   EXPECT_GE(generated(chat(fmt::format(R"("temperature":0,"min_tokens":{})", whole + 20))),
             whole + 20);
@@ -203,7 +204,7 @@ TEST_F(Fields, SayWhichTokensCome) {
   EXPECT_EQ(content(hot + R"("mirostat":2,"mirostat_tau":0.1)"),
             content(hot + R"("mirostat_tau":0.1)"));
   EXPECT_NE(content(hot + R"("mirostat":2,"mirostat_tau":0.1)"), free);
-  // Filters that are not in the list are off.
+  // Samplers that are not in the list are off.
   EXPECT_EQ(content(hot + R"("top_k":1,"samplers":["temperature","top_p"])"), free);
   EXPECT_EQ(content(hot + R"("top_k":1,"samplers":"tp")"), free);
   EXPECT_NE(content(hot + R"("top_k":1,"samplers":["top_k","temperature"])"), free);
@@ -235,7 +236,8 @@ TEST_F(Fields, SayHowMuchOfAPromptCounts) {
       std::ssize(tokens("One day")));
 }
 
-// lm-evaluation-harness's local-completions: the logprobs of a continuation in its context.
+// As in lm-evaluation-harness's local-completions: the logprobs of a continuation after its
+// context.
 TEST_F(Fields, TellLogprobsOfPrompts) {
   const auto context = tokens("Once upon a time"), rest = tokens(" there was a fox");
   JsonWriter list;
@@ -274,7 +276,7 @@ TEST_F(Fields, TellLogprobsOfPrompts) {
     }
     EXPECT_EQ(one.get_string("text"), text);
   }
-  // The next token of a prompt is told alike where it is generated.
+  // A token of a prompt has the same logprobs as when it is generated.
   const Json generated = choice(shared_->post(
       "/v1/completions",
       R"({"prompt":"Once upon a time","max_tokens":1,"logprobs":0,"temperature":0})"));
@@ -365,7 +367,7 @@ TEST(Thoughts, EndWhereTheirBudgetDoes) {
     return json_of(answer).at("choices").at(size_t{0}).at("message");
   };
   const Json free = message(R"("seed":1)");
-  ASSERT_EQ(free.get_string("content"), "");  // this model never ends them
+  ASSERT_EQ(free.get_string("content"), "");  // this model never ends its thoughts
   ASSERT_NE(free.get_string("reasoning_content"), "");
   for (const std::string budget :
        {R"("thinking_token_budget":8)", R"("reasoning_budget":8)", R"("budget_tokens":8)",
@@ -382,7 +384,7 @@ TEST(Thoughts, EndWhereTheirBudgetDoes) {
   EXPECT_FALSE(none.has("reasoning_content"));
   EXPECT_NE(none.get_string("content"), "");
   EXPECT_EQ(message(R"("thinking_token_budget":-1)").get_string("content"), "");
-  // Of a form, too, and of Anthropic's endpoint.
+  // Also with a form, and at Anthropic's endpoint.
   EXPECT_EQ(message(R"("thinking_token_budget":5,"guided_choice":["yes"])").get_string("content"),
             "yes");
   const Json blocks =
@@ -416,7 +418,7 @@ TEST(Thoughts, AreToldAsAskedFor) {
   }
   EXPECT_EQ(error_of(server.chat(R"("reasoning_format":"loud")")),
             "400 reasoning_format: reasoning_format: \"loud\" is not auto, none or hidden");
-  // The history may have them by either name.
+  // The history may contain thoughts under either name.
   EXPECT_NE(json_of(server.post("/apply-template",
                                 R"({"messages":[{"role":"assistant","content":null,)"
                                 R"("reasoning":"Hm."},{"role":"user","content":"B"}]})"))

@@ -14,7 +14,7 @@ struct FillMarks {
   std::string_view prefix, suffix, middle;
   bool suffix_comes_first = false;
 };
-// Of CodeQwen and Qwen-Coder, StarCoder and Granite, CodeGemma, DeepSeek-Coder, Code Llama,
+// Marks of CodeQwen and Qwen-Coder, StarCoder and Granite, CodeGemma, DeepSeek-Coder, Code Llama,
 // Codestral, CodeGeeX.
 constexpr std::array<FillMarks, 8> kFillMarks = {{
     {"<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"},
@@ -64,7 +64,7 @@ void append(Ids& ids, std::optional<int32_t> id) {
   if (id) ids.push_back(*id);
 }
 
-// The gap and the text around it; nothing if the tokenizer lacks one of the marks.
+// Returns the gap and the text around it; nothing if the tokenizer lacks one of the marks.
 std::optional<Ids> around_gap(const ServedModel& model, const FillMarks& marks,
                               const FillRequest& request) {
   const Tokenizer& tokenizer = model.loaded.tokenizer;
@@ -81,7 +81,7 @@ std::optional<Ids> around_gap(const ServedModel& model, const FillMarks& marks,
   return ids;
 }
 
-// Other files, and the name of the one with the gap where they have names.
+// Returns the other files and, if they have names, the name of the file with the gap.
 Ids around_file(const ServedModel& model, const FillRequest& request) {
   const Tokenizer& tokenizer = model.loaded.tokenizer;
   const auto file = first_of(model, kFileMarks);
@@ -99,7 +99,7 @@ Ids around_file(const ServedModel& model, const FillRequest& request) {
   return ids;
 }
 
-// The one token that the tokenizer adds to every text, if it adds one.
+// Returns the one token that the tokenizer adds to every text, if there is one.
 Ids begin_of_text(const Tokenizer& tokenizer) {
   const Ids ids = tokenizer.encode("");
   return ids.size() == 1 ? ids : Ids{};

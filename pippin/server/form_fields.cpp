@@ -15,7 +15,7 @@ using Kind = app::AnswerForm::Kind;
   throw ApiError(400, param + ": " + what, param);
 }
 
-// A schema is an object, or its text.
+// Reads a schema: an object, or its text.
 FormField schema_form(const Json& schema, const std::string& param) {
   FormField field{{.kind = Kind::JsonSchema}, param};
   if (schema.is_string()) {
@@ -53,7 +53,7 @@ std::optional<FormField> read_structured_outputs(const Json& outputs) {
   refuse(param, "expected json, regex, choice, grammar or json_object");
 }
 
-// As ollama has it: "json", or a schema.
+// Reads ollama's field: "json", or a schema.
 FormField read_format(const Json& format) {
   const std::string param = "format";
   if (!format.is_string()) return schema_form(format, param);
@@ -69,7 +69,7 @@ std::optional<FormField> read_response_format(const Json& format, const std::str
       read_field(param, [&] { return format.find_string("type"); }).value_or("");
   if (type == "text") return std::nullopt;
   if (type == "json_object") {
-    // llama.cpp's users put a schema beside the type.
+    // llama.cpp's users put a schema next to the type.
     if (format.has("schema")) return schema_form(format.at("schema"), param);
     return FormField{{.kind = Kind::JsonObject}, param};
   }
@@ -97,7 +97,7 @@ std::optional<FormField> read_form(const RequestFields& body) {
   };
   const auto given = [&](const char* name) {
     const auto value = body.find(name);
-    // Some clients send what they leave empty.
+    // Some clients send empty fields.
     return value.has_value() && !(value->is_string() && value->as_string().empty()) ? value
                                                                                     : std::nullopt;
   };

@@ -1,5 +1,5 @@
-// What a request wants its answer to be: response_format of OpenAI, and the fields that other
-// servers have for it.
+// Fields that prescribe the form of an answer: OpenAI's response_format and its equivalents in
+// other servers.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,17 @@ namespace pippin::server {
 
 struct FormField {
   app::AnswerForm form;
-  std::string param;  // which field it was
+  std::string param;  // the field that asked for it
 };
 
-// response_format, json_schema, grammar, guided_json, guided_regex, guided_choice, guided_grammar
-// and structured_outputs. Throws ApiError(400) for what is wrong, and for two of them.
+// Reads response_format, json_schema, grammar, guided_json, guided_regex, guided_choice,
+// guided_grammar and structured_outputs. Throws ApiError(400) for invalid values, and for two of
+// these fields.
 std::optional<FormField> read_form(const RequestFields& body);
-// An OpenAI format by itself, {"type": "json_schema", ...}; nothing for text. Errors name `param`.
+// Reads an OpenAI format, {"type": "json_schema", ...}; returns nothing for text. Errors name
+// `param`.
 std::optional<FormField> read_response_format(const Json& format, const std::string& param);
-// output_format of Anthropic's endpoint, or output_config.format. Throws ApiError(400).
+// Reads output_format or output_config.format of Anthropic's endpoint. Throws ApiError(400).
 std::optional<FormField> read_anthropic_form(const RequestFields& body);
 
 }  // namespace pippin::server

@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Two, so that a usual form need not wait for one that takes long.
+// Two, so that a typical form does not wait for a slow one.
 constexpr size_t kThreads = 2;
 constexpr size_t kMaxWaiting = 64;
 

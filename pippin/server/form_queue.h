@@ -1,5 +1,5 @@
-// Compiles the forms of answers in threads of its own: an untrusted form may take all the time that
-// it is allowed, and other requests go on meanwhile.
+// Compiles the forms of answers in separate threads: an untrusted form may take all the time that
+// it is allowed, and other requests continue meanwhile.
 #pragma once
 
 #include <chrono>
@@ -15,16 +15,17 @@ namespace pippin::server {
 
 class FormQueue {
  public:
-  // `limit`: for each form.
+  // `limit`: the time for each form.
   explicit FormQueue(std::chrono::milliseconds limit);
   FormQueue(const FormQueue&) = delete;
   FormQueue& operator=(const FormQueue&) = delete;
   ~FormQueue();  // drops waiting tasks, cancels running ones
 
-  // Runs `task`, which may not throw, in a thread of the queue. False if too many wait.
+  // Runs `task`, which must not throw, in a thread of the queue. Returns false if too many tasks
+  // wait.
   bool add(std::function<void()> task) { return workers_.add(std::move(task)); }
-  // Called in such a thread. Ends when the time is over, the client leaves or the server ends.
-  // Throws ApiError with `param`, the form's field of the request.
+  // Call it in such a thread. It ends when the time is over, the client disconnects or the server
+  // stops. Throws ApiError with `param`, the request's field of the form.
   std::shared_ptr<constrain::Constraint> compile(app::FormCompiler& compiler,
                                                  const app::AnswerForm& form,
                                                  const http::Reply& reply,

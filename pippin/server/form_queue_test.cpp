@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using http::Answer;
 using http::find_field;
 
-// A schema that takes some seconds until the limit of its steps.
+// A schema that takes some seconds to reach the limit of steps.
 std::string hard_schema() {
   std::string schema = R"({"type":"array","uniqueItems":true,"minItems":90,"items":{"enum":[0)";
   for (int i = 1; i < 3000; ++i) schema += "," + std::to_string(i);
@@ -48,7 +48,7 @@ TEST(ServingForms, HaveATimeLimit) {
             "output_format: compiling it takes longer than 0.05 s");
 }
 
-// Two are compiled at a time and 64 wait.
+// Two forms are compiled at a time, and 64 wait.
 TEST(ServingForms, DoNotHoldUpOtherRequests) {
   Options options = demo_options();
   options.form_timeout = 1h;
@@ -64,7 +64,7 @@ TEST(ServingForms, DoNotHoldUpOtherRequests) {
   const Answer refused = server.post("/v1/chat/completions", hard_chat());
   EXPECT_EQ(error_of(refused), "503 -: too many forms of answers wait to be compiled");
   EXPECT_EQ(find_field(refused.headers, "retry-after"), "1");
-  // Clients that leave make room.
+  // Clients that disconnect make room.
   clients.clear();
   Answer formed;
   for (int tries = 0; tries < 100 && formed.status != 200; ++tries) {
@@ -72,7 +72,7 @@ TEST(ServingForms, DoNotHoldUpOtherRequests) {
     formed = server.post("/v1/chat/completions", short_chat(R"("guided_choice":["yes"])"));
   }
   EXPECT_NE(formed.body.find(R"("content":"yes")"), std::string::npos) << formed.body;
-  send_hard();  // ended by the server's end
+  send_hard();  // ended by the server's stop
 }
 
 }  // namespace

@@ -12,17 +12,17 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr double kMostSeconds = 1e10;  // some 300 years
+constexpr double kMostSeconds = 1e10;  // about 300 years
 
 struct Unit {
   std::string_view name;
   double seconds;
 };
-// A unit after those that end with it.
+// Units come after those that end with them.
 constexpr Unit kUnits[] = {{"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3},
                            {"h", 3600},  {"m", 60},    {"s", 1}};
 
-// "1h30m"; nothing for another form.
+// Parses "1h30m"; returns nothing for other texts.
 std::optional<double> seconds_of(std::string_view text) {
   double number = 0;
   if (parse_number(text, number)) return number;

@@ -1,4 +1,4 @@
-// The keep-alive of idle models, as clients of ollama write it.
+// Keep-alive times of idle models, as ollama's clients write them.
 #pragma once
 
 #include <chrono>
@@ -9,11 +9,11 @@
 
 namespace pippin::server {
 
-// A number of seconds, or a text as Go writes durations ("5m", "1h30m"). Negative: for ever.
-// Nothing for another form.
+// Parses a number of seconds or a Go duration ("5m", "1h30m"). A negative one means for ever.
+// Returns nothing for other texts.
 std::optional<std::chrono::milliseconds> parse_keep_alive(std::string_view text);
 
-// `keep_alive`, and `ttl`, which is the same: a number, or such a text. Throws ApiError(400).
+// Reads `keep_alive`, or its synonym `ttl`: a number or a duration. Throws ApiError(400).
 std::optional<std::chrono::milliseconds> read_keep_alive(const RequestFields& body);
 
 }  // namespace pippin::server

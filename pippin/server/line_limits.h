@@ -1,5 +1,5 @@
-// Where completions of code end besides tokens and stop strings: before a line that leaves the
-// block that it is in, or after some time. Both are llama-server's (n_indent, t_max_predict_ms).
+// Further ends of code completions besides tokens and stop strings: before a line that leaves the
+// current block, or after some time. Both are llama-server's (n_indent, t_max_predict_ms).
 #pragma once
 
 #include <chrono>
@@ -10,20 +10,21 @@
 namespace pippin::server {
 
 struct LineLimitOptions {
-  int64_t indent = 0;         // blanks that a further line has at its begin; 0: any number
-  int64_t milliseconds = -1;  // from the first piece, to a text with a line end; negative: no limit
+  int64_t indent = 0;         // required indentation of further lines, in blanks; 0: none
+  int64_t milliseconds = -1;  // from the first piece, once there is a line end; negative: none
 };
 
-// One text, in pieces. Line ends and blanks are held back until it is known that their line counts.
+// Processes one text, in pieces. Line ends and blanks are held back until it is known that their
+// line belongs to the text.
 class LineLimits {
  public:
   explicit LineLimits(const LineLimitOptions& options) : options_(options) {}
 
-  // The text that is certain.
+  // Returns the text that is certain.
   std::string push(std::string_view piece);
-  // The rest, where the text ends by itself.
+  // Returns the rest if the text ends by itself.
   std::string finish();
-  // Whether nothing that comes counts any more.
+  // Returns whether the text has ended: further pieces are ignored.
   bool is_over() const { return is_over_; }
 
  private:

@@ -9,7 +9,7 @@ namespace pippin::server {
 void begin_lines(http::Reply& reply, std::chrono::milliseconds silence, const std::string& filler) {
   http::Response head{.status = 200, .content_type = "application/x-ndjson"};
   head.headers.emplace_back("cache-control", "no-cache");
-  head.headers.emplace_back("x-accel-buffering", "no");  // nginx passes each line on at once
+  head.headers.emplace_back("x-accel-buffering", "no");  // makes nginx forward each line at once
   reply.begin(head, filler + "\n", silence);
 }
 

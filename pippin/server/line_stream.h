@@ -8,7 +8,7 @@
 
 namespace pippin::server {
 
-// Begins the answer. `filler` is a line that may be written into silence: the form has no comments.
+// Begins the answer. `filler` is a line to send as a keep-alive: the form has no comments.
 void begin_lines(http::Reply& reply, std::chrono::milliseconds silence, const std::string& filler);
 
 // "2026-11-27T16:02:46.123456789Z"

@@ -1,4 +1,4 @@
-// Fields of messages, whatever the dialect, with errors that name their place.
+// Fields of messages in any dialect, with errors that name their place.
 #pragma once
 
 #include <optional>
@@ -13,26 +13,27 @@ namespace pippin::server {
 // Throws ApiError(400) with the place in the message and in `param`.
 [[noreturn]] void refuse_at(const std::string& place, std::string_view what);
 
-// Each of these throws the same.
+// Each of these throws the same error.
 std::string text_of(const Json& json, const std::string& place);
-// The member "type" of an object.
+// Returns the member "type" of an object.
 std::string type_at(const Json& part, const std::string& place);
-// A required member.
+// Returns a required member.
 Json member(const Json& object, std::string_view name, const std::string& place);
-// The role of a message; not empty.
+// Returns the role of a message; it is not empty.
 std::string role_of(const Json& message, const std::string& place);
-// The arguments of a call as an object. Clients send them as text, and nothing for none.
+// Returns the arguments of a call as an object. Clients send them as text; absent or empty: no
+// arguments.
 chat::Value arguments_of(const std::optional<Json>& given, const std::string& place);
 
-// A member that is a string; empty if absent.
+// Returns a member that is a string; empty if absent.
 std::string text_in(const Json& object, std::string_view name);
 
 chat::Value value_of(const Json& json);
 
-// A value of the client's for a message of an error, in quotes and not too long.
+// Formats a client's value for an error message: in quotes, shortened if long.
 std::string shown(std::string_view value);
 
-// Adds a line to a text.
+// Appends a line to a text.
 void add_line(std::string& text, std::string_view more);
 
 }  // namespace pippin::server

@@ -57,7 +57,7 @@ class WholeMessage final : public AnswerWriter {
           .member("type", "tool_use")
           .member("id", call.id)
           .member("name", call.name);
-      // What was cut off is no object.
+      // Truncated arguments are not an object.
       json.key("input").raw(call.is_complete ? call.arguments : "{}").end_object();
     }
     json.end_array();
@@ -175,7 +175,7 @@ class MessageStream final : public AnswerWriter {
 
   const std::shared_ptr<http::Reply> reply_;
   const AnswerOptions options_;
-  std::optional<std::string> block_;  // the kind of the one that is open
+  std::optional<std::string> block_;  // kind of the open block
   int64_t index_ = 0;
   Finish finish_ = Finish::Stop;
   std::string stop_;

@@ -1,4 +1,5 @@
-// Anthropic's endpoint as agents use it: hints, instructions and tools that change on the way.
+// Anthropic's endpoint as agents use it: hints, instructions and tools that change during a
+// conversation.
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +35,7 @@ class TemplateServer {
   Answer ask(const std::string& more, const char* path = "/v1/messages") const {
     return server_->post(path, R"({"max_tokens":1,)" + more + "}");
   }
-  // The number of a prompt's tokens, from both endpoints.
+  // Returns the number of tokens of a prompt, from both endpoints.
   int64_t tokens(const std::string& more) const {
     const Answer counted = ask(more, "/v1/messages/count_tokens"), answer = ask(more);
     EXPECT_EQ(counted.status, 200) << counted.body;
@@ -64,7 +65,7 @@ std::string effort(const std::string& level) {
 std::string thinking(const std::string& type) {
   return fmt::format(R"("thinking":{{"type":"{}"}},{})", type, kHello);
 }
-// As many blanks as the level has letters, so that prompts differ in length.
+// Writes as many words as the level has letters, so that prompts differ in length.
 std::string levels(const std::string& before) {
   return std::string(kMark) + before + "[effort {{ reasoning_effort | default('') }}]" +
          "{% for c in reasoning_effort | default('') %} one{% endfor %}";
@@ -85,7 +86,7 @@ TEST(MessageHints, OfEffortReachTheTemplate) {
     EXPECT_EQ(some.tokens(effort(level)), any.tokens(effort("high"))) << level;
     EXPECT_EQ(some.ignored(effort(level)), "") << level;
   }
-  // That of a later turn, and those who say it aloud.
+  // Effort of a later turn, and explicit fields.
   EXPECT_EQ(any.tokens(R"("output_config":{"effort":"low"},"messages":[{"role":"user",)"
                        R"("content":"Hello"},{"role":"system","content":[],"output_config":)"
                        R"({"effort":"medium"}}])"),
@@ -111,7 +112,7 @@ TEST(MessageHints, WithoutLevelsOrASwitchAreNamed) {
   }
 }
 
-// By the name of Qwen's templates and by that of DeepSeek's and Granite's.
+// With the switch of Qwen's templates, and that of DeepSeek's and Granite's.
 class MessageSwitch : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Names, MessageSwitch, testing::Values("enable_thinking", "thinking"));
 
@@ -157,11 +158,11 @@ TEST(Messages, OfSystemsBetweenTurns) {
   EXPECT_EQ(first.tokens(later),
             first.tokens(R"("messages":[{"role":"user","content":"Hello\nBe brief."}])"));
   EXPECT_GT(any.tokens(later), first.tokens(later));
-  // At the front they are one with `system`.
+  // Instructions at the front are joined with `system`.
   EXPECT_EQ(first.tokens(R"("system":"A","messages":[{"role":"system","content":"B"},)"
                          R"({"role":"user","content":"Hello"}])"),
             first.tokens(R"("system":"A\nB",)" + std::string(kHello)));
-  // Those that end with the next turn are gone after it.
+  // Instructions that end with the next turn are dropped after it.
   EXPECT_EQ(
       any.tokens(R"("messages":[{"role":"user","content":"a"},{"role":"system","content":"x",)"
                  R"("clear_at":"next_user_message"},{"role":"user","content":"b"}])"),
@@ -180,7 +181,7 @@ TEST(Messages, ThatAreTooLongSayItInAnthropicsWords) {
   EXPECT_EQ(error.get_string("message"),
             fmt::format("prompt is too long: {} tokens > 512 maximum", count));
   EXPECT_EQ(error.get_string("type"), "invalid_request_error");
-  // Streams, too, before they begin.
+  // Streams are refused too, before they begin.
   EXPECT_EQ(model.ask(R"("stream":true,)" + body).status, 400);
 }
 
@@ -227,7 +228,7 @@ TEST(Messages, HaveTextsInOtherBlocks) {
   }
 }
 
-// The names of the tools that the prompt has: their definitions have so many tokens.
+// Checks which tools the prompt contains, by the number of tokens of their definitions.
 TEST(MessageTools, ComeAndGo) {
   const TemplateServer model(answer::template_source(answer::kHermes));
   const auto tool = [](const std::string& name, const std::string& more = "") {
@@ -255,12 +256,12 @@ TEST(MessageTools, ComeAndGo) {
                                change(R"({"type":"tool_removal","tool":{"type":"tool_reference",)"
                                       R"("name":"bb"}})"))),
             one);
-  // Results that refer to a tool load it.
+  // A result that refers to a tool loads it.
   EXPECT_GT(model.tokens(asked(a + "," + b, R"(},{"role":"user","content":[{"type":"tool_result",)"
                                             R"("tool_use_id":"1","content":[{"type":)"
                                             R"("tool_reference","tool_name":"bb"}]}])")),
             two);
-  // Without the server's search all are loaded.
+  // Without the server's search, all are loaded.
   EXPECT_EQ(model.tokens(asked(a + "," + b +
                                R"(,{"type":"tool_search_tool_regex_20251119","name":"search"})")),
             two);

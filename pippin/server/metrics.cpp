@@ -8,7 +8,7 @@
 namespace pippin::server {
 namespace {
 
-// A label's value: quotes, line ends and backslashes are escaped.
+// Returns a label's value, with quotes, line ends and backslashes escaped.
 std::string label(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -1,4 +1,4 @@
-// What a server has done, for Prometheus (text format 0.0.4).
+// Statistics of a server for Prometheus (text format 0.0.4).
 #pragma once
 
 #include <array>
@@ -27,15 +27,15 @@ class Histogram {
   double sum_ = 0;
 };
 
-// Any thread.
+// Thread-safe.
 class Metrics {
  public:
-  // `route` is route_label()'s, `model` one of the server's: there are few of both.
+  // `route` comes from route_label() and `model` is one of the server's, so both have few values.
   void count_request(std::string_view route, int status);
-  void count_seconds(double seconds);  // of one that was handled
+  void count_seconds(double seconds);  // of a handled request
   void count_text(const std::string& model, const Usage& usage);
 
-  // With what the schedulers of the models tell.
+  // Includes the state of the models' schedulers.
   std::string text(const std::vector<ModelStatus>& models, int connections) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace pippin::server {
 namespace {
 
-// Loaded models know better: options of the server change context and template.
+// Loaded models override the files: options of the server change context and template.
 void read_loaded(const ServedModel& model, ModelDetails& details) {
   details.context = model.loaded.model->context();
   details.template_source = model.template_source;
@@ -35,7 +35,7 @@ std::shared_ptr<const app::ModelFacts> ModelDescriber::facts_at(const std::strin
   try {
     *facts = app::read_model_facts(path, load_);
   } catch (const Error& error) {
-    // Other models are listed nevertheless, and this one tells when it is loaded.
+    // The list continues without its details; they are known once it is loaded.
     log_warn("{} cannot be described: {}", path, error.what());
     *facts = {.files = files};
   }

@@ -1,4 +1,4 @@
-// Details of the models of a server for its clients, loaded or not.
+// Details of the models of a server for its clients, whether or not they are loaded.
 #pragma once
 
 #include <map>
@@ -13,16 +13,16 @@
 namespace pippin::server {
 
 struct ModelDetails : app::ModelFacts {
-  bool fills_in = false;  // known of models that are loaded
+  bool fills_in = false;  // known only for loaded models
 };
 
-// Any thread.
+// Thread-safe.
 class ModelDescriber {
  public:
   explicit ModelDescriber(runtime::LoadOptions load) : load_(std::move(load)) {}
 
-  // Nothing for a model that is neither loaded nor on this machine. Files are read when they are
-  // new or were written to; of files that cannot be read no more than their sizes is known.
+  // Returns nothing for a model that is neither loaded nor on this machine. Reads the files if they
+  // are new or have changed; of files that cannot be read only the sizes are known.
   std::optional<ModelDetails> find(const ModelStatus& status);
 
  private:

@@ -30,7 +30,7 @@ using namespace std::chrono_literals;
 
 constexpr size_t kMostNames = 1024, kLongestName = 256;
 
-// What lies under a path; 0 for what cannot be seen.
+// Returns the total size of the files under a path; 0 for inaccessible ones.
 uint64_t bytes_at(const fs::path& path) {
   std::error_code error;
   if (fs::is_regular_file(path, error)) return fs::file_size(path, error);
@@ -59,7 +59,7 @@ std::string sizes_of(const ServedModel& model) {
              : text + fmt::format(", and {} of kept prompts", format_bytes(kept));
 }
 
-// Requests start from the settings' sampling, and clients see it as the model's.
+// The settings' sampling becomes the default of requests, and clients see it as the model's.
 void set_sampling(const app::SamplingChoice& choice, runtime::LoadedModel& loaded) {
   if (choice == app::SamplingChoice{}) return;
   if (loaded.model->capabilities().greedy_only) {
@@ -69,7 +69,7 @@ void set_sampling(const app::SamplingChoice& choice, runtime::LoadedModel& loade
   }
 }
 
-// Whether a file is the model, lies below its folder, or is another piece of it
+// Whether a file is the model, is inside its folder, or is another part of it
 // (x-00001-of-00002.gguf).
 bool belongs_to(const fs::path& file, const fs::path& model) {
   const std::string name = file.lexically_normal().string();
@@ -116,26 +116,26 @@ struct ModelList::Slot {
   ModelEntry entry;
   const std::shared_ptr<const ModelSettings> settings;
   std::vector<std::string> aliases;
-  size_t own_aliases;  // of these
+  size_t own_aliases;  // the first ones: those of the entry
   ModelState state = ModelState::Absent;
   std::string error;
-  std::shared_ptr<ServedModel> model;  // one of both, where it is loaded
+  std::shared_ptr<ServedModel> model;  // one of these two is set if it is loaded
   std::shared_ptr<const app::TextEncoder> encoder;
-  uint64_t bytes = 0;  // of its files, while it is loaded or loads
-  fs::path path;       // of its files; empty: in this program
+  uint64_t bytes = 0;  // of its files, while it is loaded or loading
+  fs::path path;       // of its files; empty: built into this program
   uint64_t first_mapping = 0;
   Clock::time_point used{};
   int64_t created;
   bool is_added = false;  // by a client
-  Slot* base = nullptr;   // of an adapter: the model that has it
+  Slot* base = nullptr;   // of an adapter: the model that it belongs to
   std::string adapter;
   bool is_examined = false;  // its adapters are on the list
-  // Not any more: it was removed. Requests may still hold the slot.
+  // False once it was removed; requests may still hold the slot.
   bool is_listed = true;
-  std::optional<std::chrono::milliseconds> keep_alive;  // as the last request that said wanted it
+  std::optional<std::chrono::milliseconds> keep_alive;  // of the last request that set one
 
   bool is_loaded() const { return model != nullptr || encoder != nullptr; }
-  // By requests, beside this.
+  // Whether requests hold the model in addition to the slot.
   bool is_in_use() const { return model.use_count() > 1 || encoder.use_count() > 1; }
 };
 
@@ -203,7 +203,7 @@ ModelList::Slot* ModelList::look_up(std::string_view name) const {
   return nullptr;
 }
 
-// Whole names come first: those of ollama have colons too.
+// Whole names come first: ollama's names contain colons, too.
 ModelList::Slot* ModelList::find_slot(const std::string& name) const {
   if (name.empty()) return slots_.front().get();
   if (Slot* const slot = look_up(name)) return slot;
@@ -246,7 +246,7 @@ void ModelList::find_adapters_for(const std::string& name) {
   if (const auto path = app::find_local_model(base->entry.path)) add_adapters(*base, *path);
 }
 
-// An adapter that the settings name is the model itself.
+// Skips an adapter that the settings name: it is the model itself.
 void ModelList::add_adapters(Slot& slot, const fs::path& path) {
   {
     const std::lock_guard lock(mutex_);
@@ -316,7 +316,7 @@ OpenedModel ModelList::open(const std::string& name) {
   return {slot.model, slot.encoder, slot.entry.name, slot.first_mapping};
 }
 
-// Files that lie in no model's folder, such as the load cache's, may belong to any model.
+// Files outside all models' folders, such as those of the load cache, may belong to any model.
 bool ModelList::is_of(const FileOrigin& file, const Slot& slot, uint64_t first_mapping) const {
   if (file.mapping < first_mapping) return false;
   if (belongs_to(file.path, slot.path)) return true;
@@ -349,7 +349,7 @@ void ModelList::check_files(const OpenedModel& opened) {
   check_files(slot, opened.first_mapping);
 }
 
-// Any thread, also the scheduler's of the model.
+// Called by any thread, including the model's scheduler.
 void ModelList::check_files(Slot& slot, uint64_t first_mapping) {
   const std::lock_guard lock(mutex_);
   const auto damaged = find_damage(slot, first_mapping);
@@ -469,7 +469,7 @@ std::optional<std::string> ModelList::remove(const std::string& name) {
   return slot.entry.path;
 }
 
-// Others wait for it, or go on with other models.
+// Meanwhile other requests wait for this model, or use other models.
 void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
   slot.state = ModelState::Loading;
   lock.unlock();
@@ -545,7 +545,7 @@ struct ModelList::Taken {
   std::string pinned;  // names
 };
 
-// The bytes of other models' files.
+// Returns the bytes of other models' files.
 ModelList::Taken ModelList::taken_besides(const Slot& slot) const {
   Taken taken;
   std::set<fs::path> counted = {slot.path};
@@ -554,7 +554,7 @@ ModelList::Taken ModelList::taken_besides(const Slot& slot) const {
     taken.bytes += bytes;
     return bytes;
   };
-  // Pinned models first, so that files which others share count as theirs.
+  // Counts pinned models first, so that shared files count as theirs.
   for (const bool is_pinned : {true, false}) {
     for (const auto& other : slots_) {
       if (other.get() == &slot || other->settings->is_pinned != is_pinned) continue;
@@ -568,8 +568,8 @@ ModelList::Taken ModelList::taken_besides(const Slot& slot) const {
   return taken;
 }
 
-// Idle models are unloaded first, the longest unused one before others, then those with answers
-// under way: their memory is free when they have answered. Models that load have reserved theirs.
+// Unloads idle models first, starting with the least recently used, then models with running
+// requests, whose memory is free when these end. Loading models have reserved their memory.
 void ModelList::make_room(Slot& slot, uint64_t bytes) {
   std::unique_lock lock(mutex_);
   const auto give_up = Clock::now() + options_.room_wait;
@@ -586,7 +586,7 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
     Slot* next = nullptr;
     for (const auto& other : slots_) {
       if (other.get() == &slot || !other->is_loaded() || other->settings->is_pinned) continue;
-      if (other->path == slot.path) continue;  // its files stay
+      if (other->path == slot.path) continue;  // its files stay mapped
       const auto order = [](const Slot& one) { return std::pair(one.is_in_use(), one.used); };
       if (next == nullptr || order(*other) < order(*next)) next = other.get();
     }
@@ -603,9 +603,10 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
   slot.bytes = bytes;
 }
 
-// Requests that run keep the model: its scheduler may not end in a thread of its own.
+// Running requests keep the model. Another thread destroys it: a scheduler must not end in its own
+// thread.
 void ModelList::let_go(Slot& slot) {
-  log_info("model {}: let go", slot.entry.name);
+  log_info("model {}: unloaded", slot.entry.name);
   leaving_.push_back({std::move(slot.model), std::move(slot.encoder), slot.path, slot.bytes});
   slot.model.reset();
   slot.encoder.reset();

@@ -1,4 +1,4 @@
-// The models of a server: loaded when somebody asks, let go when nobody does.
+// The models of a server: loaded on first request, unloaded when idle.
 #pragma once
 
 #include <chrono>
@@ -25,9 +25,9 @@
 
 namespace pippin::server {
 
-// A model that is loaded, with the scheduler of its requests.
+// A loaded model, with the scheduler of its requests.
 struct ServedModel {
-  // Reads off the template what there is to know.
+  // Derives the template's properties: its marks of thoughts, its switch, its form of tool calls.
   ServedModel(std::string called, runtime::LoadedModel opened,
               const serve::SchedulerOptions& options);
 
@@ -37,31 +37,31 @@ struct ServedModel {
   std::string template_source;                              // empty: none
   std::shared_ptr<const answer::ReasoningMarks> reasoning;  // null: none
   std::string thinking_switch;                              // of the template (thinking.h)
-  std::shared_ptr<const answer::CallSyntax> calls;          // of tools; null: nothing tells how
-  bool takes_tools = false;                                 // the template does
+  std::shared_ptr<const answer::CallSyntax> calls;          // of tools; null: unknown
+  bool takes_tools = false;                                 // whether the template supports tools
   std::unique_ptr<app::FormCompiler> forms;
   uint64_t bytes = 0;
   double load_seconds = 0;
-  app::ModelChoice choice;                      // as it was opened
-  std::mutex embedder_mutex;                    // of the next
-  std::shared_ptr<Embedder> embedder;           // null: not asked for yet
-  std::unique_ptr<serve::Scheduler> scheduler;  // first to go
+  app::ModelChoice choice;                      // as opened
+  std::mutex embedder_mutex;                    // guards `embedder`
+  std::shared_ptr<Embedder> embedder;           // null: not requested yet
+  std::unique_ptr<serve::Scheduler> scheduler;  // destroyed first
 };
 
 struct ModelEntry {
   std::string name;
-  std::string path;  // as `pippin run` takes it; empty: the demo model
+  std::string path;  // as for `pippin run`; empty: the demo model
   std::vector<std::string> aliases = {};
   std::shared_ptr<const ModelSettings> settings = nullptr;  // null: those of the list
 };
 
-// The settings of entries without their own, and of the list.
+// Settings of the list, and of entries without their own.
 struct ModelListOptions : ModelSettings {
-  std::vector<ModelEntry> models;  // the first one is meant where a request names none
-  // Of all models that are loaded, that load, or that are unloaded when their last requests end; 0:
-  // no limit. Files count once, whatever models are made of them. A larger model is loaded alone.
+  std::vector<ModelEntry> models;  // the first one is the default for requests
+  // Limit for all models that are loaded, loading, or about to be unloaded when their last requests
+  // end; 0: no limit. Files shared by several models count once. A larger model is loaded alone.
   uint64_t max_bytes = 0;
-  std::chrono::seconds room_wait{60};  // for others to make room
+  std::chrono::seconds room_wait{60};  // until other models make room
 };
 
 enum class ModelState { Absent, Loading, Ready, Failed };
@@ -70,76 +70,75 @@ struct ModelStatus {
   std::string name, path;
   std::vector<std::string> aliases;  // further names
   ModelState state = ModelState::Absent;
-  std::string error;                                // of the last try
+  std::string error;                                // of the last attempt
   int64_t created = 0;                              // seconds since 1970
-  std::shared_ptr<ServedModel> model;               // null unless it is ready, and a language model
-  std::shared_ptr<const app::TextEncoder> encoder;  // null unless it is ready, and one
+  std::shared_ptr<ServedModel> model;               // null unless it is a language model and ready
+  std::shared_ptr<const app::TextEncoder> encoder;  // null unless it is an encoder and ready
   uint64_t bytes = 0;                               // of its files, while it is loaded
-  // When it is unloaded if nothing asks for it; nothing: when memory is short.
+  // When it is unloaded without further requests; nothing: when memory is short.
   std::optional<std::chrono::system_clock::time_point> expires;
 };
 
-// One of the list: a language model, or one that embeds or scores texts.
+// One model of the list: a language model, or one that embeds or scores texts.
 struct OpenedModel {
   std::shared_ptr<ServedModel> model;
   std::shared_ptr<const app::TextEncoder> encoder;
   std::string name;
-  uint64_t first_mapping = 0;  // its files have this number or a later one (base/mapped_origin.h)
+  uint64_t first_mapping = 0;  // its files have this or a later number (base/mapped_origin.h)
 };
 
-// Any thread.
+// Thread-safe.
 class ModelList {
  public:
-  // Entries of one path and the same settings are one model of several names. Throws
-  // InvalidArgument for two models of one name, and for none.
+  // Entries with the same path and settings are one model with several names. Throws
+  // InvalidArgument if two models have the same name, or if there is no model.
   explicit ModelList(ModelListOptions options);
   ModelList(const ModelList&) = delete;
   ModelList& operator=(const ModelList&) = delete;
   ~ModelList();
 
-  const runtime::LoadOptions& load_options() const { return options_.choice.load; }  // of all
-  // Loads the model if it is not loaded or one of its files was written to, and waits for that.
-  // Throws ApiError: 404 for a name that is not on the list, 500 with the reason for a model
-  // that cannot be loaded, 503 without room for it.
+  const runtime::LoadOptions& load_options() const { return options_.choice.load; }
+  // Loads the model if it is not loaded or one of its files has changed, and waits for that. Throws
+  // ApiError: 404 for a name that is not on the list, 500 with the reason for a model that cannot
+  // be loaded, 503 if there is no room for it.
   OpenedModel open(const std::string& name);
-  // Lets it go where it is loaded; requests that run keep it until they end. Throws ApiError: 404
-  // as above, 503 while it is being loaded.
+  // Unloads the model if it is loaded; running requests keep it until they end. Throws ApiError:
+  // 404 as above, 503 while it is being loaded.
   void unload(const std::string& name);
-  // Keeps the model for so long without a request, until it is unloaded; negative: until memory is
-  // short. A pinned model stays as it is. Throws ApiError(404).
+  // Keeps the model for this time without a request before unloading it; negative: until memory is
+  // short. A pinned model is not affected. Throws ApiError(404).
   void keep(const std::string& name, std::chrono::milliseconds time);
-  // A further model, which is not loaded yet, or a further name of one. Throws ApiError: 400 for a
-  // name that cannot be one or belongs to another model, 404 for a model that is not there.
+  // Add a model, which is not loaded yet, or another name of a model. Throw ApiError: 400 for a
+  // name that is invalid or belongs to another model, 404 for an unknown model.
   void add(const ModelEntry& entry);
   void add_alias(const std::string& name, const std::string& alias);
-  // Takes away a name that was added. Returns the model's path if it was its last one; requests
-  // that run keep the model until they end. Throws ApiError: 404; 403 for a name of the options,
-  // 503 while it is being loaded.
+  // Removes an added name. Returns the model's path if it was its last name; running requests keep
+  // the model until they end. Throws ApiError: 404; 403 for a name from the options, 503 while it
+  // is being loaded.
   std::optional<std::string> remove(const std::string& name);
-  // Called between a computation and the answer made of it. Throws ApiError(500) and unloads the
-  // model if one of its files is damaged (base/mapped_guard.h).
+  // Call it between a computation and its answer. Throws ApiError(500) and unloads the model if one
+  // of its files is damaged (base/mapped_guard.h).
   void check_files(const OpenedModel& opened);
-  // As open(); ApiError(400) for a model that writes no text.
+  // Does the same as open(); throws ApiError(400) for a model that does not generate text.
   std::shared_ptr<ServedModel> get(const std::string& name);
-  // Its embeddings; opened when they are first asked for. Throws ApiError(400) for a model that can
-  // give none.
+  // Returns the model's embedder, which is opened on first request. Throws ApiError(400) for a
+  // model that cannot produce embeddings.
   std::shared_ptr<Embedder> embedder(ServedModel& model);
-  // Puts the adapters of packages on this machine on the list: models of their own, called
-  // MODEL:ADAPTER, which are made of the same mapped files. Those of other packages join it when
-  // they are loaded.
+  // Adds the adapters of packages on this machine to the list, as models called MODEL:ADAPTER that
+  // share the mapped files. Adapters of other packages are added when these are loaded.
   void find_adapters();
-  // Null for a name that is not on the list.
+  // Returns null for a name that is not on the list.
   std::shared_ptr<const ModelSettings> settings(const std::string& name);
-  // Names of the models to load before the first request.
+  // Returns the names of the models to load before the first request.
   std::vector<std::string> names_at_start() const;
-  // As they are now.
+  // Returns the current status of all models.
   std::vector<ModelStatus> all() const;
-  // Of one. Throws ApiError(404).
+  // Returns the status of one model. Throws ApiError(404).
   ModelStatus status(const std::string& name) const;
-  // Whether there is a model that can answer, or, after the first one was loaded or where none is
-  // to be loaded at start, that can be loaded on request.
+  // Returns whether a model can answer now or, after the first load or if none is loaded at start,
+  // can be loaded on request.
   bool is_ready() const;
-  // Every sequence ends, no model is loaded any more.
+  // Ends every sequence; no model is loaded afterwards.
   void stop();
 
  private:
@@ -170,17 +169,18 @@ class ModelList {
   const ModelListOptions options_;
   const std::shared_ptr<const ModelSettings> settings_;  // of entries without their own
   std::vector<std::unique_ptr<Slot>> slots_;
-  mutable std::mutex mutex_;  // of what is in the slots
+  mutable std::mutex mutex_;  // guards the contents of the slots
   std::condition_variable changed_;
   bool is_stopped_ = false;
-  bool has_begun_ = false;  // one was loaded, or could not be
+  bool has_begun_ = false;  // a model was loaded or failed to load
   struct Leaving {
     std::shared_ptr<ServedModel> model;
     std::shared_ptr<const app::TextEncoder> encoder;
     std::filesystem::path path;
     uint64_t bytes = 0;
   };
-  // Until their last request has ended and they are freed; then without the model.
+  // Unloaded models until their last request has ended and they are freed; being freed, without
+  // their pointers.
   std::vector<Leaving> leaving_;
   Thread watcher_;
 };

@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using http::Answer;
 
-// Two models, of which only one has room. Copies of the demo model.
+// Two copies of the demo model, with room for only one.
 class ServingRoom : public testing::Test {
  protected:
   ServingRoom() {
@@ -30,7 +30,7 @@ class ServingRoom : public testing::Test {
   static std::string body(const std::string& model, const std::string& more) {
     return R"({"prompt":"Once","model":")" + model + "\"," + more + "}";
   }
-  // Of weights that are mapped now.
+  // Bytes of the weights that are mapped now.
   uint64_t mapped_bytes() const {
     uint64_t bytes = 0;
     for (const FileOrigin& file : mapped_files()) {
@@ -122,7 +122,7 @@ TEST_F(PinnedModels, AreNamedWhereOthersFindNoRoom) {
   EXPECT_NE(refused.find(" bytes: pinned models (a) take "), std::string::npos) << refused;
   EXPECT_EQ(state(server, "a"), "ready");
   EXPECT_EQ(server.post("/v1/completions", body("a", R"("max_tokens":1)")).status, 200);
-  // It can be unloaded by name.
+  // A model can be unloaded by name.
   EXPECT_EQ(server.post("/models/unload", R"({"model":"a"})").status, 200);
   EXPECT_EQ(server.post("/v1/completions", body("b", R"("max_tokens":1)")).status, 200);
 }
@@ -181,7 +181,7 @@ TEST(ModelSettingsOfOne, LeaveTheFirstModelForTheFirstRequest) {
   EXPECT_EQ(server.post("/v1/completions", R"({"prompt":"Once","max_tokens":1})").status, 200);
 }
 
-// At every endpoint; both spellings.
+// Checks every endpoint, and both spellings.
 TEST(KeepAlive, OfARequestHoldsForItsModel) {
   const DemoServer server;
   const auto expires = [&] {

@@ -1,4 +1,4 @@
-// Names of models as clients of other servers write them.
+// Names of models in the forms that clients of other servers use.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace pippin::server {
 
-// Without ollama's ":latest" at the end, and without "hf.co/" or "huggingface.co/" at the begin.
+// Strips ollama's ":latest" from the end, and "hf.co/" or "huggingface.co/" from the beginning.
 std::string_view plain_name(std::string_view name);
 
-// As ollama lists it: with ":latest" where the name has no tag.
+// Returns the name as ollama lists it: with ":latest" if it has no tag.
 std::string tagged_name(const std::string& name);
 
 }  // namespace pippin::server

@@ -1,4 +1,4 @@
-// The settings of a served model: those of the command line for all models, or of a preset for one.
+// Settings of a served model: of the command line for all models, or of a preset for one.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,15 @@
 namespace pippin::server {
 
 struct ModelSettings {
-  app::ModelChoice choice;  // its path is the entry's
+  app::ModelChoice choice;  // the path is the entry's
   app::DraftChoice draft;
   serve::SchedulerOptions scheduler;
-  app::SamplingChoice sampling;      // in place of what the model recommends
-  std::vector<FieldDefault> fields;  // for requests without them
-  // Without a request; negative: until memory is short. ModelList::keep() sets another.
+  app::SamplingChoice sampling;      // overrides the model's recommendation
+  std::vector<FieldDefault> fields;  // for requests that lack them
+  // Idle time before it is unloaded; negative: until memory is short. ModelList::keep() overrides
+  // it.
   std::chrono::milliseconds keep_alive{-1};
-  bool is_pinned = false;              // not unloaded for room, nor because it is idle
+  bool is_pinned = false;              // never unloaded, for room or because it is idle
   std::optional<bool> loads_at_start;  // nothing: the first model and pinned ones
 };
 

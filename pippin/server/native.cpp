@@ -1,4 +1,4 @@
-// POST /completion and /infill, as llama-server has them.
+// POST /completion and /infill, in llama-server's form.
 #include <algorithm>
 #include <exception>
 #include <random>
@@ -18,7 +18,7 @@ using Ids = std::vector<int32_t>;
 
 constexpr size_t kMostPrompts = 2048, kMostFiles = 1024;
 
-// A text, tokens, or a list of both, which are one prompt. Only its begin has special tokens.
+// Reads a text, tokens, or a list of both as one prompt. Only its beginning gets special tokens.
 Ids read_mixed(const ServedModel& model, const Json& prompt) {
   const Tokenizer& tokenizer = model.loaded.tokenizer;
   if (prompt.is_string()) return tokenizer.encode(prompt.as_string());
@@ -76,7 +76,7 @@ std::vector<FillRequest::File> read_other_files(const RequestFields& fields) {
 
 NativeOptions native_options(const RequestFields& fields, const ServedModel& model,
                              TextJobOptions& job) {
-  // So that the settings that are told say which it was.
+  // Chosen here, so that the settings in the answer include it.
   if (!job.request.sampling.seed) job.request.sampling.seed = std::random_device()();
   NativeOptions options;
   options.model = model.name;
@@ -128,7 +128,7 @@ void Endpoints::complete(const http::Request& request, const Replying& reply) {
   complete(read_fields(parse_body(request.body), kNative), reply);
 }
 
-// Without /v1 both OpenAI's clients and llama-server's ask here: the fields tell which.
+// Without /v1, clients of both OpenAI and llama-server use this path; the fields tell them apart.
 void Endpoints::plain_completions(const http::Request& request, const Replying& reply) {
   const Json body = parse_body(request.body);
   if (!is_native(body)) return completions(request, reply);

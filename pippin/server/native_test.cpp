@@ -1,5 +1,5 @@
 // Endpoints and forms of llama-server, text-embeddings-inference and vLLM, and the requests of
-// editors that ask them.
+// editors that use them.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -65,7 +65,7 @@ TEST_F(Native, Completes) {
     EXPECT_EQ(one.at("top_logprobs").at(size_t{0}).get_int("id"), one.get_int("id"));
   }
   EXPECT_EQ(text, whole.get_string("content"));
-  // The same text of OpenAI's endpoint.
+  // OpenAI's endpoint returns the same text.
   const Json openai = json_of(shared_->post(
       "/v1/completions", R"({"prompt":"Once upon a time","temperature":0,"max_tokens":12})"));
   EXPECT_EQ(openai.at("choices").at(size_t{0}).get_string("text"), text);
@@ -123,7 +123,7 @@ TEST_F(Native, TellsOnlyWhatIsAskedFor) {
   EXPECT_EQ(json_of(complete(R"("n_predict":-1)")).get_string("stop_type"), "eos");
 }
 
-// Without /v1 clients of both forms ask.
+// Without /v1, clients of both forms use this path.
 TEST_F(Native, IsMeantAtCompletionsByItsFields) {
   const std::string prompt = R"({"prompt":"One day","temperature":0,)";
   const auto ask = [&](const char* fields) {
@@ -141,7 +141,7 @@ TEST_F(Native, ErrorsHaveTheFormOfTheirDialect) {
     EXPECT_EQ(answer.status, status) << path;
     return json_of(answer).at("error");
   };
-  // llama-server's has a number.
+  // In llama-server's form, `code` is a number.
   for (const char* stream : {"false", "true"}) {
     const std::string body = std::string(R"({"prompt":5,"stream":)") + stream + "}";
     const Json error = ask("/completion", body.c_str(), 400);
@@ -153,7 +153,7 @@ TEST_F(Native, ErrorsHaveTheFormOfTheirDialect) {
   const std::string large = R"({"prompt":")" + words + "\"}";
   EXPECT_EQ(ask("/completion", large.c_str(), 400).get_string("type"), "exceed_context_size_error");
   EXPECT_EQ(ask("/models/load", R"({"model":"gone"})", 404).get_string("type"), "not_found_error");
-  // text-embeddings-inference's is a text.
+  // In the form of text-embeddings-inference, the error is a text.
   EXPECT_EQ(ask("/embed", R"({"inputs":5})", 422).as_string().substr(0, 5), "input");
   EXPECT_EQ(
       json_of(shared_->post("/rerank", R"({"query":"a","texts":["b"]})")).get_string("error_type"),
@@ -187,7 +187,7 @@ TEST_F(Native, TellsOfSlotsAndModels) {
   const Json chat = json_of(shared_->post(
       "/tokenize", R"({"messages":[{"role":"user","content":"Hi"}],"with_pieces":true})"));
   EXPECT_EQ(chat.at("tokens").at(size_t{0}).get_string("piece"), "<|im_start|>");
-  // A part of a character.
+  // A piece with a part of a character.
   const Json pieces =
       json_of(shared_->post("/tokenize", R"({"content":"\u6f22","with_pieces":true})"))
           .at("tokens");
@@ -217,7 +217,7 @@ TEST_F(Native, EmbedsInItsForms) {
             "400 text_1: text_1: has 2 texts, text_2 1: one with each, or pairs");
 }
 
-// The demo model, three of whose tokens are marks to fill in with, and two of files.
+// The demo model, with three tokens turned into fill-in marks and two into file marks.
 class FillingServer {
  public:
   FillingServer() {
@@ -226,7 +226,7 @@ class FillingServer {
       std::filesystem::copy(entry.path(), folder_.path() / entry.path().filename());
     }
     std::string text = read_file(folder_.path() / "tokenizer.json");
-    // In place of the last tokens, which their merges would make.
+    // They replace the last tokens, which merges would produce.
     size_t end = text.rfind(']');
     for (int i = 0; i < 5; ++i) end = text.rfind(',', end - 1);
     text.erase(end, text.rfind(']') - end);
@@ -273,7 +273,7 @@ TEST(Infill, PutsTheTextsAroundTheGap) {
   EXPECT_EQ(in_file,
             "<repo_name>repository\n<file_sep>x.py\n1\n<file_sep>tmp\n2\n<file_sep>filename\n"
             "<fim_prefix>a<fim_suffix>b<fim_middle>in");
-  // Of other files only the end that fits.
+  // Keeps only the end of other files that fits.
   std::string words;
   for (int i = 0; i < 1000; ++i) words += "word ";
   const std::string fitted = server.prompt_of(
@@ -290,7 +290,7 @@ TEST(Infill, PutsTheTextsAroundTheGap) {
             "400 input_prefix: input_prefix: the model has no tokens to fill in with");
 }
 
-// As llama.vim and llama.vscode ask: to warm the cache, then for a completion.
+// The requests of llama.vim and llama.vscode: one to warm the cache, then one for a completion.
 TEST(Infill, AnswersEditors) {
   const FillingServer server;
   const std::string extra =
@@ -320,7 +320,7 @@ TEST(Infill, AnswersEditors) {
   }
   EXPECT_GT(json.get_int("tokens_cached"), 0);  // of the other files
   EXPECT_EQ(find_field(answer.headers, "x-ignored-fields"), "samplers.infill");
-  // minuet: a stream of OpenAI's, with the marks in the prompt, and with a suffix.
+  // minuet: a stream of OpenAI's form, with the marks in the prompt, and with a suffix.
   for (const char* fields :
        {R"("prompt":"<fim_prefix>a<fim_suffix>b<fim_middle>")", R"("prompt":"a","suffix":"b")"}) {
     const Answer stream = server.post(

@@ -14,7 +14,7 @@ void write_token(JsonWriter& json, int32_t id, std::string_view text, double log
   json.member("logprob", logprob);
 }
 
-// One of "completion_probabilities".
+// Returns an element of "completion_probabilities".
 std::string probabilities_of(const Piece& piece) {
   JsonWriter json;
   json.begin_object();
@@ -52,7 +52,7 @@ void write_settings(JsonWriter& json, const NativeOptions& options) {
   json.member("n_probs", std::max<int64_t>(request.top_logprobs, 0)).end_object();
 }
 
-// The members at these paths of an answer, each under the last name of its path.
+// Returns the members of an answer at these paths, each under the last name of its path.
 std::string only_fields(const std::string& text, const std::vector<std::string>& paths) {
   const Json whole = Json::parse(text, "answer");
   JsonWriter json;
@@ -138,7 +138,7 @@ class NativeWriter final : public AnswerWriter {
   const NativeOptions::Prompt& prompt_of(size_t index) const {
     return options_.prompts[index / options_.prompt_choices];
   }
-  // The whole answer, or the last event of a stream, which has all but the text.
+  // Returns the whole answer, or the last event of a stream, which has everything but the text.
   std::string last(size_t index, const Usage& usage) const {
     const Choice& choice = choices_[index];
     const std::vector<int32_t> none;

@@ -1,4 +1,4 @@
-// POST /api/chat and /api/generate, as ollama has them.
+// POST /api/chat and /api/generate, in ollama's form.
 #include <chrono>
 #include <utility>
 
@@ -47,7 +47,7 @@ TextJobOptions ollama_job(const RequestFields& fields, bool is_chat) {
   return job;
 }
 
-// In ollama's words, which its clients look for.
+// Uses ollama's words, which its clients search for.
 void check_abilities(const ServedModel& model, const RequestFields& fields,
                      const ToolRequest& tools) {
   if (tools.offered != nullptr && !(model.takes_tools && model.calls != nullptr)) {
@@ -62,7 +62,7 @@ void check_abilities(const ServedModel& model, const RequestFields& fields,
   }
 }
 
-// Whether the last message is the begin of the answer.
+// Whether the answer continues the last message.
 bool continues_last(const chat::Value& messages) {
   const chat::Dict& last = messages.list().items.back().dict();
   const chat::Value* const content = last.find("content");
@@ -87,7 +87,7 @@ chat::Value generate_messages(const RequestFields& fields, const std::string& pr
   return ollama_messages(Json::parse(json.text(), "request"));
 }
 
-// Fields that need a template, of a prompt without.
+// Refuses fields that need a template, for a prompt without one.
 void refuse_with_raw(const RequestFields& fields, const char* why) {
   for (const char* name : {"system", "context"}) {
     const auto value = fields.find(name);
@@ -125,7 +125,7 @@ void Endpoints::open(OllamaRequest& request, const Replying& reply) {
   request.load_seconds = seconds_since(start);
 }
 
-// A request without a text: loads the model, or unloads it.
+// Answers a request without a text: loads or unloads the model.
 void Endpoints::load(OllamaRequest& request, bool is_chat, const Replying& reply) {
   OllamaOptions options{.model = request.name, .is_chat = is_chat};
   const auto keep_alive = read_keep_alive(request.fields);
@@ -209,7 +209,7 @@ void Endpoints::ollama_generate(const http::Request& http, const Replying& reply
       }
       more = tokenizer.encode(prompt);
     }
-    // The begin of a text comes once.
+    // Adds the beginning-of-text token only once.
     const Ids begin = tokenizer.encode("");
     const bool repeats = begin.size() == 1 && !ids.empty() && !more.empty() && more[0] == begin[0];
     ids.insert(ids.end(), more.begin() + (repeats ? 1 : 0), more.end());

@@ -1,4 +1,4 @@
-// POST /api/embed and /api/embeddings, as ollama has them.
+// POST /api/embed and /api/embeddings, in ollama's form.
 #include <chrono>
 
 #include "pippin/base/stopwatch.h"
@@ -8,7 +8,7 @@
 namespace pippin::server {
 namespace {
 
-// Without a text the model is loaded.
+// A request without a text loads the model.
 bool has_input(const RequestFields& fields) {
   const auto input = fields.find("input");
   if (!input) return false;
@@ -29,7 +29,7 @@ void Endpoints::embed_for_ollama(const http::Request& request, bool is_one, cons
   RequestFields fields(parse_body(request.body), kOllamaEmbed);
   if (const auto options = fields.find("options")) {
     if (!options->is_object()) throw ApiError(400, "options: expected an object", "options");
-    RequestFields(*options, kOllamaOptions);  // none of them changes a vector
+    RequestFields(*options, kOllamaOptions);  // only checked: none of them changes a vector
   }
   if (is_one && fields.has("input") && !fields.find("input")->is_string()) {
     throw ApiError(400, "prompt: expected a string", "prompt");
@@ -65,7 +65,7 @@ void Endpoints::ollama_embed(const http::Request& request, const Replying& reply
   embed_for_ollama(request, false, reply);
 }
 
-// The older one, of one text.
+// The older endpoint, for one text.
 void Endpoints::ollama_embeddings(const http::Request& request, const Replying& reply) {
   embed_for_ollama(request, true, reply);
 }

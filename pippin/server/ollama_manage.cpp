@@ -1,4 +1,4 @@
-// /api/pull, /api/delete and /api/copy, as ollama has them, and those that there are not.
+// /api/pull, /api/delete and /api/copy, in ollama's form, and endpoints that are not supported.
 #include <algorithm>
 #include <mutex>
 #include <span>
@@ -14,7 +14,7 @@
 namespace pippin::server {
 namespace {
 
-// `model`, or `name` as older clients write it.
+// Reads `model`, or `name`, which older clients send.
 std::string read_name(const Json& body) {
   auto name = find_string(body, "model");
   if (!name || name->empty()) name = find_string(body, "name");
@@ -28,7 +28,7 @@ std::string status_line(std::string_view status) {
   return json.text();
 }
 
-// The progress lines of a download. Any thread.
+// Writes the progress lines of a download. Any thread may call it.
 class PullLines {
  public:
   PullLines(Endpoints::Replying reply, const std::string& model, bool streams,
@@ -74,7 +74,7 @@ class PullLines {
   const Endpoints::Replying reply_;
   const std::string model_;
   const bool streams_;
-  std::string digest_;  // clients tell bars of progress apart by it
+  std::string digest_;  // clients distinguish progress bars by it
   std::mutex mutex_;
   Clock::time_point last_{};
 };
@@ -126,7 +126,7 @@ void Endpoints::ollama_pull(const http::Request& request, const Replying& reply)
   if (!pulls_->add(pull)) throw ApiError(503, "too many downloads wait");
 }
 
-// Files go where no other model of the server is of the same repository.
+// Deletes the files if no other model of the server is from the same repository.
 void Endpoints::ollama_delete(const http::Request& request, const Replying& reply) {
   check_may_pull();
   const std::string name = read_name(parse_body(request.body));

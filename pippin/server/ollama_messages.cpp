@@ -12,17 +12,17 @@
 namespace pippin::server {
 namespace {
 
-// Calls of the turn before, which results answer: by the names of their tools, else in their order.
+// Unanswered calls of the previous turn. Results answer them by tool name, else in order.
 class OpenCalls {
  public:
-  // Some templates take ids of nine letters and digits only.
+  // Makes an id; some templates accept only nine letters and digits.
   std::string add(const std::string& name) {
     std::string id = fmt::format("call{:05}", ++count_);
     add(name, id);
     return id;
   }
   void add(const std::string& name, const std::string& id) { open_.push_back({name, id}); }
-  // Empty without a call.
+  // Returns the id of the answered call; empty if there is none.
   std::string answer(const std::string& name) {
     auto found = std::find_if(open_.begin(), open_.end(),
                               [&](const Call& call) { return call.name == name; });
@@ -45,7 +45,7 @@ class OpenCalls {
   size_t count_ = 0;
 };
 
-// OpenAI's reader refuses other forms.
+// Passes other forms on: OpenAI's reader refuses them.
 void write_call(JsonWriter& json, const Json& call, OpenCalls& calls) {
   const auto function = call.is_object() ? call.find("function") : std::nullopt;
   if (!function || !function->is_object()) {

@@ -6,9 +6,9 @@
 
 namespace pippin::server {
 
-// In OpenAI's form (chat_messages.h): calls of tools get ids, which the results that name their
-// tools refer to, and `thinking` becomes reasoning_content. Throws ApiError(400), with the place,
-// also for pictures.
+// Converts messages to OpenAI's form (chat_messages.h): tool calls get ids, to which results that
+// name their tools then refer, and `thinking` becomes reasoning_content. Throws ApiError(400), with
+// the place, also for pictures.
 chat::Value ollama_messages(const RequestFields& body);
 
 }  // namespace pippin::server

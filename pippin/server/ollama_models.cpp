@@ -1,4 +1,4 @@
-// /api/version, /api/tags, /api/ps and /api/show, as ollama has them.
+// /api/version, /api/tags, /api/ps and /api/show, in ollama's form.
 #include <chrono>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::system_clock;
 
-// Clients compare it with the version that has what they need. This is ollama's of these endpoints.
+// The version of ollama that these endpoints match; clients compare it with the one that they need.
 constexpr const char* kVersion = "0.12.11";
 constexpr const char* kForEver = "9999-12-31T23:59:59Z";
 
@@ -39,7 +39,7 @@ std::string modified_text(const ModelDetails& details) {
   return utc_text(system_clock::time_point(std::chrono::seconds(details.files.modified)));
 }
 
-// The members that /api/tags and /api/ps share.
+// Writes the members that /api/tags and /api/ps share.
 void write_model(JsonWriter& json, const std::string& name, const ModelDetails& details) {
   const std::string tagged = tagged_name(name);
   json.member("name", tagged).member("model", tagged);
@@ -73,7 +73,7 @@ void write_info(JsonWriter& json, const std::string& name, const ModelDetails& d
   json.end_object();
 }
 
-// As a Modelfile has them: what the model itself recommends.
+// Returns the model's own recommendations, as a Modelfile lists them.
 std::string parameters_text(const ServedModel& model) {
   const runtime::SamplingOptions& sampling = model.loaded.config.sampling;
   std::string text = fmt::format("temperature {}\ntop_k {}\ntop_p {}\nmin_p {}\nrepeat_penalty {}",
@@ -95,7 +95,7 @@ void Endpoints::ollama_version(const http::Request& /*request*/, const Replying&
   reply->send({.body = json.text()});
 }
 
-// Models that are on this machine.
+// Lists the models on this machine.
 void Endpoints::ollama_tags(const http::Request& /*request*/, const Replying& reply) {
   JsonWriter json;
   json.begin_object().key("models").begin_array();
@@ -111,7 +111,7 @@ void Endpoints::ollama_tags(const http::Request& /*request*/, const Replying& re
   reply->send({.body = json.end_array().end_object().text()});
 }
 
-// Models that are loaded.
+// Lists the loaded models.
 void Endpoints::ollama_ps(const http::Request& /*request*/, const Replying& reply) {
   JsonWriter json;
   json.begin_object().key("models").begin_array();

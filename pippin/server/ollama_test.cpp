@@ -1,4 +1,4 @@
-// ollama's endpoints, and the requests of programs that know servers by them.
+// ollama's endpoints, and the requests of programs that recognize servers by them.
 #include <chrono>
 #include <filesystem>
 #include <string>
@@ -77,7 +77,7 @@ TEST_F(Ollama, Chats) {
   EXPECT_EQ(answer.at("message").get_string("role"), "assistant");
   EXPECT_EQ(answer.get_int("eval_count"), 12);
   expect_durations(answer);
-  // The same text of OpenAI's endpoint.
+  // OpenAI's endpoint returns the same text.
   const Json openai = json_of(shared_->post(
       "/v1/chat/completions", "{" + std::string(kHello) + R"(,"max_tokens":12,"temperature":0})"));
   const std::string text = openai.at("choices").at(size_t{0}).at("message").get_string("content");
@@ -107,7 +107,7 @@ TEST_F(Ollama, Generates) {
       "/v1/completions", R"({"prompt":"Once upon a time","temperature":0,"max_tokens":8})"));
   EXPECT_EQ(raw.get_string("response"), openai.at("choices").at(size_t{0}).get_string("text"));
   EXPECT_FALSE(raw.has("context"));
-  // The template's prompt, and a conversation that goes on from its tokens.
+  // The template's prompt, and a conversation that continues from its tokens.
   const Json first = whole(generate(fields + R"(,"system":"Be kind.","stream":false)"));
   const auto tokens = first.get_ints("context");
   EXPECT_EQ(std::ssize(tokens), first.get_int("prompt_eval_count") + first.get_int("eval_count"));
@@ -159,7 +159,7 @@ TEST_F(Ollama, OptionsHaveRulesOfTheirOwn) {
             "400 request: options.temperature: expected a number, found \"hot\"");
   EXPECT_EQ(ollama_error(chat(R"("options":{"tfs_z":0.5})")), "400 options.tfs_z is not supported");
   EXPECT_EQ(ollama_error(chat(R"("options":[])")), "400 options: expected an object");
-  // The AI SDK's provider writes some of them without options.
+  // The AI SDK's provider sends some fields outside of options.
   EXPECT_EQ(whole(chat(R"("stream":false,"max_output_tokens":3)")).get_int("eval_count"), 3);
   const Answer both = chat(R"("stream":false,"max_output_tokens":3,"options":{"num_predict":2})");
   EXPECT_EQ(whole(both).get_int("eval_count"), 2);
@@ -229,14 +229,14 @@ TEST_F(Ollama, ListsModels) {
     EXPECT_NE(shown.get_string("template").find("im_start"), std::string::npos);
   }
   EXPECT_EQ(shared_->post("/api/show", R"({"name":"gone"})").status, 404);
-  // OpenAI's endpoint takes the names of the list, too.
+  // OpenAI's endpoint accepts the names of the list, too.
   EXPECT_EQ(
       shared_->post("/v1/completions", R"({"model":"demo:latest","prompt":"a","max_tokens":1})")
           .status,
       200);
 }
 
-// Clients look for a server so; browsers get the page.
+// Clients detect a server this way; browsers get the page.
 TEST_F(Ollama, SaysThatItRuns) {
   for (const char* accept : {"", "*/*", "application/json"}) {
     EXPECT_EQ(shared_->ask("GET", "/", "", {{"accept", accept}}).body, "Ollama is running");
@@ -283,13 +283,13 @@ TEST(OllamaModels, ComeAndGoAsKeepAliveSays) {
   EXPECT_NE(loaded().at(size_t{0}).get_string("expires_at").substr(0, 4), "9999");
   ask("/api/generate", R"(,"keep_alive":-1)");
   EXPECT_EQ(loaded().at(size_t{0}).get_string("expires_at").substr(0, 4), "9999");
-  // After an answer.
+  // Unloads after an answer.
   ask("/api/generate",
       R"(,"prompt":"a","stream":false,"options":{"num_predict":2},"keep_alive":0)");
   for (int tries = 0; tries < 1000 && loaded().size() > 0; ++tries)
     std::this_thread::sleep_for(5ms);
   EXPECT_EQ(loaded().size(), 0U);
-  // The keep-alive holds until then.
+  // The keep-alive lasts until then.
   ask("/api/generate", "");
   EXPECT_EQ(loaded().at(size_t{0}).get_string("expires_at").substr(0, 4), "9999");
 }
@@ -360,7 +360,7 @@ TEST(OllamaModels, ThatAreBrokenAreListedWithTheOthers) {
   EXPECT_EQ(server.post("/api/chat", R"({"model":"broken"})").status, 500);
 }
 
-// With tools in its template, calls come whole.
+// If the template supports tools, calls arrive whole.
 TEST(OllamaModels, CallTools) {
   const TempDir folder;
   write_file(folder / "template.jinja", answer::template_source(answer::kHermes));

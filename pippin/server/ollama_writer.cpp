@@ -20,13 +20,13 @@ double seconds_since_start(const OllamaOptions& options) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - options.start).count();
 }
 
-// "model", "created_at"
+// Writes "model" and "created_at".
 void write_begin(JsonWriter& json, const OllamaOptions& options) {
   json.begin_object().member("model", options.model);
   json.member("created_at", utc_text(std::chrono::system_clock::now()));
 }
 
-// "message" of a chat; "response" and "thinking" of a generated text.
+// Writes "message" of a chat, or "response" and "thinking" of a generated text.
 void write_text(JsonWriter& json, const OllamaOptions& options, const std::string& content,
                 const std::string& thoughts, const std::vector<const Answer::Call*>& calls) {
   if (options.is_chat) json.key("message").begin_object().member("role", "assistant");
@@ -139,7 +139,7 @@ class OllamaWriter final : public AnswerWriter {
   const std::shared_ptr<http::Reply> reply_;
   OllamaOptions options_;
   Answer answer_;
-  std::string logprobs_;  // that are not written yet
+  std::string logprobs_;  // not written yet
   size_t told_calls_ = 0;
   Finish finish_ = Finish::Stop;
 };

@@ -1,4 +1,4 @@
-// Answers of ollama's /api/chat and /api/generate: an object, or lines of them.
+// Writers of answers to ollama's /api/chat and /api/generate: one object, or a stream of lines.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@
 namespace pippin::server {
 
 struct OllamaOptions {
-  std::string model;     // as the client called it
-  bool is_chat = false;  // else of /api/generate
+  std::string model;     // the name that the client used
+  bool is_chat = false;  // else /api/generate
   bool streams = true, with_logprobs = false;
-  // Of /api/generate: tokens of the prompt. The answer has them with its own, so that another
-  // request may go on from there.
+  // Of /api/generate: the tokens of the prompt. The answer returns them with its own, so that
+  // another request can continue from there.
   std::optional<std::vector<int32_t>> context = std::nullopt;
   std::chrono::steady_clock::time_point start{};  // of the request
   double load_seconds = 0;
@@ -28,7 +28,7 @@ struct OllamaOptions {
 std::unique_ptr<AnswerWriter> make_ollama_writer(std::shared_ptr<http::Reply> reply,
                                                  OllamaOptions options);
 
-// An answer without text: that the model is there ("load"), or is not any more ("unload").
+// Returns an answer without text: the model was loaded ("load") or unloaded ("unload").
 std::string ollama_empty_answer(const OllamaOptions& options, std::string_view reason);
 
 }  // namespace pippin::server

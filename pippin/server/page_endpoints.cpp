@@ -1,4 +1,4 @@
-// The page's own endpoints: the server's tools, and texts that set other programs up for this
+// The page's own endpoints: the server's tools, and texts that configure other programs for this
 // server.
 #include <string>
 
@@ -10,7 +10,7 @@
 
 namespace pippin::server {
 
-// Each as a request has it, and its command.
+// Lists each tool in the form of a request, with its command.
 void Endpoints::tools(const http::Request& /*request*/, const Replying& reply) {
   JsonWriter json;
   json.begin_object().member("object", "list").key("data").begin_array();
@@ -32,7 +32,7 @@ void Endpoints::run_tool(const http::Request& request, const Replying& reply) {
   if (tools_ == nullptr) throw ApiError(404, "the server has no tools: --tool", "name");
   const auto command = find_string(body, "command");
   const shell::ChatTool& tool = tools_->find(*name);
-  // The client allowed a command that it was shown, not whatever has the name now.
+  // The user allowed the command that was shown, not whichever has the name now.
   if (command && *command != tool.command) {
     throw ApiError(409, "the tool \"" + *name + "\" has another command now", "command");
   }
@@ -53,8 +53,8 @@ void Endpoints::run_tool(const http::Request& request, const Replying& reply) {
       });
 }
 
-// ?model=NAME&url=ADDRESS&key=TEXT: the page knows the address under which it is reached, which
-// behind a proxy is another one than the server's; its key stays with it.
+// ?model=NAME&url=ADDRESS&key=TEXT: the page knows the address by which it is reached, which
+// differs from the server's behind a proxy; its key stays with it.
 void Endpoints::clients(const http::Request& request, const Replying& reply) {
   const auto given = [&](std::string_view name) {
     return std::string(http::find_field(request.query, name));

@@ -53,7 +53,7 @@ TEST(ServerTools, RunOneCallAtATime) {
   EXPECT_EQ(output_of(server.post("/tools/run", run_body("say", arguments))),
             words + "\n" + arguments);
   EXPECT_FALSE(std::filesystem::exists(folder / "made"));
-  // As models write arguments: a text.
+  // Arguments as models write them: a text.
   EXPECT_TRUE(output_of(server.post("/tools/run", run_body("say", R"("{\"words\":\"b\"}")")))
                   .starts_with("b\n"));
   EXPECT_EQ(output_of(server.post("/tools/run", run_body("fail", "{}"))),
@@ -75,7 +75,7 @@ TEST(ServerTools, RefuseOtherCalls) {
   EXPECT_EQ(error("{}"), "400 name: name: is missing");
   EXPECT_EQ(error(run_body("say", R"({"words":"a"})", R"(,"command":"echo -n {words}")")),
             "409 command: the tool \"say\" has another command now");
-  // As any request: no page of others may ask.
+  // As with any request, pages of other origins are refused.
   EXPECT_EQ(server
                 .ask("POST", "/tools/run", run_body("say", R"({"words":"a"})"),
                      {{"origin", "http://evil.example"}})

@@ -6,8 +6,8 @@
 namespace pippin::server {
 namespace {
 
-// Nothing but the page's own files runs, and nothing is fetched from elsewhere. No script can turn
-// text into elements (trusted types): what models write never becomes HTML.
+// Only the page's own files run, and nothing is fetched from elsewhere. No script can turn text
+// into elements (trusted types): the output of models never becomes HTML.
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -18,7 +18,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
 
-// Whether `matches` holds for an item of "a, b;q=0.5".
+// Whether `matches` is true for an item of "a, b;q=0.5".
 template <typename Matches>
 bool any_item(std::string_view list, Matches matches) {
   while (!list.empty()) {
@@ -51,7 +51,7 @@ http::Response page_response(const page::File& file, const http::Request& reques
   const bool is_packed = takes_gzip(request.header("accept-encoding"));
   const std::string tag = "\"" + std::string(file.digest) + (is_packed ? "-gzip\"" : "\"");
   http::Response response{.content_type = std::string(file.content_type)};
-  // The name of a file tells its content; that of the page does not.
+  // A file's path identifies its content; the page's path does not.
   response.headers = {
       {"etag", tag},
       {"vary", file.path == "/" ? "accept, accept-encoding" : "accept-encoding"},

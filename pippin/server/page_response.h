@@ -1,5 +1,5 @@
-// How the page's files are answered: compressed where the client takes that, or not at all where it
-// has them.
+// Responses with the page's files: compressed if the client accepts that, or without a body if it
+// has them already.
 #pragma once
 
 #include "pippin/http/message.h"
@@ -7,10 +7,10 @@
 
 namespace pippin::server {
 
-// Whether a client that asks for "/" shows pages: others look for what ollama says there.
+// Returns whether a client that requests "/" shows pages; others expect ollama's text there.
 bool wants_page(const http::Request& request);
 
-// To GET or HEAD.
+// Answers GET or HEAD.
 http::Response page_response(const page::File& file, const http::Request& request);
 
 }  // namespace pippin::server

@@ -12,7 +12,7 @@ namespace {
 using http::Answer;
 using http::find_field;
 
-// The page's own files, as a browser asks for them.
+// The page's own files, as a browser requests them.
 class ServingPage : public testing::Test {
  protected:
   static void SetUpTestSuite() { shared_ = new DemoServer(); }
@@ -28,7 +28,7 @@ class ServingPage : public testing::Test {
     headers.emplace_back("accept", "text/html,application/xml;q=0.9,*/*;q=0.8");
     return server().ask("GET", path, "", headers);
   }
-  // Of a file that index.html names.
+  // Returns the path of a file that index.html names.
   static std::string path_of(std::string_view name) {
     for (const page::File& file : page::files()) {
       if (file.path.ends_with("/" + std::string(name))) return std::string(file.path);

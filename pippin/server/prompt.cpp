@@ -33,7 +33,7 @@ const ChatTemplate& template_of(const ServedModel& model) {
   return *model.loaded.chat_template;
 }
 
-// Whether a message is the error of a tool (chat_messages.h).
+// Whether a message is the result of a failed call (chat_messages.h).
 bool has_failed_call(const Value& messages) {
   const auto& list = messages.list().items;
   return std::any_of(list.begin(), list.end(), [](const Value& message) {
@@ -43,7 +43,7 @@ bool has_failed_call(const Value& messages) {
 
 struct Context {
   Dict values;
-  Efforts efforts;  // of which the first that the template takes counts; none: as in `values`
+  Efforts efforts;  // the first one that the template accepts counts; none: as in `values`
 };
 
 Context context_of(const ServedModel& model, const Value& messages, const RequestFields& body,
@@ -70,7 +70,7 @@ Context context_of(const ServedModel& model, const Value& messages, const Reques
   return {std::move(context), std::move(efforts)};
 }
 
-// Renders with the first of the efforts that the template takes, which stays as the only one.
+// Renders with the first of the efforts that the template accepts, and keeps only that one.
 std::string render_by(const ChatTemplate& chat, Context& context, const Value& messages,
                       PromptEnd end) {
   context.values.set("messages", messages);
@@ -101,7 +101,7 @@ void set_tools(const ServedModel& model, const std::vector<answer::Tool>& tools,
                     chat::parse_json(answer::tools_json(tools), "tools"), context);
 }
 
-// A string, a list of tokens, or a list of these.
+// Visits a string, a list of tokens, or each element of a list of these.
 void each_text(const RequestFields& body, std::string_view param,
                const std::function<void(const Json& text)>& take) {
   const std::string name(param);
@@ -155,7 +155,7 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
   }
   if (!context.efforts.empty() && !context.efforts.front())
     result.unheeded.emplace_back(kEffortHint);
-  // The template writes the special tokens itself.
+  // The template itself writes the special tokens.
   const bool adds = find_bool(body, "add_special_tokens").value_or(false);
   result.ids = model.loaded.tokenizer.encode(result.text, adds);
   if (result.ids.empty()) {

@@ -1,4 +1,4 @@
-// What a model is given of a request.
+// Prompts of requests: the tokens that a model gets.
 #pragma once
 
 #include <cstdint>
@@ -16,49 +16,50 @@
 
 namespace pippin::server {
 
-// A conversation as the model's template writes it.
+// A conversation rendered by the model's template.
 struct RenderedChat {
   std::string text;
   std::vector<int32_t> ids;
   bool is_thinking = false;           // the answer begins within thoughts
-  std::vector<std::string> unheeded;  // fields that the template does not know
+  std::vector<std::string> unheeded;  // fields that the template does not support
 };
 
 // `body` may have chat_template_kwargs, documents, add_generation_prompt, continue_final_message,
-// add_special_tokens and what says how much to think: reasoning_effort, reasoning, think,
-// enable_thinking and thinking. Throws ApiError(400) for `param`, where the messages come from: the
-// template's own words where it refuses.
+// add_special_tokens and the fields that control thinking: reasoning_effort, reasoning, think,
+// enable_thinking and thinking. Throws ApiError(400) for `param`, the field of the messages; if the
+// template refuses them, with its own words.
 RenderedChat render_chat(const ServedModel& model, const chat::Value& messages,
                          const RequestFields& body, const ToolRequest& tools, bool continues_last,
                          std::string_view param = "messages");
 
-// One prompt of /v1/completions, or several: texts or tokens, with a suffix for models that fill
-// in. `echoes` gets the texts. Throws ApiError(400).
+// Reads one or several prompts of /v1/completions: texts or tokens, with a suffix for models that
+// fill in. `echoes` gets the texts. Throws ApiError(400).
 std::vector<std::vector<int32_t>> read_prompts(const ServedModel& model, const RequestFields& body,
                                                std::vector<std::string>& echoes);
 
-// One text or several, each a string or a list of tokens, in the field `param`. Throws
+// Reads one or several texts, each a string or a list of tokens, from the field `param`. Throws
 // ApiError(400).
 std::vector<std::vector<int32_t>> read_texts(const ServedModel& model, const RequestFields& body,
                                              std::string_view param);
 
-// The same as they are given: all are texts, or all are lists of tokens.
+// The same before tokenization: either all are texts, or all are lists of tokens.
 struct TextInputs {
   std::vector<std::string> texts;
   std::vector<std::vector<int32_t>> ids;
 };
 TextInputs read_inputs(const RequestFields& body, std::string_view param);
 
-// Leaves the last `count` tokens; with -1 as many as fit, with room for `max_tokens` more. 0: all.
+// Keeps the last `count` tokens; -1: as many as fit with room for `max_tokens` more; 0: all.
 void truncate_prompt(const ServedModel& model, std::vector<int32_t>& ids, int64_t count,
                      int64_t max_tokens);
 
-// Throws ApiError(400) with both numbers for a prompt that the context, or the memory for caches,
-// does not hold. Anthropic's clients shorten the conversation where they read Anthropic's words.
+// Throws ApiError(400) with both numbers if the prompt does not fit in the context, or in the
+// memory for caches. Anthropic's clients shorten the conversation when they see Anthropic's
+// wording.
 void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param,
                   Dialect dialect = Dialect::OpenAi);
 
-// Ids of a list, each in the vocabulary. Throws ApiError(400) that names `param`.
+// Reads a list of ids, each in the vocabulary. Throws ApiError(400) that names `param`.
 std::vector<int32_t> read_ids(const ServedModel& model, const Json& list, std::string_view param);
 
 }  // namespace pippin::server

@@ -1,4 +1,4 @@
-// Downloads models from the Hub for clients, in threads of its own: a download may take hours.
+// Downloads models from the Hub for clients, in separate threads: a download may take hours.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,11 @@ class PullQueue {
   PullQueue& operator=(const PullQueue&) = delete;
   ~PullQueue();  // drops waiting tasks, cancels running ones
 
-  // Runs `task`, which may not throw, in a thread of the queue. False if too many wait.
+  // Runs `task`, which must not throw, in a thread of the queue. Returns false if too many tasks
+  // wait.
   bool add(std::function<void()> task) { return workers_.add(std::move(task)); }
-  // Called in such a thread. Ends when the client leaves or the server ends; bytes downloaded by
-  // then is kept for the next try. Throws as app::pull().
+  // Call it in such a thread. It ends when the client disconnects or the server stops; bytes
+  // downloaded by then are kept for the next try. Throws the errors of app::pull().
   app::PullReport pull(const std::string& model, const http::Reply& reply,
                        const app::PullObserver& observer) const;
 

@@ -23,7 +23,7 @@ std::string_view meaning_of(const FieldRule& rule) {
   return rule.meaning.empty() ? rule.name : rule.meaning;
 }
 
-// The rule by which an endpoint honours a field, by any spelling; null: it does not.
+// Returns the rule by which an endpoint honours a field, in any spelling; null if it does not.
 const FieldRule* find_honoured(std::string_view name, FieldsOf endpoint) {
   const auto rules = field_rules();
   const auto found = std::find_if(rules.begin(), rules.end(), [&](const FieldRule& rule) {
@@ -81,7 +81,7 @@ void RequestFields::add(const Json& object, FieldsOf endpoint, const std::string
     const auto [kept, is_new] =
         fields_.try_emplace(std::string(meaning_of(*rule)), Field{value, spelling, rule});
     if (is_new) continue;
-    // Of two values one is ignored.
+    // Of two different values, one is ignored.
     Field other{value, spelling, rule};
     if (rule < kept->second.rule) std::swap(other, kept->second);
     if (!is_same(other.value, kept->second.value)) ignored_.push_back(other.spelling);

@@ -26,7 +26,7 @@ std::optional<int64_t> find_int(const RequestFields& object, std::string_view na
   return read_field(object.spelling(name), [&]() -> std::optional<int64_t> {
     const auto value = object.find(name);
     if (!value) return std::nullopt;
-    // Some clients write whole numbers as 1.0.
+    // Some clients write integers as 1.0.
     if (value->type() == Json::Type::Float) {
       const double number = value->as_float();
       const auto whole = static_cast<int64_t>(std::clamp(number, -1e15, 1e15));

@@ -15,10 +15,10 @@
 
 namespace pippin::server {
 
-// Throws ApiError(400) for what is no object of JSON.
+// Throws ApiError(400) if the body is not a JSON object.
 Json parse_body(std::string_view body);
 
-// What `read` gives; its Error becomes an ApiError(400) for `param`.
+// Returns the result of `read`; an Error of it becomes an ApiError(400) for `param`.
 template <typename Read>
 auto read_field(std::string_view param, Read&& read) {
   try {
@@ -28,16 +28,16 @@ auto read_field(std::string_view param, Read&& read) {
   }
 }
 
-// A request's fields by the names that readers ask for (request_fields.h), or the members of an
-// object in it. Each gives nothing where the field is absent or null, and throws ApiError(400) with
-// the name that the client wrote.
+// Read a request's fields by the names that readers use (request_fields.h), or the members of an
+// object in it. Each returns nothing if the field is absent or null, and throws ApiError(400) with
+// the client's name of the field.
 std::optional<bool> find_bool(const RequestFields& object, std::string_view name);
 std::optional<int64_t> find_int(const RequestFields& object, std::string_view name,
                                 int64_t least = std::numeric_limits<int64_t>::min(),
                                 int64_t most = std::numeric_limits<int64_t>::max());
 std::optional<double> find_number(const RequestFields& object, std::string_view name);
 std::optional<std::string> find_string(const RequestFields& object, std::string_view name);
-// A string, or a list of them.
+// Reads a string or a list of strings.
 std::vector<std::string> find_strings(const RequestFields& object, std::string_view name,
                                       size_t most);
 

@@ -1,5 +1,5 @@
-// Scores of texts: /v1/rerank as Jina, Cohere and llama-server have it, /rerank with `texts` as
-// text-embeddings-inference does, /v1/score as vLLM does.
+// Scores of texts: /v1/rerank in the form of Jina, Cohere and llama-server, /rerank with `texts` in
+// that of text-embeddings-inference, /v1/score in vLLM's.
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMaxDocuments = 2048;
 
-// Texts, or objects that have one.
+// Reads texts, or objects that contain one.
 std::vector<std::string> read_texts_of(const RequestFields& fields, std::string_view name) {
   const std::string param = fields.spelling(name);
   const auto list = fields.find(name);
@@ -44,7 +44,7 @@ std::vector<std::string> read_one_or_more(const RequestFields& fields, std::stri
   return read_texts_of(fields, name);
 }
 
-// The best first.
+// Returns the order of the scores, best first.
 std::vector<size_t> order_of(const std::vector<double>& scores, std::optional<int64_t> top) {
   std::vector<size_t> order(scores.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -116,13 +116,13 @@ void Endpoints::rerank(const http::Request& request, const RequestFields& fields
   }
   json.end_array();
   write_counts(json, scored.tokens);
-  // Cohere's clients look for it.
+  // Cohere's clients require this member.
   json.key("meta").begin_object().key("api_version").begin_object();
   json.member("version", request.path.starts_with("/v2/") ? "2" : "1").end_object().end_object();
   reply->send({.body = json.end_object().text()});
 }
 
-// One text with each of others, or pairs.
+// Scores one text with each of several others, or pairs.
 void Endpoints::score(const http::Request& request, const Replying& reply) {
   const RequestFields fields(parse_body(request.body), kScore);
   const std::vector<std::string> first = read_one_or_more(fields, "text_1");

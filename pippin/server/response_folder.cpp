@@ -60,7 +60,7 @@ std::optional<std::string> ResponseFolder::read(const std::string& id) const {
   std::stringstream text;
   text << file.rdbuf();
   if (file.bad()) return std::nullopt;
-  // Used now: others leave first.
+  // Marks the file as used, so that others are evicted first.
   std::error_code ignored;
   fs::last_write_time(path_of(id), fs::file_time_type::clock::now(), ignored);
   return std::move(text).str();
@@ -76,8 +76,8 @@ void ResponseFolder::remove(const std::string& id) {
   fs::remove(path_of(id), ignored);
 }
 
-// A sixteenth more than needed, so that not every file looks for old ones. Other processes may have
-// written, too.
+// Frees a sixteenth more than needed, so that not every write searches for old files. It lists the
+// folder, because other processes may have written too.
 void ResponseFolder::trim() {
   std::vector<Listed> files = list(folder_);
   std::sort(files.begin(), files.end(),

@@ -1,5 +1,5 @@
 // Stored responses on disk: DIR/responses/ID.json. Several processes may share a folder: files
-// appear complete or not at all, and one that is gone is a miss.
+// appear complete or not at all, and a deleted file is a miss.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 
 namespace pippin::server {
 
-// One thread writes and removes; any thread reads.
+// One thread writes and removes; any thread may read.
 class ResponseFolder {
  public:
-  // `limit`: bytes of all files. Makes the folder, for its owner alone. Throws Io.
+  // `limit`: total bytes of the files. Creates the folder, with access for its owner only. Throws
+  // Io.
   ResponseFolder(const std::filesystem::path& folder, uint64_t limit);
 
-  // Throws Io. The longest unused files leave where the limit is passed.
+  // Throws Io. Removes the least recently used files if the limit is exceeded.
   void write(const std::string& id, const std::string& text);
   std::optional<std::string> read(const std::string& id) const;
   bool has(const std::string& id) const;

@@ -52,7 +52,7 @@ std::string content_text(const Json& content, const std::string& place) {
   return text;
 }
 
-// The texts of a list of parts, which may be absent.
+// Joins the texts of a list of parts, which may be absent.
 std::string parts_text(const Json& item, const char* name, const std::string& place) {
   std::string text;
   const auto parts = item.find(name);
@@ -67,7 +67,7 @@ std::string parts_text(const Json& item, const char* name, const std::string& pl
   return text;
 }
 
-// Content of other servers is sealed in ways of their own: their summary is all that can be read.
+// Other servers encrypt the content in their own ways: only the summary is readable.
 std::string thoughts_of(const Json& item, const std::string& place) {
   std::string text = parts_text(item, "content", place);
   std::string summary = parts_text(item, "summary", place);
@@ -79,8 +79,8 @@ std::string thoughts_of(const Json& item, const std::string& place) {
   return summary;
 }
 
-// Models may write arguments that are not JSON, and clients send everything back: the template gets
-// the text as it is.
+// Models may write arguments that are not JSON, and clients send everything back: the template then
+// gets the text unchanged.
 Value call_arguments(const Json& item, const std::string& place) {
   const std::string text = text_of(member(item, "arguments", place), place + ".arguments");
   if (text.empty()) return Dict();
@@ -183,7 +183,7 @@ class Conversation {
   }
 
   std::vector<Turn> turns_;
-  std::map<std::string, std::string> called_;  // ids and names
+  std::map<std::string, std::string> called_;  // ids and tool names
 };
 
 }  // namespace

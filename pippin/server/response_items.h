@@ -1,4 +1,4 @@
-// Input items of OpenAI's Responses API, in the form that chat templates take.
+// Conversion of input items of OpenAI's Responses API to the form that chat templates expect.
 #pragma once
 
 #include <string>
@@ -9,23 +9,25 @@
 
 namespace pippin::server {
 
-// An item, and its place for messages of errors: "input[2]".
+// An item, and its place for error messages: "input[2]".
 struct InputItem {
   Json json;
   std::string place;
 };
 
-// The items of a request's `input`: a string is a message of the user. Throws ApiError(400).
+// Returns the items of a request's `input`; a string is a message of the user. Throws
+// ApiError(400).
 std::vector<InputItem> input_items(const Json& input);
 
-// Thoughts as a client without a store carries them: not secret, in a form that is read back.
+// Encodes thoughts for a client without a store: they are not secret, and are read back from this
+// form.
 std::string sealed_thoughts(const std::string& thoughts);
 
-// `instructions` come first. Items of one role that follow each other become one message: clients
-// cut turns into items as they like, and templates take turns. Thoughts and calls belong to the
-// assistant's message around them. Without a turn of anyone, the user's is empty. Throws
-// ApiError(400) with the place of the item for wrong roles and types, pictures, sound and files,
-// and outputs without a call.
+// `instructions` come first. Consecutive items of one role become one message: clients split turns
+// into items freely, and templates expect turns. Thoughts and calls belong to the assistant's
+// message around them. Without any turn, the user's turn is empty. Throws ApiError(400) with the
+// place of the item for wrong roles and types, pictures, sound and files, and outputs without a
+// call.
 chat::Value response_messages(const std::string& instructions, const std::vector<InputItem>& items);
 
 }  // namespace pippin::server

@@ -23,7 +23,8 @@ std::string items_error(std::string_view input) {
 
 TEST(ResponseItems, BecomeTurns) {
   EXPECT_EQ(turns(R"("Hi")"), R"([{"role": "user", "content": "Hi"}])");
-  // Instructions and what developers say come first, in one message; so do pieces of a turn.
+  // Instructions and developers' messages come first, in one message; pieces of a turn are joined,
+  // too.
   EXPECT_EQ(
       turns(R"([{"role":"developer","content":"b"},)"
             R"({"type":"message","role":"user","content":[{"type":"input_text","text":"c"},)"
@@ -53,7 +54,7 @@ TEST(ResponseItems, OfAnAssistantBelongTogether) {
       R"({"role": "tool", "content": "two", "tool_call_id": "2", "name": "gone"}, )"
       R"({"role": "tool", "content": "one", "tool_call_id": "1", "name": "f"}, )"
       R"({"role": "assistant", "content": "Done"}])");
-  // A client that sends back broken arguments of a model is not at fault.
+  // A client that returns a model's broken arguments is not at fault.
   EXPECT_NE(turns(R"([{"type":"function_call","call_id":"1","name":"f","arguments":"{oops"}])")
                 .find(R"("arguments": {"arguments": "{oops"})"),
             std::string::npos);
@@ -67,7 +68,7 @@ TEST(ResponseItems, CarryThoughtsForClientsWithoutAStore) {
   };
   EXPECT_NE(thoughts(sealed_thoughts("long \n thoughts")).find(R"("long \n thoughts")"),
             std::string::npos);
-  // Another server's.
+  // The content of another server.
   for (const char* other : {"gAAAAABo", "***", "cGlwcGlu"}) {
     EXPECT_NE(thoughts(other).find(R"("reasoning_content": "short")"), std::string::npos) << other;
   }

@@ -20,7 +20,7 @@ std::string id_of(const Json& item, const std::string& name, size_t index) {
   return fmt::format("item_{}_{}", name, index);
 }
 
-// Clients may send content as a text; those that read it expect parts.
+// Writes text as a part: clients may send content as text, but expect parts.
 void write_text_part(JsonWriter& json, bool is_output, std::string_view text) {
   json.begin_array().begin_object();
   json.member("type", is_output ? "output_text" : "input_text").member("text", text);

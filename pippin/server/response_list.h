@@ -1,4 +1,4 @@
-// The input items of a stored response, a page at a time.
+// The input items of a stored response, in pages.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace pippin::server {
 
-// `query` has `limit` (1 to 100; 20), `order` (asc, desc; the last item first) and `after`, an id.
-// Items that came without an id get one: their place after `name`. Content is a list of parts, also
-// where it came as a text. Throws ApiError(400).
+// `query` has `limit` (1 to 100; default 20), `order` (asc or desc; default desc, the last item
+// first) and `after`, an id. Items without an id get one: `name` and their position. Content is a
+// list of parts, even if it was sent as text. Throws ApiError(400).
 std::string list_input_items(const Json& items, const http::Fields& query, const std::string& name);
 
 }  // namespace pippin::server

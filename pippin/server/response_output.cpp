@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 3> kStatuses = {"in_progress", "completed
 
 }  // namespace
 
-// Every event of an item says which one it is.
+// Adds the item's identity to each of its events.
 template <typename Write>
 void ResponseOutput::emit(std::string_view type, Write&& write) {
   if (!emit_) return;
@@ -119,7 +119,7 @@ void ResponseOutput::end_item(Status status) {
   });
 }
 
-// A stream cannot take back the call: it stays, incomplete.
+// A stream cannot take back the call: it stays, marked incomplete.
 void ResponseOutput::break_call(const answer::AnswerPart& part) {
   if (!is_open() || items_.back().kind != Kind::Call) return;
   if (emit_) return end_item(Status::Incomplete);
@@ -134,7 +134,7 @@ void ResponseOutput::add(const Piece& piece) {
     waiting_logprobs_ += (waiting_logprobs_.empty() ? "" : ",") + token.text();
   }
   for (const answer::AnswerPart& part : piece.parts) {
-    // Those of a message's tokens wait for the text that they show.
+    // The logprobs of a message's tokens wait for the text of these tokens.
     const std::string logprobs = std::exchange(waiting_logprobs_, {});
     if (part.kind == PartKind::Thoughts) {
       extend(Kind::Reasoning, part.text, {});

@@ -1,5 +1,5 @@
-// The output of a response: items of reasoning, messages and calls, as they come, and the events of
-// a stream that tell of them.
+// Output of a response: items of reasoning, messages and calls, in the order of generation, and the
+// stream's events about them.
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@ namespace pippin::server {
 
 class ResponseOutput {
  public:
-  // Gets the type of an event and a writer with its object, which stays open.
+  // Gets the type of an event and a writer with its object, which is still open.
   using Emit = std::function<void(std::string_view type, JsonWriter& event)>;
 
-  // `name` is that of the response without its prefix: items are named after it. An empty `emit`
-  // is of an answer that is sent as a whole.
+  // `name` is the response's id without its prefix: items are named after it. `emit` is empty for
+  // an answer that is sent whole.
   ResponseOutput(std::string name, bool seals_thoughts, Emit emit)
       : name_(std::move(name)), seals_thoughts_(seals_thoughts), emit_(std::move(emit)) {}
 
   void add(const Piece& piece);
-  // The end of an answer: there is an item then. `is_cut`: the last one is incomplete.
+  // Ends an answer, which then has at least one item. `is_cut`: the last item is incomplete.
   void close(bool is_cut);
-  // The end of an answer that failed.
+  // Ends an answer that failed.
   void abandon();
 
-  // [...]
+  // Writes the list of items.
   void write(JsonWriter& json) const;
 
  private:

@@ -61,7 +61,7 @@ void read_reasoning(const RequestFields& body, ResponseRequest& request) {
   });
 }
 
-// Kinds of logprobs and thoughts that the client wants to see.
+// Reads the kinds of logprobs and thoughts that the client wants.
 void read_include(const RequestFields& body, ResponseRequest& request) {
   const auto top = find_int(body, "top_logprobs", 0, kMaxTopLogprobs);
   for (const std::string& one : find_strings(body, "include", kMaxIncludes)) {
@@ -73,7 +73,7 @@ void read_include(const RequestFields& body, ResponseRequest& request) {
   }
 }
 
-// Kinds of tools that the model does not see.
+// Collects the kinds of tools that are not passed to the model.
 void note_other_tools(const RequestFields& body, std::vector<std::string>& skipped) {
   const auto tools = body.find("tools");
   if (!tools) return;
@@ -85,7 +85,7 @@ void note_other_tools(const RequestFields& body, std::vector<std::string>& skipp
   skipped.insert(skipped.end(), kinds.begin(), kinds.end());
 }
 
-// Members of a response that repeat the request's.
+// Checks the members of a response that repeat the request's.
 void check_echoed(const RequestFields& body) {
   for (const char* name : {"user", "safety_identifier", "prompt_cache_key"}) {
     find_string(body, name);
@@ -100,7 +100,7 @@ void write_or(JsonWriter& json, const RequestFields& body, const char* name,
   value ? json.value(*value) : json.raw(otherwise);
 }
 
-// The functions, also where none may be called.
+// Writes the functions, even if none may be called.
 void write_tools(JsonWriter& json, const RequestFields& body) {
   json.key("tools").begin_array();
   if (const auto tools = body.find("tools")) {

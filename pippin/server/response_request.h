@@ -1,4 +1,4 @@
-// The fields of a request for a response, of OpenAI's Responses API.
+// The fields of a request of OpenAI's Responses API.
 #pragma once
 
 #include <optional>
@@ -18,14 +18,14 @@ struct ResponseRequest {
   std::optional<std::string> previous_id;
   bool is_stored = true, hides_thoughts = false;
   bool in_background = false;
-  bool seals_thoughts = false;  // reasoning items carry what a client without a store sends back
+  bool seals_thoughts = false;  // reasoning items have encrypted_content
 };
 
-// Reads all but `input`. Throws ApiError(400).
+// Reads all fields but `input`. Throws ApiError(400).
 ResponseRequest read_response_request(const RequestFields& body);
 
-// The members of a response object that repeat what the request asked for, as the server took it:
-// {"instructions": ..., "tools": ...} without the brackets.
+// Returns the members of a response object that repeat the request as the server understood it:
+// {"instructions": ..., "tools": ...} without the braces.
 std::string echoed_request(const RequestFields& body, const ResponseRequest& request,
                            const ServedModel& model);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMaxId = 128;
 
-// Ids become names of files.
+// Ids become file names.
 bool is_id(const std::string& id) {
   return !id.empty() && id.size() <= kMaxId &&
          std::all_of(id.begin(), id.end(), [](unsigned char c) {
@@ -78,7 +78,7 @@ std::optional<std::string> ResponseStore::get(const std::string& id) {
   }
   std::optional<std::string> text = folder_->read(id);
   const std::lock_guard lock(mutex_);
-  // One that was removed meanwhile does not come back.
+  // A response that was removed meanwhile is not added again.
   if (text && removals == removals_ && !places_.contains(id)) add(id, *text);
   return text;
 }

@@ -1,5 +1,5 @@
-// Responses that clients may ask for again, or go on from: in memory, and in a folder if there is
-// one, each up to a limit of bytes. The longest unused ones leave first.
+// Responses that clients can retrieve or continue: in memory, and in a folder if there is one, each
+// up to a limit in bytes. The least recently used ones are evicted first.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@
 namespace pippin::server {
 
 struct ResponseStoreOptions {
-  uint64_t limit = uint64_t{256} << 20;  // of memory, and of the folder; 0: nothing is kept
-  std::filesystem::path folder;          // empty: memory alone
+  uint64_t limit = uint64_t{256} << 20;  // of memory, and of the folder; 0: nothing is stored
+  std::filesystem::path folder;          // empty: only memory
 };
 
-// Any thread.
+// Thread-safe.
 class ResponseStore {
  public:
   // Throws Io.
   explicit ResponseStore(const ResponseStoreOptions& options);
 
   bool keeps() const { return limit_ > 0; }
-  // Files are written by a thread of their own, so that steps do not wait for a disk. A disk that
-  // fails is a line of the log.
+  // A separate thread writes the files, so that steps do not wait for a disk. A failing disk only
+  // causes a line in the log.
   void put(const std::string& id, std::string text);
   std::optional<std::string> get(const std::string& id);
-  // False where it was not there.
+  // Returns false if it was not there.
   bool remove(const std::string& id);
 
  private:
   struct Entry {
     std::string id, text;
   };
-  using Entries = std::list<Entry>;  // the one used last comes first
+  using Entries = std::list<Entry>;  // most recently used first
 
   bool forget(const std::string& id);
   void add(const std::string& id, std::string text);
@@ -48,11 +48,11 @@ class ResponseStore {
 
   const uint64_t limit_;
   std::optional<ResponseFolder> folder_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   Entries entries_;
   std::unordered_map<std::string, Entries::iterator> places_;
   uint64_t bytes_ = 0;
-  std::unordered_set<std::string> removing_;  // files that are to go
+  std::unordered_set<std::string> removing_;  // ids of files to remove
   uint64_t removals_ = 0;                     // so far
   bool has_warned_ = false;
   Worker writer_;  // last: it uses all of the above

@@ -26,7 +26,7 @@ TEST(ResponseStore, ForgetsTheLongestUnused) {
   store.put("d", std::string(10, 'd'));
   EXPECT_FALSE(store.get("b"));
   EXPECT_TRUE(store.get("a") && store.get("c") && store.get("d"));
-  // One in place of another, and one that is larger than all.
+  // A replaced response, and one that is larger than the limit.
   store.put("a", std::string(5, 'A'));
   EXPECT_EQ(store.get("a"), "AAAAA");
   store.put("e", std::string(31, 'e'));

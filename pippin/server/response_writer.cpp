@@ -29,7 +29,7 @@ struct Outcome {
   const ApiError* error = nullptr;
 };
 
-// Whole answers and streams: the latter tell what happens as events.
+// Writes whole answers and streams; the latter report progress as events.
 class ResponseWriter final : public AnswerWriter {
  public:
   ResponseWriter(std::shared_ptr<RunningResponse> reply, ResponseWriterOptions options,
@@ -74,7 +74,7 @@ class ResponseWriter final : public AnswerWriter {
     output_.abandon();
     const std::string response =
         response_text({.status = is_cancelled ? "cancelled" : "failed", .error = &error});
-    // A client that left does not know of it; one that cancelled, or asks later, does.
+    // A client that disconnected does not know its id; one that cancelled it, or asks later, does.
     keeper_.on_end(response, is_cancelled || options_.in_background);
     const bool has_client = !options_.streams && !options_.in_background;
     if (has_client && !is_cancelled) return reply_->send(error_response(error, Dialect::OpenAi));
@@ -114,7 +114,7 @@ class ResponseWriter final : public AnswerWriter {
     return text;
   }
 
-  // The last words to the client.
+  // Sends the last event or the whole answer to the client.
   void finish(std::string_view type, const std::string& response) {
     if (options_.streams) {
       write_state(type, response);

@@ -23,9 +23,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kPrefix = "resp_";
-constexpr auto kCancelWait = 10s;  // for a step, which takes a moment
+constexpr auto kCancelWait = 10s;  // a step takes only a moment
 
-// 48 hexadecimal digits that cannot be guessed: they open stored conversations.
+// 48 unpredictable hexadecimal digits, since they give access to stored conversations.
 std::string random_name() {
   std::random_device device;
   std::string name;
@@ -33,8 +33,8 @@ std::string random_name() {
   return name;
 }
 
-// A stored response: {"model", "input": the whole conversation before it, "response"}. It is one
-// level deeper than the request that it is made of.
+// Parses a stored response: {"model", "input": the whole conversation before it, "response"}. It is
+// one level deeper than its request.
 Json stored_document(const std::string& text) {
   return Json::parse(text, "stored response", {.max_depth = 200});
 }
@@ -57,7 +57,7 @@ std::string items_text(const std::vector<InputItem>& items) {
   throw ApiError(404, "there is no stored response " + shown(id), "response_id");
 }
 
-// The items of the conversation that the request goes on from, and the model that wrote it.
+// Adds the items of the conversation that the request continues. Returns the model that wrote it.
 std::string add_previous(KnownResponses& known, const std::string& id,
                          std::vector<InputItem>& items) {
   constexpr const char* kField = "previous_response_id";
@@ -81,8 +81,8 @@ std::string add_previous(KnownResponses& known, const std::string& id,
   return document.get_string("model");
 }
 
-// Clients name items of stored responses instead of sending them again. An item bears the name of
-// its response.
+// Clients refer to items of stored responses instead of sending them again. An item's id contains
+// that of its response.
 Json referred_item(KnownResponses& known, const InputItem& reference) {
   const std::string place = reference.place + ".id";
   const auto id = reference.json.find("id");
@@ -122,7 +122,7 @@ std::vector<InputItem> new_items(KnownResponses& known, const RequestFields& bod
 struct Asked {
   std::vector<InputItem> items;
   chat::Value messages;
-  std::string previous_model;  // empty: nothing came before
+  std::string previous_model;  // empty: there is no earlier response
 };
 
 Asked read_conversation(KnownResponses& known, const RequestFields& body,

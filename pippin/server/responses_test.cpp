@@ -25,7 +25,7 @@ Json answer_of(const http::Answer& answer) {
   return json_of(answer);
 }
 
-// The text of all messages of a response.
+// Returns the text of all messages of a response.
 std::string text_of(const Json& response) {
   std::string text;
   for (const Json& item : response.at("output").elements()) {
@@ -42,7 +42,7 @@ std::vector<std::string> types_of(const Json& response) {
   return types;
 }
 
-// The events of a stream, each of which is named by its type and counted.
+// Returns the events of a stream, and checks their names and numbers.
 std::vector<Json> events_of(const http::Answer& answer) {
   EXPECT_EQ(answer.status, 200) << answer.body;
   std::vector<Json> events;
@@ -57,7 +57,7 @@ std::vector<Json> events_of(const http::Answer& answer) {
   return events;
 }
 
-// Names of events without "response.", each once where it repeats.
+// Returns the names of events without "response.", consecutive repetitions once.
 std::vector<std::string> names_of(const std::vector<Json>& events) {
   std::vector<std::string> names;
   for (const Json& event : events) {
@@ -67,7 +67,7 @@ std::vector<std::string> names_of(const std::vector<Json>& events) {
   return names;
 }
 
-// The joined deltas of a kind.
+// Returns the joined deltas of a kind.
 std::string deltas_of(const std::vector<Json>& events, const std::string& kind) {
   std::string text;
   for (const Json& event : events) {
@@ -77,7 +77,7 @@ std::string deltas_of(const std::vector<Json>& events, const std::string& kind) 
   return text;
 }
 
-// A model that writes this text, whatever it is asked.
+// Makes the model write this text for any prompt.
 std::string writes(const std::string& text) {
   JsonWriter literal, grammar;
   literal.value(text);
@@ -88,7 +88,7 @@ std::string writes(const std::string& text) {
 class Responses : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    // Of one path both would be one model.
+    // With the same path, both would be one model.
     folder_ = new TempDir();
     const std::filesystem::path twin = folder_->path() / "twin";
     std::filesystem::copy(demo_model_folder(), twin);
@@ -196,7 +196,7 @@ TEST_F(Responses, GoOnFromStoredOnes) {
       R"({{"previous_response_id":"{}","input":"And then?","max_output_tokens":16}})", id);
   const Json second = answer_of(post(next));
   EXPECT_EQ(second.get_string("previous_response_id"), id);
-  // The same as the whole conversation at once, as items or by their names.
+  // The same as sending the whole conversation, as items or by their ids.
   const auto conversation = [&](const std::string& said) {
     return R"({"input":[{"role":"user","content":"Tell me a story about a fox called Mia."},)" +
            said + R"(,{"role":"user","content":"And then?"}],"max_output_tokens":16})";
@@ -209,7 +209,7 @@ TEST_F(Responses, GoOnFromStoredOnes) {
     EXPECT_EQ(whole.at("usage").get_int("input_tokens"),
               second.at("usage").get_int("input_tokens"));
   }
-  // Several clients go on from one; a third turn knows both.
+  // Several clients continue from one response; a third turn sees both.
   std::vector<std::string> texts(4);
   {
     std::vector<Thread> threads;
@@ -222,7 +222,7 @@ TEST_F(Responses, GoOnFromStoredOnes) {
       R"({{"previous_response_id":"{}","max_output_tokens":1}})", second.get_string("id"))));
   EXPECT_GT(third.at("usage").get_int("input_tokens"),
             second.at("usage").get_int("input_tokens") + 15);
-  // Instructions are of one request.
+  // Instructions apply to one request only.
   const Json told = answer_of(post(ask(R"("instructions":"Be brief.","max_output_tokens":4)")));
   const std::string count =
       fmt::format(R"({{"previous_response_id":"{}","input":"x"}})", told.get_string("id"));
@@ -248,7 +248,7 @@ TEST_F(Responses, AreGivenAndDeleted) {
       post(fmt::format(R"({{"previous_response_id":"{}","input":"x"}})", made.get_string("id")));
   EXPECT_EQ(error_of(refused), "400 previous_response_id: previous_response_id: " + gone);
   EXPECT_EQ(json_of(refused).at("error").get_string("code"), "previous_response_not_found");
-  // Not stored: not there.
+  // A response that is not stored cannot be retrieved.
   const Json loose = answer_of(post(ask(R"("max_output_tokens":4,"store":false)")));
   EXPECT_EQ(server().ask("GET", "/v1/responses/" + loose.get_string("id")).status, 404);
   EXPECT_EQ(server().ask("PUT", path).status, 405);
@@ -297,11 +297,11 @@ TEST_F(Responses, AreCancelled) {
   const std::string path = "/v1/responses/" + begun.get_string("id");
   const Json cancelled = answer_of(server().post(path + "/cancel", ""));
   const std::string status = cancelled.get_string("status");
-  // It may have been quicker than the client.
+  // It may have ended before the cancellation.
   EXPECT_TRUE(status == "cancelled" || status == "incomplete") << status;
   EXPECT_EQ(answer_of(server().ask("GET", path)).dump(), cancelled.dump());
   EXPECT_EQ(answer_of(server().post(path + "/cancel", "")).dump(), cancelled.dump());
-  // One that is over and was not in the background.
+  // A response that has ended and was not in the background.
   const Json over = answer_of(post(ask(R"("max_output_tokens":2)")));
   EXPECT_EQ(error_of(server().post("/v1/responses/" + over.get_string("id") + "/cancel", "")),
             fmt::format("400 response_id: \"{}\" has ended already", over.get_string("id")));
@@ -338,7 +338,7 @@ TEST_F(Responses, FieldsWithoutEffectAreNamed) {
   EXPECT_EQ(ignored(kPath, R"("max_output_tokens":1,"user":"me","truncation":"auto")"), "");
 }
 
-// They are compiled in a thread of their own, after the request was read.
+// Forms are compiled in a separate thread, after the request was read.
 TEST_F(Responses, FormsThatCannotBeMetAreRefused) {
   const std::string form =
       R"("text":{"format":{"type":"json_schema","name":"a","schema":{"type":"unheard_of"}}})";
@@ -468,7 +468,7 @@ TEST(ResponseTools, AreCalled) {
   EXPECT_EQ(call.get_string("status"), "completed");
   EXPECT_EQ(Json::parse(call.get_string("arguments"), "arguments").keys(),
             std::vector<std::string>{"city"});
-  // Kinds that are not there are not offered.
+  // Unsupported kinds of tools are not offered.
   ASSERT_EQ(whole.at("tools").size(), 1U);
   EXPECT_EQ(whole.at("tools").at(size_t{0}).get_string("name"), "weather");
 
@@ -482,7 +482,7 @@ TEST(ResponseTools, AreCalled) {
   EXPECT_EQ(done.get_string("arguments"), call.get_string("arguments"));
   EXPECT_FALSE(done.get_string("call_id").empty());
 
-  // The result goes back by the response's name.
+  // The result is sent with the response's id.
   const Json next = answer_of(server.respond(fmt::format(
       R"({{"previous_response_id":"{}","input":[{{"type":"function_call_output","call_id":"{}",)"
       R"("output":"sun"}}],"max_output_tokens":5}})",
@@ -534,7 +534,7 @@ TEST(ResponseTools, ComeAfterTextAndMayBreakOff) {
   EXPECT_EQ(added, (std::vector<int64_t>{0, 1, 2}));
   EXPECT_EQ(done, added);
 
-  // A broken one is text; a stream that has begun it leaves it incomplete.
+  // A broken call becomes text; in a stream that has begun the call it stays incomplete.
   const std::string broken =
       "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"a\": oops}}\n</tool_call>";
   const Json whole = answer_of(server.respond(ask(tools + writes(broken))));
@@ -543,7 +543,7 @@ TEST(ResponseTools, ComeAfterTextAndMayBreakOff) {
   const Json item = cut.back().at("response").at("output").at(size_t{0});
   EXPECT_EQ(item.get_string("status"), "incomplete");
   EXPECT_EQ(deltas_of(cut, "function_call_arguments"), item.get_string("arguments"));
-  // Clients send it back all the same.
+  // Clients send it back nevertheless.
   const Json next = answer_of(
       server.respond(R"({"input":[{"role":"user","content":"Go"},)" + item.dump() +
                      R"(,{"type":"function_call_output","call_id":")" + item.get_string("call_id") +
@@ -574,7 +574,7 @@ TEST(ResponseReasoning, IsAnItemOfItsOwn) {
                 "reasoning_text.delta", "reasoning_text.done", "content_part.done",
                 "output_item.done", "output_item.added", "content_part.added", "output_text.delta",
                 "output_text.done", "content_part.done", "output_item.done", "completed"}));
-  // A client without a store sends it back in one form or the other.
+  // A client without a store sends it back in either form.
   const auto tokens = [&](const std::string& item) {
     return answer_of(server.post("/v1/responses/input_tokens",
                                  R"({"input":[{"role":"user","content":"x"},)" + item +

@@ -13,7 +13,7 @@ constexpr Dialect kLlama = Dialect::LlamaServer;
 constexpr Status kNone = Status::None;
 constexpr Dialect kOllamas = Dialect::Ollama;
 
-// The first spelling of an endpoint is its label. A path with a name comes last.
+// The first spelling of an endpoint is its label. Paths with a name come last.
 constexpr std::array kRoutes = {
     Route{"POST", "/v1/chat/completions", &Endpoints::chat},
     Route{"POST", "/chat/completions", &Endpoints::chat},
@@ -81,7 +81,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/v1/models/*", nullptr, Status::Model},
 };
 
-// The name in `path`; nothing for another path than the pattern's.
+// Returns the name in `path`; nothing if the path does not match the pattern.
 std::optional<std::string_view> match(std::string_view pattern, std::string_view path) {
   const size_t star = pattern.find('*');
   if (star == std::string_view::npos) {

@@ -1,4 +1,4 @@
-// Responses under way: they can be seen and cancelled from elsewhere, and those in the background
+// Responses in progress: other requests can retrieve and cancel them, and those in the background
 // outlive their client.
 #pragma once
 
@@ -15,7 +15,8 @@
 
 namespace pippin::server {
 
-// The reply to the request for a response. In the background, a client that goes is no end.
+// The reply to the request for a response. In the background, it outlives the connection of the
+// client.
 class RunningResponse final : public http::Reply {
  public:
   RunningResponse(std::shared_ptr<http::Reply> client, bool in_background)
@@ -31,27 +32,27 @@ class RunningResponse final : public http::Reply {
   bool is_gone() const override;
   void when_gone(std::function<void()> action) override;
 
-  // The work ends soon, with fail() of its writer.
+  // Makes the work end soon, with fail() of its writer.
   void cancel();
   bool is_cancelled() const;
 
-  // The response object as it was last told; `has_ended`: for good.
+  // Stores the current response object; `has_ended`: it is final.
   void tell(std::string text, bool has_ended);
   std::string text() const;
-  // Waits for the end, but no longer than that.
+  // Waits for the end, for `longest` at most.
   std::string wait(std::chrono::milliseconds longest) const;
 
  private:
   const std::shared_ptr<http::Reply> client_;
   const bool in_background_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   mutable std::condition_variable changed_;
   std::function<void()> action_;
   std::string text_;
   bool is_cancelled_ = false, has_ended_ = false;
 };
 
-// By id. Any thread.
+// Running responses by id. Thread-safe.
 class RunningResponses {
  public:
   void add(const std::string& id, std::shared_ptr<RunningResponse> response);

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A client that can go.
+// A client that can disconnect.
 class Client final : public http::Reply {
  public:
   void send(http::Response /*response*/) override {}

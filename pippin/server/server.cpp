@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kWorkers = 4;
 constexpr size_t kMaxTasks = 1024;
 
-// 24 letters and digits.
+// Generates names of 24 letters and digits.
 class Names {
  public:
   std::string next() {
@@ -45,7 +45,7 @@ class Names {
   std::mt19937_64 random_{std::random_device()()};
 };
 
-// A client's own name for its request, where that can stand in a log.
+// Returns the client's own name of its request if it is safe to log, else a new one.
 std::string request_name(const http::Request& request, Names& names) {
   const std::string_view given = request.header("x-request-id");
   const bool is_plain = !given.empty() && given.size() <= 128 &&
@@ -55,7 +55,7 @@ std::string request_name(const http::Request& request, Names& names) {
   return is_plain ? std::string(given) : names.next();
 }
 
-// Names of fields for a header, without the characters that a header cannot have.
+// Joins field names for a header, without characters that headers cannot contain.
 std::string header_list(const std::vector<std::string>& names) {
   constexpr size_t kMost = 1000;
   std::string list;
@@ -105,21 +105,21 @@ class Server::State {
   Metrics metrics_;
   Names names_;
   std::atomic<bool> is_stopping_{false}, is_preloaded_{false};
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::map<uint64_t, Running> running_;
   std::optional<ApiError> preload_error_;
 
-  // Requests that run use all of the above until the models are gone.
+  // Running requests use all of the above until the models are destroyed.
   ModelList models_;
   Endpoints endpoints_;
   http::Server http_;
-  FormQueue forms_;  // for the workers
-  PullQueue pulls_;  // for the workers
+  FormQueue forms_;  // for the worker threads
+  PullQueue pulls_;  // for the worker threads
   ToolRunner tools_;
   Workers workers_;
 };
 
-// Adds the headers that all answers have, and tells metrics and log of the answer when it ends.
+// Adds the common headers to an answer, and reports it to metrics and log when it ends.
 class Server::State::Noted final : public NotedReply {
  public:
   Noted(State& state, const http::Request& request, std::shared_ptr<http::Reply> reply)
@@ -248,7 +248,7 @@ void Server::State::run() {
   if (preload_error_) fail(ErrorCode::InvalidFile, "{}", preload_error_->what());
 }
 
-// A model of the start that cannot be loaded ends the server.
+// A model that cannot be loaded at start ends the server.
 void Server::State::preload() {
   try {
     models_.find_adapters();
@@ -265,7 +265,7 @@ void Server::State::preload() {
   }
 }
 
-// The answer to a request that is not handled.
+// Answers a request that is not handled.
 http::Response Server::State::refusal(const http::Request& head, const ApiError& error) {
   http::Response response = error_response(error, dialect_of(head.path));
   for (auto& field : access_.headers_for(head)) response.headers.push_back(std::move(field));
@@ -332,7 +332,7 @@ http::Response Server::State::answer_now(Status status, const http::Request& req
               .body = metrics_.text(models_.all(), http_.num_connections())};
     case Status::Root:
       return {.content_type = "text/plain; charset=utf-8",
-              .body = "Ollama is running",  // clients look for these words
+              .body = "Ollama is running",  // clients search for these words
               .headers = {{"vary", "accept"}}};
     case Status::Model:
       return endpoints_.model(std::string(name_in_path(request.path)));
@@ -351,7 +351,7 @@ http::Response Server::State::health() const {
   return response;
 }
 
-// As llama-server has it: a slot for each request of a model that can run at a time.
+// llama-server's form: one slot for each request that a model can run concurrently.
 http::Response Server::State::slots(const http::Request& request) const {
   JsonWriter json;
   json.begin_array();

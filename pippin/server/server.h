@@ -1,7 +1,7 @@
 // A server of language models: OpenAI's and Anthropic's endpoints over HTTP.
 //
 //   server::Server server({.http = ..., .models = ...});
-//   server.run();  // until stop(), or a signal if it may take them
+//   server.run();  // until stop(), or a signal if it handles them
 #pragma once
 
 #include <chrono>
@@ -19,10 +19,10 @@
 
 namespace pippin::server {
 
-// A request that was answered, for a log. No texts, no keys.
+// An answered request, for a log. It has no texts and no keys.
 struct RequestRecord {
   std::string id, method, path, peer, model;
-  int status = 0;  // 499: the client left first
+  int status = 0;  // 499: the client disconnected first
   double seconds = 0;
   Usage usage;  // of text
   bool has_usage = false;
@@ -33,26 +33,28 @@ struct Options {
   ModelListOptions models;
   AccessOptions access;
   ResponseStoreOptions responses;
-  std::chrono::milliseconds silence{5000};         // of a stream, before a comment
-  std::chrono::milliseconds form_timeout{10'000};  // to compile what an answer has to be
-  std::vector<shell::ChatTool> tools = {};         // commands that clients may have run
+  std::chrono::milliseconds silence{5000};         // of a stream, before a keep-alive
+  std::chrono::milliseconds form_timeout{10'000};  // to compile the form of an answer
+  std::vector<shell::ChatTool> tools = {};         // commands that clients may run
   std::chrono::milliseconds tool_timeout{60'000};
-  bool allows_pulls = false;  // clients may download models, and remove those
-  // Called by any thread.
+  bool allows_pulls = false;  // clients may download models, and remove them
+  // May be called by any thread.
   std::function<void(const RequestRecord& record)> log = {};
-  // Called once each: when the first model can answer, and when the end begins.
+  // Each is called once: when the first model can answer, and when the server begins to stop.
   std::function<void()> on_ready = {}, on_stopping = {};
 };
 
 class Server {
  public:
-  // Listens, and loads nothing yet. Throws as http::Server, ModelList, Access and ResponseStore.
+  // Listens, without loading a model yet. Throws the errors of http::Server, ModelList, Access and
+  // ResponseStore.
   explicit Server(Options options);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  // Loads the first model, while /health says so, and serves. Throws what is wrong with that model.
+  // Loads the first model, while /health reports that, and serves. Throws the error of a model that
+  // cannot be loaded.
   void run();
   void stop();  // as http::Server::stop()
   std::vector<std::string> urls() const;

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 using http::Answer;
 using http::find_field;
 
-// The data of the events of a stream.
+// Returns the data of a stream's events.
 std::vector<std::string> events_of(const std::string& body) {
   std::vector<std::string> events;
   for (size_t at = body.find("data: "); at != std::string::npos; at = body.find("data: ", at)) {
@@ -60,7 +60,7 @@ class Serving : public testing::Test {
   }
   static DemoServer& server() { return *shared_; }
 
-  // Whether nothing runs, soon.
+  // Waits until no request runs; false: that takes too long.
   static bool comes_to_rest() {
     for (int tries = 0; tries < 1000; ++tries) {
       const Json model = json_of(server().ask("GET", "/status")).at("models").at(size_t{0});
@@ -156,7 +156,7 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
       {story_chat(R"("logprobs":true,"top_logprobs":99)"),
        "400 top_logprobs: request: top_logprobs: "},
       {story_chat(R"("logit_bias":{"x":1})"),
-       "400 logit_bias: request: logit_bias: \"x\" is no token"},
+       "400 logit_bias: request: logit_bias: \"x\" is not a token"},
       {story_chat(R"("logit_bias":{"99999":1})"),
        "400 logit_bias: logit_bias: there is no token 99999"},
       {story_chat(R"("tools":[{"type":"function"}])"), "400 tools: tools[0].name: is missing"},
@@ -248,7 +248,7 @@ TEST_F(Serving, AnswersInTheFormThatIsAskedFor) {
   EXPECT_EQ(digits.size(), 6U) << digits;
   const std::string grammar = answer_to(R"("grammar":"root ::= \"<\" [a-c]{2} \">\"")");
   EXPECT_EQ(grammar.size(), 4U) << grammar;
-  // What does not come to its end says so.
+  // A truncated answer says so.
   const Json cut = json_of(server().post("/v1/chat/completions",
                                          story_chat(R"("max_tokens":3,"json_schema":)" + schema)));
   EXPECT_EQ(cut.at("choices").at(size_t{0}).get_string("finish_reason"), "length");
@@ -258,7 +258,7 @@ TEST_F(Serving, AnswersInTheFormThatIsAskedFor) {
   EXPECT_EQ(whole.at("choices").at(size_t{0}).get_string("finish_reason"), "stop");
 }
 
-// Guessed tokens are computed together; the answer is the same.
+// Drafted tokens are computed together; the answer stays the same.
 TEST_F(Serving, DraftsChangeNoAnswer) {
   const auto ask = [](const std::string& more) {
     return json_of(server().post("/v1/chat/completions", story_chat(R"("max_tokens":60,)" + more)));
@@ -286,7 +286,7 @@ TEST_F(Serving, DraftsChangeNoAnswer) {
 }
 
 TEST_F(Serving, TakesTextsOfAnyBytes) {
-  // A lone surrogate in JSON, and bytes that are no UTF-8.
+  // A lone surrogate in JSON, and bytes that are not UTF-8.
   for (const std::string text : {R"(\ud800)", "\\u0000", "\xff\xfe", "\xf0\x9f\x98\x80"}) {
     const Answer answer =
         server().post("/v1/chat/completions", R"({"messages":[{"role":"user","content":")" + text +
@@ -309,7 +309,7 @@ TEST_F(Serving, CompletesTexts) {
   const Answer answer = server().post(
       "/v1/completions", R"({"prompt":["Once upon a time","One day"],"max_tokens":6,"n":2})");
   EXPECT_EQ(json_of(answer).at("choices").size(), 4u);
-  // Tokens instead of the text, and the text echoed.
+  // Tokens instead of text, and the echoed text.
   const Json tokens =
       json_of(server().post("/tokenize", R"({"content":"Once upon a time","add_special":true})"))
           .at("tokens");
@@ -430,7 +430,7 @@ TEST_F(Serving, TellsOfItself) {
   }
   const std::string metrics = server().ask("GET", "/metrics").body;
   EXPECT_NE(metrics.find("pippin_generated_tokens_total{model=\"demo\"} "), std::string::npos);
-  // One series for a route, whatever is asked for.
+  // One series for each route, whatever paths are requested.
   std::vector<std::string> labels;
   constexpr std::string_view kSeries = "pippin_requests_total{endpoint=\"";
   for (size_t at = metrics.find(kSeries); at != std::string::npos;
@@ -464,7 +464,7 @@ TEST_F(Serving, TellsOfItself) {
 }
 
 TEST_F(Serving, FreesWhatClientsLeave) {
-  // One that decodes, one that waits for the whole, some in the queue.
+  // One request that decodes, one that waits for the whole answer, and some in the queue.
   std::vector<std::unique_ptr<http::Client>> clients;
   for (int i = 0; i < 24; ++i) {
     clients.push_back(std::make_unique<http::Client>(server().port()));
@@ -489,7 +489,6 @@ TEST_F(Serving, KnowsItsNames) {
   EXPECT_EQ(server().ask("GET", "/v1/models", "", {{"origin", "http://localhost"}}).status, 200);
 }
 
-// A socket for IPv6 takes clients of IPv4 as ::ffff:127.0.0.1.
 TEST(ServingModels, LoadsThemOnDemandAndLetsThemGo) {
   const TempDir folder;
   std::filesystem::copy(source_dir() / "pippin/demo/model", folder / "other");
@@ -522,7 +521,7 @@ TEST(ServingModels, AModelThatIsNotThereEndsTheServer) {
   EXPECT_THROW(server.run(), Error);
 }
 
-// Load balancers ask, while the answers under way are finished.
+// Load balancers query health while running answers are finished.
 TEST(ServingEnd, HealthSaysThatTheServerIsEnding) {
   DemoServer server;
   http::Client slow(server.port());

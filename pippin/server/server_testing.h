@@ -12,7 +12,7 @@
 
 namespace pippin::server {
 
-// Options for the demo model at a free port.
+// Options for the demo model on a free port.
 inline Options demo_options() {
   Options options;
   options.http.addresses.push_back({.host = "127.0.0.1", .port = 0});
@@ -55,7 +55,7 @@ class DemoServer {
 constexpr const char* kStory =
     R"("messages":[{"role":"user","content":"Tell me a story about a fox called Mia."}])";
 
-// A request to /v1/chat/completions with it, and with further fields.
+// Returns a request to /v1/chat/completions with kStory and further fields.
 inline std::string story_chat(const std::string& more = "") {
   return "{" + std::string(kStory) + (more.empty() ? "" : "," + more) + "}";
 }

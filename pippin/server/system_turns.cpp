@@ -55,8 +55,8 @@ bool renders(const std::vector<Value>& messages, const RenderMessages& render) {
   }
 }
 
-// The instructions that the template does not write between their neighbours. Short marks stand
-// for the texts, which may contain each other.
+// Returns the instructions that the template does not write between their neighbours. Short marks
+// replace the texts, because one text may contain another.
 std::set<size_t> misplaced(const std::vector<Value>& messages, const RenderMessages& render) {
   constexpr size_t kAbsent = std::string::npos;
   std::vector<Value> marked;
@@ -68,10 +68,11 @@ std::set<size_t> misplaced(const std::vector<Value>& messages, const RenderMessa
   try {
     text = render(marked);
   } catch (const Error&) {
-    // It does not say which one it refuses. It may also refuse a mark in place of a text.
+    // The error does not name the refused message. It may also be about a mark that replaces a
+    // text.
     return renders(messages, render) ? std::set<size_t>() : instructions_in(messages);
   }
-  std::set<size_t> found, between;  // the latter: since the last turn
+  std::set<size_t> found, between;  // `between`: since the last turn
   std::vector<size_t> places(messages.size(), kAbsent);
   size_t last_turn = kAbsent;
   for (size_t i = 0; i < messages.size(); ++i) {
@@ -79,7 +80,7 @@ std::set<size_t> misplaced(const std::vector<Value>& messages, const RenderMessa
     places[i] = place;
     if (is_instruction(messages[i])) {
       if (place == kAbsent || (last_turn != kAbsent && place < last_turn)) found.insert(i);
-      // Some templates write those before the first turn before the last one.
+      // Some templates write instructions that come before the first turn before the last one.
       if (last_turn != kAbsent) between.insert(i);
     } else if (place != kAbsent) {
       for (const size_t one : between) {
@@ -92,10 +93,10 @@ std::set<size_t> misplaced(const std::vector<Value>& messages, const RenderMessa
   return found;
 }
 
-// These messages as text of user's turns.
+// Returns the messages with these ones as text of user's turns.
 Value folded(const std::vector<Value>& messages, const std::set<size_t>& which) {
   std::vector<Value> result;
-  bool was_folded = false;  // the last one of `result`
+  bool was_folded = false;  // whether the last one of `result` was
   for (size_t i = 0; i < messages.size(); ++i) {
     const bool folds = which.contains(i);
     const bool is_user = folds || member(messages[i], "role") == "user";
@@ -124,7 +125,7 @@ Value place_systems(const Value& messages, const RenderMessages& render) {
   if (instructions.empty()) return messages;
   std::set<size_t> which = misplaced(list, render);
   if (which.empty()) return messages;
-  // A template that refuses may do so for all but the first one.
+  // A template that refuses instructions may still accept the first one.
   if (which == instructions && which.size() > 1 && which.contains(0)) {
     std::set<size_t> later = which;
     later.erase(0);

@@ -18,7 +18,7 @@ std::string placed(std::string_view source, std::string_view messages) {
   const auto render = [&](const Value& some) {
     return model.render(chat::Dict{{"messages", some}}, PromptEnd::Generation);
   };
-  // "s:Be brief.|u:Hi"
+  // Returns "s:Be brief.|u:Hi".
   std::string text;
   const Value found = place_systems(list, render);
   for (const Value& message : found.list().items) {
@@ -39,11 +39,11 @@ constexpr const char* kNone =
     "{% endif %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
     "{{ raise_exception('roles must alternate') }}{% endif %}[{{ m.role }}]{{ m.content }}"
     "{% endfor %}";
-// The first one is written; later ones are dropped.
+// Writes the first instruction and drops later ones.
 constexpr const char* kDrops =
     "{% if messages[0].role == 'system' %}{{ messages[0].content }}{% endif %}"
     "{% for m in messages if m.role != 'system' %}[{{ m.role }}]{{ m.content }}{% endfor %}";
-// All at the front.
+// Moves all instructions to the front.
 constexpr const char* kMoves =
     "{% for m in messages if m.role == 'system' %}{{ m.content }}{% endfor %}"
     "{% for m in messages if m.role != 'system' %}[{{ m.role }}]{{ m.content }}{% endfor %}";

@@ -58,25 +58,26 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   std::shared_ptr<http::Reply> reply_;
   runtime::TextOptions generation_;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the members below
   std::unique_ptr<AnswerWriter> writer_;
   OnJobEnd on_end_;
   struct Reading {
     answer::AnswerParser parser;
     std::optional<LineLimits> lines;
-    bool has_calls = false;  // that are complete
-    PromptTokens prompt;     // of the first choice of a prompt whose logprobs are wanted
+    bool has_calls = false;  // complete ones
+    PromptTokens prompt;     // of the first choice of a prompt whose logprobs were requested
   };
-  std::vector<Reading> readings_;  // of the choices
+  std::vector<Reading> readings_;  // one for each choice
   Usage usage_;
   bool has_ended_ = false;
 
-  // What writes may wait for the connection with mutex_ locked, and the connection ends jobs.
+  // A separate mutex: a write may wait for the connection while mutex_ is locked, and the
+  // connection ends jobs.
   std::mutex jobs_mutex_;
   std::vector<std::shared_ptr<serve::Job>> jobs_;
 };
 
-// What the scheduler tells of one choice.
+// Listens to the scheduler for one choice.
 class TextJob::Choice final : public serve::Listener {
  public:
   Choice(std::shared_ptr<TextJob> job, size_t index) : job_(std::move(job)), index_(index) {}
@@ -131,7 +132,7 @@ void TextJob::check_tokens(const std::vector<int32_t>& ids, const char* param) c
   }
 }
 
-// Processors other than the answer's form.
+// Adds processors other than the form of the answer.
 void TextJob::add_processors(runtime::TextOptions& options) const {
   const TextRequest& request = options_.request;
   if (request.min_tokens > 0) {
@@ -156,7 +157,7 @@ void TextJob::add_processors(runtime::TextOptions& options) const {
   }
 }
 
-// Whether marks of the model's syntax count in the text.
+// Whether marks of the model's syntax are part of the text.
 bool TextJob::has_marks() const {
   if (!options_.is_chat || model_->calls == nullptr) return false;
   return options_.tools.callable != nullptr ||
@@ -183,19 +184,19 @@ answer::AnswerParserOptions TextJob::parser_options() const {
   return options;
 }
 
-// The field of the request that says what the answer has to be.
+// Returns the request's field that prescribes the form of the answer.
 std::string TextJob::form_param() const {
   return options_.request.form ? options_.request.form->param : "tools";
 }
 
-// The form of the answer; nothing: any.
+// Returns the form of the answer; nothing if any is allowed.
 std::optional<app::AnswerForm> TextJob::form() const {
   const ToolRequest& tools = options_.tools;
   const bool has_form = options_.request.form.has_value();
   if (!has_form && !tools.is_constrained()) return std::nullopt;
   app::AnswerForm form =
       has_form ? options_.request.form->form : app::AnswerForm{.kind = app::AnswerForm::Kind::Text};
-  // A grammar of the caller's says all that comes, but what the prompt has begun.
+  // The caller's grammar prescribes the whole answer, except for thoughts that the prompt began.
   const bool says_all = form.kind == app::AnswerForm::Kind::Grammar;
   const bool needs_calls = tools.choice == ToolRequest::Choice::Required;
   if (has_form && needs_calls) {
@@ -235,7 +236,7 @@ void TextJob::start(FormQueue& forms) {
   if (!is_taken) throw ApiError(503, "too many forms of answers wait to be compiled");
 }
 
-// In a thread of the queue: reports errors to the client itself.
+// Runs in a thread of the queue and reports errors to the client itself.
 void TextJob::compile(const FormQueue& forms, const app::AnswerForm& form) noexcept try {
   if (reply_->is_gone()) return;
   submit(forms.compile(*model_->forms, form, *reply_, form_param()));
@@ -254,7 +255,7 @@ void TextJob::submit(const std::shared_ptr<constrain::Constraint>& constraint) {
         constraint, options.end_ids, model_->loaded.tokenizer));
   }
   add_processors(options);
-  const std::lock_guard lock(mutex_);  // nothing is written before all were taken
+  const std::lock_guard lock(mutex_);  // nothing is written before all jobs are submitted
   const auto choices = static_cast<uint64_t>(options_.request.choices);
   const uint64_t seed = options.sampling.seed;
   try {
@@ -264,7 +265,7 @@ void TextJob::submit(const std::shared_ptr<constrain::Constraint>& constraint) {
         readings_.push_back({answer::AnswerParser(parser_options())});
         if (options_.lines) readings_.back().lines.emplace(*options_.lines);
         const auto listener = std::make_shared<Choice>(shared_from_this(), readings_.size() - 1);
-        // Once for all choices of a prompt.
+        // Only once for all choices of a prompt.
         const int64_t prompt_logprobs = choice == 0 ? options_.request.prompt_logprobs : -1;
         auto job = model_->scheduler->submit({prompt, options, prompt_logprobs}, listener);
         const std::lock_guard jobs_lock(jobs_mutex_);
@@ -275,7 +276,7 @@ void TextJob::submit(const std::shared_ptr<constrain::Constraint>& constraint) {
     has_ended_ = true;
     cancel();
     forget_jobs();
-    // The prompt fits: only the queue can be too long.
+    // The prompt fits, so only the length of the queue can be exceeded.
     if (error.code() == ErrorCode::LimitExceeded) throw ApiError(503, error.what());
     throw api_error(error);
   }
@@ -307,7 +308,7 @@ void TextJob::on_prompt_logprobs(size_t choice, std::span<const serve::PromptLog
   }
 }
 
-// With the first token, before which nothing comes.
+// Called with the first token, so that nothing is written earlier.
 void TextJob::tell_prompt(size_t choice) {
   const auto choices = static_cast<size_t>(options_.request.choices);
   if (options_.request.prompt_logprobs < 0 || choice % choices != 0) return;
@@ -354,7 +355,7 @@ void TextJob::write(size_t choice, Piece piece) {
 
 void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest) {
   const std::lock_guard lock(mutex_);
-  // All choices of a prompt count its tokens once, as OpenAI does.
+  // The choices of a prompt count its tokens only once, as OpenAI does.
   if (choice % static_cast<size_t>(options_.request.choices) == 0) {
     usage_.prompt_tokens += outcome.prompt_tokens;
     usage_.cached_tokens += outcome.cached_tokens;
@@ -405,7 +406,7 @@ void TextJob::finish(const ApiError* error) {
   if (const auto on_end = std::exchange(on_end_, {})) on_end(usage_, error);
   writer_.reset();
   reply_.reset();
-  forget_jobs();  // they know this, too
+  forget_jobs();  // they refer to this object, too
 }
 
 void TextJob::forget_jobs() {

@@ -21,11 +21,11 @@ void take_number(const RequestFields& body, std::optional<double>& option, std::
   take(option, find_number(body, name));
 }
 void take_int(const RequestFields& body, std::optional<int64_t>& option, std::string_view name) {
-  // -1 is "all" or "off" elsewhere, which is 0 here.
+  // In other servers -1 means "all" or "off", which is 0 here.
   if (const auto value = find_int(body, name, -1)) option = std::max<int64_t>(*value, 0);
 }
 
-// {"50256": -100}, or a list of pairs [50256, -100]; false: never.
+// Reads {"50256": -100}, or a list of pairs [50256, -100]; false bans a token.
 std::map<int32_t, double> read_biases(const RequestFields& body) {
   std::map<int32_t, double> biases;
   const auto value = body.find("logit_bias");
@@ -33,7 +33,7 @@ std::map<int32_t, double> read_biases(const RequestFields& body) {
   const auto bias_of = [](const Json& number) {
     if (number.is_bool() && !number.as_bool()) return -double{INFINITY};
     const double bias = number.as_float();
-    // OpenAI: -100 and 100 ban a token and choose it for sure.
+    // OpenAI's -100 bans a token, and 100 forces it.
     return bias <= -100 ? -double{INFINITY} : bias;
   };
   if (value->is_array()) {
@@ -47,7 +47,7 @@ std::map<int32_t, double> read_biases(const RequestFields& body) {
   for (const auto& [key, number] : value->members()) {
     int32_t id = 0;
     if (!parse_number(key, id) || id < 0)
-      value->invalid("\"" + std::string(key) + "\" is no token");
+      value->invalid("\"" + std::string(key) + "\" is not a token");
     biases[id] = bias_of(number);
   }
   return biases;
@@ -69,11 +69,11 @@ void turn_off_penalties(app::SamplingChoice& sampling) {
   sampling.presence_penalty = sampling.frequency_penalty = 0;
 }
 
-// The links of llama-server's chains: their names, letters, and how each is turned off here.
+// The samplers of llama-server's chain: their names, letters, and how to turn each off here.
 struct SamplerLink {
   std::string_view name;
   char letter;
-  void (*turn_off)(app::SamplingChoice&);  // null: absent
+  void (*turn_off)(app::SamplingChoice&);  // null: not supported
 };
 constexpr std::array<SamplerLink, 12> kLinks = {{
     {"penalties", 'e', turn_off_penalties},
@@ -90,13 +90,13 @@ constexpr std::array<SamplerLink, 12> kLinks = {{
     {"infill", 'i', nullptr},
 }};
 
-// Turns off the links that are not in the list. Returns those that there are not here.
+// Turns off the samplers that are not in the list. Returns those that are not supported.
 std::vector<std::string> keep_samplers(const std::vector<std::string>& names,
                                        app::SamplingChoice& sampling) {
   std::set<char> kept;
   std::vector<std::string> absent;
   for (const std::string& name : names) {
-    // A single text may have a letter for each.
+    // A single text may consist of letters.
     const bool are_letters = names.size() == 1 && std::none_of(kLinks.begin(), kLinks.end(),
                                                                [&](const SamplerLink& link) {
                                                                  return link.name == name;
@@ -132,7 +132,7 @@ std::vector<int32_t> find_tokens(const RequestFields& body, std::string_view nam
   });
 }
 
-// {"type": "content", "content": "..."}, or text parts as content.
+// Reads {"type": "content", "content": "..."}, or text parts as content.
 std::string read_prediction(const RequestFields& body) {
   std::string text;
   const auto prediction = body.find("prediction");
@@ -169,7 +169,7 @@ void read_sampling(const RequestFields& body, app::SamplingChoice& sampling,
     sampling.dry_breakers = find_strings(body, "dry_sequence_breakers", kMaxStops);
   }
   read_mirostat(body, sampling);
-  // 0 means none of these tokens there, and all of them here.
+  // 0 means none of these tokens in llama-server, and all of them here.
   if (find_int(body, "repeat_last_n") == 0) turn_off_penalties(sampling);
   if (find_int(body, "dry_last_n") == 0) sampling.dry_multiplier = 0;
   if (body.has("samplers")) {
@@ -177,7 +177,7 @@ void read_sampling(const RequestFields& body, app::SamplingChoice& sampling,
     if (unheeded != nullptr) unheeded->insert(unheeded->end(), unknown.begin(), unknown.end());
   }
   sampling.logit_bias = read_field("logit_bias", [&] { return read_biases(body); });
-  // Any int64 is a seed; -1 means none elsewhere.
+  // Any int64 is a seed; in other servers -1 means none.
   if (const auto seed = find_int(body, "seed"); seed && *seed != -1) {
     sampling.seed = static_cast<uint64_t>(*seed);
   }

@@ -17,25 +17,25 @@ namespace {
 
 using chat::Dict;
 
-// Qwen's name and most others'; that of DeepSeek V3.1 and Granite.
+// The name in most templates, such as Qwen's; the name in those of DeepSeek V3.1 and Granite.
 constexpr std::array kSwitches = {"enable_thinking", "thinking"};
 
 bool knows(const ServedModel& model, std::string_view word) {
   return model.template_source.find(word) != std::string::npos;
 }
 
-// Turns the template's switch. Returns false where it has none.
+// Sets the template's switch. Returns false if it has none.
 bool set_switch(const ServedModel& model, bool is_on, Dict& context) {
   if (model.thinking_switch.empty()) return false;
   context.set(model.thinking_switch, is_on);
   return true;
 }
 
-// How much to think, under all of its names.
+// How much to think, from all of its fields.
 struct Thinking {
   std::optional<std::string> effort;
   std::optional<bool> is_wanted;
-  std::string effort_name, switch_name;  // the fields that say so
+  std::string effort_name, switch_name;  // the fields that set these
 };
 
 Thinking read_thinking(const RequestFields& body) {
@@ -67,7 +67,7 @@ Thinking read_thinking(const RequestFields& body) {
   return thinking;
 }
 
-// Templates know one of these spellings, or none. Returns the fields without effect.
+// Templates support one of these spellings, or none. Returns the fields without effect.
 std::vector<std::string> set_effort(const ServedModel& model, const RequestFields& body,
                                     Dict& context) {
   const Thinking thinking = read_thinking(body);
@@ -92,7 +92,7 @@ std::vector<std::string> set_effort(const ServedModel& model, const RequestField
   return unheeded;
 }
 
-// The effort that Anthropic's clients name: a later turn's, else the whole request's.
+// Returns the effort that Anthropic's clients send: a later turn's, else the whole request's.
 std::optional<std::string> effort_hint(const RequestFields& body) {
   const auto effort_in = [](const RequestFields& object, const std::string& place) {
     return read_field(place, [&]() -> std::optional<std::string> {
@@ -113,13 +113,13 @@ std::optional<std::string> effort_hint(const RequestFields& body) {
   return effort_in(body, "output_config");
 }
 
-// Anthropic's switch. With "adaptive" the template chooses, as it does without any.
+// Reads Anthropic's switch. With "adaptive" the template decides, as it does without a switch.
 void read_switch(const ServedModel& model, const RequestFields& body, bool has_hint, Dict& context,
                  std::vector<std::string>& unheeded) {
   const auto thinking = body.find("thinking");
   if (!thinking) return;
   const std::string type = read_field("thinking", [&] { return thinking->get_string("type"); });
-  // Clients send thoughts back, so that the next prompt has them.
+  // The clients send thoughts back, so the next prompt contains them.
   if (model.reasoning != nullptr && thinking->get_string_or("display", "") == "omitted") {
     unheeded.emplace_back("thinking.display");
   }
@@ -140,10 +140,10 @@ void read_switch(const ServedModel& model, const RequestFields& body, bool has_h
   }
 }
 
-// The efforts to try with the template for the hint; none: there is none, or a switch heeds it.
+// Returns the efforts to try with the template for the hint; none if a switch follows it.
 Efforts set_hint(const ServedModel& model, const std::string& hint, Dict& context,
                  std::vector<std::string>& unheeded) {
-  // The fields that say it aloud come first.
+  // Explicit fields take precedence.
   if (context.find("reasoning_effort") != nullptr) return {};
   if (knows(model, "reasoning_effort")) return efforts_for(hint, model.template_source);
   if (context.find(model.thinking_switch) == nullptr &&

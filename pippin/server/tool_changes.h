@@ -1,4 +1,4 @@
-// Anthropic's tools that come and go while a conversation goes on.
+// Anthropic's tools that are added and removed during a conversation.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,9 @@
 
 namespace pippin::server {
 
-// The tools at the end of `messages`, which is a list, or not what it should be: then it changes
-// nothing. Deferred tools are among them once a block "tool_reference" names them; blocks
-// "tool_addition" and "tool_removal" add and remove some. Throws Error(InvalidArgument) for a
-// definition that is not valid.
+// Returns the tools at the end of `messages`; a value that is not a list changes nothing. Deferred
+// tools are included once a "tool_reference" block names them; "tool_addition" and "tool_removal"
+// blocks add and remove tools. Throws Error(InvalidArgument) for an invalid definition.
 std::vector<answer::Tool> changed_tools(std::vector<answer::Tool> listed, const Json& messages);
 
 }  // namespace pippin::server

@@ -21,7 +21,7 @@ using answer::Tool;
   throw ApiError(400, "tool_choice: " + what, "tool_choice");
 }
 
-// The tools of `names`, which have to be there.
+// Returns the tools of `names`, which must exist.
 ToolRequest::Tools only(const ToolRequest::Tools& tools, const std::set<std::string>& names) {
   auto found = std::make_shared<std::vector<Tool>>();
   for (const std::string& name : names) {
@@ -49,7 +49,7 @@ Choice mode_of(std::string_view mode) {
   refuse_choice("\"" + std::string(mode) + "\" is not none, auto or required");
 }
 
-// {"type": "function", "function": {"name": ...}}, or a list that is allowed.
+// Reads {"type": "function", "function": {"name": ...}}, or a list of allowed tools.
 void read_choice_object(const Json& choice, bool skips_others, ToolRequest& request) {
   const std::string type = find_string(choice, "type").value_or("");
   if (type == "function") {
@@ -95,7 +95,7 @@ ToolRequest::Tools anthropic_tools(const RequestFields& body, std::vector<std::s
     }
     for (const std::string& type : others) {
       skipped.push_back("tools." + type);
-      // The search for deferred tools is not there: all are loaded.
+      // The search for deferred tools is not supported: all are loaded.
       if (!type.starts_with("tool_search")) continue;
       for (Tool& tool : found) tool.is_deferred = false;
     }
@@ -107,7 +107,7 @@ ToolRequest::Tools anthropic_tools(const RequestFields& body, std::vector<std::s
   });
 }
 
-// Without any that may be called there is no choice.
+// If no tool may be called, there is no choice.
 ToolRequest checked(ToolRequest request) {
   if (request.callable == nullptr || request.callable->empty()) {
     if (request.choice == Choice::Required) refuse_choice("there are no tools to choose from");
@@ -117,7 +117,7 @@ ToolRequest checked(ToolRequest request) {
   return request;
 }
 
-// `skips_others`: tools that are no functions may be in lists.
+// `skips_others`: lists may contain tools that are not functions.
 ToolRequest openai_request(const RequestFields& body, const ToolRequest::Tools& tools,
                            bool skips_others) {
   ToolRequest request;

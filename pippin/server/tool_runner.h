@@ -1,5 +1,5 @@
-// Commands that the server's models may have run, each when a client asks for that very call: the
-// page does after its user allowed it.
+// Runs the commands of the tools of the server's models, each only when a client requests that very
+// call: the page does so after its user allowed it.
 #pragma once
 
 #include <chrono>
@@ -14,20 +14,20 @@
 
 namespace pippin::server {
 
-// Any thread.
+// Thread-safe.
 class ToolRunner {
  public:
   ToolRunner(std::vector<shell::ChatTool> tools, std::chrono::milliseconds limit);
   ToolRunner(const ToolRunner&) = delete;
   ToolRunner& operator=(const ToolRunner&) = delete;
-  ~ToolRunner();  // ends the commands that run
+  ~ToolRunner();  // ends running commands
 
   const std::vector<shell::ChatTool>& tools() const { return tools_; }
-  // Throws ApiError(404).
+  // Throws ApiError(404) for an unknown name.
   const shell::ChatTool& find(std::string_view name) const;
-  // Runs the command in a thread of its own. `done` gets its output, and whether it was ended at
-  // the limit; it is not called if `is_gone` says so meanwhile, which ends the command. Throws
-  // ApiError: 503 if too many run, 400 for arguments that no command can take.
+  // Runs the command in a separate thread. `done` gets its output, and whether the time limit ended
+  // it. If `is_gone` returns true meanwhile, the command is ended and `done` is not called. Throws
+  // ApiError: 503 if too many commands run, 400 for arguments that no command can take.
   void run(const shell::ChatTool& tool, const std::string& arguments, std::function<bool()> is_gone,
            std::function<void(std::string output, bool is_cut)> done);
 
@@ -35,7 +35,7 @@ class ToolRunner {
   const std::vector<shell::ChatTool> tools_;
   const std::chrono::milliseconds limit_;
   CancelToken is_stopping_;
-  Workers workers_;  // first to go
+  Workers workers_;  // destroyed first
 };
 
 }  // namespace pippin::server

@@ -14,11 +14,11 @@
 
 namespace pippin::server {
 
-// The demo model with a template that writes calls so.
+// Uses the demo model with a template of this syntax of calls.
 class ToolServer {
  public:
   explicit ToolServer(std::string_view calls) : ToolServer(answer::template_source(calls), 0) {}
-  // A template as it is.
+  // Uses a complete template.
   ToolServer(const std::string& source, int /*whole*/, Options options = demo_options()) {
     const std::filesystem::path file = folder_ / "template.jinja";
     write_file(file, source);

@@ -1,4 +1,4 @@
-// Calls of tools over the endpoints, with templates of several kinds around the demo model.
+// Tool calls at the endpoints, with several kinds of templates for the demo model.
 #include <map>
 #include <string>
 #include <vector>
@@ -27,7 +27,7 @@ Json choice_of(const http::Answer& answer) {
   return json_of(answer).at("choices").at(size_t{0});
 }
 
-// The arguments of weather keep to its schema.
+// Checks that the arguments of weather match its schema.
 void expect_weather(const std::string& arguments) {
   const Json json = Json::parse(arguments, "arguments");
   EXPECT_EQ(json.keys(), (std::vector<std::string>{"city", "days"}));
@@ -106,7 +106,7 @@ TEST(ToolCalls, OneAtMostWhereTheyAreNotParallel) {
   const ToolServer server(answer::kPython);
   const std::string request = tools() + R"(,"tool_choice":"required","parallel_tool_calls":false)";
   EXPECT_EQ(choice_of(server.chat(request)).at("message").at("tool_calls").size(), 1U);
-  // A second one that the model writes all the same ends the answer.
+  // A second call that the model writes nevertheless ends the answer.
   const std::string two = tools() + R"(,"parallel_tool_calls":false,)" +
                           R"("grammar":"root ::= \"<calls>[clock(), weather(days=1)]</calls>\"")";
   const Json choice = choice_of(server.chat(two));
@@ -117,7 +117,7 @@ TEST(ToolCalls, OneAtMostWhereTheyAreNotParallel) {
 TEST(ToolCalls, AreReadFromWhatTheModelWrites) {
   const ToolServer server(answer::kHermes);
   const auto said = [&](const std::string& text, const std::string& more = "") {
-    // A grammar says all that comes, calls or not.
+    // A grammar determines the whole answer, with calls or without.
     JsonWriter literal, grammar;
     literal.value(text);
     grammar.value("root ::= " + literal.text());
@@ -135,7 +135,7 @@ TEST(ToolCalls, AreReadFromWhatTheModelWrites) {
   const Stream stream = read_stream(server.chat(said(text, R"(,"stream":true)")));
   EXPECT_EQ(stream.content, "I look.");
   EXPECT_EQ(stream.finish, "tool_calls");
-  // A call of an unknown tool, or a broken one, is content.
+  // A call of an unknown tool, or a broken call, is content.
   for (const std::string broken :
        {"<tool_call>\n{\"name\": \"walk\", \"arguments\": {}}\n</tool_call>",
         "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"a\": oops}}\n</tool_call>"}) {
@@ -144,14 +144,14 @@ TEST(ToolCalls, AreReadFromWhatTheModelWrites) {
     EXPECT_FALSE(plain.at("message").contains("tool_calls"));
     EXPECT_EQ(plain.get_string("finish_reason"), "stop");
   }
-  // Without tools, or where none may be called, it is content, too.
+  // Without callable tools, it is content, too.
   const Json none = choice_of(server.chat(said(text, R"(,"tool_choice":"none")")));
   EXPECT_EQ(none.at("message").get_string("content"), text);
 }
 
 TEST(ToolCalls, OfStrictToolsKeepToTheirSchema) {
   const ToolServer server(answer::kHermes);
-  // Free text may come, but a call that begins is right: the demo model writes stories.
+  // Free text is allowed, but a call that begins is valid; the demo model writes stories.
   const Json choice = choice_of(server.chat(tools(R"("strict":true,)") + R"(,"max_tokens":20)"));
   EXPECT_FALSE(choice.at("message").contains("tool_calls"));
   EXPECT_FALSE(choice.at("message").get_string("content").empty());

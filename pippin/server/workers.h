@@ -1,4 +1,4 @@
-// Threads for what takes longer than the server's own thread may: parsing, templates, tokenizing,
+// Worker threads for work that would block the server's own thread: parsing, templates, tokenizing,
 // loading models.
 #pragma once
 
@@ -19,9 +19,10 @@ class Workers {
   Workers(size_t threads, size_t max_waiting);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
-  ~Workers();  // what waits is dropped, what runs is waited for
+  ~Workers();  // drops waiting tasks and waits for running ones
 
-  // False if too much waits. `task` may not throw; it logs where the constructor's caller does.
+  // Returns false if too many tasks wait. `task` must not throw; it logs where the constructor's
+  // caller does.
   bool add(std::function<void()> task);
 
  private:
