@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Puts the page's files together for the binary.
+"""Prepares the page's files for the binary.
 
     embed.py OUT MARKDOWN_IT LICENCE FILE...
 
 FILEs are the page's own; MARKDOWN_IT is the folder of a CommonJS package, which becomes one ES module; LICENCE its licence.
-OUT gets each file as it is and compressed, and page_files.cpp, which embeds them. Where index.html says VERSION stands a
-digest of everything: files whose names have it may be kept for ever. Its line PRELOAD becomes one for each module, so
-that a browser asks for all of them at once.
+OUT gets each file, plain and compressed, and page_files.cpp, which embeds them. VERSION in index.html is replaced by a
+digest of all files: files with it in their path may be cached for ever. The line PRELOAD is replaced by one line for
+each module, so that a browser requests all of them at once.
 """
 
 import gzip
@@ -23,14 +23,14 @@ TYPES = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-# Not inside a comment, where examples stand.
+# Skips comments, which contain examples.
 REQUIRE = re.compile(r"""^(?!\s*(?:\*|//)).*?\brequire\(\s*['"]([^'"]+)['"]\s*\)""", re.M)
-# Part of Node; only host names of other alphabets need it, and browsers convert those themselves.
+# A part of Node, only used for non-ASCII host names, which browsers convert themselves.
 BUILT_IN = {"punycode": "exports.toASCII = exports.toUnicode = (name) => name;"}
 
 
 def resolve(name, user):
-    """The file that `user` means by require(name)."""
+    """Returns the file that require(name) refers to in `user`."""
     if name.startswith("."):
         starts = [user.parent / name]
     else:
@@ -44,7 +44,7 @@ def resolve(name, user):
 
 
 def module_of(package):
-    """A package and what it requires, as the text of one ES module."""
+    """Returns a package and its dependencies as the text of one ES module."""
     parts, names = [], {}
 
     def add(path):

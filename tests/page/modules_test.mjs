@@ -318,7 +318,7 @@ describe("the store", () => {
       try { importChats(given); } catch (error) { return error.message; }
       return "taken";
     }, typeof text === "string" ? text : JSON.stringify({ format: "pippin-chats", version: 1, ...text }));
-    assert.equal(await wrong("{"), "The file is no JSON.");
+    assert.equal(await wrong("{"), "The file is not JSON.");
     assert.equal(await wrong("null"), "The file has no chats of this page.");
     assert.equal(await wrong({ format: "other" }), "The file has no chats of this page.");
     assert.equal(await wrong({ version: 2 }), "The file is of version 2; this page reads up to 1.");

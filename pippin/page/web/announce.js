@@ -1,4 +1,4 @@
-// What screen readers say: answers sentence by sentence, not token by token.
+// Announcements for screen readers: answers sentence by sentence, not token by token.
 import { $, later } from "./dom.js";
 
 const kEnd = /[.!?…:;][)"'”’*_`]*\s|[。！？]|\n/g;
@@ -11,20 +11,20 @@ export function say(text) {
 }
 const clear = later(15_000, () => $("live").replaceChildren());
 
-// The end of the last finished sentence of a text.
+// Returns the end of the last complete sentence of a text.
 export function sentenceEnd(text) {
   let end = 0;
   for (const match of text.matchAll(kEnd)) end = match.index + match[0].length;
   return end;
 }
 
-// An answer that grows.
+// An answer in progress.
 export class Reading {
   #said;
   // At most one announcement every two seconds: speech is slower than text.
   #last = -Infinity;
 
-  // `text` is known already.
+  // `text` has been announced already.
   constructor(text = "") { this.#said = text.length; }
 
   update(text, isLast = false) {

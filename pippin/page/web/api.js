@@ -1,4 +1,4 @@
-// Requests to the server that this page came from. Paths are relative: the server may stand behind a proxy's prefix.
+// Requests to the server that this page came from. Paths are relative: the server may be behind a proxy's prefix.
 import { keep, kept } from "./kept.js";
 import { eventsOf } from "./sse.js";
 
@@ -9,7 +9,7 @@ export class ApiError extends Error {
     this.code = code;
   }
 }
-// The server was not reached, or went away in the middle.
+// The server was not reached, or the connection broke.
 export class Unreachable extends Error {}
 
 let key = kept("key");
@@ -20,7 +20,7 @@ export function setKey(given) {
   key = given;
   keep("key", key);
 }
-// `ask` is called where the server wants a key; it gives one, or null to leave it.
+// `ask` is called if the server requires a key; it returns one, or null to give up.
 export const onKeyNeeded = (ask) => { askForKey = ask; };
 
 let asking = null;  // several requests may need the same key
@@ -59,18 +59,18 @@ async function send(path, { body, signal } = {}) {
 
 export const getJson = async (path) => (await send(path)).json();
 export const models = async () => (await getJson("v1/models")).data;
-// The tools of the server: each as a request has it, with its command.
+// The tools of the server, each in the form of a request, with its command.
 export const tools = async () => (await getJson("tools")).data;
-// The output of a call. The command is the one that was allowed: the server refuses another.
+// Returns the output of a call. Sends the command that the user allowed: the server refuses any other.
 export const runTool = async (body, signal) => (await (await send("tools/run", { body, signal })).json()).output;
-// Texts that tell other programs of this server and a model.
+// Returns texts that configure other programs for this server and a model.
 export const clients = async (model, url, keyName) =>
   (await getJson("clients?" + new URLSearchParams({ model, url, key: keyName }))).data;
-// Capabilities of a model that is not loaded.
+// Returns the capabilities of a model that is not loaded.
 export const capabilities = async (model) => (await (await send("api/show", { body: { model } })).json()).capabilities;
 export const props = (model) => getJson("props?model=" + encodeURIComponent(model));
 
-// "ok", "loading", "stopping"; null where there is no answer.
+// Returns "ok", "loading" or "stopping"; null without an answer.
 export async function health() {
   try {
     return (await (await fetch("health", { cache: "no-store" })).json()).status ?? null;
@@ -79,7 +79,7 @@ export async function health() {
   }
 }
 
-// The chunks of an answer. Ends early only by throwing.
+// Yields the chunks of an answer. Ends early only by throwing.
 export async function* chat(body, signal) {
   const response = await send("v1/chat/completions", { body, signal });
   try {

@@ -1,4 +1,4 @@
-// The chat that is looked at, and what one can do with it. Everything is kept as soon as it is there.
+// The open chat and the actions on it. Every change is saved at once.
 import { Reading, say } from "./announce.js";
 import { isSettled, waitsForUser } from "./calls.js";
 import { copyText, download } from "./dom.js";
@@ -8,9 +8,9 @@ import { newId, now } from "./store.js";
 import { exportChats, importChats } from "./transfer.js";
 import { Tree } from "./tree.js";
 
-const kAlive = 6000;  // milliseconds: an answer that another tab writes is saved more often
+const kAlive = 6000;  // milliseconds: a tab saves the answer that it writes more often
 const kTitle = 60;
-const kMostRounds = 32;     // of calls in a row, until the user says to go on
+const kMostRounds = 32;  // of consecutive calls, until the user continues
 function titleOf(text, files) {
   const line = (text || files[0]?.name || "New chat").trim().split("\n")[0];
   return line.length > kTitle ? line.slice(0, kTitle - 1).trimEnd() + "…" : line;
@@ -25,7 +25,7 @@ export class App {
   settings = settingsOfNewChats();
   #tree = new Tree();
   #opening = 0;
-  #readings = new Map();  // message id -> what was read aloud of it
+  #readings = new Map();  // message id -> the text that was read aloud
   #channel = "BroadcastChannel" in window ? new BroadcastChannel("pippin") : null;
   #parts;
 
@@ -62,7 +62,7 @@ export class App {
         if (call.state === "running") Object.assign(call, { state: "failed", output: "The page was left before the result came." });
       }
       if (message.finish !== "running" || message.id === mine?.id) continue;
-      // Another tab writes it, or did until it was closed.
+      // Another tab is writing it, or was until it was closed.
       const age = Date.now() - (message.savedAt ?? message.created);
       if (age > kAlive) message.finish = "lost";
       else setTimeout(() => this.#changedElsewhere(chat.id), kAlive - age + 100);
@@ -151,7 +151,7 @@ export class App {
     await this.#answer(message, files);
   }
 
-  // Another answer to a message of the user's, or to one whose calls are settled.
+  // Generates another answer to a message of the user, or to one whose calls are settled.
   async #answer(question, files) {
     const answer = this.#message("assistant", question, { model: this.settings.model });
     await this.#start(this.#tree.path(question.id), answer, files);
@@ -162,7 +162,7 @@ export class App {
     if (path.some((message) => message.files?.some((file) => !texts.has(file.id)))) {
       for (const { id, text } of await this.#parts.store.attachments(chat.id)) texts.set(id, text);
     }
-    // Of the chat that is shown, the model that is shown: the chat's own may be gone.
+    // Uses the model that the page shows: the chat's own may be gone.
     const settings = { ...chat.settings };
     if (chat === this.chat) settings.model = this.#parts.models.chosen || settings.model;
     const run = this.runs.start(settings, path, answer, texts, () => this.#callable(settings.model));
@@ -173,15 +173,15 @@ export class App {
     await this.#settle(answer);
   }
 
-  // The tools that the model may call, as a request has them.
+  // Returns the tools that the model may call, in the form of a request.
   async #callable(model) {
     const { tools, models } = this.#parts;
     const { definitions } = tools;
     return definitions.length > 0 && await models.callsTools(model) ? definitions : [];
   }
 
-  // Runs the calls of an answer that need no question. When all are settled, the model goes on, also in a chat that is not
-  // looked at.
+  // Runs the calls of an answer that need no question. When all are settled, the model continues, even in a chat that
+  // is not open.
   async #settle(message) {
     if (message.finish !== "tool_calls") return;
     for (const call of message.calls ?? []) {
@@ -220,7 +220,7 @@ export class App {
     this.#grow(message);
   }
 
-  // Takes the user's decision on a call: "once", "always" or "deny".
+  // Applies the user's decision on a call: "once", "always" or "deny".
   async decide(id, index, decision) {
     const message = this.#tree.get(id);
     const call = message?.calls?.[index];
@@ -246,7 +246,7 @@ export class App {
     if (isSettled(answer)) return this.#answer(answer);
     await this.#start(this.#tree.path(id), answer);
   }
-  // The edited message is a version of its own; another question is answered.
+  // The edited message is a separate version: it is another question, with its own answer.
   async edit(id, text) {
     const { role, parent, files, model } = this.#tree.get(id);
     const message = this.#message(role, this.#tree.get(parent), { text, files, model, finish: "edited" });

@@ -1,4 +1,4 @@
-// A call of a tool in an answer: its arguments, what may be done with it, and its result. All of it is text.
+// A tool call in an answer: its arguments, its buttons, and its result. All of it is shown as text.
 import { shownArguments } from "./calls.js";
 import { el } from "./dom.js";
 
@@ -11,7 +11,7 @@ function buttons(index, isBusy) {
   return el("p", { class: "buttons" }, make("allow", "Allow once", "main"), make("allow-always", "Always allow"), make("deny", "Deny"));
 }
 
-// `command`: that the tool runs, where the server has it. `isBusy`: another one runs.
+// `command`: the tool's command, if the server has it. `isBusy`: another call runs.
 function viewOf(call, index, command, isBusy) {
   const view = el("section", { class: "call", "data-state": call.state, "aria-label": `Call of ${call.name}` },
     el("p", { class: "call-head" }, el("strong", {}, call.name), el("span", {}, kStates[call.state] ?? call.state)));
@@ -25,7 +25,7 @@ function viewOf(call, index, command, isBusy) {
   return view;
 }
 
-// Shows the calls in `target`; unchanged elements stay, with their focus and open details.
+// Shows the calls in `target`. Unchanged elements are kept, with their focus and open details.
 export class CallViews {
   #shown = [];
   #target;

@@ -1,4 +1,4 @@
-// Calls of tools in an answer: { id, name, arguments, state, output }. The arguments are the model's, a text of JSON.
+// Tool calls in an answer: { id, name, arguments, state, output }. The arguments are the model's JSON text.
 //
 //   asked -> running -> done, failed, stopped
 //         -> denied                            cut: the answer ended within the call
@@ -7,7 +7,7 @@ import * as api from "./api.js";
 export const kSettled = ["done", "failed", "denied", "stopped", "cut"];
 const kDenied = "error: the user did not allow this call";
 
-// Takes what a chunk of an answer says of its calls.
+// Adds the calls in a chunk of an answer.
 export function takeCalls(message, parts) {
   message.calls ??= [];
   for (const { index = 0, id, function: told = {} } of parts) {
@@ -18,7 +18,7 @@ export function takeCalls(message, parts) {
   }
 }
 
-// At the end of an answer: one that was cut off has calls that are not whole.
+// At the end of an answer: the calls of a truncated one are incomplete.
 export function endCalls(message) {
   if (message.finish === "tool_calls") return;
   for (const call of message.calls ?? []) if (call.state === "asked") call.state = "cut";
@@ -27,7 +27,7 @@ export function endCalls(message) {
 export const waitsForUser = (message) => !!message?.calls?.some(({ state }) => state === "asked");
 export const isSettled = (message) => !!message?.calls?.length && message.calls.every(({ state }) => kSettled.includes(state));
 
-// The result of a call as the model reads it.
+// Returns the result of a call in the form for the model.
 export function resultOf({ state, output }) {
   if (state === "done") return output;
   if (state === "failed") return `error: ${output || "the result was lost"}`;
@@ -39,7 +39,7 @@ export function runCall({ name, arguments: given }, command, signal) {
   return api.runTool({ name, command, arguments: given || "{}" }, signal);
 }
 
-// Arguments for people: indented where they are JSON.
+// Returns arguments for display: indented if they are valid JSON.
 export function shownArguments(text) {
   try {
     return JSON.stringify(JSON.parse(text || "{}"), null, 2);

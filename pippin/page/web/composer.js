@@ -1,4 +1,4 @@
-// Where messages are written: the text, the files, and what is not sent yet, which is kept for each chat.
+// The message box: the text, the files, and the unsent draft, which is kept for each chat.
 import { $, el, icon, later } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { newId } from "./store.js";
@@ -15,7 +15,7 @@ export class Composer {
   #tell;
   #keepSoon = later(250, () => this.#keep());
 
-  // send(text, files) is called for what is to be sent; tell(words) says what went wrong.
+  // send(text, files) is called to send a message; tell(words) reports an error.
   constructor(send, tell) {
     this.#tell = tell;
     $("composer").addEventListener("submit", (event) => {
@@ -31,7 +31,7 @@ export class Composer {
       this.#keepSoon();
     });
     this.#input.addEventListener("keydown", (event) => {
-      // A key that ends the choice of a character (IME) does not send.
+      // A key that completes an IME composition does not send.
       if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
       event.preventDefault();
       $("composer").requestSubmit();
@@ -51,7 +51,7 @@ export class Composer {
     addEventListener("pagehide", () => this.#keepSoon.now());
   }
 
-  // The draft of a chat takes the place of what is there.
+  // Replaces the content with the draft of a chat.
   open(chat) {
     this.#keepSoon.now();
     this.#chat = chat;
@@ -60,7 +60,7 @@ export class Composer {
     this.#fit();
     this.#showFiles();
   }
-  // What was written before a chat had a name goes with it.
+  // Moves the draft of a chat that had no id to its new id.
   rename(chat) {
     keep(kDraft + this.#chat, "");
     this.#chat = chat;
@@ -83,7 +83,7 @@ export class Composer {
     $("send").hidden = runs;
     this.#fit(runs);
   }
-  // Where no model can answer.
+  // Called if no model can answer.
   setClosed(isClosed) {
     this.#input.disabled = isClosed;
     this.#fit();
@@ -91,7 +91,7 @@ export class Composer {
   static forget(chat) { keep(kDraft + chat, ""); }
 
   #fit(runs = !$("stop").hidden) {
-    // Without field-sizing, which not every browser has.
+    // Replaces field-sizing, which some browsers lack.
     this.#input.style.height = "auto";
     this.#input.style.height = this.#input.scrollHeight + "px";
     $("send").disabled = runs || this.#input.disabled || (this.#input.value.trim() === "" && this.#files.length === 0);

@@ -1,9 +1,9 @@
-// Texts to paste into other programs, so that they ask this server.
+// Texts to paste into other programs, so that they use this server.
 import * as api from "./api.js";
 import { $, copyText, el, icon } from "./dom.js";
 import { ColoredCode } from "./highlight.js";
 
-const kKey = "YOUR_API_KEY";  // the key itself stays in its field
+const kKey = "YOUR_API_KEY";  // the real key stays in its field
 
 export class Connect {
   #models;

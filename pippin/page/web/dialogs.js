@@ -1,7 +1,7 @@
-// Questions, and what the page has to say: banners stay until they are closed or no longer true.
+// Questions and messages of the page. Banners stay until they are closed or no longer true.
 import { $, el, icon } from "./dom.js";
 
-// ask("Delete?", { yes: "Delete" }): true or false. With `input`, a text or null. One question after the other.
+// ask("Delete?", { yes: "Delete" }): true or false. With `input`: a text or null. One question at a time.
 let last = Promise.resolve();
 export function ask(words, options) {
   const answer = last.then(() => askNow(words, options));
@@ -35,7 +35,7 @@ function askNow(words, { yes = "OK", input, isSecret = false, isDanger = false }
   });
 }
 
-// One banner a name. `action`: [words, what to do].
+// At most one banner for each name. `action`: [label, function].
 export function banner(name, words, { action, isBad = false } = {}) {
   const old = $("banner-" + name);
   const made = el("div", { id: "banner-" + name, class: isBad ? "banner bad" : "banner", role: isBad ? "alert" : "status" }, el("span", {}, words));

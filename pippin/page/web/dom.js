@@ -1,4 +1,4 @@
-// Elements without a framework. Nothing here takes HTML: texts become text nodes.
+// Elements without a framework. Nothing here parses HTML: texts become text nodes.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -23,7 +23,7 @@ export function icon(name) {
   return svg;
 }
 
-// Calls `action` once, when there was no call for `ms`. now() does it at once if it is due.
+// Calls `action` once, after `ms` without a call. now() calls it at once if it is due.
 export function later(ms, action) {
   let timer = 0;
   const call = () => {
@@ -39,7 +39,7 @@ export function later(ms, action) {
   return call;
 }
 
-// navigator.clipboard is there only for pages over HTTPS or from this machine.
+// navigator.clipboard exists only for pages over HTTPS or from this machine.
 export async function copyText(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = el("textarea", { class: "unseen" });

@@ -1,7 +1,7 @@
-// A message that is edited, in its place.
+// Edits a message in place.
 import { el } from "./dom.js";
 
-// save(text) for what was written; nothing for what was left.
+// save(text) is called with the new text, unless the user cancels or changes nothing.
 export function editMessage(element, text, save) {
   if (element.querySelector(".editor")) return;
   const area = el("textarea", { "aria-label": "Edit the message", rows: "3" });

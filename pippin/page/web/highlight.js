@@ -1,4 +1,5 @@
-// Colours for code: comments, texts, numbers and words that most languages share. One pass, whatever the text.
+// Syntax colours for code: comments, strings, numbers and the keywords that most languages share. One pass over any
+// text.
 
 const kMaxCode = 100_000;
 const kHash = "(?<comment>#[^\\n]*)";
@@ -32,19 +33,19 @@ function kindOf({ comment, text, number, word }, name) {
   return kWords.has(name === "sql" ? word.toLowerCase() : word) ? "word" : "";
 }
 
-// Code in an element, which may grow. Colours before the last mark are final: only what follows is read again.
+// Code in an element, which may grow. Colours before the last mark are final: only the rest is scanned again.
 export class ColoredCode {
   #code;
   #name;
-  #done = 0;   // up to here, nothing changes
-  #kept = 0;   // child nodes up to there
+  #done = 0;  // everything before this is final
+  #kept = 0;  // child nodes before that place
 
   constructor(code, name) {
     this.#code = code;
     this.#name = name;
   }
 
-  // The code so far, which begins with the code of before.
+  // The code so far; it begins with the code of the previous call.
   update(text) {
     const pattern = kLanguages.get(this.#name);
     if (!pattern || text.length > kMaxCode) return this.#code.replaceChildren(text);

@@ -1,4 +1,4 @@
-// Small things that this browser keeps between visits. A browser that keeps nothing, or has no room, is no reason to stop.
+// Small values that this browser keeps between visits. The page also works in a browser that stores nothing or is full.
 const kPrefix = "pippin.";
 
 export function kept(name) {
@@ -9,7 +9,7 @@ export function kept(name) {
   }
 }
 
-// "" forgets it. False where it could not be kept.
+// "" removes it. Returns false if it could not be kept.
 export function keep(name, value) {
   try {
     if (value) localStorage.setItem(kPrefix + name, value);

@@ -1,7 +1,7 @@
 // Keyboard shortcuts, and the list of them.
 import { $, el } from "./dom.js";
 
-// Key, with Ctrl (on a Mac Command) or not, what it does.
+// Key, whether with Ctrl (on a Mac Command), and its action.
 export const kKeys = [
   { keys: ["Ctrl", "Shift", "O"], does: "new", words: "New chat" },
   { keys: ["Ctrl", "K"], does: "find", words: "Search the chats" },

@@ -1,4 +1,4 @@
-// Puts the page together: parts, buttons, keys, and what happens when the server goes away.
+// Assembles the page: parts, buttons, keys, and the reaction to a lost server.
 import * as api from "./api.js";
 import { say } from "./announce.js";
 import { App } from "./app.js";
@@ -17,7 +17,7 @@ import { applyTheme, nextTheme, themeName } from "./theme.js";
 import { Thread } from "./thread.js";
 import { Tools } from "./tools.js";
 
-// The demo model tells stories, and nothing else.
+// The demo model can only tell stories.
 const kStories = ["Tell me a story about a fox called Mia.", "Tell me a story about a boat that was afraid.", "Once upon a time, there was a hare."];
 const kIdeas = ["Explain how a binary search works, with code.", "Name three things to do on a rainy day.", "Tell me a story about a fox called Mia."];
 
@@ -38,7 +38,7 @@ const app = new App({ store, sidebar, thread, composer, models, tools, shown: ()
 const connect = new Connect(models);
 const settings = new Settings((changed) => app.setSettings({ ...changed, model: app.settings.model }));
 
-// --- what stands around the conversation ---
+// --- around the conversation ---
 
 function showState() {
   const title = app.chat?.title ?? "New chat";
@@ -79,7 +79,7 @@ async function refresh() {
   thread.showCalls();
 }
 
-// Null: the server went away.
+// Null: the server was lost.
 function failed(error) {
   if (error === null || error instanceof api.Unreachable) return watch();
   banner(error.kind ?? "failed", error.message, { isBad: true, action: error.kind === "full" ? ["Export", () => app.export(true)] : undefined });
@@ -107,7 +107,7 @@ addEventListener("visibilitychange", () => {
 api.onKeyNeeded((wasWrong) => ask(wasWrong ? "The server does not know this API key. Another one:" : "The server wants an API key:",
                                   { yes: "Use", input: "", isSecret: true }));
 
-// --- what buttons and keys do ---
+// --- actions of buttons and keys ---
 
 function toggleSidebar() {
   const isNarrow = matchMedia("(max-width: 50rem)").matches;
@@ -206,7 +206,7 @@ const actions = {
   },
 };
 
-// The button goes, and the focus to the next question, or to the message box.
+// The button disappears, so the focus moves to the next question, or to the message box.
 function decide({ id, button }, decision) {
   const done = app.decide(id, Number(button.dataset.call), decision);
   (thread.element(id)?.querySelector(".call[data-state=asked] button:enabled") ?? $("input")).focus();

@@ -1,22 +1,22 @@
-// Markdown to elements: markdown-it finds the tokens, and every element is made here, by name. What a model writes is
-// never read as HTML, leads only to the web, and loads nothing by itself.
+// Converts Markdown to elements: markdown-it finds the tokens, and every element is created here, by name. The output
+// of a model is never parsed as HTML, links only to the web, and loads nothing by itself.
 import MarkdownIt from "./markdown-it.js";
 import { el, icon } from "./dom.js";
 import { ColoredCode } from "./highlight.js";
 
-const kMaxText = 400_000;     // of a message; longer ones are shown as they are
+const kMaxText = 400_000;  // of a message; longer ones are shown as plain text
 const kMaxInline = 10_000;    // of a paragraph or cell: marks in it are tried in pairs
 const kMaxNesting = 24;       // of lists and quotes
-const kMaxCells = 20_000;     // of a table, with the empty ones that its first line promises
+const kMaxCells = 20_000;  // of a table, including the empty ones that its first line implies
 const kLink = /^(https?:\/\/|mailto:)/i;
 
 const markdown = new MarkdownIt({ html: false, linkify: true, typographer: false, maxNesting: kMaxNesting });
 markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 markdown.validateLink = (url) => kLink.test(url.trim());
-// Definitions of link targets would change blocks that are finished, and take time that grows with their square.
+// Definitions of link targets would change finished blocks, and take quadratic time.
 markdown.block.ruler.disable("reference");
 
-// Long lines would take time that grows with the square of their length.
+// Long lines would take quadratic time.
 markdown.core.ruler.at("inline", (state) => {
   for (const token of state.tokens) {
     if (token.type !== "inline") continue;
@@ -30,7 +30,7 @@ markdown.core.ruler.at("inline", (state) => {
   }
 });
 
-// A table has a cell in each line for each column of the first one, written or not. The rule is tried on every line.
+// A table has a cell in each line for each column of its first line, written or not. The rule is tried on every line.
 const tableRule = markdown.block.ruler.__rules__.find((rule) => rule.name === "table").fn;
 markdown.block.ruler.at("table", (state, start, end, silent) => {
   if (start + 1 >= end || !/^[-|: \t>]+$/.test(state.src.slice(state.bMarks[start + 1], state.eMarks[start + 1]))) return false;
@@ -62,12 +62,13 @@ function codeBlock(token) {
     el("pre", { tabindex: "0", role: "region", "aria-label": name ? name + " code" : "Code" }, code));
 }
 
-// `outline.level` is that of the heading before, the page's own title at first. None is left out, whatever a model wrote.
+// `outline.level` is the level of the previous heading, at first that of the page's title. No level is skipped,
+// whatever a model wrote.
 function open(token, outline) {
   const name = kElements.get(token.type);
   if (name) {
     const element = el(name);
-    // Markdown's own numbers and columns.
+    // Numbers and column alignments from Markdown.
     if (name === "ol" && token.attrGet("start")) element.setAttribute("start", token.attrGet("start"));
     const align = /text-align:(left|center|right)/.exec(token.attrGet("style") ?? "")?.[1];
     if (align) element.className = "to-" + align;
@@ -84,7 +85,7 @@ function open(token, outline) {
   return el("span");
 }
 
-// Appends what the tokens say to `parent`.
+// Appends the elements of the tokens to `parent`.
 function build(tokens, parent, outline) {
   const stack = [parent];
   for (const token of tokens) {
@@ -102,7 +103,7 @@ function build(tokens, parent, outline) {
     else if (token.type === "fence" || token.type === "code_block") top.append(codeBlock(token));
     else if (token.type === "code_inline") top.append(el("code", {}, token.content));
     else if (token.type === "image") {
-      // A picture that is loaded would tell its server what is being read.
+      // Loading a picture would tell its server what the user reads.
       const url = token.attrGet("src");
       top.append(el("a", { href: url, target: "_blank", rel: "noopener noreferrer nofollow" }, token.content || url));
     } else if (token.content) top.append(token.content);
@@ -111,7 +112,7 @@ function build(tokens, parent, outline) {
 
 const plain = (text) => el("div", { class: "plain" }, text);
 
-// The blocks of a text: where each begins, in lines, and its tokens.
+// Returns the blocks of a text: their first lines and their tokens.
 function blocksOf(text) {
   const blocks = [];
   for (const token of markdown.parse(text, {})) {
@@ -122,7 +123,7 @@ function blocksOf(text) {
 }
 
 function elementOf(block, text, outline) {
-  // What is nested deeper is cut by the parser.
+  // The parser cuts off deeper nesting.
   if (block.tokens.some((token) => token.level >= kMaxNesting - 1)) return plain(text);
   const holder = document.createDocumentFragment();
   build(block.tokens, holder, outline);
@@ -135,28 +136,28 @@ const lineStarts = (text) => {
   return starts;
 };
 
-// A text that grows, shown in `target`. Blocks that are finished stay as they are; only the last one is parsed again.
+// A growing text, shown in `target`. Finished blocks are kept; only the last one is parsed again.
 export class GrowingMarkdown {
   #target;
   #text = "";
-  #done = 0;     // up to here, blocks are finished
+  #done = 0;  // blocks before this are finished
   #outline = { level: 1 };
-  #open = null;  // the element of what follows
-  #code = null;  // the token of code, where nothing else follows
+  #open = null;  // the element of the rest
+  #code = null;  // the code token, if the rest is only code
 
   constructor(target) {
     this.#target = target;
     target.replaceChildren();
   }
 
-  // The text so far, which begins with the text of before.
+  // The text so far; it begins with the text of the previous call.
   update(text) {
     this.#text = text;
     if (text.length > kMaxText) return this.#target.replaceChildren(plain(text));
     const rest = text.slice(this.#done);
     const blocks = blocksOf(rest);
     const starts = lineStarts(rest);
-    // A block is finished when two whole lines follow from the next one: these decide where that begins.
+    // A block is finished when two whole lines of the next block follow: these decide where that begins.
     let finished = 0;
     while (finished + 1 < blocks.length && blocks[finished + 1].line + 2 < starts.length) ++finished;
     const [last, more] = finished + 1 === blocks.length ? blocks[finished].tokens : [];
@@ -174,7 +175,7 @@ export class GrowingMarkdown {
     this.#target.append(this.#open);
   }
 
-  // No more text comes: now it is as if it had been rendered at once.
+  // Ends the text: the result equals that of rendering it at once.
   finish() {
     if (this.#text.length > kMaxText) return render(this.#text, this.#target);
     this.#open?.replaceWith(...this.#open.childNodes);

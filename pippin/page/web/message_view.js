@@ -30,7 +30,7 @@ export class MessageView {
   #calls;
   #commandOf;
 
-  // commandOf(name): the command of a tool, where the server has it.
+  // commandOf(name): the command of a tool, if the server has it.
   constructor(message, commandOf = () => "") {
     this.#commandOf = commandOf;
     this.#message = message;
@@ -56,7 +56,7 @@ export class MessageView {
   get message() { return this.#message; }
   get isRendered() { return this.#isRendered || this.#message.role === "user"; }
 
-  // Of a message that is complete. Until then its text stands as it is, which is quick.
+  // Renders a complete message. Until then its text is shown unrendered, which is fast.
   render() {
     if (this.isRendered) return;
     this.#isRendered = true;
@@ -65,7 +65,7 @@ export class MessageView {
     if (this.#message.thoughts) render(this.#message.thoughts, this.#parts.thoughts.lastElementChild);
   }
 
-  // The answer has grown, or ended.
+  // Updates the view when the answer has grown or ended.
   grow() {
     const { text, thoughts, finish } = this.#message;
     this.#isRendered = true;
@@ -86,7 +86,7 @@ export class MessageView {
 
   showCalls() { this.#calls?.show(this.#message.calls ?? [], this.#commandOf); }
 
-  // Its place among the versions of this message.
+  // Shows its position among the versions of this message.
   showBranch(index, all) {
     this.#parts.branches.hidden = all < 2;
     if (all < 2) return;
@@ -104,7 +104,7 @@ export class MessageView {
     else this.element.removeAttribute("aria-busy");
     again.disabled = more.disabled = runs;
     this.showCalls();
-    // Settled calls wait for the model to go on.
+    // Settled calls wait until the model continues.
     more.hidden = message.calls?.length ? !isSettled(message) : !message.text || message.finish === "stop";
     thoughts.hidden = !message.thoughts;
     if (message.thoughts) {

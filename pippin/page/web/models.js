@@ -1,4 +1,4 @@
-// The models of the server: which there are, what state they are in, and which one a chat asks.
+// The models of the server: their names and states, and the model of the current chat.
 import * as api from "./api.js";
 import { $, el } from "./dom.js";
 
@@ -8,13 +8,13 @@ const kStates = { absent: "not loaded", loading: "loading", ready: "ready", fail
 export class Models {
   #models = [];
   #props = new Map();
-  #capabilities = new Map();  // of models that are not loaded; null: asked for, or unknown
-  #wanted = "";   // what the chat names
-  #chosen = "";   // that, or the first
+  #capabilities = new Map();  // of models that are not loaded; null: requested, or unknown
+  #wanted = "";  // the name in the chat
+  #chosen = "";  // that model, or the first one
   #timer = 0;
   #changed;
 
-  // choose(name): somebody chose another one. changed(): something about them is known now.
+  // choose(name): the user chose another model. changed(): more about the models is known.
   constructor(choose, changed) {
     this.#changed = changed;
     $("model").addEventListener("change", ({ target }) => {
@@ -26,13 +26,13 @@ export class Models {
 
   get chosen() { return this.#chosen; }
   get context() { return this.#find()?.context_length ?? 0; }
-  // Defaults and template of the chosen model, where they are known.
+  // Defaults and template of the chosen model, if known.
   get props() { return this.#props.get(this.#chosen) ?? null; }
-  // Names, of encoders too, in the server's order.
+  // Names, including those of encoders, in the server's order.
   get all() { return this.#models.map(({ id }) => id); }
   #find() { return this.#models.find((model) => model.id === this.#chosen); }
 
-  // Whether a model embeds or scores texts, and writes none.
+  // Whether a model embeds or scores texts and does not generate any.
   isEncoder(name) {
     const model = this.#models.find(({ id }) => id === name);
     const can = model?.capabilities ?? this.#capabilities.get(name);
@@ -40,7 +40,7 @@ export class Models {
   }
   get hasEncodersOnly() { return this.#models.length > 0 && this.#chosen === ""; }
 
-  // A model that is not there any more, or cannot chat, leaves the first that can.
+  // If the model is gone or cannot chat, chooses the first one that can.
   select(name) {
     this.#wanted = name;
     const can = this.#models.filter((model) => !this.isEncoder(model.id)).map(({ id }) => id);
@@ -71,13 +71,13 @@ export class Models {
     this.#timer = setTimeout(() => this.refresh().catch(() => {}), 500);
   }
 
-  // Whether a model calls tools. Loads it.
+  // Returns whether a model calls tools. Loads the model.
   async callsTools(name) {
     if (!this.#props.has(name)) this.#props.set(name, await api.props(name));
     return !!this.#props.get(name).tools;
   }
 
-  // Asking for its defaults loads a model.
+  // Requesting its defaults loads a model.
   async load() {
     const name = this.#chosen;
     this.#soon();

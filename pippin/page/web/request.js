@@ -1,7 +1,7 @@
-// From a chat to the body of a request.
+// Converts a chat to the body of a request.
 import { resultOf } from "./calls.js";
 
-// Sampling settings: name of the field, label, how it is entered. `of` reads the model's default.
+// Sampling settings: field name, label, kind of input. `of` reads the model's default.
 export const kSampling = [
   { name: "temperature", label: "Temperature", min: 0, step: 0.1, of: (params) => params.temperature },
   { name: "top_p", label: "Top p", min: 0, max: 1, step: 0.05, of: (params) => params.top_p },
@@ -14,20 +14,20 @@ export const kSampling = [
   { name: "max_tokens", label: "Longest answer", min: 1, step: 1, of: () => "no limit" },
 ];
 
-// A fence that the text cannot close.
+// Returns a code fence that the text cannot close.
 function fenced(text) {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
 }
 
-// With the attached texts before it.
+// Puts the attached texts before the text.
 export function contentOf(message, texts) {
   const files = (message.files ?? []).map((file) => `${file.name}:\n${fenced(texts.get(file.id) ?? "")}\n\n`);
   return files.join("") + message.text;
 }
 
-// A message, and after an answer with calls of tools their results.
+// Returns a message, followed by the results of its tool calls, if any.
 function messagesOf(message, texts) {
   const own = { role: message.role, content: contentOf(message, texts) };
   if (!message.calls?.length) return [own];
@@ -35,8 +35,8 @@ function messagesOf(message, texts) {
   return [own, ...message.calls.map((call) => ({ role: "tool", tool_call_id: call.id, content: resultOf(call) }))];
 }
 
-// `path` are the messages from the first on; an answer at the end is continued, unless it calls tools. `texts`: of
-// attachments, by id. `tools`: that the model may call, as a request has them.
+// `path`: the messages from the first one on; an answer at the end is continued, unless it calls tools. `texts`: those
+// of attachments, by id. `tools`: those that the model may call, in the form of a request.
 export function bodyOf(settings, path, texts = new Map(), tools = []) {
   const messages = path.flatMap((message) => messagesOf(message, texts));
   if (settings.system) messages.unshift({ role: "system", content: settings.system });

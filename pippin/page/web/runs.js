@@ -1,9 +1,9 @@
-// Answers under way, one a chat at most. They go on while another chat is looked at.
+// Answers in progress, at most one for each chat. They continue while another chat is open.
 import * as api from "./api.js";
 import { endCalls, runCall, takeCalls } from "./calls.js";
 import { bodyOf } from "./request.js";
 
-const kSaveEvery = 2000;  // milliseconds, of an answer that is still written
+const kSaveEvery = 2000;  // milliseconds, while an answer is written
 
 export class Runs {
   #runs = new Map();  // chat id -> { message, control }
@@ -19,14 +19,14 @@ export class Runs {
   of(chat) { return this.#runs.get(chat); }
   get size() { return this.#runs.size; }
   stop(chat) { this.#runs.get(chat)?.control.abort(); }
-  // Of a chat that is deleted: nothing of it is saved any more.
+  // For a deleted chat: nothing of it is saved any more.
   drop(chat) {
     const run = this.#runs.get(chat);
     if (!run) return;
     run.isDropped = true;
     run.control.abort();
   }
-  // What is there when the page ends.
+  // Saves unfinished answers as lost when the page is closed.
   saveAll() { for (const { message } of this.#runs.values()) this.#save({ ...message, finish: "lost" }); }
 
   #begin(message) {
@@ -41,7 +41,7 @@ export class Runs {
     this.#changed(run.message);
   }
 
-  // Runs a call of an answer that was allowed.
+  // Runs a call that was allowed.
   async call(message, call, command) {
     const run = this.#begin(message);
     const state = call.state = "running";
@@ -59,8 +59,8 @@ export class Runs {
     }
   }
 
-  // Fills `message` with the model's answer to `path`; a text that it has is continued. `tools()` gives those that the
-  // model may call, later.
+  // Fills `message` with the model's answer to `path`, continuing its text if it has one. `tools()` returns the tools
+  // that the model may call at that time.
   async start(settings, path, message, texts, tools) {
     const run = this.#begin(message);
     const { control } = run;
@@ -92,7 +92,7 @@ export class Runs {
   }
 }
 
-// Whether a chunk changed the message.
+// Returns whether a chunk changed the message.
 function take(chunk, message) {
   if (chunk.model) message.model = chunk.model;
   if (chunk.usage) Object.assign(message, { usage: chunk.usage, timings: chunk.timings });

@@ -1,4 +1,4 @@
-// Settings of a chat: what goes with each of its requests. What is left empty is the model's own.
+// Settings of a chat, which are sent with each of its requests. Empty fields use the model's defaults.
 import { $, el } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { kSampling } from "./request.js";
@@ -17,7 +17,7 @@ export class Settings {
   #fields = new Map();
   #thinking;
 
-  // changed(settings) is called for every change.
+  // changed(settings) is called after every change.
   constructor(changed) {
     for (const { name, label, min, max, step } of kSampling) {
       const input = el("input", { type: "number", min, max, step: "any", "data-step": step, id: "set-" + name });
@@ -35,7 +35,7 @@ export class Settings {
     });
   }
 
-  // Shows them, with the defaults of a model: `props`, where they are known.
+  // Shows the settings, with the defaults of a model, `props`, if they are known.
   show(settings, props) {
     this.#settings = settings;
     const params = props?.default_generation_settings?.params;
@@ -70,7 +70,7 @@ export class Settings {
       if (fields !== undefined && (typeof fields !== "object" || fields === null || Array.isArray(fields))) throw new Error();
       if (fields) settings.more = fields;
     } catch {
-      more.setCustomValidity("This is no JSON object.");
+      more.setCustomValidity("This is not a JSON object.");
     }
     this.#settings = settings;
   }

@@ -1,4 +1,4 @@
-// The list of chats: by day, searched, renamed, deleted.
+// The list of chats: grouped by day, with search, renaming and deletion.
 import { $, el, icon, later } from "./dom.js";
 
 const kDay = 86_400_000;
@@ -13,7 +13,7 @@ export class Sidebar {
   #store;
   #chats = [];
   #current = null;
-  #found = null;  // ids, while something is searched
+  #found = null;  // ids of the matches during a search
 
   constructor(store) {
     this.#store = store;
@@ -31,7 +31,7 @@ export class Sidebar {
     this.#show();
   }
 
-  // A chat is new or has changed; null: none is open.
+  // Shows a new or changed chat; null: no chat is open.
   setCurrent(chat) {
     this.#current = chat;
     this.#show();

@@ -1,4 +1,4 @@
-// Server-sent events (HTML Living Standard, section 9.2.6) out of a stream of bytes: the data of each.
+// Parses server-sent events (HTML Living Standard, section 9.2.6) in a stream of bytes, and yields the data of each.
 export async function* eventsOf(stream) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -8,7 +8,7 @@ export async function* eventsOf(stream) {
       const { value, done } = await reader.read();
       if (done) return;
       rest += value;
-      // A line that ends in \r may go on with \n.
+      // A line that ends in \r may continue with \n.
       const lines = rest.split(/\r\n|\n|\r(?!$)/);
       rest = lines.pop();
       for (const line of lines) {

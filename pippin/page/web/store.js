@@ -1,5 +1,5 @@
-// Chats in the browser's IndexedDB: one record a chat, one a message, and one an attached file, whose text is read only
-// when it is sent. A write is there completely or not at all.
+// Chats in the browser's IndexedDB: one record for each chat, each message and each attached file, whose text is read
+// only when it is sent. A write is stored completely or not at all.
 
 export class StoreError extends Error {
   constructor(kind, message) {
@@ -8,7 +8,7 @@ export class StoreError extends Error {
   }
 }
 
-// From each version of the database to the next, the first from nothing. What is released stays as it is.
+// Migrations of the database, each from one version to the next, the first from nothing. Released ones must not change.
 export const kSteps = [
   (db) => {
     db.createObjectStore("chats", { keyPath: "id" });
@@ -19,7 +19,7 @@ export const kSteps = [
 const kKinds = ["chats", "messages", "attachments"];
 
 let lastTime = 0;
-// Milliseconds that never repeat: what is newer has more.
+// Milliseconds that never repeat: later records have larger ones.
 export function now() {
   lastTime = Math.max(Date.now(), lastTime + 1);
   return lastTime;
@@ -42,7 +42,7 @@ function storeError(error) {
   return new StoreError("failed", `This browser could not save the chat: ${error?.message ?? "unknown"}`);
 }
 
-// onOutdated: another tab wants to bring the database to a newer version; this one has let it go.
+// onOutdated: another tab wants to upgrade the database; this one has closed it.
 export async function openStore(name = "pippin", { steps = kSteps, onOutdated = () => {} } = {}) {
   const request = indexedDB.open(name, steps.length);
   request.onupgradeneeded = ({ oldVersion }) => {
@@ -75,7 +75,7 @@ export class Store {
   messages(chat) { return this.#read("messages", (store) => store.index("chat").getAll(chat)); }
   attachments(chat) { return this.#read("attachments", (store) => store.index("chat").getAll(chat)); }
 
-  // put({ chats: [...], messages: [...] }): all or nothing.
+  // put({ chats: [...], messages: [...] }) stores all of them or none.
   put(records) {
     return this.#write((store) => {
       for (const kind of kKinds) for (const record of records[kind] ?? []) store(kind).put(record);
@@ -99,7 +99,7 @@ export class Store {
     return this.#write((store) => kKinds.forEach((kind) => store(kind).clear()));
   }
 
-  // The chats with a message that has this text, whatever the case.
+  // Returns the chats with a message that contains this text, ignoring case.
   async search(text) {
     const wanted = text.toLowerCase();
     const found = new Set();
@@ -144,7 +144,7 @@ export class Store {
   }
 }
 
-// For a visit that cannot be stored: the same, forgotten at its end.
+// Storage for a visit without IndexedDB: the same interface, forgotten at the end.
 export class MemoryStore {
   #kinds = new Map(kKinds.map((kind) => [kind, new Map()]));
   #of = (kind, chat) => [...this.#kinds.get(kind).values()].filter((record) => record.chat === chat);

@@ -1,4 +1,4 @@
-// Light or dark: by the system, or as chosen here.
+// Light or dark theme: the system's, or the one chosen here.
 import { keep, kept } from "./kept.js";
 
 const kNext = { "": "light", light: "dark", dark: "" };

@@ -1,22 +1,21 @@
-// The conversation: the path of messages that is looked at. It follows the end of what is written until somebody
-// scrolls away from it.
+// The conversation: the path of messages that is shown. It follows the end of the text until the user scrolls away.
 import { $ } from "./dom.js";
 import { MessageView } from "./message_view.js";
 
-const kAtOnce = 12;        // messages that are rendered before the first picture
-const kSlice = 8;          // milliseconds of rendering between two pictures
+const kAtOnce = 12;  // messages that are rendered before the first frame
+const kSlice = 8;  // milliseconds of rendering between two frames
 const kNear = 48;          // pixels from the end that count as the end
-const kCalm = 3;           // showing what came may take one part in so many of the time
+const kCalm = 3;  // rendering new text may take 1/kCalm of the time
 
 export class Thread {
   #views = new Map();      // message id -> its view
   #thread = $("thread");
   #list = $("messages");
   #follows = true;
-  #top = 0;                // where it was scrolled to last, by whomever
+  #top = 0;  // the last scroll position, whatever caused it
   #isHeld = false;
   #frame = 0;
-  #grown = new Set();      // views whose messages changed since the last picture
+  #grown = new Set();  // views whose messages changed since the last frame
   #restUntil = 0;
   #rendering = 0;
   #commandOf;
@@ -24,20 +23,20 @@ export class Thread {
   // commandOf(name): the command of a tool of the server.
   constructor(commandOf) {
     this.#commandOf = commandOf;
-    // What scrolls by itself, when something grows, does not end the following: only what somebody does.
+    // Only scrolling by the user ends the following, not scrolling caused by growing content.
     const leave = () => this.#canScroll() && this.#setFollows(false);
     this.#thread.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && leave(), { passive: true });
     this.#thread.addEventListener("keydown", ({ key }) => ["PageUp", "ArrowUp", "Home"].includes(key) && leave());
-    // Nothing moves under a finger, a scroll bar that is held, or a selection.
+    // Nothing moves under a finger, a held scroll bar, or a selection.
     this.#thread.addEventListener("pointerdown", () => { this.#isHeld = true; });
     for (const event of ["pointerup", "pointercancel", "touchend", "touchcancel"]) {
       addEventListener(event, () => {
         if (!this.#isHeld) return;
-        this.#isHeld = event === "pointercancel";  // a touch that scrolls: touchend follows
+        this.#isHeld = event === "pointercancel";  // a touch that scrolls: touchend comes later
         requestAnimationFrame(() => this.#setFollows(this.#isAtEnd()));
       }, { passive: true });
     }
-    // Only who scrolls down comes back to the end: the first pictures of a smooth scroll away from it are still near.
+    // Only scrolling down returns to the end: the first frames of a smooth scroll away from it are still near.
     this.#thread.addEventListener("scroll", () => {
       const isDown = this.#thread.scrollTop > this.#top;
       this.#top = this.#thread.scrollTop;
@@ -47,7 +46,7 @@ export class Thread {
     new ResizeObserver(() => this.#follow()).observe(this.#thread);
   }
 
-  // Shows a path; `branch(message)` gives [its place, how many] among its versions.
+  // Shows a path; `branch(message)` returns [position, count] among its versions.
   show(path, branch, isNew) {
     if (isNew) {
       this.#list.replaceChildren();
@@ -55,7 +54,7 @@ export class Thread {
       this.#grown.clear();
       this.#setFollows(true);
     }
-    // What stands there already stays: moving it would lay it out again.
+    // Elements in their places are kept: moving them would lay them out again.
     let next = this.#list.firstElementChild;
     for (const message of path) {
       let view = this.#views.get(message.id);
@@ -75,7 +74,7 @@ export class Thread {
     this.#follow();
   }
 
-  // From the end up, between the pictures.
+  // Renders from the end upwards, between frames.
   #renderRest(views) {
     const mine = ++this.#rendering;
     const slice = () => {
@@ -86,19 +85,19 @@ export class Thread {
     setTimeout(slice);
   }
 
-  // Those that `hasChanged` says it of are made anew.
+  // Discards the views of messages for which `hasChanged` returns true; they are made anew.
   forgetChanged(hasChanged) {
     for (const [id, view] of this.#views) if (hasChanged(view.message)) this.#views.delete(id);
   }
 
-  // The tools of the server are others now.
+  // The tools of the server have changed.
   showCalls() { for (const view of this.#views.values()) view.showCalls(); }
 
-  // The message that an element belongs to.
+  // Returns the message that an element belongs to.
   idOf(element) { return element.closest(".message")?.dataset.id; }
   element(id) { return this.#views.get(id)?.element; }
 
-  // The text of a message has changed; it is shown with the next picture.
+  // The text of a message has changed; the next frame shows it.
   grow(message) {
     const view = this.#views.get(message.id);
     if (!view) return;

@@ -1,5 +1,5 @@
-// The tools of the server, and what the user lets each of them do: ask before each call, run always, or be off. A choice
-// holds for the command that the user saw: another one under the same name is asked for again.
+// The tools of the server, and the user's choice for each: ask before each call, run always, or off. A choice holds for
+// the command that the user saw: another command under the same name is asked for again.
 import * as api from "./api.js";
 import { $, el } from "./dom.js";
 import { keep, kept } from "./kept.js";
@@ -23,14 +23,14 @@ export class Tools {
         name: told.name, description: told.description, command, definition: { type, function: told } }));
     } catch (error) {
       if (!(error instanceof api.ApiError)) throw error;
-      this.#tools = [];  // a server without them
+      this.#tools = [];  // a server without tools
     }
     $("show-tools").hidden = this.#tools.length === 0;
   }
 
   get isEmpty() { return this.#tools.length === 0; }
   find(name) { return this.#tools.find((tool) => tool.name === name); }
-  // Of those that are not off, as a request has them.
+  // Returns the tools that are not off, in the form of a request.
   get definitions() { return this.#tools.filter((tool) => this.use(tool) !== "off").map((tool) => tool.definition); }
 
   use({ name, command }) {
@@ -45,7 +45,7 @@ export class Tools {
     keep("tools", Object.keys(uses).length > 0 ? JSON.stringify(uses) : "");
   }
 
-  // Fills the dialog. `note`: why the model will not call them, or nothing.
+  // Fills the dialog. `note`: the reason why the model will not call tools, or nothing.
   show(note) {
     $("tools-note").textContent = note;
     $("tools-note").hidden = !note;

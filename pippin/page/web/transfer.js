@@ -24,7 +24,7 @@ const list = (value, what) => {
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-// Of what somebody wrote into a file, what the page itself would have written.
+// Returns the part of a file's content that the page itself would have written.
 function settingsOf(given) {
   const settings = {};
   const take = (name, isRight) => { if (isRight(given?.[name])) settings[name] = given[name]; };
@@ -35,7 +35,7 @@ function settingsOf(given) {
   take("more", isObject);
   return settings;
 }
-// Calls that were not allowed when the file was written are not asked for again.
+// Calls that were not yet allowed when the file was written are not asked for again.
 const callsOf = (given) => list(given, "calls").filter(isObject).map(({ id, name, arguments: words, state, output }) => ({
   id: String(id ?? ""), name: String(name ?? ""), arguments: isText(words) ? words : "{}", output: String(output ?? ""),
   state: kSettled.includes(state) ? state : "denied",
@@ -45,13 +45,13 @@ const usageOf = (given) => (["prompt_tokens", "completion_tokens", "total_tokens
   prompt_tokens_details: { cached_tokens: Number(given.prompt_tokens_details?.cached_tokens) || 0 },
 } : undefined);
 
-// Records for Store.put, under names of their own: what is there stays. Throws an Error that says what is wrong.
+// Returns records for Store.put, under new ids: existing ones are kept. Throws an Error with the reason.
 export function importChats(text) {
   let file;
   try {
     file = JSON.parse(text);
   } catch {
-    throw new Error("The file is no JSON.");
+    throw new Error("The file is not JSON.");
   }
   if (file?.format !== kFormat) throw new Error("The file has no chats of this page.");
   if (!(file.version <= kVersion)) throw new Error(`The file is of version ${file.version}; this page reads up to ${kVersion}.`);

@@ -1,8 +1,8 @@
-// The messages of a chat. Whoever edits a message or asks for another answer gets a sibling of it: a chat is a tree, and
-// what one sees is the path from its root to a leaf.
+// The messages of a chat. Editing a message or generating another answer creates a sibling: a chat is a tree, and the
+// page shows the path from its root to a leaf.
 export class Tree {
   #messages = new Map();
-  #children = new Map();  // of a message's id, of null the roots; oldest first
+  #children = new Map();  // message id -> its children, null -> the roots; oldest first
 
   constructor(messages = []) {
     for (const message of messages) this.#messages.set(message.id, message);
@@ -15,7 +15,7 @@ export class Tree {
   }
 
   #place(message) {
-    // What lost its parent is shown rather than lost.
+    // A message without its parent is shown as a root, not lost.
     const parent = this.#messages.has(message.parent) ? message.parent : null;
     if (!this.#children.has(parent)) this.#children.set(parent, []);
     this.#children.get(parent).push(message);
@@ -24,12 +24,12 @@ export class Tree {
   get(id) { return this.#messages.get(id); }
   get size() { return this.#messages.size; }
 
-  // With the message itself.
+  // Includes the message itself.
   siblings(message) {
     return this.#children.get(this.#messages.has(message.parent) ? message.parent : null) ?? [];
   }
 
-  // From the root on. An unknown leaf: the newest path.
+  // Returns the path from the root. For an unknown leaf: the newest path.
   path(leaf) {
     let message = this.#messages.get(leaf) ?? this.leafOf(null);
     const path = [];
@@ -42,7 +42,7 @@ export class Tree {
     return path.reverse();
   }
 
-  // The newest leaf below a message; null: of all.
+  // Returns the newest leaf below a message; null: of the whole tree.
   leafOf(message) {
     const seen = new Set([message?.id]);
     for (;;) {
