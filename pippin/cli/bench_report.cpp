@@ -20,7 +20,7 @@ std::string plus_minus(const MeanDeviation& value) {
   return fmt::format("{:.2f} ± {:.2f}", value.mean, value.deviation);
 }
 
-// "45.2 (38.1 to 51.0)", in 10^9.
+// Returns "45.2 (38.1 to 51.0)", in 10^9.
 std::string range_of(const BenchReport& report, double MachineReading::*member) {
   std::vector<double> values;
   for (const MachineReading& reading : report.readings) values.push_back(reading.*member);

@@ -33,7 +33,7 @@ int64_t seconds_since_use(const Entry& entry) {
   return std::max<int64_t>(std::chrono::duration_cast<std::chrono::seconds>(age).count(), 0);
 }
 
-// "5 min", "3 h", "12 d"
+// Returns "5 min", "3 h" or "12 d".
 std::string age_of(const Entry& entry) {
   const int64_t seconds = seconds_since_use(entry);
   if (seconds < 60) return fmt::format("{} s", seconds);

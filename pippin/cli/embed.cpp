@@ -32,7 +32,7 @@ struct TextsCommand {
   bool json = false, jsonl = false;
 };
 
-// Lines of stdin: texts, or texts as JSON strings.
+// Reads the lines of stdin: texts, or texts as JSON strings.
 Texts read_text_lines(bool jsonl) {
   Texts texts;
   app::for_each_line("-", [&](std::string_view line, int64_t number) {
@@ -53,7 +53,7 @@ Texts texts_of(const TextsCommand& command) {
   return from_stdin ? read_text_lines(command.jsonl) : command.texts;
 }
 
-// Numbers that read back as the same floats.
+// Writes numbers that read back as the same floats.
 void write_vector(JsonWriter& json, const std::vector<float>& vector) {
   json.begin_array();
   for (const float x : vector) {

@@ -33,7 +33,7 @@ std::string date_of(std::chrono::system_clock::time_point time, const char* form
   return fmt::format(fmt::runtime(std::string("{:") + format + "}"), parts);
 }
 
-// "main v1 (0123abcd), 89abcdef"
+// Returns "main v1 (0123abcd), 89abcdef".
 std::string revisions_of(const hub::CachedRepo& repo) {
   std::string text;
   for (const hub::CachedRevision& revision : repo.revisions) {

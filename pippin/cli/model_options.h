@@ -1,4 +1,4 @@
-// Options of a served model: for all models on the command line, for one in a file of presets.
+// Options of a served model: on the command line for all models, in a presets file for one.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct ModelArguments {
   std::string keep_alive = "-1", thinking, reasoning_format, template_arguments;
   std::optional<int64_t> max_tokens, thinking_budget;
 
-  // All of it. Throws InvalidArgument for sampling out of range, InvalidFile for template arguments
-  // that are not an object.
+  // Returns all settings. Throws InvalidArgument for sampling values out of range, InvalidFile for
+  // template arguments that are not an object.
   server::ModelSettings settings() const;
 };
 
-// `arguments` has to live as long as `command`.
+// `arguments` must outlive `command`.
 void add_model_options(CLI::App& command, ModelArguments& arguments);
 
 }  // namespace pippin::cli

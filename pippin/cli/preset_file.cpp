@@ -25,7 +25,7 @@ bool begins_comment(char c) {
   return c == ';' || c == '#';
 }
 
-// A comment begins a line, or follows a blank.
+// Removes a comment, which begins a line or follows a blank.
 std::string_view without_comment(std::string_view line) {
   for (size_t i = 0; i < line.size(); ++i) {
     const bool may_begin = i == 0 || kBlanks.find(line[i - 1]) != std::string_view::npos;

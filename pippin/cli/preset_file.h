@@ -1,6 +1,6 @@
-// A file of presets as it stands: sections with keys, and where each is.
+// The raw contents of a presets file: sections with keys, and their places.
 //
-// As llama-server's --models-preset has it:
+// The format is that of llama-server's --models-preset:
 //
 //    version = 1
 //    [*]                      ; for all models
@@ -19,8 +19,8 @@
 namespace pippin::cli {
 
 struct PresetKey {
-  std::string name;                 // as it is written
-  std::vector<std::string> values;  // several only of a list of JSON
+  std::string name;                 // as written
+  std::vector<std::string> values;  // several only for a JSON list
   std::string place;                // "models.ini:4: temp", "models.json: small.temp"
 };
 
@@ -30,8 +30,9 @@ struct PresetSection {
   std::string place;  // "models.ini:3: [small]"
 };
 
-// In the order of the file. Throws NotFound, Io, InvalidFile with the place: lines that are neither
-// section nor key, sections that come twice, keys before the first section but for version = 1.
+// Returns the sections in the order of the file. Throws NotFound, Io, or InvalidFile with the
+// place: for lines that are neither section nor key, repeated sections, and keys before the first
+// section other than version = 1.
 std::vector<PresetSection> read_preset_file(const std::filesystem::path& path);
 
 }  // namespace pippin::cli

@@ -30,7 +30,7 @@ using server::ModelEntry;
 
 constexpr std::string_view kForAll = "*";
 
-// llama-server's names, and short ones.
+// llama-server's names, and short names.
 constexpr std::pair<std::string_view, std::string_view> kSpellings[] = {
     {"a", "alias"},
     {"c", "context"},
@@ -58,7 +58,7 @@ struct Setting {
 };
 using Settings = std::map<std::string, Setting>;  // by the first long name of the option
 
-// Options of one model: those of `pippin serve`, and those that only a section has.
+// Options of one model: those of `pippin serve`, and those that only sections have.
 class PresetOptions {
  public:
   PresetOptions() {
@@ -69,7 +69,7 @@ class PresetOptions {
     app_.add_flag("--pin", arguments_.given.is_pinned);
     app_.add_flag_function("--load-on-startup",
                            [this](int64_t count) { arguments_.given.loads_at_start = count > 0; });
-    // Keys of llama-server that are true of every model here.
+    // llama-server's options that are always on here.
     for (const char* name : {"--jinja", "--mmap", "--cont-batching"}) {
       app_.add_flag_function(name, [name](int64_t count) {
         if (count <= 0) throw CLI::ValidationError(name, "cannot be turned off");
@@ -96,14 +96,14 @@ class PresetOptions {
     return result;
   }
 
-  // Throws CLI::ParseError, and Error.
+  // Throws CLI::ParseError and Error.
   server::ModelSettings parse(const Settings& values) {
     std::vector<std::string> words;
     for (const auto& [name, value] : values) {
       for (const std::string& text : value.texts)
         words.push_back(fmt::format("--{}={}", name, text));
     }
-    std::reverse(words.begin(), words.end());  // as CLI11 wants it
+    std::reverse(words.begin(), words.end());  // CLI11 expects this order
     app_.parse(words);
     return arguments_.settings();
   }
@@ -119,14 +119,14 @@ std::string key_of(const CLI::Option& option) {
   return option.get_lnames().front();
 }
 
-// What the option takes, for messages.
+// Returns the kind of value that the option expects, for messages.
 std::string kind_of(const CLI::Option& option) {
   if (option.get_items_expected_max() == 0) return "true or false";
   const std::string type = option.get_type_name();
   return type.size() <= 1 ? "a number" : type;
 }
 
-// CLI11's message without the option's name, which the place has.
+// Returns CLI11's message without the option's name, which is part of the place.
 std::string reason_of(const CLI::Option& option, const CLI::ParseError& error,
                       const Setting& value) {
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr) {
@@ -136,7 +136,7 @@ std::string reason_of(const CLI::Option& option, const CLI::ParseError& error,
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
-// A value by itself, so that its place can be told.
+// Parses one value alone, so that an error can name its place.
 void check_value(const std::string& key, const Setting& value) {
   PresetOptions options;
   CLI::Option* const option = options.find(key);
@@ -202,7 +202,7 @@ Settings read_values(const PresetSection& section, const CLI::App& command) {
   return values;
 }
 
-// What the command line says of all models.
+// Returns the command line's settings of all models.
 Settings read_command(const CLI::App& command) {
   ModelArguments arguments;
   CLI::App table;
@@ -219,7 +219,7 @@ Settings read_command(const CLI::App& command) {
   return values;
 }
 
-// Settings of `first` where there are some, else those of `second`.
+// Merges the settings; `first` takes precedence.
 Settings over(Settings first, const Settings& second) {
   first.insert(second.begin(), second.end());
   return first;
@@ -294,7 +294,7 @@ class Presets {
     }
   }
 
-  // The section that `model` of another one names; null: it names a file, a folder or a repository.
+  // Returns the section that `model` names; null if it names a file, a folder or a repository.
   Model* base_of(const Model& model) {
     const auto found = model.own.find("model");
     if (found == model.own.end() || is_there(found->second.texts.front())) return nullptr;
@@ -308,7 +308,8 @@ class Presets {
     return nullptr;
   }
 
-  // The model that this one is but a further name of, its own section saying nothing else.
+  // Returns the model that this section is only another name of, if it sets nothing else; else
+  // null.
   Model* aliased(Model& model) {
     Model* one = &model;
     Model* result = nullptr;
@@ -330,7 +331,7 @@ class Presets {
          seen.back()->own.at("model").place, names, base.name);
   }
 
-  // With those of the sections that it is based on.
+  // Returns the settings, including those of the sections that it is based on.
   Settings values_of(Model& model) {
     std::vector<const Model*> seen;
     Settings values = model.own;

@@ -1,5 +1,5 @@
-// Presets: models of a server with options of their own, from a file (preset_file.h). Keys are the
-// options of `pippin serve` that concern a model, without dashes, or llama-server's names for them.
+// Presets: models of a server with their own options, from a file (preset_file.h). Keys are the
+// options of `pippin serve` that apply to a model, without dashes, or llama-server's names of them.
 #pragma once
 
 #include <filesystem>
@@ -13,11 +13,10 @@ class App;
 
 namespace pippin::cli {
 
-// The models of a file. Of two values of an option that of the command line counts before that of
-// the model's section, and this before that of [*]. `command` is `pippin serve` as it was parsed.
-// Throws Error for what read_preset_file() refuses, keys and values that cannot be, names that come
-// twice, models that name each other in a circle, and files that are not there: one line with the
-// place and what to do.
+// Returns the models of a file. The command line takes precedence over the model's section, and the
+// section over [*]. `command` is `pippin serve` after parsing. Throws Error for the faults of
+// read_preset_file(), invalid keys and values, duplicate names, models that name each other in a
+// circle, and missing files: one line with the place and what to do.
 std::vector<server::ModelEntry> read_presets(const std::filesystem::path& file,
                                              const CLI::App& command);
 

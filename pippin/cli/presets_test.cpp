@@ -41,7 +41,7 @@ class Presets : public testing::Test {
     return read_presets(folder_ / name, command);
   }
 
-  // The message, with the folder's name left out.
+  // Returns the message, without the folder's name.
   std::string refusal(const std::string& text, const std::string& name = "models.ini") const {
     std::string message = "nothing";
     try {

@@ -16,11 +16,11 @@ struct ToolOptions {
   std::vector<std::string> commands;  // "NAME=COMMAND"
   std::string file;                   // descriptions and parameters
 
-  // Throws CLI::ValidationError, and as Json::load() and describe_tools() for the file.
+  // Throws CLI::ValidationError, and for the file the errors of Json::load() and describe_tools().
   std::vector<shell::ChatTool> tools() const;
 };
 
-// `asks` says who allows each call: a part of the help.
+// `asks` is a part of the help: it says who allows each call.
 void add_tool_options(CLI::App& app, ToolOptions& options, const std::string& asks);
 
 }  // namespace pippin::cli
