@@ -22,7 +22,7 @@ Json json_of(const T& value) {
   return Json::parse(json.text(), "option");
 }
 
-// Fields that turn thoughts on or off; one of them in a request outweighs the server's default.
+// Fields that turn thoughts on or off; any of them in a request overrides the server's default.
 std::vector<std::string> thinking_fields() {
   return {"enable_thinking", "reasoning_effort", "reasoning", "think", "thinking", "output_config"};
 }
@@ -31,7 +31,7 @@ void add_thinking(const std::string& level, std::vector<FieldDefault>& fields) {
   if (level.empty()) return;
   const bool is_switch = level == "on" || level == "off";
   const Json value = is_switch ? json_of(level == "on") : json_of(level);
-  // Of both spellings an endpoint takes the first that it has.
+  // An endpoint uses the first of the two spellings that it supports.
   fields.push_back({is_switch ? "enable_thinking" : "reasoning_effort", value, thinking_fields()});
   fields.push_back({"think", value, thinking_fields()});
 }
@@ -72,7 +72,7 @@ CLI::Validator is_length() {
           ""};
 }
 
-// llama-server's option of this name counts MiB.
+// llama-server's option of the same name counts MiB.
 CLI::Validator is_cache_size() {
   constexpr int64_t kLeast = 1 << 20;
   return {[](const std::string& text) {
@@ -133,8 +133,8 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
          "Requests of a model that may wait; others get 503 (512)")
       ->check(between(0));
   option("--cache-tokens", scheduler.cache_tokens, "N",
-         "Total tokens of running conversations (what half of free memory holds, or a whole "
-         "context)")
+         "Total tokens of running conversations (what half of free memory "
+         "holds, or a whole context)")
       ->check(between(1));
   option("--cache-ram", scheduler.cache_ram, "BYTES",
          "Memory for each model's prompt cache; 0: none (a quarter of free memory)")
@@ -148,20 +148,20 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
   option("--keep-alive,--ttl", arguments.keep_alive, "TIME",
          "Unload a model that was idle for this long: seconds, or 5m; negative: never (-1)")
       ->check(is_duration());
-  option(
-      "-n,--predict", arguments.max_tokens, "N",
-      "Most tokens of an answer, for requests that say nothing; -1: as many as the endpoint says")
+  option("-n,--predict", arguments.max_tokens, "N",
+         "Most tokens of an answer, for requests without a limit; -1: the endpoint's default")
       ->check(is_length());
-  option("--think", arguments.thinking, "LEVEL",
-         "Thoughts, for requests that say nothing: on, off, or an effort that the template knows");
+  option(
+      "--think", arguments.thinking, "LEVEL",
+      "Thoughts, for requests without a setting: on, off, or an effort that the template supports");
   option("--reasoning-budget", arguments.thinking_budget, "N",
-         "Most tokens of thoughts, for requests that say nothing; -1: any number")
+         "Most tokens of thoughts, for requests without a limit; -1: no limit")
       ->check(between(-1));
   option("--reasoning-format", arguments.reasoning_format, "FORMAT",
-         "Thoughts in answers of chats: auto (apart from the content), none (in it) or hidden")
+         "Thoughts in chat answers: auto (apart from the content), none (in it) or hidden")
       ->check(CLI::IsMember({"auto", "deepseek", "none", "hidden"}).description(""));
   option("--chat-template-kwargs", arguments.template_arguments, "JSON",
-         "An object of variables for the chat template; those of requests come before them");
+         "An object of variables for the chat template; those of requests override them");
   add_sampling_options(command, arguments.sampling);
 }
 
