@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Fails where a build took more CPU time (user + system, of all compilers and linkers) than .ci/build_time allows.
+# Fails if a build took more CPU time (user + system, of all compilers and linkers) than .ci/build_time allows.
 #
 # usage: .ci/build_time.sh SECONDS
 #
 # Machines differ by more than any regression, so the file has two numbers: the seconds of a build, and those that the
 # same machine took to compile .ci/reference.cpp. The latter is measured again here, and the allowance scales with it.
-# To renew the file after a change that is worth its time: copy the last line that this prints.
+# To update the file after a change that is worth its time, copy the last line that this prints.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 allowance=1.15
 
-# On all cores at once, as the build. The least CPU time of several: other load only ever adds to it.
+# On all cores at once, like the build. Takes the least CPU time of several runs: other load only adds to it.
 compile='c++ -std=c++20 -O2 -c -o /dev/null reference.cpp; times'
 reference=$(for _ in 1 2 3; do
   for _ in $(seq "$(nproc)"); do

@@ -3,10 +3,10 @@
 
 usage: .ci/headers.py BUILD
 
-BUILD is a build folder with compile_commands.json, configured without precompiled headers. What the target
-headers_alone compiles with GCC (tests/layering) is read here in less time: the library of C++ as modules, of which a
-header sees only what it includes itself. What does not compile so, since others' headers do not bear modules, is
-compiled without.
+BUILD is a build folder with compile_commands.json, configured without precompiled headers. The target headers_alone
+(tests/layering) does the same with GCC; this is faster, because the standard library is compiled as modules, of which
+a header sees only those that it includes itself. Headers that do not compile with modules, because of third-party
+headers, are compiled without.
 """
 import concurrent.futures
 import json

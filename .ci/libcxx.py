@@ -1,10 +1,10 @@
 #!/usr/bin/env -S python3 -B
-"""Compiles every source of the project, tests as well, with clang and libc++, which Macs have.
+"""Compiles every source of the project, including tests, with clang and libc++, the library of Macs.
 
 usage: .ci/libcxx.py BUILD [PATTERN]     files whose path matches the regular expression, all without one
 
-BUILD is a build folder with compile_commands.json, configured without precompiled headers. Nothing is linked: the
-libraries of others that Debian has are made for GCC's library of C++. Most of a file's time is reading its headers, so
+BUILD is a build folder with compile_commands.json, configured without precompiled headers. Nothing is linked:
+Debian's third-party libraries are built for GCC's standard library. Most of a file's time is reading its headers, so
 files with the same flags are included into one.
 """
 import pathlib
@@ -16,7 +16,7 @@ import threading
 import units
 
 FILES_OF_A_UNIT = (24, 4)
-# Flags of GCC that clang lacks are no fault of the code.
+# Flags of GCC that clang lacks are not a fault of the code.
 COMPILER = ["clang++-14", "-stdlib=libc++", "-fsyntax-only", "-Wno-unknown-warning-option", "-ferror-limit=0"]
 
 
@@ -39,7 +39,7 @@ def main():
                 print(result.stdout, flush=True)
         return "\n".join(line for line in result.stdout.splitlines() if ": error:" in line or ": fatal error:" in line)
 
-    # Tests of the whole are programs of their own, with the same names in each.
+    # End-to-end tests are separate programs, with the same names in each.
     alone = [e for e in entries if e["file"].startswith(str(units.ROOT / "tests"))]
     together = [e for e in entries if e not in alone]
     groups = units.groups_of(together)

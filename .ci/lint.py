@@ -1,13 +1,13 @@
 #!/usr/bin/env -S python3 -B
-"""Lints every source of the project but tests and benchmarks with clang-tidy, several files at a time.
+"""Lints every source of the project except tests and benchmarks with clang-tidy, several files at a time.
 
 usage: .ci/lint.py BUILD [--changed] [PATTERN]     files whose path matches the regular expression, all without one;
                                                   --changed: only those that units.py's changed() finds
 
-BUILD is a build folder with compile_commands.json, configured without precompiled headers (GCC's are not clang's, and
-files that are compiled together have no entry). Most of a file's lint is reading its headers, so files with the same
-flags are included into one, which the analyzer treats as it treats each alone. They are read with libc++, which Macs
-have: what does not compile there is a finding (libcxx.py compiles the tests as well).
+BUILD is a build folder with compile_commands.json, configured without precompiled headers (clang cannot read GCC's, and
+files that are compiled together have no entry). Most of a file's time is reading its headers, so files with the same
+flags are included into one, which the analyzer treats like each alone. They are read with libc++, the library of Macs:
+code that does not compile with it is a finding (libcxx.py compiles the tests as well).
 """
 import pathlib
 import re
@@ -18,12 +18,12 @@ import threading
 import units
 
 FILES_OF_A_UNIT = (24, 4)
-# Objective-C++ (*.mm) is left to the compiler's own warnings: clang-tidy 14 takes GNUstep's macros for the file's.
-# Flags of GCC that clang lacks are no fault of the code.
+# Objective-C++ (*.mm) is left to the compiler's own warnings: clang-tidy 14 attributes GNUstep's macros to the file.
+# Flags of GCC that clang lacks are not a fault of the code.
 TIDY = ["clang-tidy-14", "-quiet", "-extra-arg=-stdlib=libc++", "-extra-arg=-Wno-unknown-warning-option",
         "-extra-arg=-ferror-limit=0",
-        # A unit includes sources, and may declare a name of the project's next to a library's of the same name; libc++ 14
-        # copies some of what C++20 moves.
+        # A unit includes sources, and may declare a name of the project next to a library's equal name; libc++ 14
+        # copies in some places where C++20 moves.
         "-checks=-bugprone-suspicious-include,-bugprone-forward-declaration-namespace,-performance-move-const-arg",
         r"-header-filter=(pippin|tests|benchmarks|examples|fuzz)/.*\.(h|inc|cpp)$"]
 COUNTS = re.compile(r"^\d+ warnings? (and \d+ errors? )?generated\.$|^Suppressed |^Use -header-filter", re.M)

@@ -1,5 +1,5 @@
-// build_time.sh measures a machine's compiler with this: templates of the standard library alone,
-// so that no change of the project changes it.
+// build_time.sh measures a machine's compiler with this: only templates of the standard library, so
+// that no change of the project affects it.
 #include <algorithm>
 #include <functional>
 #include <map>

@@ -1,7 +1,7 @@
-# What .ci/run and .ci/whole do alike; sourced in the root of the project.
+# Shared by .ci/run and .ci/whole; sourced in the root of the project.
 exec </dev/null
 export CI=true
-# Where there is shared data, a test that does not find its own fails.
+# With shared data, a test that does not find its data fails.
 shared=${PIPPIN_SHARED:-$PWD/../shared}
 have_shared=0
 [ ! -d "$shared" ] || have_shared=1
@@ -9,7 +9,7 @@ export PIPPIN_REQUIRE_SHARED=${PIPPIN_REQUIRE_SHARED:-$have_shared}
 TMPDIR=$(tests/scratch.sh)
 export TMPDIR
 jobs=$(nproc)
-# Kernels that are the templates of AVX2's over other vectors.
+# Kernels that instantiate AVX2's templates with other vectors.
 rare_kernels='/x86_(avxvnni|vnni256|avx512[a-z]*)[.]cpp$'
 launcher=()
 command -v ccache >/dev/null &&
@@ -20,16 +20,16 @@ step() {
   echo "== $* (after $((SECONDS / 60)) min $((SECONDS % 60)) s)"
 }
 
-# cpu_seconds: sets cpu to the user and system time of all processes that this shell has waited for. Not printed, since
-# the subshell of $(cpu_seconds) has waited for none.
+# cpu_seconds: sets cpu to the user and system time of all processes that this shell has waited for. It does not print
+# it, because the subshell of $(cpu_seconds) has waited for none.
 cpu_seconds() {
   times >"$TMPDIR/times.$$"
   cpu=$(awk -F'[ms ]' 'END { printf "%.0f\n", $1 * 60 + $2 + $4 * 60 + $5 }' "$TMPDIR/times.$$")
   rm -f "$TMPDIR/times.$$"
 }
 
-# first_python: a bare interpreter, without NumPy and headers of its own, becomes the first in PATH, as it is on machines
-# with a version manager. The build has to find the one that setup.sh equips.
+# first_python: puts a bare interpreter, without NumPy and separate headers, first in PATH, as on machines with a
+# version manager. The build must find the one that setup.sh equips.
 first_python() {
   bare=$(mktemp -d)
   trap 'rm -rf "$bare"' EXIT
@@ -43,7 +43,7 @@ configure() {
   cmake --preset "$1" -B "$2" "${@:3}" >"$2/configure.log" 2>&1 || { cat "$2/configure.log"; exit 1; }
 }
 
-# build PRESET TARGET... with its common headers precompiled: the lint reads every file without.
+# build PRESET TARGET... with precompiled headers: the lint reads every file without.
 build() {
   configure "$1" "build/$1" -DPIPPIN_PRECOMPILED_HEADERS=ON ${launcher[@]+"${launcher[@]}"}
   cmake --build "build/$1" --parallel "$jobs" --target "${@:2}" -- --quiet
@@ -54,7 +54,7 @@ run_tests() {
   ctest --preset "$1" --parallel "$jobs" --no-tests=error "${@:2}"
 }
 
-# programs PRESET NAME...: builds these test programs, and runs what they test.
+# programs PRESET NAME...: builds these test programs, and runs their tests.
 programs() {
   build "$@"
   local names="${*:2}"

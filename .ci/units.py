@@ -1,4 +1,4 @@
-"""What lint.py, headers.py and libcxx.py do alike: sources of a compile database, several to a unit, all cores."""
+"""Shared by lint.py, headers.py and libcxx.py: sources of a compile database, several per unit, on all cores."""
 import concurrent.futures
 import json
 import os
@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-# Kernels that only the compilers of other processors build.
+# Kernels that only compilers for other processors build.
 ELSEWHERE = re.compile(r"/(x86|arm)_[^/]*$")
 
 
@@ -31,15 +31,15 @@ def tracked(*patterns):
 
 
 def git(*arguments):
-    """What git prints, or nothing where it fails."""
+    """The output of git, or an empty text if it fails."""
     result = subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     return result.stdout.strip() if result.returncode == 0 else ""
 
 
 def base():
-    """The commit that changes are counted from: the one that PIPPIN_CHANGED_SINCE names. Without the variable: where the
-    branch left origin's default branch; on that branch itself, the newest commit that is more than a day older than the
-    last. Empty where there is none."""
+    """The commit from which changes are counted: the one in PIPPIN_CHANGED_SINCE. Without the variable: the commit
+    where the branch left origin's default branch; on that branch itself, the newest commit that is more than a day
+    older than the last. Empty if there is none."""
     head = git("rev-parse", "HEAD")
     found = os.environ.get("PIPPIN_CHANGED_SINCE") or git("merge-base", "HEAD", "origin/HEAD")
     if found and found != head:
@@ -49,13 +49,13 @@ def base():
 
 
 def changed(sources):
-    """Those of `sources` that changed since base(), or one that includes it for each header that did. All of them where
-    there is no such commit."""
+    """Those of `sources` that changed since base(), or for each changed header one source that includes it. All of them
+    if there is no such commit."""
     since = base()
     if not since:
         return sources
     names = set(git("diff", "--name-only", since).split())
-    # A change of lint.py or its rules may add findings everywhere.
+    # A change of lint.py or its rules may cause findings everywhere.
     if names & {".clang-tidy", ".ci/lint.py", ".ci/units.py"}:
         return sources
     headers = {name for name in names if name.endswith((".h", ".inc"))}
@@ -70,8 +70,8 @@ def changed(sources):
 
 
 def groups_of(entries):
-    """[(flags, files)] of entries that can be compiled as one: with the same flags, whatever folders of headers each
-    asks for. Kernels for one instruction set have the same names in each folder, so each of their files is a group."""
+    """[(flags, files)] of entries that can be compiled as one: with the same flags, apart from include folders. Kernels
+    for one instruction set have the same names in each folder, so each of their files is a group."""
     groups = {}
     for entry in entries:
         words = shlex.split(entry["command"])
@@ -96,13 +96,13 @@ def groups_of(entries):
 
 def check(groups, sizes, folder, check_unit):
     """Checks the files of each group, sizes[0] of them at a time, on all cores. check_unit(unit, flags, files) checks
-    the file `unit`, in `folder`, which includes `files`, and returns the compiler's errors. Several files that do not
-    compile as one have a name in common: those with errors wait for units of sizes[1] files, and so on, and at last
-    each is alone; its errors are the caller's."""
+    the file `unit`, in `folder`, which includes `files`, and returns the compiler's errors. If files do not compile as
+    one, they have a name in common: those with errors are checked in units of sizes[1] files, and so on, and finally
+    one by one; the caller gets the errors of single files."""
     folder.mkdir(exist_ok=True)
 
     def run(flags, files):
-        """The files that are still to be checked."""
+        """The files that still need to be checked."""
         unit = folder / f"{files[0].replace('/', '_')}_{len(files)}.cpp"
         unit.write_text("".join(f'#include "{f}"\n' for f in files))
         errors = check_unit(unit, flags, files)

@@ -67,7 +67,7 @@ TALKS = [
     (["My name is Lucy.", "Tell me a story about me."], "called Lucy"),
 ]
 
-# In the training text, but not learnt well enough to be relied on: reported, not counted.
+# In the training text, but not learnt reliably: reported, not counted.
 WEAK = [
     (["What is two plus three?"], "five"),
     (["Tom has 3 apples and gets 4 more. How many apples does he have now?"], "7 apples"),

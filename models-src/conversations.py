@@ -1,4 +1,4 @@
-"""Conversations: one to six turns that remember what was said, with users who type as users do."""
+"""Conversations: one to six turns that remember what the user said, with the spelling habits of users."""
 
 import re
 
@@ -25,7 +25,7 @@ class Talk:
         self.messages.append({"role": "user", "content": typed(self.rng, user)})
         self.messages.append({"role": "assistant", "content": reply})
 
-    # What the user tells.
+    # Statements of the user.
 
     def introduce(self):
         rng = self.rng
@@ -69,7 +69,7 @@ class Talk:
             self.turn(self.rng.choice(ASK_NAME), f"Your name is {self.name}.")
 
     def fact(self):
-        """Something about the user to be told, or asked for once it is known."""
+        """Something about the user to tell, or to ask for once it is known."""
         rng = self.rng
         which = rng.choice(["pet", "colour", "age", "town"])
         if which == "pet":
@@ -104,7 +104,7 @@ class Talk:
         else:
             self.turn(rng.choice(["Where do I live?", "Where is my home?"]), f"You live in {self.town}.")
 
-    # What the user wants.
+    # Requests of the user.
 
     def tell_story(self):
         if self.name is not None and self.rng.random() < 0.2:
@@ -181,7 +181,7 @@ def typed(rng, text):
         if text.split()[0] not in names.LISTED:
             text = text[0].lower() + text[1:]
     elif roll < 0.17:
-        # In small letters a name is only known where it is a listed one.
+        # In lower-case text a name is recognized only if it is a listed one.
         proper = re.findall(r"(?<=[a-z,:] )[A-Z]\w+", text)
         if all(word in KNOWN_WORDS for word in proper) and text.isascii():
             text = text.lower()
@@ -192,7 +192,7 @@ KNOWN_WORDS = frozenset(names.LISTED + q.DAYS + q.MONTHS + sorted(q.CAPITALS) + 
 
 
 def conversation(rng):
-    """A list of messages, as a chat template takes them."""
+    """A list of messages in the form that chat templates take."""
     talk = Talk(rng)
     has_system = rng.random() < 0.1
     if has_system:
@@ -226,7 +226,7 @@ def conversation(rng):
 
 
 def drill(rng, weights=None):
-    """One to three questions, the kinds with much to remember more often than they are asked in conversations."""
+    """One to three questions; kinds with many facts come more often than in conversations."""
     talk = Talk(rng)
     for _ in range(rng.choice((1, 1, 2, 3))):
         function = rng.choices(q.FUNCTIONS, weights or DRILL_WEIGHTS)[0]
@@ -235,7 +235,7 @@ def drill(rng, weights=None):
 
 
 def hard_drill(rng):
-    """More of what is still weak after the first drills: order, looking up and copying."""
+    """More exercises for the skills that are still weak after the first drills: order, lookup and copying."""
     return drill(rng, HARD_WEIGHTS)
 
 

@@ -1,4 +1,4 @@
-"""Conversations as token ids with the places to learn, and batches of them."""
+"""Conversations as token ids with the positions to learn, and batches of them."""
 
 import random
 
@@ -10,7 +10,7 @@ GROUP_TOKENS = 1536
 
 
 def example(rng, make, tokenizer, limit):
-    """ids, and for each place whether the next token is the model's own; cut at a whole turn."""
+    """ids, and for each position whether the next token is the model's own; cut at a whole turn."""
     while True:
         ids, learn = [], []
         for message in make(rng):
@@ -30,7 +30,7 @@ def example(rng, make, tokenizer, limit):
 
 
 def grouped(examples, limit):
-    """The examples in groups of near lengths that hold at most `limit` tokens with their padding."""
+    """The examples in groups of similar lengths that hold at most `limit` tokens with their padding."""
     group = []
     for pair in sorted(examples, key=lambda pair: len(pair[0])):
         if group and (len(group) + 1) * len(pair[0]) > limit:
@@ -41,9 +41,8 @@ def grouped(examples, limit):
 
 
 def batch(seed, portions, tokenizer):
-    """Portions are (how many, what makes a conversation, how many tokens at most). Gives padded
-    tensors (ids, targets), with -100 where nothing is to be learnt. Padding needs no mask, as it
-    lies behind all that count."""
+    """Portions are (count, conversation generator, maximum tokens). Returns padded tensors (ids, targets), with -100
+    where nothing is learnt. Padding needs no mask, since it is after all tokens that count."""
     rng = random.Random(seed)
     examples = [example(rng, make, tokenizer, limit) for count, make, limit in portions for _ in range(count)]
     for group in grouped(examples, GROUP_TOKENS):

@@ -18,7 +18,7 @@ def write_json(path, content):
 
 
 def export(folder, model, tokenizer):
-    """Written beside the folder and then renamed, so that a reader never sees half a model."""
+    """Written next to the folder and then renamed, so that a reader never sees half a model."""
     folder = Path(folder)
     new, old = folder.with_name(folder.name + ".new"), folder.with_name(folder.name + ".old")
     shutil.rmtree(new, ignore_errors=True)

@@ -119,7 +119,7 @@ class Model(nn.Module):
 
 
 class Llama(nn.Module):
-    """Its state_dict has the names that LlamaForCausalLM has, without the tied lm_head."""
+    """Its state_dict has the names of LlamaForCausalLM, without the tied lm_head."""
 
     def __init__(self, config):
         super().__init__()
@@ -136,8 +136,8 @@ class Llama(nn.Module):
                 nn.init.normal_(parameter, std=std)
 
     def hidden(self, ids, cache=None):
-        """Hidden states after the last norm. `cache` is a list with one list per layer, which
-        this fills; a call without one sees the ids as whole sequences."""
+        """Hidden states after the last norm. `cache` is a list with one list per layer, which this fills; without one,
+        the ids are whole sequences."""
         start = cache[0][0].shape[2] if cache and cache[0] else 0
         end = start + ids.shape[1]
         cos, sin = self.cos[start:end], self.sin[start:end]
@@ -152,8 +152,7 @@ class Llama(nn.Module):
 
     @torch.no_grad()
     def greedy(self, ids, stop, limit):
-        """The greedy continuation with its stop token, and at each step the distance between
-        the best logit and the next."""
+        """The greedy continuation with its stop token, and at each step the distance between the two best logits."""
         cache = [[] for _ in self.model.layers]
         out, margins = [], []
         step = torch.tensor([ids])

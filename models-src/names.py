@@ -1,4 +1,4 @@
-"""Names: a listed one, or one made up, so that a name is copied and not recalled."""
+"""Names: listed ones, or invented ones, so that a name is copied and not recalled."""
 
 from words import BOYS, CODAS, GIRLS, HELD_OUT, ONSETS, VOWELS
 
@@ -27,7 +27,7 @@ def bent(rng):
 
 
 def pick(rng, female=None):
-    """A name and whether it is female; where the name does not tell, either is right."""
+    """A name and whether it is female; if the name does not tell, both are right."""
     if female is None:
         female = rng.random() < 0.5
     roll = rng.random()

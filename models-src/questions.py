@@ -440,7 +440,7 @@ def unknown(rng):
     return ask.replace("{n}", str(rng.randrange(42, 2100))).replace("{m}", str(rng.randrange(21, 500))).replace("{}", topic), DONT_KNOW
 
 
-# Weights by how much there is to learn.
+# Weights by the amount to learn.
 ALL = [(addition, 10), (subtraction, 8), (apples, 4), (next_number, 3), (count, 3), (larger, 4), (colour, 5), (opposite, 5),
        (sound, 3), (baby, 2), (legs, 3), (plural, 3), (past, 3), (capital, 3), (home, 2), (food, 2), (use, 2), (makes, 1),
        (category, 4), (shape, 1), (how_many, 2), (calendar, 4), (lists, 2), (season_of, 1), (greeting, 4), (about_me, 6),

@@ -1,4 +1,4 @@
-"""A story grammar: a request, the story, and the facts that a later question may ask for."""
+"""A story grammar: a request, the story, and the facts that later questions may ask for."""
 
 import names
 import words as w
@@ -189,7 +189,7 @@ def place_phrase(rng, place, plain=False):
 
 
 def pick_kind(rng):
-    """A hero's kind, its sex where the kind tells it, and whether it swims."""
+    """A hero's kind, its sex if the kind tells it, and whether it swims."""
     roll = rng.random()
     if roll < 0.07:
         return rng.choice(w.GIRL_KINDS), True, False
@@ -225,8 +225,8 @@ class Story:
         adjective = rng.choice(w.ADJECTIVES)
 
         request, asked = self._request(rng, name, kind, friend_kind, friend, place, adjective, about_user, more)
-        # A name or kind that the request does not give must be an ordinary one: the model will
-        # choose such ones itself.
+        # A name or kind that the request does not give must be an ordinary one, because the model will choose it
+        # itself.
         if "name" not in asked and not about_user:
             name = rng.choice(w.GIRLS if sex else w.BOYS)
         if "kind" not in asked and kind not in w.KNOWN:

@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 
 from template import SPECIAL
 
-# The split of Hugging Face's ByteLevel pre-tokenizer, with Python's nearest classes for \p{L} and \p{N}.
+# The split of Hugging Face's ByteLevel pre-tokenizer, with the closest classes in Python for \p{L} and \p{N}.
 SPLIT = re.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
 SPECIAL_SPLIT = re.compile("(" + "|".join(map(re.escape, SPECIAL)) + ")")
 
 
 def byte_letters():
-    """A printable letter for each byte: itself where printable, else one from U+0100 up."""
+    """A printable letter for each byte: itself if printable, else one from U+0100 up."""
     letters, shift = {}, 0
     for byte in range(256):
         if 33 <= byte <= 126 or 161 <= byte <= 172 or 174 <= byte <= 255:
@@ -44,7 +44,7 @@ def merged(word, pair):
 
 
 def train(texts, vocab_size):
-    """The merges learnt from the texts, for a vocabulary of that size in all."""
+    """The merges learnt from the texts, for a vocabulary of that total size."""
     counts = Counter(letters(piece) for text in texts for part in SPECIAL_SPLIT.split(text)
                      if part not in SPECIAL for piece in SPLIT.findall(part))
     words = [tuple(word) for word in counts]

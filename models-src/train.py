@@ -26,9 +26,9 @@ MUON_RATE, ADAM_RATE, WARMUP, HORIZON, COOL_DOWN, LAST_SHARE = 0.02, 4e-3, 50, 2
 
 
 def portions_at(step):
-    """What a step's batch is made of: how many, of what, how many tokens at most."""
-    # Short ones first: with many of them the model soon learns to copy a name from the prompt,
-    # which long stories alone teach slowly. Then stories. Then the facts, which are many.
+    """The composition of a step's batch: counts, kinds and maximum tokens."""
+    # Short ones first: with many of them the model soon learns to copy a name from the prompt, which it learns slowly
+    # from long stories alone. Then stories. Then the facts, of which there are many.
     if step < 300:
         return [(128, conversation, 72)]
     if step < 550:
@@ -39,7 +39,7 @@ def portions_at(step):
 
 
 def share_at(step, steps):
-    """The share of the full learning rate: a slow fall, then a straight one at the end."""
+    """The fraction of the full learning rate: a slow decrease, then a linear one at the end."""
     if step < WARMUP:
         return (step + 1) / WARMUP
     slow = LAST_SHARE + (1 - LAST_SHARE) * 0.5 * (1 + math.cos(math.pi * (step - WARMUP) / (HORIZON - WARMUP)))
@@ -75,7 +75,7 @@ def learn(model, groups, pool, low_precision):
     """Sets the gradients of the mean loss over all groups; returns that loss."""
     total = sum(int((targets >= 0).sum()) for _, targets in groups)
     parts = pool.map(lambda group: gradients(model, group, total, low_precision), groups)
-    # Added up in the order of the groups, whichever thread is done first, so that runs agree.
+    # Summed in the order of the groups, whichever thread is done first, so that runs agree.
     loss_sum, sums = 0.0, None
     for loss, grads in parts:
         loss_sum += loss
@@ -86,7 +86,7 @@ def learn(model, groups, pool, low_precision):
 
 
 def keep_memory():
-    """Tells glibc not to give freed memory back: fresh pages cost more than the arithmetic on them."""
+    """Tells glibc not to return freed memory to the system: fresh pages cost more than the arithmetic on them."""
     libc = ctypes.CDLL(None)
     m_trim_threshold, m_top_pad, m_mmap_max = -1, -2, -4
     libc.mallopt(m_mmap_max, 0)
@@ -103,8 +103,8 @@ def main():
     options = parser.parse_args()
 
     keep_memory()
-    # Threads that each take whole groups: they need not wait for each other in every operation,
-    # as the threads of torch do, which matters where others use the processor too.
+    # Threads that each take whole groups do not wait for each other in every operation, as torch's threads do, which
+    # matters if other processes use the CPU.
     torch.set_num_threads(1)
     pool = ThreadPoolExecutor(THREADS, initializer=torch.set_num_threads, initargs=(1,))
     torch.manual_seed(SEED)
@@ -126,7 +126,7 @@ def main():
 
     start, seen, mean = time.time(), 0, None
     for step in range(first, options.steps):
-        # A step's data hang on its number alone, so a resumed run sees what an unbroken one would.
+        # A step's data depends only on its number, so a resumed run sees the same data as an uninterrupted one.
         groups = list(batch(SEED * 100_000 + step, portions_at(step), tokenizer))
         loss = learn(model, groups, pool, not options.float32)
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

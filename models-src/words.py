@@ -17,7 +17,7 @@ Joel Joseph Kai Kevin Liam Louis Luke Marco Mark Matt Milo Monty Noah Nico Omar 
 Pip Quentin Rob Roger Rory Rufus Sami Scott Stan Steve Ted Toni Uwe Vince Will Yuri Zack
 Ali Ahmed Hassan Ravi Arjun Kenji Hiro Chen Wei Diego Carlos Mateo Rafael""".split()
 
-# Held out of training: check.py gives these in the first turn and wants them in the second.
+# Held out of training: check.py gives these in the first turn and expects them in the second.
 HELD_OUT = """Bettina Gustav Marlene Roderick Celeste Winston Florian Rebecca Dominic Tabea Casper Melinda
 Norbert Giselle Humphrey Katja Leopold Sabrina Torsten Valerie""".split()
 
