@@ -21,20 +21,19 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
-#include "pippin/runtime/sequence.h"
 #include "pippin/runtime/stateful/model.h"
+#include "tests/expect_golden.h"
 #include "tests/golden_testing.h"
 #include "tests/reference_logits.h"
-#include "tests/rows_together_testing.h"
 
 namespace pippin {
 namespace {
 
 using models::BuildOptions;
-using runtime::Sequence;
 using testing_models::Golden;
 
-constexpr size_t kNone = std::string::npos;
+using testing_models::expect_golden;
+using testing_models::kNone;
 
 // One checkpoint, with the measured error of its fp16 package relative to the largest logit, in
 // 1/10000. The error comes from rounding the weights and agrees within 1 % between scalar, AVX2 and
@@ -58,35 +57,6 @@ struct Case {
 };
 void PrintTo(const Case& one, std::ostream* out) {
   *out << one.name;
-}
-
-// Compares the logits of the prompt and of its greedy continuation; the most likely token must be
-// Hugging Face's. The tolerance is relative to the largest logit. After a `flip` in the prompt,
-// only the number of equal most likely tokens is compared.
-void expect_golden(Sequence& sequence, const Golden& golden, double tolerance,
-                   size_t near_tie = kNone, size_t flip = kNone) {
-  const double allowed = tolerance * golden.largest_logit();
-  const size_t compared = std::min(flip, golden.prompt.size()) * golden.vocabulary;
-  const auto all = sequence.all_logits(golden.prompt);
-  EXPECT_LE(
-      max_difference(std::span(all).first(compared), std::span(golden.logits).first(compared)),
-      allowed);
-  sequence.reset();
-  std::span<const float> logits = sequence.prefill(golden.prompt);
-  size_t equal = 0;
-  for (size_t i = 0; i < golden.generated.size(); ++i) {
-    const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
-    equal += best == golden.generated[i] ? 1 : 0;
-    if (flip == kNone) {
-      ASSERT_LE(max_difference(logits, golden.gen_row(i)), allowed) << "token " << i;
-      if (i != near_tie) {
-        ASSERT_EQ(best, golden.generated[i]) << "token " << i;
-      }
-    }
-    if (i + 1 < golden.generated.size()) logits = sequence.decode(golden.generated[i]);
-  }
-  EXPECT_GE(equal + 5, golden.generated.size());
-  testing_models::expect_equal_rows(sequence, golden.prompt, golden.generated);
 }
 
 class Architecture : public testing::TestWithParam<Case> {

@@ -150,7 +150,8 @@ std::string carried_states(const std::vector<nn::MixerNeeds>& layers) {
 std::string prompt_run(const nn::DecoderOptions& decoder) {
   const bool experts =
       std::any_of(decoder.layers.begin(), decoder.layers.end(), [](const nn::LayerOptions& layer) {
-        return std::holds_alternative<nn::ExpertsOptions>(layer.feed_forward);
+        return std::holds_alternative<nn::ExpertsOptions>(layer.feed_forward) ||
+               std::holds_alternative<nn::MlpBesideExpertsOptions>(layer.feed_forward);
       });
   return experts ? "512" : "";
 }

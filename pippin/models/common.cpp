@@ -11,6 +11,33 @@
 
 namespace pippin::models {
 
+namespace {
+
+// The sizes of a layer's attention and feed-forward.
+void size_layer(const Config& config, const Defaults& defaults, nn::LayerOptions& layer) {
+  nn::AttentionOptions& attention = layer.attention();
+  attention.num_heads = config.size("num_attention_heads", defaults.num_heads, kMaxHeads);
+  // null, unlike an absent key, always stands for as many as there are heads.
+  const bool own = defaults.num_kv_heads > 0 && !config.contains("num_key_value_heads");
+  attention.num_kv_heads = config.size(
+      "num_key_value_heads", own ? defaults.num_kv_heads : attention.num_heads, kMaxHeads);
+  config.require_multiple("num_attention_heads", attention.num_heads, "num_key_value_heads",
+                          attention.num_kv_heads);
+  const auto head_dim = config.find_size("head_dim", kMaxHeadDim);
+  if (!head_dim && defaults.head_dim == 0) {
+    config.require_multiple("hidden_size", layer.features, "num_attention_heads",
+                            attention.num_heads);
+  }
+  const bool own_head_dim = defaults.head_dim > 0 && !config.contains("head_dim");
+  attention.head_dim =
+      head_dim.value_or(own_head_dim ? defaults.head_dim : layer.features / attention.num_heads);
+  layer.mlp().hidden_features =
+      config.size(defaults.width_key,
+                  defaults.intermediate_size > 0 ? defaults.intermediate_size : 4 * layer.features);
+}
+
+}  // namespace
+
 nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults) {
   nn::DecoderOptions model;
   model.vocab_size = config.size("vocab_size", defaults.vocab_size);
@@ -22,32 +49,19 @@ nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults)
   nn::LayerOptions layer;
   layer.norm = model.norm;
   layer.features = model.hidden_size;
-  nn::AttentionOptions& attention = layer.attention();
-  attention.features = model.hidden_size;
-  attention.num_heads = config.size("num_attention_heads", defaults.num_heads, kMaxHeads);
-  // null, unlike an absent key, always stands for as many as there are heads.
-  const bool own = defaults.num_kv_heads > 0 && !config.contains("num_key_value_heads");
-  attention.num_kv_heads = config.size(
-      "num_key_value_heads", own ? defaults.num_kv_heads : attention.num_heads, kMaxHeads);
-  config.require_multiple("num_attention_heads", attention.num_heads, "num_key_value_heads",
-                          attention.num_kv_heads);
-  const auto head_dim = config.find_size("head_dim", kMaxHeadDim);
-  if (!head_dim && defaults.head_dim == 0) {
-    config.require_multiple("hidden_size", model.hidden_size, "num_attention_heads",
-                            attention.num_heads);
+  layer.attention().features = model.hidden_size;
+  layer.mlp().features = model.hidden_size;
+  layer.mlp().activation = config.activation(defaults.activation_key, defaults.activation);
+  size_layer(config, defaults, layer);
+  const int64_t count = config.size("num_hidden_layers", defaults.num_layers, kMaxLayers);
+  model.layers.assign(static_cast<size_t>(count), layer);
+  constexpr std::string_view kHeads = "num_attention_heads", kKvHeads = "num_key_value_heads";
+  if (config.differs_by_layer({kHeads, kKvHeads, "head_dim", defaults.width_key},
+                              model.layers.size())) {
+    for (size_t i = 0; i < model.layers.size(); ++i) {
+      size_layer(config.of_layer(i), defaults, model.layers[i]);
+    }
   }
-  const bool own_head_dim = defaults.head_dim > 0 && !config.contains("head_dim");
-  attention.head_dim =
-      head_dim.value_or(own_head_dim ? defaults.head_dim : model.hidden_size / attention.num_heads);
-  nn::MLPOptions& mlp = layer.mlp();
-  mlp.features = model.hidden_size;
-  mlp.hidden_features =
-      config.size(defaults.width_key, defaults.intermediate_size > 0 ? defaults.intermediate_size
-                                                                     : 4 * model.hidden_size);
-  mlp.activation = config.activation(defaults.activation_key, defaults.activation);
-  model.layers.assign(
-      static_cast<size_t>(config.size("num_hidden_layers", defaults.num_layers, kMaxLayers)),
-      layer);
   return model;
 }
 
@@ -78,9 +92,42 @@ void add_rope(const Config& config, nn::DecoderOptions& model, const RopeDefault
         std::min(kMaxContext, static_cast<int64_t>(static_cast<double>(model.context) *
                                                    std::clamp(rope.scaling.factor, 1.0, 1e6)));
   }
-  for (nn::LayerOptions& layer : model.layers) {
-    layer.attention().rope = model.ropes.size() - 1;
-    layer.attention().rope_dims = dims;
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    nn::AttentionOptions& attention = model.layers[i].attention();
+    if (attention.head_dim != head_dim) {
+      config.unsupported("per_layer_config",
+                         fmt::format("layer {} has heads of {} elements, layer 0 of {}", i,
+                                     attention.head_dim, head_dim));
+    }
+    attention.rope = model.ropes.size() - 1;
+    attention.rope_dims = dims;
+  }
+}
+
+void add_ropes_by_kind(const Config& config, nn::DecoderOptions& model,
+                       const std::vector<bool>& sliding, RopeDefaults full, RopeDefaults slides) {
+  full.kind = kFullLayers;
+  slides.kind = kSlidingLayers;
+  const int64_t head_dim = model.layers.at(0).attention().head_dim;
+  for (const RopeDefaults& defaults : {full, slides}) {
+    const bool own = defaults.kind == kSlidingLayers;
+    const RopeSettings settings(config, defaults.kind);
+    const double whole = defaults.rotary_factor > 0 ? defaults.rotary_factor : 1.0;
+    const double factor = settings.rotary_factor(config.number("partial_rotary_factor", whole));
+    const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * factor);
+    if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
+      config.invalid("partial_rotary_factor",
+                     fmt::format("{} of {} dimensions cannot be turned in pairs", dims, head_dim));
+    }
+    RopeDefaults part = defaults;
+    part.rotary_factor = factor;
+    model.ropes.push_back(rope_options(config, dims, part));
+    for (size_t i = 0; i < model.layers.size(); ++i) {
+      if (sliding[i] != own) continue;
+      nn::AttentionOptions& attention = model.layers[i].attention();
+      if (!settings.is_absent()) attention.rope = model.ropes.size() - 1;
+      attention.rope_dims = dims;
+    }
   }
 }
 
@@ -137,7 +184,7 @@ uint64_t position_bytes(const nn::DecoderOptions& model, mil::DataType type) {
   int64_t elements = 0;
   for (const nn::LayerOptions& layer : model.layers) {
     const nn::MixerNeeds needs = layer.needs();
-    if (needs.stored) elements += (needs.values ? 2 : 1) * needs.kv_heads * needs.head_dim;
+    if (needs.stored) elements += needs.kv_heads * (needs.head_dim + needs.value_size());
   }
   for (const nn::RopeOptions& rope : model.ropes) {
     const bool has_two = rope.scaling.kind == nn::RopeScaling::Kind::LongRope;

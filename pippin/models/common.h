@@ -59,6 +59,10 @@ void add_rope(const Config& config, nn::DecoderOptions& model, const RopeDefault
 // theta and scaling in their forms (rope_settings.h); throws Unsupported, naming it, for a kind or
 // a setting that is not known.
 nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefaults& defaults);
+// One rope for full layers and one for those that slide, each of its own part of heads; layers
+// whose kind is said to have none get none.
+void add_ropes_by_kind(const Config& config, nn::DecoderOptions& model,
+                       const std::vector<bool>& sliding, RopeDefaults full, RopeDefaults slides);
 // Of sliding layers that have a rope of their own: without scaling, unless rope_parameters has an
 // object for them.
 nn::RopeOptions sliding_rope(const Config& config, int64_t dims, double theta);

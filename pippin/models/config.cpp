@@ -45,6 +45,7 @@ constexpr Meaningful kMeaningful[] = {
     {"num_experts"},
     {"num_local_experts"},
     {"partial_rotary_factor", 1},
+    {"per_layer_config"},
     {"prefix_lm"},
     {"q_lora_rank"},
     {"qk_layernorm"},
@@ -111,7 +112,7 @@ std::string Config::resolve(std::string_view key) const {
 }
 
 void Config::alias(std::string_view key, std::string_view other) {
-  aliases_.insert_or_assign(std::string(key), std::string(other));
+  aliases_.emplace(key, other);
 }
 
 std::optional<int64_t> Config::find_size(std::string_view key, int64_t max) const {
@@ -213,6 +214,46 @@ void Config::require_multiple(std::string_view key, int64_t value, std::string_v
                               int64_t divisor) const {
   if (value % divisor == 0) return;
   invalid(key, fmt::format("{} is not a multiple of {} {}", value, divisor_key, divisor));
+}
+
+std::optional<Json> Config::layer_object(size_t layer) const {
+  const auto layers = json_.find("per_layer_config");
+  return layers ? layers->find(std::to_string(layer)) : std::nullopt;
+}
+
+Config Config::of_layer(size_t layer) const {
+  const auto own = layer_object(layer);
+  if (!own) return *this;
+  JsonWriter writer;
+  writer.begin_object();
+  for (const auto& [key, value] : json_.members()) {
+    if (!own->contains(key)) writer.key(key).raw(value.dump());
+  }
+  for (const auto& [key, value] : own->members()) writer.key(key).raw(value.dump());
+  writer.end_object();
+  Config config = *this;
+  config.json_ = Json::parse(writer.text(), own->where());
+  return config;
+}
+
+bool Config::differs_by_layer(std::initializer_list<std::string_view> keys,
+                              size_t num_layers) const {
+  const auto layers = find("per_layer_config");
+  if (!layers) return false;
+  for (const auto& [number, own] : layers->members()) {
+    const bool digits = !number.empty() && number.size() < 6 &&
+                        number.find_first_not_of("0123456789") == number.npos;
+    if (!digits || std::stoul(std::string(number)) >= num_layers) {
+      layers->invalid(
+          fmt::format("'{}' is not the number of one of {} layers", number, num_layers));
+    }
+    for (const auto& [key, value] : own.members()) {
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+      fail(ErrorCode::Unsupported, "{}: {} for one layer is not supported for this architecture",
+           own.where(key), value.dump().substr(0, 60));
+    }
+  }
+  return layers->size() > 0;
 }
 
 void Config::ignore(std::initializer_list<std::string_view> keys) const {

@@ -29,7 +29,7 @@ class Config {
   explicit Config(Json json) : json_(std::move(json)) {}
 
   // From now on `key`, where it is absent, is what `other` says: configurations name some sizes in
-  // two ways.
+  // two ways. The first alias of a key counts.
   void alias(std::string_view key, std::string_view other);
 
   // Integers between 1 and `max`.
@@ -60,6 +60,11 @@ class Config {
                         int64_t divisor) const;
   [[noreturn]] void invalid(std::string_view key, std::string_view what) const;
 
+  // With what per_layer_config (transformers 5) says of a layer in place of the whole's.
+  Config of_layer(size_t layer) const;
+  // Throws Unsupported where that says something else than `keys` of any of the layers.
+  bool differs_by_layer(std::initializer_list<std::string_view> keys, size_t num_layers) const;
+
   bool was_read(std::string_view key) const { return read_->contains(key); }
   // Marks keys as read whose values make no difference here.
   void ignore(std::initializer_list<std::string_view> keys) const;
@@ -70,6 +75,7 @@ class Config {
 
  private:
   std::string resolve(std::string_view key) const;
+  std::optional<Json> layer_object(size_t layer) const;
 
   Json json_;
   std::map<std::string, std::string, std::less<>> aliases_;

@@ -1,44 +1,53 @@
 // DeepSeek-V3 and R1, Moonlight, Kimi K2 (2024, 2025): latent attention, and experts chosen by a
 // corrected sigmoid within groups.
-#include <algorithm>
-
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
 #include "pippin/models/experts_config.h"
 #include "pippin/models/latent_config.h"
+#include "pippin/models/lineages.h"
 
 namespace pippin::models {
 
-nn::DecoderOptions deepseek_v3(const Config& config) {
-  nn::DecoderOptions model = latent_like(
-      config,
-      {.vocab_size = 129280,
-       .hidden_size = 7168,
-       .intermediate_size = 18432,
-       .num_layers = 61,
-       .num_heads = 128,
-       .context = 4096},
-      {.query_rank = 1536, .latent = 512, .plain_dims = 128, .rope_dims = 64, .value_dims = 128});
+nn::DecoderOptions deepseek_like(const Config& config, const DeepseekDefaults& defaults) {
+  nn::DecoderOptions model = latent_like(config, defaults.sizes, defaults.latent);
   scale_by_yarn(config, model);
   const bool interleaved = config.flag("rope_interleave", true);
   for (nn::LayerOptions& layer : model.layers) {
     std::get<nn::LatentAttentionOptions>(layer.mixer).interleaved = interleaved;
   }
-  nn::ExpertsOptions experts = experts_of(
-      config, model, {.count_key = "n_routed_experts", .count = 256, .top_k = 8, .width = 2048});
+  nn::ExpertsOptions experts = experts_of(config, model, defaults.experts);
   use_corrected_sigmoid(config, experts, true);
-  read_groups(config, experts.router, 8, 4);
-  experts.router.scale = config.number("routed_scaling_factor", 2.5);
+  read_groups(config, experts.router, defaults.groups, defaults.top_groups);
+  experts.router.scale = config.number("routed_scaling_factor", defaults.routed_scale);
   if (const auto shared = config.find("n_shared_experts"); !shared || shared->as_int() > 0) {
     experts.shared_path = "shared_experts";
     add_shared_expert(
         experts, model,
         experts.weights.hidden_features * config.size("n_shared_experts", 1, kMaxExperts));
   }
-  const auto dense = config.find("first_k_dense_replace");
-  use_experts_after(model, experts, dense ? std::max<int64_t>(0, dense->as_int()) : 3);
+  use_experts_by_type(config, model, experts, defaults.dense);
   skip_prediction_layers(config, model, 0);
   return model;
+}
+
+nn::DecoderOptions deepseek_v3(const Config& config) {
+  return deepseek_like(
+      config,
+      {.sizes = {.vocab_size = 129280,
+                 .hidden_size = 7168,
+                 .intermediate_size = 18432,
+                 .num_layers = 61,
+                 .num_heads = 128,
+                 .context = 4096},
+       .latent = {.query_rank = 1536,
+                  .latent = 512,
+                  .plain_dims = 128,
+                  .rope_dims = 64,
+                  .value_dims = 128},
+       .experts = {.count_key = "n_routed_experts", .count = 256, .top_k = 8, .width = 2048},
+       .groups = 8,
+       .top_groups = 4,
+       .routed_scale = 2.5});
 }
 
 // The same under another name.

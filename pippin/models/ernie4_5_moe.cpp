@@ -1,4 +1,6 @@
 // ERNIE 4.5 MoE (Baidu 2025): ERNIE 4.5 with experts in a range of its layers.
+#include <string>
+
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
 #include "pippin/models/experts_config.h"
@@ -52,6 +54,61 @@ nn::DecoderOptions ernie4_5_moe(const Config& config) {
   for (int64_t i = 0; i < layers; ++i) {
     if ((i + 1) % interval == 0 && i >= first && i <= last) {
       model.layers[static_cast<size_t>(i)].feed_forward = experts;
+    }
+  }
+  return model;
+}
+
+// That of ERNIE 4.5-VL, whose experts for text are the first ones, of the sizes that come first.
+nn::DecoderOptions ernie4_5_vl_moe_text(const Config& config) {
+  nn::DecoderOptions model = llama_like(config, {.vocab_size = 103424,
+                                                 .hidden_size = 2560,
+                                                 .intermediate_size = 12288,
+                                                 .num_layers = 28,
+                                                 .num_heads = 20,
+                                                 .num_kv_heads = 4,
+                                                 .context = 131072,
+                                                 .epsilon = 1e-5,
+                                                 .rope_theta = 5e5,
+                                                 .tied = true});
+  const bool bias = config.flag("use_bias", false);
+  for (nn::LayerOptions& layer : model.layers) {
+    layer.attention().qkv_bias = layer.attention().output_bias = bias;
+    layer.attention().interleaved = true;
+    layer.mlp().bias = bias;
+  }
+  const auto widths = config.find("moe_intermediate_size");
+  const bool listed = widths && widths->is_array() && widths->size() > 0;
+  nn::ExpertsOptions experts = experts_of(config, model,
+                                          {.count_key = "moe_num_experts",
+                                           .count = 64,
+                                           .top_k_key = "moe_k",
+                                           .top_k = 6,
+                                           .width_key = listed ? "" : "moe_intermediate_size",
+                                           .width = 1536});
+  if (listed) experts.weights.hidden_features = widths->at(size_t{0}).as_int(1, kMaxSize);
+  const int64_t width = experts.weights.hidden_features;
+  experts.weights.bias = bias;
+  experts.router.transposed = true;
+  experts.router.correction = "moe_statics.e_score_correction_bias";
+  experts.router.correction_row = true;
+  experts.router.correction_rows = 2;
+  experts.router.normalized = true;
+  experts.router.least_sum = config.number("moe_norm_min", 1e-12);
+  const auto shared = config.find("moe_num_shared_experts");
+  const int64_t count = shared ? shared->as_int(0, kMaxExperts) : 2;
+  if (count > 0) {
+    experts.shared_path = "shared_experts";
+    add_shared_expert(experts, model, width * count);
+  }
+  use_experts_by_type(config, model, experts, 1);
+  // Those of pictures.
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const std::string mlp = "layers." + std::to_string(i) + ".mlp.";
+    model.unused.push_back(mlp + "gate.weight_1");
+    for (int64_t expert = 0; expert < experts.weights.num_experts; ++expert) {
+      const int64_t number = experts.weights.num_experts + expert;
+      model.unused.push_back(mlp + "experts." + std::to_string(number) + ".");
     }
   }
   return model;

@@ -2,6 +2,7 @@
 // each head of q and k; where there is a window, only the layers that slide have positions.
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
+#include "pippin/models/lineages.h"
 
 namespace pippin::models {
 
@@ -35,6 +36,17 @@ nn::DecoderOptions exaone4(const Config& config) {
                                                  .num_kv_heads = 32,
                                                  .context = 2048,
                                                  .epsilon = 1e-5});
+  slide_exaone(config, model);
+  for (nn::LayerOptions& layer : model.layers) {
+    layer.attention_norm.clear();
+    layer.attention_post_norm = "post_attention_layernorm";
+    layer.mlp_norm.clear();
+    layer.mlp_post_norm = "post_feedforward_layernorm";
+  }
+  return model;
+}
+
+void slide_exaone(const Config& config, nn::DecoderOptions& model) {
   const size_t count = model.layers.size();
   const auto window = window_size(config, 4096);
   const auto listed = sliding_layers(config, count);
@@ -44,14 +56,9 @@ nn::DecoderOptions exaone4(const Config& config) {
   slide(model, sliding, window);
   for (size_t i = 0; i < count; ++i) {
     nn::LayerOptions& layer = model.layers[i];
-    layer.attention_norm.clear();
-    layer.attention_post_norm = "post_attention_layernorm";
-    layer.mlp_norm.clear();
-    layer.mlp_post_norm = "post_feedforward_layernorm";
     layer.attention().qk_norm = {.place = nn::QkNorm::Place::BeforeRope, .norm = layer.norm};
     if (window && !sliding[i]) layer.attention().rope.reset();
   }
-  return model;
 }
 
 }  // namespace pippin::models

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "pippin/models/common.h"
+#include "pippin/models/state_spaces.h"
 
 namespace pippin::models {
 
@@ -34,6 +35,8 @@ void read_groups(const Config& config, nn::RouterOptions& router, int64_t groups
                  int64_t top_groups) {
   router.groups = config.size("n_group", std::min(groups, router.num_experts), router.num_experts);
   router.top_groups = config.size("topk_group", std::min(top_groups, router.groups), router.groups);
+  // All are chosen, whatever their groups are.
+  if (router.top_k == router.num_experts) router.groups = router.top_groups = 1;
   if (router.num_experts % router.groups != 0) {
     config.invalid("n_group",
                    fmt::format("{} groups of {} experts", router.groups, router.num_experts));
@@ -64,6 +67,19 @@ void use_experts_after(nn::DecoderOptions& model, const nn::ExpertsOptions& expe
   }
 }
 
+void use_experts_by_type(const Config& config, nn::DecoderOptions& model,
+                         const nn::ExpertsOptions& experts, int64_t dense) {
+  const auto first = config.find("first_k_dense_replace");
+  if (!config.find("mlp_layer_types")) {
+    return use_experts_after(model, experts, first ? std::max<int64_t>(0, first->as_int()) : dense);
+  }
+  const auto sparse =
+      layer_kinds(config, "mlp_layer_types", model.layers.size(), "dense", "sparse");
+  for (size_t i = 0; i < sparse.size(); ++i) {
+    if (sparse[i]) model.layers[i].feed_forward = experts;
+  }
+}
+
 void use_qwen_experts(const Config& config, nn::DecoderOptions& model,
                       const nn::ExpertsOptions& experts) {
   std::vector<int64_t> dense;
@@ -84,6 +100,15 @@ void skip_prediction_layers(const Config& config, nn::DecoderOptions& model, int
   for (int64_t i = 0; i < further; ++i) {
     model.other_parts.push_back(fmt::format("{}.{}.{}.", model.base, model.layers_path, first + i));
   }
+}
+
+void skip_prediction_modules(const Config& config, nn::DecoderOptions& model, std::string_view key,
+                             std::string_view beginning) {
+  const auto count = config.find(key);
+  const int64_t layers = count ? count->as_int(0) : 0;
+  if (layers > kMaxLayers) config.invalid(key, "out of range");
+  model.other_parts.emplace_back(beginning);
+  if (layers > 0) model.prediction = {std::string(key), layers, std::string(beginning)};
 }
 
 }  // namespace pippin::models

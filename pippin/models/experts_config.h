@@ -36,6 +36,10 @@ void use_corrected_sigmoid(const Config& config, nn::ExpertsOptions& experts, bo
 void read_groups(const Config& config, nn::RouterOptions& router, int64_t groups = 1,
                  int64_t top_groups = 1);
 
+// Those of mlp_layer_types that are "sparse", where there is such a list; else all but the first
+// layers, as many as first_k_dense_replace says.
+void use_experts_by_type(const Config& config, nn::DecoderOptions& model,
+                         const nn::ExpertsOptions& experts, int64_t dense);
 // All layers' but the first `dense` ones.
 void use_experts_after(nn::DecoderOptions& model, const nn::ExpertsOptions& experts, int64_t dense);
 // Qwen's: neither those of mlp_only_layers nor those that decoder_sparse_step leaves out.
@@ -44,5 +48,9 @@ void use_qwen_experts(const Config& config, nn::DecoderOptions& model,
 // num_nextn_predict_layers: layers behind the last that predict further tokens, which are left
 // alone.
 void skip_prediction_layers(const Config& config, nn::DecoderOptions& model, int64_t fallback);
+// The same of modules that lie next to the model, whose names begin so. `key` says how many there
+// are.
+void skip_prediction_modules(const Config& config, nn::DecoderOptions& model, std::string_view key,
+                             std::string_view beginning);
 
 }  // namespace pippin::models

@@ -8,6 +8,7 @@
 
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
+#include "pippin/models/lineages.h"
 #include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
@@ -58,17 +59,27 @@ nn::AltUpOptions altup_options(const Config& config, const nn::DecoderOptions& m
   altup.coef_clip = own_clip ? 120.0 : config.find_number("altup_coef_clip");
   altup.correct_scale = config.flag("altup_correct_scale", true);
   altup.laurel_rank = config.size("laurel_rank", 64);
-  altup.row = config.size("hidden_size_per_layer_input", 256);
-  altup.vocab_size = config.size("vocab_size_per_layer_input", 262144);
-  altup.activation = model.layers.at(0).mlp().activation;
+  altup.rows = layer_rows(config, model);
   altup.norm = model.norm;
   return altup;
 }
 
-// The layers whose keys others read, or nothing for those that have their own.
-void share_keys(const Config& config, const std::vector<bool>& sliding, nn::DecoderOptions& model) {
+}  // namespace
+
+nn::LayerRowsOptions layer_rows(const Config& config, const nn::DecoderOptions& model) {
+  nn::LayerRowsOptions rows;
+  rows.features = model.hidden_size;
+  rows.row = config.size("hidden_size_per_layer_input", 256);
+  rows.vocab_size = config.size("vocab_size_per_layer_input", 262144);
+  rows.activation = model.layers.at(0).mlp().activation;
+  rows.norm = model.norm;
+  return rows;
+}
+
+void share_keys(const Config& config, const std::vector<bool>& sliding, nn::DecoderOptions& model,
+                int64_t fallback) {
   const auto value = config.find("num_kv_shared_layers");
-  const int64_t shared = value ? value->as_int() : 15;
+  const int64_t shared = value ? value->as_int() : fallback;
   const auto count = static_cast<int64_t>(model.layers.size());
   const int64_t own = count - shared;
   if (shared < 0 || own < 0) config.invalid("num_kv_shared_layers", "more than there are layers");
@@ -84,8 +95,6 @@ void share_keys(const Config& config, const std::vector<bool>& sliding, nn::Deco
     }
   }
 }
-
-}  // namespace
 
 nn::DecoderOptions gemma3n_text(const Config& config) {
   config.ignore({"hidden_act"});
@@ -119,7 +128,7 @@ nn::DecoderOptions gemma3n_text(const Config& config) {
   const auto shares = sparsities(config, count);
   const bool bias = config.flag("attention_bias", false);
   model.altup = altup_options(config, model);
-  share_keys(config, sliding, model);
+  share_keys(config, sliding, model, 15);
   for (size_t i = 0; i < count; ++i) {
     nn::LayerOptions& layer = model.layers[i];
     layer.attention_post_norm = "post_attention_layernorm";

@@ -1,23 +1,15 @@
 // GLM-4.5 and 4.6 (Zhipu 2025): DeepSeek-V3's experts behind grouped-query attention, which turns
 // half of each head.
-#include <algorithm>
-
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
 #include "pippin/models/experts_config.h"
 
 namespace pippin::models {
 
-nn::DecoderOptions glm4_moe(const Config& config) {
-  nn::DecoderOptions model = llama_like(config, {.vocab_size = 151552,
-                                                 .hidden_size = 4096,
-                                                 .intermediate_size = 10944,
-                                                 .num_layers = 46,
-                                                 .num_heads = 96,
-                                                 .num_kv_heads = 8,
-                                                 .context = 131072,
-                                                 .epsilon = 1e-5,
-                                                 .rotary_factor = 0.5});
+namespace {
+
+nn::DecoderOptions grouped_like(const Config& config, const Defaults& defaults, int64_t dense) {
+  nn::DecoderOptions model = llama_like(config, defaults);
   const bool bias = config.flag("attention_bias", false);
   const bool normed = config.flag("use_qk_norm", false);
   for (nn::LayerOptions& layer : model.layers) {
@@ -33,10 +25,42 @@ nn::DecoderOptions glm4_moe(const Config& config) {
   add_shared_expert(
       experts, model,
       experts.weights.hidden_features * config.size("n_shared_experts", 1, kMaxExperts));
-  const auto dense = config.find("first_k_dense_replace");
-  use_experts_after(model, experts, dense ? std::max<int64_t>(0, dense->as_int()) : 1);
+  use_experts_by_type(config, model, experts, dense);
   skip_prediction_layers(config, model, 0);
   return model;
+}
+
+}  // namespace
+
+nn::DecoderOptions glm4_moe(const Config& config) {
+  return grouped_like(config,
+                      {.vocab_size = 151552,
+                       .hidden_size = 4096,
+                       .intermediate_size = 10944,
+                       .num_layers = 46,
+                       .num_heads = 96,
+                       .num_kv_heads = 8,
+                       .context = 131072,
+                       .epsilon = 1e-5,
+                       .rotary_factor = 0.5},
+                      1);
+}
+
+// Solar Open (Upstage 2026): the same with whole heads turned and experts in every layer.
+nn::DecoderOptions solar_open(const Config& config) {
+  return grouped_like(config,
+                      {.vocab_size = 196608,
+                       .hidden_size = 4096,
+                       .intermediate_size = 10240,
+                       .num_layers = 48,
+                       .num_heads = 64,
+                       .num_kv_heads = 8,
+                       .head_dim = 128,
+                       .context = 131072,
+                       .epsilon = 1e-5,
+                       .rope_theta = 1e6,
+                       .rotary_factor = 1.0},
+                      0);
 }
 
 }  // namespace pippin::models

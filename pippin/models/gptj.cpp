@@ -36,4 +36,16 @@ nn::DecoderOptions gptj(const Config& given) {
   return model;
 }
 
+// CodeGen (Salesforce 2022): GPT-J with one matrix for q, v and k.
+nn::DecoderOptions codegen(const Config& config) {
+  nn::DecoderOptions model = gptj(config);
+  for (nn::LayerOptions& layer : model.layers) {
+    nn::AttentionOptions& attention = layer.attention();
+    config.require_multiple("n_head", attention.num_heads, "4", 4);
+    attention.layout = nn::QkvLayout::Quarters;
+    attention.qkv = "qkv_proj";
+  }
+  return model;
+}
+
 }  // namespace pippin::models

@@ -28,7 +28,8 @@ nn::DecoderOptions latent_like(const Config& config, const Defaults& defaults,
   const auto turned = static_cast<double>(attention.rope_dims);
   add_rope(config, model,
            {.theta = own.rope_theta,
-            .also_whole = turned / (turned + static_cast<double>(attention.plain_dims))});
+            .also_whole = turned / (turned + static_cast<double>(attention.plain_dims)),
+            .keys = own.rope_keys});
   attention.rope = 0;
   for (nn::LayerOptions& layer : model.layers) layer.mixer = attention;
   return model;

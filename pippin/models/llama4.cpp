@@ -85,8 +85,8 @@ nn::DecoderOptions llama4_text(const Config& config) {
   const bool own_chunk = !config.contains("attention_chunk_size");
   const auto chunk = own_chunk ? std::optional<int64_t>(8192)
                                : config.find_size("attention_chunk_size", kMaxContext);
-  const nn::AttentionOptions::Temperature temperature = {config.number("floor_scale", 8192),
-                                                         config.number("attn_scale", 0.1)};
+  const nn::Temperature temperature = {config.number("floor_scale", 8192),
+                                       config.number("attn_scale", 0.1)};
   const bool tuned = config.flag("attn_temperature_tuning", true);
   const bool normed = config.flag("use_qk_norm", true);
   const bool bias = config.flag("attention_bias", false);

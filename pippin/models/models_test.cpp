@@ -105,7 +105,7 @@ TEST(Llama, ConfigurationErrorsNameKeyAndNumber) {
       {"rope_scaling", R"({"type": "linear", "factor": 0})", "factor: 0 is not above 0"},
       {"rope_scaling", R"({"rope_type": "llama3", "factor": 8})",
        "original_max_position_embeddings: missing"},
-      {"model_type", "\"gemma99\"", "model_type 'gemma99' is not supported (known: apertus"},
+      {"model_type", "\"gemma99\"", "model_type 'gemma99' is not supported (known: afmoe"},
       {"model_type", "", "model_type '' is not supported"},
       {"max_position_embeddings", "0", "max_position_embeddings: 0 is not between"},
   };

@@ -24,4 +24,12 @@ nn::DecoderOptions phi3(const Config& config) {
   return model;
 }
 
+// Phi-4-multimodal (2025), of which text is taken.
+nn::DecoderOptions phi4_multimodal(const Config& config) {
+  config.ignore({"vision_config", "audio_config"});
+  nn::DecoderOptions model = phi3(config);
+  model.other_parts.emplace_back("model.embed_tokens_extend.");
+  return model;
+}
+
 }  // namespace pippin::models

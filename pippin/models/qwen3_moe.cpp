@@ -30,4 +30,21 @@ nn::DecoderOptions qwen3_moe(const Config& config) {
   return model;
 }
 
+// Those of Qwen3-VL and Qwen3-Omni, whose pictures and sounds have positions of several axes; text
+// has them on one.
+nn::DecoderOptions qwen3_vl_moe_text(const Config& given) {
+  Config config = given;
+  config.alias("num_experts", "num_local_experts");
+  nn::DecoderOptions model = qwen3_moe(config);
+  for (nn::LayerOptions& layer : model.layers) {
+    if (auto* experts = std::get_if<nn::ExpertsOptions>(&layer.feed_forward)) {
+      experts->router.normalized = true;
+    }
+  }
+  return model;
+}
+nn::DecoderOptions qwen3_omni_moe_text(const Config& config) {
+  return qwen3_moe(config);
+}
+
 }  // namespace pippin::models

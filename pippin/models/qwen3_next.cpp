@@ -3,12 +3,12 @@
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
 #include "pippin/models/experts_config.h"
+#include "pippin/models/lineages.h"
 #include "pippin/models/state_spaces.h"
 
 namespace pippin::models {
-namespace {
 
-nn::GatedDeltaOptions delta_rule(const Config& config, const nn::DecoderOptions& model) {
+nn::GatedDeltaOptions gated_delta(const Config& config, const nn::DecoderOptions& model) {
   nn::GatedDeltaOptions delta;
   delta.features = model.hidden_size;
   delta.key_heads = config.size("linear_num_key_heads", 16, kMaxHeads);
@@ -22,18 +22,8 @@ nn::GatedDeltaOptions delta_rule(const Config& config, const nn::DecoderOptions&
   return delta;
 }
 
-}  // namespace
-
-nn::DecoderOptions qwen3_next(const Config& config) {
-  nn::DecoderOptions model = llama_like(config, {.vocab_size = 151936,
-                                                 .hidden_size = 2048,
-                                                 .intermediate_size = 5632,
-                                                 .num_layers = 48,
-                                                 .num_heads = 16,
-                                                 .num_kv_heads = 2,
-                                                 .head_dim = 256,
-                                                 .context = 32768,
-                                                 .rotary_factor = 0.25});
+nn::DecoderOptions qwen3_next_like(const Config& config, const Defaults& defaults) {
+  nn::DecoderOptions model = llama_like(config, defaults);
   model.norm.one_plus = true;
   const size_t count = model.layers.size();
   const int64_t interval = config.size("full_attention_interval", 4, kMaxLayers);
@@ -43,15 +33,11 @@ nn::DecoderOptions qwen3_next(const Config& config) {
     full = layer_kinds(config, "layer_types", count, "linear_attention", "full_attention");
   }
   const bool bias = config.flag("attention_bias", false);
-  const nn::GatedDeltaOptions delta = delta_rule(config, model);
-  for (nn::LayerOptions& layer : model.layers) layer.norm = model.norm;
-  nn::ExpertsOptions experts = experts_of(config, model, {.count = 512, .top_k = 10, .width = 512});
-  experts.router.normalized = config.flag("norm_topk_prob", true);
-  add_shared_expert(experts, model, config.size("shared_expert_intermediate_size", 512));
-  experts.shared_gate = "shared_expert_gate";
-  use_qwen_experts(config, model, experts);
+  const bool gated = config.flag("attn_output_gate", true);
+  const nn::GatedDeltaOptions delta = gated_delta(config, model);
   for (size_t i = 0; i < count; ++i) {
     nn::LayerOptions& layer = model.layers[i];
+    layer.norm = model.norm;
     if (!full[i]) {
       layer.attention_path = "linear_attn";
       layer.mixer = delta;
@@ -59,9 +45,27 @@ nn::DecoderOptions qwen3_next(const Config& config) {
     }
     nn::AttentionOptions& attention = layer.attention();
     attention.qkv_bias = attention.output_bias = bias;
-    attention.output_gate = true;
+    attention.output_gate = gated;
     attention.qk_norm = {.place = nn::QkNorm::Place::BeforeRope, .norm = model.norm};
   }
+  return model;
+}
+
+nn::DecoderOptions qwen3_next(const Config& config) {
+  nn::DecoderOptions model = qwen3_next_like(config, {.vocab_size = 151936,
+                                                      .hidden_size = 2048,
+                                                      .intermediate_size = 5632,
+                                                      .num_layers = 48,
+                                                      .num_heads = 16,
+                                                      .num_kv_heads = 2,
+                                                      .head_dim = 256,
+                                                      .context = 32768,
+                                                      .rotary_factor = 0.25});
+  nn::ExpertsOptions experts = experts_of(config, model, {.count = 512, .top_k = 10, .width = 512});
+  experts.router.normalized = config.flag("norm_topk_prob", true);
+  add_shared_expert(experts, model, config.size("shared_expert_intermediate_size", 512));
+  experts.shared_gate = "shared_expert_gate";
+  use_qwen_experts(config, model, experts);
   return model;
 }
 

@@ -82,11 +82,22 @@ void read_longrope(const Config& config, const Config& object, int64_t context, 
   scaling.attention_factor = object.number("attention_factor", attention);
 }
 
+// A part of all dimensions' frequencies, which are those of whole heads.
+void read_proportional(const Config& object, int64_t dims, double part, RopeScaling& scaling) {
+  scaling.kind = RopeScaling::Kind::Proportional;
+  scaling.factor = object.number("factor", 1.0);
+  scaling.turned = static_cast<int64_t>(part * static_cast<double>(dims)) / 2;
+  if (part > 1) object.invalid("partial_rotary_factor", fmt::format("{} is above 1", part));
+}
+
 }  // namespace
 
 nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefaults& defaults) {
   const RopeSettings settings(config, defaults.kind);
-  if (defaults.rotary_factor == 0) settings.require_whole_heads(defaults.also_whole);
+  const bool proportional = settings.object().text("rope_type", "") == "proportional";
+  if (defaults.rotary_factor == 0 && !proportional) {
+    settings.require_whole_heads(defaults.also_whole);
+  }
   nn::RopeOptions rope;
   rope.dims = dims;
   rope.theta = settings.theta(config.number("rope_theta", defaults.theta));
@@ -117,9 +128,11 @@ nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefau
       rope.theta *= std::pow(*alpha, size / (size - 2));
       scaling = {};
     }
+  } else if (proportional) {
+    read_proportional(object, dims, settings.rotary_factor(1.0), scaling);
   } else if (kind != "default") {
     object.unsupported("rope_type", fmt::format("'{}' is not supported (known: default, linear, "
-                                                "llama3, yarn, dynamic, longrope)",
+                                                "llama3, yarn, dynamic, longrope, proportional)",
                                                 kind));
   }
   settings.refuse_unread(defaults.keys);

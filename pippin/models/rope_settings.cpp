@@ -63,6 +63,7 @@ RopeSettings::RopeSettings(const Config& config, std::string_view kind) : object
   if (!object.is_object())
     config.invalid(older_ ? "rope_scaling" : "rope_parameters", "not an object");
   by_kind_ = is_by_kind(object);
+  absent_ = by_kind_ && !kind.empty() && object.contains(kind) && !object.has(kind);
   object_ = Config(by_kind_ ? of_kind(object, kind) : object);
   if (scaling && parameters && !is_by_kind(*parameters)) parameters_.emplace(*parameters);
 }

@@ -23,6 +23,8 @@ class RopeSettings {
   // for each kind nevertheless.
   explicit RopeSettings(const Config& config, std::string_view kind = "");
 
+  // Whether there are objects for kinds of layers, and null for this one.
+  bool is_absent() const { return absent_; }
   // Whether there is an object for each kind.
   bool by_kind() const { return by_kind_; }
   // Those of the object, or else what older keys say, which the caller reads.
@@ -43,7 +45,7 @@ class RopeSettings {
  private:
   Config object_;
   std::optional<Config> parameters_;  // next to rope_scaling
-  bool has_object_ = false, by_kind_ = false, older_ = false;
+  bool has_object_ = false, by_kind_ = false, older_ = false, absent_ = false;
 };
 
 }  // namespace pippin::models

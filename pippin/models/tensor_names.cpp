@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 namespace pippin::models {
 namespace {
 
@@ -33,6 +35,20 @@ std::string current_name(const Checkpoint& checkpoint, const std::string& name) 
   for (const auto& [old, current] : kRenamed) {
     if (tensor != old || !is_norm(module)) continue;
     std::string now = std::string(module) + "." + current;
+    return checkpoint.contains(now) ? name : now;
+  }
+  if (tensor == "dense_bias") return std::string(module) + ".dense.bias";
+  constexpr std::string_view kBlocks = "language_model.model.blocks.";
+  if (name.starts_with(kBlocks)) {
+    return "language_model.model.layers." + name.substr(kBlocks.size());
+  }
+  // OLMo Hybrid's, where transformers 5 writes them.
+  constexpr std::array kNorms = {std::pair{"attention_layer_norm", "input_layernorm"},
+                                 std::pair{"feedforward_layer_norm", "post_attention_layernorm"}};
+  for (const auto& [other, current] : kNorms) {
+    const auto [layer, norm] = last_part(module);
+    if (norm != other) continue;
+    std::string now = fmt::format("{}.{}.{}", layer, current, tensor);
     return checkpoint.contains(now) ? name : now;
   }
   constexpr std::string_view kShared = "shared.weight", kTable = "encoder.embed_tokens.weight";

@@ -7,6 +7,9 @@ namespace pippin::models {
 
 // Under current names:
 //   LayerNorm.gamma, .beta          weight, bias: BERT's first files
+//   attention_layer_norm            input_layernorm; feedforward_layer_norm likewise: OLMo Hybrid's
+//   dense_bias                      dense.bias: GPT-NeoX-Japanese's, of its last layer alone
+//   language_model.model.blocks     language_model.model.layers: Kimi K2.5, as transformers 5 has it
 //   encoder.embed_tokens            shared, where T5's table goes by this name alone
 //   switch_mlp.gate_proj.weight     switch_mlp.N.gate_proj.weight: mlx-lm's experts, whose matrices,
 //                                   scales and biases are stacked; nn/expert_weights.h looks for them

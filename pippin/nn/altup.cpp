@@ -11,8 +11,6 @@ namespace {
 
 using array::Array;
 
-const double half_root = std::sqrt(0.5);
-
 // A small matrix (out, in) whose numbers are bounded.
 Array bounded(const Parameters& parameters, const std::string& name, int64_t out, int64_t in,
               std::optional<double> most) {
@@ -59,14 +57,8 @@ AltUp::AltUp(const Parameters& parameters, const AltUpOptions& options)
                           options.coef_clip)),
       left_(parameters.at("laurel.linear_left"), options.features, options.laurel_rank),
       right_(parameters.at("laurel.linear_right"), options.laurel_rank, options.features),
-      row_gate_(parameters.at("per_layer_input_gate"), options.features, options.row),
-      row_projection_(parameters.at("per_layer_projection"), options.row, options.features),
       laurel_norm_(parameters.at("laurel.post_laurel_norm"), options.features, options.norm),
-      row_norm_(parameters.at("post_per_layer_input_norm"), options.features, options.norm) {
-  if (parameters.style().convolutions) {
-    fail(ErrorCode::Unsupported, "'{}': several streams have no form for this package family",
-         path_);
-  }
+      row_(parameters, options.rows) {
   if (options.correct_scale) {
     scale_ = parameters.at("altup").get("correct_output_scale", {options.features});
   }
@@ -105,8 +97,7 @@ Array AltUp::correct(const Array& predictions, const Array& activated, const Arr
   const Array corrected = predictions + innovation * array::transpose(coefficients, {2, 1, 0});
   Array first = active(corrected);
   if (scale_) first = first * *scale_;
-  const Array gated = apply(options_.activation, row_gate_(first)) * row;
-  const Array added = row_norm_(row_projection_(gated));
+  const Array added = row_(first, row);
   const Array others = array::slice_axis(corrected, 0, 1, options_.streams);
   return array::concat({array::slice_axis(corrected, 0, 0, 1), others + added}, 0);
 }
@@ -115,29 +106,12 @@ AltUpStreams::AltUpStreams(const Parameters& root, const AltUpOptions& options, 
     : path_(root.path()),
       style_(root.style()),
       options_(options),
-      layers_(layers),
-      table_(root.at("embed_tokens_per_layer"), options.vocab_size, layers * options.row),
-      row_projection_(root.at("per_layer_model_projection"), options.features,
-                      layers * options.row),
-      row_norm_(root.at("per_layer_projection_norm"), options.row, options.norm, Norm::Of::Heads) {
+      table_(root, options.rows, layers) {
   for (int64_t i = 0; i + 1 < options.streams; ++i) {
     into_.emplace_back(root.at("altup_projections").at(i), options.features, options.features);
     out_of_.emplace_back(root.at("altup_unembed_projections").at(i), options.features,
                          options.features);
   }
-}
-
-Array AltUpStreams::rows(const Array& ids, const Array& x) const {
-  const array::Scope scope(path_ + ".rows");
-  const mil::Shape shape = {1, x.dim(1), layers_, options_.row};
-  // Ids behind the table's end, of pictures and sounds, have the first row.
-  const Array known = array::less(ids, array::constant(static_cast<int32_t>(options_.vocab_size)));
-  const Array inside = array::select(known, ids, array::constant(int32_t{0}));
-  const Array own =
-      array::reshape(table_(inside) * std::sqrt(static_cast<double>(options_.row)), shape);
-  const Array projected =
-      row_projection_(x) * (1 / std::sqrt(static_cast<double>(options_.features)));
-  return (row_norm_(array::reshape(projected, shape)) + own) * half_root;
 }
 
 Array AltUpStreams::stream(const Array& streams, int64_t index) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/layer_rows.h"
 #include "pippin/nn/linear.h"
 #include "pippin/nn/mlp.h"
 #include "pippin/nn/norm.h"
@@ -24,9 +25,7 @@ struct AltUpOptions {
   std::optional<double> coef_clip;  // of the numbers that predict and correct
   bool correct_scale = true;
   int64_t laurel_rank = 64;
-  int64_t row = 256;  // of a layer in the table for each token
-  int64_t vocab_size = 0;
-  Activation activation = Activation::GeluTanh;
+  LayerRowsOptions rows;
   NormOptions norm;
 };
 
@@ -54,8 +53,9 @@ class AltUp {
   Linear router_;
   array::Array prediction_, correction_;
   std::optional<array::Array> scale_;
-  Linear left_, right_, row_gate_, row_projection_;
-  Norm laurel_norm_, row_norm_;
+  Linear left_, right_;
+  Norm laurel_norm_;
+  LayerRow row_;
 };
 
 // What a model has of it around its layers.
@@ -67,7 +67,7 @@ class AltUpStreams {
   array::Array spread(const array::Array& x) const;
   array::Array merge(const array::Array& streams) const;
   // Rows of all layers, (1, q, layers, row).
-  array::Array rows(const array::Array& ids, const array::Array& x) const;
+  array::Array rows(const array::Array& ids, const array::Array& x) const { return table_(ids, x); }
 
  private:
   array::Array stream(const array::Array& streams, int64_t index) const;
@@ -75,10 +75,7 @@ class AltUpStreams {
   std::string path_;
   Style style_;
   AltUpOptions options_;
-  int64_t layers_;
-  Embedding table_;
-  Linear row_projection_;
-  Norm row_norm_;
+  LayerRowTable table_;
   std::vector<Linear> into_, out_of_;
 };
 

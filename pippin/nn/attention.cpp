@@ -26,6 +26,10 @@ std::vector<int64_t> head_rows(const AttentionOptions& options, QkvPart part) {
       rows.push_back(head * size * (gated ? 2 : 1));
     } else if (options.layout == QkvLayout::Blocks) {
       rows.push_back((block + head) * size);
+    } else if (options.layout == QkvLayout::Quarters) {
+      const int64_t own = heads / 4;
+      const int64_t place = part == QkvPart::Query ? 0 : part == QkvPart::Value ? 1 : 2;
+      rows.push_back(((head / own * 3 + place) * own + head % own) * size);
     } else if (part == QkvPart::Query) {
       rows.push_back((head / group * (group + 2) + head % group) * size);
     } else {
@@ -33,20 +37,6 @@ std::vector<int64_t> head_rows(const AttentionOptions& options, QkvPart part) {
     }
   }
   return rows;
-}
-
-// What queries are multiplied with, (1, 1, q, 1): positions need more digits than fp16 has.
-Array temperature(const AttentionOptions::Temperature& temperature, const Pass& pass,
-                  mil::DataType type) {
-  const array::Scope scope("temperature");
-  array::Builder& builder = array::Builder::current();
-  const Array positions = array::range(builder.dim_array(pass.past), builder.dim_array(pass.end));
-  const Array numbers = array::cast(positions, mil::DataType::Float32) + 1.0;
-  const Array steps =
-      array::floor_divide(numbers, array::constant(mil::DataType::Float32, temperature.positions));
-  const Array logs = array::record_one("log", {{"x", steps + 1.0}});
-  const Array factors = array::cast(logs * temperature.scale + 1.0, type);
-  return array::named(array::expand_dims(factors, {0, 1, 3}), "factors");
 }
 
 bool reorders(const AttentionOptions& options, QkvPart part) {
@@ -174,7 +164,13 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
   }
   if (!options.keys_of) {
     k_ = make(parameters, QkvPart::Key);
-    v_ = make(parameters, QkvPart::Value);
+    if (!options.values_of_keys) v_ = make(parameters, QkvPart::Value);
+  }
+  if (style_.channels() && (options.value_norm || options.keys_of || options.values_of_keys)) {
+    fail(ErrorCode::Unsupported,
+         "'{}': values that are normed or shared have no form for this "
+         "package family",
+         path_);
   }
   if (style_.convolutions && (options.sinks || options.temperature)) {
     fail(ErrorCode::Unsupported, "'{}': {} has no form for this package family", path_,
@@ -187,12 +183,17 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
       return array::constant(parameters.type(), dims, values, full);
     });
   }
-  if (options.output_gate) {
+  if (options.gate) {
+    const AttentionOptions::Gate& gate = *options.gate;
+    gate_.emplace(parameters.at(gate.path), options.features,
+                  options.num_heads * (gate.by_head ? 1 : options.head_dim), gate.bias);
+  }
+  if (options.output_gate || options.gate) {
     if (style_.convolutions || options.layout != QkvLayout::Separate) {
       fail(ErrorCode::Unsupported, "'{}': a gated output has no form for this package family",
            path_);
     }
-    gate_.emplace(output_gate(parameters, options));
+    if (options.output_gate) gate_.emplace(output_gate(parameters, options));
   }
   if (const NamedNorm& norm = options.output_norm; !norm.name.empty()) {
     output_norm_.emplace(parameters.at(norm.name), options.num_heads * options.head_dim, norm.norm);
@@ -201,9 +202,28 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
 
 Array Attention::project(const Projection& projection, const Array& x,
                          const Rotation* rotation) const {
+  return finish(projection, projection.linear(x), rotation);
+}
+
+Array Attention::heads_of(const Array& y, int64_t heads) const {
+  if (y.rank() == 4) {
+    return array::transpose(array::reshape(y, {1, heads, options_.head_dim, y.dim(3)}),
+                            {0, 1, 3, 2});
+  }
+  return array::transpose(array::reshape(y, {y.dim(0), y.dim(1), heads, options_.head_dim}),
+                          {0, 2, 1, 3});
+}
+
+Array Attention::finish_values(const Array& y) const {
+  const bool clips = options_.clip.has_value();
+  const Array clipped = clips ? array::clip(y, -*options_.clip, *options_.clip) : y;
+  const Array values = heads_of(clipped, options_.num_kv_heads);
+  return value_norm_ ? (*value_norm_)(values) : values;
+}
+
+Array Attention::finish(const Projection& projection, Array y, const Rotation* rotation) const {
   using Place = QkNorm::Place;
   const Place place = projection.norm ? options_.qk_norm.place : Place::None;
-  Array y = projection.linear(x);
   const auto clipped = [&](bool normed) {
     const bool here = options_.clip && options_.clip_normed == normed;
     return here ? array::clip(y, -*options_.clip, *options_.clip) : y;
@@ -211,15 +231,8 @@ Array Attention::project(const Projection& projection, const Array& x,
   y = clipped(false);
   if (place == Place::Projection) y = (*projection.norm)(y.rank() == 4 ? to_rows(y) : y);
   y = clipped(true);
-  if (y.rank() == 4) {
-    y = array::reshape(y, {1, projection.heads, options_.head_dim, y.dim(3)});
-    y = array::transpose(y, {0, 1, 3, 2});
-  } else {
-    y = array::reshape(y, {y.dim(0), y.dim(1), projection.heads, options_.head_dim});
-    y = array::transpose(y, {0, 2, 1, 3});
-  }
+  y = heads_of(y, projection.heads);
   if (place == Place::BeforeRope) y = (*projection.norm)(y);
-  if (value_norm_ && v_ && &projection == &*v_) y = (*value_norm_)(y);
   if (rotation != nullptr) y = rotate(y, *rotation);
   if (place == Place::AfterRope) y = (*projection.norm)(y);
   return y;
@@ -302,8 +315,7 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
   if (style_.channels()) return in_channels(x, input);
   const Array tokens = style_.convolutions ? to_channels(x) : x;
   Array queries = project(q_, tokens, input.rotation);
-  if (options_.temperature)
-    queries = queries * temperature(*options_.temperature, input.pass, x.type());
+  if (options_.temperature) queries = queries * options_.temperature->factors(input.pass, x.type());
   const auto [keys, values] = seen_keys(tokens, input);
   const Array attended = attend(queries, keys, values, *input.mask);
   if (style_.convolutions) {
@@ -314,14 +326,24 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
   }
   const Array joined = array::reshape(array::transpose(attended, {0, 2, 1, 3}),
                                       {x.dim(0), x.dim(1), options_.num_heads * options_.head_dim});
-  if (gate_) return o_(joined * array::sigmoid((*gate_)(x)));
+  if (gate_) return o_(gated(joined, x));
   return o_(output_norm_ ? (*output_norm_)(joined) : joined);
+}
+
+Array Attention::gated(const Array& joined, const Array& x) const {
+  if (!options_.gate) return joined * array::sigmoid((*gate_)(x));
+  const Array open = apply(options_.gate->activation, (*gate_)(x));
+  if (!options_.gate->by_head) return joined * open;
+  const mil::Shape by_head = {joined.dim(0), joined.dim(1), options_.num_heads, options_.head_dim};
+  const Array product = array::reshape(joined, by_head) * array::expand_dims(open, {3});
+  return array::reshape(product, joined.shape());
 }
 
 std::pair<Array, Array> Attention::seen_keys(const Array& tokens, const MixerInput& input) const {
   if (options_.keys_of) return input.cache.seen(*options_.keys_of);
-  const Array keys = project(*k_, tokens, input.rotation);
-  const Array values = project(*v_, tokens, nullptr);
+  const Array projected = k_->linear(tokens);
+  const Array keys = finish(*k_, projected, input.rotation);
+  const Array values = finish_values(v_ ? v_->linear(tokens) : projected);
   return input.cache.update(input.layer, keys, values, input.pass);
 }
 

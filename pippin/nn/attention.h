@@ -11,9 +11,11 @@
 #include "pippin/array/array.h"
 #include "pippin/nn/linear.h"
 #include "pippin/nn/mixer.h"
+#include "pippin/nn/mlp.h"
 #include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
 #include "pippin/nn/rope.h"
+#include "pippin/nn/temperature.h"
 
 namespace pippin::nn {
 
@@ -26,6 +28,7 @@ enum class QkvLayout {
   Separate,
   Blocks,    // one matrix, named `qkv`: the heads of q, then those of k, then those of v
   PerGroup,  // one matrix: for each head of k its heads of q, itself, its head of v
+  Quarters,  // one matrix: for each quarter of the heads those of q, of v, of k (CodeGen)
 };
 
 // Normalisation of queries and keys.
@@ -68,10 +71,6 @@ struct AttentionOptions {
   // A further score for each head, "sinks" (num_heads), that takes part in the softmax and has no
   // value.
   bool sinks = false;
-  // Queries at position p times log(floor((p + 1) / positions) + 1) * scale + 1.
-  struct Temperature {
-    double positions = 0, scale = 0;
-  };
   std::optional<Temperature> temperature;
   // Which of the model's ropes turns queries and keys, how many dimensions of a head it turns, and
   // whether the checkpoint means neighbouring pairs.
@@ -81,11 +80,19 @@ struct AttentionOptions {
   QkNorm qk_norm;
   NamedNorm output_norm;                  // before `output`
   std::optional<NormOptions> value_norm;  // of each head of v, without weights
-  std::optional<int64_t> keys_of;         // the layer whose keys and values it reads
-  int64_t output_features = 0;            // what it gives; 0: features
+  bool values_of_keys = false;     // v is what the key's projection gives, before its norm and rope
+  std::optional<int64_t> keys_of;  // the layer whose keys and values it reads
+  int64_t output_features = 0;     // what it gives; 0: features
   // `query` has twice as many rows, after those of each head as many of a gate: what the head saw
   // is multiplied by its sigmoid. With separate projections only.
   bool output_gate = false;
+  // The same with a matrix of its own, for each element or each head.
+  struct Gate {
+    std::string path;
+    bool by_head = false, bias = false;
+    Activation activation = Activation::Sigmoid;
+  };
+  std::optional<Gate> gate;
   // As MLPOptions::adapter, of each of the projections; empty names: none.
   std::string query_adapter, key_adapter, value_adapter;
   int64_t adapter_rank = 0;
@@ -110,9 +117,13 @@ class Attention final : public Mixer {
   Projection make(const Parameters& parameters, QkvPart part) const;
   std::optional<Norm> make_norm(const Parameters& parameters, const std::string& name,
                                 int64_t heads) const;
-  // (1, heads, q, head_dim); values are not turned and have no norm.
+  // (1, heads, q, head_dim).
   array::Array project(const Projection& projection, const array::Array& x,
                        const Rotation* rotation) const;
+  // The same of what the projection gave, and of that of values, which are not turned.
+  array::Array finish(const Projection& projection, array::Array y, const Rotation* rotation) const;
+  array::Array finish_values(const array::Array& y) const;
+  array::Array heads_of(const array::Array& y, int64_t heads) const;
   array::Array attend(const array::Array& queries, const array::Array& keys,
                       const array::Array& values, const array::Array& mask) const;
   array::Array attend_with_sinks(const array::Array& queries, const array::Array& keys,
@@ -148,6 +159,8 @@ class Attention final : public Mixer {
   std::optional<array::Array> sinks_;
   std::optional<Norm> value_norm_;
   std::optional<Norm> output_norm_;
+  array::Array gated(const array::Array& joined, const array::Array& x) const;
+
   std::optional<Linear> gate_;  // of the output
   Linear o_;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pippin/array/array.h"
 #include "pippin/nn/mixer.h"
@@ -20,6 +21,10 @@ class CausalConvolution {
  public:
   // "weight" is (features, 1, length), "bias" (features).
   CausalConvolution(const Parameters& parameters, int64_t features, int64_t length, bool bias);
+  // One whose weight is that of several modules of `parameters`, joined in this order, however many
+  // features each of them has.
+  CausalConvolution(const Parameters& parameters, const std::vector<std::string>& modules,
+                    int64_t features, int64_t length);
 
   // From (1, q, features) to the same.
   array::Array operator()(const array::Array& x, const MixerInput& input) const;

@@ -1,11 +1,13 @@
 #include "pippin/nn/decoder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 
 namespace pippin::nn {
 
@@ -27,6 +29,37 @@ Parameters find_root(const Parameters& parameters, const DecoderOptions& options
   return bare ? parameters : parameters.at(options.base);
 }
 
+// The frequencies of LearnedPositions::Sinusoids.
+std::vector<double> sinusoid_frequencies(LearnedPositions::Sinusoids kind, int64_t count) {
+  const bool whole = kind == LearnedPositions::Sinusoids::Whole;
+  const auto steps = static_cast<double>(whole ? std::max<int64_t>(count - 1, 1) : count);
+  std::vector<double> frequencies;
+  for (int64_t i = 0; i < count; ++i) {
+    frequencies.push_back(std::pow(10000.0, -static_cast<double>(i) / steps));
+  }
+  return frequencies;
+}
+
+Embedding position_table(const Parameters& root, const DecoderOptions& options, int64_t context) {
+  const LearnedPositions& positions = *options.positions;
+  const int64_t width = options.hidden_size;
+  const Parameters at = root.at(positions.path);
+  if (positions.sinusoids == LearnedPositions::Sinusoids::None) {
+    return Embedding(at, positions.rows, width);
+  }
+  const std::vector<int64_t> dims = {context + positions.offset, width};
+  const auto frequencies = sinusoid_frequencies(positions.sinusoids, width / 2);
+  std::vector<double> values;
+  for (int64_t row = 0; row < dims[0]; ++row) {
+    const auto position = static_cast<double>(row);
+    for (const double frequency : frequencies) values.push_back(std::sin(position * frequency));
+    for (const double frequency : frequencies) values.push_back(std::cos(position * frequency));
+  }
+  return Embedding(at, at.made("weight", dims, [&](const std::string& full) {
+    return array::constant(root.type(), dims, values, full);
+  }));
+}
+
 // With the root that the checkpoint has.
 DecoderOptions placed(const Parameters& parameters, DecoderOptions options) {
   for (const DecoderOptions::Root& root : options.roots) {
@@ -39,6 +72,12 @@ DecoderOptions placed(const Parameters& parameters, DecoderOptions options) {
     options.tied = false;
   }
   return options;
+}
+
+void note_prediction(const Parameters& parameters, const DecoderOptions::Prediction& prediction) {
+  if (parameters.has_beginning(prediction.beginning)) return;
+  log_info("{}: {} is {}, and no tensor begins with '{}': no drafts can be made of them",
+           parameters.file(), prediction.key, prediction.layers, prediction.beginning);
 }
 
 }  // namespace
@@ -86,10 +125,9 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
   const Parameters root = find_root(parameters, options);
   const int64_t width = options.hidden_size;
   const int64_t embedding_size = options.embedding_size > 0 ? options.embedding_size : width;
-  embedding_.emplace(root.at(options.embedding), options.vocab_size, embedding_size);
-  if (options.positions) {
-    positions_.emplace(root.at(options.positions->path), options.positions->rows, width);
-  }
+  embedding_.emplace(root.at(options.embedding),
+                     std::max(options.embedding_rows, options.vocab_size), embedding_size);
+  if (options.positions) positions_.emplace(position_table(root, options, context));
   if (embedding_size != width) {
     project_in_.emplace(root.at(options.project_in), embedding_size, width);
     project_out_.emplace(root.at(options.project_out), width, embedding_size);
@@ -105,6 +143,9 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
   }
   if (options.altup) {
     streams_.emplace(root, *options.altup, static_cast<int64_t>(options.layers.size()));
+  }
+  if (options.layer_rows) {
+    rows_.emplace(root, *options.layer_rows, static_cast<int64_t>(options.layers.size()));
   }
   if (!options.final_norm.empty()) {
     final_norm_.emplace(root.at(options.final_norm), width, options.norm);
@@ -134,6 +175,7 @@ void Decoder::check_all_used(const Parameters& parameters) const {
   std::vector<std::string> others = options_.other_parts;
   for (const std::string& name : options_.unused) others.push_back(options_.base + "." + name);
   parameters.check_all_used(ends, others);
+  if (options_.prediction) note_prediction(parameters, *options_.prediction);
 }
 
 int64_t Decoder::window_of(size_t layer) const {
@@ -174,6 +216,7 @@ Array Decoder::embed(const Array& ids, const Pass& pass, const PassTables& table
     x = x + positions_->rows(pass.past + offset, pass.end + offset);
   }
   x = normed_embedding(x);
+  if (rows_) tables.carry->rows = (*rows_)(ids, x);
   if (!streams_) return x;
   tables.carry->rows = streams_->rows(ids, x);
   return streams_->spread(x);

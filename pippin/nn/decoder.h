@@ -18,6 +18,7 @@
 #include "pippin/nn/altup.h"
 #include "pippin/nn/cache.h"
 #include "pippin/nn/layer.h"
+#include "pippin/nn/layer_rows.h"
 #include "pippin/nn/linear.h"
 #include "pippin/nn/norm.h"
 #include "pippin/nn/packed_weights.h"
@@ -33,10 +34,16 @@ struct LearnedPositions {
   std::string path;
   int64_t rows = 0;
   int64_t offset = 0;  // row of position 0
+  // In place of a table in the checkpoint one of sines and cosines (Vaswani et al. 2017): the sines
+  // of all frequencies, then their cosines. The frequencies fall from 1 to 1 / 10000, which is
+  // reached (XGLM), or would be with one frequency more (CTRL).
+  enum class Sinusoids { None, Whole, Open };
+  Sinusoids sinusoids = Sinusoids::None;
 };
 
 struct DecoderOptions {
   int64_t vocab_size = 0;
+  int64_t embedding_rows = 0;  // where the embedding has more than the head; 0: vocab_size
   int64_t hidden_size = 0;
   int64_t context = 0;  // the most positions that the model was made for
   // What all of the paths below start with but the head's; checkpoints of the bare model lack it.
@@ -55,7 +62,8 @@ struct DecoderOptions {
   std::optional<double> logit_softcap;
   std::vector<RopeOptions> ropes;  // which AttentionOptions::rope names
   std::optional<AlibiOptions> alibi;
-  std::optional<AltUpOptions> altup;  // the layers' too
+  std::optional<AltUpOptions> altup;           // the layers' too
+  std::optional<LayerRowsOptions> layer_rows;  // likewise
   std::vector<LayerOptions> layers;
   // How the checkpoint may hold matrices; null: as they are.
   std::shared_ptr<const PackedWeights> packed;
@@ -68,6 +76,14 @@ struct DecoderOptions {
   std::vector<std::string> other_parts;
   std::vector<std::string> unused;  // beginnings of names below the base that nothing needs
   bool tied_without_head = false;   // a head that the file has makes it untied
+  // Layers that predict further tokens, which `key` of the configuration announces; their names
+  // begin so. They are left alone, and a note says where they are missing.
+  struct Prediction {
+    std::string key;
+    int64_t layers = 0;
+    std::string beginning;
+  };
+  std::optional<Prediction> prediction;
 
   // How names end of buffers that checkpoints hold and nothing needs: tables of frequencies, causal
   // masks, powers of decays, a tied head.
@@ -133,6 +149,7 @@ class Decoder {
   std::optional<Linear> project_in_, project_out_, head_;
   std::optional<Norm> embedding_norm_, final_norm_;
   std::optional<AltUpStreams> streams_;
+  std::optional<LayerRowTable> rows_;
   std::vector<DecoderLayer> layers_;
 };
 

@@ -80,13 +80,18 @@ Place place_of(const Parameters& parameters, const ExpertWeightsOptions& options
   own.gate = "gate_proj";
   own.up = "up_proj";
   own.down = "down_proj";
-  const std::string first = piece(own, Part::Gate, 0).tensor;
+  const std::string first = piece(own, Part::Up, 0).tensor;
   for (const Parameters& place :
        {parameters.parent().at("switch_mlp"), parameters.at("switch_mlp"), parameters}) {
     if (place.holds(first)) return {place, own};
   }
   if (options.layout == Layout::Modules && !options.bias && parameters.holds("gate_up_proj")) {
-    own.layout = Layout::Stacked;
+    const std::vector<int64_t> transposed = {own.num_experts, own.hidden_features, own.features};
+    const bool square = own.hidden_features == own.features;
+    const std::vector<int64_t> joined = {own.num_experts, own.features, 2 * own.hidden_features};
+    const bool turned = square ? parameters.shape("gate_up_proj") == joined
+                               : parameters.shape("down_proj") == transposed;
+    own.layout = turned ? Layout::Transposed : Layout::Stacked;
     own.gate = "gate_up_proj";
     return {parameters, own};
   }
@@ -216,9 +221,13 @@ std::optional<Array> biases(const Parameters& parameters, const Place& place, Pa
 
 ExpertWeights expert_weights(const Parameters& parameters, const ExpertWeightsOptions& options) {
   const Place place = place_of(parameters, options);
-  return {matrices(parameters, place, Part::Gate), matrices(parameters, place, Part::Up),
-          matrices(parameters, place, Part::Down), biases(parameters, place, Part::Gate),
-          biases(parameters, place, Part::Up),     biases(parameters, place, Part::Down)};
+  const bool gated = options.gated;
+  return {gated ? std::optional(matrices(parameters, place, Part::Gate)) : std::nullopt,
+          matrices(parameters, place, Part::Up),
+          matrices(parameters, place, Part::Down),
+          gated ? biases(parameters, place, Part::Gate) : std::nullopt,
+          biases(parameters, place, Part::Up),
+          biases(parameters, place, Part::Down)};
 }
 
 }  // namespace pippin::nn

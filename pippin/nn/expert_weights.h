@@ -1,6 +1,6 @@
 // The matrices of all experts of a layer, stacked: however a checkpoint holds them, the program has
-// gate and up (experts, hidden, features) and down (experts, features, hidden), with biases
-// (experts, 1, out) where there are any.
+// gate, if there is one, and up (experts, hidden, features) and down (experts, features, hidden),
+// with biases (experts, 1, out) where there are any.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ struct ExpertWeightsOptions {
   // Names below the experts' path, in Modules those of modules, elsewhere those of tensors. `gate`
   // is that of both where they are one tensor.
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
+  bool gated = true;  // else there is no gate: Modules, or "up" and "down" stacked by themselves
   // Interleaved: tensors of those names with "_bias" (experts, out); Modules: "bias" of each.
   bool bias = false;
   // Interleaved: the tensors are OpenAI's MXFP4, `gate` and `down` with "_blocks" and "_scales".
@@ -33,13 +34,15 @@ struct ExpertWeightsOptions {
 };
 
 struct ExpertWeights {
-  array::Array gate, up, down;
+  std::optional<array::Array> gate;
+  array::Array up, down;
   std::optional<array::Array> gate_bias, up_bias, down_bias;
 };
 
 // Where the checkpoint has them as mlx-lm does ("switch_mlp.N.gate_proj.weight", which
 // models/tensor_names.h makes of its stacks), or joined in two tensors ("gate_up_proj" and
-// "down_proj", as Stacked), they are read so, whatever the layout says.
+// "down_proj", as Stacked or Transposed, which their shapes tell), they are read so, whatever the
+// layout says.
 ExpertWeights expert_weights(const Parameters& parameters, const ExpertWeightsOptions& options);
 
 }  // namespace pippin::nn

@@ -1,5 +1,6 @@
 #include "pippin/nn/experts.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,16 @@ class Experts final : public FeedForward {
     if (parameters.style().convolutions) {
       fail(ErrorCode::Unsupported, "'{}': experts have no form for this package family", path_);
     }
+    if (const NamedNorm& norm = options.input_norm; !norm.name.empty()) {
+      input_norm_.emplace(parameters.at(norm.name), options.weights.features, norm.norm);
+    }
+    if (!options.into_latent.empty()) {
+      const int64_t features = options.router.features, latent = options.weights.features;
+      into_latent_.emplace(parameters.at(options.into_latent), features, latent,
+                           options.latent_bias);
+      out_of_latent_.emplace(parameters.at(options.out_of_latent), latent, features,
+                             options.latent_bias);
+    }
     if (!options.shared) return;
     shared_ = options.shared->make(parameters.at(options.shared_path));
     if (!options.shared_gate.empty()) {
@@ -39,14 +50,19 @@ class Experts final : public FeedForward {
   Array operator()(const Array& x) const override {
     const array::Scope scope(path_);
     const Route route = router_(x);
-    Array sum = routed(x, route);
+    const Array result = joined(input_norm_ ? (*input_norm_)(x) : x, route);
+    return options_.result_scale == 1.0 ? result : result * options_.result_scale;
+  }
+
+ private:
+  Array joined(const Array& x, const Route& route) const {
+    Array sum =
+        into_latent_ ? (*out_of_latent_)(routed((*into_latent_)(x), route)) : routed(x, route);
     if (options_.identity_experts > 0) sum = sum + x * identity_weight(route);
     if (!shared_) return sum;
     const Array shared = (*shared_)(x);
     return sum + (shared_gate_ ? shared * array::sigmoid((*shared_gate_)(x)) : shared);
   }
-
- private:
   int64_t num_experts() const { return options_.weights.num_experts; }
 
   // 1 where a chosen expert has matrices, else 0: (1, q, top_k).
@@ -69,16 +85,25 @@ class Experts final : public FeedForward {
       if (options_.weights_scale_input) y = y * chosen.weights;
       return bias ? y + *bias : y;
     };
-    Array gate = into_hidden(experts.gate, experts.gate_bias);
+    Array y = array::matmul(hidden(experts, into_hidden), experts.down, false,
+                            /*transpose_y=*/true);
+    if (experts.down_bias) y = y + *experts.down_bias;
+    if (!options_.weights_scale_input) y = y * chosen.weights;
+    return array::named(array::reduce_sum(y, {0}, /*keep_dims=*/true), "");
+  }
+
+  template <typename Into>
+  Array hidden(const ExpertWeights& experts, const Into& into_hidden) const {
+    if (!experts.gate) {
+      return apply(options_.activation, into_hidden(experts.up, experts.up_bias));
+    }
+    Array gate = into_hidden(*experts.gate, experts.gate_bias);
     if (options_.limit) gate = array::minimum(gate, *options_.limit);
     gate = apply(options_.activation, gate);
     Array up = into_hidden(experts.up, experts.up_bias);
     if (options_.limit) up = array::clip(up, -*options_.limit, *options_.limit);
     if (options_.up_shift != 0) up = up + options_.up_shift;
-    Array y = array::matmul(gate * up, experts.down, false, /*transpose_y=*/true);
-    if (experts.down_bias) y = y + *experts.down_bias;
-    if (!options_.weights_scale_input) y = y * chosen.weights;
-    return array::named(array::reduce_sum(y, {0}, /*keep_dims=*/true), "");
+    return gate * up;
   }
 
   // All experts, and 0 for those that a token does not choose.
@@ -100,8 +125,8 @@ class Experts final : public FeedForward {
     }
     const auto take = [&](const Array& all) { return array::gather(all, indices); };
     ExpertWeights chosen = experts_;
-    for (Array* matrix : {&chosen.gate, &chosen.up, &chosen.down}) *matrix = take(*matrix);
-    for (auto* bias : {&chosen.gate_bias, &chosen.up_bias, &chosen.down_bias}) {
+    for (Array* matrix : {&chosen.up, &chosen.down}) *matrix = take(*matrix);
+    for (auto* bias : {&chosen.gate, &chosen.gate_bias, &chosen.up_bias, &chosen.down_bias}) {
       if (*bias) *bias = take(**bias);
     }
     return {std::move(chosen), array::transpose(weights, {2, 1, 0})};
@@ -111,6 +136,8 @@ class Experts final : public FeedForward {
   ExpertsOptions options_;
   Router router_;
   ExpertWeights experts_;
+  std::optional<Norm> input_norm_;
+  std::optional<Linear> into_latent_, out_of_latent_;
   std::unique_ptr<const FeedForward> shared_;
   std::optional<Linear> shared_gate_;
 };

@@ -15,6 +15,7 @@
 #include "pippin/nn/expert_weights.h"
 #include "pippin/nn/feed_forward.h"
 #include "pippin/nn/mlp.h"
+#include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
 #include "pippin/nn/router.h"
 
@@ -29,9 +30,15 @@ struct ExpertsOptions {
   // is added to up.
   std::optional<double> limit;
   double up_shift = 0.0;
+  NamedNorm input_norm;              // of what experts get, not the router; a path of the layer
   bool weights_scale_input = false;  // the weight multiplies what an expert gets, not its result
+  // Experts get a narrower vector that a linear layer makes of the input, and another makes the
+  // sum as wide as it was; empty names: they get the input.
+  std::string into_latent, out_of_latent;
+  bool latent_bias = false;
   // The router's last experts, which have no matrices: they return what they get.
   int64_t identity_experts = 0;
+  double result_scale = 1.0;  // of the whole sum
   // An expert for every token, times the sigmoid of a linear layer of one output if that has a
   // name.
   std::optional<MLPOptions> shared;

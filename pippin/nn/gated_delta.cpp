@@ -1,6 +1,7 @@
 #include "pippin/nn/gated_delta.h"
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "pippin/array/ops.h"
@@ -38,30 +39,104 @@ void add_rows(WeightLayout& layout, int64_t heads, int64_t block, int64_t begin,
   }
 }
 
+using DeltaLayout = GatedDeltaOptions::Layout;
+
+// A head's block of DeltaLayout::ByHead: query, key, values, gates.
+int64_t block_of(const GatedDeltaOptions& options) {
+  return 2 * options.key_dim + 2 * value_width(options) / options.key_heads;
+}
+
+WeightLayout mixed_rows(const GatedDeltaOptions& options) {
+  WeightLayout layout;
+  layout.part = "qkv";
+  const int64_t size = options.key_dim, heads = options.key_heads, block = block_of(options);
+  add_rows(layout, heads, block, 0, size);
+  add_rows(layout, heads, block, size, 2 * size);
+  add_rows(layout, heads, block, 2 * size, 2 * size + value_width(options) / heads);
+  return layout;
+}
+
+WeightLayout gate_rows(const GatedDeltaOptions& options) {
+  WeightLayout layout;
+  layout.part = "z";
+  const int64_t first = 2 * options.key_dim + value_width(options) / options.key_heads;
+  add_rows(layout, options.key_heads, block_of(options), first, block_of(options));
+  return layout;
+}
+
+WeightLayout head_rows(const GatedDeltaOptions& options, bool steps) {
+  WeightLayout layout;
+  layout.part = steps ? "a" : "b";
+  const int64_t group = options.value_heads / options.key_heads;
+  add_rows(layout, options.key_heads, 2 * group, steps ? group : 0, steps ? 2 * group : group);
+  return layout;
+}
+
+// What makes queries, keys and values, one after another.
+std::vector<Linear> mixed_projections(const Parameters& parameters,
+                                      const GatedDeltaOptions& options) {
+  const int64_t features = options.features;
+  if (options.layout == DeltaLayout::ByHead) {
+    return {Linear(parameters.at("in_proj_qkvz"), features, convolved(options), false,
+                   mixed_rows(options))};
+  }
+  if (options.layout == DeltaLayout::Joined) {
+    return {Linear(parameters.at("in_proj_qkv"), features, convolved(options))};
+  }
+  return {Linear(parameters.at("q_proj"), features, key_width(options)),
+          Linear(parameters.at("k_proj"), features, key_width(options)),
+          Linear(parameters.at("v_proj"), features, value_width(options))};
+}
+
+Linear gate_projection(const Parameters& parameters, const GatedDeltaOptions& options) {
+  const int64_t features = options.features, width = value_width(options);
+  if (options.layout == DeltaLayout::ByHead) {
+    return Linear(parameters.at("in_proj_qkvz"), features, width, false, gate_rows(options));
+  }
+  const bool joined = options.layout == DeltaLayout::Joined;
+  return Linear(parameters.at(joined ? "in_proj_z" : "g_proj"), features, width);
+}
+
+// Rates, or the steps of decays.
+Linear head_projection(const Parameters& parameters, const GatedDeltaOptions& options, bool steps) {
+  const int64_t features = options.features, heads = options.value_heads;
+  if (options.layout == DeltaLayout::ByHead) {
+    return Linear(parameters.at("in_proj_ba"), features, heads, false, head_rows(options, steps));
+  }
+  const std::string letter = steps ? "a" : "b";
+  const bool joined = options.layout == DeltaLayout::Joined;
+  return Linear(parameters.at(joined ? "in_proj_" + letter : letter + "_proj"), features, heads);
+}
+
+std::vector<std::string> convolutions(const GatedDeltaOptions& options) {
+  if (options.layout != DeltaLayout::Separate) return {"conv1d"};
+  return {"q_conv1d", "k_conv1d", "v_conv1d"};
+}
+
 class GatedDelta final : public Mixer {
  public:
   GatedDelta(const Parameters& parameters, const GatedDeltaOptions& options)
       : path_(parameters.path()),
         options_(options),
-        mixed_(parameters.at("in_proj_qkvz"), options.features, convolved(options), false,
-               mixed_rows(options)),
-        gate_(parameters.at("in_proj_qkvz"), options.features, value_width(options), false,
-              gate_rows(options)),
-        rates_(parameters.at("in_proj_ba"), options.features, options.value_heads, false,
-               head_rows(options, false)),
-        steps_(parameters.at("in_proj_ba"), options.features, options.value_heads, false,
-               head_rows(options, true)),
-        convolution_(parameters.at("conv1d"), convolved(options), options.kernel, false),
+        mixed_(mixed_projections(parameters, options)),
+        gate_(gate_projection(parameters, options)),
+        rates_(head_projection(parameters, options, false)),
+        steps_(head_projection(parameters, options, true)),
+        convolution_(parameters, convolutions(options), convolved(options), options.kernel),
         step_bias_(parameters.get("dt_bias", {options.value_heads})),
         decays_(decay_rates(parameters, {options.value_heads})),
-        norm_(parameters.at("norm"), options.value_dim, options.norm),
-        output_(parameters.at("out_proj"), value_width(options), options.features) {}
+        norm_(parameters.at(options.norm_name), options.value_dim, options.norm),
+        output_(parameters.at(options.output), value_width(options), options.features) {}
 
   Array operator()(const Array& tokens, const MixerInput& input) const override {
     const array::Scope scope(path_);
-    const Array mixed = array::silu(convolution_(mixed_(tokens), input));
+    std::vector<Array> parts;
+    for (const Linear& projection : mixed_) parts.push_back(projection(tokens));
+    const Array joined = parts.size() == 1 ? parts.front() : array::concat(parts, 2);
+    const Array mixed = array::silu(convolution_(joined, input));
     const Array gate = gate_(tokens);
-    const Array rate = by_head(array::sigmoid(rates_(tokens)));
+    const Array open = array::sigmoid(rates_(tokens));
+    const Array rate = by_head(options_.rate_scale == 1.0 ? open : open * options_.rate_scale);
     const Array raw = array::cast(steps_(tokens), kDecayType);
     const Array steps = array::softplus(raw + array::cast(step_bias_, kDecayType));
     const mil::Dim& query = tokens.dim(1);
@@ -87,34 +162,6 @@ class GatedDelta final : public Mixer {
  private:
   int64_t key_group() const { return options_.value_heads / options_.key_heads; }
 
-  // A head's block: query, key, values, gates.
-  static int64_t block(const GatedDeltaOptions& options) {
-    return 2 * options.key_dim + 2 * value_width(options) / options.key_heads;
-  }
-  static WeightLayout mixed_rows(const GatedDeltaOptions& options) {
-    WeightLayout layout;
-    layout.part = "qkv";
-    const int64_t size = options.key_dim, heads = options.key_heads;
-    add_rows(layout, heads, block(options), 0, size);
-    add_rows(layout, heads, block(options), size, 2 * size);
-    add_rows(layout, heads, block(options), 2 * size, 2 * size + value_width(options) / heads);
-    return layout;
-  }
-  static WeightLayout gate_rows(const GatedDeltaOptions& options) {
-    WeightLayout layout;
-    layout.part = "z";
-    const int64_t first = 2 * options.key_dim + value_width(options) / options.key_heads;
-    add_rows(layout, options.key_heads, block(options), first, block(options));
-    return layout;
-  }
-  static WeightLayout head_rows(const GatedDeltaOptions& options, bool steps) {
-    WeightLayout layout;
-    layout.part = steps ? "a" : "b";
-    const int64_t group = options.value_heads / options.key_heads;
-    add_rows(layout, options.key_heads, 2 * group, steps ? group : 0, steps ? 2 * group : group);
-    return layout;
-  }
-
   // (1, q, value heads) as (key heads, heads of each, q).
   Array by_head(const Array& x) const {
     const Array heads = array::reshape(x, {x.dim(1), options_.key_heads, key_group()});
@@ -131,7 +178,8 @@ class GatedDelta final : public Mixer {
 
   std::string path_;
   GatedDeltaOptions options_;
-  Linear mixed_, gate_, rates_, steps_;
+  std::vector<Linear> mixed_;
+  Linear gate_, rates_, steps_;
   CausalConvolution convolution_;
   Array step_bias_, decays_;
   Norm norm_;

@@ -100,7 +100,10 @@ class LatentAttention final : public Mixer {
     const array::Scope scope(path_);
     const int64_t heads = options_.num_heads;
     const mil::Dim& q = x.dim(1);
-    const Array queries = wide_queries(x, *input.rotation);
+    Array queries = wide_queries(x, *input.rotation);
+    if (options_.temperature) {
+      queries = queries * options_.temperature->factors(input.pass, x.type());
+    }
     const Array keys =
         input.cache.update_keys(input.layer, new_keys(x, *input.rotation), input.pass);
     const mil::Dim& end = keys.dim(2);

@@ -16,6 +16,7 @@
 #include "pippin/nn/mixer.h"
 #include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
+#include "pippin/nn/temperature.h"
 
 namespace pippin::nn {
 
@@ -31,8 +32,9 @@ struct LatentAttentionOptions {
   bool interleaved = true;      // the checkpoint turns neighbouring pairs
   std::optional<double> scale;  // of the scores; 1 / sqrt(plain_dims + rope_dims) if absent
   double latent_scale = 1.0;    // of the vector, after its norm
-  size_t rope = 0;              // which of the model's ropes
-  NormOptions norm;             // of the two vectors
+  std::optional<Temperature> temperature;  // of queries
+  size_t rope = 0;                         // which of the model's ropes
+  NormOptions norm;                        // of the two vectors
 
   MixerNeeds needs() const;
   std::unique_ptr<const Mixer> make(const Parameters& parameters) const;

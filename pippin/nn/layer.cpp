@@ -63,14 +63,22 @@ DecoderLayer::DecoderLayer(const Parameters& parameters, const LayerOptions& opt
   mixer_ = std::visit(make(parameters.at(options.attention_path)), options.mixer);
   feed_forward_ = std::visit(make(parameters.at(options.mlp_path)), options.feed_forward);
   if (options.altup) altup_.emplace(parameters, *options.altup);
+  if (options.rows) row_.emplace(parameters, *options.rows);
+  if (!options.output_scale.empty()) output_scale_ = parameters.get(options.output_scale, {1});
   if (options.shortcut) {
     shortcut_ = std::visit(make(parameters.at(options.shortcut_path)), *options.shortcut);
   }
 }
 
 Array DecoderLayer::operator()(const Array& x, const MixerInput& input) const {
-  using Form = LayerOptions::Form;
   const array::Scope scope(path_);
+  Array result = residual(x, input);
+  if (row_) result = result + (*row_)(result, row_of(input.carry.rows.value(), input.layer));
+  return output_scale_ ? result * *output_scale_ : result;
+}
+
+Array DecoderLayer::residual(const Array& x, const MixerInput& input) const {
+  using Form = LayerOptions::Form;
   const auto mix = [&](const Array& tokens) {
     const Array output = normed(attention_post_norm_, (*mixer_)(tokens, input));
     return options_.residual_scale == 1.0 ? output : output * options_.residual_scale;
@@ -85,9 +93,7 @@ Array DecoderLayer::operator()(const Array& x, const MixerInput& input) const {
     const Array tokens = normed(attention_norm_, active);
     const Array beside = altup_->laurel(tokens);
     const Array h = (active + mix(tokens) + beside) * std::sqrt(0.5);
-    const Array row =
-        array::slice(input.carry.rows.value(),
-                     {array::Index::all(), array::Index::all(), array::Index::at(input.layer)});
+    const Array row = row_of(input.carry.rows.value(), input.layer);
     return altup_->correct(predictions, h + feed(normed(mlp_norm_, h)), row);
   }
   switch (options_.form) {
@@ -113,7 +119,7 @@ Array DecoderLayer::operator()(const Array& x, const MixerInput& input) const {
     case Form::Serial:
       break;
   }
-  Array h = x + mix(normed(attention_norm_, x));
+  const Array h = mixer_ ? x + mix(normed(attention_norm_, x)) : x;
   if (feed_forward_ == nullptr) return h;
   const Array tokens = normed(mlp_norm_, h);
   if (shortcut_) input.carry.shortcut = (*shortcut_)(tokens);

@@ -16,11 +16,13 @@
 #include "pippin/nn/feed_forward.h"
 #include "pippin/nn/gated_delta.h"
 #include "pippin/nn/latent_attention.h"
+#include "pippin/nn/layer_rows.h"
 #include "pippin/nn/lightning_attention.h"
 #include "pippin/nn/mamba.h"
 #include "pippin/nn/mamba2.h"
 #include "pippin/nn/mixer.h"
 #include "pippin/nn/mlp.h"
+#include "pippin/nn/mlp_beside_experts.h"
 #include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
 #include "pippin/nn/recurrent_unit.h"
@@ -34,9 +36,10 @@ using MixerOptions =
     std::variant<AttentionOptions, LatentAttentionOptions, ShortConvolutionOptions, MambaOptions,
                  Mamba2Options, RecurrentUnitOptions, AttentionBesideMambaOptions,
                  SharedBlockOptions, GatedDeltaOptions, LightningAttentionOptions,
-                 DisentangledAttentionOptions>;
+                 DisentangledAttentionOptions, NoMixerOptions>;
 // Each has make(parameters).
-using FeedForwardOptions = std::variant<MLPOptions, ExpertsOptions, NoFeedForwardOptions>;
+using FeedForwardOptions =
+    std::variant<MLPOptions, ExpertsOptions, MlpBesideExpertsOptions, NoFeedForwardOptions>;
 
 struct LayerOptions {
   // With f and g for mixer and feed-forward:
@@ -65,7 +68,9 @@ struct LayerOptions {
   std::string shortcut_path;
   bool takes_shortcut = false;  // of a layer before
   std::optional<AltUpOptions> altup;
-  std::string path;  // below the layers' path, where that is not the layer's number
+  std::optional<LayerRowsOptions> rows;  // what the layer adds of its own of them
+  std::string output_scale;  // a tensor of one number that the result is multiplied with
+  std::string path;          // below the layers' path, where that is not the layer's number
 
   // The mixer of a layer that is known to have attention, the feed-forward of one that is known to
   // be dense; Internal elsewhere.
@@ -84,11 +89,16 @@ class DecoderLayer {
   const MixerNeeds& needs() const { return needs_; }
 
  private:
+  // Without rows and output_scale.
+  array::Array residual(const array::Array& x, const MixerInput& input) const;
+
   std::string path_;
   LayerOptions options_;
   MixerNeeds needs_;
   std::optional<Norm> attention_norm_, attention_post_norm_, mlp_norm_, mlp_post_norm_;
   std::optional<AltUp> altup_;
+  std::optional<LayerRow> row_;
+  std::optional<array::Array> output_scale_;
   std::unique_ptr<const Mixer> mixer_;
   std::unique_ptr<const FeedForward> feed_forward_, shortcut_;
 };

@@ -89,6 +89,9 @@ Embedding::Embedding(const Parameters& parameters, int64_t num_embeddings, int64
       adapter_(parameters.matrices_beside(num_embeddings, features)),
       convolutions_(parameters.style().convolutions) {}
 
+Embedding::Embedding(const Parameters& parameters, array::Array table)
+    : path_(parameters.path()), weight_(std::move(table)), convolutions_(false) {}
+
 array::Array Embedding::operator()(const array::Array& ids) const {
   const array::Scope scope(path_);
   if (!adapter_) return array::named(array::gather(weight_, ids), "");

@@ -47,6 +47,8 @@ class Linear {
 class Embedding {
  public:
   Embedding(const Parameters& parameters, int64_t num_embeddings, int64_t features);
+  // With a table that was made.
+  Embedding(const Parameters& parameters, array::Array table);
 
   array::Array operator()(const array::Array& ids) const;
   // Rows [begin, end): positions that are learned.

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "pippin/array/array.h"
 #include "pippin/nn/cache.h"
+#include "pippin/nn/parameters.h"
 #include "pippin/nn/pass.h"
 #include "pippin/nn/rope.h"
 
@@ -23,6 +25,7 @@ struct MixerNeeds {
   std::string_view name;               // for messages: "attention"
   int64_t kv_heads = 0, head_dim = 0;  // of its keys and values in the cache; 0: none
   bool values = true;                  // beside the keys; false: they are a part of those
+  int64_t value_dim = 0;               // of values, where that is not head_dim
   bool stored = true;  // keys and values of its own; false: it reads another layer's
   std::vector<CarriedState> states;
   std::optional<size_t> rope;     // which of the model's ropes turns its queries and keys
@@ -30,6 +33,9 @@ struct MixerNeeds {
   std::optional<int64_t> chunk;   // positions of a block, of which a query sees its own
   bool order = false;             // MixerInput::order
   bool embedded = false;          // MixerInput::embedded
+
+  // Elements of a head's values in the cache; 0: it keeps none.
+  int64_t value_size() const { return !values ? 0 : value_dim > 0 ? value_dim : head_dim; }
 };
 
 // What a layer leaves to a later one of the same pass.
@@ -57,6 +63,12 @@ class Mixer {
   virtual ~Mixer() = default;
   // x is (1, q, features), or what the style's layout makes of it (nn/style.h); so is the result.
   virtual array::Array operator()(const array::Array& x, const MixerInput& input) const = 0;
+};
+
+// Of layers that are a feed-forward alone.
+struct NoMixerOptions {
+  MixerNeeds needs() const { return {.name = "a feed-forward alone"}; }
+  std::unique_ptr<const Mixer> make(const Parameters& /*parameters*/) const { return nullptr; }
 };
 
 }  // namespace pippin::nn

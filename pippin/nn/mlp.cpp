@@ -57,6 +57,8 @@ array::Array apply(Activation activation, const array::Array& x) {
       return array::tanh(x);
     case Activation::Sigmoid:
       return array::sigmoid(x);
+    case Activation::Softplus:
+      return array::softplus(x);
     case Activation::Identity:
     case Activation::XIELU:
       return x;

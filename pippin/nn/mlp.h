@@ -24,6 +24,7 @@ enum class Activation {
   Relu2,  // relu(x)^2
   Tanh,
   Sigmoid,
+  Softplus,
   Identity,
   XIELU,  // with parameters of the layer's own (nn/xielu.h)
 };

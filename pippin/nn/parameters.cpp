@@ -100,6 +100,23 @@ bool Parameters::holds(std::string_view name) const {
   return store_->checkpoint != nullptr && contains(name);
 }
 
+bool Parameters::has_beginning(std::string_view beginning) const {
+  if (store_->checkpoint == nullptr) return true;
+  const std::vector<std::string> names = store_->checkpoint->names();
+  const auto first = std::lower_bound(names.begin(), names.end(), beginning);
+  return first != names.end() && first->starts_with(beginning);
+}
+
+std::string Parameters::file() const {
+  return store_->checkpoint ? store_->checkpoint->path().filename().string() : std::string();
+}
+
+std::vector<int64_t> Parameters::shape(std::string_view name) const {
+  const TensorInfo* const tensor =
+      store_->checkpoint ? store_->checkpoint->find(full_name(name)) : nullptr;
+  return tensor != nullptr ? tensor->shape : std::vector<int64_t>();
+}
+
 Parameters::Found Parameters::find(const std::string& full,
                                    const std::vector<int64_t>& dims) const {
   const std::string* replaced = adaptation_ ? adaptation_->adapter->replacement_of(full) : nullptr;

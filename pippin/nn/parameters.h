@@ -83,6 +83,8 @@ class Parameters {
   bool contains(std::string_view name) const;
   // Whether the checkpoint has the tensor, packed or not; false for weights in their modules' form.
   bool holds(std::string_view name) const;
+  // The dims of a tensor as it lies in the checkpoint; none where that has none of this name.
+  std::vector<int64_t> shape(std::string_view name) const;
   // Throws NotFound for an absent tensor, InvalidFile for one of another shape or of a type that is
   // no float, naming the tensor and both shapes.
   array::Array get(std::string_view name, const std::vector<int64_t>& dims) const;
@@ -128,6 +130,10 @@ class Parameters {
   // `others`, parts that are another model's. An adapter's have to be used all of them.
   void check_all_used(std::span<const std::string_view> ignored,
                       std::span<const std::string> others = {}) const;
+  // Whether a tensor's whole name begins so; true for weights in their modules' form, which have
+  // other names.
+  bool has_beginning(std::string_view beginning) const;
+  std::string file() const;  // the checkpoint's name, for messages
   // Elements of the tensors that were asked for.
   int64_t num_parameters() const;
 

@@ -165,7 +165,9 @@ Array table(int64_t context, const std::vector<double>& frequencies, double scal
 
 }  // namespace
 
-std::vector<double> rope_frequencies(const RopeOptions& options, int64_t length) {
+namespace {
+
+std::vector<double> scaled_frequencies(const RopeOptions& options, int64_t length) {
   const RopeScaling& scaling = options.scaling;
   std::vector<double> frequencies = powers(options.dims, options.theta);
   switch (scaling.kind) {
@@ -188,12 +190,28 @@ std::vector<double> rope_frequencies(const RopeOptions& options, int64_t length)
                     options.theta *
                         std::pow(scaling.factor * ratio - (scaling.factor - 1), dims / (dims - 2)));
     }
+    case Kind::Proportional:
+      for (size_t i = 0; i < frequencies.size(); ++i) {
+        frequencies[i] =
+            static_cast<int64_t>(i) < scaling.turned ? frequencies[i] / scaling.factor : 0;
+      }
+      break;
     case Kind::LongRope: {
       const auto& divisors =
           length > scaling.original_context ? scaling.long_factors : scaling.short_factors;
       for (size_t i = 0; i < frequencies.size(); ++i) frequencies[i] /= divisors.at(i);
       break;
     }
+  }
+  return frequencies;
+}
+
+}  // namespace
+
+std::vector<double> rope_frequencies(const RopeOptions& options, int64_t length) {
+  std::vector<double> frequencies = scaled_frequencies(options, length);
+  if (options.reversed) {
+    for (double& frequency : frequencies) frequency = -frequency;
   }
   return frequencies;
 }

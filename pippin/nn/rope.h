@@ -27,6 +27,7 @@ struct RopeScaling {
     Yarn,      // Peng et al.: as Llama3, with the blend by number of turns
     Dynamic,   // NTK: theta grows with the length once that passes original_context
     LongRope,  // a divisor for each frequency; other ones once the length passes original_context
+    Proportional,  // the first `turned` frequencies, of all dimensions; the others stand still
   };
   Kind kind = Kind::Default;
   double factor = 1.0;
@@ -38,11 +39,13 @@ struct RopeScaling {
   double attention_factor = 1.0;                    // Yarn, LongRope: of cos and sin
   std::optional<double> long_attention_factor;      // LongRope: with long_factors, if another
   std::vector<double> short_factors, long_factors;  // LongRope, dims / 2 each
+  int64_t turned = 0;                               // Proportional
 };
 
 struct RopeOptions {
   int64_t dims = 0;  // of each head, the first ones
   double theta = 10000.0;
+  bool reversed = false;  // pairs are turned the other way round
   RopeScaling scaling;
 };
 

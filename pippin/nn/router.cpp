@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "pippin/array/ops.h"
@@ -29,16 +30,40 @@ Array places_of(const Array& indices, int64_t num, mil::DataType type) {
 Router::Router(const Parameters& parameters, const RouterOptions& options)
     : path_(parameters.at(options.path).path()),
       options_(options),
-      linear_(parameters.at(options.path), options.features, options.num_experts, options.bias) {
+      linear_(parameters.at(options.path), options.features, options.num_experts, options.bias,
+              {.transposed = options.transposed}) {
   // One that is no number would win every choice, and spoil every token in the end.
   const Parameters own = parameters.at(options.path);
-  own.check_finite("weight", {options.num_experts, options.features});
+  std::vector<int64_t> matrix = {options.num_experts, options.features};
+  if (options.transposed) std::swap(matrix[0], matrix[1]);
+  own.check_finite("weight", matrix);
   if (options.bias) own.check_finite("bias", {options.num_experts});
+  if (options.input_norm) {
+    NormOptions norm = *options.input_norm;
+    norm.weight = false;
+    input_norm_.emplace(own, options.features, norm);
+    input_scale_ = parameters.made(options.input_scale, {options.features}, [&](const auto& full) {
+      std::vector<double> values = parameters.values(options.input_scale, {options.features});
+      for (double& value : values) value *= options.input_factor;
+      return array::constant(parameters.type(), {options.features}, values, full);
+    });
+  }
+  if (!options.expert_scale.empty()) {
+    expert_scale_ = parameters.get(options.expert_scale, {options.num_experts});
+  }
   if (options.correction.empty()) return;
   std::vector<int64_t> dims = {options.num_experts};
-  if (options.correction_row) dims.insert(dims.begin(), 1);
+  if (options.correction_row) dims.insert(dims.begin(), options.correction_rows);
   parameters.check_finite(options.correction, dims);
-  correction_ = parameters.get(options.correction, dims);
+  if (options.correction_rows == 1) {
+    correction_ = parameters.get(options.correction, dims);
+    return;
+  }
+  correction_ = parameters.made(options.correction, {options.num_experts}, [&](const auto& full) {
+    std::vector<double> values = parameters.values(options.correction, dims);
+    values.resize(static_cast<size_t>(options.num_experts));
+    return array::constant(parameters.type(), {options.num_experts}, values, full);
+  });
 }
 
 Array Router::scored(const Array& logits) const {
@@ -47,7 +72,7 @@ Array Router::scored(const Array& logits) const {
   return logits;
 }
 
-// Scores of experts outside of the best groups become 0, as in DeepSeek's own code.
+// No expert outside of the best groups is chosen.
 Array Router::grouped(const Array& scores) const {
   const int64_t each = options_.num_experts / options_.groups;
   const mil::Dim& tokens = scores.dim(1);
@@ -58,7 +83,11 @@ Array Router::grouped(const Array& scores) const {
   }
   const Array best = array::topk(of_groups, options_.top_groups).indices;
   const Array kept = array::reduce_sum(places_of(best, options_.groups, scores.type()), {2});
-  return array::reshape(split * array::expand_dims(kept, {-1}), {1, tokens, options_.num_experts});
+  const Array never = array::constant(scores.type(), -std::numeric_limits<double>::infinity());
+  const Array left = array::select(
+      array::greater(array::expand_dims(kept, {-1}), array::constant(scores.type(), 0.0)), split,
+      never);
+  return array::reshape(left, {1, tokens, options_.num_experts});
 }
 
 // What decides which experts are chosen.
@@ -113,8 +142,16 @@ Route Router::sparse_mixer(const Array& logits) const {
 }
 
 Route Router::operator()(const Array& x) const {
-  const Array logits = linear_(x);
+  const Array logits = linear_(input_norm_ ? (*input_norm_)(x) * *input_scale_ : x);
   const array::Scope scope(path_);
+  Route route =
+      routed(options_.softcap ? array::tanh(logits * (1 / *options_.softcap)) * *options_.softcap
+                              : logits);
+  if (expert_scale_) route.weights = route.weights * array::gather(*expert_scale_, route.indices);
+  return route;
+}
+
+Route Router::routed(const Array& logits) const {
   if (options_.scores == Scores::SparseMixer) return sparse_mixer(logits);
   const Array scores = scored(logits);
   if (!correction_ && options_.groups == 1) {

@@ -9,6 +9,7 @@
 
 #include "pippin/array/array.h"
 #include "pippin/nn/linear.h"
+#include "pippin/nn/norm.h"
 #include "pippin/nn/parameters.h"
 
 namespace pippin::nn {
@@ -17,8 +18,16 @@ struct RouterOptions {
   int64_t features = 0;
   int64_t num_experts = 0;
   int64_t top_k = 0;
-  std::string path = "gate";  // of the linear layer
-  bool bias = false;          // its own
+  std::string path = "gate";      // of the linear layer
+  bool bias = false;              // its own
+  bool transposed = false;        // its matrix lies as (in, out)
+  std::optional<double> softcap;  // logits become softcap * tanh(logits / softcap)
+
+  // What the linear layer gets: the input, or its RMS norm times a tensor of `features` numbers and
+  // a factor.
+  std::optional<NormOptions> input_norm;
+  std::string input_scale;
+  double input_factor = 1.0;
 
   // What is made of the scores of all experts before some are chosen.
   enum class Scores {
@@ -35,8 +44,9 @@ struct RouterOptions {
   // numbers, in one row where `correction_row` says so. An empty name: none.
   std::string correction;
   bool correction_row = false;
+  int64_t correction_rows = 1;  // of which the first one is taken
 
-  // Experts lie in groups; those of the best `top_groups` groups keep their scores, others count 0.
+  // Experts lie in groups; those of the best `top_groups` groups alone can be chosen.
   int64_t groups = 1, top_groups = 1;
   enum class GroupScore { Best, SumOfTwo };
   GroupScore group_score = GroupScore::Best;
@@ -49,6 +59,7 @@ struct RouterOptions {
   std::optional<double> p_norm;  // divided by their p-norm
   bool sigmoid_chosen = false;
   double scale = 1.0;
+  std::string expert_scale;  // a tensor of a factor for each expert; an empty name: none
 };
 
 // Of each token: numbers of experts, int32, and what they count, both (1, q, top_k).
@@ -68,12 +79,15 @@ class Router {
   array::Array choice(const array::Array& scores) const;
   array::Array grouped(const array::Array& scores) const;
   array::Array weighted(const array::Array& chosen) const;
+  Route routed(const array::Array& logits) const;
   Route sparse_mixer(const array::Array& logits) const;
 
   std::string path_;
   RouterOptions options_;
   Linear linear_;
   std::optional<array::Array> correction_;
+  std::optional<Norm> input_norm_;
+  std::optional<array::Array> input_scale_, expert_scale_;
 };
 
 // For int32 indices (..., k) the numbers that stand at them: `places` (..., k, num) has a one for

@@ -1,6 +1,8 @@
 #include "pippin/nn/stateful_cache.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -20,32 +22,36 @@ Index heads_index(const array::State& state, const mil::Dim& heads) {
   return heads == state.info().shape[kHeadAxis] ? Index::all() : Index::range(0, heads);
 }
 
+// "keyCache", "keyCache2", ...
+std::string numbered(const char* name, size_t number) {
+  return number == 0 ? name : name + std::to_string(number + 1);
+}
+
 }  // namespace
 
 StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context) {
-  StateShape keys{families::stateful::kKeys, {0, 1, 0, context, 0}, {}};
+  // Of keys and of values, by the sizes of their heads; values of 0 elements are there.
+  std::vector<std::pair<StateShape, StateShape>> caches;
   std::vector<StateShape> carried;
-  bool with_values = true;
   for (size_t i = 0; i < layers.size(); ++i) {
     const MixerNeeds& layer = layers[i];
     if (layer.kv_heads > 0 && layer.stored) {
-      if (keys.dims[0] > 0 && layer.head_dim != keys.dims[4]) {
-        fail(ErrorCode::Unsupported,
-             "layer {} has heads of {} elements, others of {}: the stateful family has one size", i,
-             layer.head_dim, keys.dims[4]);
+      const int64_t values = layer.value_size();
+      auto own = std::find_if(caches.begin(), caches.end(), [&](const auto& cache) {
+        return cache.first.dims[4] == layer.head_dim && cache.second.dims[4] == values;
+      });
+      if (own == caches.end()) {
+        const size_t number = caches.size();
+        const StateShape keys{
+            numbered(families::stateful::kKeys, number), {0, 1, 0, context, layer.head_dim}, {}};
+        const StateShape rest{
+            numbered(families::stateful::kValues, number), {0, 1, 0, context, values}, {}};
+        own = caches.insert(own, {keys, rest});
       }
-      if (layer.values != with_values) {
-        if (keys.dims[0] > 0) {
-          fail(ErrorCode::Unsupported,
-               "layer {} keeps {} values beside its keys, others do: the stateful family has one "
-               "form",
-               i, layer.values ? "its" : "no");
-        }
-        with_values = layer.values;
+      for (StateShape* state : {&own->first, &own->second}) {
+        state->rows[static_cast<int64_t>(i)] = state->dims[0]++;
+        state->dims[2] = std::max(state->dims[2], layer.kv_heads);
       }
-      keys.rows[static_cast<int64_t>(i)] = keys.dims[0]++;
-      keys.dims[2] = std::max(keys.dims[2], layer.kv_heads);
-      keys.dims[4] = layer.head_dim;
     }
     for (const CarriedState& state : layer.states) {
       auto own = std::find_if(carried.begin(), carried.end(),
@@ -63,12 +69,9 @@ StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, in
       own->rows[static_cast<int64_t>(i)] = own->dims[0]++;
     }
   }
-  if (keys.dims[0] > 0) {
+  for (const auto& [keys, values] : caches) {
     states.push_back(keys);
-    if (with_values) {
-      states.push_back(keys);
-      states.back().name = families::stateful::kValues;
-    }
+    if (values.dims[4] > 0) states.push_back(values);
   }
   states.insert(states.end(), carried.begin(), carried.end());
 }
@@ -78,6 +81,12 @@ StatefulCache::StatefulCache(array::Builder& builder, mil::DataType type,
   for (const auto& state : shape.states) {
     buffers_.emplace(state.name, Buffer{builder.state(state.name, type, state.dims), state.rows});
   }
+}
+
+StatefulCache::Buffer& StatefulCache::buffer_of(const char* name, int64_t layer) {
+  size_t number = 0;
+  while (!buffer(numbered(name, number)).rows.contains(layer)) ++number;
+  return buffer(numbered(name, number));
 }
 
 const Array& StatefulCache::Buffer::read() {
@@ -102,8 +111,8 @@ Array StatefulCache::rows_of(int64_t layer, Buffer& own, const mil::Dim& heads, 
 
 std::pair<Array, Array> StatefulCache::update(int64_t layer, const Array& keys, const Array& values,
                                               const Pass& pass) {
-  Buffer& all_keys = buffer(families::stateful::kKeys);
-  Buffer& all_values = buffer(families::stateful::kValues);
+  Buffer& all_keys = buffer_of(families::stateful::kKeys, layer);
+  Buffer& all_values = buffer_of(families::stateful::kValues, layer);
   write_rows(layer, all_keys, keys, pass);
   write_rows(layer, all_values, values, pass);
   const Array named = array::named(rows_of(layer, all_keys, keys.dim(1), pass), "keys");
@@ -113,7 +122,7 @@ std::pair<Array, Array> StatefulCache::update(int64_t layer, const Array& keys, 
 }
 
 Array StatefulCache::update_keys(int64_t layer, const Array& keys, const Pass& pass) {
-  Buffer& own = buffer(families::stateful::kKeys);
+  Buffer& own = buffer_of(families::stateful::kKeys, layer);
   write_rows(layer, own, keys, pass);
   return array::named(rows_of(layer, own, keys.dim(1), pass), "keys");
 }

@@ -17,11 +17,12 @@
 namespace pippin::nn {
 
 // keyCache and valueCache, (layers, 1, kv_heads, context, head_dim), of the layers that have keys
-// and values, keyCache alone where values are a part of the keys; a state for each name of a
-// CarriedState, (layers, its shape), of those that carry it. Rows are in the order of the layers.
+// and values, keyCache alone where values are a part of the keys; keyCache2 and valueCache2
+// likewise of layers whose heads have another size than those of the first, and so on; a state for
+// each name of a CarriedState, (layers, its shape), of those that carry it. Rows are in the order
+// of the layers.
 struct StatefulCacheShape {
-  // Throws Unsupported where layers have heads of different sizes, or carry what has one name in
-  // two shapes.
+  // Throws Unsupported where layers carry what has one name in two shapes.
   StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context);
 
   struct StateShape {
@@ -60,6 +61,8 @@ class StatefulCache : public Cache {
     void write(const array::Array& values, const std::vector<array::Index>& place);
   };
   Buffer& buffer(const std::string& name) { return buffers_.at(name); }
+  // That of keys or of values which a layer has a row of.
+  Buffer& buffer_of(const char* name, int64_t layer);
   void write_rows(int64_t layer, Buffer& own, const array::Array& rows, const Pass& pass);
   array::Array rows_of(int64_t layer, Buffer& own, const mil::Dim& heads, const Pass& pass);
 

@@ -1,0 +1,25 @@
+// Code World Model (Meta 2025): Llama 3 with windows in three of four layers.
+#include "pippin/models/architectures.h"
+#include "pippin/models/common.h"
+
+namespace pippin::models {
+
+nn::DecoderOptions cwm(const Config& config) {
+  nn::DecoderOptions model = llama_like(config, {.vocab_size = 128256,
+                                                 .hidden_size = 6144,
+                                                 .intermediate_size = 21504,
+                                                 .num_layers = 64,
+                                                 .num_heads = 48,
+                                                 .num_kv_heads = 8,
+                                                 .head_dim = 128,
+                                                 .context = 131072,
+                                                 .epsilon = 1e-5,
+                                                 .rope_theta = 1e6});
+  const size_t count = model.layers.size();
+  std::vector<bool> sliding(count);
+  for (size_t i = 0; i < count; ++i) sliding[i] = i % 4 != 0;
+  slide(model, sliding_layers(config, count).value_or(sliding), window_size(config, 8192));
+  return model;
+}
+
+}  // namespace pippin::models

@@ -1,0 +1,45 @@
+// Mistral Small 4 (Mistral AI 2026): DeepSeek's latent attention with queries that grow with their
+// position, experts chosen by a softmax.
+#include "pippin/models/architectures.h"
+#include "pippin/models/common.h"
+#include "pippin/models/experts_config.h"
+#include "pippin/models/latent_config.h"
+#include "pippin/models/lineages.h"
+
+namespace pippin::models {
+
+nn::DecoderOptions mistral4(const Config& config) {
+  nn::DecoderOptions model = latent_like(
+      config,
+      {.vocab_size = 131072,
+       .hidden_size = 4096,
+       .intermediate_size = 12288,
+       .num_layers = 36,
+       .num_heads = 32,
+       .context = 1048576,
+       .rope_keys = {"llama_4_scaling_beta"}},
+      {.query_rank = 1024, .latent = 256, .plain_dims = 64, .rope_dims = 64, .value_dims = 128});
+  scale_by_yarn(config, model);
+  const bool interleaved = config.flag("rope_interleave", true);
+  const auto temperature = mistral_temperature(config);
+  for (nn::LayerOptions& layer : model.layers) {
+    auto& attention = std::get<nn::LatentAttentionOptions>(layer.mixer);
+    attention.interleaved = interleaved;
+    attention.temperature = temperature;
+  }
+  nn::ExpertsOptions experts = experts_of(
+      config, model, {.count_key = "n_routed_experts", .count = 128, .top_k = 4, .width = 2048});
+  read_groups(config, experts.router);
+  experts.router.group_score = nn::RouterOptions::GroupScore::SumOfTwo;
+  experts.router.normalized = config.flag("norm_topk_prob", true);
+  experts.router.added_to_sum = 1e-20;
+  experts.router.scale = config.number("routed_scaling_factor", 1.0);
+  experts.shared_path = "shared_experts";
+  add_shared_expert(
+      experts, model,
+      experts.weights.hidden_features * config.size("n_shared_experts", 1, kMaxExperts));
+  use_experts_by_type(config, model, experts, 0);
+  return model;
+}
+
+}  // namespace pippin::models

@@ -1,0 +1,243 @@
+// The decoders of data/models2026 against what transformers 5 computes of them: from the folder,
+// with its configuration as published and as transformers 5 saves it, and from packages.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/testing.h"
+#include "pippin/base/thread_pool.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/models/anemll.h"
+#include "pippin/models/registry.h"
+#include "pippin/runtime/sequence.h"
+#include "pippin/runtime/stateful/model.h"
+#include "tests/expect_golden.h"
+#include "tests/families_testing.h"
+#include "tests/golden_testing.h"
+
+namespace pippin {
+namespace {
+
+using models::BuildOptions;
+using testing_models::expect_golden;
+using testing_models::Golden;
+using testing_models::kNone;
+
+const std::string kPlace = "models2026/text/";
+
+// One checkpoint; errors as in architectures_test.cpp.
+struct Case {
+  const char* name;
+  double half_error;
+  // Why the family `anemll` cannot hold it; empty: it can.
+  const char* refused = "";
+  size_t near_tie = kNone;
+  size_t flip = kNone;  // the length of the prompt: a generated token's
+
+  double half_tolerance() const { return 2e-4 * half_error; }
+};
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.name;
+}
+
+class TextModel : public testing::TestWithParam<Case> {
+ protected:
+  static std::string name() { return kPlace + GetParam().name; }
+};
+
+constexpr double kTolerance = 1e-4;
+
+void expect_folder(const std::filesystem::path& folder, const Golden& golden) {
+  const mil::Model model =
+      models::build(folder, {.context = 128, .compute = BuildOptions::Compute::Float32Direct});
+  mil::verify(model.program);
+  ThreadPool pool(1);
+  for (const int64_t chunk : {256, 7, 1}) {
+    SCOPED_TRACE("chunks of " + std::to_string(chunk));
+    const runtime::LoadOptions options = {.prefill_chunk = chunk,
+                                          .compute = {.precision = engine::Precision::Exact}};
+    const auto sequence = runtime::make_stateful_model(model, pool, options)->new_sequence();
+    expect_golden(*sequence, golden, kTolerance);
+  }
+}
+
+TEST_P(TextModel, FolderInExact) {
+  PIPPIN_SHARED_OR_SKIP(folder, name());
+  expect_folder(folder, Golden(folder));
+}
+
+TEST_P(TextModel, ConfigurationOfTransformers5) {
+  PIPPIN_SHARED_OR_SKIP(folder, name());
+  if (!std::filesystem::exists(folder / "config_saved.json")) return;  // config.json is one
+  const TempDir saved;
+  std::filesystem::create_symlink(folder / "model.safetensors", saved / "model.safetensors");
+  std::filesystem::create_symlink(folder / "config_saved.json", saved / "config.json");
+  expect_folder(saved.path(), Golden(folder));
+}
+
+TEST_P(TextModel, StatefulPackage) {
+  PIPPIN_SHARED_OR_SKIP(folder, name());
+  const TempDir out;
+  const auto path = out / "model.mlpackage";
+  mil::write_package(models::build(folder, {.context = 128}), path);
+  const mil::Model model = mil::read_package(path);
+  ThreadPool pool(1);
+  const auto sequence = runtime::make_stateful_model(model, pool, {})->new_sequence();
+  const Golden golden(folder);
+  const double error =
+      max_difference(sequence->all_logits(golden.prompt), golden.logits) / golden.largest_logit();
+  RecordProperty("half_error", std::to_string(error * 1e4));
+  sequence->reset();
+  expect_golden(*sequence, golden, GetParam().half_tolerance(), GetParam().near_tie,
+                GetParam().flip);
+}
+
+TEST_P(TextModel, AnemllPackages) {
+  PIPPIN_SHARED_OR_SKIP(folder, name());
+  const std::string refused = GetParam().refused;
+  if (!refused.empty()) {
+    EXPECT_ERROR(models::Anemll(folder, {.context = 128, .batch = 4}), ErrorCode::Unsupported,
+                 refused);
+    return;
+  }
+  const Golden golden(folder);
+  const models::Anemll family(folder, {.context = 128, .batch = 4});
+  std::vector<models::PackagePart> parts;
+  parts.push_back(family.embeddings());
+  for (int64_t i = 0; i < 2; ++i) parts.push_back(family.chunk(i, 2));
+  parts.push_back(family.head());
+  std::vector<const mil::Model*> packages;
+  for (const auto& part : parts) {
+    mil::verify(part.model.program);
+    packages.push_back(&part.model);
+  }
+  AnemllRun run(packages);
+  const size_t batches = golden.prompt.size() / 8;
+  for (size_t i = 0; i < batches; ++i) {
+    run.prefill(std::span(golden.prompt).subspan(4 * i, 4), static_cast<int64_t>(4 * i));
+  }
+  double worst = 0;
+  for (size_t i = 4 * batches; i < golden.prompt.size(); ++i) {
+    const auto row = run.infer(golden.prompt[i], static_cast<int64_t>(i));
+    const auto want = std::span(golden.logits).subspan(i * golden.vocabulary, golden.vocabulary);
+    worst = std::max(worst, max_difference(row, want));
+  }
+  // As families_test.cpp has it.
+  EXPECT_LE(worst, std::max(2e-2, GetParam().half_tolerance()) * golden.largest_logit());
+}
+
+constexpr const char* kNoConvolution = "a causal convolution has no form for this package family";
+constexpr const char* kNoExperts = "experts have no form for this package family";
+constexpr const char* kNoGate = "a gated output has no form for this package family";
+constexpr const char* kNoLatent = "latent attention has no form for this package family";
+constexpr const char* kNoTemperature = "attention with temperatures has no form for this package";
+constexpr const char* kNoSinks = "attention with sinks has no form for this package family";
+constexpr const char* kNoRows = "rows of a table for each layer have no form for this package";
+constexpr const char* kOneSize = "the family's state has one size";
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {"gpt_sw3", 7},
+      {"olmo_hybrid", 118, kNoConvolution},
+      {"qwen3_5_wrap", 93, kNoConvolution},
+      {"qwen3_5_moe_wrap", 82, kNoConvolution, kNone, 48},
+      {"qwen3_5_moe_text", 222, kNoConvolution},
+      {"gemma4_e2b", 324, kNoRows},
+      {"gemma4_31b", 22, kOneSize},
+      {"gemma4_26b_a4b", 47, kNoExperts},
+      {"gemma4_unified_text", 34, kOneSize},
+      {"nemotron_h", 18, kNoConvolution},
+      {"nemotron_h_latent", 4, kNoConvolution},
+      {"glm4_moe_lite", 35, kNoLatent},
+      {"minimax_m2", 402, kNoExperts},
+      {"ministral3", 47, kNoTemperature},
+      {"afmoe", 9, kNoGate},
+      {"exaone_moe", 49, kNoExperts},
+      {"cwm", 55},
+      {"hyperclovax", 11},
+      {"jais2", 29},
+      {"nanochat", 20},
+      {"emu3_text", 27},
+      {"granite_swa", 9, kNoSinks},
+      {"granitemoe_swa", 7, kNoSinks},
+      {"persimmon", 12},
+      {"codegen", 13},
+      {"gpt_neo", 14},
+      {"gpt_neox_japanese", 10},
+      {"openai_gpt", 22},
+      {"glm4v_text", 11},
+      {"qwen3_vl_moe_text", 5, kNoExperts},
+      {"qwen3_omni_thinker", 6, kNoExperts},
+      {"exaone4_5_text", 8},
+      {"kimi_k25_text", 10, kNoLatent},
+      {"hunyuan_vl_text", 4},
+      {"solar_open", 31, kNoExperts},
+      {"hy_v3", 28, kNoExperts},
+      {"laguna", 20, kNoGate},
+      {"mellum", 7, kNoExperts},
+      {"cohere2_moe", 17, kNoExperts},
+      {"aria_text", 16, kNoExperts},
+      {"mistral4", 50, kNoLatent, kNone, 48},
+      {"youtu", 34, kNoLatent},
+      {"minicpm3", 27, kNoLatent},
+      {"axk1", 10, kNoLatent},
+      {"ctrl", 3},
+      {"xglm", 9},
+      {"biogpt", 21},
+      {"phi4_multimodal", 15},
+      {"ernie4_5_vl_moe_text", 13, kNoExperts},
+  };
+  return all;
+}
+
+// Those whose architectures are refused by name.
+const std::set<std::string> kUnknown = {
+    "axk2",
+    "cohere_compass_text",
+    "deepseek_v32",
+    "deepseek_v4",
+    "diffllama",
+    "doge",
+    "glm_moe_dsa",
+    "hrm_text",
+    "inkling",
+    "jetmoe",
+    "mimo_v2_flash",
+    "minimax_m3_text",
+    "mllama_text",
+    "modernbert_decoder",
+    "muse_glimmer_text",
+    "rwkv",
+    "step3p7_text",
+    "xlstm",
+    "zamba",
+    "zaya",
+};
+
+TEST(TextModels, EveryGoldenIsHere) {
+  PIPPIN_SHARED_ENTRIES_OR_SKIP(folders, "models2026/text");
+  std::set<std::string> known;
+  for (const Case& one : cases()) known.insert(one.name);
+  for (const auto& folder : folders) {
+    const std::string name = folder.filename().string();
+    SCOPED_TRACE(name);
+    if (kUnknown.contains(name)) {
+      EXPECT_ERROR(models::describe(folder), ErrorCode::Unsupported, "model_type '");
+    } else {
+      EXPECT_TRUE(known.contains(name));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TextModel, testing::ValuesIn(cases()),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace pippin
