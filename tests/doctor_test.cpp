@@ -50,6 +50,13 @@ TEST(DoctorEndToEnd, StatusesSayTheWorstThatWasFound) {
   const auto plan = run_pippin({"inspect", package, "--compute-plan"});
   EXPECT_EQ(plan.status, 0) << plan.err;
   EXPECT_NE(plan.out.find("model_embed_tokens  [gather]"), std::string::npos) << plan.out;
+  const auto nodes = run_pippin({"inspect", package, "--plan"});
+  EXPECT_EQ(nodes.status, 0) << nodes.err;
+  EXPECT_NE(nodes.out.find(" = rms_norm(%"), std::string::npos) << nodes.out;
+  const auto listed = run_pippin({"inspect", package, "--plan", "--json"});
+  const Json functions = Json::parse(listed.out, "plan").at("functions");
+  EXPECT_EQ(functions.at(0).get_string("name"), "main");
+  EXPECT_GT(functions.at(0).at("nodes").size(), 10U);
   EXPECT_EQ(run_pippin({"doctor", package, "--target", "ios19"}).status, 1);
   EXPECT_EQ(run_pippin({"doctor"}).status, 2);
   EXPECT_EQ(run_pippin({"doctor", (scratch / "none").string()}).status, 1);

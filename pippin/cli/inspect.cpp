@@ -12,6 +12,7 @@
 #include "pippin/base/error.h"
 #include "pippin/cli/backend.h"
 #include "pippin/cli/core_ml_plan.h"
+#include "pippin/cli/node_list.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/doctor/compute_plan.h"
 #include "pippin/mil/package/package.h"
@@ -22,7 +23,7 @@ namespace {
 
 struct Options {
   std::string path;
-  bool json = false, mil = false, values = false, plan = false;
+  bool json = false, mil = false, values = false, plan = false, nodes = false;
   BackendChoice backend;
 };
 
@@ -43,13 +44,15 @@ void show(const std::string& text) {
 
 void inspect(const Options& options) {
   const std::string path = local_model(options.path, app::ModelPart::Files);
-  const bool summary = !options.plan && !options.mil;
+  const bool summary = !options.plan && !options.nodes && !options.mil;
   if (const auto gguf = summary ? app::find_gguf(path) : std::nullopt) {
     return show(options.json ? app::gguf_summary_json(*gguf) : app::gguf_summary_text(*gguf));
   }
   const mil::Model model = mil::read_package(local_model(path, app::ModelPart::Package));
   if (options.plan && options.backend.backend != "cpu") {
     show(core_ml_plan(model, options.backend, options.json));
+  } else if (options.nodes) {
+    show(node_list(model, options.json));
   } else if (options.plan) {
     show(options.json ? doctor::plan_json(model) : doctor::plan_text(model));
   } else if (options.mil) {
@@ -80,6 +83,11 @@ CLI::App* add_inspect_command(CLI::App& app) {
           ->add_flag("--compute-plan", options->plan,
                      "Print each operation's share of the work and where it is likely to run")
           ->excludes(mil);
+  command
+      ->add_flag("--plan", options->nodes,
+                 "print what the CPU does to run each function, node by node")
+      ->excludes(mil)
+      ->excludes(plan);
   add_backend_options(*command, options->backend);
   command->get_option("--backend")
       ->description("With --compute-plan: coreml asks Core ML, on a Mac, where operations run")

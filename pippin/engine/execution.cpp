@@ -5,6 +5,13 @@
 
 namespace pippin::engine {
 
+std::string Plan::nodes_text() const {
+  fail(ErrorCode::Unsupported, "the device of '{}' does not list the plan's nodes", name());
+}
+std::string Plan::nodes_json() const {
+  return nodes_text();
+}
+
 Execution::Execution(std::shared_ptr<const Plan> plan, ThreadPool& pool)
     : plan_(std::move(plan)), device_(plan_->make_execution(pool)), states_(device_->lanes(), 0) {}
 Execution::Execution(Execution&&) noexcept = default;

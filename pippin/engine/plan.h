@@ -69,6 +69,10 @@ class Plan {
   virtual uint64_t weight_bytes() const = 0;  // read by one run
   virtual uint64_t saved_bytes() const = 0;   // fewer than the package has for it
   virtual std::string describe() const = 0;   // one line per step, for --verbose and tests
+  // The nodes that it is a list of (engine/nodes), a line for each, and as an array in JSON. Throws
+  // Unsupported on devices that do not tell.
+  virtual std::string nodes_text() const;
+  virtual std::string nodes_json() const;
 
   // For Execution, which keeps the plan as long.
   virtual std::unique_ptr<DeviceExecution> make_execution(ThreadPool& pool) const = 0;

@@ -91,6 +91,8 @@ ROOMS = {
         "open": ["", "package", "stateful", "anemll", "windowed"],
     },
 }
+# Rooms of a folder that choose kernels. Elsewhere in it the kernels' arguments (args.h) may be included, nothing else.
+KERNEL_ROOMS = {"engine": ["weights", "cpu"]}
 TOP = ["cli", "python"]  # may include all of the above, and those before them in this list
 
 SUFFIXES = {".h", ".cpp", ".inc", ".mm"}
@@ -146,7 +148,11 @@ def faults_of_line(place, allowed, line, is_test):
         return f'"{target}" is no header of a folder'
     if parts[1] not in allowed and not is_test:
         return f"{folder} may not include {parts[1]} ({target})"
-    return None if is_test else room_fault(place, parts)
+    if is_test:
+        return None
+    if parts[1] == "kernels" and parts[-1] != "args.h" and room_of(place.parts) not in KERNEL_ROOMS.get(folder, [room_of(place.parts)]):
+        return f"{folder}/{room_of(place.parts)} may not choose kernels ({target})"
+    return room_fault(place, parts)
 
 
 def late_include(lines):
@@ -228,6 +234,10 @@ def self_test():
         ("pippin/engine/a.h", '#include "pippin/engine/run/a.h"', "engine/ may not include engine/run/a.h"),
         ("pippin/engine/a.cpp", '#include "pippin/engine/run/a.h"', None),
         ("pippin/engine/run/a_test.cpp", '#include "pippin/engine/fusion/a.h"', None),
+        ("pippin/engine/cpu/a.cpp", '#include "pippin/kernels/dot/dot.h"', None),
+        ("pippin/engine/nodes/a.h", '#include "pippin/kernels/dot/args.h"', None),
+        ("pippin/engine/fusion/a.cpp", '#include "pippin/kernels/dot/dot.h"', "engine/fusion may not choose kernels"),
+        ("pippin/mx/a.cpp", '#include "pippin/kernels/dot/dot.h"', None),
         ("pippin/engine/new/a.h", '#include "pippin/engine/plan.h"', "engine/new is not in the table"),
         ("pippin/io/a.cpp", 'int a[] = {\n#include "pippin/io/a.inc"\n};', None),
         ("pippin/io/a.cpp", '#define A \\\n  int\n#include "pippin/io/b.h"', None),

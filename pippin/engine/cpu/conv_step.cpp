@@ -25,26 +25,18 @@ struct ConvStep::Job {
   std::array<int64_t, kSpatialAxes> start;
 };
 
-ConvStep::ConvStep(const CpuFeatures& cpu, ConvOperands operands, Windows windows, int64_t groups,
-                   bool bias)
-    : PlaneStep(cpu),
+ConvStep::ConvStep(const CpuFeatures& cpu, const ConvNode& node,
+                   const std::vector<Finish>& finishes)
+    : PlaneStep(cpu, finishes, /*has_weights=*/true),
       kernels_(kernels::choose_conv(cpu)),
-      pairs_(operands == ConvOperands::Pairs),
-      windows_(std::move(windows)),
-      groups_(groups),
-      bias_(bias),
+      pairs_(node.operands == ConvNode::Operands::Pairs),
+      windows_(node.windows),
+      groups_(node.groups),
+      bias_(node.has_bias),
       pointwise_(is_pointwise(windows_)) {}
-
-std::string ConvStep::name() const {
-  return finished_name(std::string(pairs_ ? "conv of codes (" : "conv (") + kernels_.name + ")");
-}
 
 int64_t ConvStep::scratch_bytes() const {
   return kPiece * kernels_.columns * element_size(Storage::F32);
-}
-
-int64_t ConvStep::weight_bytes() const {
-  return mil::num_elements(views[2].shape).upper() * element_size(Storage::F32);
 }
 
 void ConvStep::run(const StepContext& context) const noexcept {

@@ -6,22 +6,12 @@
 
 namespace pippin::engine {
 
-enum class ConvOperands {
-  Floats,
-  Pairs,  // elements of x and the panels are two integers of 16 bits each
-};
-
-// views: y [N, O, D, H, W], x [N, C, D, H, W] with any strides, the panels of all groups one after
-// another, of pairs the scales [O] of the sums, a bias [O] if it has one.
 class ConvStep : public PlaneStep {
  public:
-  ConvStep(const CpuFeatures& cpu, ConvOperands operands, Windows windows, int64_t groups,
-           bool bias);
+  ConvStep(const CpuFeatures& cpu, const ConvNode& node, const std::vector<Finish>& finishes);
 
-  std::unique_ptr<PlaneStep> copy() const override { return std::make_unique<ConvStep>(*this); }
-  std::string name() const override;
+  std::string kernel_name() const override { return kernels_.name; }
   int64_t scratch_bytes() const override;
-  int64_t weight_bytes() const override;
   void run(const StepContext& context) const noexcept override;
 
  private:
@@ -40,12 +30,10 @@ class ConvStep : public PlaneStep {
   bool bias_, pointwise_;
 };
 
-// Packs weights [O, C / groups * taps] that are computed; views: panels, weights.
 class PackConvStep : public Step {
  public:
-  PackConvStep(const CpuFeatures& cpu, int64_t groups, int64_t taps)
-      : kernels_(kernels::choose_conv(cpu)), groups_(groups), taps_(taps) {}
-  std::string name() const override { return "pack conv"; }
+  PackConvStep(const CpuFeatures& cpu, const PackConvNode& node)
+      : kernels_(kernels::choose_conv(cpu)), groups_(node.groups), taps_(node.taps) {}
   void run(const StepContext& context) const noexcept override;
 
  private:

@@ -1,9 +1,9 @@
-#include "pippin/engine/cpu/lookup_step.h"
-
+// Elements at places that other elements name: the ops gather... read them, scatter... write them.
 #include <algorithm>
 #include <cstring>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/cpu/steps.h"
 #include "pippin/engine/weights/copy_operand.h"
 
 namespace pippin::engine {
@@ -35,10 +35,50 @@ Operand slice_of(const Operand& operand, int64_t offset) {
   return slice;
 }
 
-}  // namespace
+class LookupStep : public Step {
+ public:
+  explicit LookupStep(const Places& places) : places_(places) {}
+
+ protected:
+  // Where the slice of a place begins in the table, in elements from its first one.
+  int64_t offset(const StepContext& context, const Operand& table, const Operand& indices,
+                 int64_t a, int64_t b, int64_t c) const noexcept;
+  // Whether all indices may be used; else what is wrong becomes the run's error. An empty axis is
+  // wrong whatever the rule says.
+  bool check(const StepContext& context, const Operand& indices) const noexcept;
+
+ private:
+  int64_t resolved(int64_t index, int64_t size) const noexcept;
+  void leave_error(const StepContext& context, int64_t index, int64_t size) const noexcept;
+
+  const Places& places_;
+};
+
+class GatherStep : public LookupStep {
+ public:
+  GatherStep(const CpuFeatures& cpu, const GatherNode& node) : LookupStep(node.places), cpu_(cpu) {}
+  void run(const StepContext& context) const noexcept override;
+
+ private:
+  CpuFeatures cpu_;
+};
+
+class ScatterStep : public LookupStep {
+ public:
+  explicit ScatterStep(const ScatterNode& node) : LookupStep(node.places), combine_(node.combine) {}
+  void run(const StepContext& context) const noexcept override;
+
+ private:
+  template <typename T, typename Op>
+  void write(const StepContext& context, Op op) const noexcept;
+  template <typename T>
+  void write_by_mode(const StepContext& context) const noexcept;
+
+  Combine combine_;
+};
 
 int64_t LookupStep::resolved(int64_t index, int64_t size) const noexcept {
-  return index < 0 && rule_.from_end ? index + size : index;
+  return index < 0 && places_.from_end ? index + size : index;
 }
 
 int64_t LookupStep::offset(const StepContext& context, const Operand& table, const Operand& indices,
@@ -60,7 +100,7 @@ bool LookupStep::check(const StepContext& context, const Operand& indices) const
       std::find(context.scalars.begin(),
                 context.scalars.begin() + static_cast<std::ptrdiff_t>(count),
                 0) != context.scalars.begin() + static_cast<std::ptrdiff_t>(count);
-  if (!rule_.refuse && !empty_axis) return true;
+  if (!places_.refuse && !empty_axis) return true;
   for (int64_t a = 0; a < indices.shape[0]; ++a) {
     for (int64_t b = 0; b < indices.shape[1]; ++b) {
       for (int64_t c = 0; c < indices.shape[2]; ++c) {
@@ -69,7 +109,7 @@ bool LookupStep::check(const StepContext& context, const Operand& indices) const
         for (size_t k = 0; k < count; ++k, index += indices.strides[3]) {
           const int64_t size = context.scalars[k], place = resolved(*index, size);
           if (place >= 0 && place < size) continue;
-          if (!rule_.refuse && size > 0) continue;
+          if (!places_.refuse && size > 0) continue;
           leave_error(context, *index, size);
           return false;
         }
@@ -82,8 +122,10 @@ bool LookupStep::check(const StepContext& context, const Operand& indices) const
 void LookupStep::leave_error(const StepContext& context, int64_t index,
                              int64_t size) const noexcept {
   leave_errors(context, [&] {
-    if (!rule_.refuse) fail(ErrorCode::InvalidFile, "{}: an index into an empty axis", where_);
-    fail(ErrorCode::InvalidFile, "{}: index {} is out of range for size {}", where_, index, size);
+    if (!places_.refuse)
+      fail(ErrorCode::InvalidFile, "{}: an index into an empty axis", places_.where);
+    fail(ErrorCode::InvalidFile, "{}: index {} is out of range for size {}", places_.where, index,
+         size);
   });
 }
 
@@ -182,6 +224,15 @@ void ScatterStep::run(const StepContext& context) const noexcept {
   } else {
     write_by_mode<int32_t>(context);
   }
+}
+
+}  // namespace
+
+StepPointer make_step_of(const GatherNode& node, const StepSource& source) {
+  return std::make_unique<GatherStep>(source.cpu(), node);
+}
+StepPointer make_step_of(const ScatterNode& node, const StepSource&) {
+  return std::make_unique<ScatterStep>(node);
 }
 
 }  // namespace pippin::engine

@@ -4,11 +4,7 @@
 
 namespace pippin::engine {
 
-StepPointer make_step_of(const ReadyNode& ready, const StepSource&) {
-  return ready.step;
-}
-
-std::shared_ptr<Step> make_step(const Node& node, const ComputeOptions& options) {
+std::unique_ptr<Step> make_step(const Node& node, const ComputeOptions& options) {
   const StepSource source{node, options};
   auto step = std::visit([&](const auto& kind) { return make_step_of(kind, source); }, node.kind);
   step->attach(node);

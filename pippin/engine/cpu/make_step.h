@@ -11,7 +11,7 @@
 namespace pippin::engine {
 
 // `node` must outlive the step.
-std::shared_ptr<Step> make_step(const Node& node, const ComputeOptions& options);
+std::unique_ptr<Step> make_step(const Node& node, const ComputeOptions& options);
 
 // Whether products of both, which read the same x, are as quick in one node.
 bool share_input(const DotNode& a, const DotNode& b, const ComputeOptions& options);

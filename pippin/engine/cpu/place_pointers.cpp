@@ -8,10 +8,6 @@ namespace pippin::engine {
 
 using kernels::kConvPlaces;
 
-bool has_channels_last(const View& view) {
-  return view.rank() > 2 && view.strides[1] == mil::Dim(1) && !(view.shape[1] == mil::Dim(1));
-}
-
 PlacePointers::PlacePointers(const Windows& windows, const Operand& x, const Operand& y)
     : windows_(windows), x_(x), y_(y), taps_(num_taps(windows)) {
   for (size_t i = 0; i < kSpatialAxes; ++i) {

@@ -9,9 +9,6 @@
 
 namespace pippin::engine {
 
-// Whether the channels of a place of [N, C, spatial...] lie side by side in memory.
-bool has_channels_last(const View& view);
-
 // Places of y, counted through all batches, in tiles of kConvPlaces.
 class PlacePointers {
  public:

@@ -16,9 +16,8 @@ using kernels::kConvPlaces;
 constexpr int64_t kTerms = 128;
 constexpr int64_t kTilesOfJob = 16;          // of a job at most
 constexpr int64_t kPointersOfJob = 1 << 13;  // of a job, if a tile needs no more
-constexpr int64_t kMostPointedTaps = 1 << 12;
-constexpr int64_t kOutputsOfJob = 64;      // of a job: each reads all of x anew
-constexpr int64_t kChannelsAtATime = 128;  // of windows at a time, whose x stays in the L1 cache
+constexpr int64_t kOutputsOfJob = 64;        // of a job: each reads all of x anew
+constexpr int64_t kChannelsAtATime = 128;    // of windows at a time, whose x stays in the L1 cache
 
 int64_t most_tiles(int64_t taps) {
   return std::clamp<int64_t>(kPointersOfJob / (taps * kConvPlaces), 1, kTilesOfJob);
@@ -67,33 +66,22 @@ void share_jobs(ThreadPool& pool, int64_t jobs, int64_t work, int64_t worth,
 
 }  // namespace
 
-bool has_few_taps(const Windows& windows) {
-  return num_taps(windows) <= kMostPointedTaps;
-}
-
 struct PlacesConvStep::Job {
   int64_t group;
   int64_t begin, end;    // of the group's outputs
   int64_t first, count;  // places
 };
 
-PlacesConvStep::PlacesConvStep(const CpuFeatures& cpu, Windows windows, int64_t groups, bool bias)
-    : PlaneStep(cpu),
+PlacesConvStep::PlacesConvStep(const CpuFeatures& cpu, const PlacesConvNode& node,
+                               const std::vector<Finish>& finishes)
+    : PlaneStep(cpu, finishes, /*has_weights=*/true),
       kernels_(kernels::choose_conv(cpu)),
-      windows_(std::move(windows)),
-      groups_(groups),
-      bias_(bias) {}
-
-std::string PlacesConvStep::name() const {
-  return finished_name(std::string("conv of places (") + kernels_.name + ")");
-}
+      windows_(node.windows),
+      groups_(node.groups),
+      bias_(node.has_bias) {}
 
 int64_t PlacesConvStep::scratch_bytes() const {
   return places_scratch_bytes(num_taps(windows_), views[1].shape[1].upper());
-}
-
-int64_t PlacesConvStep::weight_bytes() const {
-  return mil::num_elements(views[2].shape).upper() * element_size(Storage::F32);
 }
 
 void PlacesConvStep::run(const StepContext& context) const noexcept {
@@ -185,28 +173,17 @@ void PlacesConvStep::compute(const StepContext& context, const PlacePointers& pl
   finish_places(context, job.first, job.count, offset + job.begin, offset + job.end, true);
 }
 
-ChannelsWindowStep::ChannelsWindowStep(const CpuFeatures& cpu, std::string name, WindowOp op,
-                                       Windows windows, std::array<int64_t, kSpatialAxes> pad_end,
-                                       bool bias)
-    : PlaneStep(cpu),
+ChannelsWindowStep::ChannelsWindowStep(const CpuFeatures& cpu, const ChannelsWindowNode& node,
+                                       const std::vector<Finish>& finishes)
+    : PlaneStep(cpu, finishes, node.op == WindowOp::Weights),
       kernels_(kernels::choose_conv(cpu)),
-      name_(std::move(name)),
-      op_(op),
-      windows_(std::move(windows)),
-      pad_end_(pad_end),
-      bias_(bias) {}
-
-std::string ChannelsWindowStep::name() const {
-  return finished_name(name_ + " of places (" + kernels_.name + ")");
-}
+      op_(node.op),
+      windows_(node.windows),
+      pad_end_(node.pad_end),
+      bias_(node.has_bias) {}
 
 int64_t ChannelsWindowStep::scratch_bytes() const {
   return places_scratch_bytes(num_taps(windows_), views[1].shape[1].upper());
-}
-
-int64_t ChannelsWindowStep::weight_bytes() const {
-  if (op_ != WindowOp::Weights) return 0;
-  return mil::num_elements(views[2].shape).upper() * element_size(Storage::F32);
 }
 
 void ChannelsWindowStep::run(const StepContext& context) const noexcept {

@@ -9,19 +9,13 @@
 
 namespace pippin::engine {
 
-// views: y [N, O, D, H, W] with channels last, without gaps; x [N, C, D, H, W] with channels last,
-// or by planes in any layout; the panels of all groups one after another, of the taps that it has
-// so (PlacePointers); a bias [O] if it has one.
 class PlacesConvStep : public PlaneStep {
  public:
-  PlacesConvStep(const CpuFeatures& cpu, Windows windows, int64_t groups, bool bias);
+  PlacesConvStep(const CpuFeatures& cpu, const PlacesConvNode& node,
+                 const std::vector<Finish>& finishes);
 
-  std::unique_ptr<PlaneStep> copy() const override {
-    return std::make_unique<PlacesConvStep>(*this);
-  }
-  std::string name() const override;
+  std::string kernel_name() const override { return kernels_.name; }
   int64_t scratch_bytes() const override;
-  int64_t weight_bytes() const override;
   void run(const StepContext& context) const noexcept override;
 
  private:
@@ -35,20 +29,13 @@ class PlacesConvStep : public PlaneStep {
   bool bias_;
 };
 
-// What each channel has to itself. views: y [N, C, D, H, W] and x, both with channels last, y
-// without gaps; with weights w [taps, C] and a bias [C] if it has one.
 class ChannelsWindowStep : public PlaneStep {
  public:
-  // All of WindowOp but Norm; `pad_end` as WindowStep's.
-  ChannelsWindowStep(const CpuFeatures& cpu, std::string name, WindowOp op, Windows windows,
-                     std::array<int64_t, kSpatialAxes> pad_end, bool bias);
+  ChannelsWindowStep(const CpuFeatures& cpu, const ChannelsWindowNode& node,
+                     const std::vector<Finish>& finishes);
 
-  std::unique_ptr<PlaneStep> copy() const override {
-    return std::make_unique<ChannelsWindowStep>(*this);
-  }
-  std::string name() const override;
+  std::string kernel_name() const override { return kernels_.name; }
   int64_t scratch_bytes() const override;
-  int64_t weight_bytes() const override;
   void run(const StepContext& context) const noexcept override;
 
  private:
@@ -59,14 +46,10 @@ class ChannelsWindowStep : public PlaneStep {
   void divide(const StepContext& context, int64_t first, int64_t count) const noexcept;
 
   const kernels::ConvKernels& kernels_;
-  std::string name_;
   WindowOp op_;
   Windows windows_;
   std::array<int64_t, kSpatialAxes> pad_end_;
   bool bias_;
 };
-
-// Whether a window has so few taps that pointers to all of them may be kept.
-bool has_few_taps(const Windows& windows);
 
 }  // namespace pippin::engine

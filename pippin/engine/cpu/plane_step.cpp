@@ -6,30 +6,6 @@ namespace pippin::engine {
 
 using kernels::UnaryOp;
 
-int64_t WindowAxis::start(int64_t in, int64_t out) const {
-  if (!same) return -pad;
-  const int64_t total = std::max<int64_t>(0, (out - 1) * stride + taps.back() + 1 - in);
-  return same_lower ? total / 2 - total : -(total / 2);
-}
-
-int64_t num_taps(const Windows& windows) {
-  int64_t count = 1;
-  for (const WindowAxis& axis : windows) count *= static_cast<int64_t>(axis.taps.size());
-  return count;
-}
-
-bool is_pointwise(const Windows& windows) {
-  return std::all_of(windows.begin(), windows.end(), [](const WindowAxis& axis) {
-    return axis.taps.size() == 1 && axis.stride == 1 && (axis.pad == 0 || axis.same);
-  });
-}
-
-std::string PlaneStep::finished_name(const std::string& name) const {
-  std::string result = name;
-  for (const Finish& finish : finishes_) result += " + " + finish.name;
-  return result;
-}
-
 void PlaneStep::finish(const StepContext& context, int64_t batch, int64_t channel, int64_t first,
                        int64_t count) const noexcept {
   const Operand& y = context.operands[0];

@@ -1,68 +1,31 @@
-// Steps over planes: y [N, C, D, H, W] without gaps, channel by channel or with the channels of a
-// place side by side, written piece by piece of a channel from the
-// neighbourhoods of x, which has the same axes. Fewer spatial axes are axes of 1 in front.
-//
-// What follows a convolution element by element (an activation, a norm by channel, a residual) is
-// done to each piece while it is in the cache, in the order in which it was added.
+// The steps of PlaneNode: y is written piece by piece, and its finishes are done to each piece
+// while it is in the cache.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <vector>
 
+#include "pippin/engine/nodes/planes.h"
 #include "pippin/engine/run/step.h"
 #include "pippin/kernels/conv/args.h"
 #include "pippin/kernels/elementwise/elementwise.h"
 
 namespace pippin::engine {
 
-constexpr int kSpatialAxes = 3;
-constexpr int kPlaneRank = 2 + kSpatialAxes;
-
-// The windows along one axis.
-struct WindowAxis {
-  std::vector<int64_t> taps = {0};  // elements of a window, from its start
-  int64_t stride = 1;
-  int64_t pad = 0;                        // before the first element of x, may be negative
-  bool same = false, same_lower = false;  // `pad` follows from the sizes
-
-  // Where window 0 starts: at or before element 0 of x, unless pad is negative.
-  int64_t start(int64_t in, int64_t out) const;
-};
-using Windows = std::array<WindowAxis, kSpatialAxes>;
-
-int64_t num_taps(const Windows& windows);
-// One element at every place, none beside x: what is convolved is the list of places.
-bool is_pointwise(const Windows& windows);
-
-// Something done to every element of y after the others.
-struct Finish {
-  enum class Kind {
-    Unary,     // op(y) with alpha and beta
-    Channels,  // the same with an alpha and a beta for each channel
-    Add,       // y + residual
-  };
-  Kind kind = Kind::Unary;
-  kernels::UnaryOp op = kernels::UnaryOp::Relu;
-  std::string name;
-  float alpha = 0, beta = 0;
-  std::vector<float> alphas, betas;  // of channels
-  size_t residual = 0;               // which of the views, set where the step takes it
-};
-
 class PlaneStep : public Step {
  public:
-  explicit PlaneStep(const CpuFeatures& cpu) : elementwise_(kernels::choose_elementwise(cpu)) {}
+  // With weights that the node's third view shows.
+  PlaneStep(const CpuFeatures& cpu, const std::vector<Finish>& finishes, bool has_weights)
+      : elementwise_(kernels::choose_elementwise(cpu)),
+        finishes_(finishes),
+        has_weights_(has_weights) {}
 
-  // The same, to which more can be added.
-  virtual std::unique_ptr<PlaneStep> copy() const = 0;
-  void add_finish(Finish finish) { finishes_.push_back(std::move(finish)); }
+  int64_t weight_bytes() const override {
+    if (!has_weights_) return 0;
+    return mil::num_elements(views[2].shape).upper() * element_size(Storage::F32);
+  }
 
  protected:
-  // "conv (kernel) + relu + add"
-  std::string finished_name(const std::string& name) const;
   const kernels::ElementwiseKernels& elementwise() const { return elementwise_; }
   // Does it to the `count` elements from element `first` of a channel's plane on.
   void finish(const StepContext& context, int64_t batch, int64_t channel, int64_t first,
@@ -80,7 +43,8 @@ class PlaneStep : public Step {
   void finish_channels(const Finish& finish, float* y, int64_t begin, int64_t count) const noexcept;
 
   const kernels::ElementwiseKernels& elementwise_;
-  std::vector<Finish> finishes_;
+  const std::vector<Finish>& finishes_;  // of the node
+  bool has_weights_;
 };
 
 // Elements of a channel.

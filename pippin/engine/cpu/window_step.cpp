@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "pippin/engine/cpu/limits.h"
+
 namespace pippin::engine {
 namespace {
 
@@ -68,15 +70,14 @@ struct WindowStep::Block {
   std::array<int64_t, kSpatialAxes> start;
 };
 
-WindowStep::WindowStep(const CpuFeatures& cpu, std::string name, WindowOp op, Windows windows,
-                       std::array<int64_t, kSpatialAxes> pad_end, bool bias)
-    : PlaneStep(cpu),
+WindowStep::WindowStep(const CpuFeatures& cpu, const WindowNode& node,
+                       const std::vector<Finish>& finishes)
+    : PlaneStep(cpu, finishes, node.op == WindowOp::Weights),
       kernels_(kernels::choose_conv(cpu)),
-      name_(std::move(name)),
-      op_(op),
-      windows_(std::move(windows)),
-      pad_end_(pad_end),
-      bias_(bias) {
+      op_(node.op),
+      windows_(node.windows),
+      pad_end_(node.pad_end),
+      bias_(node.has_bias) {
   for (WindowAxis& axis : windows_) {
     const int64_t least = *std::min_element(axis.taps.begin(), axis.taps.end());
     for (int64_t& tap : axis.taps) tap -= least;
@@ -84,7 +85,7 @@ WindowStep::WindowStep(const CpuFeatures& cpu, std::string name, WindowOp op, Wi
   }
 }
 
-bool WindowStep::fits(const Windows& windows, const View& x) {
+bool fits_windows(const Windows& windows, const View& x) {
   // A row may be as long as the tile of y that it is for, whatever x is.
   const int64_t width = std::min(kWidth, x.shape[4].upper());
   if (num_taps(windows) > kMostWindowTaps) return false;
@@ -102,10 +103,6 @@ bool WindowStep::fits(const Windows& windows, const View& x) {
          block_floats(moved, width, 1) <= kMostFloats;
 }
 
-std::string WindowStep::name() const {
-  return finished_name(name_ + " (" + kernels_.name + ")");
-}
-
 int64_t WindowStep::scratch_bytes() const {
   const int64_t width = std::min(kWidth, views[0].shape[4].upper());
   const int64_t floats = std::max(kBlock, block_floats(windows_, width, 1));
@@ -113,11 +110,6 @@ int64_t WindowStep::scratch_bytes() const {
   // The counts of a row and the ones that sums are multiplied with, too; narrow rows of y as x.
   const int64_t bytes = (2 * floats + kWidth + num_taps(windows_)) * element_size(Storage::F32);
   return (bytes + offsets + 63) / 64 * 64;
-}
-
-int64_t WindowStep::weight_bytes() const {
-  if (op_ != WindowOp::Weights) return 0;
-  return mil::num_elements(views[2].shape).upper() * element_size(Storage::F32);
 }
 
 void WindowStep::run(const StepContext& context) const noexcept {

@@ -43,29 +43,18 @@ struct WinogradStep::Scratch {
   int64_t bytes;
 };
 
-WinogradStep::WinogradStep(const CpuFeatures& cpu, const Windows& windows, bool bias)
-    : PlaneStep(cpu),
+WinogradStep::WinogradStep(const CpuFeatures& cpu, const WinogradNode& node,
+                           const std::vector<Finish>& finishes)
+    : PlaneStep(cpu, finishes, /*has_weights=*/true),
       kernels_(kernels::choose_conv(cpu)),
       outputs_(std::max(kOutputs, kernels_.outputs)),
-      bias_(bias) {
+      bias_(node.has_bias) {
   for (size_t i = 1; i < kSpatialAxes; ++i) {
     tiles_[i].taps.clear();
     for (int64_t tap = 0; tap < kWinogradReach; ++tap) tiles_[i].taps.push_back(tap);
     tiles_[i].stride = kWinogradSide;
-    tiles_[i].pad = windows[i].same ? 1 : windows[i].pad;
+    tiles_[i].pad = node.windows[i].same ? 1 : node.windows[i].pad;
   }
-}
-
-bool WinogradStep::fits(const Windows& windows) {
-  const std::vector<int64_t> one = {0}, three = {0, 1, 2};
-  return windows[0].taps == one && windows[0].pad == 0 && windows[0].stride == 1 &&
-         std::all_of(windows.begin() + 1, windows.end(), [&](const WindowAxis& axis) {
-           return axis.taps == three && axis.stride == 1;
-         });
-}
-
-std::string WinogradStep::name() const {
-  return finished_name(std::string("conv by Winograd (") + kernels_.name + ")");
 }
 
 WinogradStep::Scratch WinogradStep::scratch_of(std::byte* bytes, int64_t channels) const {
@@ -90,10 +79,6 @@ WinogradStep::Scratch WinogradStep::scratch_of(std::byte* bytes, int64_t channel
 
 int64_t WinogradStep::scratch_bytes() const {
   return scratch_of(nullptr, views[1].shape[1].upper()).bytes;
-}
-
-int64_t WinogradStep::weight_bytes() const {
-  return mil::num_elements(views[2].shape).upper() * element_size(Storage::F32);
 }
 
 void WinogradStep::run(const StepContext& context) const noexcept {

@@ -7,21 +7,16 @@
 
 namespace pippin::engine {
 
-// views: y [N, O, 1, H, W] with channels last, without gaps; x [N, C, 1, H, W] with channels last,
-// the panels of each of the 36 products one after another, a bias [O] if it has one; all fp32.
 class WinogradStep : public PlaneStep {
  public:
-  WinogradStep(const CpuFeatures& cpu, const Windows& windows, bool bias);
+  WinogradStep(const CpuFeatures& cpu, const WinogradNode& node,
+               const std::vector<Finish>& finishes);
 
-  // Whether it is for such windows.
-  static bool fits(const Windows& windows);
   // Tiles that meet the weights together.
   static constexpr int64_t kTiles = 24;
 
-  std::unique_ptr<PlaneStep> copy() const override { return std::make_unique<WinogradStep>(*this); }
-  std::string name() const override;
+  std::string kernel_name() const override { return kernels_.name; }
   int64_t scratch_bytes() const override;
-  int64_t weight_bytes() const override;
   void run(const StepContext& context) const noexcept override;
 
  private:

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "pippin/engine/fusion/match.h"
-#include "pippin/kernels/elementwise/elementwise.h"
+#include "pippin/kernels/elementwise/args.h"
 
 namespace pippin::engine {
 

@@ -6,7 +6,6 @@
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/kernels/recurrence/recurrence.h"
 
 namespace pippin::engine {
 namespace {
@@ -15,60 +14,7 @@ using mil::Dim;
 using mil::Operation;
 using mil::Var;
 
-constexpr int64_t kFeatures = 128;  // that one job takes
 constexpr int64_t kMaxTaps = 16;
-
-// views: y [tokens, features], state [taps - 1, features], x [tokens, features],
-// weight [taps, features], bias [features] or absent.
-class CausalConvolutionStep : public Step {
- public:
-  explicit CausalConvolutionStep(const CpuFeatures& cpu)
-      : kernels_(kernels::choose_recurrence(cpu)) {
-    num_written = 2;
-  }
-  std::string name() const override {
-    return fmt::format("causal conv{} ({})", silu_ ? " + silu" : "", kernels_.name);
-  }
-  void add_silu() { silu_ = true; }
-  bool has_silu() const { return silu_; }
-  int64_t scratch_bytes() const override {
-    return kFeatures * kMaxTaps * element_size(Storage::F32);
-  }
-
-  void run(const StepContext& context) const noexcept override {
-    const Operand& y = context.operands[0];
-    const Operand& state = context.operands[1];
-    const Operand& x = context.operands[2];
-    const Operand& weight = context.operands[3];
-    const int64_t kept = state.shape[0], features = state.shape[1], tokens = x.shape[0];
-    const float* bias = context.operands.size() > 4 ? context.operands[4].floats() : nullptr;
-    const int64_t blocks = (features + kFeatures - 1) / kFeatures;
-    context.pool.run([&](int part, int parts) {
-      float* scratch = reinterpret_cast<float*>(context.scratch + part * scratch_bytes());
-      const Range share = split_range(blocks, part, parts);
-      for (int64_t block = share.begin; block < share.end; ++block) {
-        const int64_t first = block * kFeatures, count = std::min(kFeatures, features - first);
-        const FloatRows past(state, first, kept, state.strides[0], count, scratch);
-        kernels_.convolution({past.data(), x.floats() + first, weight.floats() + first,
-                              bias == nullptr ? nullptr : bias + first, y.floats() + first,
-                              past.stride(), x.strides[0], weight.strides[0], y.strides[0], count,
-                              kept + 1, tokens, silu_});
-        // Row `tokens` and those after it of the past and then x.
-        for (int64_t k = 0; k < kept; ++k) {
-          const int64_t row = tokens + k;
-          const float* from = row < kept ? past.data() + row * past.stride()
-                                         : x.floats() + (row - kept) * x.strides[0] + first;
-          std::copy_n(from, count, past.data() + k * past.stride());
-        }
-        past.store();
-      }
-    });
-  }
-
- private:
-  const kernels::RecurrenceKernels& kernels_;
-  bool silu_ = false;  // of the results
-};
 
 bool is_causal(Builder& builder, const Operation& convolution, const Dim& taps,
                const Dim& features) {
@@ -148,7 +94,7 @@ bool fuse_causal_convolution(Builder& builder, const Operation& root) {
   if (convolution->find_input("bias") != nullptr) {
     views.push_back(rows_of(builder, builder.view(*convolution, "bias")));
   }
-  builder.emit_step<CausalConvolutionStep>(std::move(views), builder.cpu());
+  builder.emit(CausalConvolutionNode{}, std::move(views), 2);
   builder.define_output(*convolution,
                         *reshape_view(transpose_view(y, {1, 0}), {Dim(1), kept[2], fresh[1]}));
   return true;
@@ -162,11 +108,11 @@ bool fuse_convolution_silu(Builder& builder, const Operation& root) {
     return false;
   }
   const View shown = builder.view(x);
-  for (const Node& node : builder.nodes()) {
-    auto* convolution = ready_step<CausalConvolutionStep>(node);
+  for (Node& node : builder.nodes()) {
+    auto* convolution = node.as<CausalConvolutionNode>();
     if (convolution == nullptr || node.views[0].buffer != shown.buffer) continue;
-    if (convolution->has_silu()) return false;
-    convolution->add_silu();
+    if (convolution->has_silu) return false;
+    convolution->has_silu = true;
     builder.define_output(root, shown);
     return true;
   }

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "pippin/engine/cpu/conv_step.h"
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/lowering/convolution.h"
@@ -90,7 +89,7 @@ float pair_of(int16_t low, int16_t high) {
 // The weights [outputs, channels, taps] as panels of pairs of neighbouring channels.
 View pair_panels(Builder& builder, const Operation& operation, const Convolution& pairs,
                  const Levels& levels, int64_t channels) {
-  const kernels::ConvKernels& kernels = kernels::choose_conv(builder.cpu());
+  const ConvPanels panels = panels_of(builder, ConvPanels::Form::Rows, pairs);
   const int64_t taps = num_taps(pairs.windows);
   const auto make = [&] {
     std::vector<float> rows;
@@ -103,12 +102,10 @@ View pair_panels(Builder& builder, const Operation& operation, const Convolution
         }
       }
     }
-    return packed_rows(kernels, pairs, rows);
+    return panels.pack(rows);
   };
-  const int64_t floats =
-      std::max<int64_t>(1, kernels::packed_conv_weights(kernels, pairs.outputs, pairs.k()));
-  return weights_constant(builder, operation, make, floats,
-                          fmt::format("{} panels of pairs", kernels.name));
+  return weights_constant(builder, operation, make, panels.floats(),
+                          fmt::format("{} panels of pairs", panels.kernel()));
 }
 
 // The pairs of x, once for all convolutions of it.
@@ -120,14 +117,13 @@ View pairs_of(Builder& builder, const View& x, const CodeScale& scale) {
   shape[1] = floor_div(x.shape[1] + Dim(1), Dim(2));
   const auto& nodes = builder.nodes();
   for (size_t i = nodes.size(); i-- > 0;) {
-    const auto* step = ready_step<const PairStep>(nodes[i]);
-    if (step != nullptr && same(step->scale(), scale) && same_elements(nodes[i].views[1], from)) {
+    const auto* pair = nodes[i].as<PairNode>();
+    if (pair != nullptr && same(pair->scale, scale) && same_elements(nodes[i].views[1], from)) {
       return *reshape_view(nodes[i].views[0], shape);
     }
   }
   View pairs = builder.allocate(Storage::I32, shape);
-  builder.emit_step<PairStep>({*reshape_view(pairs, {shape[0], shape[1], lists[2]}), from},
-                              builder.cpu(), scale);
+  builder.emit(PairNode{scale}, {*reshape_view(pairs, {shape[0], shape[1], lists[2]}), from});
   return pairs;
 }
 
@@ -177,8 +173,8 @@ bool fuse_code_convolution(Builder& builder, const Operation& operation) {
       builder.constant(Storage::F32, {Dim(convolution.outputs)}, std::move(bytes))};
   const bool bias = operation.find_input("bias") != nullptr;
   if (bias) views.push_back(builder.contiguous(builder.floats(operation, "bias")));
-  builder.emit_step<ConvStep>(std::move(views), builder.cpu(), ConvOperands::Pairs, pairs.windows,
-                              1, bias);
+  builder.emit(PlaneNode{ConvNode{ConvNode::Operands::Pairs, pairs.windows, 1, bias}, {}},
+               std::move(views));
   builder.define_output(operation, y);
   return true;
 }

@@ -18,7 +18,8 @@
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/weights/experts_step.h"
+#include "pippin/engine/weights/e4m7_weight.h"
+#include "pippin/engine/weights/weight_stack.h"
 #include "pippin/engine/weights/weight_type.h"
 #include "pippin/mil/derived_source.h"
 #include "pippin/mil/ops/op.h"
@@ -231,22 +232,22 @@ class Matcher {
 
 // Halves that lie one after another from `data` on, where they need no more than 12 bits; null:
 // others.
-std::unique_ptr<ExpertMatrices> narrow_matrices(Builder& builder, const Var* weight,
-                                                Storage storage, const std::byte* data) {
+std::shared_ptr<const E4M7Weight> narrow_matrices(Builder& builder, const Var* weight,
+                                                  Storage storage, const std::byte* data) {
   const bool half = storage == Storage::F16 || storage == Storage::BF16;
   if (!half || builder.precision() != Precision::Fast) return nullptr;
   const auto shape = *mil::constant_shape(builder.info(weight).shape);
-  auto narrow = narrow_weight({weight, weight_type(storage), data, shape[0] * shape[1], shape[2]},
-                              builder.opset(), builder.cache());
-  return narrow != nullptr ? e4m7_experts(std::move(narrow), shape[0], builder.cpu()) : nullptr;
+  return narrow_weight({weight, weight_type(storage), data, shape[0] * shape[1], shape[2]},
+                       builder.opset(), builder.cache());
 }
 
 // A weight's matrices in the form that it is kept in.
-std::shared_ptr<const ExpertMatrices> matrices_of(Builder& builder, const Stack& stack) {
+std::optional<WeightStack> matrices_of(Builder& builder, const Stack& stack) {
   const auto shape = *mil::constant_shape(builder.info(stack.weight).shape);
   const int64_t experts = shape[0], n = shape[1], k = shape[2];
   if (const auto quantized = builder.quantized(stack.weight)) {
-    return quantized_experts(quantized, experts, n, k, builder.cpu(), builder.precision());
+    if (!stacked_matrix(*quantized, experts, n, k)) return std::nullopt;
+    return WeightStack{experts, n, k, quantized};
   }
   const auto bytes_of = [&](Storage storage) { return n * k * element_size(storage); };
   std::vector<const std::byte*> places;
@@ -258,7 +259,7 @@ std::shared_ptr<const ExpertMatrices> matrices_of(Builder& builder, const Stack&
     const std::vector<ByteSpan> pieces = mil::pieces_of(*value->source);
     if (pieces.size() == 1 && static_cast<int64_t>(pieces[0].size()) == experts * bytes) {
       if (auto narrow = narrow_matrices(builder, stack.weight, *native, pieces[0].data())) {
-        return narrow;
+        return WeightStack{experts, n, k, std::move(narrow)};
       }
     }
     for (const ByteSpan piece : pieces) {
@@ -270,18 +271,18 @@ std::shared_ptr<const ExpertMatrices> matrices_of(Builder& builder, const Stack&
       for (int64_t at = 0; at < size; at += bytes) places.push_back(piece.data() + at);
     }
     if (static_cast<int64_t>(places.size()) == experts) {
-      return dense_experts(std::move(places), n, k, weight_type(*native), builder.cpu());
+      return WeightStack{experts, n, k, DenseStack{*native, std::move(places)}};
     }
     places.clear();
   }
   const View view = builder.contiguous(builder.view(stack.weight));
   if (!builder.is_constant(view) || !is_float(view.storage) || !view.offset.is_constant()) {
-    return nullptr;
+    return std::nullopt;
   }
   const std::byte* data = builder.buffers()[static_cast<size_t>(view.buffer)].data +
                           view.offset.constant() * element_size(view.storage);
   for (int64_t i = 0; i < experts; ++i) places.push_back(data + i * bytes_of(view.storage));
-  return dense_experts(std::move(places), n, k, weight_type(view.storage), builder.cpu());
+  return WeightStack{experts, n, k, DenseStack{view.storage, std::move(places)}};
 }
 
 // How many experts each row has, where the weights say: the number of places of the nearest
@@ -325,39 +326,39 @@ bool emit(Builder& builder, const Operation& root, const Matcher& match) {
       !same_choice(match.down_bias)) {
     return false;
   }
-  ExpertsSpec spec;
-  spec.gate = matrices_of(builder, match.gate.matrix);
-  spec.up = matrices_of(builder, match.up.matrix);
-  spec.down = matrices_of(builder, match.down);
-  if (!spec.gate || !spec.up || !spec.down) return false;
-  spec.experts = builder.info(match.gate.matrix.weight).shape[0].constant();
-  if (!(builder.info(match.up.matrix.weight).shape[0] == Dim(spec.experts)) ||
-      !(builder.info(match.down.weight).shape[0] == Dim(spec.experts)) ||
-      spec.up->n != spec.gate->n || spec.up->k != spec.gate->k || spec.down->k != spec.gate->n ||
-      !(x_shape[2] == Dim(spec.gate->k)) || !(out_shape[2] == Dim(spec.down->n)) ||
+  const auto gate = matrices_of(builder, match.gate.matrix);
+  const auto up = matrices_of(builder, match.up.matrix);
+  const auto down = matrices_of(builder, match.down);
+  if (!gate || !up || !down) return false;
+  ExpertsNode node{*gate, *up, *down};
+  node.experts = builder.info(match.gate.matrix.weight).shape[0].constant();
+  if (!(builder.info(match.up.matrix.weight).shape[0] == Dim(node.experts)) ||
+      !(builder.info(match.down.weight).shape[0] == Dim(node.experts)) ||
+      node.up.n != node.gate.n || node.up.k != node.gate.k || node.down.k != node.gate.n ||
+      !(x_shape[2] == Dim(node.gate.k)) || !(out_shape[2] == Dim(node.down.n)) ||
       !(weights_shape[0] ==
-        (indices != nullptr ? builder.info(indices).shape[0] : Dim(spec.experts)))) {
+        (indices != nullptr ? builder.info(indices).shape[0] : Dim(node.experts)))) {
     return false;
   }
-  spec.chosen = chosen_of(builder, match.weights);
-  spec.activation = match.activation;
-  if (match.limit) spec.limit = static_cast<float>(*match.limit);
-  spec.up_shift = static_cast<float>(match.shift);
-  spec.weights_scale_input = match.scales_input;
-  spec.indices = indices != nullptr;
+  node.chosen = chosen_of(builder, match.weights);
+  node.activation = match.activation;
+  if (match.limit) node.limit = static_cast<float>(*match.limit);
+  node.up_shift = static_cast<float>(match.shift);
+  node.weights_scale_input = match.scales_input;
+  node.has_indices = indices != nullptr;
 
   std::vector<View> biases;
   const auto take_bias = [&](const Stack& stack, int64_t n, bool& has) {
     if (stack.weight == nullptr) return true;
-    if (!(mil::num_elements(builder.info(stack.weight).shape) == Dim(spec.experts * n)))
+    if (!(mil::num_elements(builder.info(stack.weight).shape) == Dim(node.experts * n)))
       return false;
     const View view = builder.contiguous(builder.view_as(builder.view(stack.weight), Storage::F32));
-    biases.push_back(*reshape_view(view, {Dim(spec.experts), Dim(n)}));
+    biases.push_back(*reshape_view(view, {Dim(node.experts), Dim(n)}));
     return has = builder.is_constant(view);
   };
-  if (!take_bias(match.gate.bias, spec.gate->n, spec.gate_bias) ||
-      !take_bias(match.up.bias, spec.up->n, spec.up_bias) ||
-      !take_bias(match.down_bias, spec.down->n, spec.down_bias)) {
+  if (!take_bias(match.gate.bias, node.gate.n, node.gate_bias) ||
+      !take_bias(match.up.bias, node.up.n, node.up_bias) ||
+      !take_bias(match.down_bias, node.down.n, node.down_bias)) {
     return false;
   }
   const View x = builder.matrix(builder.view_as(builder.view(match.gate.x), Storage::F32), 1);
@@ -365,13 +366,13 @@ bool emit(Builder& builder, const Operation& root, const Matcher& match) {
   by_row.shape = {by_row.shape[1], by_row.shape[0]};
   by_row.strides = {by_row.strides[1], by_row.strides[0]};
   const View weights = builder.matrix(by_row, 1);
-  const View out = builder.allocate(Storage::F32, {x.shape[0], Dim(spec.down->n)});
+  const View out = builder.allocate(Storage::F32, {x.shape[0], Dim(node.down.n)});
   std::vector<View> views = {out, x, weights};
   if (indices != nullptr) {
     views.push_back(builder.contiguous(builder.view_as(builder.view(indices), Storage::I32)));
   }
   views.insert(views.end(), biases.begin(), biases.end());
-  builder.add_step(make_experts_step(std::move(spec), builder.cpu()), std::move(views));
+  builder.emit(std::move(node), std::move(views));
   builder.define_output(root, *reshape_view(out, out_shape));
   return true;
 }

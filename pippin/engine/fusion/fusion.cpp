@@ -7,40 +7,24 @@
 namespace pippin::engine {
 
 std::span<const Fusion> fusions() {
-  static constexpr Fusion kFusions[] = {
-      {"experts", "add", fuse_experts},
-      {"experts", "cast", fuse_experts},
-      {"experts", "clip", fuse_experts},
-      {"experts", "gather", fuse_experts},
-      {"experts", "gelu", fuse_experts},
-      {"experts", "matmul", fuse_experts},
-      {"experts", "minimum", fuse_experts},
-      {"experts", "mul", fuse_experts},
-      {"experts", "reduce_sum", fuse_experts},
-      {"experts", "sigmoid", fuse_experts},
-      {"experts", "silu", fuse_experts},
-      {"attention", "matmul", fuse_attention},
-      {"attention", "einsum", fuse_attention},
-      {"attention", "concat", fuse_attention},
-      {"rms_norm", "mul", fuse_norm},
-      {"rms_norm", "real_div", fuse_norm},
-      {"rms_norm", "l2_norm", fuse_norm},
-      {"rms_norm", "slice_by_index", fuse_doubled_norm},
-      {"rms_norm", "slice_by_size", fuse_doubled_norm},
-      {"rms_norm", "split", fuse_doubled_norm},
-      {"rotary", "add", fuse_rotary},
-      {"rotary", "concat", fuse_rotary},
-      {"rotary", "reshape", fuse_rotary},
-      {"activation", "mul", fuse_activation},
-      {"activation", "real_div", fuse_activation},
-      {"gate", "mul", fuse_gate},
-      {"residual", "add", fuse_residual},
-      {"codes", "dequantize", fuse_codes},
-      {"convolution of codes", "conv", fuse_code_convolution},
-      {"recurrence", "slice_update", fuse_recurrence},
-      {"recurrence", "add", fuse_skip},
-      {"causal_convolution", "slice_update", fuse_causal_convolution},
-      {"causal_convolution", "silu", fuse_convolution_silu},
+  static const Fusion kFusions[] = {
+      {"experts",
+       {"add", "cast", "clip", "gather", "gelu", "matmul", "minimum", "mul", "reduce_sum",
+        "sigmoid", "silu"},
+       fuse_experts},
+      {"attention", {"matmul", "einsum", "concat"}, fuse_attention},
+      {"rms_norm", {"mul", "real_div", "l2_norm"}, fuse_norm},
+      {"rms_norm", {"slice_by_index", "slice_by_size", "split"}, fuse_doubled_norm},
+      {"rotary", {"add", "concat", "reshape"}, fuse_rotary},
+      {"activation", {"mul", "real_div"}, fuse_activation},
+      {"gate", {"mul"}, fuse_gate},
+      {"residual", {"add"}, fuse_residual},
+      {"codes", {"dequantize"}, fuse_codes},
+      {"convolution of codes", {"conv"}, fuse_code_convolution},
+      {"recurrence", {"slice_update"}, fuse_recurrence},
+      {"recurrence", {"add"}, fuse_skip},
+      {"causal_convolution", {"slice_update"}, fuse_causal_convolution},
+      {"causal_convolution", {"silu"}, fuse_convolution_silu},
   };
   return kFusions;
 }
@@ -51,7 +35,7 @@ bool fuse(Builder& builder, const mil::Operation& operation) {
     return false;
   }
   for (const Fusion& fusion : fusions()) {
-    if (fusion.root != operation.type()) continue;
+    if (!fusion.roots.contains(operation.type())) continue;
     try {
       if (!fusion.fuse(builder, operation)) continue;
     } catch (const Error& error) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,7 @@ namespace pippin::engine {
 
 struct Fusion {
   std::string_view name;
-  std::string_view root;  // the operation's type
+  std::set<std::string_view> roots;  // the operation's type is one of them
   // False, with nothing defined, where the operation is not the root of the pattern.
   bool (*fuse)(Builder& builder, const mil::Operation& root);
 };

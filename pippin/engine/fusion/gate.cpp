@@ -1,35 +1,14 @@
 // The middle of an MLP: activation(gate) * up, for SwiGLU, GeGLU and their relatives.
 #include <optional>
 
-#include "pippin/engine/cpu/elementwise_loop.h"
 #include "pippin/engine/fusion/activation.h"
 #include "pippin/engine/fusion/fusion.h"
-#include "pippin/kernels/rows/rows.h"
 
 namespace pippin::engine {
 namespace {
 
 using kernels::GateOp;
 using kernels::UnaryOp;
-
-// views: y, gate, up of one shape.
-class GateStep : public Step {
- public:
-  GateStep(const CpuFeatures& cpu, std::string name, GateOp op)
-      : kernels_(kernels::choose_rows(cpu)), name_(std::move(name)), op_(op) {}
-  std::string name() const override { return name_ + " * up"; }
-  void run(const StepContext& context) const noexcept override {
-    run_rows<3>(context, [&](const auto& p, const auto&, int64_t count) {
-      const auto floats = [&](size_t i) { return reinterpret_cast<float*>(p[i]); };
-      kernels_.gated(op_, {floats(1), count, floats(0), count, 1, count}, floats(2), count);
-    });
-  }
-
- private:
-  const kernels::RowsKernels& kernels_;
-  std::string name_;
-  GateOp op_;
-};
 
 std::optional<GateOp> gate_op(UnaryOp op) {
   switch (op) {
@@ -65,8 +44,7 @@ bool fuse_gate(Builder& builder, const mil::Operation& operation) {
     const View x = builder.view_as(builder.view(activation->x), Storage::F32);
     const View other = builder.view_as(builder.view(up), Storage::F32);
     const View y = builder.allocate_like(Storage::F32, x);
-    builder.emit_step<GateStep>(in_memory_order({y, x, other}), builder.cpu(), activation->name,
-                                *op);
+    builder.emit(GateNode{activation->name, *op}, in_memory_order({y, x, other}));
     builder.define_output(operation, y);
     return true;
   }

@@ -12,9 +12,9 @@
 #include <optional>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/row_loop.h"
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
+#include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
 
 namespace pippin::engine {
@@ -24,23 +24,6 @@ using mil::Dim;
 using mil::Operation;
 using mil::Shape;
 using mil::Var;
-
-// views: y [m, n], x [m, n], gamma [n] or absent.
-class RmsNormStep : public Step {
- public:
-  RmsNormStep(const CpuFeatures& cpu, float epsilon)
-      : kernels_(kernels::choose_rows(cpu)), epsilon_(epsilon) {}
-  std::string name() const override { return "rms_norm"; }
-  void run(const StepContext& context) const noexcept override {
-    const float* gamma = context.operands.size() > 2 ? context.operands[2].floats() : nullptr;
-    run_row_shares(
-        context, [&](const kernels::RowsArgs& args) { kernels_.rms_norm(args, gamma, epsilon_); });
-  }
-
- private:
-  const kernels::RowsKernels& kernels_;
-  float epsilon_;
-};
 
 // number / sqrt(mean(x^2) + epsilon), the mean along one axis of x.
 struct Statistic {
@@ -251,12 +234,9 @@ void emit_norm(Builder& builder, const Var* result, const Statistic& norm,
                const std::vector<float>& gamma) {
   const View x = builder.view_as(builder.view(norm.x), Storage::F32);
   // Rows in the order that they have in memory.
-  std::vector<int64_t> order = memory_order(x), back(order.size());
+  std::vector<int64_t> order = memory_order(x);
   std::erase(order, norm.axis);
   order.push_back(norm.axis);
-  for (size_t i = 0; i < order.size(); ++i) {
-    back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  }
   const View turned = transpose_view(x, order);
   const View y = builder.allocate(Storage::F32, turned.shape);
   std::vector<View> views = {*matrix_view(y, 1), builder.matrix(turned, 1)};
@@ -265,8 +245,8 @@ void emit_norm(Builder& builder, const Var* result, const Statistic& norm,
     views.push_back(builder.constant(Storage::F32, {Dim(static_cast<int64_t>(gamma.size()))},
                                      {bytes.begin(), bytes.end()}));
   }
-  builder.emit_step<RmsNormStep>(std::move(views), builder.cpu(), static_cast<float>(norm.epsilon));
-  builder.define(result, transpose_view(y, back));
+  builder.emit(RmsNormNode{static_cast<float>(norm.epsilon)}, std::move(views));
+  builder.define(result, transpose_view(y, inverse(order)));
 }
 
 // The product as a norm whose statistic is `factor` (or divisor) of it; x is one of its factors

@@ -2,12 +2,10 @@
 // program spells without loops is the least work in its order, and the state is read and written
 // once.
 #include "pippin/engine/fusion/carried_state.h"
-#include "pippin/engine/fusion/decayed_step.h"
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/fusion/recurrence_match.h"
 #include "pippin/engine/fusion/recurrence_parts.h"
-#include "pippin/engine/fusion/recurrence_steps.h"
 #include "pippin/engine/lowering/rules.h"
 
 namespace pippin::engine {
@@ -78,23 +76,29 @@ bool fuse_decayed(Builder& builder, const Operation& root, const DecayedMatch& m
   const Shape& x = builder.info(match.x).shape;
   const Shape& state = builder.info(match.state).shape;
   const Shape shared = {state[0], x[2], state[3]};
-  DecayedViews views = {*place,
-                        builder.view_as(builder.view(match.log_decay), Storage::F32),
-                        {},
-                        rows_as(builder, match.keys, shared),
-                        rows_as(builder, match.queries, shared),
-                        {},
-                        {}};
+  std::vector<View> views = {{},  // results
+                             *place,
+                             builder.view_as(builder.view(match.log_decay), Storage::F32),
+                             {},
+                             rows_as(builder, match.keys, shared),
+                             rows_as(builder, match.queries, shared)};
+  DecayedNode node;
   if (delta) {
-    views.x = rows_as(builder, delta->values, x);
-    views.rates = token_numbers(builder, delta->rates);
+    views[DecayedNode::kX] = rows_as(builder, delta->values, x);
+    views.push_back(token_numbers(builder, delta->rates));
+    node.has_rates = true;
   } else if (auto scaled = scaled_by_token(builder, match.x)) {
-    views.x = std::move(scaled->x);
-    views.scales = std::move(scaled->scales);
+    views[DecayedNode::kX] = std::move(scaled->x);
+    views.push_back(std::move(scaled->scales));
+    node.has_scales = true;
   } else {
-    views.x = rows_as(builder, match.x, x);
+    views[DecayedNode::kX] = rows_as(builder, match.x, x);
   }
-  builder.define_output(*match.results, emit_decayed(builder, views));
+  // Tokens lie one after another in memory.
+  const View by_token = builder.allocate(Storage::F32, {x[2], x[0], x[1], x[3]});
+  const View results = views[0] = transpose_view(by_token, {1, 2, 0, 3});
+  builder.emit(node, std::move(views), 2);
+  builder.define_output(*match.results, results);
   return true;
 }
 
@@ -105,11 +109,17 @@ bool fuse_selective(Builder& builder, const Operation& root, const LinearMatch& 
   const Shape& shape = builder.info(linear.x).shape;
   const Shape by_feature = {shape[1], shape[2]}, by_number = {shape[1], shape[3]},
               state = {shape[2], shape[3]};
-  const View results = emit_selective(
-      builder,
-      {*reshape_view(*place, state), rows_as(builder, match.steps, by_feature),
-       rows_as(builder, match.inputs, by_feature), rows_as(builder, match.rates, state),
-       rows_as(builder, match.keys, by_number), rows_as(builder, match.queries, by_number)});
+  std::vector<View> views = {
+      {},  // results
+      *reshape_view(*place, state),
+      rows_as(builder, match.steps, by_feature),
+      rows_as(builder, match.inputs, by_feature),
+      rows_as(builder, match.rates, state),
+      rows_as(builder, match.keys, by_number),
+      rows_as(builder, match.queries, by_number),
+  };
+  const View results = views[0] = builder.allocate(Storage::F32, by_feature);
+  builder.emit(SelectiveNode{}, std::move(views), 2);
   builder.define_output(*match.results,
                         *reshape_view(results, builder.info(match.results->output()).shape));
   return true;
@@ -121,11 +131,29 @@ bool fuse_linear(Builder& builder, const Operation& root, const LinearMatch& mat
   const Shape& shape = builder.info(match.x).shape;
   const Dim size = mil::num_elements(Shape(shape.begin() + 2, shape.end()));
   const Shape rows = {shape[1], size};
-  const View results = emit_linear_recurrence(
-      builder, {*reshape_view(*place, {size}), rows_as(builder, match.decay, rows),
-                rows_as(builder, match.x, rows)});
+  const View decay = rows_as(builder, match.decay, rows), x = rows_as(builder, match.x, rows);
+  const View results = builder.allocate(Storage::F32, rows);
+  builder.emit(LinearRecurrenceNode{}, {results, *reshape_view(*place, {size}), decay, x}, 2);
   builder.define_output(*match.results, *reshape_view(results, shape));
   return true;
+}
+
+// Makes the node that computes `results`, [groups, heads, tokens, p], add skip * x to them. False
+// where there is no such node, x is not its own or skip, [groups, heads], not constant.
+bool add_skip(Builder& builder, const View& results, const View& x, const View& skip) {
+  if (!builder.is_constant(skip)) return false;
+  for (Node& node : builder.nodes()) {
+    auto* decayed = node.as<DecayedNode>();
+    if (decayed == nullptr || node.views[0].buffer != results.buffer) continue;
+    if (decayed->has_skip || !same_elements(results, node.views[0]) ||
+        !same_elements(x, node.views[DecayedNode::kX])) {
+      return false;
+    }
+    decayed->has_skip = true;
+    node.views.push_back(skip);
+    return true;
+  }
+  return false;
 }
 
 // The value before its axes change places, if nothing else reads it on the way.

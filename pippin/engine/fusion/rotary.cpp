@@ -6,9 +6,8 @@
 
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
+#include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/run/strided.h"
-#include "pippin/kernels/rows/rows.h"
 
 namespace pippin::engine {
 namespace {
@@ -17,39 +16,6 @@ using mil::Dim;
 using mil::Operation;
 using mil::Shape;
 using mil::Var;
-
-// views: y, x, cos, sin, with the axis last and of unit stride; cos and sin lie alike.
-class RotaryStep : public Step {
- public:
-  RotaryStep(const CpuFeatures& cpu, bool pairs)
-      : kernels_(kernels::choose_rows(cpu)), pairs_(pairs) {}
-  std::string name() const override { return pairs_ ? "rotary of pairs" : "rotary"; }
-  void run(const StepContext& context) const noexcept override {
-    std::array<Operand, 4> rows;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      rows[i] = context.operands[i];
-      --rows[i].rank;
-    }
-    const int last = rows[0].rank;
-    const int64_t n = context.operands[1].shape[last];
-    const bool half = context.operands[2].shape[last] != n;
-    const StridedLoop<4> loop(rows);
-    loop.run_parallel(
-        context.pool,
-        [&](const std::array<std::byte*, 4>& p, int64_t count) {
-          const auto floats = [&](size_t i) { return reinterpret_cast<float*>(p[i]); };
-          const kernels::RowsArgs args = {
-              floats(1), loop.inner_strides[1], floats(0), loop.inner_strides[0], count, n};
-          const kernels::RotaryAngles angles = {floats(2), floats(3), loop.inner_strides[2], half};
-          (pairs_ ? kernels_.rotary_pairs : kernels_.rotary)(args, angles);
-        },
-        n);
-  }
-
- private:
-  const kernels::RowsKernels& kernels_;
-  bool pairs_;
-};
 
 // Two values side by side along an axis, or taking turns along it.
 struct Joined {
@@ -229,20 +195,17 @@ bool fuse_rotary(Builder& builder, const Operation& operation) {
   const auto rotary = operation.type() == "add" ? sum_of_products(builder, operation)
                                                 : pair_of_sums(builder, operation);
   if (!rotary || builder.info(operation.output()).shape != rotary->x.shape) return false;
-  std::vector<int64_t> order = memory_order(rotary->x), back(order.size());
+  std::vector<int64_t> order = memory_order(rotary->x);
   std::erase(order, rotary->axis);
   order.push_back(rotary->axis);
-  for (size_t i = 0; i < order.size(); ++i) {
-    back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  }
   const auto cos = angles(builder, rotary->cos, rotary->x, order);
   const auto sin = angles(builder, rotary->sin, rotary->x, order);
   if (!cos || !sin || !lie_alike(*cos, *sin)) return false;
   View x = transpose_view(builder.view_as(rotary->x, Storage::F32), order);
   if (!(x.strides.back() == Dim(1))) x = builder.contiguous(x);
   const View y = builder.allocate(Storage::F32, x.shape);
-  builder.emit_step<RotaryStep>({y, x, *cos, *sin}, builder.cpu(), rotary->pairs);
-  builder.define_output(operation, transpose_view(y, back));
+  builder.emit(RotaryNode{rotary->pairs}, {y, x, *cos, *sin});
+  builder.define_output(operation, transpose_view(y, inverse(order)));
   return true;
 }
 

@@ -1,10 +1,7 @@
 #include "pippin/engine/lowering/attention_step.h"
 
-#include <cmath>
-#include <limits>
-
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/kernels/attention/attention.h"
+#include "pippin/kernels/attention/args.h"
 
 namespace pippin::engine {
 namespace {
@@ -14,135 +11,11 @@ using mil::Shape;
 
 constexpr int64_t kChunkNumbers = 2;  // of kernels::summarize_mask
 
-// views: summary [batch, heads, rows, chunks, 2], mask [batch, heads, rows, keys].
-class MaskSummaryStep : public Step {
- public:
-  std::string name() const override { return "mask summary"; }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& summary = context.operands[0];
-    const Operand& mask = context.operands[1];
-    for (int64_t batch = 0; batch < mask.shape[0]; ++batch) {
-      kernels::MaskArgs args{};
-      args.mask = mask.floats() + batch * mask.strides[0];
-      args.head_stride = mask.strides[1];
-      args.row_stride = mask.strides[2];
-      args.key_stride = mask.strides[3];
-      args.heads = mask.shape[1];
-      args.rows = mask.shape[2];
-      args.keys = mask.shape[3];
-      args.summary = summary.floats() + batch * summary.strides[0];
-      args.summary_head_stride = summary.strides[1];
-      args.summary_row_stride = summary.strides[2];
-      kernels::summarize_mask(context.pool, args);
-    }
-  }
-};
-
-// views: out, q, k, v[, mask, summary][, sinks]: the sinks [heads], the others [batch, heads, rows,
-// columns], and the summary's numbers behind them.
-class AttentionStep : public Step {
- public:
-  AttentionStep(const CpuFeatures& cpu, Storage cache, const AttentionViews& attention)
-      : kernel_(kernels::choose_attention(
-            cache == Storage::F16 ? kernels::CacheType::F16 : kernels::CacheType::F32, cpu)),
-        scale_(attention.scale),
-        over_root_(attention.over_root),
-        masked_(attention.mask.has_value()),
-        sinks_(attention.sinks.has_value()),
-        softcap_(static_cast<float>(attention.softcap)) {}
-
-  std::string name() const override {
-    return std::string(sinks_ ? "attention with sinks (" : "attention (") + kernel_.name + ")";
-  }
-
-  int64_t scratch_bytes() const override { return scratch_floats() * element_size(Storage::F32); }
-
-  void run(const StepContext& context) const noexcept override {
-    const Operand& out = context.operands[0];
-    const Operand& q = context.operands[1];
-    const Operand& k = context.operands[2];
-    const Operand& v = context.operands[3];
-    const int64_t scratch = scratch_floats();
-    for (int64_t batch = 0; batch < out.shape[0]; ++batch) {
-      kernels::AttentionArgs args{};
-      args.q = q.floats() + batch * q.strides[0];
-      args.q_head_stride = q.strides[1];
-      args.q_row_stride = q.strides[2];
-      args.q_dim_stride = q.strides[3];
-      args.k = k.data + batch * k.strides[0] * element_size(k.storage);
-      args.k_head_stride = k.strides[1];
-      args.k_key_stride = k.strides[2];
-      args.k_dim_stride = k.strides[3];
-      args.v = v.data + batch * v.strides[0] * element_size(v.storage);
-      args.v_head_stride = v.strides[1];
-      args.v_key_stride = v.strides[2];
-      args.v_dim_stride = v.strides[3];
-      if (sinks_) args.sinks = context.operands.back().floats();
-      if (masked_) {
-        const Operand& mask = context.operands[4];
-        args.mask = mask.floats() + batch * mask.strides[0];
-        args.mask_head_stride = mask.strides[1];
-        args.mask_row_stride = mask.strides[2];
-        args.mask_key_stride = mask.strides[3];
-        const Operand& summary = context.operands[5];
-        args.summary = summary.floats() + batch * summary.strides[0];
-        args.summary_head_stride = summary.strides[1];
-        args.summary_row_stride = summary.strides[2];
-      }
-      args.out = out.floats() + batch * out.strides[0];
-      args.out_head_stride = out.strides[1];
-      args.out_row_stride = out.strides[2];
-      args.out_dim_stride = out.strides[3];
-      args.heads = q.shape[1];
-      args.kv_heads = k.shape[1];
-      args.rows = q.shape[2];
-      args.keys = k.shape[2];
-      args.head_dim = q.shape[3];
-      args.value_dim = v.shape[3];
-      const double root = over_root_ ? std::sqrt(static_cast<double>(args.head_dim)) : 1;
-      args.scale = static_cast<float>(scale_ / root);
-      args.softcap = softcap_;
-      kernels::attention(context.pool, kernel_, args, reinterpret_cast<float*>(context.scratch),
-                         scratch);
-    }
-  }
-
- private:
-  int64_t scratch_floats() const {
-    kernels::AttentionArgs args{};
-    args.heads = views[1].shape[1].upper();
-    args.kv_heads = views[2].shape[1].upper();
-    args.rows = views[1].shape[2].upper();
-    args.keys = views[2].shape[2].upper();
-    args.head_dim = views[1].shape[3].upper();
-    args.value_dim = views[3].shape[3].upper();
-    return (kernels::attention_scratch_floats(args) + 15) / 16 * 16;
-  }
-
-  const kernels::AttentionKernel& kernel_;
-  double scale_;
-  bool over_root_, masked_, sinks_;
-  float softcap_;
-};
-
-// 0 or -inf of bools.
-class AllowedStep : public Step {
- public:
-  std::string name() const override { return "mask"; }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& mask = context.operands[0];
-    const Operand& allowed = context.operands[1];
-    for (int64_t i = 0; i < mask.size(); ++i) {
-      mask.floats()[i] = allowed.bools()[i] != 0 ? 0 : -std::numeric_limits<float>::infinity();
-    }
-  }
-};
-
-// The step that made the same of the same, if there is one: masks are shared by layers.
-template <typename S>
+// The node that made the same of the same, if there is one: masks are shared by layers.
+template <typename Kind>
 const View* made_before(Builder& builder, const View& from) {
   for (const Node& node : builder.nodes()) {
-    if (ready_step<const S>(node) == nullptr) continue;
+    if (node.as<Kind>() == nullptr) continue;
     const View& other = node.views[1];
     if (other.buffer == from.buffer && other.offset == from.offset && other.shape == from.shape &&
         other.strides == from.strides) {
@@ -160,15 +33,15 @@ View mask_summary(Builder& builder, const View& mask) {
     if (once.strides[i] == Dim(0)) once.shape[i] = 1;
   }
   Shape shape(once.shape.begin(), once.shape.end() - 1);
-  const Dim keys_of_chunk(kernels::mask_chunk_keys());
+  const Dim keys_of_chunk(kernels::kMaskChunk);
   shape.push_back(floor_div(once.shape[3] + keys_of_chunk - 1, keys_of_chunk));
   shape.emplace_back(kChunkNumbers);
   View summary;
-  if (const View* known = made_before<MaskSummaryStep>(builder, once)) {
+  if (const View* known = made_before<MaskSummaryNode>(builder, once)) {
     summary = *known;
   } else {
     summary = builder.allocate(Storage::F32, shape);
-    builder.emit_step<MaskSummaryStep>({summary, once});
+    builder.emit(MaskSummaryNode{}, {summary, once});
   }
   for (size_t i = 0; i < 3; ++i) {
     if (!(mask.strides[i] == Dim(0))) continue;
@@ -195,9 +68,9 @@ View readable(Builder& builder, const View& cache) {
 
 View additive_mask(Builder& builder, const View& view) {
   const View allowed = builder.contiguous(view);
-  if (const View* known = made_before<AllowedStep>(builder, allowed)) return *known;
+  if (const View* known = made_before<AllowedNode>(builder, allowed)) return *known;
   View mask = builder.allocate(Storage::F32, allowed.shape);
-  builder.emit_step<AllowedStep>({mask, allowed});
+  builder.emit(AllowedNode{}, {mask, allowed});
   return mask;
 }
 
@@ -221,7 +94,9 @@ View emit_attention(Builder& builder, const AttentionViews& attention) {
   if (attention.sinks) {
     views.push_back(builder.contiguous(builder.view_as(*attention.sinks, Storage::F32)));
   }
-  builder.emit_step<AttentionStep>(std::move(views), builder.cpu(), k.storage, attention);
+  builder.emit(AttentionNode{attention.scale, attention.over_root, attention.softcap,
+                             attention.mask.has_value(), attention.sinks.has_value()},
+               std::move(views));
   return out;
 }
 

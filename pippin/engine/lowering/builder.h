@@ -44,13 +44,6 @@ struct Region {
   ComputeOptions compute;
 };
 
-// The step of a node that has none of its own kind, or null.
-template <typename S>
-S* ready_step(const Node& node) {
-  const auto* ready = node.as<ReadyNode>();
-  return ready != nullptr ? dynamic_cast<S*>(ready->step.get()) : nullptr;
-}
-
 class Builder {
  public:
   // All must outlive the builder.
@@ -159,15 +152,6 @@ class Builder {
     return add({std::move(kind), std::move(views), num_written});
   }
   Node& add(Node node);
-  // A step that has no node of its own yet.
-  template <typename S, typename... Args>
-  Node& emit_step(std::vector<View> views, Args&&... args) {
-    return add_step(std::make_shared<S>(std::forward<Args>(args)...), std::move(views));
-  }
-  Node& add_step(std::shared_ptr<Step> step, std::vector<View> views) {
-    const size_t num_written = step->num_written;
-    return emit(ReadyNode{std::move(step)}, std::move(views), num_written);
-  }
   void emit_copy(const View& to, const View& from);  // shapes broadcast; storages may differ
 
   // States. A view of a state stands for its contents until the state is written.

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/sort_step.h"
 #include "pippin/engine/lowering/rules.h"
 
 namespace pippin::engine {
@@ -46,8 +45,8 @@ Sorted sorted(Builder& builder, const mil::Operation& operation, const mil::Shap
     result.values = transpose_view(result.values, perm);
   }
   views.push_back(rows);
-  builder.emit_step<SortStep>(std::move(views), operation.type(),
-                              bool_param(builder, operation, "ascending"), values);
+  builder.emit(SortNode{operation.type(), bool_param(builder, operation, "ascending")},
+               std::move(views), values ? 2 : 1);
   result.indices = transpose_view(result.indices, perm);
   return result;
 }
@@ -67,27 +66,6 @@ void argsort(Builder& builder, const mil::Operation& operation) {
                             .indices);
 }
 
-// views: y [indices, size], indices int32 [indices].
-template <typename T>
-class OneHotStep : public Step {
- public:
-  OneHotStep(T on, T off) : on_(on), off_(off) {}
-  std::string name() const override { return "one_hot"; }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& y = context.operands[0];
-    const Operand& indices = context.operands[1];
-    for (int64_t i = 0; i < y.shape[0]; ++i) {
-      T* row = reinterpret_cast<T*>(y.data) + i * y.strides[0];
-      std::fill_n(row, y.shape[1], off_);
-      const int32_t place = indices.ints()[i * indices.strides[0]];
-      if (place >= 0 && place < y.shape[1]) row[place] = on_;
-    }
-  }
-
- private:
-  T on_, off_;
-};
-
 void one_hot(Builder& builder, const mil::Operation& operation) {
   const View indices = builder.contiguous(builder.ints(operation, "indices"));
   const mil::ValueInfo& output = builder.info(operation.output());
@@ -105,19 +83,7 @@ void one_hot(Builder& builder, const mil::Operation& operation) {
   const Storage storage = run_storage(output.type);
   const View y = builder.allocate(storage, shape);
   std::vector<View> views = {*reshape_view(y, {flat.shape[0], shape.back()}), flat};
-  switch (storage) {
-    case Storage::F32:
-      builder.emit_step<OneHotStep<float>>(std::move(views), static_cast<float>(on),
-                                           static_cast<float>(off));
-      break;
-    case Storage::I32:
-      builder.emit_step<OneHotStep<int32_t>>(std::move(views), static_cast<int32_t>(on),
-                                             static_cast<int32_t>(off));
-      break;
-    default:
-      builder.emit_step<OneHotStep<uint8_t>>(std::move(views), on != 0, off != 0);
-      break;
-  }
+  builder.emit(OneHotNode{on, off}, std::move(views));
   builder.define_output(operation, transpose_view(y, perm));
 }
 

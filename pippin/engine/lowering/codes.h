@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "pippin/engine/cpu/code_step.h"
 #include "pippin/engine/lowering/builder.h"
 
 namespace pippin::engine {

@@ -4,9 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "pippin/engine/cpu/conv_step.h"
-#include "pippin/engine/cpu/places_step.h"
-#include "pippin/engine/cpu/winograd_step.h"
 #include "pippin/engine/lowering/convolution.h"
 #include "pippin/engine/lowering/rules.h"
 
@@ -17,25 +14,20 @@ using mil::Dim;
 
 View packed_weights(Builder& builder, const mil::Operation& operation,
                     const Convolution& convolution) {
-  const kernels::ConvKernels& kernels = kernels::choose_conv(builder.cpu());
-  const int64_t each = convolution.outputs / convolution.groups;
-  const int64_t floats = std::max<int64_t>(
-      1, convolution.groups * kernels::packed_conv_weights(kernels, each, convolution.k()));
+  const ConvPanels form = panels_of(builder, ConvPanels::Form::Rows, convolution);
   const View w = builder.view(operation, "weight");
   if (is_plain_constant(builder, w)) {
     const auto make = [&] {
-      return packed_rows(kernels, convolution,
-                         weight_floats(builder, w, convolution.outputs * convolution.k()));
+      return form.pack(weight_floats(builder, w, convolution.outputs * convolution.k()));
     };
     return weights_constant(
-        builder, operation, make, floats,
-        fmt::format("{} panels of {} groups", kernels.name, convolution.groups));
+        builder, operation, make, form.floats(),
+        fmt::format("{} panels of {} groups", form.kernel(), convolution.groups));
   }
-  View panels = builder.allocate(Storage::F32, {Dim(floats)});
+  View panels = builder.allocate(Storage::F32, {Dim(form.floats())});
   const View rows = *reshape_view(builder.contiguous(builder.view_as(w, Storage::F32)),
                                   {Dim(convolution.outputs), Dim(convolution.k())});
-  builder.emit_step<PackConvStep>({panels, rows}, builder.cpu(), convolution.groups,
-                                  num_taps(convolution.windows));
+  builder.emit(PackConvNode{convolution.groups, num_taps(convolution.windows)}, {panels, rows});
   return panels;
 }
 
@@ -43,38 +35,41 @@ View packed_weights(Builder& builder, const mil::Operation& operation,
 // by side. With `row_taps` > 1 so many taps of a row count as channels.
 View places_weights(Builder& builder, const mil::Operation& operation,
                     const Convolution& convolution, bool by_channel, int64_t row_taps) {
-  const kernels::ConvKernels& kernels = kernels::choose_conv(builder.cpu());
-  const int64_t each = convolution.outputs / convolution.groups, k = convolution.k();
-  const int64_t taps = num_taps(convolution.windows);
-  const int64_t panels = kernels::packed_places_weights(kernels, each, k);
-  const int64_t floats = by_channel ? convolution.outputs * taps : convolution.groups * panels;
+  const ConvPanels panels = panels_of(builder, ConvPanels::Form::Places, convolution);
+  const int64_t k = convolution.k(), taps = num_taps(convolution.windows);
   const View w = builder.view(operation, "weight");
-  const auto make = [&] {
+  const auto by_tap = [&] {
     const std::vector<float> rows = weight_floats(builder, w, convolution.outputs * k);
-    std::vector<std::byte> bytes(static_cast<size_t>(floats) * sizeof(float));
+    std::vector<std::byte> bytes(static_cast<size_t>(convolution.outputs * taps) * sizeof(float));
     auto* to = reinterpret_cast<float*>(bytes.data());
-    std::vector<float> turned(static_cast<size_t>(k));
     for (int64_t i = 0; i < convolution.outputs; ++i) {
-      const float* row = rows.data() + i * k;
-      if (by_channel) {
-        for (int64_t tap = 0; tap < taps; ++tap) to[tap * convolution.outputs + i] = row[tap];
-        continue;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        to[tap * convolution.outputs + i] = rows[static_cast<size_t>(i * k + tap)];
       }
-      const int64_t channels = convolution.channels / row_taps;
-      for (int64_t at = 0; row_taps > 1 && at < k; ++at) {
-        const int64_t channel = at / row_taps / taps, tap = at / row_taps % taps;
-        turned[static_cast<size_t>((at % row_taps * channels + channel) * taps + tap)] = row[at];
-      }
-      kernels::pack_places_weights(kernels, row_taps > 1 ? turned.data() : row,
-                                   convolution.channels, taps, i % each, to + i / each * panels);
     }
     return bytes;
   };
-  return weights_constant(builder, operation, make, floats,
-                          by_channel
-                              ? "taps of channels"
-                              : fmt::format("{} panels of places, {} groups, {} taps in a row",
-                                            kernels.name, convolution.groups, row_taps));
+  if (by_channel) {
+    return weights_constant(builder, operation, by_tap, convolution.outputs * taps,
+                            "taps of channels");
+  }
+  const auto make = [&] {
+    const std::vector<float> rows = weight_floats(builder, w, convolution.outputs * k);
+    if (row_taps == 1) return panels.pack(rows);
+    const int64_t channels = convolution.channels / row_taps;
+    std::vector<float> turned(rows.size());
+    for (int64_t i = 0; i < convolution.outputs; ++i) {
+      for (int64_t at = 0; at < k; ++at) {
+        const int64_t channel = at / row_taps / taps, tap = at / row_taps % taps;
+        const int64_t to = (at % row_taps * channels + channel) * taps + tap;
+        turned[static_cast<size_t>(i * k + to)] = rows[static_cast<size_t>(i * k + at)];
+      }
+    }
+    return panels.pack(turned);
+  };
+  return weights_constant(builder, operation, make, panels.floats(),
+                          fmt::format("{} panels of places, {} groups, {} taps in a row",
+                                      panels.kernel(), convolution.groups, row_taps));
 }
 
 // Makes the taps of a row channels: x with the zeros around its rows is written once with channels
@@ -136,43 +131,37 @@ std::optional<View> conv_of_places(Builder& builder, const mil::Operation& opera
       places_weights(builder, operation, convolution, by_channel, turned ? row_taps : 1)};
   if (bias) views.push_back(*bias);
   if (by_channel) {
-    builder.emit_step<ChannelsWindowStep>(std::move(views), builder.cpu(), "depthwise conv",
-                                          WindowOp::Weights, convolution.windows,
-                                          std::array<int64_t, kSpatialAxes>{}, bias.has_value());
+    builder.emit(
+        PlaneNode{
+            ChannelsWindowNode{
+                "depthwise conv", WindowOp::Weights, convolution.windows, {}, bias.has_value()},
+            {}},
+        std::move(views));
   } else {
-    builder.emit_step<PlacesConvStep>(std::move(views), builder.cpu(), convolution.windows,
-                                      convolution.groups, bias.has_value());
+    builder.emit(
+        PlaneNode{PlacesConvNode{convolution.windows, convolution.groups, bias.has_value()}, {}},
+        std::move(views));
   }
   return y;
 }
 
 View winograd_panels(Builder& builder, const mil::Operation& operation,
                      const Convolution& convolution) {
-  const kernels::ConvKernels& kernels = kernels::choose_conv(builder.cpu());
-  const int64_t outputs = convolution.outputs, channels = convolution.channels;
-  const int64_t panels = kernels::packed_places_weights(kernels, outputs, channels);
-  const int64_t floats = panels * kernels::kWinogradProducts;
+  const ConvPanels panels = panels_of(builder, ConvPanels::Form::Winograd, convolution);
   const View w = builder.view(operation, "weight");
   const auto make = [&] {
-    const std::vector<float> rows = weight_floats(builder, w, outputs * channels * 9);
-    std::vector<std::byte> bytes(static_cast<size_t>(floats) * sizeof(float));
-    auto* to = reinterpret_cast<float*>(bytes.data());
-    for (int64_t output = 0; output < outputs; ++output) {
-      kernels::pack_winograd_weights(kernels, rows.data() + output * channels * 9, channels,
-                                     outputs, output, to);
-    }
-    return bytes;
+    return panels.pack(weight_floats(builder, w, convolution.outputs * convolution.k()));
   };
-  return weights_constant(builder, operation, make, floats,
-                          fmt::format("{} panels of Winograd's products", kernels.name));
+  return weights_constant(builder, operation, make, panels.floats(),
+                          fmt::format("{} panels of Winograd's products", panels.kernel()));
 }
 
 // Whether Winograd's products are fewer than the others by more than the transformations take. They
 // cost digits, so `exact` does without.
-bool is_winograd(const Builder& builder, const Convolution& convolution, const View& w,
-                 const mil::Shape& y) {
+bool pays_winograd(const Builder& builder, const Convolution& convolution, const View& w,
+                   const mil::Shape& y) {
   const bool fits = builder.precision() == Precision::Fast && convolution.groups == 1 &&
-                    y.size() == 4 && WinogradStep::fits(convolution.windows) &&
+                    y.size() == 4 && is_winograd(convolution.windows) &&
                     std::min(convolution.channels, convolution.outputs) >= kLeastChannels &&
                     is_plain_constant(builder, w);
   if (!fits) return false;
@@ -181,12 +170,12 @@ bool is_winograd(const Builder& builder, const Convolution& convolution, const V
   const auto sizes = [&](size_t axis) { return static_cast<double>(y[axis].lower()); };
   const double channels = static_cast<double>(convolution.channels);
   const double outputs = static_cast<double>(convolution.outputs);
-  const auto side = static_cast<double>(kernels::kWinogradSide);
+  const auto side = static_cast<double>(winograd_side());
   const double tiles = sizes(0) * std::ceil(sizes(2) / side) * std::ceil(sizes(3) / side);
   // Few tiles do not pay for reading four times the weights.
   constexpr double kLeastTiles = 16;
   const double winograd =
-      std::max(tiles, kLeastTiles) * kernels::kWinogradProducts * channels * outputs +
+      std::max(tiles, kLeastTiles) * static_cast<double>(winograd_products()) * channels * outputs +
       tiles * kTransform * (channels + outputs);
   return winograd < 9 * sizes(0) * sizes(2) * sizes(3) * channels * outputs;
 }
@@ -204,13 +193,13 @@ void conv(Builder& builder, const mil::Operation& operation) {
     bias = builder.contiguous(builder.floats(operation, "bias"));
   }
   const mil::Shape& shape = builder.info(operation.output()).shape;
-  if (is_winograd(builder, convolution, builder.view(operation, "weight"), shape)) {
+  if (pays_winograd(builder, convolution, builder.view(operation, "weight"), shape)) {
     const View y = allocate_channels_last(builder, shape);
     std::vector<View> views = {as_planes(y), as_planes(channels_last(builder, given)),
                                winograd_panels(builder, operation, convolution)};
     if (bias) views.push_back(*bias);
-    builder.emit_step<WinogradStep>(std::move(views), builder.cpu(), convolution.windows,
-                                    bias.has_value());
+    builder.emit(PlaneNode{WinogradNode{convolution.windows, bias.has_value()}, {}},
+                 std::move(views));
     return builder.define_output(operation, y);
   }
   if (const auto y = conv_of_places(builder, operation, convolution, given, bias)) {

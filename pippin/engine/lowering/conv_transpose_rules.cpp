@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/places_step.h"
 #include "pippin/engine/lowering/convolution.h"
 #include "pippin/engine/lowering/rules.h"
 
@@ -243,8 +242,8 @@ class TransposedConv {
       const View all_phases = broadcast_view(one, {Dim(num_phases(block)), one.shape[0]});
       views.push_back(*reshape_view(builder_.contiguous(all_phases), {Dim(convolution.outputs)}));
     }
-    builder_.emit_step<PlacesConvStep>(std::move(views), builder_.cpu(), convolution.windows, 1,
-                                       has_bias);
+    builder_.emit(PlaneNode{PlacesConvNode{convolution.windows, 1, has_bias}, {}},
+                  std::move(views));
     if (whole) return;
     const View places = phase_places(all, axes_, block);
     Shape phases_first = places.shape;
@@ -271,33 +270,19 @@ class TransposedConv {
   }
 
   View places_weights(const Convolution& convolution, const PhaseBlock& block) {
-    const kernels::ConvKernels& kernels = kernels::choose_conv(builder_.cpu());
-    const int64_t k = convolution.k();
-    const int64_t floats = kernels::packed_places_weights(kernels, convolution.outputs, k);
-    const auto make = [&] {
-      const std::vector<float> rows = rows_of(convolution, block, true);
-      std::vector<std::byte> bytes(static_cast<size_t>(floats) * sizeof(float));
-      for (int64_t i = 0; i < convolution.outputs; ++i) {
-        kernels::pack_places_weights(kernels, rows.data() + i * k, convolution.channels,
-                                     num_taps(convolution.windows), i,
-                                     reinterpret_cast<float*>(bytes.data()));
-      }
-      return bytes;
-    };
-    return weights_constant(builder_, operation_, make, floats,
-                            variant_of(block, fmt::format("{} places", kernels.name)));
+    const ConvPanels panels = panels_of(builder_, ConvPanels::Form::Places, convolution);
+    return weights_constant(
+        builder_, operation_, [&] { return panels.pack(rows_of(convolution, block, true)); },
+        panels.floats(), variant_of(block, fmt::format("{} places", panels.kernel())));
   }
 
   View weights(const Convolution& convolution, const PhaseBlock& block, bool by_channel) {
-    const kernels::ConvKernels& kernels = kernels::choose_conv(builder_.cpu());
-    const std::string variant = variant_of(block, by_channel ? "rows" : kernels.name);
     const auto rows = [&] { return rows_of(convolution, block, false); };
     if (!by_channel) {
-      const int64_t each = convolution.outputs / groups_;
-      const int64_t floats = groups_ * kernels::packed_conv_weights(kernels, each, convolution.k());
+      const ConvPanels panels = panels_of(builder_, ConvPanels::Form::Rows, convolution);
       return weights_constant(
-          builder_, operation_, [&] { return packed_rows(kernels, convolution, rows()); },
-          std::max<int64_t>(1, floats), variant);
+          builder_, operation_, [&] { return panels.pack(rows()); }, panels.floats(),
+          variant_of(block, panels.kernel()));
     }
     const auto make = [&] {
       const std::vector<float> floats = rows();
@@ -306,8 +291,9 @@ class TransposedConv {
       return bytes;
     };
     const int64_t floats = convolution.outputs * convolution.k();
-    return *reshape_view(weights_constant(builder_, operation_, make, floats, variant),
-                         {Dim(convolution.outputs), Dim(convolution.k())});
+    return *reshape_view(
+        weights_constant(builder_, operation_, make, floats, variant_of(block, "rows")),
+        {Dim(convolution.outputs), Dim(convolution.k())});
   }
 
   Builder& builder_;

@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/conv_step.h"
-#include "pippin/engine/cpu/window_step.h"
+#include "pippin/engine/cpu/limits.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/weights/cached_array.h"
 #include "pippin/engine/weights/copy_operand.h"
@@ -53,7 +52,7 @@ bool is_list(const View& x) {
 bool is_by_channel(const Convolution& convolution, const View& x) {
   constexpr int64_t kFewOutputs = 4;
   return convolution.channels == 1 && convolution.outputs <= kFewOutputs * convolution.groups &&
-         convolution.k() > 1 && WindowStep::fits(convolution.windows, x);
+         convolution.k() > 1 && fits_windows(convolution.windows, x);
 }
 
 bool is_plain_constant(const Builder& builder, const View& w) {
@@ -74,20 +73,14 @@ std::vector<float> weight_floats(Builder& builder, const View& w, int64_t count)
   return floats;
 }
 
-std::vector<std::byte> packed_rows(const kernels::ConvKernels& kernels,
-                                   const Convolution& convolution, const std::vector<float>& rows) {
-  const int64_t each = convolution.outputs / convolution.groups,
-                taps = num_taps(convolution.windows);
-  const int64_t panels = kernels::packed_conv_weights(kernels, each, convolution.k());
-  // Something, also of no channels.
-  std::vector<std::byte> bytes(
-      static_cast<size_t>(std::max<int64_t>(1, convolution.groups * panels)) * sizeof(float));
-  auto* floats = reinterpret_cast<float*>(bytes.data());
-  for (int64_t i = 0; i < convolution.outputs; ++i) {
-    kernels::pack_conv_weights(kernels, rows.data() + i * convolution.k(), convolution.channels,
-                               taps, i % each, floats + i / each * panels);
-  }
-  return bytes;
+ConvPanels panels_of(const Builder& builder, ConvPanels::Form form,
+                     const Convolution& convolution) {
+  return {form,
+          convolution.groups,
+          convolution.outputs,
+          convolution.channels,
+          num_taps(convolution.windows),
+          builder.cpu()};
 }
 
 View weights_constant(Builder& builder, const mil::Operation& operation,
@@ -109,12 +102,17 @@ void emit_convolution(Builder& builder, const Convolution& convolution, const Vi
   std::vector<View> views = {y, x, weights};
   if (bias) views.push_back(*bias);
   if (by_channel) {
-    builder.emit_step<WindowStep>(std::move(views), builder.cpu(), "depthwise conv",
-                                  WindowOp::Weights, convolution.windows,
-                                  std::array<int64_t, kSpatialAxes>{}, bias.has_value());
+    builder.emit(
+        PlaneNode{
+            WindowNode{
+                "depthwise conv", WindowOp::Weights, convolution.windows, {}, bias.has_value()},
+            {}},
+        std::move(views));
   } else {
-    builder.emit_step<ConvStep>(std::move(views), builder.cpu(), ConvOperands::Floats,
-                                convolution.windows, convolution.groups, bias.has_value());
+    builder.emit(PlaneNode{ConvNode{ConvNode::Operands::Floats, convolution.windows,
+                                    convolution.groups, bias.has_value()},
+                           {}},
+                 std::move(views));
   }
 }
 

@@ -10,7 +10,7 @@
 
 #include "pippin/engine/lowering/builder.h"
 #include "pippin/engine/lowering/planes.h"
-#include "pippin/kernels/conv/conv.h"
+#include "pippin/engine/weights/conv_panels.h"
 
 namespace pippin::engine {
 
@@ -43,9 +43,8 @@ bool is_by_channel(const Convolution& convolution, const View& x);
 bool is_plain_constant(const Builder& builder, const View& w);
 // A copy of `count` such elements as floats.
 std::vector<float> weight_floats(Builder& builder, const View& w, int64_t count);
-// Panels of `rows`, weights [outputs, channels, taps].
-std::vector<std::byte> packed_rows(const kernels::ConvKernels& kernels,
-                                   const Convolution& convolution, const std::vector<float>& rows);
+// The panels of its weights.
+ConvPanels panels_of(const Builder& builder, ConvPanels::Form form, const Convolution& convolution);
 // Computed weights by `make`, so many floats, kept in memory once for all plans of the program.
 View weights_constant(Builder& builder, const mil::Operation& operation,
                       const std::function<std::vector<std::byte>()>& make, int64_t floats,

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "pippin/base/error.h"
+#include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/lowering/weight_forms.h"
-#include "pippin/engine/weights/expert_matrices.h"
-#include "pippin/engine/weights/stacked_dot.h"
+#include "pippin/engine/weights/weight_stack.h"
 #include "pippin/mil/ops/product.h"
 
 namespace pippin::engine {
@@ -124,12 +124,10 @@ bool stacked_product(Builder& builder, const mil::Operation& operation, const Vi
   }
   const int64_t n = (*y_shape)[y_batch], k = (*y_shape)[y_batch + 1];
   if (batches < 2) return false;
-  std::shared_ptr<const ExpertMatrices> matrices =
-      quantized_experts(weight, batches, n, k, builder.cpu(), builder.precision());
-  if (matrices == nullptr) return false;
+  if (!stacked_matrix(*weight, batches, n, k)) return false;
   const View rows = batched(builder, x, Shape(x.shape.begin(), x.shape.end() - 2));
   const View out = builder.allocate(Storage::F32, {rows.shape[0], rows.shape[1], Dim(n)});
-  builder.add_step(make_stacked_dot("matmul", std::move(matrices), batches), {out, rows});
+  builder.emit(StackedDotNode{"matmul", {batches, n, k, weight}}, {out, rows});
   builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
   return true;
 }
@@ -209,11 +207,7 @@ void einsum(Builder& builder, const mil::Operation& operation) {
   // Where the result has the batch, the rows and the columns.
   std::vector<int64_t> places = product->batch;
   places.insert(places.end(), {product->own[0].front(), product->own[1].front()});
-  std::vector<int64_t> back(places.size());
-  for (size_t i = 0; i < places.size(); ++i) {
-    back[static_cast<size_t>(places[i])] = static_cast<int64_t>(i);
-  }
-  builder.define_output(operation, transpose_view(*reshape_view(out, shape), back));
+  builder.define_output(operation, transpose_view(*reshape_view(out, shape), inverse(places)));
 }
 
 View permuted(const View& view, size_t from, size_t to) {

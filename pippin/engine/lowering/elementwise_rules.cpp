@@ -3,7 +3,6 @@
 #include <array>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/elementwise_loop.h"
 #include "pippin/engine/lowering/elementwise_step.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
@@ -13,154 +12,7 @@ namespace {
 
 using kernels::BinaryOp;
 using kernels::CompareOp;
-using kernels::ElementwiseKernels;
 using kernels::UnaryOp;
-
-template <typename T>
-T* as(std::byte* pointer) {
-  return reinterpret_cast<T*>(pointer);
-}
-
-class ElementwiseStep : public Step {
- public:
-  ElementwiseStep(const CpuFeatures& cpu, std::string name)
-      : kernels_(kernels::choose_elementwise(cpu)), name_(std::move(name)) {}
-  std::string name() const override { return name_; }
-
- protected:
-  const ElementwiseKernels& kernels_;
-
- private:
-  std::string name_;
-};
-
-class UnaryStep : public ElementwiseStep {
- public:
-  UnaryStep(const CpuFeatures& cpu, std::string name, UnaryOp op, float alpha, float beta)
-      : ElementwiseStep(cpu, std::move(name)), op_(op), alpha_(alpha), beta_(beta) {}
-  void run(const StepContext& context) const noexcept override {
-    run_rows<2>(context, [&](const auto& p, const auto& steps, int64_t count) {
-      const float* x = as<float>(p[1]);
-      float* y = as<float>(p[0]);
-      if (steps[1] == 0 && count > 1) {  // one value repeated
-        kernels_.unary(op_, x, y, 1, alpha_, beta_);
-        std::fill(y + 1, y + count, y[0]);
-      } else {
-        kernels_.unary(op_, x, y, count, alpha_, beta_);
-      }
-    });
-  }
-
- private:
-  UnaryOp op_;
-  float alpha_, beta_;
-};
-
-class BinaryStep : public ElementwiseStep {
- public:
-  BinaryStep(const CpuFeatures& cpu, std::string name, BinaryOp op)
-      : ElementwiseStep(cpu, std::move(name)), op_(op) {}
-  void run(const StepContext& context) const noexcept override {
-    const bool floats = context.operands[0].storage == Storage::F32;
-    run_rows<3>(context, [&](const auto& p, const auto& steps, int64_t count) {
-      if (floats) {
-        kernels_.binary(op_, as<float>(p[1]), steps[1], as<float>(p[2]), steps[2], as<float>(p[0]),
-                        count);
-      } else {
-        kernels_.binary_i32(op_, as<int32_t>(p[1]), steps[1], as<int32_t>(p[2]), steps[2],
-                            as<int32_t>(p[0]), count);
-      }
-    });
-  }
-
- private:
-  BinaryOp op_;
-};
-
-class CompareStep : public ElementwiseStep {
- public:
-  CompareStep(const CpuFeatures& cpu, std::string name, CompareOp op)
-      : ElementwiseStep(cpu, std::move(name)), op_(op) {}
-  void run(const StepContext& context) const noexcept override {
-    const bool floats = context.operands[1].storage == Storage::F32;
-    run_rows<3>(context, [&](const auto& p, const auto& steps, int64_t count) {
-      if (floats) {
-        kernels_.compare(op_, as<float>(p[1]), steps[1], as<float>(p[2]), steps[2],
-                         as<uint8_t>(p[0]), count);
-      } else {
-        kernels_.compare_i32(op_, as<int32_t>(p[1]), steps[1], as<int32_t>(p[2]), steps[2],
-                             as<uint8_t>(p[0]), count);
-      }
-    });
-  }
-
- private:
-  CompareOp op_;
-};
-
-class SelectStep : public ElementwiseStep {
- public:
-  using ElementwiseStep::ElementwiseStep;
-  void run(const StepContext& context) const noexcept override {
-    run_rows<4>(context, [&](const auto& p, const auto& steps, int64_t count) {
-      kernels_.select(as<uint8_t>(p[1]), steps[1], p[2], steps[2], p[3], steps[3], p[0], count);
-    });
-  }
-};
-
-enum class LogicOp { And, Or, Xor, Not };
-
-class LogicStep : public Step {
- public:
-  LogicStep(std::string name, LogicOp op) : op_(op), name_(std::move(name)) {}
-  std::string name() const override { return name_; }
-  void run(const StepContext& context) const noexcept override {
-    run_rows<3>(context, [&](const auto& p, const auto& steps, int64_t count) {
-      const uint8_t* a = as<uint8_t>(p[1]);
-      const uint8_t* b = as<uint8_t>(p[2]);
-      uint8_t* y = as<uint8_t>(p[0]);
-      for (int64_t i = 0; i < count; ++i) {
-        const bool x = a[i * steps[1]] != 0, z = b[i * steps[2]] != 0;
-        y[i] = op_ == LogicOp::And   ? x && z
-               : op_ == LogicOp::Or  ? x || z
-               : op_ == LogicOp::Xor ? x != z
-                                     : !x;
-      }
-    });
-  }
-
- private:
-  LogicOp op_;
-  std::string name_;
-};
-
-// The numbers that a narrower integer type makes of integers: their low bits, or where they come
-// from floats the nearest end of its range (mil::saturate_to_type()).
-class NarrowStep : public Step {
- public:
-  NarrowStep(int bits, bool is_signed, bool saturates)
-      : bits_(bits), signed_(is_signed), saturates_(saturates) {}
-  std::string name() const override { return "narrow"; }
-  void run(const StepContext& context) const noexcept override {
-    run_rows<2>(context, [&](const auto& p, const auto& steps, int64_t count) {
-      const int32_t* x = as<int32_t>(p[1]);
-      int32_t* y = as<int32_t>(p[0]);
-      const uint32_t mask = (uint32_t{1} << bits_) - 1, sign = uint32_t{1} << (bits_ - 1);
-      const auto highest = static_cast<int32_t>(signed_ ? mask >> 1 : mask);
-      const int32_t lowest = signed_ ? -highest - 1 : 0;
-      for (int64_t i = 0; i < count; ++i) {
-        const int32_t value = x[i * steps[1]];
-        const uint32_t low = static_cast<uint32_t>(value) & mask;
-        y[i] = saturates_ ? std::clamp(value, lowest, highest)
-                          : static_cast<int32_t>(signed_ && (low & sign) != 0 ? low | ~mask : low);
-      }
-    });
-  }
-
- private:
-  int bits_;
-  bool signed_, saturates_;
-};
 
 void lower_unary(Builder& builder, const mil::Operation& operation, UnaryOp op, float alpha = 0,
                  float beta = 0) {
@@ -234,8 +86,7 @@ void binary(Builder& builder, const mil::Operation& operation) {
   }
   const auto inputs = two_inputs(builder, operation, output.shape);
   View out = allocate_result(builder, inputs[0].storage, inputs);
-  builder.emit_step<BinaryStep>(in_memory_order({out, inputs[0], inputs[1]}), builder.cpu(),
-                                operation.type(), op);
+  builder.emit(BinaryNode{operation.type(), op}, in_memory_order({out, inputs[0], inputs[1]}));
   builder.define_output(operation, builder.view_as(out, run_storage(output.type)));
 }
 
@@ -244,7 +95,7 @@ void compare(Builder& builder, const mil::Operation& operation) {
   const mil::Shape& shape = builder.info(operation.output()).shape;
   const auto [x, y] = two_inputs(builder, operation, shape);
   View out = builder.allocate(Storage::Bool, shape);
-  builder.emit_step<CompareStep>({out, x, y}, builder.cpu(), operation.type(), op);
+  builder.emit(CompareNode{operation.type(), op}, {out, x, y});
   builder.define_output(operation, out);
 }
 
@@ -258,7 +109,7 @@ void logic(Builder& builder, const mil::Operation& operation) {
           ? x
           : broadcast_view(builder.view_as(builder.view(operation, "y"), Storage::Bool), shape);
   View out = builder.allocate(Storage::Bool, shape);
-  builder.emit_step<LogicStep>({out, x, y}, operation.type(), op);
+  builder.emit(LogicNode{operation.type(), op}, {out, x, y});
   builder.define_output(operation, out);
 }
 
@@ -272,7 +123,7 @@ void select(Builder& builder, const mil::Operation& operation) {
   };
   const View cond = input("cond", Storage::Bool), a = input("a", wide), b = input("b", wide);
   View out = builder.allocate(wide, output.shape);
-  builder.emit_step<SelectStep>({out, cond, a, b}, builder.cpu(), "select");
+  builder.emit(SelectNode{}, {out, cond, a, b});
   builder.define_output(operation, builder.view_as(out, storage));
 }
 
@@ -288,8 +139,8 @@ void cast(Builder& builder, const mil::Operation& operation) {
   View y = builder.view_as(x, run_storage(to));
   if (mil::is_integer(to) && mil::bit_width(to) < 32) {
     View narrow = builder.allocate(Storage::I32, y.shape);
-    builder.emit_step<NarrowStep>({narrow, y}, mil::bit_width(to), mil::is_signed_integer(to),
-                                  is_float(x.storage));
+    builder.emit(NarrowNode{mil::bit_width(to), mil::is_signed_integer(to), is_float(x.storage)},
+                 {narrow, y});
     y = narrow;
   }
   builder.define_output(operation, y);
@@ -300,15 +151,13 @@ void cast(Builder& builder, const mil::Operation& operation) {
 View unary_step(Builder& builder, std::string name, UnaryOp op, const View& x, float alpha,
                 float beta) {
   View y = builder.allocate_like(Storage::F32, x);
-  builder.emit_step<UnaryStep>(in_memory_order({y, x}), builder.cpu(), std::move(name), op, alpha,
-                               beta);
+  builder.emit(UnaryNode{std::move(name), op, alpha, beta}, in_memory_order({y, x}));
   return y;
 }
 
 View sum_step(Builder& builder, std::string name, const View& a, const View& b) {
   View y = allocate_result(builder, Storage::F32, {a, b});
-  builder.emit_step<BinaryStep>(in_memory_order({y, a, b}), builder.cpu(), std::move(name),
-                                BinaryOp::Add);
+  builder.emit(BinaryNode{std::move(name), BinaryOp::Add}, in_memory_order({y, a, b}));
   return y;
 }
 

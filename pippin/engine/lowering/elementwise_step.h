@@ -4,7 +4,7 @@
 #include <string>
 
 #include "pippin/engine/lowering/builder.h"
-#include "pippin/kernels/elementwise/elementwise.h"
+#include "pippin/kernels/elementwise/args.h"
 
 namespace pippin::engine {
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/lookup_step.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/weights/quantized_weight.h"
@@ -18,15 +17,17 @@ bool validates(const Builder& builder, const mil::Operation& operation) {
          bool_param(builder, operation, "validate_indices");
 }
 
-IndexRule index_rule(const Builder& builder, const mil::Operation& operation) {
-  if (builder.opset() < mil::Opset::CoreML7) return {.from_end = true, .refuse = true};
-  const bool validate = validates(builder, operation);
-  return {.from_end = !validate, .refuse = validate};
+Places places_of(const Builder& builder, const mil::Operation& operation) {
+  Places places{operation.type(), builder.where(operation)};
+  const bool old = builder.opset() < mil::Opset::CoreML7;
+  places.refuse = old || validates(builder, operation);
+  places.from_end = old || !places.refuse;
+  return places;
 }
 
 // Where the slices of a table lie, what indices name them, and along which of its axes.
 struct Lookup {
-  View table, indices;           // as LookupStep has them
+  View table, indices;           // as GatherNode has them
   std::vector<Dim> coordinates;  // sizes, then strides
 
   // The indices and the slices as what they belong to: [A, B, C, ...] of [D...] with strides.
@@ -110,10 +111,8 @@ int64_t axis_of(const Builder& builder, const mil::Operation& operation, std::st
 void read(Builder& builder, const mil::Operation& operation, const Lookup& lookup) {
   const mil::ValueInfo& output = builder.info(operation.output());
   const View y = builder.allocate(run_storage(output.type), lookup.table.shape);
-  Node& node = builder.emit_step<GatherStep>({y, lookup.table, lookup.indices}, builder.cpu(),
-                                             operation.type(), builder.where(operation),
-                                             index_rule(builder, operation));
-  node.scalars = lookup.coordinates;
+  builder.emit(GatherNode{places_of(builder, operation)}, {y, lookup.table, lookup.indices})
+      .scalars = lookup.coordinates;
   builder.define_output(operation, *reshape_view(y, output.shape));
 }
 
@@ -176,10 +175,10 @@ void scatter(Builder& builder, const mil::Operation& operation, const LookUp& lo
   const View out = builder.allocate(storage, output.shape);
   builder.emit_copy(out, data);
   const Lookup lookup = look_up(out, indices);
-  Node& node = builder.emit_step<ScatterStep>(
-      {lookup.table, *reshape_view(updates, lookup.table.shape), lookup.indices}, operation.type(),
-      builder.where(operation), index_rule(builder, operation), combine);
-  node.scalars = lookup.coordinates;
+  builder
+      .emit(ScatterNode{places_of(builder, operation), combine},
+            {lookup.table, *reshape_view(updates, lookup.table.shape), lookup.indices})
+      .scalars = lookup.coordinates;
   builder.define_output(operation, out);
 }
 

@@ -35,43 +35,6 @@ void sliding_windows(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, y);
 }
 
-// views: y [matrices, rows, columns], x like it, both without gaps.
-class BandStep : public Step {
- public:
-  BandStep(int64_t lower, int64_t upper) : lower_(lower), upper_(upper) {}
-  std::string name() const override { return "band_part"; }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& y = context.operands[0];
-    const Operand& x = context.operands[1];
-    const int64_t rows = y.shape[1], columns = y.shape[2], size = element_size(y.storage);
-    const auto share = [&](Range range) {
-      for (int64_t i = range.begin; i < range.end; ++i) {
-        const int64_t row = i % rows;
-        const int64_t begin = lower_ < 0 ? 0 : std::clamp<int64_t>(row - lower_, 0, columns);
-        const int64_t end =
-            upper_ < 0 ? columns
-                       : std::clamp<int64_t>(std::min(upper_, columns) + row + 1, begin, columns);
-        std::byte* to = y.data + i * columns * size;
-        std::memset(to, 0, static_cast<size_t>(begin * size));
-        std::memcpy(to + begin * size, x.data + (i * columns + begin) * size,
-                    static_cast<size_t>((end - begin) * size));
-        std::memset(to + end * size, 0, static_cast<size_t>((columns - end) * size));
-      }
-    };
-    constexpr int64_t kWorthSharing = int64_t{1} << 16;
-    const int64_t all = y.shape[0] * rows;
-    if (columns == 0) return;
-    if (y.size() < kWorthSharing) {
-      share(Range{0, all});
-    } else {
-      context.pool.run([&](int part, int parts) { share(split_range(all, part, parts)); });
-    }
-  }
-
- private:
-  int64_t lower_, upper_;  // negative: all
-};
-
 void band_part(Builder& builder, const mil::Operation& operation) {
   const Storage storage = run_storage(builder.info(operation.output()).type);
   const View x = builder.contiguous(builder.view_as(builder.view(operation, "x"), storage));
@@ -81,39 +44,11 @@ void band_part(Builder& builder, const mil::Operation& operation) {
     return *reshape_view(
         view, {axes_product(view.shape, 0, axis), *(view.shape.end() - 2), view.shape.back()});
   };
-  builder.emit_step<BandStep>({matrices(y), matrices(x)}, int_param(builder, operation, "lower"),
-                              int_param(builder, operation, "upper"));
+  builder.emit(
+      BandNode{int_param(builder, operation, "lower"), int_param(builder, operation, "upper")},
+      {matrices(y), matrices(x)});
   builder.define_output(operation, y);
 }
-
-// views: y [batch, sequence, slice], x like it, both without gaps; lengths int32 [batch].
-class ReverseSequenceStep : public Step {
- public:
-  explicit ReverseSequenceStep(std::string where) : where_(std::move(where)) {}
-  std::string name() const override { return "reverse_sequence"; }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& y = context.operands[0];
-    const Operand& x = context.operands[1];
-    const Operand& lengths = context.operands[2];
-    const int64_t size = y.shape[1], bytes = y.shape[2] * element_size(y.storage);
-    if (bytes == 0) return;
-    for (int64_t b = 0; b < y.shape[0]; ++b) {
-      const int64_t length = lengths.ints()[b * lengths.strides[0]];
-      if (length < 0 || length > size) {
-        return leave_errors(
-            context, [&] { fail(ErrorCode::InvalidFile, "{}: a length is {}", where_, length); });
-      }
-      for (int64_t t = 0; t < size; ++t) {
-        const int64_t from = t < length ? length - 1 - t : t;
-        std::memcpy(y.data + (b * size + t) * bytes, x.data + (b * size + from) * bytes,
-                    static_cast<size_t>(bytes));
-      }
-    }
-  }
-
- private:
-  std::string where_;
-};
 
 void reverse_sequence(Builder& builder, const mil::Operation& operation) {
   const View x = builder.view(operation, "x");
@@ -126,9 +61,9 @@ void reverse_sequence(Builder& builder, const mil::Operation& operation) {
   const View from = builder.contiguous(transpose_view(x, perm));
   const View y = builder.allocate(x.storage, from.shape);
   const mil::Shape shape = {from.shape[0], from.shape[1], axes_product(from.shape, 2, x.rank())};
-  builder.emit_step<ReverseSequenceStep>(
-      {*reshape_view(y, shape), *reshape_view(from, shape), builder.ints(operation, "lengths")},
-      builder.where(operation));
+  builder.emit(
+      ReverseSequenceNode{builder.where(operation)},
+      {*reshape_view(y, shape), *reshape_view(from, shape), builder.ints(operation, "lengths")});
   builder.define_output(operation, transpose_view(y, inverse(perm)));
 }
 

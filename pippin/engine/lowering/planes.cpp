@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/place_pointers.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/mil/ops/op.h"
@@ -50,7 +49,7 @@ std::optional<size_t> own_node(Builder& builder, const Var* var, const mil::Oper
   const View shown = builder.view(var);
   const auto& nodes = builder.nodes();
   const size_t index = writer_of(nodes, shown);
-  if (index == nodes.size() || ready_step<PlaneStep>(nodes[index]) == nullptr) return std::nullopt;
+  if (index == nodes.size() || nodes[index].as<PlaneNode>() == nullptr) return std::nullopt;
   const Node& node = nodes[index];
   const bool whole =
       shown.storage == Storage::F32 && shown.rank() >= 3 && shown.rank() <= kPlaneRank &&
@@ -71,13 +70,12 @@ std::optional<size_t> own_node(Builder& builder, const Var* var, const mil::Oper
 void finish_node(Builder& builder, const mil::Operation& operation, const Var* x, Node node,
                  const std::vector<Finish>& finishes, const View* residual = nullptr) {
   const int buffer = builder.allocate(Storage::F32, node.views[0].shape).buffer;
-  std::unique_ptr<PlaneStep> step = ready_step<PlaneStep>(node)->copy();
+  PlaneNode& plane = *node.as<PlaneNode>();
   for (Finish finish : finishes) {
     finish.residual = node.views.size();
     if (residual != nullptr) node.views.push_back(*residual);
-    step->add_finish(std::move(finish));
+    plane.finishes.push_back(std::move(finish));
   }
-  node.kind = ReadyNode{std::move(step)};
   node.views[0].buffer = buffer;
   builder.add(std::move(node));
   View result = builder.view(x);

@@ -1,9 +1,8 @@
-// For rules over planes (cpu/plane_step.h): convolutions, pooling and what is done by channel.
+// For rules over planes (nodes/planes.h): convolutions, pooling and what is done by channel.
 #pragma once
 
 #include <optional>
 
-#include "pippin/engine/cpu/plane_step.h"
 #include "pippin/engine/lowering/builder.h"
 
 namespace pippin::engine {

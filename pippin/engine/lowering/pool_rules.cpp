@@ -2,9 +2,7 @@
 #include <cmath>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/places_step.h"
-#include "pippin/engine/cpu/row_loop.h"
-#include "pippin/engine/cpu/window_step.h"
+#include "pippin/engine/cpu/limits.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
 
@@ -33,51 +31,21 @@ void pool(Builder& builder, const mil::Operation& operation) {
   if (op != WindowOp::Norm && has_channels_last(given) &&
       given.shape[1].lower() >= kLeastChannels && has_few_taps(windows)) {
     const View y = allocate_channels_last(builder, shape);
-    builder.emit_step<ChannelsWindowStep>({as_planes(y), as_planes(given)}, builder.cpu(),
-                                          operation.type(), which, windows, pad_end, false);
+    builder.emit(PlaneNode{ChannelsWindowNode{operation.type(), which, windows, pad_end}, {}},
+                 {as_planes(y), as_planes(given)});
     return builder.define_output(operation, y);
   }
   const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
-  if (!WindowStep::fits(windows, x)) {
+  if (!fits_windows(windows, x)) {
     fail(ErrorCode::Unsupported, "{}: its windows are too large", builder.where(operation));
   }
   const View y = builder.allocate(Storage::F32, shape);
-  builder.emit_step<WindowStep>({as_planes(y), x}, builder.cpu(), operation.type(), which, windows,
-                                pad_end, false);
+  builder.emit(PlaneNode{WindowNode{operation.type(), which, windows, pad_end}, {}},
+               {as_planes(y), x});
   builder.define_output(operation, y);
 }
 
-// A step that does nothing but finish: a copy of x by planes.
-class ChannelStep : public PlaneStep {
- public:
-  explicit ChannelStep(const CpuFeatures& cpu) : PlaneStep(cpu) {}
-  std::unique_ptr<PlaneStep> copy() const override { return std::make_unique<ChannelStep>(*this); }
-  std::string name() const override { return finished_name("by channel"); }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& y = context.operands[0];
-    const Operand& x = context.operands[1];
-    const int64_t planes = y.shape[0] * y.shape[1], size = plane_size(y);
-    constexpr int64_t kPiece = 4096;
-    const int64_t pieces = (size + kPiece - 1) / kPiece;
-    const auto share = [&](Range range) {
-      for (int64_t i = range.begin; i < range.end; ++i) {
-        const int64_t plane = i / pieces, first = i % pieces * kPiece;
-        const int64_t count = std::min(kPiece, size - first);
-        std::copy_n(x.floats() + plane * size + first, count, y.floats() + plane * size + first);
-        finish(context, plane / y.shape[1], plane % y.shape[1], first, count);
-      }
-    };
-    constexpr int64_t kWorthSharing = int64_t{1} << 15;
-    if (y.size() < kWorthSharing) {
-      share(Range{0, planes * pieces});
-    } else {
-      context.pool.run(
-          [&](int part, int parts) { share(split_range(planes * pieces, part, parts)); });
-    }
-  }
-};
-
-// What `finishes` do, in the step that computes x or in one of its own.
+// What `finishes` do, in the node that computes x or in one of its own.
 void by_channel(Builder& builder, const mil::Operation& operation,
                 const std::vector<Finish>& finishes) {
   if (finish_where_computed(builder, operation, operation.input_var("x"), finishes)) return;
@@ -86,9 +54,8 @@ void by_channel(Builder& builder, const mil::Operation& operation,
     fail(ErrorCode::Unsupported, "{}: rank {}", builder.where(operation), given.rank());
   }
   const View y = builder.allocate(Storage::F32, given.shape);
-  const Node& node = builder.emit_step<ChannelStep>(
-      {as_planes(y), as_planes(builder.contiguous(given))}, builder.cpu());
-  for (const Finish& finish : finishes) ready_step<PlaneStep>(node)->add_finish(finish);
+  builder.emit(PlaneNode{ChannelNode{}, finishes},
+               {as_planes(y), as_planes(builder.contiguous(given))});
   builder.define_output(operation, y);
 }
 
@@ -152,51 +119,15 @@ void softplus_parametric(Builder& builder, const mil::Operation& operation) {
   by_channel(builder, operation, {inner, softplus, outer});
 }
 
-// views: y [N * C, places], x like it.
-class InstanceNormStep : public Step {
- public:
-  InstanceNormStep(const CpuFeatures& cpu, std::vector<float> gamma, std::vector<float> beta,
-                   float epsilon)
-      : rows_(kernels::choose_rows(cpu)),
-        elementwise_(kernels::choose_elementwise(cpu)),
-        gamma_(std::move(gamma)),
-        beta_(std::move(beta)),
-        epsilon_(epsilon) {}
-  std::string name() const override { return "instance_norm"; }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& y = context.operands[0];
-    run_row_shares(context, [&](const kernels::RowsArgs& args) {
-      const int64_t first = (args.y - y.floats()) / std::max<int64_t>(1, args.y_stride);
-      for (int64_t i = 0; i < args.m; ++i) {
-        const kernels::RowsArgs row = {args.x + i * args.x_stride,
-                                       args.x_stride,
-                                       args.y + i * args.y_stride,
-                                       args.y_stride,
-                                       1,
-                                       args.n};
-        rows_.layer_norm(row, nullptr, nullptr, epsilon_);
-        const auto channel = static_cast<size_t>(first + i) % gamma_.size();
-        elementwise_.unary(UnaryOp::Linear, row.y, row.y, args.n, gamma_[channel], beta_[channel]);
-      }
-    });
-  }
-
- private:
-  const kernels::RowsKernels& rows_;
-  const kernels::ElementwiseKernels& elementwise_;
-  std::vector<float> gamma_, beta_;
-  float epsilon_;
-};
-
 void instance_norm(Builder& builder, const mil::Operation& operation) {
   auto gamma = channel_numbers(builder, operation, "gamma", 1);
   auto beta = channel_numbers(builder, operation, "beta", 0);
   const View x = builder.contiguous(builder.floats(operation, "x"));
   const View y = builder.allocate(Storage::F32, x.shape);
   const int64_t axes = x.rank() - 2;
-  builder.emit_step<InstanceNormStep>(
-      {*matrix_view(y, axes), *matrix_view(x, axes)}, builder.cpu(), std::move(gamma),
-      std::move(beta), static_cast<float>(float_param(builder, operation, "epsilon")));
+  builder.emit(InstanceNormNode{std::move(gamma), std::move(beta),
+                                static_cast<float>(float_param(builder, operation, "epsilon"))},
+               {*matrix_view(y, axes), *matrix_view(x, axes)});
   builder.define_output(operation, y);
 }
 

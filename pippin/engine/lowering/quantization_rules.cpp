@@ -84,9 +84,8 @@ void emit_codes(Builder& builder, const mil::Operation& operation, CodeOp op, co
                 const CodeScales& scales) {
   const Storage storage = op == CodeOp::Quantize ? Storage::I32 : Storage::F32;
   const View y = builder.allocate(storage, builder.info(operation.output()).shape);
-  builder.emit_step<CodeStep>(
-      {*reshape_view(y, scales.shape), *reshape_view(builder.contiguous(x), scales.shape)},
-      builder.cpu(), op, scales.slices);
+  builder.emit(CodeNode{op, scales.slices}, {*reshape_view(y, scales.shape),
+                                             *reshape_view(builder.contiguous(x), scales.shape)});
   builder.define_output(operation, y);
 }
 

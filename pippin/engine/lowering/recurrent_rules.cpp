@@ -2,9 +2,7 @@
 #include <cmath>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/lowering/recurrent_step.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/weights/weight_type.h"
 
 namespace pippin::engine {
 namespace {
@@ -44,8 +42,9 @@ Cell cell_of(const Builder& builder, const mil::Operation& operation) {
   return after ? Cell::GruResetAfter : Cell::Gru;
 }
 
-RecurrentStep::Layer layer_of(const Builder& builder, const mil::Operation& operation) {
-  RecurrentStep::Layer layer;
+RecurrentNode layer_of(const Builder& builder, const mil::Operation& operation) {
+  RecurrentNode layer;
+  layer.name = operation.type();
   layer.cell = cell_of(builder, operation);
   layer.activation = function_of(builder, operation, "activation");
   if (layer.cell != Cell::Rnn) {
@@ -66,7 +65,7 @@ RecurrentStep::Layer layer_of(const Builder& builder, const mil::Operation& oper
 }
 
 void recurrent(Builder& builder, const mil::Operation& operation) {
-  RecurrentStep::Layer layer = layer_of(builder, operation);
+  RecurrentNode layer = layer_of(builder, operation);
   const std::string direction = string_param(builder, operation, "direction");
   const bool both = direction == "bidirectional", is_lstm = layer.cell == Cell::Lstm;
   const auto hidden = builder.shape(operation, "weight_hh").at(1).try_constant();
@@ -91,7 +90,7 @@ void recurrent(Builder& builder, const mil::Operation& operation) {
   };
   for (const std::string suffix : {"", "_back"}) {
     if (suffix == "_back" && !both) continue;
-    RecurrentStep::Direction side{};
+    RecurrentNode::Direction side{};
     side.reverse = direction == "reverse" || suffix == "_back";
     side.in_order_of_sequence = suffix == "_back";
     // A gru adds the bias to what h gives, which it may reset; the others to the inputs' part.
@@ -117,8 +116,8 @@ void recurrent(Builder& builder, const mil::Operation& operation) {
     }
     layer.directions.push_back(side);
   }
-  builder.emit_step<RecurrentStep>(std::move(views), builder.cpu(), operation.type(),
-                                   weight_type(storage), std::move(layer));
+  const size_t num_written = layer.num_written();
+  builder.emit(std::move(layer), std::move(views), num_written);
   for (size_t i = 0; i < outputs.size(); ++i) builder.define(operation.output(i), outputs[i]);
 }
 

@@ -7,7 +7,6 @@
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/axes.h"
 #include "pippin/engine/lowering/rules.h"
-#include "pippin/engine/run/strided.h"
 #include "pippin/mil/ops/sampling.h"
 
 namespace pippin::engine {
@@ -15,70 +14,6 @@ namespace {
 
 using mil::Dim;
 using mil::Shape;
-
-// Element i of the result along an axis: one of x, or a mix of two, of which the second has `part`.
-struct Picks {
-  std::vector<int64_t> first, second;
-  std::vector<float> part;  // empty: the first alone
-};
-
-// views: y [outer, count, inner], x [outer, size, inner], both without gaps, elements of 4 bytes.
-class PickStep : public Step {
- public:
-  PickStep(std::string name, Picks picks) : name_(std::move(name)), picks_(std::move(picks)) {}
-  std::string name() const override { return name_; }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& y = context.operands[0];
-    const Operand& x = context.operands[1];
-    const int64_t outer = y.shape[0], count = y.shape[1], inner = y.shape[2], size = x.shape[1];
-    const auto rows = [&](Range range) {
-      for (int64_t row = range.begin; row < range.end;) {
-        // Of one element each: the rest of a line at once.
-        const int64_t o = row / count, i = row % count;
-        const int64_t some = std::min(count - i, range.end - row);
-        const float* from = x.floats() + o * size * inner;
-        float* to = y.floats() + row * inner;
-        if (inner == 1) {
-          pick_elements(from, to, i, some);
-        } else {
-          for (int64_t k = 0; k < some; ++k) pick_row(from, to + k * inner, i + k, inner);
-        }
-        row += some;
-      }
-    };
-    constexpr int64_t kWorthSharing = int64_t{1} << 15;
-    if (y.size() < kWorthSharing) {
-      rows(Range{0, outer * count});
-    } else {
-      context.pool.run([&](int part, int parts) { rows(split_range(outer * count, part, parts)); });
-    }
-  }
-
- private:
-  void pick_elements(const float* x, float* y, int64_t begin, int64_t count) const noexcept {
-    const auto at = static_cast<size_t>(begin);
-    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-      const float part = picks_.part.empty() ? 0 : picks_.part[at + i];
-      // Copied as what it is: a float, or the bits of an integer.
-      std::memcpy(y + i, x + picks_.first[at + i], sizeof(float));
-      if (part != 0) y[i] = y[i] * (1 - part) + x[picks_.second[at + i]] * part;
-    }
-  }
-  void pick_row(const float* x, float* y, int64_t i, int64_t inner) const noexcept {
-    const auto at = static_cast<size_t>(i);
-    const float* a = x + picks_.first[at] * inner;
-    const float part = picks_.part.empty() ? 0 : picks_.part[at];
-    if (part == 0) {
-      std::memcpy(y, a, static_cast<size_t>(inner) * sizeof(float));
-      return;
-    }
-    const float* b = x + picks_.second[at] * inner;
-    for (int64_t k = 0; k < inner; ++k) y[k] = a[k] * (1 - part) + b[k] * part;
-  }
-
-  std::string name_;
-  Picks picks_;
-};
 
 [[noreturn]] void decline(const Builder& builder, const mil::Operation& operation) {
   fail(ErrorCode::Unsupported, "{}: no kernel for it", builder.where(operation));
@@ -92,7 +27,7 @@ View picked(Builder& builder, const mil::Operation& operation, const View& x, si
             const Make& make) {
   const auto size = x.shape[axis].try_constant();
   if (!size || *size < 1 || element_size(x.storage) != 4) decline(builder, operation);
-  Picks picks = make(*size);
+  PickNode picks = make(*size);
   const auto count = static_cast<int64_t>(picks.first.size());
   if (count > kMostPicks) decline(builder, operation);
   // In whatever order the axes lie in memory.
@@ -108,20 +43,20 @@ View picked(Builder& builder, const mil::Operation& operation, const View& x, si
   Shape shape = from.shape;
   shape[static_cast<size_t>(place)] = Dim(count);
   const View y = builder.allocate(x.storage, shape);
-  builder.emit_step<PickStep>({*reshape_view(y, {outer, Dim(count), inner}),
-                               *reshape_view(from, {outer, Dim(*size), inner})},
-                              operation.type(), std::move(picks));
+  picks.name = operation.type();
+  builder.emit(std::move(picks), {*reshape_view(y, {outer, Dim(count), inner}),
+                                  *reshape_view(from, {outer, Dim(*size), inner})});
   return transpose_view(y, inverse(order));
 }
 
-Picks nearest(int64_t size, int64_t count) {
-  Picks picks;
+PickNode nearest(int64_t size, int64_t count) {
+  PickNode picks;
   for (int64_t i = 0; i < count; ++i) picks.first.push_back(i * size / count);
   return picks;
 }
 
-Picks nearest_points(mil::Sampling sampling, int64_t size, int64_t count) {
-  Picks picks;
+PickNode nearest_points(mil::Sampling sampling, int64_t size, int64_t count) {
+  PickNode picks;
   for (int64_t i = 0; i < count; ++i) {
     const double point = mil::grid_point(sampling, i, static_cast<double>(size), count);
     picks.first.push_back(std::min<int64_t>(std::llround(point), size - 1));
@@ -129,8 +64,8 @@ Picks nearest_points(mil::Sampling sampling, int64_t size, int64_t count) {
   return picks;
 }
 
-Picks linear(mil::Sampling sampling, int64_t size, int64_t count) {
-  Picks picks;
+PickNode linear(mil::Sampling sampling, int64_t size, int64_t count) {
+  PickNode picks;
   for (int64_t i = 0; i < count; ++i) {
     const double point = mil::grid_point(sampling, i, static_cast<double>(size), count);
     const auto low = static_cast<int64_t>(point);
@@ -173,7 +108,7 @@ void resize_axes(Builder& builder, const mil::Operation& operation, size_t first
   }
   for (size_t axis = first; axis < shape.size(); ++axis) {
     if (x.shape[axis] == shape[axis]) {
-      const Picks same = make(shape[axis].constant(), shape[axis].constant());
+      const PickNode same = make(shape[axis].constant(), shape[axis].constant());
       bool moves = false;
       for (size_t i = 0; i < same.first.size(); ++i) {
         moves = moves || same.first[i] != static_cast<int64_t>(i) ||
@@ -260,7 +195,7 @@ void pad(Builder& builder, const mil::Operation& operation) {
     const int64_t before = amounts[2 * (i - first)], count = shape[i].constant();
     if (x.shape[i] == shape[i]) continue;
     x = picked(builder, operation, x, i, [&](int64_t size) {
-      Picks picks;
+      PickNode picks;
       for (int64_t k = -before; k < count - before; ++k) {
         const int64_t place = mode == "reflect" ? (k < 0       ? -k
                                                    : k >= size ? 2 * (size - 1) - k

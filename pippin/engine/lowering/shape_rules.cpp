@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/place_pointers.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
 
@@ -136,21 +135,6 @@ void tile(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, out);
 }
 
-class FillStep : public Step {
- public:
-  std::string name() const override { return "fill"; }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& out = context.operands[0];
-    const Operand& value = context.operands[1];
-    const int64_t count = out.size();
-    if (out.storage == Storage::Bool) {
-      std::fill_n(out.bools(), count, value.bools()[0]);
-    } else {
-      std::fill_n(out.ints(), count, value.ints()[0]);  // 4 bytes of either type
-    }
-  }
-};
-
 void fill(Builder& builder, const mil::Operation& operation) {
   const mil::ValueInfo& output = builder.info(operation.output());
   const Storage storage = run_storage(output.type);
@@ -165,37 +149,20 @@ void fill(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, out);
 }
 
-class RangeStep : public Step {
- public:
-  std::string name() const override { return "range_1d"; }
-  void run(const StepContext& context) const noexcept override {
-    const Operand& out = context.operands[0];
-    for (int64_t i = 0; i < out.shape[0]; ++i) {
-      if (out.storage == Storage::F32) {
-        out.floats()[i] = context.operands[1].floats()[0] +
-                          static_cast<float>(i) * context.operands[2].floats()[0];
-      } else {
-        out.ints()[i] =
-            context.operands[1].ints()[0] + static_cast<int32_t>(i) * context.operands[2].ints()[0];
-      }
-    }
-  }
-};
-
 void range_1d(Builder& builder, const mil::Operation& operation) {
   const mil::ValueInfo& output = builder.info(operation.output());
   const Storage storage = run_storage(output.type);
   const View start = builder.view_as(builder.view(operation, "start"), storage);
   const View step = builder.view_as(builder.view(operation, "step"), storage);
   View out = builder.allocate(storage, output.shape);
-  builder.emit_step<RangeStep>({out, start, step});
+  builder.emit(RangeNode{}, {out, start, step});
   builder.define_output(operation, out);
 }
 
 }  // namespace
 
 void emit_fill(Builder& builder, const View& out, const View& value) {
-  builder.emit_step<FillStep>({out, value});
+  builder.emit(FillNode{}, {out, value});
 }
 
 void add_shape_rules(Rules& rules) {

@@ -2,12 +2,10 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "pippin/engine/weights/dot_panels.h"
 #include "pippin/engine/weights/e4m7_weight.h"
 #include "pippin/engine/weights/quantized_weight.h"
 #include "pippin/engine/weights/weight_type.h"
-#include "pippin/kernels/dot/dot.h"
 
 namespace pippin::engine {
 namespace {
@@ -34,13 +32,7 @@ bool is_constant(const Builder& builder, const View& w) {
 }
 
 // A weight [n, k] that is all of a constant's elements, in their order.
-struct WholeConstant {
-  const mil::Var* var;
-  kernels::WeightType type;
-  const std::byte* data;
-  int64_t n, k;
-};
-std::optional<WholeConstant> whole_constant(Builder& builder, const WeightUse& use) {
+std::optional<PlainWeight> whole_constant(Builder& builder, const WeightUse& use) {
   const View& w = use.matrix();
   const mil::Var* var = use.operation.input_var(use.parameter);
   if (!is_constant(builder, w) || var == nullptr || !is_contiguous(w) || !(w.offset == Dim(0)) ||
@@ -48,8 +40,8 @@ std::optional<WholeConstant> whole_constant(Builder& builder, const WeightUse& u
     return std::nullopt;
   }
   const Buffer& buffer = builder.buffers()[static_cast<size_t>(w.buffer)];
-  const WholeConstant stored{var, weight_type(w.storage), buffer.data, w.shape[0].constant(),
-                             w.shape[1].constant()};
+  const PlainWeight stored{var, weight_type(w.storage), buffer.data, w.shape[0].constant(),
+                           w.shape[1].constant()};
   if (!(buffer.elements == Dim(stored.n * stored.k))) return std::nullopt;
   return stored;
 }
@@ -59,45 +51,24 @@ std::optional<FoundWeight> narrow(Builder& builder, const WeightUse& use) {
   if (builder.precision() != Precision::Fast || !builder.steady_rows()) return std::nullopt;
   const auto whole = whole_constant(builder, use);
   if (!whole || whole->type == kernels::WeightType::F32) return std::nullopt;
-  const HalfWeight stored{whole->var, whole->type, whole->data, whole->n, whole->k};
-  auto weight = narrow_weight(stored, builder.opset(), builder.cache());
+  auto weight = narrow_weight(*whole, builder.opset(), builder.cache());
   if (weight == nullptr) return std::nullopt;
-  return FoundWeight{stored.n, std::move(weight)};
+  return FoundWeight{whole->n, std::move(weight)};
 }
 
-// Packed once where laying them out for each run would take a good part of it, and where a cache
-// keeps that: it takes the place of the weights. Of halves it is twice as large.
+// Panels that a cache keeps.
 std::optional<FoundWeight> packed_once(Builder& builder, const WeightUse& use) {
-  constexpr int64_t kFewRows = 128;
   const Dim& rows = use.x.shape[0];
-  if (builder.steady_rows() || !rows.is_constant() || rows.constant() < kernels::kManyRows ||
-      rows.constant() > kFewRows) {
+  if (builder.steady_rows() || !rows.is_constant() || !takes_panels(rows.constant())) {
     return std::nullopt;
   }
   const auto stored = whole_constant(builder, use);
   if (!stored) return std::nullopt;
-  const kernels::DotKernel& kernel = kernels::choose_dot(stored->type, builder.cpu());
-  if (!kernels::packs(kernel)) return std::nullopt;
-  const int64_t n = stored->n, k = stored->k;
-  const int64_t floats = kernels::all_packed_floats(kernel, n, k);
-  const std::string variant = fmt::format("{} panels {} x {}", kernel.name, n, k);
-  const ArrayRequest request{stored->var,         static_cast<uint64_t>(floats) * sizeof(float),
-                             builder.opset(),     variant,
-                             builder.cache(),     nullptr,
-                             /*only_stored=*/true};
-  SharedBytes bytes = shared_array(request, [&] {
-    std::vector<std::byte> made(request.size);
-    kernels::DotArgs args{};
-    args.w = stored->data;
-    args.w_stride = args.k = k;
-    args.n = n;
-    kernels::pack(kernel, args, reinterpret_cast<float*>(made.data()));
-    return made;
-  });
-  if (bytes == nullptr) return std::nullopt;
-  return FoundWeight{
-      n, DenseWeight{use.matrix().storage, /*is_panels=*/true},
-      builder.shared_constant(Storage::F32, {Dim(floats / k), Dim(k)}, std::move(bytes))};
+  auto panels = dot_panels(*stored, builder.opset(), builder.cache(), builder.cpu());
+  if (!panels) return std::nullopt;
+  return FoundWeight{stored->n, DenseWeight{use.matrix().storage, /*is_panels=*/true},
+                     builder.shared_constant(Storage::F32, {Dim(panels->rows), Dim(stored->k)},
+                                             std::move(panels->bytes))};
 }
 
 // fp16, bf16 and fp32.

@@ -1,13 +1,15 @@
-// Products of activations with weights that stay: y = x · Wᵀ + bias + residual.
+// Products of activations with weights.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "pippin/engine/nodes/view.h"
+#include "pippin/kernels/rows/args.h"
 
 namespace pippin::engine {
 
@@ -25,7 +27,8 @@ struct DenseWeight {
 using Weight = std::variant<DenseWeight, std::shared_ptr<const QuantizedWeight>,
                             std::shared_ptr<const E4M7Weight>>;
 
-// One node may compute several products that share x (queries, keys and values; gate and up).
+// y = x · Wᵀ + bias + residual, with weights that stay. One node may compute several products that
+// share x (queries, keys and values; gate and up).
 //
 // Rows come first: y [m, n], x [m, k] and the residual [m, n] have free row strides and unit column
 // strides; a bias is [n]. Views: the y of all products, x; of each product W where it is dense and
@@ -47,6 +50,41 @@ struct DotNode {
 // w, the bias if there is one.
 struct BatchedDotNode {
   std::string name;
+};
+
+// Matrices [count, n, k] one after another: each where it lies, in fp32, fp16 or bf16; or in one
+// compressed weight.
+struct DenseStack {
+  Storage storage = Storage::F32;
+  std::vector<const std::byte*> matrices;
+};
+struct WeightStack {
+  int64_t count = 0, n = 0, k = 0;
+  std::variant<DenseStack, std::shared_ptr<const QuantizedWeight>,
+               std::shared_ptr<const E4M7Weight>>
+      weight;
+};
+
+// y[b] = x[b] · W[b]ᵀ; views: y [matrices, m, n], x [matrices, m, k] with rows of unit stride.
+struct StackedDotNode {
+  std::string name;
+  WeightStack weight;
+};
+
+// The experts of a mixture: for each row the sum over experts of its weight times what the expert
+// makes of it, down(activation(gate(x)) * up(x)). views: out [rows, features], x [rows, features],
+// weights [rows, candidates], then as there are: indices int32 [candidates], which expert each is;
+// biases [experts, n].
+struct ExpertsNode {
+  WeightStack gate, up, down;
+  int64_t experts = 0;  // that there are
+  int64_t chosen = 0;   // for each row, where that is known; 0: it is not
+  kernels::GateOp activation = kernels::GateOp::Silu;
+  std::optional<float> limit;        // gate is at most that, up between -limit and limit
+  float up_shift = 0;                // added to up
+  bool weights_scale_input = false;  // the weight multiplies what gate and up make of x
+  bool has_indices = false;          // candidates are not all experts
+  bool gate_bias = false, up_bias = false, down_bias = false;
 };
 
 }  // namespace pippin::engine

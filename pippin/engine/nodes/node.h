@@ -3,29 +3,34 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "pippin/engine/nodes/attention.h"
 #include "pippin/engine/nodes/dot.h"
+#include "pippin/engine/nodes/elementwise.h"
 #include "pippin/engine/nodes/lookup.h"
 #include "pippin/engine/nodes/move.h"
+#include "pippin/engine/nodes/planes.h"
+#include "pippin/engine/nodes/recurrence.h"
+#include "pippin/engine/nodes/reference.h"
+#include "pippin/engine/nodes/rows.h"
 #include "pippin/engine/nodes/view.h"
 
 namespace pippin::engine {
 
-class Step;
-
-// A step of the CPU that has no node of its own yet.
-struct ReadyNode {
-  std::shared_ptr<Step> step;
-};
-
 // Each says what its views and scalars are.
-using NodeKind =
-    std::variant<BatchedDotNode, CopyNode, DimsNode, DotNode, QuantizedGatherNode, ReadyNode>;
+using NodeKind = std::variant<
+    AffineNode, AllowedNode, ArgNode, AttentionNode, BandNode, BatchedDotNode, BinaryNode,
+    CausalConvolutionNode, CodeNode, CompareNode, CopyNode, CropNode, CumulativeSumNode,
+    DecayedNode, DimsNode, DotNode, ExpertsNode, FillNode, FoldNode, GatherNode, GateNode,
+    L2NormNode, InstanceNormNode, LayerNormNode, LinearRecurrenceNode, LocalResponseNode, LogicNode,
+    MapNode, MaskSummaryNode, NarrowNode, OneHotNode, PackConvNode, PairNode, PickNode, PlaneNode,
+    QuantizedGatherNode, RangeNode, RecurrentNode, ReduceNode, ReferenceNode, ResampleNode,
+    ReverseSequenceNode, RmsNormNode, RotaryNode, ScatterNode, SelectiveNode, SelectNode,
+    SoftmaxNode, SortNode, StackedDotNode, SuppressionNode, UnaryNode>;
 
 struct Node {
   NodeKind kind;

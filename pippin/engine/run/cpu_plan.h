@@ -32,7 +32,7 @@ struct CpuPlan : Plan {
   std::vector<std::vector<std::byte>> constants;
   std::vector<SharedBytes> shared_constants;  // with other plans of the program
   std::vector<Node> nodes;
-  std::vector<std::shared_ptr<Step>> steps;  // how the CPU carries each of them out
+  std::vector<std::unique_ptr<Step>> steps;  // how the CPU carries each of them out
   int64_t arena_size = 0;
   int64_t scratch_size = 0;  // per thread
   int64_t weights_read = 0, weights_saved = 0;
@@ -45,6 +45,8 @@ struct CpuPlan : Plan {
   uint64_t weight_bytes() const override { return static_cast<uint64_t>(weights_read); }
   uint64_t saved_bytes() const override { return static_cast<uint64_t>(weights_saved); }
   std::string describe() const override;
+  std::string nodes_text() const override;
+  std::string nodes_json() const override;
   std::unique_ptr<DeviceExecution> make_execution(ThreadPool& pool) const override;
 };
 

@@ -57,12 +57,23 @@ void leave_errors(const StepContext& context, const Body& body) noexcept {
   }
 }
 
+// Calls body(range) with shares of `jobs` on all threads, or with all of them where they are too
+// little work to share.
+template <typename Body>
+void share_out(const StepContext& context, int64_t jobs, bool worth_sharing, const Body& body) {
+  if (!worth_sharing) {
+    body(Range{0, jobs});
+  } else {
+    context.pool.run([&](int part, int parts) { body(split_range(jobs, part, parts)); });
+  }
+}
+
 class Step {
  public:
   virtual ~Step() = default;
   virtual void run(const StepContext& context) const noexcept = 0;
   // Of the node, with the kernel.
-  virtual std::string name() const { return node_name(*node_, kernel_name()); }
+  std::string name() const { return node_name(*node_, kernel_name()); }
   virtual std::string kernel_name() const { return {}; }
   // Per thread, from the upper bounds of the views.
   virtual int64_t scratch_bytes() const { return 0; }

@@ -286,7 +286,6 @@ class FaultyStep : public Step {
     views = like.views;
     num_written = like.num_written;
   }
-  std::string name() const override { return "faulty"; }
   void run(const StepContext& context) const noexcept override {
     leave_errors(context, [] { fail(ErrorCode::InvalidFile, "index 9 is out of range"); });
   }

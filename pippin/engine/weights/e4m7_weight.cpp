@@ -28,7 +28,7 @@ bool gains(int64_t k) {
 }
 
 // Tells most weights of 11 significant bits by a few rows.
-bool looks_narrow(const HalfWeight& w) {
+bool looks_narrow(const PlainWeight& w) {
   constexpr int64_t kOneIn = 16;
   std::vector<uint8_t> codes(static_cast<size_t>(kernels::e4m7_row_bytes(w.k)));
   for (const int64_t i : {int64_t{0}, w.n / 2, w.n - 1}) {
@@ -39,7 +39,7 @@ bool looks_narrow(const HalfWeight& w) {
 }
 
 // Nothing where there are more exceptions than there is room for.
-std::vector<std::byte> pack(const HalfWeight& w) {
+std::vector<std::byte> pack(const PlainWeight& w) {
   const int64_t most = kernels::most_e4m7_exceptions(w.n, w.k);
   std::vector<std::byte> bytes(static_cast<size_t>(kernels::e4m7_bytes(w.n, w.k)));
   const kernels::E4M7Parts parts = kernels::e4m7_parts(bytes.data(), w.n, w.k);
@@ -96,7 +96,7 @@ int64_t E4M7Weight::saved_bytes() const {
   return matrix.n * matrix.k * kernels::bytes_per_weight(WeightType::F16) - read_bytes();
 }
 
-std::shared_ptr<const E4M7Weight> narrow_weight(const HalfWeight& half, mil::Opset opset,
+std::shared_ptr<const E4M7Weight> narrow_weight(const PlainWeight& half, mil::Opset opset,
                                                 LoadCache* cache) {
   const int64_t count = half.n * half.k;
   if (count < kWorthPacking || count > std::numeric_limits<uint32_t>::max() || !gains(half.k)) {

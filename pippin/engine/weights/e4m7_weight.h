@@ -15,8 +15,8 @@
 
 namespace pippin::engine {
 
-// A weight [n, k] of fp16 or bf16 in row-major order: the result `var` of a program, at `data`.
-struct HalfWeight {
+// A weight [n, k] in row-major order: the result `var` of a program, at `data`.
+struct PlainWeight {
   const mil::Var* var = nullptr;
   kernels::WeightType type = kernels::WeightType::F16;
   const std::byte* data = nullptr;
@@ -33,9 +33,9 @@ struct E4M7Weight {
   int64_t saved_bytes() const;
 };
 
-// The weight in 12 bits; null where it stays as it is: there is no cache or no room in it, it is
-// small, or its numbers have more than 8 significant bits. Polls check_cancel().
-std::shared_ptr<const E4M7Weight> narrow_weight(const HalfWeight& weight, mil::Opset opset,
+// A weight of fp16 or bf16 in 12 bits; null where it stays as it is: there is no cache or no room
+// in it, it is small, or its numbers have more than 8 significant bits. Polls check_cancel().
+std::shared_ptr<const E4M7Weight> narrow_weight(const PlainWeight& weight, mil::Opset opset,
                                                 LoadCache* cache);
 
 }  // namespace pippin::engine

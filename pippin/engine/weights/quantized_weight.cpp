@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "pippin/base/checked.h"
 #include "pippin/base/float_convert.h"
 #include "pippin/base/thread_pool.h"
 #include "pippin/engine/weights/block_rows.h"

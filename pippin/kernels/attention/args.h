@@ -8,6 +8,9 @@ namespace pippin::kernels {
 
 enum class CacheType { F32, F16, BF16 };
 
+// Keys per entry of a mask's summary, whose scores are held at once.
+constexpr int64_t kMaskChunk = 256;
+
 // Strides are in elements. In both k and v, either the elements of a key are contiguous (dim_stride
 // 1) or an element's keys are (key_stride 1). out must not overlap anything else.
 struct AttentionArgs {

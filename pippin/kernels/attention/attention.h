@@ -67,7 +67,6 @@ struct MaskArgs {
   float* summary;  // [heads, rows, chunks, 2]
   int64_t summary_head_stride, summary_row_stride;
 };
-int64_t mask_chunk_keys();
 int64_t mask_chunks(int64_t keys);
 void summarize_mask(ThreadPool& pool, const MaskArgs& args);
 

@@ -45,10 +45,6 @@ void write_extremes(const float* x, int64_t count, int64_t stride, float* to) {
 
 }  // namespace
 
-int64_t mask_chunk_keys() {
-  return kChunk;
-}
-
 int64_t mask_chunks(int64_t keys) {
   return (keys + kChunk - 1) / kChunk;
 }

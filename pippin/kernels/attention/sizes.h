@@ -3,9 +3,11 @@
 
 #include <cstdint>
 
+#include "pippin/kernels/attention/args.h"
+
 namespace pippin::kernels {
 
-constexpr int64_t kChunk = 256;         // keys whose scores are held at once
+constexpr int64_t kChunk = kMaskChunk;  // keys whose scores are held at once
 constexpr int64_t kFewQueries = 12;     // maximum for a tile that reads the cache in place
 constexpr int64_t kFewRows = 16;        // maximum that are computed as each would be alone
 constexpr int64_t kManyQueries = 128;   // maximum for a tile that converts the cache

@@ -1,4 +1,6 @@
-#include "pippin/engine/weights/experts_step.h"
+// The experts of a mixture. Terms whose weight is 0 are left out before anything of them is read.
+// The others are sorted by expert, so that each of the matrices that count is read once for all of
+// its rows.
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +12,8 @@
 
 #include "pippin/base/checked.h"
 #include "pippin/base/dealt_range.h"
+#include "pippin/engine/cpu/expert_matrices.h"
+#include "pippin/engine/cpu/steps.h"
 #include "pippin/kernels/elementwise/elementwise.h"
 #include "pippin/kernels/rows/rows.h"
 
@@ -46,26 +50,29 @@ struct Group {
 
 class ExpertsStep : public Step {
  public:
-  ExpertsStep(ExpertsSpec spec, const CpuFeatures& cpu)
-      : spec_(std::move(spec)),
-        rows_(kernels::choose_rows(cpu)),
-        elements_(kernels::choose_elementwise(cpu)) {}
+  ExpertsStep(const ExpertsNode& node, const ComputeOptions& options)
+      : node_(node),
+        gate_(make_experts(node.gate, options)),
+        up_(make_experts(node.up, options)),
+        down_(make_experts(node.down, options)),
+        rows_(kernels::choose_rows(options.cpu)),
+        elements_(kernels::choose_elementwise(options.cpu)) {}
 
-  std::string name() const override {
-    std::string text = "experts (" + spec_.gate->name();
-    if (spec_.down->name() != spec_.gate->name()) text += "; " + spec_.down->name();
-    return text + ")";
+  std::string kernel_name() const override {
+    std::string text = gate_->name();
+    if (down_->name() != gate_->name()) text += "; " + down_->name();
+    return text;
   }
   // Numbers of experts are no rows.
-  int row_axis() const override { return spec_.indices ? -1 : 0; }
+  int row_axis() const override { return node_.has_indices ? -1 : 0; }
 
   // What rows that choose at random read.
   int64_t weight_bytes() const override {
-    const int64_t each = spec_.gate->bytes() + spec_.up->bytes() + spec_.down->bytes();
-    if (spec_.indices) return views[2].shape[1].upper() * each;
-    const auto all = static_cast<double>(spec_.experts);
+    const int64_t each = gate_->bytes() + up_->bytes() + down_->bytes();
+    if (node_.has_indices) return views[2].shape[1].upper() * each;
+    const auto all = static_cast<double>(node_.experts);
     const auto rows = static_cast<double>(views[1].shape[0].upper());
-    const double share = spec_.chosen > 0 ? static_cast<double>(spec_.chosen) / all : 1.0;
+    const double share = node_.chosen > 0 ? static_cast<double>(node_.chosen) / all : 1.0;
     const double read = all * (1 - std::pow(1 - share, rows));
     return static_cast<int64_t>(read * static_cast<double>(each));
   }
@@ -73,13 +80,13 @@ class ExpertsStep : public Step {
   // Of one row.
   int64_t saved_bytes(std::set<const std::byte*>& counted) const override {
     int64_t each = 0;
-    for (const auto& matrices : {spec_.gate, spec_.up, spec_.down}) {
+    for (const auto& matrices : {gate_.get(), up_.get(), down_.get()}) {
       const std::byte* key = matrices->key();
       if (key != nullptr && counted.insert(key).second) each += matrices->saved_bytes();
     }
-    return each * (spec_.indices      ? views[2].shape[1].upper()
-                   : spec_.chosen > 0 ? spec_.chosen
-                                      : spec_.experts);
+    return each * (node_.has_indices  ? views[2].shape[1].upper()
+                   : node_.chosen > 0 ? node_.chosen
+                                      : node_.experts);
   }
 
   int64_t scratch_bytes() const override { return scratch_bytes_of(views[1].shape[0].upper()); }
@@ -100,7 +107,7 @@ class ExpertsStep : public Step {
     auto* pair_rows = round.at<int32_t>(memory.rows);
     auto* pair_weights = round.at(memory.weights);
     auto* groups = round.at<Group>(memory.groups);
-    const int32_t* indices = spec_.indices ? context.operands[3].ints() : nullptr;
+    const int32_t* indices = node_.has_indices ? context.operands[3].ints() : nullptr;
     for (int64_t candidate = 0; candidate < weights.shape[1]; ++candidate) {
       const float* column = weights.floats() + candidate * weights.strides[1];
       int64_t count = 0;
@@ -110,7 +117,7 @@ class ExpertsStep : public Step {
       const int64_t number = indices != nullptr ? indices[candidate] : candidate;
       // As the op: what is outside reads the nearest.
       const int64_t expert =
-          std::clamp<int64_t>(number < 0 ? number + spec_.experts : number, 0, spec_.experts - 1);
+          std::clamp<int64_t>(number < 0 ? number + node_.experts : number, 0, node_.experts - 1);
       groups[round.num_groups++] = {static_cast<int32_t>(expert),
                                     static_cast<int32_t>(round.num_pairs),
                                     static_cast<int32_t>(count)};
@@ -135,7 +142,8 @@ class ExpertsStep : public Step {
 
     Memory(const ExpertsStep& step, int64_t most_rows)
         : most_pairs(std::max(most_rows, kPairsOfARound)) {
-      const ExpertsSpec& spec = step.spec_;
+      const ExpertMatrices &gate_matrices = *step.gate_, &up_matrices = *step.up_,
+                           &down_matrices = *step.down_;
       const int64_t candidates = step.views[2].shape[1].upper();
       most_pairs = std::min(most_pairs, most_rows * candidates);
       const int64_t most_groups = std::min(most_pairs, candidates);
@@ -146,22 +154,22 @@ class ExpertsStep : public Step {
       place(rows, most_pairs * static_cast<int64_t>(sizeof(int32_t)));
       place(weights, floats_bytes(most_pairs));
       place(groups, most_groups * static_cast<int64_t>(sizeof(Group)));
-      place(gate, floats_bytes(most_pairs * padded(spec.gate->n)));
-      place(up, floats_bytes(most_pairs * padded(spec.gate->n)));
-      place(formed_x, formed_bytes(*spec.gate, most_pairs, most_groups));
+      place(gate, floats_bytes(most_pairs * padded(gate_matrices.n)));
+      place(up, floats_bytes(most_pairs * padded(gate_matrices.n)));
+      place(formed_x, formed_bytes(gate_matrices, most_pairs, most_groups));
       formed_up = formed_x;
-      if (!spec.up->forms_like(*spec.gate)) {
-        place(formed_up, formed_bytes(*spec.up, most_pairs, most_groups));
+      if (!up_matrices.forms_like(gate_matrices)) {
+        place(formed_up, formed_bytes(up_matrices, most_pairs, most_groups));
       }
-      place(formed_h, formed_bytes(*spec.down, most_pairs, most_groups));
+      place(formed_h, formed_bytes(down_matrices, most_pairs, most_groups));
       const int64_t most_read = std::min(most_pairs, kPairsOfARead * most_groups);
-      place(results, floats_bytes(most_read * padded(spec.down->n)));
-      own = std::max(
-          {spec.gate->scratch_bytes(), spec.up->scratch_bytes(), spec.down->scratch_bytes()});
+      place(results, floats_bytes(most_read * padded(down_matrices.n)));
+      own = std::max({gate_matrices.scratch_bytes(), up_matrices.scratch_bytes(),
+                      down_matrices.scratch_bytes()});
       own_formed = own;
-      own += formed_bytes(*spec.down, kFewPairs, kFewPairs);
+      own += formed_bytes(down_matrices, kFewPairs, kFewPairs);
       own_result = own;
-      own += floats_bytes(most_rows * padded(spec.down->n));
+      own += floats_bytes(most_rows * padded(down_matrices.n));
     }
 
     // Rows of several groups, each formed by itself.
@@ -256,14 +264,14 @@ class ExpertsStep : public Step {
       group.x = x;
       group.up = up;
       group.hidden = hidden;
-      if (!one) x += spec_.gate->formed_bytes(group.count);
-      if (!one) up += spec_.up->formed_bytes(group.count);
-      hidden += spec_.down->formed_bytes(group.count);
+      if (!one) x += gate_->formed_bytes(group.count);
+      if (!one) up += up_->formed_bytes(group.count);
+      hidden += down_->formed_bytes(group.count);
     }
   }
 
   void finish(Round& round) const noexcept {
-    const bool shared = round.num_pairs * spec_.gate->n * spec_.gate->k >= kProductsOfAThread;
+    const bool shared = round.num_pairs * gate_->n * gate_->k >= kProductsOfAThread;
     place_groups(round);
     form_x(round, shared);
     fill_hidden(round, shared);
@@ -275,15 +283,15 @@ class ExpertsStep : public Step {
 
   void form_x(const Round& round, bool shared) const noexcept {
     const Operand& x = round.context.operands[1];
-    const bool one = is_one(round), alike = spec_.up->forms_like(*spec_.gate);
+    const bool one = is_one(round), alike = up_->forms_like(*gate_);
     deal(round.context, one ? 1 : round.num_groups, shared && !one, [&](int) {
       return [&](int64_t index) {
         const Group& group = round.groups()[static_cast<size_t>(index)];
         const ExpertMatrices::Source from = {x.floats(), x.strides[0], group.count,
                                              round.rows_of(group)};
-        spec_.gate->form(from, round.at<std::byte>(round.memory.formed_x + group.x));
+        gate_->form(from, round.at<std::byte>(round.memory.formed_x + group.x));
         if (alike) return;
-        spec_.up->form(from, round.at<std::byte>(round.memory.formed_up + group.up));
+        up_->form(from, round.at<std::byte>(round.memory.formed_up + group.up));
       };
     });
   }
@@ -292,16 +300,16 @@ class ExpertsStep : public Step {
     if (place < 0) return nullptr;
     return round.context.operands[static_cast<size_t>(place)].floats() + expert * n;
   }
-  int gate_bias_place() const { return spec_.gate_bias ? 3 + spec_.indices : -1; }
-  int up_bias_place() const { return spec_.up_bias ? 3 + spec_.indices + spec_.gate_bias : -1; }
+  int gate_bias_place() const { return node_.gate_bias ? 3 + node_.has_indices : -1; }
+  int up_bias_place() const { return node_.up_bias ? 3 + node_.has_indices + node_.gate_bias : -1; }
   int down_bias_place() const {
-    return spec_.down_bias ? 3 + spec_.indices + spec_.gate_bias + spec_.up_bias : -1;
+    return node_.down_bias ? 3 + node_.has_indices + node_.gate_bias + node_.up_bias : -1;
   }
 
   // activation(gate(x)) * up(x) of every pair, where gate(x) was.
   void fill_hidden(const Round& round, bool shared) const noexcept {
-    const int64_t n = spec_.gate->n;
-    const int64_t grain = std::max(spec_.gate->grain(), spec_.up->grain());
+    const int64_t n = gate_->n;
+    const int64_t grain = std::max(gate_->grain(), up_->grain());
     if (reads(round)) {
       return deal_columns(round, n, grain, shared, [&](int part) {
         return [&, part](int64_t index, int64_t begin, int64_t end) {
@@ -321,8 +329,8 @@ class ExpertsStep : public Step {
 
   void fill_columns(const Round& round, int64_t index, int64_t begin, int64_t end,
                     int part) const noexcept {
-    const int64_t n = spec_.gate->n, stride = padded(n);
-    const bool alike = spec_.up->forms_like(*spec_.gate);
+    const int64_t n = gate_->n, stride = padded(n);
+    const bool alike = up_->forms_like(*gate_);
     const Group& group = round.groups()[static_cast<size_t>(index)];
     float* gate = round.at(round.memory.gate) + group.first * stride;
     float* up = round.at(round.memory.up) + group.first * stride;
@@ -330,14 +338,14 @@ class ExpertsStep : public Step {
       // A weight comes between product and bias.
       const float* own = bias(round, place, group.expert, n);
       matrices.dot(group.expert, round.at<std::byte>(formed), group.count,
-                   spec_.weights_scale_input ? nullptr : own, y, stride, begin, end,
+                   node_.weights_scale_input ? nullptr : own, y, stride, begin, end,
                    round.own(part));
-      if (spec_.weights_scale_input) scale(round, group, y, stride, begin, end, own);
+      if (node_.weights_scale_input) scale(round, group, y, stride, begin, end, own);
     };
-    multiply(*spec_.gate, round.memory.formed_x + group.x, gate_bias_place(), gate);
-    multiply(*spec_.up, round.memory.formed_up + (alike ? group.x : group.up), up_bias_place(), up);
-    if (spec_.limit || spec_.up_shift != 0) bound(group.count, gate, up, stride, begin, end);
-    rows_.gated(spec_.activation,
+    multiply(*gate_, round.memory.formed_x + group.x, gate_bias_place(), gate);
+    multiply(*up_, round.memory.formed_up + (alike ? group.x : group.up), up_bias_place(), up);
+    if (node_.limit || node_.up_shift != 0) bound(group.count, gate, up, stride, begin, end);
+    rows_.gated(node_.activation,
                 {gate + begin, stride, gate + begin, stride, group.count, end - begin}, up + begin,
                 stride);
   }
@@ -358,12 +366,12 @@ class ExpertsStep : public Step {
              int64_t end) const {
     for (int64_t i = 0; i < count; ++i) {
       for (int64_t j = i * stride + begin; j < i * stride + end; ++j) {
-        if (spec_.limit) {
-          if (gate[j] > *spec_.limit) gate[j] = *spec_.limit;
-          if (up[j] > *spec_.limit) up[j] = *spec_.limit;
-          if (up[j] < -*spec_.limit) up[j] = -*spec_.limit;
+        if (node_.limit) {
+          if (gate[j] > *node_.limit) gate[j] = *node_.limit;
+          if (up[j] > *node_.limit) up[j] = *node_.limit;
+          if (up[j] < -*node_.limit) up[j] = -*node_.limit;
         }
-        up[j] += spec_.up_shift;
+        up[j] += node_.up_shift;
       }
     }
   }
@@ -371,7 +379,7 @@ class ExpertsStep : public Step {
   // Adds weight * down(hidden) to the rows of out, expert by expert, so that a row's sum does not
   // depend on what others there are.
   void add_results(const Round& round, bool shared) const noexcept {
-    const ExpertMatrices& down = *spec_.down;
+    const ExpertMatrices& down = *down_;
     const bool few = round.num_pairs <= kFewPairs;
     const int64_t stride = padded(down.k), result_stride = padded(down.n);
     const auto form = [&](int64_t index, std::byte* memory) {
@@ -429,8 +437,8 @@ class ExpertsStep : public Step {
                     int64_t end) const {
     const Operand& out = round.context.operands[0];
     for (int64_t i = 0; i < group.count; ++i) {
-      float* own = result + i * padded(spec_.down->n) + begin;
-      if (!spec_.weights_scale_input) {
+      float* own = result + i * padded(down_->n) + begin;
+      if (!node_.weights_scale_input) {
         elements_.unary(kernels::UnaryOp::Linear, own, own, end - begin, round.weights_of(group)[i],
                         0);
       }
@@ -439,15 +447,16 @@ class ExpertsStep : public Step {
     }
   }
 
-  ExpertsSpec spec_;
+  const ExpertsNode& node_;
+  std::unique_ptr<const ExpertMatrices> gate_, up_, down_;
   const kernels::RowsKernels& rows_;
   const kernels::ElementwiseKernels& elements_;
 };
 
 }  // namespace
 
-std::unique_ptr<Step> make_experts_step(ExpertsSpec spec, const CpuFeatures& cpu) {
-  return std::make_unique<ExpertsStep>(std::move(spec), cpu);
+StepPointer make_step_of(const ExpertsNode& node, const StepSource& source) {
+  return std::make_unique<ExpertsStep>(node, source.options);
 }
 
 }  // namespace pippin::engine

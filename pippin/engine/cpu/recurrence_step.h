@@ -1,4 +1,4 @@
-// What the steps of recurrences share: their kernels, and jobs on all threads.
+// Shared by the steps of recurrences: their kernels, rows of states, and jobs on all threads.
 #pragma once
 
 #include "pippin/engine/run/step.h"
@@ -6,17 +6,32 @@
 
 namespace pippin::engine {
 
+// Rows of a state as fp32 while a kernel works on them: where they lie, or a copy in `scratch`,
+// which has space for all of them and which store() writes back.
+class FloatRows {
+ public:
+  // `rows` rows of n elements side by side, `stride` elements apart, from the given element on.
+  FloatRows(const Operand& state, int64_t first, int64_t rows, int64_t stride, int64_t n,
+            float* scratch);
+  void store() const;
+  float* data() const { return data_; }
+  int64_t stride() const { return copied_ ? n_ : state_stride_; }
+
+ private:
+  std::byte* state_;
+  int64_t rows_, state_stride_, n_;
+  bool copied_;
+  float* data_;
+};
+
 // Steps of fp32 but for the state, whose views are: results, state, what else is read.
 class RecurrenceStep : public Step {
  public:
-  explicit RecurrenceStep(const CpuFeatures& cpu) : kernels_(kernels::choose_recurrence(cpu)) {
-    num_written = 2;
-  }
-  std::string name() const override;
+  explicit RecurrenceStep(const CpuFeatures& cpu) : kernels_(kernels::choose_recurrence(cpu)) {}
+  std::string kernel_name() const override { return kernels_.name; }
   int64_t scratch_bytes() const override { return scratch_floats() * element_size(Storage::F32); }
 
  protected:
-  virtual const char* what() const = 0;
   virtual int64_t scratch_floats() const = 0;  // of a thread
   // So many floats that what comes after them is aligned.
   static int64_t rounded(int64_t floats) { return (floats + 15) / 16 * 16; }

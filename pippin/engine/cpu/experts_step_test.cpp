@@ -1,5 +1,3 @@
-#include "pippin/engine/weights/experts_step.h"
-
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/thread_pool.h"
+#include "pippin/engine/cpu/make_step.h"
 
 namespace pippin::engine {
 namespace {
@@ -23,13 +22,12 @@ std::vector<float> random_numbers(int64_t count, uint32_t seed) {
   return numbers;
 }
 
-std::shared_ptr<const ExpertMatrices> matrices(const std::vector<float>& numbers, int64_t n,
-                                               int64_t k) {
-  std::vector<const std::byte*> places;
+WeightStack matrices(const std::vector<float>& numbers, int64_t n, int64_t k) {
+  DenseStack dense;
   for (int64_t i = 0; i < kExperts; ++i) {
-    places.push_back(reinterpret_cast<const std::byte*>(numbers.data() + i * n * k));
+    dense.matrices.push_back(reinterpret_cast<const std::byte*>(numbers.data() + i * n * k));
   }
-  return dense_experts(std::move(places), n, k, kernels::WeightType::F32, detect_cpu());
+  return {kExperts, n, k, std::move(dense)};
 }
 
 struct Numbers {
@@ -71,14 +69,10 @@ struct Numbers {
 
   std::vector<float> computed(int threads) const {
     ThreadPool pool(threads);
-    ExpertsSpec spec;
-    spec.gate = matrices(gate, kHidden, kFeatures);
-    spec.up = matrices(up, kHidden, kFeatures);
-    spec.down = matrices(down, kFeatures, kHidden);
-    spec.experts = kExperts;
-    const auto step = make_experts_step(std::move(spec), detect_cpu());
+    Node node{ExpertsNode{matrices(gate, kHidden, kFeatures), matrices(up, kHidden, kFeatures),
+                          matrices(down, kFeatures, kHidden), kExperts},
+              {}};
     std::vector<float> out(static_cast<size_t>(rows * kFeatures), NAN);
-    Node node;
     std::vector<Operand> operands;
     const auto add = [&](const std::vector<float>& numbers, int64_t columns) {
       Operand operand;
@@ -95,7 +89,7 @@ struct Numbers {
     add(out, kFeatures);
     add(x, kFeatures);
     add(weights, kExperts);
-    step->attach(node);
+    const auto step = make_step(node, {.cpu = detect_cpu()});
     struct alignas(64) Line {
       std::byte bytes[64];
     };

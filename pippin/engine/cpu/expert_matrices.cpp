@@ -1,10 +1,12 @@
-#include "pippin/engine/weights/expert_matrices.h"
+#include "pippin/engine/cpu/expert_matrices.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "pippin/base/checked.h"
+#include "pippin/engine/weights/weight_stack.h"
+#include "pippin/engine/weights/weight_type.h"
 #include "pippin/kernels/dot/dot.h"
 
 namespace pippin::engine {
@@ -13,21 +15,6 @@ namespace {
 using kernels::QuantizedDotKernels;
 using kernels::QuantizedMatrix;
 using kernels::QuantizedRows;
-
-int64_t offset_bits(kernels::OffsetType type) {
-  switch (type) {
-    case kernels::OffsetType::I4:
-    case kernels::OffsetType::U4:
-      return 4;
-    case kernels::OffsetType::F32:
-      return 32;
-    case kernels::OffsetType::F16:
-    case kernels::OffsetType::BF16:
-      return 16;
-    default:
-      return 8;
-  }
-}
 
 // Rows that stay fp32 lie one after another.
 int64_t plain_bytes(int64_t rows, int64_t k) {
@@ -183,7 +170,7 @@ class QuantizedExperts : public ExpertMatrices {
   int64_t bytes_;
 };
 
-// As quantized_weight.cpp's FastDotStep.
+// As quantized_dot.cpp's FastDotStep.
 class FastExperts : public QuantizedExperts {
  public:
   using QuantizedExperts::QuantizedExperts;
@@ -222,7 +209,7 @@ class FastExperts : public QuantizedExperts {
   }
 };
 
-// As quantized_weight.cpp's ExactDotStep.
+// As quantized_dot.cpp's ExactDotStep.
 class ExactExperts : public QuantizedExperts {
  public:
   ExactExperts(std::shared_ptr<const QuantizedWeight> weight, const QuantizedMatrix& all,
@@ -277,32 +264,9 @@ std::unique_ptr<ExpertMatrices> e4m7_experts(std::shared_ptr<const E4M7Weight> w
 std::unique_ptr<ExpertMatrices> quantized_experts(std::shared_ptr<const QuantizedWeight> weight,
                                                   int64_t experts, int64_t n, int64_t k,
                                                   const CpuFeatures& cpu, Precision precision) {
-  QuantizedMatrix all = weight->matrix;
-  if (weight->blocks || all.n != experts || all.k != n * k) return nullptr;
-  const int64_t columns = all.block_columns;
-  if (all.block_rows == 1 && columns <= k && k % columns == 0) {
-    all.blocks_per_row = k / columns;
-  } else if (all.block_rows == 1 && columns % k == 0) {
-    all.block_rows = columns / k;  // whole rows of an expert
-    all.block_columns = k;
-    all.blocks_per_row = 1;
-  } else if (all.block_rows == experts && columns == n * k) {
-    all.block_rows = experts * n;  // one for all
-    all.block_columns = k;
-    all.blocks_per_row = 1;
-  } else {
-    return nullptr;
-  }
-  if (all.block_rows > 1 && all.block_rows != experts * n && n % all.block_rows != 0)
-    return nullptr;
-  all.n = experts * n;
-  all.k = k;
-  // Every expert's codes and offsets begin a byte.
-  const int64_t blocks = all.block_rows > n ? 0 : n / all.block_rows * all.blocks_per_row;
-  if (all.first != 0 || all.first_block != 0 || n * k * all.bits % 8 != 0 ||
-      (all.offsets != nullptr && blocks * offset_bits(all.offset_type) % 8 != 0)) {
-    return nullptr;
-  }
+  const auto stacked = stacked_matrix(*weight, experts, n, k);
+  if (!stacked) return nullptr;
+  QuantizedMatrix all = *stacked;
   if (all.palettes != nullptr && all.blocks_per_row == 1 && all.byte_palettes == nullptr) {
     auto own = std::make_shared<QuantizedWeight>(*weight);
     own->byte_palettes = kernels::make_byte_palettes(all.palettes, all.palette_type, all.bits,
@@ -316,6 +280,19 @@ std::unique_ptr<ExpertMatrices> quantized_experts(std::shared_ptr<const Quantize
     return std::make_unique<FastExperts>(std::move(weight), all, experts, n, kernels);
   }
   return std::make_unique<ExactExperts>(std::move(weight), all, experts, n, kernels, cpu);
+}
+
+std::unique_ptr<ExpertMatrices> make_experts(const WeightStack& stack,
+                                             const ComputeOptions& options) {
+  if (const auto* dense = std::get_if<DenseStack>(&stack.weight)) {
+    return dense_experts(dense->matrices, stack.n, stack.k, weight_type(dense->storage),
+                         options.cpu);
+  }
+  if (const auto* narrow = std::get_if<std::shared_ptr<const E4M7Weight>>(&stack.weight)) {
+    return e4m7_experts(*narrow, stack.count, options.cpu);
+  }
+  return quantized_experts(std::get<std::shared_ptr<const QuantizedWeight>>(stack.weight),
+                           stack.count, stack.n, stack.k, options.cpu, options.precision);
 }
 
 }  // namespace pippin::engine

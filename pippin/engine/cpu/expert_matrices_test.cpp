@@ -1,4 +1,4 @@
-#include "pippin/engine/weights/expert_matrices.h"
+#include "pippin/engine/cpu/expert_matrices.h"
 
 #include <cmath>
 #include <memory>

@@ -1,19 +1,21 @@
-#include "pippin/engine/weights/stacked_dot.h"
-
+// Products of batches with a matrix of their own each, in the form in which it is stored: heads'
+// parts of latent attention.
 #include <algorithm>
 #include <utility>
 
 #include "pippin/base/thread_pool.h"
+#include "pippin/engine/cpu/expert_matrices.h"
+#include "pippin/engine/cpu/steps.h"
 
 namespace pippin::engine {
 namespace {
 
 class StackedDotStep : public Step {
  public:
-  StackedDotStep(std::string name, std::shared_ptr<const ExpertMatrices> matrices, int64_t batches)
-      : name_(std::move(name)), matrices_(std::move(matrices)), batches_(batches) {}
+  StackedDotStep(std::unique_ptr<const ExpertMatrices> matrices, int64_t batches)
+      : matrices_(std::move(matrices)), batches_(batches) {}
 
-  std::string name() const override { return name_ + " (" + matrices_->name() + ")"; }
+  std::string kernel_name() const override { return matrices_->name(); }
   int64_t weight_bytes() const override { return batches_ * matrices_->bytes(); }
   int64_t scratch_bytes() const override {
     return formed_bytes(views[1].shape[1].upper()) + matrices_->scratch_bytes();
@@ -52,17 +54,15 @@ class StackedDotStep : public Step {
     return bytes;
   }
 
-  std::string name_;
-  std::shared_ptr<const ExpertMatrices> matrices_;
+  std::unique_ptr<const ExpertMatrices> matrices_;
   int64_t batches_;
 };
 
 }  // namespace
 
-std::unique_ptr<Step> make_stacked_dot(std::string name,
-                                       std::shared_ptr<const ExpertMatrices> matrices,
-                                       int64_t batches) {
-  return std::make_unique<StackedDotStep>(std::move(name), std::move(matrices), batches);
+StepPointer make_step_of(const StackedDotNode& node, const StepSource& source) {
+  return std::make_unique<StackedDotStep>(make_experts(node.weight, source.options),
+                                          node.weight.count);
 }
 
 }  // namespace pippin::engine

@@ -11,6 +11,7 @@
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/engine/compute_options.h"
+#include "pippin/engine/nodes/dot.h"
 #include "pippin/engine/weights/e4m7_weight.h"
 #include "pippin/engine/weights/quantized_weight.h"
 #include "pippin/kernels/dot/args.h"
@@ -66,5 +67,9 @@ std::unique_ptr<ExpertMatrices> e4m7_experts(std::shared_ptr<const E4M7Weight> w
 std::unique_ptr<ExpertMatrices> quantized_experts(std::shared_ptr<const QuantizedWeight> weight,
                                                   int64_t experts, int64_t n, int64_t k,
                                                   const CpuFeatures& cpu, Precision precision);
+
+// Of any of them; null as quantized_experts().
+std::unique_ptr<ExpertMatrices> make_experts(const WeightStack& stack,
+                                             const ComputeOptions& options);
 
 }  // namespace pippin::engine

@@ -1,7 +1,11 @@
-#include "pippin/engine/lowering/recurrent_step.h"
-
+// Recurrent layers: lstm, gru and rnn, step by step over the products of all inputs.
 #include <algorithm>
 #include <cmath>
+
+#include "pippin/engine/cpu/steps.h"
+#include "pippin/engine/weights/weight_type.h"
+#include "pippin/kernels/dot/dot.h"
+#include "pippin/kernels/elementwise/elementwise.h"
 
 namespace pippin::engine {
 namespace {
@@ -9,13 +13,45 @@ namespace {
 using kernels::BinaryOp;
 using kernels::UnaryOp;
 
-constexpr int64_t kRows = 8;    // sequences that one product takes
-constexpr int64_t kGrain = 16;  // hidden units that threads share
+constexpr int64_t kSequences = 8;  // sequences that one product takes
+constexpr int64_t kGrain = 16;     // hidden units that threads share
 
 // In the working memory: h after even and odd steps, and the reset h of a gru.
 constexpr int64_t kEven = 0, kOdd = 1, kGated = 2;
 
-}  // namespace
+class RecurrentStep : public Step {
+ public:
+  RecurrentStep(const CpuFeatures& cpu, kernels::WeightType weights, const RecurrentNode& layer);
+  std::string kernel_name() const override { return dot_.name; }
+  int64_t scratch_bytes() const override;
+  int64_t weight_bytes() const override;
+  void run(const StepContext& context) const noexcept override;
+
+ private:
+  struct Part;  // some sequences and some of the hidden units
+  struct Row;   // one sequence of them
+  bool is_lstm() const { return layer_.cell == Cell::Lstm; }
+  int64_t hidden() const { return views[written_ - 1].shape[3].constant(); }
+  int num_phases() const { return layer_.cell == Cell::Gru ? 2 : 1; }
+  void start(const StepContext& context) const noexcept;
+  void end(const StepContext& context) const noexcept;
+  void advance(const StepContext& context, const Part& part, int64_t step,
+               int phase) const noexcept;
+  void multiply(const StepContext& context, const Part& part, const float* h, int64_t first,
+                int64_t count) const noexcept;
+  void rnn(const Row& row) const noexcept;
+  void gru_gates(const Row& row) const noexcept;
+  void gru(const Row& row) const noexcept;
+  void lstm(const Row& row) const noexcept;
+  void apply(const RecurrentFunction& function, float* x, int64_t count) const noexcept;
+  void combine(kernels::BinaryOp op, const float* a, const float* b, float* y,
+               int64_t count) const noexcept;
+
+  const kernels::DotKernel& dot_;
+  const kernels::ElementwiseKernels& elementwise_;
+  const RecurrentNode& layer_;
+  size_t written_;
+};
 
 struct RecurrentStep::Part {
   size_t direction;
@@ -36,24 +72,21 @@ struct RecurrentStep::Row {
   const float* input(int64_t index) const { return inputs + index * hidden + first; }
 };
 
-RecurrentStep::RecurrentStep(const CpuFeatures& cpu, std::string name, kernels::WeightType weights,
-                             Layer layer)
+RecurrentStep::RecurrentStep(const CpuFeatures& cpu, kernels::WeightType weights,
+                             const RecurrentNode& layer)
     : dot_(kernels::choose_dot(weights, cpu)),
       elementwise_(kernels::choose_elementwise(cpu)),
-      name_(std::move(name)),
-      layer_(std::move(layer)),
-      written_(is_lstm() ? 4 : 3) {
-  num_written = written_;
-}
+      layer_(layer),
+      written_(layer.num_written()) {}
 
 int64_t RecurrentStep::scratch_bytes() const {
-  const int64_t floats = (kRows * num_gates(layer_.cell) + 1) * hidden();
+  const int64_t floats = (kSequences * num_gates(layer_.cell) + 1) * hidden();
   return (floats * element_size(Storage::F32) + 63) / 64 * 64;
 }
 
 int64_t RecurrentStep::weight_bytes() const {
   int64_t bytes = 0;
-  for (const Direction& direction : layer_.directions) {
+  for (const RecurrentNode::Direction& direction : layer_.directions) {
     const View& weight = views[direction.weight];
     bytes += mil::num_elements(weight.shape).upper() * element_size(weight.storage);
   }
@@ -111,7 +144,7 @@ void RecurrentStep::run(const StepContext& context) const noexcept {
   const int64_t steps =
       batch == 0 ? 0 : context.operands[layer_.directions[0].gates].shape[0] / batch;
   const int threads = context.pool.num_threads();
-  const int64_t rows = std::clamp<int64_t>((batch + threads - 1) / threads, 1, kRows);
+  const int64_t rows = std::clamp<int64_t>((batch + threads - 1) / threads, 1, kSequences);
   const int64_t blocks = (batch + rows - 1) / rows, jobs = directions * blocks;
   const auto part_of = [&](int64_t job, int thread) {
     const int64_t first = job % blocks * rows;
@@ -157,7 +190,7 @@ void RecurrentStep::run(const StepContext& context) const noexcept {
 // The part's rows of the weights' gates [first, first + count), times h.
 void RecurrentStep::multiply(const StepContext& context, const Part& part, const float* h,
                              int64_t first, int64_t count) const noexcept {
-  const Direction& direction = layer_.directions[part.direction];
+  const RecurrentNode::Direction& direction = layer_.directions[part.direction];
   const Operand& weight = context.operands[direction.weight];
   const int64_t all = weight.shape[1], units = part.units.end - part.units.begin;
   const int64_t stride = num_gates(layer_.cell) * units;
@@ -181,7 +214,7 @@ void RecurrentStep::multiply(const StepContext& context, const Part& part, const
 
 void RecurrentStep::advance(const StepContext& context, const Part& part, int64_t step,
                             int phase) const noexcept {
-  const Direction& direction = layer_.directions[part.direction];
+  const RecurrentNode::Direction& direction = layer_.directions[part.direction];
   const Operand &y = context.operands[0], &work = context.operands[written_ - 1];
   const int64_t batch = work.shape[2], hidden = work.shape[3], width = y.shape[2];
   const int64_t gates = num_gates(layer_.cell), units = part.units.end - part.units.begin;
@@ -213,7 +246,7 @@ void RecurrentStep::advance(const StepContext& context, const Part& part, int64_
     row.before = before + n * hidden + row.first;
     row.after = after + n * hidden + row.first;
     row.gated = gated + n * hidden + row.first;
-    row.spare = part.scratch + kRows * gates * units;
+    row.spare = part.scratch + kSequences * gates * units;
     if (is_lstm()) {
       row.c = context.operands[2].floats() + n * width + column + row.first;
       lstm(row);
@@ -288,6 +321,13 @@ void RecurrentStep::lstm(const Row& row) const noexcept {
   std::copy_n(row.c, count, row.spare);
   apply(layer_.activation, row.spare, count);
   combine(BinaryOp::Mul, output, row.spare, row.after, count);
+}
+
+}  // namespace
+
+StepPointer make_step_of(const RecurrentNode& node, const StepSource& source) {
+  const Storage weights = source.node.views[node.directions[0].weight].storage;
+  return std::make_unique<RecurrentStep>(source.cpu(), weight_type(weights), node);
 }
 
 }  // namespace pippin::engine

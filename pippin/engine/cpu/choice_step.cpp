@@ -1,0 +1,133 @@
+// The order of the elements of rows, and rows with one element.
+#include <algorithm>
+#include <bit>
+
+#include "pippin/engine/cpu/steps.h"
+
+namespace pippin::engine {
+namespace {
+
+// Up to this many of the best are kept in order while the row passes.
+constexpr int64_t kFew = 32;
+
+// Numbers that are ordered as elements are, NaN last.
+uint32_t rank_of(float x) {
+  if (x != x) return UINT32_MAX;
+  const auto bits = std::bit_cast<uint32_t>(x == 0 ? 0.0F : x);
+  return (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
+}
+uint32_t rank_of(int32_t x) {
+  return static_cast<uint32_t>(x) ^ 0x80000000U;
+}
+
+// Where `key` belongs among the `count` smallest of at most k so far, which stand in order.
+void insert(uint64_t key, uint64_t* smallest, int64_t& count, int64_t k) {
+  if (count == k && (k == 0 || key >= smallest[k - 1])) return;
+  int64_t place = count < k ? count++ : k - 1;
+  for (; place > 0 && smallest[place - 1] > key; --place) smallest[place] = smallest[place - 1];
+  smallest[place] = key;
+}
+
+// Writes the k smallest keys of a row in order. A key is a rank, turned round where large ones come
+// first, and the place, which keeps equal ones apart: no order of theirs is left to the algorithm.
+template <typename T>
+void smallest_keys(const T* x, int64_t n, int64_t k, bool ascending, uint64_t* keys) {
+  const auto key_of = [&](int64_t i) {
+    const uint32_t rank = ascending ? rank_of(x[i]) : ~rank_of(x[i]);
+    return uint64_t{rank} << 32 | static_cast<uint32_t>(i);
+  };
+  if (k <= kFew) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; ++i) insert(key_of(i), keys, count, k);
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) keys[i] = key_of(i);
+  if (k < n) std::nth_element(keys, keys + k, keys + n);
+  std::sort(keys, keys + k);
+}
+
+class SortStep : public Step {
+ public:
+  explicit SortStep(const SortNode& node) : node_(node) {}
+
+  int64_t scratch_bytes() const override {
+    const int64_t n = views.back().shape[1].upper(), k = views.front().shape[1].upper();
+    const int64_t keys = k <= kFew ? k : n;
+    return (keys * static_cast<int64_t>(sizeof(uint64_t)) + 63) / 64 * 64;
+  }
+
+  void run(const StepContext& context) const noexcept override {
+    const Operand& x = context.operands.back();
+    const auto share = [&](Range rows, int part) {
+      auto* keys = reinterpret_cast<uint64_t*>(context.scratch + part * scratch_bytes());
+      for (int64_t row = rows.begin; row < rows.end; ++row) sort_row(context, row, keys);
+    };
+    constexpr int64_t kWorthSharing = int64_t{1} << 14;  // elements
+    if (x.size() < kWorthSharing || x.shape[0] == 1) {
+      share(Range{0, x.shape[0]}, 0);
+    } else {
+      context.pool.run(
+          [&](int part, int parts) { share(split_range(x.shape[0], part, parts), part); });
+    }
+  }
+
+ private:
+  void sort_row(const StepContext& context, int64_t row, uint64_t* keys) const noexcept {
+    const Operand& indices = context.operands[0];
+    const Operand& x = context.operands.back();
+    const int64_t n = x.shape[1], k = indices.shape[1];
+    const int32_t* from = x.ints() + row * x.strides[0];
+    if (x.storage == Storage::F32) {
+      smallest_keys(x.floats() + row * x.strides[0], n, k, node_.ascending, keys);
+    } else {
+      smallest_keys(from, n, k, node_.ascending, keys);
+    }
+    int32_t* places = indices.ints() + row * indices.strides[0];
+    for (int64_t i = 0; i < k; ++i) places[i] = static_cast<int32_t>(keys[i] & UINT32_MAX);
+    if (num_written == 1) return;
+    // As bits, whatever the elements are.
+    int32_t* values = context.operands[1].ints() + row * context.operands[1].strides[0];
+    for (int64_t i = 0; i < k; ++i) values[i] = from[places[i]];
+  }
+
+  const SortNode& node_;
+};
+
+template <typename T>
+class OneHotStep : public Step {
+ public:
+  OneHotStep(T on, T off) : on_(on), off_(off) {}
+  void run(const StepContext& context) const noexcept override {
+    const Operand& y = context.operands[0];
+    const Operand& indices = context.operands[1];
+    for (int64_t i = 0; i < y.shape[0]; ++i) {
+      T* row = reinterpret_cast<T*>(y.data) + i * y.strides[0];
+      std::fill_n(row, y.shape[1], off_);
+      const int32_t place = indices.ints()[i * indices.strides[0]];
+      if (place >= 0 && place < y.shape[1]) row[place] = on_;
+    }
+  }
+
+ private:
+  T on_, off_;
+};
+
+}  // namespace
+
+StepPointer make_step_of(const OneHotNode& node, const StepSource& source) {
+  switch (source.node.views[0].storage) {
+    case Storage::F32:
+      return std::make_unique<OneHotStep<float>>(static_cast<float>(node.on),
+                                                 static_cast<float>(node.off));
+    case Storage::I32:
+      return std::make_unique<OneHotStep<int32_t>>(static_cast<int32_t>(node.on),
+                                                   static_cast<int32_t>(node.off));
+    default:
+      return std::make_unique<OneHotStep<uint8_t>>(node.on != 0, node.off != 0);
+  }
+}
+StepPointer make_step_of(const SortNode& node, const StepSource&) {
+  return std::make_unique<SortStep>(node);
+}
+
+}  // namespace pippin::engine

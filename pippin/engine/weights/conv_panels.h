@@ -1,0 +1,43 @@
+// Weights of convolutions laid out for the CPU's kernels (kernels/conv), once when a plan is made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pippin/base/cpu_features.h"
+
+namespace pippin::engine {
+
+class ConvPanels {
+ public:
+  enum class Form : uint8_t {
+    Rows,      // of ConvNode
+    Places,    // of PlacesConvNode
+    Winograd,  // of WinogradNode
+  };
+  // `outputs` of all groups, each with `channels` times `taps` weights.
+  ConvPanels(Form form, int64_t groups, int64_t outputs, int64_t channels, int64_t taps,
+             const CpuFeatures& cpu);
+
+  int64_t floats() const;  // at least 1
+  // Of weights [outputs, channels, taps].
+  std::vector<std::byte> pack(const std::vector<float>& rows) const;
+  // Names what of the processor decides their layout.
+  std::string kernel() const;
+
+ private:
+  int64_t each() const { return outputs_ / groups_; }
+  int64_t group_floats() const;
+
+  Form form_;
+  int64_t groups_, outputs_, channels_, taps_;
+  CpuFeatures cpu_;
+};
+
+// Multiplications of a tile of outputs by Winograd's products, and the side of such a tile.
+int64_t winograd_products();
+int64_t winograd_side();
+
+}  // namespace pippin::engine

@@ -1,0 +1,19 @@
+// Stacked compressed weights: several matrices in one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "pippin/engine/weights/quantized_weight.h"
+
+namespace pippin::engine {
+
+// Of one offset.
+int64_t offset_bits(kernels::OffsetType type);
+
+// A weight that is kept as a matrix of `count` rows with n * k columns as one of count * n rows
+// with k columns; nothing where its blocks are not parts of rows, or rows, of the matrices.
+std::optional<kernels::QuantizedMatrix> stacked_matrix(const QuantizedWeight& weight, int64_t count,
+                                                       int64_t n, int64_t k);
+
+}  // namespace pippin::engine
