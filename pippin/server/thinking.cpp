@@ -31,7 +31,7 @@ bool set_switch(const ServedModel& model, bool is_on, Dict& context) {
   return true;
 }
 
-// How much to think, from all of its fields.
+// Effort and switch of thinking, from all of their fields.
 struct Thinking {
   std::optional<std::string> effort;
   std::optional<bool> is_wanted;

@@ -124,7 +124,7 @@ export class Composer {
       if (text.includes("\0")) throw new Error();
       this.#files.push({ id: newId(), name: file.name, size: file.size, text });
     } catch {
-      this.#tell(`${file.name} is no text (UTF-8).`);
+      this.#tell(`${file.name} is not a text file (UTF-8).`);
     }
   }
   #showFiles() {
