@@ -25,9 +25,12 @@ inline std::string hidden(int64_t number) {
   return kHiddenPrefix + std::to_string(number);
 }
 
-// (layers, 1, key-value heads, context, features per head)
+// (layers, 1, key-value heads, context, features per head). Layers with other head sizes than the
+// first: keyCache2 and valueCache2, and so on.
 inline constexpr const char* kKeys = "keyCache";
 inline constexpr const char* kValues = "valueCache";
+// Of models that choose keys by others: (layers, 1, 1, context, features of an index).
+inline constexpr const char* kIndex = "indexCache";
 
 inline constexpr const char* kPrefill = "prefill";
 inline std::string prefill_of(const std::string& adapter) {

@@ -68,18 +68,20 @@ Checkpoint::Parts experts_of(const TensorInfo& tensor) {
   const auto [experts, matrix] = last_part(module);
   const bool is_vector = part == "bias";
   if (!is_one_of(matrix, {"gate_proj", "up_proj", "down_proj"}) ||
-      !is_one_of(last_part(experts).second, {"switch_mlp", "switch_glu", "experts"}) ||
+      !is_one_of(last_part(experts).second, {"switch_mlp", "switch_glu", "experts", "moe"}) ||
       !is_one_of(part, {"weight", "scales", "biases", "bias"}) ||
       tensor.shape.size() != (is_vector ? 2U : 3U) || tensor.shape.front() < 1) {
     return std::nullopt;
   }
+  // Step 3.5 has a router of the name "moe.gate" next to them.
+  const auto [layer, name] = last_part(experts);
+  const std::string place = name == "moe" ? std::string(layer) + ".experts" : std::string(experts);
   const auto count = static_cast<size_t>(tensor.shape.front());
   const size_t bytes = tensor.bytes.size() / count;
   std::vector<TensorInfo> all(count, tensor);
   for (size_t i = 0; i < count; ++i) {
     TensorInfo& one = all[i];
-    one.name = std::string(experts) + "." + std::to_string(i) + "." + std::string(matrix) + "." +
-               std::string(part);
+    one.name = fmt::format("{}.{}.{}.{}", place, i, matrix, part);
     one.shape.erase(one.shape.begin());
     one.bytes = tensor.bytes.subspan(i * bytes, bytes);
   }

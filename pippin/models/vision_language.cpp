@@ -138,4 +138,16 @@ nn::DecoderOptions aria(const Config& config) {
   return language_model(config, "aria_text");
 }
 
+// Step 3.7.
+nn::DecoderOptions step3p7(const Config& config) {
+  nn::DecoderOptions model = language_model(config, "step3p5");
+  model.other_parts.emplace_back("vit_large_projector.");
+  return model;
+}
+
+// Llama 3.2 Vision.
+nn::DecoderOptions mllama(const Config& config) {
+  return language_model(config, "mllama_text_model");
+}
+
 }  // namespace pippin::models

@@ -90,11 +90,11 @@ Attention::Projection Attention::make(const Parameters& parameters, QkvPart part
                                    ? heads
                                    : options_.num_heads + 2 * options_.num_kv_heads;
   const bool gated = options_.output_gate && part == QkvPart::Query;
-  std::vector<int64_t> stored = {stored_heads * options_.head_dim * (gated ? 2 : 1),
-                                 options_.features};
+  const int64_t size = part == QkvPart::Value ? options_.value_size() : options_.head_dim;
+  std::vector<int64_t> stored = {stored_heads * size * (gated ? 2 : 1), options_.features};
   if (options_.transposed) std::swap(stored[0], stored[1]);
   at.check("weight", stored);
-  Linear linear(at, options_.features, heads * options_.head_dim, options_.qkv_bias,
+  Linear linear(at, options_.features, heads * size, options_.qkv_bias,
                 weight_layout(options_, part));
   const std::string& adapter = part == QkvPart::Query ? options_.query_adapter
                                : part == QkvPart::Key ? options_.key_adapter
@@ -102,7 +102,7 @@ Attention::Projection Attention::make(const Parameters& parameters, QkvPart part
   if (!adapter.empty()) {
     const Parameters matrices = parameters.at(adapter);
     linear.add(matrices.at(0).get("weight", {options_.adapter_rank, options_.features}),
-               matrices.at(1).get("weight", {heads * options_.head_dim, options_.adapter_rank},
+               matrices.at(1).get("weight", {heads * size, options_.adapter_rank},
                                   weight_layout(options_, part)));
   }
   if (part == QkvPart::Value) return {heads, std::move(linear), std::nullopt};
@@ -154,13 +154,13 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
       options_(options),
       style_(parameters.style()),
       q_(make(parameters, QkvPart::Query)),
-      o_(parameters.at(options.output), options.num_heads * options.head_dim,
+      o_(parameters.at(options.output), options.num_heads * options.value_size(),
          options.output_features > 0 ? options.output_features : options.features,
          options.output_bias, {.transposed = options.transposed}) {
   if (options.value_norm) {
     NormOptions norm = *options.value_norm;
     norm.weight = false;
-    value_norm_.emplace(parameters.at("v_norm"), options.head_dim, norm, Norm::Of::Heads);
+    value_norm_.emplace(parameters.at("v_norm"), options.value_size(), norm, Norm::Of::Heads);
   }
   if (!options.keys_of) {
     k_ = make(parameters, QkvPart::Key);
@@ -172,21 +172,25 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
          "package family",
          path_);
   }
+  if (style_.convolutions && options.value_dim > 0) {
+    fail(ErrorCode::Unsupported,
+         "'{}': values of another size have no form for this package family", path_);
+  }
   if (style_.convolutions && (options.sinks || options.temperature)) {
     fail(ErrorCode::Unsupported, "'{}': {} has no form for this package family", path_,
          options.sinks ? "attention with sinks" : "attention with temperatures");
   }
   if (options.sinks) {
     const std::vector<int64_t> dims = {1, options.num_heads, 1, 1};
-    sinks_ = parameters.made("sinks", dims, [&](const std::string& full) {
-      const std::vector<double> values = parameters.values("sinks", {options.num_heads});
+    sinks_ = parameters.made(options.sinks_name, dims, [&](const std::string& full) {
+      const std::vector<double> values = parameters.values(options.sinks_name, {options.num_heads});
       return array::constant(parameters.type(), dims, values, full);
     });
   }
   if (options.gate) {
     const AttentionOptions::Gate& gate = *options.gate;
     gate_.emplace(parameters.at(gate.path), options.features,
-                  options.num_heads * (gate.by_head ? 1 : options.head_dim), gate.bias);
+                  options.num_heads * (gate.by_head ? 1 : options.value_size()), gate.bias);
   }
   if (options.output_gate || options.gate) {
     if (style_.convolutions || options.layout != QkvLayout::Separate) {
@@ -196,7 +200,8 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
     if (options.output_gate) gate_.emplace(output_gate(parameters, options));
   }
   if (const NamedNorm& norm = options.output_norm; !norm.name.empty()) {
-    output_norm_.emplace(parameters.at(norm.name), options.num_heads * options.head_dim, norm.norm);
+    output_norm_.emplace(parameters.at(norm.name), options.num_heads * options.value_size(),
+                         norm.norm);
   }
 }
 
@@ -207,18 +212,19 @@ Array Attention::project(const Projection& projection, const Array& x,
 
 Array Attention::heads_of(const Array& y, int64_t heads) const {
   if (y.rank() == 4) {
-    return array::transpose(array::reshape(y, {1, heads, options_.head_dim, y.dim(3)}),
+    return array::transpose(array::reshape(y, {1, heads, y.dim(1).constant() / heads, y.dim(3)}),
                             {0, 1, 3, 2});
   }
-  return array::transpose(array::reshape(y, {y.dim(0), y.dim(1), heads, options_.head_dim}),
-                          {0, 2, 1, 3});
+  const int64_t size = y.dim(2).constant() / heads;
+  return array::transpose(array::reshape(y, {y.dim(0), y.dim(1), heads, size}), {0, 2, 1, 3});
 }
 
 Array Attention::finish_values(const Array& y) const {
   const bool clips = options_.clip.has_value();
   const Array clipped = clips ? array::clip(y, -*options_.clip, *options_.clip) : y;
   const Array values = heads_of(clipped, options_.num_kv_heads);
-  return value_norm_ ? (*value_norm_)(values) : values;
+  if (value_norm_) return (*value_norm_)(values);
+  return options_.value_scale == 1.0 ? values : values * options_.value_scale;
 }
 
 Array Attention::finish(const Projection& projection, Array y, const Rotation* rotation) const {
@@ -242,7 +248,7 @@ Array Attention::expand_heads(const Array& x) const {
   const int64_t group = options_.num_heads / options_.num_kv_heads;
   if (group == 1) return x;
   const Array tiled = array::tile(array::expand_dims(x, {2}), {1, 1, group, 1, 1});
-  return array::reshape(tiled, {x.dim(0), options_.num_heads, x.dim(2), options_.head_dim});
+  return array::reshape(tiled, {x.dim(0), options_.num_heads, x.dim(2), x.dim(3)});
 }
 
 Array Attention::attend(const Array& queries, const Array& keys, const Array& values,
@@ -274,7 +280,7 @@ Array Attention::attend_softcapped(const Array& queries, const Array& keys, cons
       array::tanh(array::matmul(rows, keys, false, /*transpose_y=*/true)) * *options_.softcap;
   const Array scores = array::reshape(capped, {queries.dim(0), options_.num_heads, q, end}) + mask;
   return array::reshape(array::matmul(grouped(array::softmax(scores)), values),
-                        {queries.dim(0), options_.num_heads, q, options_.head_dim});
+                        {queries.dim(0), options_.num_heads, q, options_.value_size()});
 }
 
 // The softmax has one score more in each row, whose weight is left out.
@@ -289,7 +295,7 @@ Array Attention::attend_with_sinks(const Array& queries, const Array& keys, cons
   const Array sinks = array::record_one("tile", {{"x", *sinks_}, {"reps", repetitions}});
   const Array weights = array::softmax(array::concat({scores, sinks}, -1));
   return array::reshape(array::matmul(grouped(array::slice_axis(weights, -1, 0, end)), values),
-                        {queries.dim(0), options_.num_heads, q, options_.head_dim});
+                        {queries.dim(0), options_.num_heads, q, options_.value_size()});
 }
 
 double Attention::scale() const {
@@ -319,13 +325,14 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
   const auto [keys, values] = seen_keys(tokens, input);
   const Array attended = attend(queries, keys, values, *input.mask);
   if (style_.convolutions) {
-    const int64_t width = options_.num_heads * options_.head_dim;
+    const int64_t width = options_.num_heads * options_.value_size();
     const Array columns = array::transpose(attended, {0, 1, 3, 2});
     const Array joined = array::reshape(columns, {1, width, 1, x.dim(1)});
     return to_rows(o_(output_norm_ ? output_norm_->between(joined) : joined));
   }
-  const Array joined = array::reshape(array::transpose(attended, {0, 2, 1, 3}),
-                                      {x.dim(0), x.dim(1), options_.num_heads * options_.head_dim});
+  const Array joined =
+      array::reshape(array::transpose(attended, {0, 2, 1, 3}),
+                     {x.dim(0), x.dim(1), options_.num_heads * options_.value_size()});
   if (gate_) return o_(gated(joined, x));
   return o_(output_norm_ ? (*output_norm_)(joined) : joined);
 }
@@ -334,7 +341,8 @@ Array Attention::gated(const Array& joined, const Array& x) const {
   if (!options_.gate) return joined * array::sigmoid((*gate_)(x));
   const Array open = apply(options_.gate->activation, (*gate_)(x));
   if (!options_.gate->by_head) return joined * open;
-  const mil::Shape by_head = {joined.dim(0), joined.dim(1), options_.num_heads, options_.head_dim};
+  const mil::Shape by_head = {joined.dim(0), joined.dim(1), options_.num_heads,
+                              options_.value_size()};
   const Array product = array::reshape(joined, by_head) * array::expand_dims(open, {3});
   return array::reshape(product, joined.shape());
 }
@@ -351,6 +359,7 @@ MixerNeeds AttentionOptions::needs() const {
   return {.name = "attention",
           .kv_heads = num_kv_heads,
           .head_dim = head_dim,
+          .value_dim = value_dim,
           .stored = !keys_of,
           .states = {},
           .rope = rope,

@@ -55,6 +55,8 @@ struct AttentionOptions {
   int64_t num_heads = 0;
   int64_t num_kv_heads = 0;
   int64_t head_dim = 0;
+  int64_t value_dim = 0;  // of a head of values, where that is not head_dim; separate projections
+  double value_scale = 1.0;  // of values
   bool qkv_bias = false;
   bool output_bias = false;
   bool transposed = false;  // matrices lie as (in, out)
@@ -68,9 +70,9 @@ struct AttentionOptions {
   std::optional<int64_t> window;  // keys that a query sees, itself included
   // A query sees keys of its own block of so many positions: Llama 4's chunks.
   std::optional<int64_t> chunk;
-  // A further score for each head, "sinks" (num_heads), that takes part in the softmax and has no
-  // value.
+  // A further score for each head, (num_heads), that takes part in the softmax and has no value.
   bool sinks = false;
+  std::string sinks_name = "sinks";
   std::optional<Temperature> temperature;
   // Which of the model's ropes turns queries and keys, how many dimensions of a head it turns, and
   // whether the checkpoint means neighbouring pairs.
@@ -97,6 +99,7 @@ struct AttentionOptions {
   std::string query_adapter, key_adapter, value_adapter;
   int64_t adapter_rank = 0;
 
+  int64_t value_size() const { return value_dim > 0 ? value_dim : head_dim; }
   MixerNeeds needs() const;
   std::unique_ptr<const Mixer> make(const Parameters& parameters) const;
 };

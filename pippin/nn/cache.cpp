@@ -19,6 +19,12 @@ array::Array Cache::update_keys(int64_t layer, const array::Array& /*keys*/, con
        layer);
 }
 
+array::Array Cache::update_index(int64_t layer, const array::Array& /*keys*/,
+                                 const Pass& /*pass*/) {
+  fail(ErrorCode::Unsupported,
+       "layer {} chooses keys by an index: this package family keeps keys and values only", layer);
+}
+
 std::pair<array::Array, array::Array> Cache::seen(int64_t layer) const {
   fail(ErrorCode::Unsupported,
        "the keys of layer {} serve another: this package family has each layer's own", layer);

@@ -29,6 +29,8 @@ class Cache {
                                                        const Pass& pass) = 0;
   // The same for a layer whose values are a part of its keys. Unsupported as below.
   virtual array::Array update_keys(int64_t layer, const array::Array& keys, const Pass& pass);
+  // The same of the keys by which an indexer chooses (nn/indexer.h). Unsupported as below.
+  virtual array::Array update_index(int64_t layer, const array::Array& keys, const Pass& pass);
   // What update() returned for a layer. Unsupported as below.
   virtual std::pair<array::Array, array::Array> seen(int64_t layer) const;
   // What the last pass left of a layer's state, and what this one leaves. Unsupported by families

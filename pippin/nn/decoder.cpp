@@ -150,6 +150,10 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
   if (!options.final_norm.empty()) {
     final_norm_.emplace(root.at(options.final_norm), width, options.norm);
   }
+  if (const auto& layer = options.head_layer; !layer.path.empty()) {
+    head_layer_.emplace(parameters.at(layer.path), width, width, layer.bias);
+    head_norm_.emplace(parameters.at(layer.norm.name), width, layer.norm.norm);
+  }
   // A tied model has no head of its own; where its file holds one it is the embedding again.
   if (options.tied) {
     if (root.at(options.embedding).is_fused()) {
@@ -266,13 +270,17 @@ Array Decoder::normed(const Array& given) const {
 }
 
 Array Decoder::logits(const Array& x) const {
-  Array h = normed(x);
-  if (project_out_) h = (*project_out_)(h);
-  return finished((*head_)(h));
+  return finished((*head_)(headed(normed(x))));
+}
+
+Array Decoder::headed(const Array& x) const {
+  const Array h = project_out_ ? (*project_out_)(x) : x;
+  if (!head_layer_) return h;
+  return head_norm_->between(apply(options_.head_layer.activation, (*head_layer_)(h)));
 }
 
 std::vector<Array> Decoder::head_parts(const Array& x, const std::vector<int64_t>& sizes) const {
-  const Array h = project_out_ ? (*project_out_)(x) : x;
+  const Array h = headed(x);
   std::vector<Array> parts;
   int64_t begin = 0;
   for (size_t i = 0; i < sizes.size(); ++i) {

@@ -58,6 +58,15 @@ struct DecoderOptions {
   std::string head = "lm_head";
   bool tied = false;  // the head is the embedding
   bool head_bias = false;
+  // What leaves the final norm goes through a linear layer, an activation and a norm before the
+  // head (Ettin); an empty path: it does not.
+  struct HeadLayer {
+    std::string path;
+    bool bias = false;
+    Activation activation = Activation::Gelu;
+    NamedNorm norm;
+  };
+  HeadLayer head_layer;
   double logit_scale = 1.0;
   std::optional<double> logit_softcap;
   std::vector<RopeOptions> ropes;  // which AttentionOptions::rope names
@@ -140,14 +149,15 @@ class Decoder {
 
  private:
   array::Array finished(const array::Array& logits) const;
+  array::Array headed(const array::Array& x) const;  // what the head gets
   void check_all_used(const Parameters& parameters) const;
 
   DecoderOptions options_;
   int64_t context_;
   std::vector<Rope> ropes_;
   std::optional<Embedding> embedding_, positions_;
-  std::optional<Linear> project_in_, project_out_, head_;
-  std::optional<Norm> embedding_norm_, final_norm_;
+  std::optional<Linear> project_in_, project_out_, head_layer_, head_;
+  std::optional<Norm> embedding_norm_, final_norm_, head_norm_;
   std::optional<AltUpStreams> streams_;
   std::optional<LayerRowTable> rows_;
   std::vector<DecoderLayer> layers_;

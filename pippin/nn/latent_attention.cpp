@@ -84,6 +84,7 @@ class LatentAttention final : public Mixer {
       fail(ErrorCode::Unsupported, "'{}': latent attention has no form for this package family",
            path_);
     }
+    if (options.indexer) indexer_.emplace(parameters.at("indexer"), *options.indexer);
     const int64_t width = options.num_heads * (options.plain_dims + options.rope_dims);
     const WeightLayout layout = turned_rows(options.num_heads, options.plain_dims, options);
     if (options.query_rank > 0) {
@@ -100,7 +101,8 @@ class LatentAttention final : public Mixer {
     const array::Scope scope(path_);
     const int64_t heads = options_.num_heads;
     const mil::Dim& q = x.dim(1);
-    Array queries = wide_queries(x, *input.rotation);
+    const Array narrow = query_down_ ? (*query_norm_)((*query_down_)(x)) : x;
+    Array queries = wide_queries(narrow, *input.rotation);
     if (options_.temperature) {
       queries = queries * options_.temperature->factors(input.pass, x.type());
     }
@@ -110,7 +112,10 @@ class LatentAttention final : public Mixer {
     // All heads' queries are rows of one product with the one head of keys.
     const Array rows = array::reshape(queries, {1, 1, mil::Dim(heads) * q, queries.dim(3)});
     const Array products = array::matmul(rows, keys, false, /*transpose_y=*/true);
-    const Array scores = array::reshape(products, {1, heads, q, end}) + *input.mask;
+    if (indexer_) input.carry.chosen = (*indexer_)(x, narrow, input);
+    const bool chooses = indexer_ || options_.chosen_before;
+    const Array mask = chooses ? input.carry.chosen.value() : *input.mask;
+    const Array scores = array::reshape(products, {1, heads, q, end}) + mask;
     const Array weights = array::reshape(array::softmax(scores), {1, 1, mil::Dim(heads) * q, end});
     const Array seen = array::slice_axis(keys, -1, 0, options_.latent);
     const Array mixed =
@@ -122,10 +127,10 @@ class LatentAttention final : public Mixer {
 
  private:
   // (1, heads, q, latent + rope_dims), scaled.
-  Array wide_queries(const Array& x, const Rotation& rotation) const {
+  Array wide_queries(const Array& narrow, const Rotation& rotation) const {
     const int64_t plain = options_.plain_dims, size = plain + options_.rope_dims;
-    const Array narrow = query_down_ ? (*query_norm_)((*query_down_)(x)) : x;
-    const Array all = array::reshape((*query_)(narrow), {1, x.dim(1), options_.num_heads, size});
+    const Array all =
+        array::reshape((*query_)(narrow), {1, narrow.dim(1), options_.num_heads, size});
     const Array by_head = array::transpose(all, {0, 2, 1, 3});
     const Array met = array::matmul(array::slice_axis(by_head, -1, 0, plain), key_matrices_, false,
                                     /*transpose_y=*/true);
@@ -152,6 +157,7 @@ class LatentAttention final : public Mixer {
   Linear output_;
   std::optional<Linear> query_down_, query_;
   std::optional<Norm> query_norm_;
+  std::optional<Indexer> indexer_;
 };
 
 }  // namespace
@@ -161,6 +167,7 @@ MixerNeeds LatentAttentionOptions::needs() const {
           .kv_heads = 1,
           .head_dim = latent + rope_dims,
           .values = false,
+          .index_dim = indexer ? indexer->head_dim : 0,
           .states = {},
           .rope = rope,
           .window = std::nullopt,

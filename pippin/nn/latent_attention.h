@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "pippin/nn/indexer.h"
 #include "pippin/nn/linear.h"
 #include "pippin/nn/mixer.h"
 #include "pippin/nn/norm.h"
@@ -35,6 +36,10 @@ struct LatentAttentionOptions {
   std::optional<Temperature> temperature;  // of queries
   size_t rope = 0;                         // which of the model's ropes
   NormOptions norm;                        // of the two vectors
+
+  // Keys are chosen by an indexer, "indexer", or those are seen that the last one chose.
+  std::optional<IndexerOptions> indexer;
+  bool chosen_before = false;
 
   MixerNeeds needs() const;
   std::unique_ptr<const Mixer> make(const Parameters& parameters) const;

@@ -119,7 +119,7 @@ Array DecoderLayer::residual(const Array& x, const MixerInput& input) const {
     case Form::Serial:
       break;
   }
-  const Array h = mixer_ ? x + mix(normed(attention_norm_, x)) : x;
+  Array h = mixer_ ? x + mix(normed(attention_norm_, x)) : x;
   if (feed_forward_ == nullptr) return h;
   const Array tokens = normed(mlp_norm_, h);
   if (shortcut_) input.carry.shortcut = (*shortcut_)(tokens);

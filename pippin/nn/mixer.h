@@ -26,7 +26,8 @@ struct MixerNeeds {
   int64_t kv_heads = 0, head_dim = 0;  // of its keys and values in the cache; 0: none
   bool values = true;                  // beside the keys; false: they are a part of those
   int64_t value_dim = 0;               // of values, where that is not head_dim
-  bool stored = true;  // keys and values of its own; false: it reads another layer's
+  bool stored = true;     // keys and values of its own; false: it reads another layer's
+  int64_t index_dim = 0;  // of a further key of each token, by which keys are chosen (nn/indexer.h)
   std::vector<CarriedState> states;
   std::optional<size_t> rope;     // which of the model's ropes turns its queries and keys
   std::optional<int64_t> window;  // keys that a query sees, itself included
@@ -41,7 +42,8 @@ struct MixerNeeds {
 // What a layer leaves to a later one of the same pass.
 struct LayerCarry {
   std::optional<array::Array> shortcut;  // added to the residual by the layer that takes it
-  std::optional<array::Array> rows;      // of a token for each layer (nn/altup.h)
+  std::optional<array::Array> rows;      // of a token for each layer (nn/layer_rows.h)
+  std::optional<array::Array> chosen;    // the mask of layers that see the same keys
 };
 
 // What one pass gives to one layer's mixer.

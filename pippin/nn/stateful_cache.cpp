@@ -32,6 +32,7 @@ std::string numbered(const char* name, size_t number) {
 StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context) {
   // Of keys and of values, by the sizes of their heads; values of 0 elements are there.
   std::vector<std::pair<StateShape, StateShape>> caches;
+  StateShape index{families::stateful::kIndex, {0, 1, 1, context, 0}, {}};
   std::vector<StateShape> carried;
   for (size_t i = 0; i < layers.size(); ++i) {
     const MixerNeeds& layer = layers[i];
@@ -53,6 +54,14 @@ StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, in
         state->dims[2] = std::max(state->dims[2], layer.kv_heads);
       }
     }
+    if (layer.index_dim > 0) {
+      if (index.dims[4] > 0 && index.dims[4] != layer.index_dim) {
+        fail(ErrorCode::Unsupported, "layer {} has an indexer of {} elements, others of {}", i,
+             layer.index_dim, index.dims[4]);
+      }
+      index.dims[4] = layer.index_dim;
+      index.rows[static_cast<int64_t>(i)] = index.dims[0]++;
+    }
     for (const CarriedState& state : layer.states) {
       auto own = std::find_if(carried.begin(), carried.end(),
                               [&](const StateShape& other) { return other.name == state.name; });
@@ -73,6 +82,7 @@ StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, in
     states.push_back(keys);
     if (values.dims[4] > 0) states.push_back(values);
   }
+  if (index.dims[0] > 0) states.push_back(index);
   states.insert(states.end(), carried.begin(), carried.end());
 }
 
@@ -125,6 +135,12 @@ Array StatefulCache::update_keys(int64_t layer, const Array& keys, const Pass& p
   Buffer& own = buffer_of(families::stateful::kKeys, layer);
   write_rows(layer, own, keys, pass);
   return array::named(rows_of(layer, own, keys.dim(1), pass), "keys");
+}
+
+Array StatefulCache::update_index(int64_t layer, const Array& keys, const Pass& pass) {
+  Buffer& own = buffer(families::stateful::kIndex);
+  write_rows(layer, own, keys, pass);
+  return array::named(rows_of(layer, own, keys.dim(1), pass), "index");
 }
 
 Array StatefulCache::carried(int64_t layer, const CarriedState& state) {

@@ -18,9 +18,9 @@ namespace pippin::nn {
 
 // keyCache and valueCache, (layers, 1, kv_heads, context, head_dim), of the layers that have keys
 // and values, keyCache alone where values are a part of the keys; keyCache2 and valueCache2
-// likewise of layers whose heads have another size than those of the first, and so on; a state for
-// each name of a CarriedState, (layers, its shape), of those that carry it. Rows are in the order
-// of the layers.
+// likewise of layers whose heads have another size than those of the first, and so on; indexCache
+// of the keys that indexers have; a state for each name of a CarriedState, (layers, its shape), of
+// those that carry it. Rows are in the order of the layers.
 struct StatefulCacheShape {
   // Throws Unsupported where layers carry what has one name in two shapes.
   StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context);
@@ -45,6 +45,7 @@ class StatefulCache : public Cache {
                                                const array::Array& values,
                                                const Pass& pass) override;
   array::Array update_keys(int64_t layer, const array::Array& keys, const Pass& pass) override;
+  array::Array update_index(int64_t layer, const array::Array& keys, const Pass& pass) override;
   std::pair<array::Array, array::Array> seen(int64_t layer) const override {
     return seen_.at(layer);
   }

@@ -1,0 +1,121 @@
+// DeepSeek-V3.2 (2025) and GLM-5 (Zhipu 2026): DeepSeek-V3 with attention to the keys that an
+// indexer chooses; GLM-5 turns neighbouring pairs there, and some layers see what an earlier one
+// chose.
+
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "pippin/models/architectures.h"
+#include "pippin/models/common.h"
+#include "pippin/models/lineages.h"
+#include "pippin/models/state_spaces.h"
+
+namespace pippin::models {
+
+namespace {
+
+nn::IndexerOptions indexer_of(const Config& config, const nn::LatentAttentionOptions& attention,
+                              int64_t heads) {
+  nn::IndexerOptions indexer;
+  indexer.features = attention.features;
+  indexer.query_features = attention.query_rank;
+  indexer.heads = config.size("index_n_heads", heads, kMaxHeads);
+  indexer.head_dim = config.size("index_head_dim", 128, kMaxHeadDim);
+  indexer.rope_dims = attention.rope_dims;
+  indexer.top_k = config.size("index_topk", 2048, kMaxContext);
+  if (attention.query_rank == 0) config.unsupported("q_lora_rank", "null is not supported");
+  if (indexer.rope_dims > indexer.head_dim) {
+    config.invalid("index_head_dim", fmt::format("{} is less than qk_rope_head_dim {}",
+                                                 indexer.head_dim, indexer.rope_dims));
+  }
+  return indexer;
+}
+
+void check_kinds(const Config& config, size_t count) {
+  constexpr std::string_view kKind = "deepseek_sparse_attention";
+  layer_kinds(config, "layer_types", count, kKind, kKind);
+}
+
+// By layer, whether it sees the keys that an earlier one chose.
+std::vector<bool> sharing_layers(const Config& config, size_t count) {
+  if (config.find("indexer_types")) {
+    return layer_kinds(config, "indexer_types", count, "full", "shared");
+  }
+  std::vector<bool> shares(count);
+  if (const auto pattern = config.find("index_topk_pattern")) {
+    const std::string_view letters = pattern->as_string();
+    if (letters.size() != count || letters.find_first_not_of("FS") != letters.npos) {
+      config.invalid("index_topk_pattern", "not F or S for each layer");
+    }
+    for (size_t i = 0; i < count; ++i) shares[i] = letters[i] == 'S';
+    return shares;
+  }
+  const auto every = static_cast<size_t>(config.size("index_topk_freq", 1, kMaxLayers));
+  const auto skipped = static_cast<size_t>(config.size("index_skip_topk_offset", 2, kMaxLayers));
+  for (size_t i = 0; i < count; ++i) {
+    const size_t place = i + 1 > skipped ? i + 1 - skipped : 0;
+    shares[i] = place % every != 0;
+  }
+  return shares;
+}
+
+}  // namespace
+
+nn::DecoderOptions deepseek_v32(const Config& config) {
+  nn::DecoderOptions model = deepseek_like(
+      config,
+      {.sizes = {.vocab_size = 129280,
+                 .hidden_size = 7168,
+                 .intermediate_size = 18432,
+                 .num_layers = 61,
+                 .num_heads = 128,
+                 .context = 163840},
+       .latent = {.query_rank = 1536,
+                  .latent = 512,
+                  .plain_dims = 128,
+                  .rope_dims = 64,
+                  .value_dims = 128},
+       .experts = {.count_key = "n_routed_experts", .count = 256, .top_k = 8, .width = 2048},
+       .groups = 8,
+       .top_groups = 4,
+       .routed_scale = 2.5});
+  check_kinds(config, model.layers.size());
+  for (nn::LayerOptions& layer : model.layers) {
+    auto& attention = std::get<nn::LatentAttentionOptions>(layer.mixer);
+    attention.indexer = indexer_of(config, attention, 64);
+  }
+  return model;
+}
+
+nn::DecoderOptions glm_moe_dsa(const Config& config) {
+  nn::DecoderOptions model = deepseek_like(
+      config,
+      {.sizes = {.vocab_size = 154880,
+                 .hidden_size = 6144,
+                 .intermediate_size = 12288,
+                 .num_layers = 78,
+                 .num_heads = 64,
+                 .context = 202752,
+                 .epsilon = 1e-5},
+       .latent = {.query_rank = 2048,
+                  .latent = 512,
+                  .plain_dims = 192,
+                  .rope_dims = 64,
+                  .value_dims = 256},
+       .experts = {.count_key = "n_routed_experts", .count = 256, .top_k = 8, .width = 2048},
+       .routed_scale = 2.5});
+  check_kinds(config, model.layers.size());
+  const auto shares = sharing_layers(config, model.layers.size());
+  if (!shares.empty() && shares.front()) config.invalid("indexer_types", "the first is shared");
+  for (size_t i = 0; i < shares.size(); ++i) {
+    auto& attention = std::get<nn::LatentAttentionOptions>(model.layers[i].mixer);
+    attention.chosen_before = shares[i];
+    if (shares[i]) continue;
+    attention.indexer = indexer_of(config, attention, 32);
+    attention.indexer->interleaved = true;
+  }
+  return model;
+}
+
+}  // namespace pippin::models
