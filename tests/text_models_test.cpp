@@ -11,8 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/thread_pool.h"
+#include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/anemll.h"
@@ -253,6 +255,50 @@ TEST(TextModels, EveryGoldenIsHere) {
       EXPECT_TRUE(known.contains(name));
     }
   }
+}
+
+// What a configuration says that cannot be is refused by key and value.
+TEST(TextModels, ConfigurationErrorsNameKeyAndValue) {
+  const struct {
+    std::string folder, key, value, message;
+  } broken[] = {
+      {"qwen3_5_moe_text", "layer_types",
+       R"(["linear_attention", "full_attention", "spiral_attention", "full_attention"])",
+       "config.json: layer_types: 'spiral_attention' is not supported"},
+      {"qwen3_5_moe_text", "layer_types", R"(["full_attention"])",
+       "config.json: layer_types: 1 for 4 layers"},
+      {"nemotron_h_latent", "layers_block_type", R"(["linear_attention", "spiral"])",
+       "config.json: layers_block_type: 'spiral' is not supported"},
+      {"nemotron_h_latent", "n_group", "4", "config.json: n_group: 4 groups of 6 experts"},
+      {"mellum", "mlp_layer_types", R"(["dense", "dense"])",
+       "config.json: mlp_layer_types: 2 for 4 layers"},
+      {"gemma4_unified_text", "per_layer_config", R"({"9": {"head_dim": 16}})",
+       "'9' is not the number of one of 4 layers"},
+      {"gemma4_unified_text", "per_layer_config", R"({"3": {"rms_norm_eps": 1}})",
+       "rms_norm_eps: 1 for one layer is not supported"},
+      {"laguna", "num_attention_heads_per_layer", "[4, 4]",
+       "config.json: num_attention_heads_per_layer: 2 for 4 layers"},
+  };
+  int refused = 0;
+  for (const auto& one : broken) {
+    SCOPED_TRACE(one.folder + ": " + one.key + " = " + one.value);
+    const auto folder = shared_data(kPlace + one.folder);
+    if (!folder) continue;
+    ++refused;
+    const TempDir dir;
+    std::string text = "{";
+    for (const auto& [key, value] : Json::load(*folder / "config.json", kPythonJson).members()) {
+      if (key != one.key) text += "\"" + std::string(key) + "\": " + value.dump() + ", ";
+    }
+    write_file(dir / "config.json", text + "\"" + one.key + "\": " + one.value + "}");
+    try {
+      models::describe(dir.path());
+      ADD_FAILURE() << "nothing is thrown";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(one.message), std::string::npos) << error.what();
+    }
+  }
+  if (refused == 0) GTEST_SKIP() << shared_data_absent("models2026");
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TextModel, testing::ValuesIn(cases()),

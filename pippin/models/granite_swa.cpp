@@ -48,20 +48,18 @@ void use_windows(const Config& config, nn::DecoderOptions& model) {
   for (nn::LayerOptions& layer : model.layers) layer.attention().sinks = true;
 }
 
-const Defaults kSizes = {.vocab_size = 100352,
-                         .hidden_size = 2560,
-                         .intermediate_size = 8192,
-                         .num_layers = 24,
-                         .num_heads = 20,
-                         .num_kv_heads = 4,
-                         .context = 8192,
-                         .epsilon = 1e-5,
-                         .tied = true};
-
 }  // namespace
 
 nn::DecoderOptions granite_swa(const Config& config) {
-  nn::DecoderOptions model = granite_like(config, kSizes);
+  nn::DecoderOptions model = granite_like(config, {.vocab_size = 100352,
+                                                   .hidden_size = 2560,
+                                                   .intermediate_size = 8192,
+                                                   .num_layers = 24,
+                                                   .num_heads = 20,
+                                                   .num_kv_heads = 4,
+                                                   .context = 8192,
+                                                   .epsilon = 1e-5,
+                                                   .tied = true});
   use_windows(config, model);
   return model;
 }

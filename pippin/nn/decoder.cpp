@@ -274,7 +274,7 @@ Array Decoder::logits(const Array& x) const {
 }
 
 Array Decoder::headed(const Array& x) const {
-  const Array h = project_out_ ? (*project_out_)(x) : x;
+  Array h = project_out_ ? (*project_out_)(x) : x;
   if (!head_layer_) return h;
   return head_norm_->between(apply(options_.head_layer.activation, (*head_layer_)(h)));
 }
