@@ -1,5 +1,6 @@
 // The architectures' options of a model folder, for the modules in Python (pippin/nn).
 #include <string>
+#include <utility>
 #include <variant>
 
 #include <pybind11/stl.h>
@@ -45,6 +46,8 @@ const char* name_of(nn::Activation activation) {
       return "tanh";
     case nn::Activation::Sigmoid:
       return "sigmoid";
+    case nn::Activation::Softplus:
+      return "softplus";
     case nn::Activation::Identity:
     case nn::Activation::XIELU:
       break;
@@ -66,6 +69,10 @@ py::dict dict_of(const nn::RopeOptions& rope, int64_t context) {
          "positions are scaled by the length (dynamic), which the modules of pippin.nn have no "
          "form for");
   }
+  if (rope.reversed) {
+    fail(ErrorCode::Unsupported,
+         "positions rotate in reverse, which the modules of pippin.nn have no form for");
+  }
   py::dict result(py::arg("dims") = rope.dims, py::arg("frequencies") = rope_frequencies(rope),
                   py::arg("factor") = scaling.attention_factor);
   if (scaling.kind == nn::RopeScaling::Kind::LongRope && context > scaling.original_context) {
@@ -84,7 +91,10 @@ py::dict dict_of(const nn::AttentionOptions& attention, size_t layer) {
   refuse(!attention.output_norm.name.empty() || attention.value_norm.has_value(), layer,
          "a norm of values");
   refuse(attention.keys_of.has_value(), layer, "keys of another layer");
-  refuse(attention.output_gate, layer, "a gated output");
+  refuse(attention.output_gate || attention.gate.has_value(), layer, "a gated output");
+  refuse(attention.values_of_keys || attention.value_dim != 0 || attention.value_scale != 1, layer,
+         "values of keys, or of another size or scale");
+  refuse(attention.layout == nn::QkvLayout::Quarters, layer, "q, k and v by quarters of the heads");
   refuse(attention.adapter_rank > 0, layer, "adapters");
   refuse(attention.output_features != 0 && attention.output_features != attention.features, layer,
          "an output of another size");
@@ -144,6 +154,8 @@ py::dict dict_of(const nn::LayerOptions& layer, size_t index) {
   refuse(mlp == nullptr, index, "experts, or no feed-forward");
   refuse(layer.altup.has_value() || layer.shortcut.has_value() || layer.takes_shortcut, index,
          "several streams");
+  refuse(layer.rows.has_value(), index, "embeddings per layer");
+  refuse(!layer.output_scale.empty(), index, "a factor of its result");
   refuse(!layer.path.empty(), index, "a name of its own");
   refuse(layer.attention_path.empty(), index, "attention that is not part of it");
   static constexpr const char* kForms[] = {"serial", "parallel", "norm_after", "norm_carried"};
@@ -172,14 +184,22 @@ py::dict decoder_options(const std::filesystem::path& source) {
   nn::DecoderOptions model = models::describe_architecture(config, "");
   models::apply_gguf(config, model);
   config.refuse_unread();
-  if ((model.packed && !gguf) || model.altup ||
-      (model.embedding_size != 0 && model.embedding_size != model.hidden_size)) {
+  const std::initializer_list<std::pair<bool, const char*>> others = {
+      {model.packed && !gguf, "packed matrices"},
+      {model.altup.has_value(), "several streams"},
+      {model.layer_rows.has_value(), "embeddings per layer"},
+      {model.positions && model.positions->sinusoids != nn::LearnedPositions::Sinusoids::None,
+       "sinusoidal positions"},
+      {!model.head_layer.path.empty(), "a layer before its head"},
+      {model.embedding_rows != 0 && model.embedding_rows != model.vocab_size,
+       "an embedding with more rows than its head"},
+      {model.embedding_size != 0 && model.embedding_size != model.hidden_size,
+       "an embedding of another size"},
+  };
+  for (const auto& [is_there, what] : others) {
+    if (!is_there) continue;
     fail(ErrorCode::Unsupported, "'{}' has {}, which the modules of pippin.nn have no form for",
-         source.string(),
-         model.packed && !gguf ? "packed matrices"
-         : model.altup         ? "several streams"
-         : model.alibi         ? "biases for distances"
-                               : "an embedding of another size");
+         source.string(), what);
   }
   py::dict result;
   result["vocab_size"] = model.vocab_size;
