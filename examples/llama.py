@@ -100,8 +100,7 @@ class Llama(nn.Module):
 
 
 def sample(logits: mx.array, temperature: float, top_p: float) -> mx.array:
-    """Returns a token per row: the most likely one, or a random one among those that make up `top_p` of the
-    probability."""
+    """Returns a token per row: the most likely one, or a random one of those with `top_p` of the probability."""
     if temperature == 0:
         return mx.argmax(logits, axis=-1)
     order = mx.argsort(-logits, axis=-1)

@@ -217,8 +217,8 @@ class Functions(unittest.TestCase):
                 self.generate(sampler=sampler)
         for processor, words in (
             (lambda tokens, logits: None, "a NoneType that is not an array"),
-            (lambda tokens, logits: logits[:, :5], "no array of"),
-            (lambda tokens, logits: "text", "no array of"),
+            (lambda tokens, logits: logits[:, :5], "not an array of"),
+            (lambda tokens, logits: "text", "not an array of"),
             (lambda tokens, logits: logits * np.nan, "NaN"),
             (lambda tokens, logits: logits - np.inf, "no token is left|no finite"),
         ):
