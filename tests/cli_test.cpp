@@ -117,7 +117,7 @@ TEST(Cli, BrokenModelsAreRefusedInOneLine) {
   };
   expect_broken("config.json", "{", ": not valid JSON at byte 2");
   expect_broken("config.json", R"({"model_type": "no_such_type"})",
-                ": model_type 'no_such_type' is not supported (known: apertus, ", 3);
+                ": model_type 'no_such_type' is not supported (known: afmoe, ", 3);
   expect_broken("tokenizer.json", "[]", ": not a JSON object");
   expect_broken("generation_config.json", R"({"eos_token_id": "two"})",
                 ": eos_token_id: expected an integer, found \"two\"");

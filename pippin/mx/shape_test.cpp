@@ -108,7 +108,7 @@ TEST(Shapes, Creates) {
   EXPECT_ERROR(arange(0.0, 1.0, 0.0), ErrorCode::InvalidArgument, "[arange] The step is 0.");
   EXPECT_ERROR(arange(0.0, 1e18, 1.0), ErrorCode::InvalidArgument, "[arange]");
   EXPECT_ERROR(zeros({1 << 30, 1 << 30, 1 << 30}), ErrorCode::LimitExceeded, "too many");
-  EXPECT_ERROR(zeros({-1}), ErrorCode::InvalidArgument, "no size");
+  EXPECT_ERROR(zeros({-1}), ErrorCode::InvalidArgument, "not a size");
 }
 
 // A growing cache, as in models.

@@ -234,7 +234,7 @@ class Failing(HubTest):
         self.fail_with("redirects", "pull", "org/model")
         self.hub.forget()
         self.hub.add_rule("resolve/.*config", location="file:///etc/passwd")
-        self.fail_with("no http or https URL", "pull", "org/model")
+        self.fail_with("not an http or https URL", "pull", "org/model")
 
     def test_renamed(self):
         self.hub.renamed["old/name"] = "org/model"
@@ -242,7 +242,7 @@ class Failing(HubTest):
         self.check_whole(self.repo, ["config.json", "model.safetensors"], name="old/name")
 
     def test_answers_that_are_none(self):
-        for body, part in ((b"<html>please log in</html>", "no answer of the Hub"), (b"[" * 100000, "no answer of the Hub"),
+        for body, part in ((b"<html>please log in</html>", "not an answer of the Hub"), (b"[" * 100000, "not an answer of the Hub"),
                            (b"{}", "sha"), (b'{"sha": "../../x"}', "commit hash"), (b'{"sha": 1}', "sha")):
             self.hub.add_rule("revision", status=200, body=body)
             self.fail_with(part, "pull", "org/model")

@@ -51,7 +51,7 @@ TEST(Module, NamesItsParametersAndModules) {
   EXPECT_EQ(model.children()[1].first, "layers");
   EXPECT_ERROR(model.at("layers.1"), ErrorCode::NotFound, "no module layers.1");
   EXPECT_ERROR(model.add("embed", array(1)), ErrorCode::InvalidArgument, "two members");
-  EXPECT_ERROR(model.add("a.b", array(1)), ErrorCode::InvalidArgument, "\"a.b\" is no name");
+  EXPECT_ERROR(model.add("a.b", array(1)), ErrorCode::InvalidArgument, "\"a.b\" is not a name");
 }
 
 TEST(Module, IsTheSameAfterItMoved) {
