@@ -1,4 +1,4 @@
-// What the CPU's steps do not take, for rules that have another way.
+// Limits of the CPU's steps, for rules that have another way.
 #pragma once
 
 #include "pippin/engine/nodes/planes.h"

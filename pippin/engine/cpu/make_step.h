@@ -1,5 +1,4 @@
-// How the CPU does what nodes say: each becomes a Step, which knows its kernels. Kernels are chosen
-// here and nowhere else.
+// Makes the steps with which the CPU carries out nodes. Kernels are chosen here and nowhere else.
 #pragma once
 
 #include <memory>

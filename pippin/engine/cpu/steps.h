@@ -7,7 +7,7 @@
 
 namespace pippin::engine {
 
-// What a step is made with besides its kind.
+// The input of make_step_of() besides the kind.
 struct StepSource {
   const Node& node;
   const ComputeOptions& options;

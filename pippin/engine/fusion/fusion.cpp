@@ -7,7 +7,7 @@
 namespace pippin::engine {
 
 std::span<const Fusion> fusions() {
-  static const Fusion kFusions[] = {
+  static const Fusion table[] = {
       {"experts",
        {"add", "cast", "clip", "gather", "gelu", "matmul", "minimum", "mul", "reduce_sum",
         "sigmoid", "silu"},
@@ -26,7 +26,7 @@ std::span<const Fusion> fusions() {
       {"causal_convolution", {"slice_update"}, fuse_causal_convolution},
       {"causal_convolution", {"silu"}, fuse_convolution_silu},
   };
-  return kFusions;
+  return table;
 }
 
 bool fuse(Builder& builder, const mil::Operation& operation) {

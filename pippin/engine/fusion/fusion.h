@@ -4,8 +4,8 @@
 // the root. It looks back through the operations that produced the root's inputs (match.h), emits
 // one node that computes the root's result from the pattern's inputs, and defines the result.
 //
-// The operations in between have been lowered by then. Where nobody else reads their results their
-// nodes are dropped with all that is dead, where somebody does they stay: so a fusion asks for no
+// The operations in between have been lowered by then. If nothing else reads their results, their
+// nodes are dropped with all that is dead, otherwise they stay: so a fusion asks for no
 // permission, except where computing something twice would cost (a product).
 //
 // Changes that are not patterns of operations are made to the finished list of nodes:

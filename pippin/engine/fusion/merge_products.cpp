@@ -7,7 +7,7 @@
 namespace pippin::engine {
 namespace {
 
-// What a product reads besides x.
+// The operands of a product besides x.
 std::span<const View> other_operands(const Node& node) {
   return std::span(node.views).subspan(node.num_written + 1);
 }

@@ -1,4 +1,4 @@
-// For rules over planes (nodes/planes.h): convolutions, pooling and what is done by channel.
+// For rules over planes (nodes/planes.h): convolutions, pooling and norms by channel.
 #pragma once
 
 #include <optional>

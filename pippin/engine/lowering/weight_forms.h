@@ -1,7 +1,7 @@
 // The forms in which weights of products are kept, in one list: the first that a weight has is that
 // of the node.
 //
-// A new form brings what is kept (as weights/e4m7_weight.h), an alternative of Weight
+// A new form brings its data (as weights/e4m7_weight.h), an alternative of Weight
 // (nodes/dot.h), the step that multiplies it (as cpu/e4m7_dot.cpp) and an entry in the list in
 // weight_forms.cpp.
 #pragma once

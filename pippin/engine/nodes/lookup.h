@@ -38,7 +38,7 @@ struct ScatterNode {
 };
 
 // Rows of a compressed weight; views: y [indices, k], indices [indices]. Negative indices count
-// from the end; what is still outside reads the nearest row.
+// from the end; an index that is still outside reads the nearest row.
 struct QuantizedGatherNode {
   std::shared_ptr<const QuantizedWeight> weight;
   std::string form;  // "int4"

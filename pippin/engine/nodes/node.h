@@ -1,4 +1,4 @@
-// What one step of a plan computes, as data: made by rules and fusions, rewritten by fusions,
+// One step of a plan as data: made by rules and fusions, rewritten by fusions,
 // carried out by a device (the CPU: engine/cpu). A plan is a list of nodes.
 #pragma once
 
