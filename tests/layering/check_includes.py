@@ -140,12 +140,12 @@ def faults_of_line(place, allowed, line, is_test):
     if target.endswith(".pb.h"):  # generated, in the folder of its .proto
         return None
     if not target.startswith(OUTSIDE):
-        return f'"{target}" is no path from the root of the project'
+        return f'"{target}" is not a path from the root of the project'
     if not target.startswith("pippin/"):
         return None if is_test else f"{folder} may not include {target}"
     parts = target.split("/")
     if ".." in parts or len(parts) < 3:
-        return f'"{target}" is no header of a folder'
+        return f'"{target}" is not a header of a folder'
     if parts[1] not in allowed and not is_test:
         return f"{folder} may not include {parts[1]} ({target})"
     if is_test:
@@ -196,15 +196,15 @@ def check(root):
 def check_table(root):
     """Checks that the table orders existing folders: allowed ones come earlier in it, or include less."""
     for folder in [*ALLOWED, *TOP]:
-        assert (root / "pippin" / folder).is_dir(), f"{folder} is no folder of pippin/"
+        assert (root / "pippin" / folder).is_dir(), f"{folder} is not a folder of pippin/"
     for folder, below in ALLOWED.items():
         for other in below:
-            assert other in ALLOWED, f"{folder}: {other} is no folder"
+            assert other in ALLOWED, f"{folder}: {other} is not a folder"
             assert folder not in ALLOWED[other], f"{folder} and {other} include each other"
     for folder, rooms in ROOMS.items():
         before = set()
         for room, below in rooms.items():
-            assert (root / "pippin" / folder / room).is_dir(), f"{folder}/{room} is no folder"
+            assert (root / "pippin" / folder / room).is_dir(), f"{folder}/{room} is not a folder"
             assert before.issuperset(below), f"{folder}/{room} includes what does not stand before it"
             before.add(room)
 
