@@ -334,7 +334,7 @@ describe("chats", () => {
       await attach("a.png", "image/png", "x");
       await page.waitForFunction(() => document.querySelector("#banner-told").textContent.includes("pictures are not taken"));
       await attach("a.bin", "application/octet-stream", [0xff, 0xfe, 0]);
-      await page.waitForFunction(() => document.querySelector("#banner-told").textContent.includes("is no text"));
+      await page.waitForFunction(() => document.querySelector("#banner-told").textContent.includes("is not a text file"));
       await attach("a.txt", "text/plain", "x".repeat((1 << 20) + 1));
       await page.waitForFunction(() => document.querySelector("#banner-told").textContent.includes("1024 KB at most"));
       await attach("notes.txt", "text/plain", "the words");
