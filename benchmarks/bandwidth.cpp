@@ -11,7 +11,7 @@
 #include "pippin/app/machine.h"
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/runtime/benchmark.h"
 
 namespace {

@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
-#include "pippin/base/float16.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/base/text.h"
 #include "pippin/io/json.h"
 #include "pippin/io/safetensors_writer.h"

@@ -7,7 +7,7 @@
 
 #include "benchmarks/random_checkpoint.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/text.h"
 
 namespace {

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
-#include "pippin/base/float16.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/json.h"

@@ -25,8 +25,8 @@ if(TARGET pippin_shared)
   configure_file(cmake/pippin.pc.in ${PROJECT_BINARY_DIR}/pippin.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/pippin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
-foreach(header api/call.h api/device.h api/llm.h api/model.h api/tensor.h api/text_encoder.h base/byte_span.h base/call_context.h base/cancel.h base/cpu_features.h
-    base/exception.h base/export.h base/float16.h base/fork.h chat/message.h engine/compute_options.h mx/array.h mx/binary.h mx/buffer.h mx/compile.h mx/conv.h mx/create.h mx/dtype.h
+foreach(header api/call.h api/device.h api/llm.h api/model.h api/tensor.h api/text_encoder.h base/byte_span.h base/call_context.h base/threads/cancel.h base/cpu_features.h
+    base/exception.h base/export.h base/numbers/float16.h base/threads/fork.h chat/message.h engine/compute_options.h mx/array.h mx/binary.h mx/buffer.h mx/compile.h mx/conv.h mx/create.h mx/dtype.h
     mx/export.h mx/fast.h mx/index.h mx/io.h mx/matmul.h mx/nn/activations.h mx/nn/config.h mx/nn/layers.h mx/nn/module.h
     mx/nn/quantized.h mx/node.h mx/quantized.h mx/random.h mx/reduce.h mx/ref.h mx/scan_sort.h mx/shape.h
     mx/shape_ops.h mx/small_vector.h mx/unary.h runtime/batch.h runtime/generator.h

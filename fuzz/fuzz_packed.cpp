@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
-#include "pippin/base/temporary_folder.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/files/temporary_folder.h"
 #include "pippin/nn/packed_forms.h"
 #include "pippin/nn/packed_weights.h"
 

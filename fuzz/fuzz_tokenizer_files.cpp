@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/tokenizers/tokenizer.h"
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
 #include "tests/process.h"

@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/base/testing.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/cancel.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
 #include "pippin/runtime/draft/draft_benchmark.h"

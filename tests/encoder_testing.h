@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/runner.h"
 #include "pippin/families/encoder.h"
 #include "pippin/io/npz.h"

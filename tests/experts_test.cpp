@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "pippin/app/convert.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/sequence.h"

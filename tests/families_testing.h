@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/runner.h"
 #include "pippin/models/package_part.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 
 namespace pippin::testing_gguf {
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/io/npz.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"

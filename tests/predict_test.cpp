@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/image.h"
 #include "pippin/io/json.h"

@@ -11,8 +11,8 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/json.h"

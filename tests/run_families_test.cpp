@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/npz.h"
 #include "pippin/io/zip_testing.h"

@@ -122,7 +122,7 @@ TEST_F(RunFolders, TheEndOfTheContextIsNeverSilent) {
   EXPECT_EQ(run({"--overflow", "sometimes"}).status, 2);
 }
 
-// A SIGBUS without the guard (base/mapped_guard.h).
+// A SIGBUS without the guard (base/files/mapped_guard.h).
 TEST(RunFiles, EndWithALineWhenTheyAreCutOff) {
   const TempDir folder;
   fs::copy(source_dir() / "pippin/demo/model", folder / "model");

@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/log.h"
-#include "pippin/base/output.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/cancel.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/models/registry.h"
 #include "pippin/runtime/sequence.h"
 #include "pippin/runtime/stateful/model.h"

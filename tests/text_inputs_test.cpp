@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "tests/process.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 
 namespace pippin::testing_models {
 

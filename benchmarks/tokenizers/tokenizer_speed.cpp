@@ -21,7 +21,7 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace {

@@ -10,7 +10,7 @@
 
 #include "pippin/answer/answer_parser.h"
 #include "pippin/answer/read_syntax.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 
 namespace pippin::answer {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/answer/syntax_testing.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/constrain/matcher.h"
 #include "pippin/constrain/schema/schema.h"

@@ -6,7 +6,7 @@
 
 #include "pippin/answer/syntax_testing.h"
 #include "pippin/answer/told_calls.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/chat/json.h"
 

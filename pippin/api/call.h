@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "pippin/api/tensor.h"
-#include "pippin/base/cancel.h"
 #include "pippin/base/export.h"
+#include "pippin/base/threads/cancel.h"
 
 namespace pippin {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin::dlpack {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "pippin/api/tensor.h"
 #include "pippin/base/error.h"
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::elements {
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/api/model.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/fault_test.h"
 #include "pippin/io/json.h"

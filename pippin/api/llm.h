@@ -6,7 +6,7 @@
 //
 // A LanguageModel is cheap to copy and may be shared between threads. A Sequence, a Batch and a
 // Chat may be used from any thread, but by one at a time. Long calls can be cancelled with a
-// CancelToken (base/cancel.h) that a scope on the calling thread sets. Errors are thrown as
+// CancelToken (base/threads/cancel.h) that a scope on the calling thread sets. Errors are thrown as
 // pippin::Error (base/exception.h).
 #pragma once
 
@@ -19,9 +19,9 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/exception.h"
 #include "pippin/base/export.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/chat/message.h"
 #include "pippin/runtime/batch.h"
 #include "pippin/runtime/generator.h"

@@ -11,7 +11,7 @@
 // Errors are thrown as pippin::Error (base/exception.h). Objects are cheap to move; a Function
 // keeps the parts of its Model that it needs alive. Predictions of one model run one after another,
 // whichever threads request them, each on all threads of the model; different models do not wait
-// for each other. A call that waits can be cancelled (base/cancel.h).
+// for each other. A call that waits can be cancelled (base/threads/cancel.h).
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "pippin/base/mapped_origin.h"
+#include "pippin/base/files/mapped_origin.h"
 #include "pippin/mil/model.h"
 
 namespace pippin::api {

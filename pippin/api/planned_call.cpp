@@ -6,8 +6,8 @@
 #include "pippin/api/elements.h"
 #include "pippin/api/feature.h"
 #include "pippin/api/targets.h"
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/engine/run/profile.h"
 #include "pippin/mil/tensor.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "pippin/base/fork.h"
+#include "pippin/base/threads/fork.h"
 
 namespace pippin::api {
 namespace {

@@ -7,8 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "pippin/api/elements.h"
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/float16.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/float16.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/fault_test.h"
 

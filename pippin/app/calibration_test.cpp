@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/models/registry.h"
 
 namespace pippin::app {

@@ -5,7 +5,7 @@
 #include "pippin/app/compress_options.h"
 #include "pippin/app/convert.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 
 namespace pippin::app {

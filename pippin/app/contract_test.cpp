@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "pippin/app/convert.h"
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/families/anemll.h"
 #include "pippin/families/package.h"

@@ -10,7 +10,7 @@
 #include "pippin/app/package_output.h"
 #include "pippin/app/write_converted.h"
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/families/anemll.h"
 #include "pippin/families/encoder.h"
 #include "pippin/families/stateful.h"

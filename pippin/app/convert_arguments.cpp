@@ -1,7 +1,7 @@
 #include "pippin/app/convert_arguments.h"
 
 #include "pippin/base/error.h"
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 
 namespace pippin::app {
 namespace {

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include "pippin/app/package_output.h"
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/families/anemll.h"
 #include "pippin/families/package.h"
 #include "pippin/families/windowed.h"

@@ -10,11 +10,11 @@
 #include <sys/resource.h>
 
 #include "pippin/app/package_output.h"
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/mil/text/text.h"
 #include "pippin/models/registry.h"

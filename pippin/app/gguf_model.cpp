@@ -10,10 +10,10 @@
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/fork.h"
-#include "pippin/base/mapped_file.h"
-#include "pippin/base/output.h"
-#include "pippin/base/temporary_folder.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/files/temporary_folder.h"
+#include "pippin/base/threads/fork.h"
 #include "pippin/io/model_files.h"
 #include "pippin/models/gguf.h"
 

@@ -14,7 +14,7 @@
 #include "pippin/base/bytes.h"
 #include "pippin/base/columns.h"
 #include "pippin/base/error.h"
-#include "pippin/base/mapped_file.h"
+#include "pippin/base/files/mapped_file.h"
 #include "pippin/base/text.h"
 #include "pippin/io/gguf.h"
 #include "pippin/io/gguf_metadata.h"

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <span>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/runtime/sequence.h"
 
 namespace pippin::app {

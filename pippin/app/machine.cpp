@@ -10,9 +10,9 @@
 
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file_cache.h"
-#include "pippin/base/free_memory.h"
-#include "pippin/base/pages.h"
+#include "pippin/base/platform/file_cache.h"
+#include "pippin/base/platform/free_memory.h"
+#include "pippin/base/platform/pages.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/kernels/peak/peak.h"
 #include "pippin/kernels/rows/rows.h"

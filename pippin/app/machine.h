@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/runtime/benchmark.h"
 
 namespace pippin::app {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/open/loaded_model.h"
 #include "pippin/runtime/sequence.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/app/convert.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 
 namespace pippin::app {

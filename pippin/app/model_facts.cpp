@@ -13,7 +13,7 @@
 #include "pippin/app/gguf_model.h"
 #include "pippin/app/open_text.h"
 #include "pippin/app/text_encoder.h"
-#include "pippin/base/file_times.h"
+#include "pippin/base/platform/file_times.h"
 #include "pippin/families/package.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/digest.h"

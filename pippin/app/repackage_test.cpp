@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/blob_file.h"
 #include "pippin/mil/package/compiled_testing.h"

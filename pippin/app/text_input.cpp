@@ -8,8 +8,8 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 
 namespace pippin::app {
 namespace {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 
 namespace pippin::app {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/runtime/package/step_runner.h"
 
 namespace pippin::app {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pippin/app/calibration.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/runtime/stateful/model.h"
 

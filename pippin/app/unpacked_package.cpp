@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/fork.h"
+#include "pippin/base/threads/fork.h"
 #include "pippin/io/model_files.h"
 #include "pippin/mil/package/archive.h"
 

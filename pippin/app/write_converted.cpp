@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "pippin/base/cancel.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/families/package.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/models/registry.h"

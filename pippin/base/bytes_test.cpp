@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/checked.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/base/testing.h"
 
 namespace pippin {

@@ -7,12 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/testing.h"
-#include "pippin/base/thread_pool.h"
-#include "pippin/base/worker.h"
+#include "pippin/base/threads/cancel.h"
+#include "pippin/base/threads/thread_pool.h"
+#include "pippin/base/threads/worker.h"
 
 namespace pippin {
 namespace {

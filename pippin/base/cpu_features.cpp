@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/cpus.h"
 #include "pippin/base/error.h"
+#include "pippin/base/platform/cpus.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

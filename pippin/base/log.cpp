@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/fork.h"
+#include "pippin/base/threads/fork.h"
 
 namespace pippin {
 

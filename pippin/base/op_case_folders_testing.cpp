@@ -3,7 +3,7 @@
 #include <map>
 #include <stdexcept>
 
-#include "pippin/base/child_process.h"
+#include "pippin/base/files/child_process.h"
 #include "pippin/base/testing.h"
 
 namespace pippin {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
-#include "pippin/base/mapped_file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 
 namespace pippin {

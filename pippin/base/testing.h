@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pippin/base/error.h"
-#include "pippin/base/temporary_folder.h"
+#include "pippin/base/files/temporary_folder.h"
 
 namespace pippin {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "pippin/base/call_context.h"
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/c/pippin.h"
 
 namespace pippin::c {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pippin/base/allocations_testing.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/c/c_testing.h"
 #include "pippin/mil/package/interface.h"
 #include "pippin/mil/package/package.h"

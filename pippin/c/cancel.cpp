@@ -1,4 +1,4 @@
-#include "pippin/base/cancel.h"
+#include "pippin/base/threads/cancel.h"
 
 #include <memory>
 

@@ -12,7 +12,7 @@
 
 #include "pippin/api/llm.h"
 #include "pippin/api/model.h"
-#include "pippin/base/cancel.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/c/pippin.h"
 
 struct pippin_cancel {

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "pippin/base/fork.h"
+#include "pippin/base/threads/fork.h"
 #include "pippin/c/boundary.h"
 
 namespace pippin::c {

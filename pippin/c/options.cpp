@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "pippin/api/device.h"
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/c/boundary.h"
 #include "pippin/c/handles.h"
 #include "pippin/io/load_cache.h"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <utf8proc.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/text.h"
 #include "pippin/chat/json.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "pippin/base/error.h"
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/base/text.h"
 #include "pippin/chat/characters.h"
 #include "pippin/chat/text.h"

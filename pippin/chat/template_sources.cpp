@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/chat/json.h"
 #include "pippin/io/model_files.h"
 

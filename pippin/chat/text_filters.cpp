@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/base/text.h"
 #include "pippin/chat/characters.h"
 #include "pippin/chat/filters.h"

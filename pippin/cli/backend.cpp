@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/program_path.h"
+#include "pippin/base/platform/program_path.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/coreml/trial.h"
 
 namespace pippin::cli {

@@ -8,10 +8,10 @@
 
 #include "pippin/app/machine.h"
 #include "pippin/app/operation_cost.h"
-#include "pippin/base/cancel.h"
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/cli/random_inputs.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package/package.h"

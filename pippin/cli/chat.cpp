@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/files/mapped_guard.h"
 #include "pippin/base/log.h"
-#include "pippin/base/mapped_guard.h"
 #include "pippin/cli/form_options.h"
 #include "pippin/cli/model_entry.h"
 #include "pippin/cli/options.h"

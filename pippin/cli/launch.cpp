@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/mapped_guard.h"
-#include "pippin/base/thread.h"
+#include "pippin/base/files/mapped_guard.h"
+#include "pippin/base/threads/cancel.h"
+#include "pippin/base/threads/thread.h"
 #include "pippin/cli/model_entry.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"

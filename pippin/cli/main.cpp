@@ -13,10 +13,10 @@
 
 #include <CLI/CLI.hpp>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/mapped_guard.h"
+#include "pippin/base/files/mapped_guard.h"
 #include "pippin/base/text.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/cli/backend.h"
 #include "pippin/cli/bench.h"
 #include "pippin/cli/cache.h"

@@ -4,7 +4,7 @@
 
 #include "pippin/api/archive.h"
 #include "pippin/api/feature.h"
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/io/image.h"
 
 namespace pippin::cli {

@@ -7,9 +7,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/cli/backend.h"
 #include "pippin/cli/named_arrays.h"
 #include "pippin/io/load_cache.h"

@@ -8,7 +8,7 @@
 
 #include "pippin/api/archive.h"
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/cli/named_arrays.h"
 #include "pippin/io/image.h"
 

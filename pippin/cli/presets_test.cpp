@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/cli/model_options.h"
 

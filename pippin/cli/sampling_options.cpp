@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "pippin/base/error.h"
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/cli/options.h"
 
 namespace pippin::cli {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "pippin/base/log.h"
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 
 namespace pippin::cli {
 namespace {

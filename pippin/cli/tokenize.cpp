@@ -10,7 +10,7 @@
 
 #include "pippin/app/open_text.h"
 #include "pippin/app/text_input.h"
-#include "pippin/base/cancel.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"
 #include "pippin/cli/token_input.h"

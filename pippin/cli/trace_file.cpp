@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 
 namespace pippin::cli {
 

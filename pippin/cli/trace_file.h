@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "pippin/base/pending_output.h"
+#include "pippin/base/files/pending_output.h"
 #include "pippin/engine/run/profile.h"
 
 namespace pippin::cli {

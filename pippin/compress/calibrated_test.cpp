@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/compress/calibrated_encoder.h"
 #include "pippin/compress/error_feedback.h"
 

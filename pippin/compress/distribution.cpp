@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::compress {
 

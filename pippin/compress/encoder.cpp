@@ -5,9 +5,9 @@
 #include <cstring>
 #include <limits>
 
-#include "pippin/base/cancel.h"
-#include "pippin/base/float16.h"
-#include "pippin/base/float_convert.h"
+#include "pippin/base/numbers/float16.h"
+#include "pippin/base/numbers/float_convert.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/compress/blocks.h"
 #include "pippin/compress/distribution.h"
 #include "pippin/compress/palette.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/compress/buffer.h"
 #include "pippin/compress/encoding.h"
 #include "pippin/mil/data_type.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/compress/kernels_here.h"
 
 namespace pippin::compress {

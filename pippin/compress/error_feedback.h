@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/compress/input_statistics.h"
 
 namespace pippin::compress {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "pippin/base/error.h"
-#include "pippin/base/float_convert.h"
+#include "pippin/base/numbers/float_convert.h"
 #include "pippin/compress/calibrated_encoder.h"
 #include "pippin/compress/encoder.h"
 #include "pippin/compress/pack.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/compress/buffer.h"
 #include "pippin/compress/encoding.h"
 #include "pippin/compress/input_statistics.h"

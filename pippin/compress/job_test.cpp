@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/base/testing.h"
 #include "pippin/compress/pack.h"
 #include "pippin/mil/elements.h"

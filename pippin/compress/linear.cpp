@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/compress/kernels_here.h"
 
 namespace pippin::compress {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::compress {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/compress/linear.h"
 
 namespace pippin::compress {

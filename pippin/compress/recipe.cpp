@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 
 namespace pippin::compress {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "pippin/base/error.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 
 namespace pippin::constrain {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/constrain/utf8.h"
 
 namespace pippin::constrain {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 
 namespace pippin::constrain {
 

@@ -16,8 +16,8 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // Throws LimitExceeded beyond the current limit, and Cancelled (base/cancel.h). Callers do not
-  // store unfinished results, so that the call can be repeated.
+  // Throws LimitExceeded beyond the current limit, and Cancelled (base/threads/cancel.h). Callers
+  // do not store unfinished results, so that the call can be repeated.
   void count(uint64_t steps = 1) {
     done_ += steps;
     if (done_ >= next_look_) look();

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/constrain/constraint.h"
 #include "pippin/constrain/gbnf/gbnf.h"
 #include "pippin/constrain/schema/schema.h"

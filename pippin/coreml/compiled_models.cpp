@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/mapped_file.h"
-#include "pippin/base/mapped_origin.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/files/mapped_origin.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/files/temporary_folder.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/base/temporary_folder.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/coreml/trial.h"
 #include "pippin/mil/package/package.h"
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "pippin/base/float16.h"
-#include "pippin/base/float_convert.h"
+#include "pippin/base/numbers/float16.h"
+#include "pippin/base/numbers/float_convert.h"
 
 namespace pippin::coreml {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/cancel.h"
-#include "pippin/base/child_process.h"
 #include "pippin/base/error.h"
+#include "pippin/base/files/child_process.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/coreml/device.h"
 #include "pippin/coreml/strided.h"
 #include "pippin/mil/package/package.h"

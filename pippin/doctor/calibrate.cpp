@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "pippin/app/calibration.h"
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/engine/runner.h"
 #include "pippin/io/npz.h"
 #include "pippin/mil/package/package.h"

@@ -7,7 +7,7 @@
 
 #include "pippin/app/convert.h"
 #include "pippin/app/verify.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/doctor/doctor_testing.h"
 #include "pippin/mil/package/package.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/doctor/doctor_testing.h"
 #include "pippin/doctor/other_kinds.h"

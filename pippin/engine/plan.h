@@ -25,7 +25,7 @@
 
 #include "pippin/base/bytes.h"
 #include "pippin/base/error.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/compute_options.h"
 #include "pippin/engine/state.h"
 #include "pippin/mil/model.h"
@@ -119,7 +119,7 @@ class Execution {
   // makes row by row and nothing else reads, the others are not computed and have any values.
   void run(size_t lane = 0, std::optional<WantedRows> rows = std::nullopt);
   // As run(), but ends between two steps with Cancelled where the call is cancelled
-  // (base/cancel.h): what the state holds is undefined then.
+  // (base/threads/cancel.h): what the state holds is undefined then.
   void run_cancellable(size_t lane = 0);
 
   // Runs several lanes. What each gets is what run() gives it, up to the rounding of kernels that

@@ -17,8 +17,8 @@
 #include <sys/mman.h>
 
 #include "pippin/base/allocations_testing.h"
-#include "pippin/base/cancel.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/engine/plan_testing.h"
 #include "pippin/engine/reference/reference.h"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/host_tensor.h"
 #include "pippin/engine/plan.h"
 #include "pippin/mil/model.h"

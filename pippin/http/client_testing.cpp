@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 
 namespace pippin::http {
 namespace {

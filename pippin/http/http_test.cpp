@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/temporary_folder.h"
+#include "pippin/base/files/temporary_folder.h"
 #include "pippin/base/testing.h"
-#include "pippin/base/thread.h"
+#include "pippin/base/threads/thread.h"
 #include "pippin/http/client_testing.h"
 #include "pippin/http/server.h"
 

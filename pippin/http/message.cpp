@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/base/text.h"
 
 namespace pippin::http {

@@ -1,7 +1,7 @@
 #include <boost/asio/ssl/context.hpp>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/http/loop.h"
 
 namespace pippin::http {

@@ -1,8 +1,8 @@
 #include "pippin/hub/cache.h"
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/hub/repo_spec.h"
 
 namespace pippin::hub {

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file_lock.h"
+#include "pippin/base/files/file_lock.h"
 #include "pippin/hub/cache.h"
 #include "pippin/hub/cache_scan.h"
 #include "pippin/hub/repo_spec.h"

@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/hub/cache.h"
 #include "pippin/hub/repo_spec.h"
 

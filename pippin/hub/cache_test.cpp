@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/file_lock.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/file_lock.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/hub/cache_scan.h"
 #include "pippin/hub/partial_file.h"

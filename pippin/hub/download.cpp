@@ -10,9 +10,9 @@
 #include <sys/statvfs.h>
 
 #include "pippin/base/call_context.h"
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/hub/api.h"
 #include "pippin/hub/piece_request.h"
 #include "pippin/hub/retry.h"

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/hub/destination.h"
 #include "pippin/hub/partial_file.h"
 #include "pippin/hub/repo_spec.h"

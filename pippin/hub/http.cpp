@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/hub/authorities.h"
 #include "pippin/hub/curl.h"
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-#include "pippin/base/cancel.h"
+#include "pippin/base/threads/cancel.h"
 
 namespace pippin::hub {
 namespace {

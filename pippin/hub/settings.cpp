@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 
 namespace pippin::hub {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/file_lock.h"
+#include "pippin/base/files/file_lock.h"
 #include "pippin/hub/answers.h"
 #include "pippin/hub/destination.h"
 #include "pippin/hub/download.h"

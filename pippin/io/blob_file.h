@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
-#include "pippin/base/mapped_file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/files/output.h"
 
 namespace pippin {
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/checked.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/fault_test.h"
 

@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "pippin/base/bytes.h"
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/io/picture_formats.h"
 
 namespace pippin {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/fault_test.h"
 #include "pippin/io/safetensors_writer.h"

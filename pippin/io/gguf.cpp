@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin {
 namespace {

@@ -5,7 +5,7 @@
 #include <png.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/mapped_file.h"
+#include "pippin/base/files/mapped_file.h"
 #include "pippin/io/picture_formats.h"
 
 namespace pippin {

@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/number.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/io/json_node.h"
 
 namespace pippin {

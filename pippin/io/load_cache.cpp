@@ -10,10 +10,10 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/log.h"
-#include "pippin/base/output.h"
 #include "pippin/base/text.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/io/load_cache_files.h"
 
 namespace pippin {

@@ -32,8 +32,8 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
-#include "pippin/base/fork.h"
-#include "pippin/base/mapped_file.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/threads/fork.h"
 #include "pippin/io/digest.h"
 
 namespace pippin {

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 
 namespace pippin::load_cache {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "pippin/base/error.h"
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/io/load_cache.h"
 
 namespace pippin {

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/log.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/load_cache_files.h"

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
-#include "pippin/base/mapped_file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/base/text.h"
 
 namespace pippin {

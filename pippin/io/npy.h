@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin {
 

@@ -5,7 +5,7 @@
 #include <zip.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 
 namespace pippin {
 namespace {

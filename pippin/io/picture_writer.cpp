@@ -5,7 +5,7 @@
 #include <png.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/io/picture_formats.h"
 
 namespace pippin {

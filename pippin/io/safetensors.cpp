@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/io/json.h"
 
 namespace pippin {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
-#include "pippin/base/mapped_file.h"
+#include "pippin/base/files/mapped_file.h"
 #include "pippin/io/dtype.h"
 
 namespace pippin {

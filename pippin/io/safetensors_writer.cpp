@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/io/json.h"
 
 namespace pippin {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/io/dtype.h"
 
 namespace pippin {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/io/pickle.h"
 #include "pippin/io/torch_legacy.h"
 #include "pippin/io/zip_directory.h"

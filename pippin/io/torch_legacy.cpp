@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin {
 namespace {

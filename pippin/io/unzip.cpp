@@ -10,10 +10,10 @@
 
 #include <zip.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/mapped_file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/io/gzip.h"
 
 namespace pippin {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "pippin/base/mapped_file.h"
+#include "pippin/base/files/mapped_file.h"
 #include "pippin/io/safetensors.h"
 
 namespace pippin {

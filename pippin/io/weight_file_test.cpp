@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/fault_test.h"

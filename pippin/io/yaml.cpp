@@ -11,8 +11,8 @@
 #include <yaml-cpp/parser.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/number.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/base/text.h"
 
 namespace pippin {

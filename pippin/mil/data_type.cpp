@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin::mil {
 namespace {

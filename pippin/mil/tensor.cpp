@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/mil/elements.h"
 
 namespace pippin::mil {

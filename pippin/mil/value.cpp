@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/mil/elements.h"
 
 namespace pippin::mil {

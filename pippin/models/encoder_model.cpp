@@ -11,7 +11,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/families/encoder.h"
 #include "pippin/families/package.h"
 #include "pippin/io/model_files.h"

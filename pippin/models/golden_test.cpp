@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/reference/reference.h"
 #include "pippin/io/json.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/models/registry.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/models/architectures.h"
 #include "pippin/models/common.h"
 #include "pippin/models/state_spaces.h"

@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/io/model_files.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/io/model_files.h"
 #include "pippin/models/common.h"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/safetensors_writer.h"

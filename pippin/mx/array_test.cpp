@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "pippin/base/fork_testing.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/fork_testing.h"
 #include "pippin/mx/mx_testing.h"
 
 namespace pippin::mx {

@@ -1,8 +1,8 @@
 #include <mutex>
 #include <vector>
 
-#include "pippin/base/fork.h"
-#include "pippin/base/worker.h"
+#include "pippin/base/threads/fork.h"
+#include "pippin/base/threads/worker.h"
 #include "pippin/mx/array.h"
 #include "pippin/mx/eval.h"
 

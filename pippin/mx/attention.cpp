@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "pippin/base/error.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/kernels/attention/attention.h"
 #include "pippin/mx/binary.h"
 #include "pippin/mx/copy.h"

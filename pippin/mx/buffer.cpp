@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
-#include "pippin/base/fork.h"
-#include "pippin/base/pages.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/platform/pages.h"
+#include "pippin/base/threads/fork.h"
 
 namespace pippin::mx {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
-#include "pippin/base/fork.h"
+#include "pippin/base/threads/fork.h"
 #include "pippin/mx/eval.h"
 #include "pippin/mx/primitive.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "pippin/base/export.h"
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::mx {
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/fork.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/cancel.h"
+#include "pippin/base/threads/fork.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/mx/array.h"
 #include "pippin/mx/primitive.h"
 

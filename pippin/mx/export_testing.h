@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/runner.h"
 #include "pippin/engine/state.h"
 #include "pippin/mil/package/package.h"

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "pippin/base/error.h"
-#include "pippin/base/mapped_file.h"
+#include "pippin/base/files/mapped_file.h"
 #include "pippin/io/gguf.h"
 #include "pippin/mx/io.h"
 #include "pippin/mx/unary.h"

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/mx/mx_testing.h"
 

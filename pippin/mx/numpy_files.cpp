@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "pippin/base/error.h"
-#include "pippin/base/mapped_file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/io/npy.h"
 #include "pippin/io/npz.h"
 #include "pippin/mx/copy.h"

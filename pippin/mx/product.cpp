@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/kernels/dot/dot.h"
 #include "pippin/mx/convert.h"
 #include "pippin/mx/copy.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "pippin/base/dealt_range.h"
+#include "pippin/base/threads/dealt_range.h"
 #include "pippin/base/unwritten.h"
 #include "pippin/kernels/dot/dot.h"
 #include "pippin/mx/convert.h"
@@ -13,7 +13,7 @@
 namespace pippin::mx {
 namespace {
 
-// In the last eighth of a matrix, an eighth of this (base/dealt_range.h).
+// In the last eighth of a matrix, an eighth of this (base/threads/dealt_range.h).
 constexpr int64_t kPieceBytes = int64_t{1} << 18;
 constexpr int64_t kFewRows = 2 * kernels::kMostAffineRows;
 

@@ -2,7 +2,7 @@
 #include <mutex>
 
 #include "pippin/base/error.h"
-#include "pippin/base/fork.h"
+#include "pippin/base/threads/fork.h"
 #include "pippin/mx/copy.h"
 #include "pippin/mx/primitive.h"
 #include "pippin/mx/random.h"

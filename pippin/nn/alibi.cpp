@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "pippin/array/ops.h"
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::nn {
 namespace {

@@ -3,8 +3,8 @@
 #include <bit>
 #include <numeric>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/io/json.h"
 #include "pippin/nn/packed_weights.h"
 

@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/float_convert.h"
 #include "pippin/base/log.h"
+#include "pippin/base/numbers/float_convert.h"
 #include "pippin/mil/derived_source.h"
 #include "pippin/nn/lora.h"
 #include "pippin/nn/weight_source.h"

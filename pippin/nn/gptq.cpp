@@ -3,8 +3,8 @@
 // too (PackedLayout::order).
 #include <algorithm>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/nn/packed_weights.h"
 
 namespace pippin::nn {

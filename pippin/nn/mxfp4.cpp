@@ -8,7 +8,7 @@
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/mil/derived_source.h"
 
 namespace pippin::nn {

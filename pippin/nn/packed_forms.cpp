@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "pippin/array/ops.h"
-#include "pippin/base/float16.h"
 #include "pippin/base/log.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::nn {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
-#include "pippin/base/float16.h"
 #include "pippin/base/log.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/nn/packed_forms.h"

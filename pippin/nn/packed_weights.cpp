@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::nn {
 namespace {

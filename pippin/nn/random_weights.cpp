@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "pippin/array/ops.h"
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/nn/stored_weights.h"
 
 namespace pippin::nn {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "pippin/base/error.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/mil/derived_source.h"
 #include "pippin/nn/weight_source.h"
 

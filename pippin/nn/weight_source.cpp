@@ -7,9 +7,9 @@
 #include <cstring>
 
 #include "pippin/base/error.h"
-#include "pippin/base/float_convert.h"
 #include "pippin/base/log.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/float_convert.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/mil/derived_source.h"
 
 namespace pippin::nn {

@@ -7,7 +7,7 @@
 #include <pybind11/pybind11.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/thread.h"
+#include "pippin/base/threads/thread.h"
 #include "pippin/python/errors.h"
 
 namespace pippin::python {

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/log.h"
+#include "pippin/base/threads/cancel.h"
 
 namespace pippin::python {
 

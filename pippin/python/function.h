@@ -6,7 +6,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "pippin/base/cancel.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/python/arrays.h"
 #include "pippin/python/state.h"
 

@@ -12,7 +12,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "pippin/base/thread.h"
+#include "pippin/base/threads/thread.h"
 #include "pippin/python/errands.h"
 #include "pippin/python/language.h"
 #include "pippin/python/sampling.h"

@@ -6,8 +6,8 @@
 
 #include <pybind11/pybind11.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/exception.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/python/lock.h"
 
 namespace pippin::python {

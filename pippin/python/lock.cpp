@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include "pippin/base/fork.h"
+#include "pippin/base/threads/fork.h"
 
 namespace pippin::python {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "pippin/api/device.h"
 #include "pippin/api/model.h"
-#include "pippin/base/fork.h"
+#include "pippin/base/threads/fork.h"
 #include "pippin/python/bindings.h"
 #include "pippin/python/docstrings.h"
 #include "pippin/python/features.h"

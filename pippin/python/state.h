@@ -7,7 +7,7 @@
 #include <pybind11/pybind11.h>
 
 #include "pippin/api/model.h"
-#include "pippin/base/fork.h"
+#include "pippin/base/threads/fork.h"
 
 namespace pippin::python {
 

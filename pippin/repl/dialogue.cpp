@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "pippin/base/error.h"
-#include "pippin/base/number.h"
-#include "pippin/base/output.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/numbers/number.h"
+#include "pippin/base/numbers/ranges.h"
 
 namespace pippin::repl {
 namespace {

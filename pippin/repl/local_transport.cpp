@@ -3,8 +3,8 @@
 #include <mutex>
 #include <utility>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/repl/transport.h"
 #include "pippin/server/endpoints.h"
 

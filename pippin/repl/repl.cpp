@@ -10,13 +10,13 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
-#include "pippin/base/temporary_folder.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/files/temporary_folder.h"
 #include "pippin/base/text.h"
-#include "pippin/base/thread.h"
+#include "pippin/base/threads/cancel.h"
+#include "pippin/base/threads/thread.h"
 #include "pippin/repl/answer_display.h"
 #include "pippin/repl/line_joiner.h"
 #include "pippin/shell/command_run.h"

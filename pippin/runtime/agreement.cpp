@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/runtime/sequence.h"
 
 namespace pippin::runtime {

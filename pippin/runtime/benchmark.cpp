@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/runtime/batch.h"
 #include "pippin/runtime/sampling/sampler.h"
 

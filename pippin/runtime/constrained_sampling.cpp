@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/constrain/forced_tokens.h"
 
 namespace pippin::runtime {

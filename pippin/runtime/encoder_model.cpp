@@ -5,9 +5,9 @@
 #include <limits>
 #include <numeric>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/families/encoder.h"
 #include "pippin/runtime/package/step_schema.h"
 #include "pippin/runtime/package/vocabulary.h"

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/fork.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/fork.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/mil/model.h"
 #include "pippin/runtime/encoder_schema.h"

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/log.h"
-#include "pippin/base/output.h"
 #include "pippin/base/testing.h"
 
 namespace pippin::runtime {

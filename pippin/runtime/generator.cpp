@@ -4,9 +4,9 @@
 #include <chrono>
 #include <optional>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/runtime/draft/drafting.h"
 #include "pippin/runtime/draft/drafts.h"
 #include "pippin/runtime/generation.h"

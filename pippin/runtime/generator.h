@@ -25,7 +25,7 @@ enum class StopReason {
   ContextFull,  // the sequence fills the model's context
   StopString,   // the text reached one of the caller's stop strings (stop_strings.h)
   Callback,     // the caller returned false
-  Cancelled,    // base/cancel.h
+  Cancelled,    // base/threads/cancel.h
 };
 PIPPIN_API std::string_view to_string(StopReason reason);
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/runtime/fake_model.h"
 
 namespace pippin::runtime {

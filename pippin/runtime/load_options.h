@@ -8,7 +8,7 @@
 #include "pippin/engine/compute_options.h"
 
 namespace pippin {
-enum class Pinning : uint8_t;  // base/thread_pool.h; the first is Auto
+enum class Pinning : uint8_t;  // base/threads/thread_pool.h; the first is Auto
 }
 
 namespace pippin::runtime {

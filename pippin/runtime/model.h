@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "pippin/base/export.h"
-#include "pippin/base/fork.h"
+#include "pippin/base/threads/fork.h"
 
 namespace pippin {
 class Digest;

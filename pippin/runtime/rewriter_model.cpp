@@ -5,7 +5,7 @@
 #include <span>
 
 #include "pippin/base/error.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/families/package.h"
 #include "pippin/families/rewriter.h"
 #include "pippin/families/stateful.h"

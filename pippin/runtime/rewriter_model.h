@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/state.h"
 #include "pippin/mil/model.h"

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/pages.h"
+#include "pippin/base/platform/pages.h"
 #include "pippin/base/text.h"
 
 namespace pippin::runtime {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/runtime/sequence_file.h"
 #include "pippin/runtime/sequence_use.h"
 

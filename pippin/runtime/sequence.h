@@ -3,8 +3,8 @@
 //
 // Any thread may use a sequence, but only one at a time: a call made while another thread is in one
 // throws InvalidArgument. Sequences of one model may be used by several threads at the same time:
-// their calls wait for each other, and throw Cancelled if they are cancelled (base/cancel.h) while
-// they wait, before anything is done.
+// their calls wait for each other, and throw Cancelled if they are cancelled
+// (base/threads/cancel.h) while they wait, before anything is done.
 #pragma once
 
 #include <atomic>

@@ -5,8 +5,8 @@
 #include <functional>
 #include <span>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/io/load_cache_files.h"
 
 namespace pippin::runtime {

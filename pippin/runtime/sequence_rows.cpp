@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/runtime/sequence.h"
 #include "pippin/runtime/sequence_file.h"
 #include "pippin/runtime/sequence_use.h"

@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/io/load_cache_files.h"
 #include "pippin/runtime/batch.h"
 #include "pippin/runtime/fake_model.h"

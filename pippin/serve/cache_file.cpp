@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file_cache.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/platform/file_cache.h"
 #include "pippin/io/load_cache_files.h"
 
 namespace pippin::serve {

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/thread.h"
-#include "pippin/base/worker.h"
+#include "pippin/base/threads/thread.h"
+#include "pippin/base/threads/worker.h"
 #include "pippin/serve/cache_file.h"
 
 namespace pippin::serve {

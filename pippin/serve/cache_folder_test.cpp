@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/log.h"
-#include "pippin/base/output.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/base/testing.h"
 
 namespace pippin::serve {

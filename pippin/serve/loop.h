@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "pippin/base/call_context.h"
-#include "pippin/base/thread.h"
+#include "pippin/base/threads/thread.h"
 #include "pippin/runtime/batch.h"
 #include "pippin/serve/block_pool.h"
 #include "pippin/serve/piece_size.h"

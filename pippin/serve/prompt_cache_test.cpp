@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/serve/row_model_testing.h"
 

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/free_memory.h"
+#include "pippin/base/files/mapped_guard.h"
 #include "pippin/base/log.h"
-#include "pippin/base/mapped_guard.h"
+#include "pippin/base/platform/free_memory.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/serve/loop.h"
 
 namespace pippin::serve {

@@ -119,8 +119,8 @@ struct SchedulerOptions {
   std::string cache_key;
 
   // Called on the scheduler's thread after a step during which a mapped file was damaged
-  // (base/mapped_guard.h). If it throws, all requests end with its error, later ones too: the step
-  // may have computed with zeros. Null: damaged files are not detected.
+  // (base/files/mapped_guard.h). If it throws, all requests end with its error, later ones too: the
+  // step may have computed with zeros. Null: damaged files are not detected.
   std::function<void()> check_files;
 };
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "pippin/base/cancel.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/runtime/draft/drafting.h"
 #include "pippin/runtime/draft/drafts.h"
 #include "pippin/runtime/generation.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 
 namespace pippin::server {
 namespace {

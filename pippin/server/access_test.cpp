@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/temporary_folder.h"
+#include "pippin/base/files/temporary_folder.h"
 #include "pippin/base/testing.h"
 #include "pippin/page/page.h"
 #include "pippin/server/routes.h"

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "pippin/app/answer_form.h"
-#include "pippin/base/cancel.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/http/server.h"
 #include "pippin/server/workers.h"
 

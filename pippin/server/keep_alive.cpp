@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/server/api_error.h"
 
 namespace pippin::server {

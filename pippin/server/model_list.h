@@ -17,8 +17,8 @@
 #include "pippin/app/answer_form.h"
 #include "pippin/app/open_model.h"
 #include "pippin/app/text_encoder.h"
-#include "pippin/base/mapped_origin.h"
-#include "pippin/base/thread.h"
+#include "pippin/base/files/mapped_origin.h"
+#include "pippin/base/threads/thread.h"
 #include "pippin/serve/scheduler.h"
 #include "pippin/server/embedder.h"
 #include "pippin/server/model_settings.h"
@@ -84,7 +84,7 @@ struct OpenedModel {
   std::shared_ptr<ServedModel> model;
   std::shared_ptr<const app::TextEncoder> encoder;
   std::string name;
-  uint64_t first_mapping = 0;  // its files have this or a later number (base/mapped_origin.h)
+  uint64_t first_mapping = 0;  // its files have this or a later number (base/files/mapped_origin.h)
 };
 
 // Thread-safe.
@@ -117,7 +117,7 @@ class ModelList {
   // is being loaded.
   std::optional<std::string> remove(const std::string& name);
   // Call it between a computation and its answer. Throws ApiError(500) and unloads the model if one
-  // of its files is damaged (base/mapped_guard.h).
+  // of its files is damaged (base/files/mapped_guard.h).
   void check_files(const OpenedModel& opened);
   // Does the same as open(); throws ApiError(400) for a model that does not generate text.
   std::shared_ptr<ServedModel> get(const std::string& name);

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/mapped_origin.h"
+#include "pippin/base/files/mapped_origin.h"
 #include "pippin/base/testing.h"
 #include "pippin/server/server_testing.h"
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/server/fill_in.h"
 #include "pippin/server/line_limits.h"

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "pippin/answer/syntax_testing.h"
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/server/keep_alive.h"
 #include "pippin/server/model_names.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/testing.h"
 #include "pippin/server/client_setups.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "pippin/app/pull.h"
-#include "pippin/base/cancel.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/http/server.h"
 #include "pippin/server/workers.h"
 

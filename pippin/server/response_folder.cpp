@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 
 namespace pippin::server {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/message_fields.h"
 

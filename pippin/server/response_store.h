@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "pippin/base/worker.h"
+#include "pippin/base/threads/worker.h"
 #include "pippin/server/response_folder.h"
 
 namespace pippin::server {

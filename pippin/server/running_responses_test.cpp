@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/thread.h"
+#include "pippin/base/threads/thread.h"
 
 namespace pippin::server {
 namespace {

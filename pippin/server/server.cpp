@@ -13,7 +13,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/base/thread.h"
+#include "pippin/base/threads/thread.h"
 #include "pippin/server/metrics.h"
 #include "pippin/server/page_response.h"
 #include "pippin/server/routes.h"

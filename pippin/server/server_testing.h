@@ -5,7 +5,7 @@
 #include <string>
 
 #include "pippin/base/exception.h"
-#include "pippin/base/thread.h"
+#include "pippin/base/threads/thread.h"
 #include "pippin/http/client_testing.h"
 #include "pippin/io/json.h"
 #include "pippin/server/server.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/server/request_json.h"
 
 namespace pippin::server {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/base/cancel.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/server/workers.h"
 #include "pippin/shell/chat_tool.h"
 

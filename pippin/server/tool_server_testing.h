@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "pippin/answer/syntax_testing.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/server/server_testing.h"
 

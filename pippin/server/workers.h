@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "pippin/base/call_context.h"
-#include "pippin/base/thread.h"
+#include "pippin/base/threads/thread.h"
 
 namespace pippin::server {
 

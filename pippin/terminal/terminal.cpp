@@ -15,8 +15,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/terminal/write_fully.h"
 
 namespace pippin::terminal {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/tokenizers/unicode.h"
 
 namespace pippin::tokenizers {

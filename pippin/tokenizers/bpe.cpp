@@ -5,9 +5,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/tokenizers/hash_tables.h"
 
 namespace pippin::tokenizers {

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/tokenizers/json_file_testing.h"
 #include "pippin/tokenizers/table_scanner.h"

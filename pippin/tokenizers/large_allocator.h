@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <new>
 
-#include "pippin/base/pages.h"
+#include "pippin/base/platform/pages.h"
 
 namespace pippin::tokenizers {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/hash_tables.h"
 #include "pippin/tokenizers/stages.h"

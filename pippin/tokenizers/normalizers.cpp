@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/tokenizers/byte_level.h"
 #include "pippin/tokenizers/pattern.h"
 #include "pippin/tokenizers/text_normalizers.h"

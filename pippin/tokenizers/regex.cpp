@@ -8,8 +8,8 @@
 
 #include <pcre2.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/tokenizers/regex_syntax.h"
 
 namespace pippin::tokenizers {

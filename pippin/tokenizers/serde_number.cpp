@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 
 namespace pippin::tokenizers {
 namespace {

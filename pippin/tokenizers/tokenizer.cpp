@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/text.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/tokenizers/added_vocabulary.h"
 #include "pippin/tokenizers/decoders.h"
 #include "pippin/tokenizers/fitting.h"

@@ -41,7 +41,7 @@ class PIPPIN_API Tokenizer {
   static Tokenizer from_json(std::string_view json, std::string_view name);
 
   // Bytes of `text` that are not UTF-8 are read as U+FFFD. Encoding or decoding a long text throws
-  // Cancelled when the thread's work is cancelled (base/cancel.h).
+  // Cancelled when the thread's work is cancelled (base/threads/cancel.h).
   std::vector<int32_t> encode(std::string_view text, bool add_special_tokens = true) const;
   // Encodes as the library's encode(): truncated as the file says (with room for the special
   // tokens), then padded. Throws InvalidArgument if the truncation or padding is not possible.

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/mapped_file.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/mapped_file.h"
 #include "pippin/io/model_files.h"
 #include "pippin/tokenizers/applied_settings.h"
 #include "pippin/tokenizers/gguf_file.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/tokenizers/sentencepiece_testing.h"
 #include "pippin/tokenizers/tokenizer.h"

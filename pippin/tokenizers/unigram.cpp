@@ -4,9 +4,9 @@
 #include <limits>
 #include <utility>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/tokenizers/prefix_trie.h"
 #include "pippin/tokenizers/regex.h"
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/tokenizers/serde_number.h"
 #include "pippin/tokenizers/tokenizer.h"

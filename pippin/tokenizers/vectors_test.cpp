@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/tokenizer.h"

@@ -31,7 +31,10 @@ ln -sfn /usr/include/fmt "$out/include/fmt"
 list() {
   echo "$googletest/src/gtest-all.cc -O1 -I$googletest"
   echo "$googletest/src/gtest_main.cc -O1"
-  for file in call_context cancel cgroup_linux cpu_features cpu_limit_linux cpus_linux error float_convert fork log thread thread_pool; do echo "pippin/base/$file.cpp -O2"; done
+  for file in call_context cpu_features error log numbers/float_convert platform/cgroup_linux platform/cpu_limit_linux \
+    platform/cpus_linux threads/cancel threads/fork threads/thread threads/thread_pool; do
+    echo "pippin/base/$file.cpp -O2"
+  done
   for family in $families; do
     for file in "pippin/kernels/$family"/*.cpp; do
       case $file in

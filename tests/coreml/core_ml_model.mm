@@ -1,7 +1,7 @@
 // Models and states of the stand-in.
 #include <thread>
 
-#include "pippin/base/temporary_folder.h"
+#include "pippin/base/files/temporary_folder.h"
 #include "pippin/engine/state.h"
 #import "tests/coreml/core_ml_internal.h"
 #include "tests/coreml/standin_pictures.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "pippin/base/error.h"
-#include "pippin/base/float_convert.h"
+#include "pippin/base/numbers/float_convert.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/input_axes.h"
 #include "pippin/mil/package/package.h"

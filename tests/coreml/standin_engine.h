@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/runner.h"
 #include "pippin/mil/model.h"

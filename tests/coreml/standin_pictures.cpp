@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::standin {
 namespace {

@@ -19,7 +19,7 @@ endfunction()
 run(log ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
 file(GLOB_RECURSE headers RELATIVE ${work}/prefix/include ${work}/prefix/include/*)
 set(expected pippin/api/call.h pippin/api/device.h pippin/api/llm.h pippin/api/model.h pippin/api/tensor.h pippin/api/text_encoder.h pippin/base/byte_span.h pippin/base/call_context.h
-  pippin/base/cancel.h pippin/base/cpu_features.h pippin/base/exception.h pippin/base/export.h pippin/base/float16.h pippin/base/fork.h pippin/chat/message.h
+  pippin/base/threads/cancel.h pippin/base/cpu_features.h pippin/base/exception.h pippin/base/export.h pippin/base/numbers/float16.h pippin/base/threads/fork.h pippin/chat/message.h
   pippin/engine/compute_options.h pippin/mx.h pippin/mx/array.h pippin/mx/binary.h pippin/mx/buffer.h pippin/mx/compile.h pippin/mx/conv.h pippin/mx/create.h pippin/mx/dtype.h
   pippin/mx/export.h pippin/mx/fast.h pippin/mx/index.h pippin/mx/io.h pippin/mx/matmul.h
   pippin/mx/nn/activations.h pippin/mx/nn/config.h pippin/mx/nn/layers.h pippin/mx/nn/module.h pippin/mx/nn/quantized.h pippin/mx/node.h pippin/mx/quantized.h pippin/mx/random.h pippin/mx/reduce.h

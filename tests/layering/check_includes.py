@@ -50,6 +50,13 @@ ALLOWED = {
 # The rooms (subfolders) of a folder: the rooms that each may include in addition to itself, in the same order. ""
 # stands for the headers in the folder itself, its interface; sources in the folder itself may include all of its rooms.
 ROOMS = {
+    "base": {
+        "": [],
+        "platform": [""],
+        "threads": ["", "platform"],
+        "numbers": [""],
+        "files": ["", "platform", "threads"],
+    },
     "constrain": {
         "": [],
         "patterns": [""],

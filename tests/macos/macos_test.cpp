@@ -16,14 +16,14 @@
 
 #include "pippin/app/energy_meter.h"
 #include "pippin/app/machine.h"
-#include "pippin/base/boot_id.h"
-#include "pippin/base/cpus.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file_cache.h"
-#include "pippin/base/file_times.h"
-#include "pippin/base/free_memory.h"
-#include "pippin/base/pages.h"
-#include "pippin/base/program_path.h"
+#include "pippin/base/platform/boot_id.h"
+#include "pippin/base/platform/cpus.h"
+#include "pippin/base/platform/file_cache.h"
+#include "pippin/base/platform/file_times.h"
+#include "pippin/base/platform/free_memory.h"
+#include "pippin/base/platform/pages.h"
+#include "pippin/base/platform/program_path.h"
 #include "tests/macos/stubs.h"
 
 namespace pippin {

@@ -1,7 +1,7 @@
 #include <filesystem>
 
 #include "pippin/base/base64.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/gguf.h"
 #include "pippin/io/zip_testing.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "pippin/base/error.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/constrain/gbnf/gbnf_syntax.h"
 #include "pippin/constrain/patterns/json_text.h"
 

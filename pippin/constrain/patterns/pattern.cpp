@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pippin/base/error.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/constrain/patterns/pattern_syntax.h"
 
 namespace pippin::constrain {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/constrain/schema/states.h"
 
 namespace pippin::constrain {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "pippin/base/error.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/constrain/schema/uri.h"
 
 namespace pippin::constrain {

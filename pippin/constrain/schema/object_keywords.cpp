@@ -3,7 +3,7 @@
 #include <array>
 #include <iterator>
 
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/constrain/patterns/json_text.h"
 #include "pippin/constrain/patterns/pattern.h"
 #include "pippin/constrain/schema/algebra.h"

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/base/testing.h"
 #include "pippin/constrain/matcher.h"
 #include "pippin/constrain/schema/uri.h"

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "pippin/base/error.h"
-#include "pippin/base/ranges.h"
+#include "pippin/base/numbers/ranges.h"
 #include "pippin/constrain/patterns/formats.h"
 #include "pippin/constrain/patterns/json_text.h"
 #include "pippin/constrain/patterns/numbers.h"

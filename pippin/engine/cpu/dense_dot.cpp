@@ -1,5 +1,5 @@
 // Products with weights that are as they are stored: fp32, fp16, bf16, or laid out for the kernels.
-#include "pippin/base/checked.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/engine/cpu/steps.h"
 #include "pippin/engine/cpu/weight_step.h"
 #include "pippin/engine/weights/weight_type.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "pippin/base/checked.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/engine/weights/weight_stack.h"
 #include "pippin/engine/weights/weight_type.h"
 #include "pippin/kernels/dot/dot.h"

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/engine/weights/e4m7_weight.h"
 
 namespace pippin::engine {

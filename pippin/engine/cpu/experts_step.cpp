@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "pippin/base/checked.h"
-#include "pippin/base/dealt_range.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/threads/dealt_range.h"
 #include "pippin/engine/cpu/expert_matrices.h"
 #include "pippin/engine/cpu/steps.h"
 #include "pippin/kernels/elementwise/elementwise.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/cpu/make_step.h"
 
 namespace pippin::engine {

@@ -1,7 +1,7 @@
 // Products with compressed weights, from the bytes of the package or the file.
 #include <algorithm>
 
-#include "pippin/base/checked.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/engine/cpu/steps.h"
 #include "pippin/engine/cpu/weight_step.h"
 #include "pippin/engine/weights/block_rows.h"

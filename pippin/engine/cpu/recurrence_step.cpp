@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pippin/base/float_convert.h"
+#include "pippin/base/numbers/float_convert.h"
 #include "pippin/engine/cpu/steps.h"
 
 namespace pippin::engine {

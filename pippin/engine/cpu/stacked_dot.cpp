@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/cpu/expert_matrices.h"
 #include "pippin/engine/cpu/steps.h"
 

@@ -1,6 +1,6 @@
 #include "pippin/engine/cpu/weight_step.h"
 
-#include "pippin/base/checked.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin::engine {
 

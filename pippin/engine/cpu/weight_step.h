@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pippin/base/cpu_features.h"
-#include "pippin/base/dealt_range.h"
+#include "pippin/base/threads/dealt_range.h"
 #include "pippin/engine/nodes/node.h"
 #include "pippin/engine/run/step.h"
 #include "pippin/kernels/elementwise/elementwise.h"

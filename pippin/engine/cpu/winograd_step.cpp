@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "pippin/base/checked.h"
-#include "pippin/base/dealt_range.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/threads/dealt_range.h"
 
 namespace pippin::engine {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/engine/dynamic/region_builder.h"
 #include "pippin/engine/dynamic/run_io.h"
 #include "pippin/engine/run/profile.h"

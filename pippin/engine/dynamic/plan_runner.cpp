@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <list>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/engine/device.h"
 #include "pippin/engine/dynamic/run_io.h"
 #include "pippin/mil/tensor.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/engine/lowering/expand_constexpr.h"
 #include "pippin/engine/lowering/read_quantized.h"
 #include "pippin/engine/weights/copy_operand.h"

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::engine {
 namespace {

@@ -4,11 +4,11 @@
 #include <bit>
 #include <cstring>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
-#include "pippin/base/float16.h"
 #include "pippin/base/log.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/numbers/float16.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/lowering/constexpr_input.h"
 #include "pippin/mil/elements.h"
 

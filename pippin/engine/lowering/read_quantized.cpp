@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/engine/lowering/constexpr_input.h"
 #include "pippin/engine/lowering/exact_bits.h"
 #include "pippin/engine/weights/block_rows.h"

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/base/text.h"
 #include "pippin/engine/planning/planning.h"
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/base/text.h"
 #include "pippin/engine/cpu/make_step.h"
 #include "pippin/engine/fusion/fusion.h"

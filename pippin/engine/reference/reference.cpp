@@ -7,8 +7,8 @@
 
 #include <fmt/ranges.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/mil/check/evaluate.h"
 #include "pippin/mil/check/infer.h"
 #include "pippin/mil/ops/op.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "pippin/base/checked.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin::engine {
 namespace {

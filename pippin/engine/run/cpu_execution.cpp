@@ -4,9 +4,9 @@
 #include <bit>
 #include <utility>
 
-#include "pippin/base/cancel.h"
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/engine/device_execution.h"
 #include "pippin/engine/run/batched_steps.h"
 #include "pippin/engine/run/cpu_plan.h"

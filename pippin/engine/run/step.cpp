@@ -1,6 +1,6 @@
 #include "pippin/engine/run/step.h"
 
-#include "pippin/base/checked.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin::engine {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/nodes/node.h"
 
 namespace pippin::engine {

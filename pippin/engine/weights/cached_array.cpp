@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/fork.h"
-#include "pippin/base/mapped_origin.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/files/mapped_origin.h"
+#include "pippin/base/threads/fork.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/mil/derived_source.h"
 #include "pippin/mil/ops/op.h"

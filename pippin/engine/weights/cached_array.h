@@ -4,7 +4,7 @@
 // An array's key is made of the operation that gives it: its type, parameters and the bytes of its
 // operands, and those of the constexpr ops that its operands come from. Hashing operands takes as
 // long as some forms take to expand, so the key itself is remembered by facts known without
-// reading them: which bytes of which files they are (base/mapped_origin.h).
+// reading them: which bytes of which files they are (base/files/mapped_origin.h).
 #pragma once
 
 #include <cstddef>

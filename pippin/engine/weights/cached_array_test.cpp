@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pippin/base/mapped_file.h"
-#include "pippin/base/mapped_origin.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/files/mapped_origin.h"
 #include "pippin/base/testing.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/plan_testing.h"
 #include "pippin/io/load_cache.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/engine/run/strided.h"
 
 namespace pippin::engine {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/log.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/cancel.h"
+#include "pippin/base/threads/thread_pool.h"
 
 namespace pippin::engine {
 namespace {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pippin/base/float16.h"
-#include "pippin/base/mapped_file.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/plan_testing.h"

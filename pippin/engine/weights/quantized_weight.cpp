@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "pippin/base/checked.h"
-#include "pippin/base/float_convert.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/numbers/float_convert.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/weights/block_rows.h"
 #include "pippin/kernels/dot/dot.h"
 

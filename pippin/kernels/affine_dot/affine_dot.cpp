@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pippin/base/checked.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin::kernels {
 namespace {

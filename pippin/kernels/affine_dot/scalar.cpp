@@ -1,5 +1,5 @@
 // The reference: computes every element by the formula.
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/kernels/affine_dot/affine_dot.h"
 
 namespace pippin::kernels {

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "pippin/base/log.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/kernels/attention/sizes.h"
 
 namespace pippin::kernels {

@@ -7,7 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/kernels/attention/attention.h"
 
 namespace pippin::kernels {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/kernels/attention/attention.h"
 #include "pippin/kernels/attention/sizes.h"
 

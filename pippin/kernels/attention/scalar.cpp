@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/kernels/attention/attention.h"
 
 namespace pippin::kernels {

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/kernels/quantized_dot/quantized_dot.h"
 

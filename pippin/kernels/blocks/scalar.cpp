@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/kernels/blocks/blocks.h"
 
 namespace pippin::kernels {

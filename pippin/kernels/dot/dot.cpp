@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/log.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin::kernels {
 namespace {

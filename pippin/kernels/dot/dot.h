@@ -16,7 +16,7 @@
 
 #include <algorithm>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/kernels/dot/args.h"
 #include "pippin/kernels/kernel.h"
 

@@ -1,5 +1,5 @@
 // The reference: one sum after another, in double.
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/kernels/dot/dot.h"
 
 namespace pippin::kernels {

@@ -1,6 +1,6 @@
 #include "pippin/kernels/e4m7/e4m7.h"
 
-#include "pippin/base/checked.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin::kernels {
 namespace {

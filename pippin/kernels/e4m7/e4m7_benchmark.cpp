@@ -4,7 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/kernels/e4m7/e4m7.h"
 
 namespace pippin::kernels {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::kernels {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "pippin/base/checked.h"
-#include "pippin/base/float_convert.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/numbers/float_convert.h"
 #include "pippin/kernels/e4m7/e4m7.h"
 
 namespace pippin::kernels {

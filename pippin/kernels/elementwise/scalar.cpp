@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/kernels/elementwise/args.h"
 
 namespace pippin::kernels {

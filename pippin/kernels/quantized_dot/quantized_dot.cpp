@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "pippin/base/checked.h"
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/checked.h"
+#include "pippin/base/numbers/float16.h"
 
 namespace pippin::kernels {
 namespace {

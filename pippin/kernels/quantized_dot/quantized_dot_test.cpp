@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/float16.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/numbers/float16.h"
+#include "pippin/base/threads/thread_pool.h"
 
 namespace pippin::kernels {
 namespace {

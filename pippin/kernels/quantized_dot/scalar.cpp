@@ -1,7 +1,7 @@
 // The reference: element by element.
 #include <cmath>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/kernels/quantized_dot/quantized_dot.h"
 
 namespace pippin::kernels {

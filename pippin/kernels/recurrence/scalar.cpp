@@ -1,7 +1,7 @@
 // The reference: the formulas, with sums in double.
 #include <cmath>
 
-#include "pippin/base/float16.h"
+#include "pippin/base/numbers/float16.h"
 #include "pippin/kernels/recurrence/args.h"
 
 namespace pippin::kernels {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "pippin/base/error.h"
-#include "pippin/base/mapped_file.h"
+#include "pippin/base/files/mapped_file.h"
 #include "pippin/io/gzip.h"
 #include "pippin/io/unzip.h"
 #include "pippin/mil/package/package.h"

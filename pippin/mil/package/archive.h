@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/temporary_folder.h"
+#include "pippin/base/files/temporary_folder.h"
 
 namespace pippin::mil {
 

@@ -5,9 +5,9 @@
 #include <functional>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/mapped_file.h"
 #include "pippin/base/log.h"
-#include "pippin/base/mapped_file.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/coreml_data.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/log.h"
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/compiled_testing.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/log.h"
-#include "pippin/base/output.h"
 #include "pippin/mil/package/files.h"
 #include "pippin/mil/package/weights.h"
 

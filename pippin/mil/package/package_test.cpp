@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/io/blob_file.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/summary.h"

@@ -1,7 +1,7 @@
 // Pipelines of ML Programs: packages, compiled models, errors.
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/blob_file.h"
 #include "pippin/io/json.h"

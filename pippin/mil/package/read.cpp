@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
-#include "pippin/base/mapped_file.h"
+#include "pippin/base/files/file.h"
+#include "pippin/base/files/mapped_file.h"
 #include "pippin/base/stand_in.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/archive.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package/interface.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/mapped_origin.h"
+#include "pippin/base/files/mapped_origin.h"
 #include "pippin/mil/walk.h"
 
 namespace pippin::mil {

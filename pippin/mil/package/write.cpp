@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <string_view>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
-#include "pippin/base/output.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/files.h"
 #include "pippin/mil/package/manifest.h"

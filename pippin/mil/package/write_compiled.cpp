@@ -4,10 +4,10 @@
 #include <optional>
 #include <string_view>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/files/output.h"
 #include "pippin/base/log.h"
-#include "pippin/base/output.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/io/digest.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/coreml_data.h"

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/cancel.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package/compiled_testing.h"
 #include "pippin/mil/package/interface.h"

@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "coreml.pb.h"
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/mil/proto/translation.h"
 
 namespace pippin::mil {

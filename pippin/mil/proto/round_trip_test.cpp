@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/op_case_folders_testing.h"
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/package.h"

@@ -4,8 +4,8 @@
 #include <limits>
 #include <span>
 
-#include "pippin/base/checked.h"
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin::mil {
 namespace {

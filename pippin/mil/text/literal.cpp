@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 
-#include "pippin/base/number.h"
+#include "pippin/base/numbers/number.h"
 #include "pippin/mil/elements.h"
 #include "pippin/mil/limits.h"
 #include "pippin/mil/scope.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/base/file.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
 #include "pippin/mil/proto/serialize.h"
 

@@ -14,7 +14,7 @@
 #include <optional>
 #include <string>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/runtime/anemll/files.h"
 #include "pippin/runtime/load_options.h"
 #include "pippin/runtime/model.h"

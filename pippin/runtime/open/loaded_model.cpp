@@ -5,7 +5,7 @@
 
 #include "pippin/base/call_context.h"
 #include "pippin/base/error.h"
-#include "pippin/base/thread.h"
+#include "pippin/base/threads/thread.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/anemll/model.h"
 #include "pippin/runtime/package/functions.h"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "pippin/base/error.h"
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/chat/chat_template.h"
 #include "pippin/mil/model.h"
 #include "pippin/runtime/generation_config.h"

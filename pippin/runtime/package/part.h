@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/mil/model.h"
 #include "pippin/runtime/load_options.h"
 #include "pippin/runtime/package/functions.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/runtime/package/logit_layout.h"
 #include "pippin/runtime/package/step_schema.h"

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
+#include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/state.h"
 #include "pippin/mil/model.h"
 #include "pippin/runtime/load_options.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "pippin/base/cancel.h"
 #include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
 #include "pippin/runtime/sequence_file.h"
 
 namespace pippin::runtime {

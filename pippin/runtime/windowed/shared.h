@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "pippin/base/thread_pool.h"
-#include "pippin/base/worker.h"
+#include "pippin/base/threads/thread_pool.h"
+#include "pippin/base/threads/worker.h"
 #include "pippin/runtime/windowed/model.h"
 #include "pippin/runtime/windowed/part.h"
 #include "pippin/runtime/windowed/ports.h"
