@@ -5,7 +5,7 @@
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
 #include "pippin/models/gguf.h"
-#include "pippin/tokenizers/gguf_file.h"
+#include "pippin/tokenizers/files/gguf_file.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "pippin/base/error.h"
-#include "pippin/tokenizers/json_file.h"
-#include "pippin/tokenizers/json_file_testing.h"
+#include "pippin/tokenizers/tables/json_file.h"
+#include "pippin/tokenizers/tables/json_file_testing.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace {

@@ -28,7 +28,7 @@
 #include "pippin/models/registry.h"
 #include "pippin/runtime/sequence.h"
 #include "pippin/runtime/stateful/model.h"
-#include "pippin/tokenizers/gguf_file.h"
+#include "pippin/tokenizers/files/gguf_file.h"
 #include "pippin/tokenizers/tokenizer.h"
 #include "tests/gguf_testing.h"
 #include "tests/golden_testing.h"

@@ -20,7 +20,7 @@
 #include "pippin/runtime/generator.h"
 #include "pippin/runtime/open/loaded_model.h"
 #include "pippin/runtime/open/package_family.h"
-#include "pippin/tokenizers/sentencepiece_testing.h"
+#include "pippin/tokenizers/files/sentencepiece_testing.h"
 
 namespace pippin::app {
 namespace {

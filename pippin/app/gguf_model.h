@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pippin/io/gguf.h"
-#include "pippin/tokenizers/gguf_file.h"
+#include "pippin/tokenizers/files/gguf_file.h"
 
 namespace pippin::app {
 

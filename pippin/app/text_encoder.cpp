@@ -19,7 +19,7 @@
 #include "pippin/models/encoder_model.h"
 #include "pippin/models/model_source.h"
 #include "pippin/models/sentence_modules.h"
-#include "pippin/tokenizers/unicode.h"
+#include "pippin/tokenizers/unicode/unicode.h"
 
 namespace pippin::app {
 namespace {

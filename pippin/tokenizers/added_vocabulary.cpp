@@ -6,7 +6,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/base/threads/cancel.h"
-#include "pippin/tokenizers/unicode.h"
+#include "pippin/tokenizers/unicode/unicode.h"
 
 namespace pippin::tokenizers {
 namespace {

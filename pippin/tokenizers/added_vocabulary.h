@@ -9,11 +9,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "pippin/tokenizers/hash_tables.h"
 #include "pippin/tokenizers/models.h"
 #include "pippin/tokenizers/normalizers.h"
 #include "pippin/tokenizers/piece.h"
 #include "pippin/tokenizers/stages.h"
+#include "pippin/tokenizers/tables/hash_tables.h"
 
 namespace pippin::tokenizers {
 

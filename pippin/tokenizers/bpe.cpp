@@ -8,7 +8,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/base/threads/cancel.h"
-#include "pippin/tokenizers/hash_tables.h"
+#include "pippin/tokenizers/tables/hash_tables.h"
 
 namespace pippin::tokenizers {
 namespace {

@@ -7,7 +7,7 @@
 #include "pippin/tokenizers/byte_level.h"
 #include "pippin/tokenizers/decode_stages.h"
 #include "pippin/tokenizers/pattern.h"
-#include "pippin/tokenizers/unicode.h"
+#include "pippin/tokenizers/unicode/unicode.h"
 #include "pippin/tokenizers/word_decoders.h"
 
 namespace pippin::tokenizers {

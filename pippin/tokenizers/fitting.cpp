@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
-#include "pippin/tokenizers/json_file.h"
+#include "pippin/tokenizers/tables/json_file.h"
 
 namespace pippin::tokenizers {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/tokenizers/json_file.h"
 #include "pippin/tokenizers/stages.h"
+#include "pippin/tokenizers/tables/json_file.h"
 #include "pippin/tokenizers/vocabulary.h"
 
 namespace pippin::tokenizers {

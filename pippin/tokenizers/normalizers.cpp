@@ -8,7 +8,7 @@
 #include "pippin/tokenizers/byte_level.h"
 #include "pippin/tokenizers/pattern.h"
 #include "pippin/tokenizers/text_normalizers.h"
-#include "pippin/tokenizers/unicode.h"
+#include "pippin/tokenizers/unicode/unicode.h"
 
 namespace pippin::tokenizers {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/tokenizers/regex.h"
+#include "pippin/tokenizers/regex/regex.h"
 #include "pippin/tokenizers/stages.h"
 
 namespace pippin::tokenizers {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
-#include "pippin/tokenizers/json_file.h"
+#include "pippin/tokenizers/tables/json_file.h"
 
 namespace pippin::tokenizers {
 namespace {

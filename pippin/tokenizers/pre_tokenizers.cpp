@@ -6,8 +6,8 @@
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/byte_level.h"
 #include "pippin/tokenizers/pattern.h"
-#include "pippin/tokenizers/unicode.h"
-#include "pippin/tokenizers/unicode_scripts.h"
+#include "pippin/tokenizers/unicode/unicode.h"
+#include "pippin/tokenizers/unicode/unicode_scripts.h"
 
 namespace pippin::tokenizers {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/charsmap.h"
-#include "pippin/tokenizers/sentencepiece_file.h"
+#include "pippin/tokenizers/files/sentencepiece_file.h"
 
 namespace pippin::tokenizers {
 namespace {

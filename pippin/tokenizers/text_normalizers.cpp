@@ -3,7 +3,7 @@
 #include "pippin/base/base64.h"
 #include "pippin/base/text.h"
 #include "pippin/tokenizers/charsmap.h"
-#include "pippin/tokenizers/unicode.h"
+#include "pippin/tokenizers/unicode/unicode.h"
 
 namespace pippin::tokenizers {
 namespace {

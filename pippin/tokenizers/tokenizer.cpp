@@ -9,15 +9,15 @@
 #include "pippin/base/threads/cancel.h"
 #include "pippin/tokenizers/added_vocabulary.h"
 #include "pippin/tokenizers/decoders.h"
+#include "pippin/tokenizers/files/sentencepiece_file.h"
+#include "pippin/tokenizers/files/tokenizer_files.h"
 #include "pippin/tokenizers/fitting.h"
-#include "pippin/tokenizers/json_file.h"
 #include "pippin/tokenizers/models.h"
 #include "pippin/tokenizers/normalizers.h"
 #include "pippin/tokenizers/post_processors.h"
 #include "pippin/tokenizers/pre_tokenizers.h"
-#include "pippin/tokenizers/sentencepiece_file.h"
-#include "pippin/tokenizers/tokenizer_files.h"
-#include "pippin/tokenizers/unicode.h"
+#include "pippin/tokenizers/tables/json_file.h"
+#include "pippin/tokenizers/unicode/unicode.h"
 
 namespace pippin {
 

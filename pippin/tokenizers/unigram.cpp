@@ -8,7 +8,7 @@
 #include "pippin/base/text.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/tokenizers/prefix_trie.h"
-#include "pippin/tokenizers/regex.h"
+#include "pippin/tokenizers/regex/regex.h"
 
 namespace pippin::tokenizers {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
-#include "pippin/tokenizers/serde_number.h"
+#include "pippin/tokenizers/tables/serde_number.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "pippin/tokenizers/hash_tables.h"
-#include "pippin/tokenizers/json_file.h"
+#include "pippin/tokenizers/tables/hash_tables.h"
+#include "pippin/tokenizers/tables/json_file.h"
 
 namespace pippin::tokenizers {
 

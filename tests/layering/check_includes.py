@@ -57,6 +57,13 @@ ROOMS = {
         "numbers": [""],
         "files": ["", "platform", "threads"],
     },
+    "tokenizers": {
+        "unicode": [],
+        "tables": [],
+        "regex": ["unicode"],
+        "": ["tables", "regex"],
+        "files": ["", "tables"],
+    },
     "constrain": {
         "": [],
         "patterns": [""],

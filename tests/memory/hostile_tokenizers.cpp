@@ -5,7 +5,7 @@
 #include "pippin/base/testing.h"
 #include "pippin/io/gguf.h"
 #include "pippin/io/zip_testing.h"
-#include "pippin/tokenizers/gguf_file.h"
+#include "pippin/tokenizers/files/gguf_file.h"
 #include "pippin/tokenizers/tokenizer.h"
 #include "tests/memory/hostile.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/tokenizers/code_points.h"
+#include "pippin/tokenizers/unicode/code_points.h"
 
 namespace pippin::constrain {
 

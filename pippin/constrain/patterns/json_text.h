@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "pippin/constrain/regex_pool.h"
-#include "pippin/tokenizers/code_points.h"
+#include "pippin/tokenizers/unicode/code_points.h"
 
 namespace pippin::constrain {
 

@@ -6,8 +6,8 @@
 
 #include "pippin/base/error.h"
 #include "pippin/constrain/utf8.h"
-#include "pippin/tokenizers/case_folds.h"
-#include "pippin/tokenizers/character_names.h"
+#include "pippin/tokenizers/unicode/case_folds.h"
+#include "pippin/tokenizers/unicode/character_names.h"
 
 namespace pippin::constrain {
 
