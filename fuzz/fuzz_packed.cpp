@@ -5,8 +5,8 @@
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/files/temporary_folder.h"
-#include "pippin/nn/packed_forms.h"
-#include "pippin/nn/packed_weights.h"
+#include "pippin/nn/weights/packed_forms.h"
+#include "pippin/nn/weights/packed_weights.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;

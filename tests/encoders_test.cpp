@@ -19,7 +19,7 @@
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoder_model.h"
-#include "pippin/nn/pooling.h"
+#include "pippin/nn/attention/pooling.h"
 #include "tests/encoder_testing.h"
 
 namespace pippin {

@@ -13,8 +13,8 @@
 
 #include "pippin/models/package_part.h"
 #include "pippin/models/registry.h"
+#include "pippin/nn/attention/fixed_cache.h"
 #include "pippin/nn/decoder.h"
-#include "pippin/nn/fixed_cache.h"
 
 namespace pippin::models {
 

@@ -14,8 +14,8 @@
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/models/package_part.h"
-#include "pippin/nn/lora.h"
-#include "pippin/nn/stateful_cache.h"
+#include "pippin/nn/attention/stateful_cache.h"
+#include "pippin/nn/weights/lora.h"
 
 namespace pippin::models {
 namespace {

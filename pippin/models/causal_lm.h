@@ -7,7 +7,7 @@
 #include "pippin/mil/model.h"
 #include "pippin/models/registry.h"
 #include "pippin/nn/decoder.h"
-#include "pippin/nn/parameters.h"
+#include "pippin/nn/weights/parameters.h"
 
 namespace pippin::models {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "pippin/io/json.h"
-#include "pippin/nn/mlp.h"
+#include "pippin/nn/layers/mlp.h"
 
 namespace pippin::models {
 

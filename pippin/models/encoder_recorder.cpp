@@ -9,9 +9,9 @@
 #include "pippin/families/package.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/models/package_part.h"
-#include "pippin/nn/linear.h"
-#include "pippin/nn/norm.h"
-#include "pippin/nn/pooling.h"
+#include "pippin/nn/attention/pooling.h"
+#include "pippin/nn/layers/linear.h"
+#include "pippin/nn/layers/norm.h"
 
 namespace pippin::models {
 namespace {

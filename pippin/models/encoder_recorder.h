@@ -10,7 +10,7 @@
 #include "pippin/mil/model.h"
 #include "pippin/models/encoder_model.h"
 #include "pippin/models/sentence_modules.h"
-#include "pippin/nn/parameters.h"
+#include "pippin/nn/weights/parameters.h"
 
 namespace pippin::models {
 

@@ -7,7 +7,7 @@
 
 #include "pippin/models/config.h"
 #include "pippin/nn/decoder.h"
-#include "pippin/nn/experts.h"
+#include "pippin/nn/experts/experts.h"
 
 namespace pippin::models {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "pippin/io/json.h"
-#include "pippin/nn/parameters.h"
+#include "pippin/nn/weights/parameters.h"
 
 namespace pippin::models {
 

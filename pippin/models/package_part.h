@@ -10,7 +10,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/mil/model.h"
 #include "pippin/models/registry.h"
-#include "pippin/nn/parameters.h"
+#include "pippin/nn/weights/parameters.h"
 
 namespace pippin::models {
 

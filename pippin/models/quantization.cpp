@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "pippin/models/registry.h"
-#include "pippin/nn/packed_forms.h"
+#include "pippin/nn/weights/packed_forms.h"
 
 namespace pippin::models {
 namespace {

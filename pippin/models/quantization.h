@@ -1,8 +1,9 @@
-// Which form the packed matrices of a checkpoint have (nn/packed_weights.h), by its configuration.
+// Which form the packed matrices of a checkpoint have (nn/weights/packed_weights.h), by its
+// configuration.
 #pragma once
 
 #include "pippin/models/config.h"
-#include "pippin/nn/packed_weights.h"
+#include "pippin/nn/weights/packed_weights.h"
 
 namespace pippin::models {
 

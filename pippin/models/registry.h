@@ -50,8 +50,9 @@ struct BuildOptions {
   std::vector<int64_t> query_lengths;
   // Above zero: a second function, "prefill", takes this many tokens.
   int64_t prefill_length = 0;
-  // PEFT adapters (nn/lora.h): one whose changes become part of the weights, and those that become
-  // further functions which share the weights ("NAME", and "prefill_NAME" with prefill_length).
+  // PEFT adapters (nn/weights/lora.h): one whose changes become part of the weights, and those that
+  // become further functions which share the weights ("NAME", and "prefill_NAME" with
+  // prefill_length).
   std::filesystem::path fused_adapter;
   std::vector<NamedAdapter> adapters;
   enum class Compute {
@@ -61,7 +62,8 @@ struct BuildOptions {
   Compute compute = Compute::Float16Package;
   // RMS norms as layer norms over [x, -x], which do not overflow in fp16 (nn::Style).
   bool doubled_norms = false;
-  // Gets the matrices that the checkpoint holds packed (nn/packed_matrix.h), by their names.
+  // Gets the matrices that the checkpoint holds packed (nn/weights/packed_matrix.h), by their
+  // names.
   PackedMatrices* packed = nullptr;
   // Further outputs hidden_states_0 (the embedding), hidden_states_1, ... after each layer, and a
   // last one after the final norm: what checks compare.

@@ -22,9 +22,9 @@
 #include "pippin/models/model_source.h"
 #include "pippin/models/package_part.h"
 #include "pippin/models/t5_config.h"
-#include "pippin/nn/cross_attention.h"
+#include "pippin/nn/attention/cross_attention.h"
+#include "pippin/nn/attention/stateful_cache.h"
 #include "pippin/nn/encoder.h"
-#include "pippin/nn/stateful_cache.h"
 
 namespace pippin::models {
 namespace {

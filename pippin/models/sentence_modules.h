@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "pippin/io/json.h"
-#include "pippin/nn/mlp.h"
-#include "pippin/nn/pooling.h"
+#include "pippin/nn/attention/pooling.h"
+#include "pippin/nn/layers/mlp.h"
 
 namespace pippin::models {
 

@@ -18,8 +18,8 @@
 #include "pippin/models/encoder_recorder.h"
 #include "pippin/models/registry.h"
 #include "pippin/models/sentence_modules.h"
-#include "pippin/nn/packed_weights.h"
-#include "pippin/nn/pooling.h"
+#include "pippin/nn/attention/pooling.h"
+#include "pippin/nn/weights/packed_weights.h"
 
 namespace pippin::models {
 namespace {

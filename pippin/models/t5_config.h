@@ -5,10 +5,10 @@
 #include <string>
 
 #include "pippin/models/config.h"
-#include "pippin/nn/attention.h"
-#include "pippin/nn/mlp.h"
-#include "pippin/nn/norm.h"
-#include "pippin/nn/relative_bias.h"
+#include "pippin/nn/attention/attention.h"
+#include "pippin/nn/attention/relative_bias.h"
+#include "pippin/nn/layers/mlp.h"
+#include "pippin/nn/layers/norm.h"
 
 namespace pippin::models {
 

@@ -12,7 +12,7 @@ namespace pippin::models {
 //   language_model.model.blocks     language_model.model.layers: Kimi K2.5, as transformers 5 has it
 //   encoder.embed_tokens            shared, where T5's table goes by this name alone
 //   switch_mlp.gate_proj.weight     switch_mlp.N.gate_proj.weight: mlx-lm's experts, whose matrices,
-//                                   scales and biases are stacked; nn/expert_weights.h looks for them
+//                                   scales and biases are stacked; nn/experts/expert_weights.h looks for them
 //   moe.gate_proj.weight            experts.N.gate_proj.weight: Step 3.5's, likewise
 Checkpoint with_current_names(const Checkpoint& checkpoint);
 

@@ -15,7 +15,7 @@
 #include "pippin/families/windowed.h"
 #include "pippin/io/json.h"
 #include "pippin/models/common.h"
-#include "pippin/nn/window_cache.h"
+#include "pippin/nn/attention/window_cache.h"
 
 namespace pippin::models {
 namespace {

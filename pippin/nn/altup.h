@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "pippin/array/array.h"
-#include "pippin/nn/layer_rows.h"
-#include "pippin/nn/linear.h"
-#include "pippin/nn/mlp.h"
-#include "pippin/nn/norm.h"
-#include "pippin/nn/parameters.h"
+#include "pippin/nn/layers/layer_rows.h"
+#include "pippin/nn/layers/linear.h"
+#include "pippin/nn/layers/mlp.h"
+#include "pippin/nn/layers/norm.h"
+#include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
 

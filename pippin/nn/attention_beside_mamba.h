@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "pippin/nn/attention.h"
-#include "pippin/nn/mamba2.h"
-#include "pippin/nn/mixer.h"
-#include "pippin/nn/parameters.h"
+#include "pippin/nn/attention/attention.h"
+#include "pippin/nn/layers/mixer.h"
+#include "pippin/nn/recurrent/mamba2.h"
+#include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
 

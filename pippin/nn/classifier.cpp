@@ -1,7 +1,7 @@
 #include "pippin/nn/classifier.h"
 
 #include "pippin/array/ops.h"
-#include "pippin/nn/pooling.h"
+#include "pippin/nn/attention/pooling.h"
 
 namespace pippin::nn {
 

@@ -7,9 +7,9 @@
 
 #include "pippin/array/array.h"
 #include "pippin/nn/encoder.h"
-#include "pippin/nn/linear.h"
-#include "pippin/nn/mlp.h"
-#include "pippin/nn/norm.h"
+#include "pippin/nn/layers/linear.h"
+#include "pippin/nn/layers/mlp.h"
+#include "pippin/nn/layers/norm.h"
 
 namespace pippin::nn {
 

@@ -14,18 +14,18 @@
 #include <vector>
 
 #include "pippin/array/array.h"
-#include "pippin/nn/alibi.h"
 #include "pippin/nn/altup.h"
-#include "pippin/nn/cache.h"
+#include "pippin/nn/attention/alibi.h"
 #include "pippin/nn/layer.h"
-#include "pippin/nn/layer_rows.h"
-#include "pippin/nn/linear.h"
-#include "pippin/nn/norm.h"
-#include "pippin/nn/packed_weights.h"
-#include "pippin/nn/parameters.h"
-#include "pippin/nn/pass.h"
-#include "pippin/nn/recurrence.h"
-#include "pippin/nn/rope.h"
+#include "pippin/nn/layers/cache.h"
+#include "pippin/nn/layers/layer_rows.h"
+#include "pippin/nn/layers/linear.h"
+#include "pippin/nn/layers/norm.h"
+#include "pippin/nn/layers/pass.h"
+#include "pippin/nn/layers/rope.h"
+#include "pippin/nn/recurrent/recurrence.h"
+#include "pippin/nn/weights/packed_weights.h"
+#include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
 

@@ -5,7 +5,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
-#include "pippin/nn/encoder_mask.h"
+#include "pippin/nn/attention/encoder_mask.h"
 
 namespace pippin::nn {
 

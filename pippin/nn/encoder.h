@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/attention/relative_bias.h"
 #include "pippin/nn/decoder.h"
 #include "pippin/nn/layer.h"
-#include "pippin/nn/linear.h"
-#include "pippin/nn/norm.h"
-#include "pippin/nn/packed_weights.h"
-#include "pippin/nn/parameters.h"
-#include "pippin/nn/relative_bias.h"
-#include "pippin/nn/rope.h"
+#include "pippin/nn/layers/linear.h"
+#include "pippin/nn/layers/norm.h"
+#include "pippin/nn/layers/rope.h"
+#include "pippin/nn/weights/packed_weights.h"
+#include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
 

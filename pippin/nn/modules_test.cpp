@@ -17,12 +17,12 @@
 #include "pippin/base/testing.h"
 #include "pippin/engine/reference/reference.h"
 #include "pippin/io/safetensors_writer.h"
-#include "pippin/nn/attention.h"
-#include "pippin/nn/mlp.h"
-#include "pippin/nn/norm.h"
-#include "pippin/nn/parameters.h"
-#include "pippin/nn/rope.h"
-#include "pippin/nn/stateful_cache.h"
+#include "pippin/nn/attention/attention.h"
+#include "pippin/nn/attention/stateful_cache.h"
+#include "pippin/nn/layers/mlp.h"
+#include "pippin/nn/layers/norm.h"
+#include "pippin/nn/layers/rope.h"
+#include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
 namespace {

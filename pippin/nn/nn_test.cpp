@@ -17,11 +17,11 @@
 #include "pippin/base/testing.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/mil/derived_source.h"
-#include "pippin/nn/alibi.h"
-#include "pippin/nn/norm.h"
-#include "pippin/nn/parameters.h"
-#include "pippin/nn/rope.h"
-#include "pippin/nn/weight_source.h"
+#include "pippin/nn/attention/alibi.h"
+#include "pippin/nn/layers/norm.h"
+#include "pippin/nn/layers/rope.h"
+#include "pippin/nn/weights/parameters.h"
+#include "pippin/nn/weights/weight_source.h"
 
 namespace pippin::nn {
 namespace {

@@ -1,7 +1,7 @@
 #include "pippin/nn/shared_block.h"
 
 #include "pippin/array/ops.h"
-#include "pippin/nn/linear.h"
+#include "pippin/nn/layers/linear.h"
 
 namespace pippin::nn {
 namespace {

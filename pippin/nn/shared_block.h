@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "pippin/nn/attention.h"
-#include "pippin/nn/mamba2.h"
-#include "pippin/nn/mixer.h"
-#include "pippin/nn/mlp.h"
-#include "pippin/nn/norm.h"
-#include "pippin/nn/parameters.h"
+#include "pippin/nn/attention/attention.h"
+#include "pippin/nn/layers/mixer.h"
+#include "pippin/nn/layers/mlp.h"
+#include "pippin/nn/layers/norm.h"
+#include "pippin/nn/recurrent/mamba2.h"
+#include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
 

@@ -18,7 +18,7 @@
 #include "pippin/models/model_source.h"
 #include "pippin/mx/io.h"
 #include "pippin/mx/stored_array.h"
-#include "pippin/nn/packed_weights.h"
+#include "pippin/nn/weights/packed_weights.h"
 #include "pippin/python/bindings.h"
 #include "pippin/python/core/object.h"
 #include "pippin/python/interrupt.h"

@@ -94,6 +94,14 @@ ROOMS = {
         "": [],
         "nn": [""],
     },
+    "nn": {
+        "weights": [],
+        "layers": ["weights"],
+        "experts": ["weights", "layers"],
+        "attention": ["weights", "layers"],
+        "recurrent": ["weights", "layers"],
+        "": ["weights", "layers", "experts", "attention", "recurrent"],
+    },
     "runtime": {
         "sampling": [],
         "": ["sampling"],

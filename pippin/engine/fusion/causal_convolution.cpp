@@ -1,5 +1,5 @@
-// A short convolution over what a sequence has had so far (nn/causal_convolution.h): of the columns
-// of a state and those of the new tokens, the last of which become the state.
+// A short convolution over what a sequence has had so far (nn/recurrent/causal_convolution.h): of
+// the columns of a state and those of the new tokens, the last of which become the state.
 #include <algorithm>
 
 #include "pippin/engine/fusion/carried_state.h"

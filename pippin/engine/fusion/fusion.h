@@ -57,7 +57,7 @@ bool fuse_experts(Builder& builder, const mil::Operation& operation);
 bool fuse_residual(Builder& builder, const mil::Operation& root);
 
 // A recurrence over tokens, or the short convolution before one, with the update of the state that
-// it carries (nn/recurrence.h spells them).
+// it carries (nn/recurrent/recurrence.h spells them).
 bool fuse_recurrence(Builder& builder, const mil::Operation& root);
 bool fuse_causal_convolution(Builder& builder, const mil::Operation& root);
 // What those steps can do besides: results + skip * x, and silu of what is convolved.

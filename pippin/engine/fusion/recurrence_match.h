@@ -1,4 +1,5 @@
-// The parts of a recurrence, found from the update of its state. nn/recurrence.h spells them.
+// The parts of a recurrence, found from the update of its state. nn/recurrent/recurrence.h spells
+// them.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the patterns of recurrences (nn/recurrence.h) have in common.
+// What the patterns of recurrences (nn/recurrent/recurrence.h) have in common.
 #pragma once
 
 #include <optional>

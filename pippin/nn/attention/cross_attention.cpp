@@ -1,0 +1,55 @@
+#include "pippin/nn/attention/cross_attention.h"
+
+#include "pippin/array/ops.h"
+#include "pippin/base/error.h"
+#include "pippin/families/rewriter.h"
+
+namespace pippin::nn {
+
+using array::Array;
+using array::Index;
+
+CrossStates::CrossStates(array::Builder& builder, mil::DataType type,
+                         const std::vector<int64_t>& dims)
+    : keys_(builder.state(families::rewriter::kCrossKeys, type, dims)),
+      values_(builder.state(families::rewriter::kCrossValues, type, dims)) {}
+
+void CrossStates::write(int64_t layer, const Array& keys, const Array& values) {
+  const auto put = [&](array::State& state, const Array& rows) {
+    const std::vector<Index> place = {Index::at(layer), Index::all(), Index::all(),
+                                      Index::range(0, rows.dim(2))};
+    array::write_state(state, array::slice_update(array::read_state(state), rows, place));
+  };
+  put(keys_, keys);
+  put(values_, values);
+}
+
+std::pair<Array, Array> CrossStates::read(int64_t layer, const mil::Dim& source) const {
+  const std::vector<Index> place = {Index::at(layer), Index::all(), Index::all(),
+                                    Index::range(0, source)};
+  const Array keys = array::slice(array::read_state(keys_), place);
+  return {keys, array::slice(array::read_state(values_), place)};
+}
+
+CrossProjection::CrossProjection(const Parameters& parameters, const AttentionOptions& options)
+    : options_(options),
+      key_(parameters.at(options.key), options.features, options.num_kv_heads * options.head_dim,
+           options.qkv_bias),
+      value_(parameters.at(options.value), options.features,
+             options.num_kv_heads * options.head_dim, options.qkv_bias) {}
+
+std::pair<Array, Array> CrossProjection::operator()(const Array& states) const {
+  const auto heads = [&](const Array& x) {
+    const Array split = array::reshape(x, {1, x.dim(1), options_.num_kv_heads, options_.head_dim});
+    return array::transpose(split, {0, 2, 1, 3});
+  };
+  const Array keys = heads(key_(states));
+  return {keys, heads(value_(states))};
+}
+
+std::pair<Array, Array> CrossCache::update(int64_t /*layer*/, const Array& /*keys*/,
+                                           const Array& /*values*/, const Pass& /*pass*/) {
+  fail(ErrorCode::Internal, "a layer adds keys to a source");
+}
+
+}  // namespace pippin::nn

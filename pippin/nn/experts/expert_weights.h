@@ -1,0 +1,48 @@
+// The matrices of all experts of a layer, stacked: however a checkpoint holds them, the program has
+// gate, if there is one, and up (experts, hidden, features) and down (experts, features, hidden),
+// with biases (experts, 1, out) where there are any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::nn {
+
+struct ExpertWeightsOptions {
+  enum class Layout {
+    Modules,      // a module each: "N.gate_proj.weight" (hidden, features) ...
+    Stacked,      // (experts, 2 hidden, features), gate before up; (experts, features, hidden)
+    Transposed,   // (experts, features, 2 hidden), gate before up; (experts, hidden, features)
+    Interleaved,  // the same with columns of gate and up in turns
+    Rows,         // gate, up, down (experts * hidden, features): down is transposed
+  };
+  Layout layout = Layout::Modules;
+  int64_t num_experts = 0;
+  int64_t features = 0, hidden_features = 0;
+  // Names below the experts' path, in Modules those of modules, elsewhere those of tensors. `gate`
+  // is that of both where they are one tensor.
+  std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
+  bool gated = true;  // else there is no gate: Modules, or "up" and "down" stacked by themselves
+  // Interleaved: tensors of those names with "_bias" (experts, out); Modules: "bias" of each.
+  bool bias = false;
+  // Interleaved: the tensors are OpenAI's MXFP4, `gate` and `down` with "_blocks" and "_scales".
+  bool mxfp4 = false;
+};
+
+struct ExpertWeights {
+  std::optional<array::Array> gate;
+  array::Array up, down;
+  std::optional<array::Array> gate_bias, up_bias, down_bias;
+};
+
+// Where the checkpoint has them as mlx-lm does ("switch_mlp.N.gate_proj.weight", which
+// models/tensor_names.h makes of its stacks), or joined in two tensors ("gate_up_proj" and
+// "down_proj", as Stacked or Transposed, which their shapes tell), they are read so, whatever the
+// layout says.
+ExpertWeights expert_weights(const Parameters& parameters, const ExpertWeightsOptions& options);
+
+}  // namespace pippin::nn

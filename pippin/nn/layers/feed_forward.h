@@ -1,0 +1,28 @@
+// The second half of a decoder's layer, applied to each token by itself. A dense network
+// (nn/layers/mlp.h) is one, a mixture of experts (nn/experts/experts.h) another; nn/layer.h lists
+// them.
+#pragma once
+
+#include <memory>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::nn {
+
+class FeedForward {
+ public:
+  virtual ~FeedForward() = default;
+  // x is (1, q, features), or what the style's layout makes of it (nn/weights/style.h); so is the
+  // result.
+  virtual array::Array operator()(const array::Array& x) const = 0;
+};
+
+// Of layers that are a mixer alone.
+struct NoFeedForwardOptions {
+  std::unique_ptr<const FeedForward> make(const Parameters& /*parameters*/) const {
+    return nullptr;
+  }
+};
+
+}  // namespace pippin::nn

@@ -1,0 +1,108 @@
+#include "pippin/nn/layers/linear.h"
+
+#include "pippin/array/ops.h"
+#include "pippin/base/error.h"
+
+namespace pippin::nn {
+namespace {
+
+// y + scale * (x · aᵀ) · bᵀ, or with rows of `a` where x is none: an embedding's. The narrow
+// product is scaled.
+array::Array add_change(const array::Array& y, const array::Array& narrow,
+                        const AdapterMatrices& adapter) {
+  const array::Array scaled =
+      adapter.scale == 1.0 ? narrow : array::named(narrow * adapter.scale, "lora_scaled");
+  return y + array::named(array::linear(scaled, adapter.b, std::nullopt), "lora_B");
+}
+
+}  // namespace
+
+Linear::Linear(const Parameters& parameters, int64_t in_features, int64_t out_features, bool bias,
+               const WeightLayout& layout)
+    : path_(parameters.path()),
+      weight_(parameters.get("weight", {out_features, in_features}, layout)),
+      adapter_(parameters.matrices_beside(out_features, in_features, layout)),
+      convolution_(parameters.style().convolutions),
+      order_(parameters.input_order("weight")) {
+  if (!layout.part.empty()) path_ += "." + layout.part;
+  if (bias) bias_ = parameters.get("bias", {out_features}, layout);
+  make_kernel();
+}
+
+Linear::Linear(const std::string& path, array::Array weight, std::optional<array::Array> bias,
+               bool convolution)
+    : path_(path), weight_(std::move(weight)), bias_(std::move(bias)), convolution_(convolution) {
+  make_kernel();
+}
+
+void Linear::add(array::Array a, array::Array b) {
+  if (adapter_ || convolution_) {
+    fail(ErrorCode::Unsupported, "'{}' has an adapter of its own: another one {}", path_,
+         convolution_ ? "has no form for this package family" : "cannot be added");
+  }
+  adapter_ = AdapterMatrices{std::move(a), std::move(b), 1.0};
+}
+
+void Linear::make_kernel() {
+  if (!convolution_ || weight_.rank() == 4) return;
+  weight_ = with_dims(weight_, path_ + ".weight",
+                      {weight_.dim(0).constant(), weight_.dim(1).constant(), 1, 1});
+}
+
+Linear Linear::outputs(int64_t index, int64_t begin, int64_t end) const {
+  const std::string path = path_ + "." + std::to_string(index);
+  std::optional<array::Array> bias;
+  if (bias_) bias = constant_rows(*bias_, path + ".bias", begin, end);
+  Linear part(path, constant_rows(weight_, path + ".weight", begin, end), bias, convolution_);
+  part.order_ = order_;
+  return part;
+}
+
+array::Array Linear::operator()(const array::Array& x) const {
+  const array::Scope scope(path_);
+  if (convolution_) return convolve(x);
+  const array::Array taken =
+      order_.empty()
+          ? x
+          : array::named(array::gather(x, array::constant(std::span(order_)), -1), "inputs");
+  if (!adapter_) return array::named(array::linear(taken, weight_, bias_), "");
+  const array::Array y = array::named(array::linear(taken, weight_, bias_), "base");
+  const array::Array narrow = array::named(array::linear(x, adapter_->a, std::nullopt), "lora_A");
+  return array::named(add_change(y, narrow, *adapter_), "");
+}
+
+array::Array Linear::convolve(const array::Array& x) const {
+  const bool rows = x.rank() == 3;
+  std::vector<array::Param> params = {{"x", rows ? to_channels(x) : x}, {"weight", weight_}};
+  if (bias_) params.emplace_back("bias", *bias_);
+  params.emplace_back("pad_type", "valid");
+  params.emplace_back("strides", std::vector<int64_t>{1, 1});
+  params.emplace_back("pad", std::vector<int64_t>{0, 0, 0, 0});
+  params.emplace_back("dilations", std::vector<int64_t>{1, 1});
+  const array::Array y = array::named(array::record_one("conv", std::move(params)), "");
+  return rows ? to_rows(y) : y;
+}
+
+Embedding::Embedding(const Parameters& parameters, int64_t num_embeddings, int64_t features)
+    : path_(parameters.path()),
+      weight_(parameters.get("weight", {num_embeddings, features})),
+      adapter_(parameters.matrices_beside(num_embeddings, features)),
+      convolutions_(parameters.style().convolutions) {}
+
+Embedding::Embedding(const Parameters& parameters, array::Array table)
+    : path_(parameters.path()), weight_(std::move(table)), convolutions_(false) {}
+
+array::Array Embedding::operator()(const array::Array& ids) const {
+  const array::Scope scope(path_);
+  if (!adapter_) return array::named(array::gather(weight_, ids), "");
+  const array::Array y = array::named(array::gather(weight_, ids), "base");
+  const array::Array narrow = array::named(array::gather(adapter_->a, ids), "lora_embedding_A");
+  return array::named(add_change(y, narrow, *adapter_), "");
+}
+
+array::Array Embedding::rows(const mil::Dim& begin, const mil::Dim& end) const {
+  const array::Scope scope(path_);
+  return array::named(array::slice_axis(weight_, 0, begin, end), "");
+}
+
+}  // namespace pippin::nn

@@ -1,0 +1,70 @@
+// The modules that hold one matrix. In a style of convolutions (nn/weights/style.h) a Linear is
+// one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pippin/array/array.h"
+#include "pippin/mil/dim.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::nn {
+
+// x · weightᵀ + bias on the features, the last axis of x; "weight" is (out, in), "bias" (out). A
+// convolution also takes and gives (1, features, height, width).
+class Linear {
+ public:
+  // `layout`: a weight that is part of a larger one, or that lies transposed.
+  Linear(const Parameters& parameters, int64_t in_features, int64_t out_features, bool bias = false,
+         const WeightLayout& layout = {});
+  // With a matrix that something else owns: a language model's head tied to its embedding.
+  Linear(const std::string& path, array::Array weight,
+         std::optional<array::Array> bias = std::nullopt, bool convolution = false);
+
+  // From now on x · aᵀ · bᵀ is added; a is (rank, in), b (out, rank).
+  void add(array::Array a, array::Array b);
+
+  array::Array operator()(const array::Array& x) const;
+  // Outputs [begin, end) alone: part `index` of a head that is split.
+  Linear outputs(int64_t index, int64_t begin, int64_t end) const;
+
+ private:
+  void make_kernel();
+  array::Array convolve(const array::Array& x) const;
+
+  std::string path_;
+  array::Array weight_;
+  std::optional<array::Array> bias_;
+  std::optional<AdapterMatrices> adapter_;
+  bool convolution_;
+  std::vector<int64_t> order_;  // of the inputs, as the weight has them; empty: as they come
+};
+
+// Rows of "weight" (vocabulary, features) by id.
+class Embedding {
+ public:
+  Embedding(const Parameters& parameters, int64_t num_embeddings, int64_t features);
+  // With a table that was made.
+  Embedding(const Parameters& parameters, array::Array table);
+
+  array::Array operator()(const array::Array& ids) const;
+  // Rows [begin, end): positions that are learned.
+  array::Array rows(const mil::Dim& begin, const mil::Dim& end) const;
+  const array::Array& weight() const { return weight_; }
+  // The head that shares the matrix; `path` names it in the program.
+  Linear as_linear(const std::string& path, std::optional<array::Array> bias = std::nullopt) const {
+    return Linear(path, weight_, std::move(bias), convolutions_);
+  }
+
+ private:
+  std::string path_;
+  array::Array weight_;
+  std::optional<AdapterMatrices> adapter_;
+  bool convolutions_;
+};
+
+}  // namespace pippin::nn

@@ -1,0 +1,80 @@
+// Feed-forward networks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/layers/feed_forward.h"
+#include "pippin/nn/layers/linear.h"
+#include "pippin/nn/layers/norm.h"
+#include "pippin/nn/layers/xielu.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::nn {
+
+enum class Activation {
+  Silu,
+  Gelu,       // exact, by erf
+  GeluTanh,   // Hendrycks and Gimpel's approximation by tanh
+  QuickGelu,  // x * sigmoid(1.702 x)
+  Relu,
+  Relu2,  // relu(x)^2
+  Tanh,
+  Sigmoid,
+  Softplus,
+  Identity,
+  XIELU,  // with parameters of the layer's own (nn/layers/xielu.h)
+};
+
+// One without parameters.
+array::Array apply(Activation activation, const array::Array& x);
+
+struct MLPOptions {
+  int64_t features = 0;
+  int64_t hidden_features = 0;
+  Activation activation = Activation::Silu;
+  bool gated = true;
+  bool bias = false;        // of all matrices
+  bool transposed = false;  // they lie as (in, out)
+  // One matrix with the rows of gate and up after one another, under gate's name.
+  bool fused = false;
+  std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
+  std::string activation_path = "act_fn";     // of an activation's parameters
+  NamedNorm inner_norm;                       // before `down`
+  double gate_scale = 1.0, down_scale = 1.0;  // of what these give
+  // Of the gate only what is above its mean by so many standard deviations counts; 0: all of it.
+  double cutoff = 0;
+  // Two matrices of a low rank, ADAPTER.0 and ADAPTER.1, whose product is added to the fused one;
+  // an empty name: none.
+  std::string adapter;
+  int64_t adapter_rank = 0;
+
+  std::unique_ptr<const FeedForward> make(const Parameters& parameters) const;
+};
+
+// down(activation(gate(x)) * up(x)), or down(activation(up(x))) without a gate.
+class MLP final : public FeedForward {
+ public:
+  MLP(const Parameters& parameters, const MLPOptions& options);
+
+  array::Array operator()(const array::Array& x) const override;
+
+ private:
+  array::Array feed(const array::Array& x) const;
+  array::Array activated(const array::Array& x) const;
+
+  std::string path_;
+  Activation activation_;
+  double cutoff_;
+  bool convolutions_;
+  std::optional<XIELU> xielu_;
+  double gate_scale_, down_scale_;
+  std::optional<Linear> gate_;
+  std::optional<Norm> inner_norm_;
+  Linear up_, down_;
+};
+
+}  // namespace pippin::nn

@@ -1,0 +1,68 @@
+// Normalisation over the features: the last axis, or that of the style (nn/weights/style.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::nn {
+
+struct NormOptions {
+  enum class Kind {
+    // weight * (x * rsqrt(mean(x^2) + epsilon)), in the spelling that coremltools writes for
+    // Hugging Face's Llama: engines recognise it.
+    RMS,
+    // weight * (x - mean) / sqrt(variance + epsilon) + bias
+    Layer,
+  };
+  Kind kind = Kind::RMS;
+  double epsilon = 1e-6;
+  bool weight = true;     // "weight"; else the normalised values as they are
+  bool bias = false;      // "bias"
+  double scale = 1.0;     // of the weight
+  bool one_plus = false;  // the stored weight is one less than the factor (Gemma)
+};
+
+// A norm that a module may have; an empty name: it has none.
+struct NamedNorm {
+  std::string name;
+  NormOptions norm;
+};
+
+class Norm {
+ public:
+  // Of what flows between modules, or of heads: (1, heads, q, features), (1, heads, features, q) in
+  // a style of channels.
+  enum class Of { Stream, Heads };
+
+  Norm(const Parameters& parameters, int64_t features, const NormOptions& options,
+       Of of = Of::Stream);
+  // With a weight of its own for each head, a row of `weight`.
+  Norm(const Parameters& parameters, const std::vector<std::vector<double>>& weight,
+       const NormOptions& options);
+  // The same with rows that are in their final form (Parameters::stored): (heads * features).
+  Norm(const Parameters& parameters, const array::Array& weight, int64_t heads,
+       const NormOptions& options);
+
+  array::Array operator()(const array::Array& x) const;
+  // The same of what lies between two convolutions: in channels, whatever the style.
+  array::Array between(const array::Array& x) const;
+
+ private:
+  array::Array stored_weight(const array::Array& weight, int64_t heads, int64_t features) const;
+  // A vector of weights as RMS norms multiply with it.
+  std::vector<int64_t> weight_dims(int64_t heads, int64_t features) const;
+  array::Array normalized(const array::Array& x) const;  // RMS, without weights
+
+  std::string path_;
+  NormOptions options_;
+  Style style_;
+  int64_t axis_;
+  std::optional<array::Array> weight_, bias_;
+};
+
+}  // namespace pippin::nn

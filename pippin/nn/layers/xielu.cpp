@@ -1,0 +1,54 @@
+#include "pippin/nn/layers/xielu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "pippin/array/ops.h"
+
+namespace pippin::nn {
+namespace {
+
+using array::Array;
+
+double softplus(double x) {
+  return std::log1p(std::exp(-std::abs(x))) + std::max(x, 0.0);
+}
+
+double read(const Parameters& parameters, std::string_view name, const std::vector<int64_t>& dims) {
+  return parameters.values(name, dims).at(0);
+}
+
+// A number as it is used, under the name of the tensor that it comes from.
+Array number(const Parameters& parameters, const std::string& name, auto&& value) {
+  if (const auto stored = parameters.stored(name, 1)) return *stored;
+  const double values[] = {value()};
+  return array::constant(parameters.type(), {1}, values, parameters.path() + "." + name);
+}
+
+}  // namespace
+
+XIELU::XIELU(const Parameters& parameters)
+    : path_(parameters.path()),
+      positive_(number(parameters, "alpha_p",
+                       [&] { return softplus(read(parameters, "alpha_p", {1})); })),
+      negative_(number(parameters, "alpha_n",
+                       [&] {
+                         return read(parameters, "beta", {}) +
+                                softplus(read(parameters, "alpha_n", {1}));
+                       })),
+      beta_(number(parameters, "beta", [&] { return read(parameters, "beta", {}); })),
+      epsilon_(number(parameters, "eps", [&] { return read(parameters, "eps", {}); })) {}
+
+Array XIELU::operator()(const Array& x) const {
+  const array::Scope scope(path_);
+  const Array square = x * x * positive_;
+  const Array capped = array::minimum(x, epsilon_);
+  const Array below = (array::record_one("elu", {{"x", capped}}) - x) * negative_;
+  const Array above_zero = array::greater(x, array::constant(x.type(), 0.0));
+  return array::named(array::select(above_zero, square, below) + x * beta_, "");
+}
+
+}  // namespace pippin::nn

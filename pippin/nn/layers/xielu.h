@@ -1,0 +1,26 @@
+// xIELU (Huang and Schlag, "Deriving Activation Functions Using Integration", 2024), with the
+// parameters that a layer has trained:
+//   x > 0: a_p x^2 + b x;  else: a_n (expm1(min(x, eps)) - x) + b x
+// where a_p = softplus(alpha_p) and a_n = b + softplus(alpha_n).
+#pragma once
+
+#include <string>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::nn {
+
+class XIELU {
+ public:
+  // "alpha_p" and "alpha_n" (1), "beta" and "eps" (scalars).
+  explicit XIELU(const Parameters& parameters);
+
+  array::Array operator()(const array::Array& x) const;
+
+ private:
+  std::string path_;
+  array::Array positive_, negative_, beta_, epsilon_;
+};
+
+}  // namespace pippin::nn

@@ -1,0 +1,100 @@
+// The blocks of GGUF as packed matrices: io/weight_file.h gives a tensor "NAME" of such a type as
+// "NAME.q4_k", bytes by rows. kernels/blocks/ knows what is in them.
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/kernels/blocks/blocks.h"
+#include "pippin/nn/weights/packed_weights.h"
+
+namespace pippin::nn {
+namespace {
+
+using Shift = PackedLayout::Shift;
+using kernels::BlockForm;
+
+PackedLayout layout_of(const BlockForm& form, int64_t rows, int64_t columns) {
+  const Shift shift = form.has_offsets ? Shift::Bias : Shift::None;
+  return {rows, columns, form.code_bits, form.is_signed, shift, form.group};
+}
+
+class BlockMatrix : public PackedMatrix {
+ public:
+  BlockMatrix(const BlockForm& form, int64_t rows, int64_t columns, PackedPart part)
+      : PackedMatrix(layout_of(form, rows, columns)),
+        form_(form),
+        part_(std::move(part)),
+        blocks_{form.name, part_.tensor().bytes, rows, columns} {}
+
+  void codes(int64_t row, std::span<uint8_t> out) const override {
+    std::vector<float> scales(numbers()), offsets(numbers());
+    unpack(row, out.data(), scales.data(), offsets.data());
+  }
+  void scales(int64_t row, std::span<float> scales, std::span<float> shifts) const override {
+    std::vector<uint8_t> codes(static_cast<size_t>(layout().columns));
+    unpack(row, codes.data(), scales.data(), shifts.data());
+    for (float& shift : shifts) shift = -shift;
+  }
+  bool describe(mil::Recipe& recipe) const override {
+    recipe.step(form_.name).number(layout().columns);
+    part_.describe(recipe);
+    return true;
+  }
+  void release() const noexcept override { part_.release(); }
+  const mil::StoredBlocks* blocks() const override { return &blocks_; }
+
+ private:
+  size_t numbers() const { return static_cast<size_t>(layout().groups()); }
+  void unpack(int64_t row, uint8_t* codes, float* scales, float* offsets) const {
+    const int64_t count = layout().columns / form_.columns;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(part_.bytes());
+    kernels::choose_blocks(cpu_features())
+        .unpack(form_.type, {bytes + row * count * form_.bytes, count, nullptr, codes, scales,
+                             form_.has_offsets ? offsets : nullptr});
+  }
+
+  const BlockForm& form_;
+  PackedPart part_;
+  mil::StoredBlocks blocks_;
+};
+
+std::string tensor_name(const std::string& name, const BlockForm& form) {
+  return name + "." + std::string(form.name);
+}
+
+const BlockForm* form_of(const Checkpoint& checkpoint, const std::string& name) {
+  const auto forms = kernels::block_forms();
+  const auto found = std::find_if(forms.begin(), forms.end(), [&](const BlockForm& form) {
+    return checkpoint.contains(tensor_name(name, form));
+  });
+  return found == forms.end() ? nullptr : &*found;
+}
+
+class GgufWeights : public PackedWeights {
+ public:
+  std::vector<std::string> tensors(const Checkpoint& checkpoint,
+                                   const std::string& name) const override {
+    const BlockForm* form = form_of(checkpoint, name);
+    return form == nullptr ? std::vector<std::string>()
+                           : std::vector<std::string>{tensor_name(name, *form)};
+  }
+
+  PackedPtr matrix(const std::shared_ptr<const Checkpoint>& checkpoint, const std::string& name,
+                   int64_t rows, int64_t columns) const override {
+    const BlockForm& form = *form_of(*checkpoint, name);
+    const std::string tensor = tensor_name(name, form);
+    if (columns % form.columns != 0) {
+      fail(ErrorCode::InvalidFile, "tensor '{}': rows of {} are not whole blocks of {}", tensor,
+           columns, form.columns);
+    }
+    PackedPart part(checkpoint, tensor, {rows, columns / form.columns * form.bytes}, {Dtype::U8});
+    return std::make_shared<BlockMatrix>(form, rows, columns, std::move(part));
+  }
+};
+
+}  // namespace
+
+PackedWeightsPtr gguf_weights() {
+  return std::make_shared<GgufWeights>();
+}
+
+}  // namespace pippin::nn
