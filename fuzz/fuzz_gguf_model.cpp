@@ -4,7 +4,7 @@
 #include "pippin/app/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
-#include "pippin/models/gguf.h"
+#include "pippin/models/gguf/gguf.h"
 #include "pippin/tokenizers/files/gguf_file.h"
 #include "pippin/tokenizers/tokenizer.h"
 

@@ -18,7 +18,7 @@
 #include "pippin/families/encoder.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/models/encoder_model.h"
+#include "pippin/models/encoders/encoder_model.h"
 #include "pippin/nn/attention/pooling.h"
 #include "tests/encoder_testing.h"
 

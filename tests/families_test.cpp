@@ -15,8 +15,8 @@
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
 #include "pippin/mil/check/verify.h"
-#include "pippin/models/anemll.h"
-#include "pippin/models/windowed.h"
+#include "pippin/models/family/anemll.h"
+#include "pippin/models/family/windowed.h"
 #include "tests/families_testing.h"
 
 namespace pippin {

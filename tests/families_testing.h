@@ -14,7 +14,7 @@
 
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/runner.h"
-#include "pippin/models/package_part.h"
+#include "pippin/models/family/package_part.h"
 
 namespace pippin {
 

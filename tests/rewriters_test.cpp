@@ -14,7 +14,7 @@
 #include "pippin/io/npz.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/models/rewriter.h"
+#include "pippin/models/encoders/rewriter.h"
 #include "pippin/runtime/rewriter_model.h"
 
 namespace pippin {

@@ -10,9 +10,9 @@
 
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/family/windowed.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
-#include "pippin/models/windowed.h"
 #include "pippin/runtime/open/loaded_model.h"
 #include "pippin/runtime/sequence.h"
 #include "tests/tiny_model.h"

@@ -13,10 +13,10 @@
 
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/models/anemll.h"
+#include "pippin/models/family/anemll.h"
+#include "pippin/models/family/windowed.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
-#include "pippin/models/windowed.h"
 
 namespace pippin {
 namespace {

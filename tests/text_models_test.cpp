@@ -17,7 +17,7 @@
 #include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/models/anemll.h"
+#include "pippin/models/family/anemll.h"
 #include "pippin/models/registry.h"
 #include "pippin/runtime/sequence.h"
 #include "pippin/runtime/stateful/model.h"

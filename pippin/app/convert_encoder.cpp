@@ -6,9 +6,9 @@
 #include "pippin/base/error.h"
 #include "pippin/families/encoder.h"
 #include "pippin/families/stateful.h"
-#include "pippin/models/encoder_model.h"
+#include "pippin/models/encoders/encoder_model.h"
+#include "pippin/models/encoders/rewriter.h"
 #include "pippin/models/model_source.h"
-#include "pippin/models/rewriter.h"
 
 namespace pippin::app {
 

@@ -17,8 +17,8 @@
 #include "pippin/families/package.h"
 #include "pippin/families/windowed.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/models/anemll.h"
-#include "pippin/models/windowed.h"
+#include "pippin/models/family/anemll.h"
+#include "pippin/models/family/windowed.h"
 
 namespace pippin::app {
 namespace {

@@ -15,7 +15,7 @@
 #include "pippin/base/files/temporary_folder.h"
 #include "pippin/base/threads/fork.h"
 #include "pippin/io/model_files.h"
-#include "pippin/models/gguf.h"
+#include "pippin/models/gguf/gguf.h"
 
 namespace pippin::app {
 namespace {

@@ -2,7 +2,7 @@
 #include "pippin/app/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/io/gguf_metadata.h"
-#include "pippin/models/gguf_keys.h"
+#include "pippin/models/gguf/gguf_keys.h"
 
 namespace pippin::app {
 namespace {

@@ -20,7 +20,7 @@
 #include "pippin/io/gguf_metadata.h"
 #include "pippin/io/json.h"
 #include "pippin/kernels/blocks/blocks.h"
-#include "pippin/models/gguf.h"
+#include "pippin/models/gguf/gguf.h"
 
 namespace pippin::app {
 namespace {

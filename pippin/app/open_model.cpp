@@ -10,10 +10,10 @@
 #include "pippin/demo/demo_model.h"
 #include "pippin/families/package.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/models/encoder_model.h"
+#include "pippin/models/encoders/encoder_model.h"
+#include "pippin/models/encoders/rewriter.h"
 #include "pippin/models/model_source.h"
 #include "pippin/models/registry.h"
-#include "pippin/models/rewriter.h"
 #include "pippin/runtime/rewriter_model.h"
 
 namespace pippin::app {

@@ -16,9 +16,9 @@
 #include "pippin/families/package.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/models/encoder_model.h"
+#include "pippin/models/encoders/encoder_model.h"
+#include "pippin/models/encoders/sentence_modules.h"
 #include "pippin/models/model_source.h"
-#include "pippin/models/sentence_modules.h"
 #include "pippin/tokenizers/unicode/unicode.h"
 
 namespace pippin::app {

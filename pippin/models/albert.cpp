@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/encoders.h"
 
 namespace pippin::models {

@@ -1,7 +1,7 @@
 // Apertus (Swiss AI 2025): Llama with an RMSNorm on each head of q and k, and a feed-forward
 // without a gate whose activation, xIELU, has parameters of its own in every layer.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

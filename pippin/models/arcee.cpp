@@ -1,6 +1,6 @@
 // Arcee's AFM: Llama whose feed-forward has no gate, and a squared ReLU.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "pippin/models/common.h"
-#include "pippin/models/config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/config.h"
 #include "pippin/nn/decoder.h"
 
 namespace pippin::models {

@@ -1,8 +1,8 @@
 // Aria's language model (Rhymes AI 2024): experts whose matrices are stacked and lie transposed,
 // and a shared one.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
 

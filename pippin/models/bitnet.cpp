@@ -2,7 +2,7 @@
 // feed-forward, and a gate of squared ReLU. Published weights are packed, of three values each; the
 // rounding of activations to 8 bits that the model was trained with is not done.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

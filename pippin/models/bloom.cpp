@@ -1,7 +1,7 @@
 // BLOOM (BigScience 2022): ALiBi, a LayerNorm after the embedding, q, k and v of each head side by
 // side.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

@@ -13,7 +13,7 @@
 #include "pippin/base/error.h"
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
-#include "pippin/models/package_part.h"
+#include "pippin/models/family/package_part.h"
 #include "pippin/nn/attention/stateful_cache.h"
 #include "pippin/nn/weights/lora.h"
 

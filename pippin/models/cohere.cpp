@@ -2,7 +2,7 @@
 // parallel; neighbouring pairs are rotated; logits are scaled; in Command R+ a norm for every head
 // of q and k.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

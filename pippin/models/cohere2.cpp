@@ -1,7 +1,7 @@
 // Command R7B and Command A (Cohere): Command R with windows in three of four layers, and positions
 // only in those.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

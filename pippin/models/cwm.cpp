@@ -1,6 +1,6 @@
 // Code World Model (Meta 2025): Llama 3 with windows in three of four layers.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

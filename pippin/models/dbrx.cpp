@@ -1,8 +1,8 @@
 // DBRX (Databricks 2024): LayerNorms without biases, q, k, v in one matrix and bounded, experts
 // whose matrices are the rows of three tensors.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
 

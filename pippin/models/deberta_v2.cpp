@@ -2,7 +2,7 @@
 // positions in the embedding.
 #include <string>
 
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/encoders.h"
 
 namespace pippin::models {

@@ -1,9 +1,9 @@
 // DeepSeek-V3 and R1, Moonlight, Kimi K2 (2024, 2025): latent attention, and experts chosen by a
 // corrected sigmoid within groups.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
-#include "pippin/models/latent_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/latent_config.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

@@ -1,5 +1,5 @@
 // DistilBERT (Sanh et al. 2019): BERT without types of tokens, with names of its own.
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/encoders.h"
 
 namespace pippin::models {

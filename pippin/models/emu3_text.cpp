@@ -1,6 +1,6 @@
 // Emu3's language model (BAAI 2024), a Llama.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/gguf.h"
+#include "pippin/models/gguf/gguf.h"
 #include "pippin/models/quantization.h"
 
 namespace pippin::models {

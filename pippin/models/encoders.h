@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "pippin/models/config.h"
+#include "pippin/models/config/config.h"
 #include "pippin/nn/classifier.h"
 #include "pippin/nn/encoder.h"
 

@@ -1,7 +1,7 @@
 // ERNIE 4.5 dense (Baidu): Llama with neighbouring pairs rotated and, where use_bias says so,
 // biases.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

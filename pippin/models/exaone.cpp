@@ -1,6 +1,6 @@
 // EXAONE 3 and 3.5 (LG AI Research): Llama under other names.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -1,8 +1,8 @@
 // K-EXAONE (LG AI Research 2026): EXAONE 4's attention in Llama's form of layers, with
 // DeepSeek-V3's experts.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

@@ -1,7 +1,7 @@
 // FlexOlmo (Ai2 2025): OLMo 2 with OLMoE's experts.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

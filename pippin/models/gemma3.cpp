@@ -1,10 +1,10 @@
 // Gemma 3 (text): Gemma 2 without soft caps, with (1 + w) norms on each head of q and k, five
 // sliding layers to each full one, and a rope of their own for the sliding ones.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/rope_settings.h"
 #include "pippin/models/encoders.h"
 #include "pippin/models/lineages.h"
-#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 

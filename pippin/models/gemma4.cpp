@@ -10,10 +10,10 @@
 #include <fmt/core.h>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/rope_settings.h"
 #include "pippin/models/lineages.h"
-#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 namespace {

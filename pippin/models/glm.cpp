@@ -1,7 +1,7 @@
 // GLM-4-9B (Zhipu, the Hugging Face form): Llama with biases on q, k and v, gate and up in one
 // matrix, neighbouring pairs of half of each head rotated.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -1,6 +1,6 @@
 // GLM-4-0414 (Zhipu): GLM with norms after attention and feed-forward too.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

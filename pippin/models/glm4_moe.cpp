@@ -1,8 +1,8 @@
 // GLM-4.5 and 4.6 (Zhipu 2025): DeepSeek-V3's experts behind grouped-query attention, which turns
 // half of each head.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
 

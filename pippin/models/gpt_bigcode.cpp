@@ -1,7 +1,7 @@
 // GPT-BigCode (StarCoder, SantaCoder): GPT-2 with one head of keys and values, and matrices that
 // lie as (out, in).
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

@@ -1,7 +1,7 @@
 // GPT-NeoX (Black et al. 2022): Pythia, Dolly, RedPajama. Rotation of a part of each head, q, k and
 // v of each head side by side, attention and feed-forward in parallel with a norm each.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

@@ -1,7 +1,7 @@
 // GPT-NeoX-Japanese (ABEJA 2022): GPT-NeoX one half after the other, with no biases but the last
 // layer's, of what attention gives.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

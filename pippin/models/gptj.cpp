@@ -1,7 +1,7 @@
 // GPT-J (EleutherAI 2021): neighbouring pairs of the first rotary_dim dimensions are rotated; one
 // LayerNorm before attention and feed-forward, which run in parallel; a head with a bias.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

@@ -1,7 +1,7 @@
 // Granite 3 (IBM): Llama with multipliers on embeddings, scores and residuals, and logits that are
 // divided.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

@@ -1,8 +1,8 @@
 // Granite 3 MoE (IBM 2024): Granite with experts whose matrices are one tensor, chosen before their
 // scores meet a softmax.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

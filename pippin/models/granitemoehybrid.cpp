@@ -1,10 +1,10 @@
 // Granite 4 (IBM 2025): Mamba 2 and attention layers by layer_types, most of them without
 // positions, Granite's factors, and one feed-forward beside which a mixture of experts may stand.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/state_spaces.h"
 #include "pippin/models/lineages.h"
-#include "pippin/models/state_spaces.h"
 
 namespace pippin::models {
 

@@ -1,7 +1,7 @@
 // Granite MoE with an expert for every token beside those that are chosen.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

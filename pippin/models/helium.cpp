@@ -1,6 +1,6 @@
 // Helium (Kyutai 2025): Llama with neighbouring pairs rotated.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

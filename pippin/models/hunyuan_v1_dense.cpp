@@ -1,6 +1,6 @@
 // Hunyuan dense (Tencent 2025): Llama with an RMSNorm on each head of q and k after the rotation.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -1,8 +1,8 @@
 // Hunyuan 3 (Tencent 2026): norms on each head of q and k, experts chosen by a corrected sigmoid
 // and a shared one.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
 

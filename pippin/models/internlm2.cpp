@@ -1,6 +1,6 @@
 // InternLM2 and 2.5 (Shanghai AI Laboratory): Llama with q, k and v in one matrix, group by group.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

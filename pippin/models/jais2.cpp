@@ -1,6 +1,6 @@
 // Jais 2 (MBZUAI 2025): LayerNorms, biases and feed-forwards of squared ReLU in Llama's form.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
-#include "pippin/models/state_spaces.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/state_spaces.h"
 
 namespace pippin::models {
 namespace {

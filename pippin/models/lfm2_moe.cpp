@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

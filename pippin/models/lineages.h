@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/models/common.h"
-#include "pippin/models/config.h"
-#include "pippin/models/experts_config.h"
-#include "pippin/models/latent_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/config.h"
+#include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/latent_config.h"
 #include "pippin/nn/decoder.h"
 
 namespace pippin::models {

@@ -1,7 +1,7 @@
 // Llama (Touvron et al. 2023), Llama 2 and 3, and the many that have its form: TinyLlama, SmolLM2,
 // Yi, DeepSeek-R1-Distill-Llama, ...: RMSNorm, rotary positions, grouped-query attention, SwiGLU.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

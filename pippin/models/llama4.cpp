@@ -1,8 +1,8 @@
 // Llama 4 (Meta 2025): attention in chunks with positions, and without either in every few layers,
 // whose queries grow with the text; experts whose input their weight multiplies.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
 

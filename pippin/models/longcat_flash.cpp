@@ -4,9 +4,9 @@
 #include <string>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
-#include "pippin/models/latent_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/latent_config.h"
 
 namespace pippin::models {
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/state_spaces.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/state_spaces.h"
 
 namespace pippin::models {
 namespace {

@@ -1,7 +1,7 @@
 // Mellum 2 (JetBrains 2026): Qwen3's experts, and windows with a rope of their own.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
 

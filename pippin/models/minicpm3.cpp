@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/latent_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/latent_config.h"
 
 namespace pippin::models {
 

@@ -1,6 +1,6 @@
 // Ministral (Mistral AI 2024): Mistral that mixes sliding and full layers by layer_types.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -1,8 +1,8 @@
 // Ministral 3 (Mistral AI 2025): Mistral with yarn, and queries that grow with their position.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/rope_settings.h"
 #include "pippin/models/lineages.h"
-#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 

@@ -1,7 +1,7 @@
 // Mistral (Jiang et al. 2023) and Mistral Nemo: Llama with a window over the last keys in every
 // layer, unless sliding_window is null.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -1,9 +1,9 @@
 // Mistral Small 4 (Mistral AI 2026): DeepSeek's latent attention with queries that grow with their
 // position, experts chosen by a softmax.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
-#include "pippin/models/latent_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/latent_config.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

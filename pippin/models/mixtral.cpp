@@ -1,8 +1,8 @@
 // Mixtral (Jiang et al. 2024): Mistral with a mixture of experts in every layer, whose chosen
 // weights are made to have the sum 1.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

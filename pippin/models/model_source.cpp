@@ -11,8 +11,8 @@
 #include "pippin/families/stateful.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/causal_lm.h"
-#include "pippin/models/gguf.h"
-#include "pippin/models/tensor_names.h"
+#include "pippin/models/config/tensor_names.h"
+#include "pippin/models/gguf/gguf.h"
 
 namespace pippin::models {
 namespace {

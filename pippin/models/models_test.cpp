@@ -15,10 +15,10 @@
 #include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/text/text.h"
-#include "pippin/models/anemll.h"
+#include "pippin/models/family/anemll.h"
+#include "pippin/models/family/windowed.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
-#include "pippin/models/windowed.h"
 
 namespace pippin::models {
 namespace {

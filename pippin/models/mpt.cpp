@@ -1,6 +1,6 @@
 // MPT (MosaicML 2023): ALiBi, LayerNorms without bias, q, k and v in one matrix.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -1,7 +1,7 @@
 // nanochat (Karpathy 2025): norms without weights, also of the embedding and of turned queries and
 // keys, which turn the other way round; squared ReLU, a cap on the logits.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -1,7 +1,7 @@
 // Nemotron-4 and Minitron (NVIDIA): LayerNorms with (1 + w), a feed-forward with the square of a
 // ReLU and no gate, rotation of a part of each head.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

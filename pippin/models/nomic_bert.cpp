@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/rope_settings.h"
 #include "pippin/models/encoders.h"
-#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 namespace {

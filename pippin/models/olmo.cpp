@@ -1,6 +1,6 @@
 // OLMo (Ai2 2024): Llama with LayerNorms without weights; clip_qkv bounds q, k and v.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -1,7 +1,7 @@
 // OLMo 2 (Ai2 2025): norms after attention and feed-forward instead of before, and over the whole
 // projections of q and k.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

@@ -1,8 +1,8 @@
 // OLMo 3 (Ai2 2025): OLMo 2 with windows in three of four layers, whose positions are not scaled.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/rope_settings.h"
 #include "pippin/models/lineages.h"
-#include "pippin/models/rope_settings.h"
 
 namespace pippin::models {
 

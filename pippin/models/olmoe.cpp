@@ -1,8 +1,8 @@
 // OLMoE (Ai2 2024): many small experts in every layer, norms over the whole projections of q and k,
 // bounds of q, k and v behind them.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
 

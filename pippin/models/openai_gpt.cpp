@@ -1,6 +1,6 @@
 // GPT (OpenAI 2018): GPT-2's matrices with norms after attention and feed-forward.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

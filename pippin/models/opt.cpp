@@ -1,7 +1,7 @@
 // OPT (Zhang et al. 2022): learned positions from row 2 on, LayerNorms and biases, in OPT-350M
 // norms after the residual and an embedding narrower than the layers.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

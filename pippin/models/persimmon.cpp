@@ -1,7 +1,7 @@
 // Persimmon (Adept 2023), the language model of Fuyu: GPT-NeoX's projections in Llama's form,
 // LayerNorms on each head of q and k, squared ReLU.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {

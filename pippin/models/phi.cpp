@@ -1,7 +1,7 @@
 // Phi-1, Phi-1.5 and Phi-2 (Microsoft): one LayerNorm before attention and feed-forward, which run
 // in parallel; biases everywhere; part of each head is rotated.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

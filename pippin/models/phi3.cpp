@@ -1,7 +1,7 @@
 // Phi-3, Phi-3.5, Phi-4-mini (Microsoft): Llama with q, k, v and gate, up in one matrix each, long
 // contexts by longrope, in Phi-4-mini rotation of a part of each head.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

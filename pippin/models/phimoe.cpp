@@ -1,9 +1,9 @@
 // Phi-3.5-MoE (Microsoft 2024): Mixtral's experts chosen by sparsemixer, LayerNorms with biases,
 // longrope with magnitudes of its own.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
-#include "pippin/models/rope_settings.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/rope_settings.h"
 
 namespace pippin::models {
 

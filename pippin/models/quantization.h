@@ -2,7 +2,7 @@
 // configuration.
 #pragma once
 
-#include "pippin/models/config.h"
+#include "pippin/models/config/config.h"
 #include "pippin/nn/weights/packed_weights.h"
 
 namespace pippin::models {

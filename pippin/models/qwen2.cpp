@@ -1,7 +1,7 @@
 // Qwen2 and Qwen2.5, DeepSeek-R1-Distill-Qwen: Llama with biases on q, k and v, and windows in the
 // layers from max_window_layers on where use_sliding_window says so.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -1,8 +1,8 @@
 // Qwen1.5-MoE and Qwen2-57B-A14B: Qwen2 with experts, and a shared one that a gate of its own
 // weighs.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
 

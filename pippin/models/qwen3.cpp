@@ -1,7 +1,7 @@
 // Qwen3: Qwen2 with an RMSNorm on each head of q and k before the rotation, without biases unless
 // attention_bias says so (which then has o too).
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

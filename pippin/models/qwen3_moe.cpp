@@ -1,7 +1,7 @@
 // Qwen3-30B-A3B and its kin: Qwen3 with experts in most layers.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
 
 namespace pippin::models {
 

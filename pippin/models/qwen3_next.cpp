@@ -1,10 +1,10 @@
 // Qwen3-Next (Alibaba 2025): a gated delta rule in three of four layers, attention with a gate on
 // its output and positions on a quarter of each head in the others, experts and a shared one.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/experts_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/state_spaces.h"
 #include "pippin/models/lineages.h"
-#include "pippin/models/state_spaces.h"
 
 namespace pippin::models {
 

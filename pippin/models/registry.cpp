@@ -14,9 +14,9 @@
 #include "pippin/io/model_files.h"
 #include "pippin/models/architectures.h"
 #include "pippin/models/causal_lm.h"
-#include "pippin/models/common.h"
-#include "pippin/models/config.h"
-#include "pippin/models/gguf.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/config.h"
+#include "pippin/models/gguf/gguf.h"
 #include "pippin/models/model_source.h"
 #include "pippin/models/quantization.h"
 

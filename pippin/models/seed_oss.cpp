@@ -1,6 +1,6 @@
 // Seed-OSS (ByteDance 2025): Llama with biases on q, k and v, and heads of a size of their own.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -1,7 +1,7 @@
 // SmolLM3 (Hugging Face): Llama without positions in some layers (no_rope_layers, where 1 means
 // that the layer does have them).
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -2,7 +2,7 @@
 // head, in StableLM 2 12B attention and feed-forward in parallel and a norm for every head of q and
 // k.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

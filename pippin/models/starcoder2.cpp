@@ -1,7 +1,7 @@
 // StarCoder2 (BigCode): LayerNorms and biases, a plain feed-forward, rotary positions, a window in
 // every layer where sliding_window is a number.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/t5_config.h"
 #include "pippin/models/encoders.h"
-#include "pippin/models/t5_config.h"
 
 namespace pippin::models {
 

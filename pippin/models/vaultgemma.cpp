@@ -1,6 +1,6 @@
 // VaultGemma (Google 2025): Gemma 2 without the norms after attention and feed-forward.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
+#include "pippin/models/config/common.h"
 
 namespace pippin::models {
 

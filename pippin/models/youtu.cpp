@@ -1,7 +1,7 @@
 // Youtu-LLM (Tencent 2026): DeepSeek's latent attention with dense feed-forwards.
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/latent_config.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/latent_config.h"
 
 namespace pippin::models {
 

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/common.h"
-#include "pippin/models/state_spaces.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/state_spaces.h"
 
 namespace pippin::models {
 namespace {

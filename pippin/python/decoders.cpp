@@ -9,7 +9,7 @@
 #include "pippin/app/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/models/architectures.h"
-#include "pippin/models/gguf.h"
+#include "pippin/models/gguf/gguf.h"
 #include "pippin/models/model_source.h"
 #include "pippin/nn/decoder.h"
 #include "pippin/python/bindings.h"

@@ -14,7 +14,7 @@
 #include "pippin/app/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/threads/thread_pool.h"
-#include "pippin/models/gguf.h"
+#include "pippin/models/gguf/gguf.h"
 #include "pippin/models/model_source.h"
 #include "pippin/mx/io.h"
 #include "pippin/mx/stored_array.h"

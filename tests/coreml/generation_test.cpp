@@ -10,8 +10,8 @@
 
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/family/windowed.h"
 #include "pippin/models/registry.h"
-#include "pippin/models/windowed.h"
 #include "pippin/runtime/batch.h"
 #include "pippin/runtime/open/loaded_model.h"
 #include "tests/coreml/standin_testing.h"

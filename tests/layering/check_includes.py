@@ -102,6 +102,13 @@ ROOMS = {
         "recurrent": ["weights", "layers"],
         "": ["weights", "layers", "experts", "attention", "recurrent"],
     },
+    "models": {
+        "config": [],
+        "": ["config"],
+        "family": ["", "config"],
+        "gguf": ["", "config"],
+        "encoders": ["", "config", "family"],
+    },
     "runtime": {
         "sampling": [],
         "": ["sampling"],

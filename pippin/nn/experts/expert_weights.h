@@ -40,7 +40,7 @@ struct ExpertWeights {
 };
 
 // Where the checkpoint has them as mlx-lm does ("switch_mlp.N.gate_proj.weight", which
-// models/tensor_names.h makes of its stacks), or joined in two tensors ("gate_up_proj" and
+// models/config/tensor_names.h makes of its stacks), or joined in two tensors ("gate_up_proj" and
 // "down_proj", as Stacked or Transposed, which their shapes tell), they are read so, whatever the
 // layout says.
 ExpertWeights expert_weights(const Parameters& parameters, const ExpertWeightsOptions& options);

@@ -1,0 +1,114 @@
+#include "pippin/models/config/experts_config.h"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/state_spaces.h"
+
+namespace pippin::models {
+
+nn::ExpertsOptions experts_of(const Config& config, const nn::DecoderOptions& model,
+                              const ExpertDefaults& defaults) {
+  nn::ExpertsOptions experts;
+  const nn::MLPOptions& dense = model.layers.at(0).mlp();
+  const int64_t count = config.size(defaults.count_key, defaults.count, kMaxExperts);
+  experts.router.features = model.hidden_size;
+  experts.router.num_experts = count;
+  experts.router.top_k = config.size(defaults.top_k_key, std::min(defaults.top_k, count), count);
+  experts.weights.num_experts = count;
+  experts.weights.features = model.hidden_size;
+  experts.weights.hidden_features = config.size(defaults.width_key, defaults.width);
+  experts.activation = dense.activation;
+  return experts;
+}
+
+void add_shared_expert(nn::ExpertsOptions& experts, const nn::DecoderOptions& model,
+                       int64_t width) {
+  experts.shared = model.layers.at(0).mlp();
+  experts.shared->hidden_features = width;
+}
+
+void read_groups(const Config& config, nn::RouterOptions& router, int64_t groups,
+                 int64_t top_groups) {
+  router.groups = config.size("n_group", std::min(groups, router.num_experts), router.num_experts);
+  router.top_groups = config.size("topk_group", std::min(top_groups, router.groups), router.groups);
+  // All are chosen, whatever their groups are.
+  if (router.top_k == router.num_experts) router.groups = router.top_groups = 1;
+  if (router.num_experts % router.groups != 0) {
+    config.invalid("n_group",
+                   fmt::format("{} groups of {} experts", router.groups, router.num_experts));
+  }
+  const int64_t within = router.num_experts / router.groups * router.top_groups;
+  if (router.top_k > within) {
+    config.invalid("topk_group", fmt::format("{} experts are chosen, {} groups have {}",
+                                             router.top_k, router.top_groups, within));
+  }
+}
+
+void use_corrected_sigmoid(const Config& config, nn::ExpertsOptions& experts, bool normalized) {
+  nn::RouterOptions& router = experts.router;
+  router.scores = nn::RouterOptions::Scores::Sigmoid;
+  router.correction = "gate.e_score_correction_bias";
+  router.group_score = nn::RouterOptions::GroupScore::SumOfTwo;
+  read_groups(config, router);
+  router.normalized = config.flag("norm_topk_prob", normalized);
+  router.added_to_sum = 1e-20;
+  router.scale = config.number("routed_scaling_factor", 1.0);
+}
+
+void use_experts_after(nn::DecoderOptions& model, const nn::ExpertsOptions& experts,
+                       int64_t dense) {
+  const auto count = static_cast<int64_t>(model.layers.size());
+  for (int64_t i = std::min(dense, count); i < count; ++i) {
+    model.layers[static_cast<size_t>(i)].feed_forward = experts;
+  }
+}
+
+void use_experts_by_type(const Config& config, nn::DecoderOptions& model,
+                         const nn::ExpertsOptions& experts, int64_t dense) {
+  const auto first = config.find("first_k_dense_replace");
+  if (!config.find("mlp_layer_types")) {
+    return use_experts_after(model, experts, first ? std::max<int64_t>(0, first->as_int()) : dense);
+  }
+  const auto sparse =
+      layer_kinds(config, "mlp_layer_types", model.layers.size(), "dense", "sparse");
+  for (size_t i = 0; i < sparse.size(); ++i) {
+    if (sparse[i]) model.layers[i].feed_forward = experts;
+  }
+}
+
+void use_qwen_experts(const Config& config, nn::DecoderOptions& model,
+                      const nn::ExpertsOptions& experts) {
+  std::vector<int64_t> dense;
+  if (const auto list = config.find("mlp_only_layers")) dense = list->as_ints();
+  const int64_t step = config.size("decoder_sparse_step", 1, kMaxLayers);
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const auto index = static_cast<int64_t>(i);
+    const bool listed = std::find(dense.begin(), dense.end(), index) != dense.end();
+    if (!listed && (index + 1) % step == 0) model.layers[i].feed_forward = experts;
+  }
+}
+
+void skip_prediction_layers(const Config& config, nn::DecoderOptions& model, int64_t fallback) {
+  const auto count = config.find("num_nextn_predict_layers");
+  const int64_t further = count ? count->as_int(0) : fallback;
+  if (further > kMaxLayers) config.invalid("num_nextn_predict_layers", "out of range");
+  const auto first = static_cast<int64_t>(model.layers.size());
+  for (int64_t i = 0; i < further; ++i) {
+    model.other_parts.push_back(fmt::format("{}.{}.{}.", model.base, model.layers_path, first + i));
+  }
+}
+
+void skip_prediction_modules(const Config& config, nn::DecoderOptions& model, std::string_view key,
+                             std::string_view beginning) {
+  const auto count = config.find(key);
+  const int64_t layers = count ? count->as_int(0) : 0;
+  if (layers > kMaxLayers) config.invalid(key, "out of range");
+  model.other_parts.emplace_back(beginning);
+  if (layers > 0) model.prediction = {std::string(key), layers, std::string(beginning)};
+}
+
+}  // namespace pippin::models
