@@ -26,10 +26,10 @@ if(TARGET pippin_shared)
   install(FILES ${PROJECT_BINARY_DIR}/pippin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 foreach(header api/call.h api/device.h api/llm.h api/model.h api/tensor.h api/text_encoder.h base/byte_span.h base/call_context.h base/threads/cancel.h base/cpu_features.h
-    base/exception.h base/export.h base/numbers/float16.h base/threads/fork.h chat/message.h engine/compute_options.h mx/array.h mx/binary.h mx/buffer.h mx/compile.h mx/conv.h mx/create.h mx/dtype.h
-    mx/export.h mx/fast.h mx/index.h mx/io.h mx/matmul.h mx/nn/activations.h mx/nn/config.h mx/nn/layers.h mx/nn/module.h
-    mx/nn/quantized.h mx/node.h mx/quantized.h mx/random.h mx/reduce.h mx/ref.h mx/scan_sort.h mx/shape.h
-    mx/shape_ops.h mx/small_vector.h mx/unary.h runtime/batch.h runtime/generator.h
+    base/exception.h base/export.h base/numbers/float16.h base/threads/fork.h chat/message.h engine/compute_options.h mx/core/array.h mx/ops/binary.h mx/core/buffer.h mx/export/compile.h mx/ops/conv.h mx/ops/create.h mx/core/dtype.h
+    mx/export/export.h mx/ops/fast.h mx/core/index.h mx/io/io.h mx/ops/matmul.h mx/nn/activations.h mx/nn/config.h mx/nn/layers.h mx/nn/module.h
+    mx/nn/quantized.h mx/core/node.h mx/ops/quantized.h mx/ops/random.h mx/ops/reduce.h mx/core/ref.h mx/ops/scan_sort.h mx/core/shape.h
+    mx/ops/shape_ops.h mx/core/small_vector.h mx/ops/unary.h runtime/batch.h runtime/generator.h
     runtime/load_options.h runtime/model.h runtime/row_memory.h runtime/sampling/candidates.h runtime/sampling/logprobs.h
     runtime/sampling/options.h runtime/sampling/processor.h runtime/sampling/random.h runtime/sequence.h runtime/sequence_rows.h
     runtime/statistics.h tokenizers/tokenizer.h)

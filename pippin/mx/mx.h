@@ -8,20 +8,20 @@
 // Names, arguments and types follow MLX.
 #pragma once
 
-#include "pippin/mx/array.h"      // IWYU pragma: export
-#include "pippin/mx/binary.h"     // IWYU pragma: export
-#include "pippin/mx/compile.h"    // IWYU pragma: export
-#include "pippin/mx/conv.h"       // IWYU pragma: export
-#include "pippin/mx/create.h"     // IWYU pragma: export
-#include "pippin/mx/dtype.h"      // IWYU pragma: export
-#include "pippin/mx/export.h"     // IWYU pragma: export
-#include "pippin/mx/fast.h"       // IWYU pragma: export
-#include "pippin/mx/index.h"      // IWYU pragma: export
-#include "pippin/mx/io.h"         // IWYU pragma: export
-#include "pippin/mx/matmul.h"     // IWYU pragma: export
-#include "pippin/mx/quantized.h"  // IWYU pragma: export
-#include "pippin/mx/random.h"     // IWYU pragma: export
-#include "pippin/mx/reduce.h"     // IWYU pragma: export
-#include "pippin/mx/scan_sort.h"  // IWYU pragma: export
-#include "pippin/mx/shape_ops.h"  // IWYU pragma: export
-#include "pippin/mx/unary.h"      // IWYU pragma: export
+#include "pippin/mx/core/array.h"      // IWYU pragma: export
+#include "pippin/mx/core/dtype.h"      // IWYU pragma: export
+#include "pippin/mx/core/index.h"      // IWYU pragma: export
+#include "pippin/mx/export/compile.h"  // IWYU pragma: export
+#include "pippin/mx/export/export.h"   // IWYU pragma: export
+#include "pippin/mx/io/io.h"           // IWYU pragma: export
+#include "pippin/mx/ops/binary.h"      // IWYU pragma: export
+#include "pippin/mx/ops/conv.h"        // IWYU pragma: export
+#include "pippin/mx/ops/create.h"      // IWYU pragma: export
+#include "pippin/mx/ops/fast.h"        // IWYU pragma: export
+#include "pippin/mx/ops/matmul.h"      // IWYU pragma: export
+#include "pippin/mx/ops/quantized.h"   // IWYU pragma: export
+#include "pippin/mx/ops/random.h"      // IWYU pragma: export
+#include "pippin/mx/ops/reduce.h"      // IWYU pragma: export
+#include "pippin/mx/ops/scan_sort.h"   // IWYU pragma: export
+#include "pippin/mx/ops/shape_ops.h"   // IWYU pragma: export
+#include "pippin/mx/ops/unary.h"       // IWYU pragma: export

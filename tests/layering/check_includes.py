@@ -91,8 +91,14 @@ ROOMS = {
         "dynamic": ["", "nodes", "run", "planning"],
     },
     "mx": {
-        "": [],
-        "nn": [""],
+        "core": [],
+        "record": ["core"],
+        "loops": ["core"],
+        "ops": ["core", "record", "loops"],
+        "io": ["core", "ops"],
+        "export": ["core", "record"],
+        "nn": ["core", "ops", "io"],
+        "": ["core", "loops", "ops", "io", "export"],
     },
     "nn": {
         "weights": [],

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "pippin/mx/binary.h"
-#include "pippin/mx/reduce.h"
-#include "pippin/mx/shape_ops.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/ops/binary.h"
+#include "pippin/mx/ops/reduce.h"
+#include "pippin/mx/ops/shape_ops.h"
+#include "pippin/mx/ops/unary.h"
 
 namespace pippin::mx::nn {
 

@@ -1,7 +1,7 @@
 // Activation functions.
 #pragma once
 
-#include "pippin/mx/array.h"
+#include "pippin/mx/core/array.h"
 
 namespace pippin::mx::nn {
 

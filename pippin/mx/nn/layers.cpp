@@ -3,15 +3,15 @@
 #include <cmath>
 
 #include "pippin/base/error.h"
-#include "pippin/mx/binary.h"
-#include "pippin/mx/create.h"
-#include "pippin/mx/fast.h"
-#include "pippin/mx/index.h"
-#include "pippin/mx/matmul.h"
+#include "pippin/mx/core/index.h"
 #include "pippin/mx/nn/activations.h"
 #include "pippin/mx/nn/quantized.h"
-#include "pippin/mx/random.h"
-#include "pippin/mx/shape_ops.h"
+#include "pippin/mx/ops/binary.h"
+#include "pippin/mx/ops/create.h"
+#include "pippin/mx/ops/fast.h"
+#include "pippin/mx/ops/matmul.h"
+#include "pippin/mx/ops/random.h"
+#include "pippin/mx/ops/shape_ops.h"
 
 namespace pippin::mx::nn {
 namespace {

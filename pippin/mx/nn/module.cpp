@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "pippin/base/error.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/ops/unary.h"
 
 namespace pippin::mx::nn {
 namespace {

@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include "pippin/mx/array.h"
-#include "pippin/mx/io.h"
+#include "pippin/mx/core/array.h"
+#include "pippin/mx/io/io.h"
 
 namespace pippin::mx::nn {
 

@@ -3,9 +3,9 @@
 #include <unordered_map>
 
 #include "pippin/base/error.h"
-#include "pippin/mx/binary.h"
-#include "pippin/mx/index.h"
-#include "pippin/mx/quantized.h"
+#include "pippin/mx/core/index.h"
+#include "pippin/mx/ops/binary.h"
+#include "pippin/mx/ops/quantized.h"
 
 namespace pippin::mx::nn {
 

@@ -1,4 +1,4 @@
-// Layers whose weights are quantized (mx/quantized.h): parameters weight (packed codes), scales
+// Layers whose weights are quantized (mx/ops/quantized.h): parameters weight (packed codes), scales
 // and, in affine mode, biases.
 #pragma once
 

@@ -2,8 +2,8 @@
 #include <numbers>
 
 #include "pippin/base/error.h"
-#include "pippin/mx/fast.h"
 #include "pippin/mx/nn/layers.h"
+#include "pippin/mx/ops/fast.h"
 
 namespace pippin::mx::nn {
 namespace {

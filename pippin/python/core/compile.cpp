@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "pippin/mx/compile.h"
+#include "pippin/mx/export/compile.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/object.h"
 #include "pippin/python/core/trees.h"

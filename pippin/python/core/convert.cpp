@@ -4,7 +4,7 @@
 #include <string>
 
 #include "pippin/base/error.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/ops/unary.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/lists.h"
 #include "pippin/python/core/memory.h"

@@ -1,7 +1,7 @@
 #include <climits>
 
-#include "pippin/mx/create.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/ops/create.h"
+#include "pippin/mx/ops/unary.h"
 #include "pippin/python/core/convert.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/families.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "pippin/mx/shape_ops.h"
+#include "pippin/mx/ops/shape_ops.h"
 #include "pippin/python/capsules.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/memory.h"

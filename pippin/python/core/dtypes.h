@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "pippin/mx/dtype.h"
+#include "pippin/mx/core/dtype.h"
 
 namespace pippin::python::core {
 

@@ -1,5 +1,5 @@
-#include "pippin/mx/binary.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/ops/binary.h"
+#include "pippin/mx/ops/unary.h"
 #include "pippin/python/core/convert.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/families.h"

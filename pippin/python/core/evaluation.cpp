@@ -1,5 +1,5 @@
-#include "pippin/mx/buffer.h"
-#include "pippin/mx/compile.h"
+#include "pippin/mx/core/buffer.h"
+#include "pippin/mx/export/compile.h"
 #include "pippin/python/core/compile.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/families.h"

@@ -1,5 +1,5 @@
 // The C++ part of pippin.export() (pippin/python/pippin/_export.py).
-#include "pippin/mx/export.h"
+#include "pippin/mx/export/export.h"
 
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "pippin/mx/fast.h"
+#include "pippin/mx/ops/fast.h"
 
 #include <string>
 

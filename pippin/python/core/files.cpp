@@ -1,7 +1,7 @@
 // Files of arrays: the C++ part of save() and load() in pippin/python/pippin/core/_files.py.
 #include <string>
 
-#include "pippin/mx/io.h"
+#include "pippin/mx/io/io.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/families.h"
 #include "pippin/python/core/function.h"

@@ -15,8 +15,8 @@
 
 #include <pybind11/pybind11.h>
 
-#include "pippin/mx/array.h"
-#include "pippin/mx/reduce.h"
+#include "pippin/mx/core/array.h"
+#include "pippin/mx/ops/reduce.h"
 
 namespace pippin::python::core {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <string>
 
-#include "pippin/mx/shape_ops.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/ops/shape_ops.h"
+#include "pippin/mx/ops/unary.h"
 #include "pippin/python/core/convert.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/lists.h"

@@ -9,8 +9,8 @@
 
 #include <pybind11/pybind11.h>
 
-#include "pippin/mx/array.h"
-#include "pippin/mx/index.h"
+#include "pippin/mx/core/array.h"
+#include "pippin/mx/core/index.h"
 
 namespace pippin::python::core {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "pippin/mx/binary.h"
-#include "pippin/mx/shape_ops.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/ops/binary.h"
+#include "pippin/mx/ops/shape_ops.h"
+#include "pippin/mx/ops/unary.h"
 #include "pippin/python/core/convert.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/object.h"

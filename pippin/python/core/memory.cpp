@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "pippin/base/error.h"
-#include "pippin/mx/shape_ops.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/ops/shape_ops.h"
+#include "pippin/mx/ops/unary.h"
 #include "pippin/python/core/dlpack.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/function.h"

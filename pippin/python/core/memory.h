@@ -6,7 +6,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "pippin/mx/array.h"
+#include "pippin/mx/core/array.h"
 
 namespace pippin::python::core {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "pippin/mx/shape_ops.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/ops/shape_ops.h"
+#include "pippin/mx/ops/unary.h"
 #include "pippin/python/core/convert.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/function.h"

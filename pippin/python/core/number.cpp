@@ -2,9 +2,9 @@
 #include <optional>
 #include <string>
 
-#include "pippin/mx/binary.h"
-#include "pippin/mx/matmul.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/ops/binary.h"
+#include "pippin/mx/ops/matmul.h"
+#include "pippin/mx/ops/unary.h"
 #include "pippin/python/core/convert.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/function.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pippin/mx/array.h"
+#include "pippin/mx/core/array.h"
 
 namespace pippin::python::core {
 

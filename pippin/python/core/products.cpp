@@ -1,8 +1,8 @@
 #include <string>
 
-#include "pippin/mx/conv.h"
-#include "pippin/mx/matmul.h"
-#include "pippin/mx/quantized.h"
+#include "pippin/mx/ops/conv.h"
+#include "pippin/mx/ops/matmul.h"
+#include "pippin/mx/ops/quantized.h"
 #include "pippin/python/core/convert.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/families.h"

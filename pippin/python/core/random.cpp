@@ -1,8 +1,8 @@
-#include "pippin/mx/random.h"
+#include "pippin/mx/ops/random.h"
 
 #include <string>
 
-#include "pippin/mx/index.h"
+#include "pippin/mx/core/index.h"
 #include "pippin/python/core/convert.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/families.h"

@@ -1,5 +1,5 @@
-#include "pippin/mx/reduce.h"
-#include "pippin/mx/scan_sort.h"
+#include "pippin/mx/ops/reduce.h"
+#include "pippin/mx/ops/scan_sort.h"
 #include "pippin/python/core/families.h"
 #include "pippin/python/core/function.h"
 

@@ -1,9 +1,9 @@
 #include <numeric>
 
-#include "pippin/mx/binary.h"
-#include "pippin/mx/create.h"
-#include "pippin/mx/index.h"
-#include "pippin/mx/shape_ops.h"
+#include "pippin/mx/core/index.h"
+#include "pippin/mx/ops/binary.h"
+#include "pippin/mx/ops/create.h"
+#include "pippin/mx/ops/shape_ops.h"
 #include "pippin/python/core/convert.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/families.h"

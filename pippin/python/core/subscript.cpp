@@ -1,10 +1,10 @@
 // x[...], x[...] = y, x.at[...].add(y), len(x) and iteration.
 #include <string>
 
-#include "pippin/mx/binary.h"
-#include "pippin/mx/index.h"
-#include "pippin/mx/shape_ops.h"
-#include "pippin/mx/unary.h"
+#include "pippin/mx/core/index.h"
+#include "pippin/mx/ops/binary.h"
+#include "pippin/mx/ops/shape_ops.h"
+#include "pippin/mx/ops/unary.h"
 #include "pippin/python/core/convert.h"
 #include "pippin/python/core/errors.h"
 #include "pippin/python/core/function.h"

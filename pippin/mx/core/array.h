@@ -1,0 +1,154 @@
+// An array: a handle to numbers, or to recorded operations that compute them.
+//
+// Operations (mx.h) only record; eval(), item(), data() and everything that needs numbers compute.
+// Copying an array copies a pointer. Arrays are values: changing one does not affect others. Any
+// thread may use any array; one evaluation runs at a time.
+//
+// Errors are pippin::Error: InvalidArgument for invalid shapes, types and axes, starting with the
+// operation's name; Unsupported for features that Pippin does not have.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "pippin/base/export.h"
+#include "pippin/mx/core/dtype.h"
+#include "pippin/mx/core/node.h"
+#include "pippin/mx/core/shape.h"
+
+namespace pippin::mx {
+
+template <typename T>
+concept Scalar = std::is_arithmetic_v<T> || std::is_same_v<T, pippin::float16> ||
+    std::is_same_v<T, pippin::bfloat16> || std::is_same_v<T, complex64_t>;
+
+// The default type of a number: int32, float32 or bool; int64 if 32 bits do not suffice.
+template <Scalar T>
+constexpr Dtype default_dtype() {
+  if constexpr (std::is_same_v<T, double>) {
+    return float32;
+  } else if constexpr (std::is_same_v<T, long long>) {
+    return int64;
+  } else if constexpr (std::is_same_v<T, unsigned long long>) {
+    return uint64;
+  } else {
+    return dtype_of<T>;
+  }
+}
+
+class PIPPIN_API array {  // NOLINT(readability-identifier-naming): as in MLX
+ public:
+  // A scalar: one number, without axes.
+  template <Scalar T>
+  explicit array(T value, Dtype dtype = default_dtype<T>())
+      : array(&value, default_source<T>(), Shape(), dtype) {}
+  // One axis.
+  template <Scalar T>
+  array(std::initializer_list<T> values, Dtype dtype = default_dtype<T>())
+      : array(values.begin(), default_source<T>(), Shape{static_cast<int64_t>(values.size())},
+              dtype) {}
+  template <Scalar T>
+  array(std::initializer_list<T> values, Shape shape, Dtype dtype = default_dtype<T>())
+      : array(checked(values.size(), values.begin(), shape), default_source<T>(), shape, dtype) {}
+  // Row-major.
+  template <Scalar T>
+  array(std::span<const T> values, Shape shape, Dtype dtype = default_dtype<T>())
+      : array(checked(values.size(), values.data(), shape), default_source<T>(), shape, dtype) {}
+  template <Scalar T>
+  array(const std::vector<T>& values, Shape shape, Dtype dtype = default_dtype<T>())
+      : array(std::span<const T>(values), std::move(shape), dtype) {}
+
+  // Row-major numbers of type `from`, copied and converted.
+  array(const void* values, Dtype from, Shape shape, Dtype dtype);
+  // Wraps external memory without copying; calls `release` when no array reads it any more. Arrays
+  // that are not writable are never overwritten in place.
+  static array borrow(void* data, Dtype dtype, Shape shape, Strides strides,
+                      std::function<void()> release, bool is_writable);
+
+  explicit array(Ref<Node> node) : node_(std::move(node)) {}
+
+  Dtype dtype() const { return node_->dtype; }
+  const Shape& shape() const { return node_->shape; }
+  // A negative axis counts from the end.
+  int64_t shape(int axis) const;
+  size_t ndim() const { return node_->shape.size(); }
+  int64_t size() const { return node_->size; }
+  size_t itemsize() const { return size_of(node_->dtype); }
+  size_t nbytes() const { return static_cast<size_t>(node_->bytes()); }
+
+  bool is_available() const { return node_->is_available.load(std::memory_order_acquire); }
+  // Computes the array unless it is available.
+  void eval() const;
+
+  // The following functions evaluate. Element i of axis a is strides()[a] * i elements after
+  // data().
+  const Strides& strides() const;
+  const std::byte* bytes() const;
+  bool is_row_major() const;
+  template <typename T>
+  const T* data() const {
+    check_type(dtype_of<T>);
+    return reinterpret_cast<const T*>(bytes());
+  }
+  // The only number, converted. Throws InvalidArgument if there are several or none.
+  template <Scalar T>
+  T item() const {
+    T value;
+    read_item(&value, default_source<T>());
+    return value;
+  }
+  // All numbers, row-major, converted.
+  template <Scalar T>
+  std::vector<T> to_vector() const {
+    std::vector<T> values(static_cast<size_t>(size()));
+    read(values.data(), default_source<T>());
+    return values;
+  }
+  // Copies them into memory of size() elements of `type`.
+  void read(void* to, Dtype type) const;
+
+  const Ref<Node>& node() const { return node_; }
+  // Whether both are the same object, not only equal.
+  bool is_same(const array& other) const { return node_ == other.node_; }
+  // Makes this refer to `other`'s value: the way x[...] = y changes a variable.
+  void overwrite(const array& other) { node_ = other.node_; }
+
+ private:
+  template <Scalar T>
+  static constexpr Dtype default_source() {
+    if constexpr (std::is_same_v<T, double>) {
+      return float64;
+    } else {
+      return default_dtype<T>();
+    }
+  }
+  static const void* checked(size_t count, const void* values, const Shape& shape);
+  void check_type(Dtype wanted) const;
+  void read_item(void* to, Dtype type) const;
+
+  Ref<Node> node_;
+};
+
+// Computes several arrays together, sharing operations.
+PIPPIN_API void eval(std::span<const array> arrays);
+inline void eval(std::initializer_list<array> arrays) {
+  eval(std::span<const array>(arrays.begin(), arrays.size()));
+}
+template <typename... Arrays>
+requires(std::is_same_v<Arrays, array>&&...) void eval(const array& first, const Arrays&... rest) {
+  eval({first, rest...});
+}
+// Starts to compute and returns; functions that need the numbers wait for them and report the
+// errors.
+PIPPIN_API void async_eval(std::span<const array> arrays);
+// Waits for all work started by async_eval().
+PIPPIN_API void synchronize();
+
+}  // namespace pippin::mx

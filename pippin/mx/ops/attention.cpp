@@ -1,0 +1,305 @@
+#include "pippin/mx/ops/attention.h"
+
+#include <cmath>
+#include <limits>
+
+#include "pippin/base/error.h"
+#include "pippin/base/threads/thread_pool.h"
+#include "pippin/kernels/attention/attention.h"
+#include "pippin/mx/core/copy.h"
+#include "pippin/mx/core/eval.h"
+#include "pippin/mx/core/primitive.h"
+#include "pippin/mx/ops/binary.h"
+#include "pippin/mx/ops/create.h"
+#include "pippin/mx/ops/fast.h"
+#include "pippin/mx/ops/matmul.h"
+#include "pippin/mx/ops/reduce.h"
+#include "pippin/mx/ops/shape_ops.h"
+#include "pippin/mx/ops/unary.h"
+#include "pippin/mx/record/recorder.h"
+
+namespace pippin::mx::fast {
+namespace {
+
+// A mask in the kernel's form: floats [batch, heads, rows, keys], broadcast where possible, and the
+// summary that the kernel uses.
+struct Mask {
+  Ref<Node> values;
+  Strides strides;  // for the full shape
+  std::vector<float> summary;
+  int64_t summary_head = 0, summary_row = 0;
+};
+
+Ref<Node> causal_mask(int64_t rows, int64_t keys) {
+  Ref<Node> mask(new Node(float32, {1, 1, rows, keys}));
+  mask->allocate();
+  auto* to = reinterpret_cast<float*>(mask->data);
+  // A row that sees nothing gives the mean of all values, as with the type's lowest number.
+  const float low =
+      rows > keys ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < keys; ++j) to[i * keys + j] = j <= i + keys - rows ? 0 : low;
+  }
+  return mask;
+}
+
+Ref<Node> float_mask(const Ref<Node>& mask) {
+  if (mask->dtype == float32) return mask;
+  Ref<Node> floats = row_major_as(mask, float32);
+  if (mask->dtype != bool_) return floats;
+  auto* values = reinterpret_cast<float*>(floats->data);
+  for (int64_t i = 0; i < floats->size; ++i) {
+    values[i] = values[i] != 0 ? 0 : std::numeric_limits<float>::lowest();
+  }
+  return floats;
+}
+
+// Inputs: q, k, v[, mask]. The result is stored as [batch, rows, heads, dim], the layout that
+// models continue with.
+class Attention final : public Primitive {
+ public:
+  Attention(float scale, bool is_causal) : scale_(scale), is_causal_(is_causal) {}
+  std::string_view name() const noexcept override { return "scaled_dot_product_attention"; }
+
+  void eval(Node& out) const override {
+    const Ref<Node> q = row_major_as(out.inputs[0], float32);
+    const Ref<Node> k = cache(out.inputs[1]), v = cache(out.inputs[2]);
+    const int64_t batch = q->shape[0], heads = q->shape[1], rows = q->shape[2];
+    const int64_t keys = k->shape[2], dim = v->shape[3];
+    Node result(float32, {batch, rows, heads, dim});
+    result.allocate();
+
+    kernels::AttentionArgs args{};
+    args.q_head_stride = q->strides[1], args.q_row_stride = q->strides[2], args.q_dim_stride = 1;
+    args.k_head_stride = k->strides[1], args.k_key_stride = k->strides[2];
+    args.k_dim_stride = k->strides[3];
+    args.v_head_stride = v->strides[1], args.v_key_stride = v->strides[2];
+    args.v_dim_stride = v->strides[3];
+    args.out_head_stride = dim, args.out_row_stride = heads * dim, args.out_dim_stride = 1;
+    args.heads = heads, args.kv_heads = k->shape[1], args.rows = rows, args.keys = keys;
+    args.head_dim = q->shape[3], args.value_dim = dim, args.scale = scale_;
+    Mask mask;
+    const bool has_mask = out.inputs.size() > 3 || (is_causal_ && rows > 1);
+    if (has_mask) {
+      mask.values = out.inputs.size() > 3 ? float_mask(out.inputs[3]) : causal_mask(rows, keys);
+      mask.strides =
+          broadcast_strides(mask.values->shape, mask.values->strides, {batch, heads, rows, keys});
+    }
+    const auto type = k->dtype == float16    ? kernels::CacheType::F16
+                      : k->dtype == bfloat16 ? kernels::CacheType::BF16
+                                             : kernels::CacheType::F32;
+    const kernels::AttentionKernel& kernel = kernels::choose_attention(type, cpu_features());
+    const int64_t floats = kernels::attention_scratch_floats(args);
+    const Ref<Buffer> scratch =
+        Buffer::allocate(static_cast<size_t>(floats * pool().num_threads()) * sizeof(float));
+    for (int64_t b = 0; b < batch && result.size > 0; ++b) {
+      args.q = reinterpret_cast<const float*>(q->data) + b * q->strides[0];
+      args.k = at(*k, b);
+      args.v = at(*v, b);
+      args.out = reinterpret_cast<float*>(result.data) + b * rows * heads * dim;
+      if (has_mask) set_mask(args, mask, b);
+      kernels::attention(pool(), kernel, args, reinterpret_cast<float*>(scratch->data()), floats);
+    }
+    finish(out, result);
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    const Recorder::Value& q = recorder.input(out, 0);
+    const mil::Shape& shape = q.shape();
+    const auto spread = [&](size_t i) {  // a KV head for each head
+      const Recorder::Value& each = recorder.input(out, i);
+      const mil::Shape& own = each.shape();
+      const int64_t repeats = recorder.number(
+          out, [i](const Node& node) { return node.shape[1] / node.inputs[i]->shape[1]; });
+      if (repeats == 1) return each;
+      const auto apart = recorder.reshaped(each, {own[0], own[1], 1, own[2], own[3]});
+      return recorder.reshaped(recorder.broadcast(apart, {own[0], own[1], repeats, own[2], own[3]}),
+                               {own[0], shape[1], own[2], own[3]});
+    };
+    const mil::Dim rows = shape[2], keys = recorder.input(out, 1).shape()[2];
+    std::optional<Recorder::Value> mask;
+    if (out.inputs.size() > 3) {
+      mask = recorder.broadcast(recorder.input(out, 3), {shape[0], shape[1], rows, keys});
+    } else if (is_causal_ && !(rows == mil::Dim(1))) {
+      mask = recorded_mask(recorder, rows, keys);
+    }
+    // The operation uses the scale for the head's size.
+    const auto head_size =
+        recorder.number(out, [](const Node& node) { return node.inputs[0]->shape[3]; });
+    const double scale = scale_ * std::sqrt(static_cast<double>(head_size));
+    recorder.define(out, pippin::array::scaled_dot_product_attention(
+                             pippin::array::multiply(q, scale), spread(1), spread(2), mask));
+  }
+  bool same_as(const Primitive& other) const override {
+    return equal_members(*this, other,
+                         [](const auto& p) { return std::tie(p.scale_, p.is_causal_); });
+  }
+
+ private:
+  // [1, 1, rows, keys]: whether the key is not after the row.
+  static Recorder::Value recorded_mask(Recorder& recorder, const mil::Dim& rows,
+                                       const mil::Dim& keys) {
+    if (rows.is_constant() && keys.is_constant()) {
+      const int64_t n = rows.constant(), m = keys.constant();
+      Node seen(bool_, {1, 1, n, m});
+      seen.allocate();
+      for (int64_t i = 0; i < seen.size; ++i) {
+        seen.data[i] = std::byte{i % m <= i / m + m - n};
+      }
+      return recorder.constant(seen);
+    }
+    const auto last = pippin::array::add(Recorder::count(rows), Recorder::scalar(keys - rows));
+    return pippin::array::greater_equal(recorder.reshaped(last, {1, 1, rows, 1}),
+                                        recorder.reshaped(Recorder::count(keys), {1, 1, 1, keys}));
+  }
+
+  // Keys or values that the kernel can read: a type that is not wider, with one of the last two
+  // axes dense.
+  static Ref<Node> cache(const Ref<Node>& x) {
+    if (x->dtype == float64) return row_major_as(x, float32);
+    return x->strides[3] == 1 || x->strides[2] == 1 ? x : row_major(x);
+  }
+  static const void* at(const Node& x, int64_t batch) {
+    return x.data + batch * x.strides[0] * static_cast<int64_t>(size_of(x.dtype));
+  }
+
+  static void set_mask(kernels::AttentionArgs& args, Mask& mask, int64_t batch) {
+    const Strides& s = mask.strides;
+    args.mask = reinterpret_cast<const float*>(mask.values->data) + batch * s[0];
+    args.mask_head_stride = s[1], args.mask_row_stride = s[2], args.mask_key_stride = s[3];
+    if (batch == 0 || s[0] != 0) {
+      const int64_t chunks = kernels::mask_chunks(args.keys);
+      const int64_t heads = s[1] == 0 ? 1 : args.heads;
+      mask.summary.resize(static_cast<size_t>(heads * args.rows * chunks * 2));
+      mask.summary_row = chunks * 2;
+      mask.summary_head = s[1] == 0 ? 0 : args.rows * mask.summary_row;
+      kernels::summarize_mask(pool(), {args.mask, s[1], s[2], s[3], heads, args.rows, args.keys,
+                                       mask.summary.data(), mask.summary_head, mask.summary_row});
+    }
+    args.summary = mask.summary.data();
+    args.summary_head_stride = mask.summary_head;
+    args.summary_row_stride = mask.summary_row;
+  }
+
+  // Converts [batch, rows, heads, dim] in float32 to the result's type, viewed as [batch, heads,
+  // rows, dim].
+  static void finish(Node& out, Node& result) {
+    if (out.dtype != float32) {
+      Node typed(out.dtype, result.shape);
+      typed.allocate();
+      copy_to(result, typed.data, out.dtype);
+      result.buffer = typed.buffer;
+      result.data = typed.data;
+    }
+    const Strides& s = result.strides;
+    out.buffer = result.buffer;
+    out.data = result.data;
+    out.strides = {s[0], s[2], s[1], s[3]};
+    out.set_row_major();
+  }
+
+  float scale_;
+  bool is_causal_;
+};
+
+// Separate operations for cases that the kernel does not support.
+array spelled_out(const array& q, const array& k, const array& v, float scale, bool is_causal,
+                  const std::optional<array>& mask, const std::optional<array>& sinks) {
+  const int64_t groups = k.shape(1), repeats = q.shape(1) / groups;
+  const Dtype dtype = q.dtype();
+  const array queries = unflatten(multiply(q, array(scale, dtype)), 1, {groups, repeats});
+  array scores =
+      flatten(matmul(queries, expand_dims(swapaxes(k, -1, -2), 2)), 1, 2);  // heads as in q
+  const array low(finfo(dtype).min, dtype);
+  if (is_causal) {
+    const int64_t rows = q.shape(2), keys = k.shape(2);
+    const array visible =
+        tri(static_cast<int>(rows), static_cast<int>(keys), static_cast<int>(keys - rows), bool_);
+    scores = where(visible, scores, low);
+  } else if (mask) {
+    scores = mask->dtype() == bool_ ? where(*mask, scores, low) : add(scores, *mask);
+  }
+  if (sinks) {
+    Shape shape = scores.shape();
+    shape.back() = 1;
+    const array first = broadcast_to(reshape(*sinks, {1, q.shape(1), 1, 1}), shape);
+    scores = softmax(concatenate({first, scores}, -1), -1, true);
+    Shape start(4, 0);
+    start.back() = 1;
+    scores = slice(scores, start, scores.shape());
+  } else {
+    scores = softmax(scores, -1, true);
+  }
+  return flatten(matmul(unflatten(scores, 1, {groups, repeats}), expand_dims(v, 2)), 1, 2);
+}
+
+void check_shapes(const array& q, const array& k, const array& v) {
+  bool fits = q.ndim() == 4 && k.ndim() == 4 && v.ndim() == 4;
+  fits = fits && k.shape(0) == q.shape(0) && v.shape(0) == q.shape(0) && k.shape(3) == q.shape(3) &&
+         k.shape(1) == v.shape(1) && k.shape(2) == v.shape(2) && k.shape(1) > 0 &&
+         q.shape(1) % k.shape(1) == 0;
+  if (fits) return;
+  fail(ErrorCode::InvalidArgument,
+       "[scaled_dot_product_attention] Queries of shape {}, keys of {} and values of {} do not go "
+       "together.",
+       to_string(q.shape()), to_string(k.shape()), to_string(v.shape()));
+}
+
+}  // namespace
+
+Ref<const Primitive> attention_primitive(float scale, bool is_causal) {
+  return new_primitive<Attention>(scale, is_causal);
+}
+
+array scaled_dot_product_attention(const array& queries, const array& keys, const array& values,
+                                   float scale, const std::string& mask_mode,
+                                   const std::optional<array>& mask,
+                                   const std::optional<array>& sinks) {
+  constexpr const char* kName = "scaled_dot_product_attention";
+  check_shapes(queries, keys, values);
+  if (!mask_mode.empty() && mask_mode != "causal" && mask_mode != "array") {
+    fail(ErrorCode::InvalidArgument, "[{}] The mask is \"causal\", an array or none, not \"{}\".",
+         kName, mask_mode);
+  }
+  const bool is_causal = mask_mode == "causal";
+  if (is_causal && mask) {
+    fail(ErrorCode::InvalidArgument, "[{}] A causal mask takes no array.", kName);
+  }
+  const Dtype dtype = result_type({queries, keys, values});
+  if (!is_floating(dtype)) {
+    fail(ErrorCode::InvalidArgument, "[{}] {} is not a floating-point type.", kName,
+         to_string(dtype));
+  }
+  const array q = astype(queries, dtype), k = astype(keys, dtype), v = astype(values, dtype);
+  const Shape whole{q.shape(0), q.shape(1), q.shape(2), k.shape(2)};
+  if (mask) {
+    if (promote_types(mask->dtype(), dtype) != dtype) {
+      fail(ErrorCode::InvalidArgument, "[{}] A mask of {} with values of {}.", kName,
+           to_string(mask->dtype()), to_string(dtype));
+    }
+    if (!(broadcast_shapes(kName, mask->shape(), whole) == whole)) {
+      fail(ErrorCode::InvalidArgument, "[{}] A mask of shape {} does not become {}.", kName,
+           to_string(mask->shape()), to_string(whole));
+    }
+  }
+  if (sinks && (sinks->ndim() != 1 || sinks->size() != q.shape(1) ||
+                promote_types(sinks->dtype(), dtype) != dtype)) {
+    fail(ErrorCode::InvalidArgument, "[{}] Sinks of shape {} and type {} for {} heads of {}.",
+         kName, to_string(sinks->shape()), to_string(sinks->dtype()), q.shape(1), to_string(dtype));
+  }
+  if (sinks || dtype == float64 || k.shape(2) == 0) {
+    const std::optional<array> typed =
+        sinks ? std::optional<array>(astype(*sinks, dtype)) : std::nullopt;
+    return spelled_out(q, k, v, scale, is_causal, mask, typed);
+  }
+  Shape shape = q.shape();
+  shape.back() = v.shape(3);
+  const auto primitive = attention_primitive(scale, is_causal);
+  std::vector<array> inputs = {q, k, v};
+  if (mask) {
+    const bool is_integer = mask->dtype() != bool_ && !is_floating(mask->dtype());
+    inputs.push_back(is_integer ? astype(*mask, dtype) : *mask);
+  }
+  return make(primitive, dtype, std::move(shape), std::span<const array>(inputs));
+}
+
+}  // namespace pippin::mx::fast

@@ -1,0 +1,128 @@
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/kernels/rows/rows.h"
+#include "pippin/mx/core/float_rows.h"
+#include "pippin/mx/core/primitive.h"
+#include "pippin/mx/ops/binary.h"
+#include "pippin/mx/ops/reduce.h"
+#include "pippin/mx/ops/shape_ops.h"
+#include "pippin/mx/ops/unary.h"
+#include "pippin/mx/record/recorder.h"
+
+namespace pippin::mx {
+namespace {
+
+const kernels::RowsKernels& simd() {
+  static const auto& table = kernels::choose_rows(cpu_features());
+  return table;
+}
+
+class Softmax final : public Primitive {
+ public:
+  std::string_view name() const noexcept override { return "softmax"; }
+  void eval(Node& out) const override {
+    const int64_t length = out.shape.back();
+    each_float_rows(out, length, [&](const float* x, float* y, int64_t rows) {
+      simd().softmax({x, length, y, length, rows, length});
+    });
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out, pippin::array::softmax(recorder.input(out, 0), -1));
+  }
+};
+
+// The last axis becomes size 1.
+class LogSumExp final : public Primitive {
+ public:
+  std::string_view name() const noexcept override { return "logsumexp"; }
+  void eval(Node& out) const override {
+    const int64_t length = out.inputs[0]->shape.back();
+    each_float_rows(out, 1, [&](const float* x, float* y, int64_t rows) {
+      simd().reduce(kernels::ReduceOp::LogSumExp, {x, length, y, 1, rows, length});
+    });
+  }
+  void record(Recorder& recorder, const Node& out) const override {
+    recorder.define(out, Recorder::one("reduce_log_sum_exp", {{"x", recorder.input(out, 0)},
+                                                              {"axes", std::vector<int64_t>{-1}},
+                                                              {"keep_dims", true}}));
+  }
+};
+
+// An array with the chosen axes last, merged into one; and the inverse.
+struct LastAxis {
+  std::vector<int> order, back;
+  Shape shape;  // before the axes were merged
+  array x;
+};
+LastAxis to_last(const array& a, const std::vector<int>& axes) {
+  std::vector<int> order;
+  for (int axis = 0; axis < static_cast<int>(a.ndim()); ++axis) {
+    if (!std::binary_search(axes.begin(), axes.end(), axis)) order.push_back(axis);
+  }
+  const auto kept = static_cast<int>(order.size());
+  order.insert(order.end(), axes.begin(), axes.end());
+  std::vector<int> back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    back[static_cast<size_t>(order[i])] = static_cast<int>(i);
+  }
+  const array turned = transpose(a, order);
+  return {order, back, turned.shape(), axes.size() == 1 ? turned : flatten(turned, kept, -1)};
+}
+
+std::vector<int> chosen_axes(const char* op, const array& a, const Axes& axes) {
+  std::vector<int> all;
+  all.reserve(a.ndim());
+  for (int axis = 0; axis < static_cast<int>(a.ndim()); ++axis) all.push_back(axis);
+  return normal_axes(op, axes ? *axes : all, a.ndim());
+}
+
+}  // namespace
+
+array softmax(const array& a, const Axes& axes, bool precise) {
+  const std::vector<int> normal = chosen_axes("softmax", a, axes);
+  (void)precise;  // float32 inside, always
+  const Dtype dtype = at_least_float(a.dtype());
+  array x = astype(a, dtype);
+  if (x.size() == 0 || normal.empty()) return normal.empty() ? exp(subtract(x, x)) : x;
+  if (dtype == float64) {
+    const array shifted = exp(subtract(x, max(x, normal, true)));
+    return divide(shifted, sum(shifted, normal, true));
+  }
+  if (normal.size() == 1 && normal[0] == static_cast<int>(x.ndim()) - 1) {
+    return make(shared_primitive<Softmax>(), dtype, x.shape(), {&x});
+  }
+  const LastAxis last = to_last(x, normal);
+  const array y = make(shared_primitive<Softmax>(), dtype, last.x.shape(), {&last.x});
+  return transpose(reshape(y, last.shape), last.back);
+}
+
+array logsumexp(const array& a, const Axes& axes, bool keepdims) {
+  const std::vector<int> normal = chosen_axes("logsumexp", a, axes);
+  if (a.size() == 0) {
+    fail(ErrorCode::InvalidArgument, "[logsumexp] An array of shape {} has no elements.",
+         to_string(a.shape()));
+  }
+  const Dtype dtype = at_least_float(a.dtype());
+  array x = astype(a, dtype);
+  if (normal.empty()) return x;
+  Shape shape;
+  for (int axis = 0; axis < static_cast<int>(a.ndim()); ++axis) {
+    if (!std::binary_search(normal.begin(), normal.end(), axis)) {
+      shape.push_back(a.shape(axis));
+    } else if (keepdims) {
+      shape.push_back(1);
+    }
+  }
+  if (dtype == float64) {
+    const array largest = max(x, normal, true);
+    const array shift = where(isfinite(largest), largest, array(0, float64));
+    return reshape(add(log(sum(exp(subtract(x, shift)), normal, true)), shift), shape);
+  }
+  const LastAxis last = to_last(x, normal);
+  Shape reduced = last.x.shape();
+  reduced.back() = 1;
+  return reshape(make(shared_primitive<LogSumExp>(), dtype, reduced, {&last.x}), shape);
+}
+
+}  // namespace pippin::mx
