@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "pippin/app/machine.h"
+#include "pippin/app/facts/machine.h"
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/threads/thread_pool.h"

@@ -1,7 +1,7 @@
 // A GGUF file as a model: the sizes, tokens and pooling in its metadata.
 #include <optional>
 
-#include "pippin/app/gguf_model.h"
+#include "pippin/app/open/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
 #include "pippin/models/gguf/gguf.h"

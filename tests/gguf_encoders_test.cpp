@@ -16,8 +16,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pippin/app/convert.h"
-#include "pippin/app/gguf_model.h"
+#include "pippin/app/convert/convert.h"
+#include "pippin/app/open/gguf_model.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"

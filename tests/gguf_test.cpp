@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/app/convert.h"
-#include "pippin/app/gguf_model.h"
-#include "pippin/app/gguf_summary.h"
-#include "pippin/app/hub_model.h"
-#include "pippin/app/open_model.h"
+#include "pippin/app/convert/convert.h"
+#include "pippin/app/facts/gguf_summary.h"
+#include "pippin/app/open/gguf_model.h"
+#include "pippin/app/open/hub_model.h"
+#include "pippin/app/open/open_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/mapped_file.h"

@@ -18,8 +18,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/open_model.h"
-#include "pippin/app/text_input.h"
+#include "pippin/app/open/open_model.h"
+#include "pippin/app/open/text_input.h"
 #include "pippin/base/error.h"
 #include "pippin/io/json.h"
 #include "pippin/runtime/benchmark.h"

@@ -6,7 +6,7 @@
 
 #include "pippin/api/llm_parts.h"
 #include "pippin/app/conversation.h"
-#include "pippin/app/open_model.h"
+#include "pippin/app/open/open_model.h"
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/runtime/constrained_sampling.h"
 

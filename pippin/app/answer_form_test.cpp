@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/app/open_model.h"
+#include "pippin/app/open/open_model.h"
 #include "pippin/base/testing.h"
 #include "pippin/runtime/constrained_sampling.h"
 #include "pippin/runtime/sampling/sampler.h"

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "pippin/app/hub_model.h"
-#include "pippin/app/open_text.h"
+#include "pippin/app/open/hub_model.h"
+#include "pippin/app/open/open_text.h"
 #include "pippin/app/unit_vector.h"
 #include "pippin/base/error.h"
 #include "pippin/families/encoder.h"

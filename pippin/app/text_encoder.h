@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/app/open_model.h"
+#include "pippin/app/open/open_model.h"
 #include "pippin/app/pair_prompt.h"
 #include "pippin/runtime/encoder_model.h"
 #include "pippin/tokenizers/tokenizer.h"

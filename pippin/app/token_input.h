@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/app/open_model.h"
+#include "pippin/app/open/open_model.h"
 
 namespace pippin::app {
 

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/app/convert.h"
+#include "pippin/app/convert/convert.h"
 #include "pippin/app/logits.h"
-#include "pippin/app/open_text.h"
+#include "pippin/app/open/open_text.h"
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 

@@ -7,13 +7,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/compress_options.h"
-#include "pippin/app/convert.h"
-#include "pippin/app/energy_meter.h"
-#include "pippin/app/hub_model.h"
-#include "pippin/app/machine.h"
-#include "pippin/app/model_cost.h"
-#include "pippin/app/open_model.h"
+#include "pippin/app/convert/compress_options.h"
+#include "pippin/app/convert/convert.h"
+#include "pippin/app/facts/energy_meter.h"
+#include "pippin/app/facts/machine.h"
+#include "pippin/app/facts/model_cost.h"
+#include "pippin/app/open/hub_model.h"
+#include "pippin/app/open/open_model.h"
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"

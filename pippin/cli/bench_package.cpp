@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "pippin/app/machine.h"
-#include "pippin/app/operation_cost.h"
+#include "pippin/app/facts/machine.h"
+#include "pippin/app/facts/operation_cost.h"
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"

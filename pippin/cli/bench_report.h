@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pippin/app/model_cost.h"
+#include "pippin/app/facts/model_cost.h"
 #include "pippin/runtime/benchmark.h"
 #include "pippin/runtime/draft/draft_benchmark.h"
 

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/compile.h"
+#include "pippin/app/convert/compile.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/progress.h"
 #include "pippin/cli/pull_display.h"

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/calibration.h"
+#include "pippin/app/convert/calibration.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/options.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pippin/app/compress_options.h"
+#include "pippin/app/convert/compress_options.h"
 #include "pippin/compress/compress.h"
 
 namespace CLI {

@@ -1,7 +1,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/app/report_json.h"
+#include "pippin/app/facts/report_json.h"
 #include "pippin/base/testing.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/io/json.h"

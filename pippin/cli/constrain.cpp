@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "pippin/app/answer_form.h"
-#include "pippin/app/text_input.h"
+#include "pippin/app/open/text_input.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/form_options.h"
 #include "pippin/cli/options.h"

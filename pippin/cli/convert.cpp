@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/device_presets.h"
-#include "pippin/app/report_json.h"
+#include "pippin/app/convert/device_presets.h"
+#include "pippin/app/facts/report_json.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/compress_options.h"
 #include "pippin/cli/options.h"

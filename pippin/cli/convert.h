@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pippin/app/convert_arguments.h"
+#include "pippin/app/convert/convert_arguments.h"
 
 namespace CLI {
 class App;

@@ -11,8 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/open/text_input.h"
 #include "pippin/app/text_encoder.h"
-#include "pippin/app/text_input.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "pippin/app/text_input.h"
+#include "pippin/app/open/text_input.h"
 #include "pippin/io/json.h"
 
 namespace pippin::cli {

@@ -6,9 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "pippin/app/gguf_model.h"
-#include "pippin/app/gguf_summary.h"
-#include "pippin/app/write_programs.h"
+#include "pippin/app/convert/write_programs.h"
+#include "pippin/app/facts/gguf_summary.h"
+#include "pippin/app/open/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/backend.h"
 #include "pippin/cli/core_ml_plan.h"

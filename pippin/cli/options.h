@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "pippin/app/draft_choice.h"
+#include "pippin/app/open/draft_choice.h"
 #include "pippin/runtime/open/loaded_model.h"
 
 namespace CLI {

@@ -13,7 +13,7 @@
 
 #include "pippin/api/archive.h"
 #include "pippin/api/model.h"
-#include "pippin/app/hub_model.h"
+#include "pippin/app/open/hub_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "pippin/app/text_input.h"
+#include "pippin/app/open/text_input.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/io/json.h"

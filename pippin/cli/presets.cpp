@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "pippin/app/model_facts.h"
+#include "pippin/app/facts/model_facts.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/model_entry.h"
 #include "pippin/cli/model_options.h"

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "pippin/app/hub_model.h"
+#include "pippin/app/open/hub_model.h"
 
 namespace pippin::cli {
 

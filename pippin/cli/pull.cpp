@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/pull.h"
+#include "pippin/app/open/pull.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/options.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "pippin/app/hub_model.h"
+#include "pippin/app/open/hub_model.h"
 #include "pippin/hub/pull.h"
 
 namespace pippin::cli {

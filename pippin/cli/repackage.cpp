@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/repackage.h"
+#include "pippin/app/convert/repackage.h"
 #include "pippin/base/text.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/progress.h"

@@ -11,10 +11,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/machine.h"
-#include "pippin/app/open_model.h"
+#include "pippin/app/facts/machine.h"
+#include "pippin/app/open/open_model.h"
+#include "pippin/app/open/text_input.h"
 #include "pippin/app/prompt_tokens.h"
-#include "pippin/app/text_input.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "pippin/app/conversation.h"
-#include "pippin/app/open_text.h"
+#include "pippin/app/open/open_text.h"
+#include "pippin/app/open/text_input.h"
 #include "pippin/app/read_answer.h"
-#include "pippin/app/text_input.h"
 #include "pippin/base/error.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"

@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "pippin/app/text_input.h"
+#include "pippin/app/open/text_input.h"
 #include "pippin/base/error.h"
 
 namespace pippin::cli {

@@ -8,8 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/open_text.h"
-#include "pippin/app/text_input.h"
+#include "pippin/app/open/open_text.h"
+#include "pippin/app/open/text_input.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/pull_display.h"

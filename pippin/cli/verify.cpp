@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/app/report_json.h"
+#include "pippin/app/facts/report_json.h"
 #include "pippin/app/verify.h"
 #include "pippin/cli/options.h"
 #include "pippin/cli/progress.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "pippin/app/calibration.h"
+#include "pippin/app/convert/calibration.h"
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/engine/runner.h"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/app/convert.h"
+#include "pippin/app/convert/convert.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/doctor/doctor_testing.h"

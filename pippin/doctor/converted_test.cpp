@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pippin/app/convert.h"
+#include "pippin/app/convert/convert.h"
 #include "pippin/app/verify.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "pippin/app/model_cost.h"
-#include "pippin/app/operation_cost.h"
+#include "pippin/app/facts/model_cost.h"
+#include "pippin/app/facts/operation_cost.h"
 #include "pippin/doctor/stored_weights.h"
 #include "pippin/mil/ops/op.h"
 

@@ -6,7 +6,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
-#include "pippin/app/gguf_model.h"
+#include "pippin/app/open/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/models/architectures.h"
 #include "pippin/models/gguf/gguf.h"

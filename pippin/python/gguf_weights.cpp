@@ -11,7 +11,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
-#include "pippin/app/gguf_model.h"
+#include "pippin/app/open/gguf_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/models/gguf/gguf.h"

@@ -9,7 +9,7 @@
 #include <pybind11/stl.h>
 
 #include "pippin/api/device.h"
-#include "pippin/app/machine.h"
+#include "pippin/app/facts/machine.h"
 #include "pippin/base/error.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/python/bindings.h"

@@ -6,8 +6,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "pippin/app/compile.h"
-#include "pippin/app/operation_cost.h"
+#include "pippin/app/convert/compile.h"
+#include "pippin/app/facts/operation_cost.h"
 #include "pippin/base/error.h"
 #include "pippin/mil/elements.h"
 #include "pippin/mil/package/package.h"

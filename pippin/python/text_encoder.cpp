@@ -10,7 +10,7 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
-#include "pippin/app/hub_model.h"
+#include "pippin/app/open/hub_model.h"
 #include "pippin/base/error.h"
 #include "pippin/python/arrays.h"
 #include "pippin/python/bindings.h"

@@ -10,8 +10,8 @@
 #include <pybind11/stl/filesystem.h>
 
 #include "pippin/app/conversation.h"
-#include "pippin/app/hub_model.h"
-#include "pippin/app/open_text.h"
+#include "pippin/app/open/hub_model.h"
+#include "pippin/app/open/open_text.h"
 #include "pippin/app/read_answer.h"
 #include "pippin/base/error.h"
 #include "pippin/chat/json.h"

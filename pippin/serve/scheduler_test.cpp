@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/app/open_model.h"
+#include "pippin/app/open/open_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/runtime/fake_model.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "pippin/app/open_model.h"
+#include "pippin/app/open/open_model.h"
 
 namespace pippin::server {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <utility>
 
-#include "pippin/app/hub_model.h"
+#include "pippin/app/open/hub_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
 #include "pippin/io/digest.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "pippin/app/model_facts.h"
+#include "pippin/app/facts/model_facts.h"
 #include "pippin/server/model_list.h"
 
 namespace pippin::server {

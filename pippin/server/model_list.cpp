@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "pippin/answer/read_syntax.h"
-#include "pippin/app/hub_model.h"
-#include "pippin/app/model_facts.h"
+#include "pippin/app/facts/model_facts.h"
+#include "pippin/app/open/hub_model.h"
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/mapped_guard.h"

@@ -15,7 +15,7 @@
 #include "pippin/answer/call_syntax.h"
 #include "pippin/answer/reasoning.h"
 #include "pippin/app/answer_form.h"
-#include "pippin/app/open_model.h"
+#include "pippin/app/open/open_model.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/files/mapped_origin.h"
 #include "pippin/base/threads/thread.h"

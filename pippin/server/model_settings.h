@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "pippin/app/draft_choice.h"
-#include "pippin/app/open_model.h"
+#include "pippin/app/open/draft_choice.h"
+#include "pippin/app/open/open_model.h"
 #include "pippin/app/sampling_choice.h"
 #include "pippin/serve/scheduler.h"
 #include "pippin/server/request_fields.h"

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <span>
 
-#include "pippin/app/hub_model.h"
+#include "pippin/app/open/hub_model.h"
 #include "pippin/base/error.h"
 #include "pippin/io/digest.h"
 #include "pippin/server/endpoints.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "pippin/app/pull.h"
+#include "pippin/app/open/pull.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/http/server.h"
 #include "pippin/server/workers.h"

@@ -125,6 +125,12 @@ ROOMS = {
         "windowed": ["", "package"],
         "open": ["", "package", "stateful", "anemll", "windowed"],
     },
+    "app": {
+        "open": [],
+        "": ["open"],
+        "convert": ["open"],
+        "facts": ["", "open", "convert"],
+    },
 }
 # Rooms of a folder that choose kernels. Elsewhere in it the kernels' arguments (args.h) may be included, nothing else.
 KERNEL_ROOMS = {"engine": ["weights", "cpu"]}

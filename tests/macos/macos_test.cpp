@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pippin/app/energy_meter.h"
-#include "pippin/app/machine.h"
+#include "pippin/app/facts/energy_meter.h"
+#include "pippin/app/facts/machine.h"
 #include "pippin/base/error.h"
 #include "pippin/base/platform/boot_id.h"
 #include "pippin/base/platform/cpus.h"

@@ -1,0 +1,183 @@
+#include "pippin/app/convert/convert.h"
+
+#include <chrono>
+
+#include "pippin/app/convert/calibration.h"
+#include "pippin/app/convert/compress.h"
+#include "pippin/app/convert/convert_encoder.h"
+#include "pippin/app/convert/convert_family.h"
+#include "pippin/app/convert/package_output.h"
+#include "pippin/app/convert/write_converted.h"
+#include "pippin/app/open/gguf_model.h"
+#include "pippin/base/error.h"
+#include "pippin/base/files/output.h"
+#include "pippin/families/anemll.h"
+#include "pippin/families/encoder.h"
+#include "pippin/families/stateful.h"
+#include "pippin/families/windowed.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/models/causal_lm.h"
+#include "pippin/models/model_source.h"
+
+namespace pippin::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A file must be the configuration of a model without weights.
+void check_source(const fs::path& source, bool random_weights) {
+  const bool file = fs::is_regular_file(source) && source.extension() != ".gguf";
+  if (file && !random_weights) {
+    fail(ErrorCode::InvalidArgument,
+         "{}: a file; a model is a folder, a package or a .gguf (config.json alone goes with "
+         "--random-weights)",
+         source.string());
+  }
+  if (!file && random_weights) {
+    fail(ErrorCode::InvalidArgument, "{}: --random-weights takes the path of a config.json",
+         source.string());
+  }
+}
+
+void check_number(const char* option, int64_t number, int64_t smallest, int64_t largest) {
+  if (number >= smallest && number <= largest) return;
+  fail(ErrorCode::InvalidArgument, "{} {}: not a number from {} to {}", option, number, smallest,
+       largest);
+}
+
+void check_numbers(const ConvertOptions& options) {
+  check_number("--prefill", options.prefill_length, 0, INT64_MAX);
+  check_number("--batch", options.batch, 0, 4096);
+  check_number("--chunks", options.chunks, 0, INT64_MAX);
+  check_number("--blocks-per-chunk", options.blocks_per_chunk, 1, 10000);
+  check_number("--window", options.window, 1, 4096);
+  check_number("--cache", options.cache, 1, 1 << 20);
+  if (options.max_chunk_bytes == 0) {
+    fail(ErrorCode::InvalidArgument, "--max-chunk-mb 0: ios, macos or a number above 0");
+  }
+}
+
+void check_norms(const ConvertOptions& options) {
+  const std::string& norms = options.norms;
+  if (!norms.empty() && norms != "plain" && norms != "safe") {
+    fail(ErrorCode::InvalidArgument, "--norms {}: plain or safe", norms);
+  }
+  if (norms == "plain" && options.family == families::anemll::kName) {
+    fail(ErrorCode::InvalidArgument, "--norms plain: the norms of --family anemll are safe");
+  }
+  if (!norms.empty() && options.family == families::encoder::kName) {
+    fail(ErrorCode::InvalidArgument, "--norms: not for --family encoder");
+  }
+}
+
+void check_family(const ConvertOptions& options) {
+  const std::string& family = options.family;
+  if (family == families::stateful::kName) return;
+  if (family == families::encoder::kName) return check_encoder_options(options);
+  if (family != families::anemll::kName && family != families::windowed::kName) {
+    fail(ErrorCode::InvalidArgument, "--family {}: stateful, encoder, anemll or windowed", family);
+  }
+  const auto refuse = [&](const char* option) {
+    fail(ErrorCode::InvalidArgument, "{}: only for --family stateful, not {}", option, family);
+  };
+  if (!options.query_lengths.empty()) refuse("--query-lengths");
+  if (options.prefill_length > 0) refuse("--prefill");
+  if (!options.adapters.empty()) refuse("--adapter");
+  if (!options.compression.calibrate.empty()) refuse("--calibrate");
+}
+
+CompressOptions compression_of(const ConvertOptions& options) {
+  CompressOptions compression = options.compression;
+  // An adapter's narrow matrices are small, and their errors matter.
+  if (!options.adapters.empty()) compression.exempt.emplace_back("*_lora_*");
+  return compression;
+}
+
+std::optional<compress::Recipe> checked_recipe(const fs::path& source,
+                                               const ConvertOptions& options) {
+  check_source(source, options.random_weights);
+  auto recipe = recipe_of(compression_of(options));
+  if (!recipe && !options.compression.calibrate.empty()) {
+    fail(ErrorCode::InvalidArgument,
+         "--calibrate without a way to compress: --quantize, --palettize or --mixed");
+  }
+  check_family(options);
+  check_norms(options);
+  check_numbers(options);
+  return recipe;
+}
+
+ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
+                                 const ConvertOptions& options,
+                                 const std::optional<compress::Recipe>& recipe) {
+  const auto start = std::chrono::steady_clock::now();
+  check_package_output(output);
+  models::BuildOptions build;
+  models::PackedMatrices packed;
+  build.packed = &packed;
+  build.context = options.context;
+  build.query_lengths = options.query_lengths;
+  build.prefill_length = options.prefill_length;
+  build.fused_adapter = options.fused_adapter;
+  build.doubled_norms = options.norms == "safe";
+  build.adapters = options.adapters;
+  mil::Model model = models::build(source, build);
+  ConvertResult result =
+      write_converted(model, output, models::package_files(source), options, recipe, start);
+  result.packed = models::packed_summary(packed);
+  result.context = models::context_of(model.description(model.default_function));
+  return result;
+}
+
+// The model must run before it is compressed: first writes the fp16 package into a folder next to
+// the output, then compresses it.
+ConvertResult convert_calibrated(const fs::path& source, const fs::path& output,
+                                 const ConvertOptions& options) {
+  check_package_output(output);
+  CompressPackageOptions compress;
+  compress.compression = compression_of(options);
+  compress.progress = options.progress;
+  // First, so that an unsuitable text is reported before the long part.
+  auto& ids = compress.compression.calibration_ids;
+  if (ids.empty()) {
+    ids = calibration_tokens(options.compression.calibrate, models::text_folder(source),
+                             options.compression.calibrate_tokens);
+  }
+  const PendingOutput scratch(output);
+  fs::create_directory(scratch.path());
+  const fs::path plain = scratch.path() / "plain.mlpackage";
+  ConvertResult result = convert_to_package(source, plain, options, std::nullopt);
+  const CompressResult compressed = compress_package(plain, output, compress);
+  result.compression = compressed.compression;
+  result.path = compressed.path;
+  result.bytes = compressed.bytes;
+  result.seconds += compressed.seconds;
+  return result;
+}
+
+}  // namespace
+
+void check_convert_options(const fs::path& source, const ConvertOptions& options) {
+  checked_recipe(source, options);
+}
+
+ConvertResult convert(const fs::path& source, const fs::path& output,
+                      const ConvertOptions& options) {
+  const auto recipe = checked_recipe(source, options);
+  if (const auto file = find_gguf(source)) {
+    const fs::path folder = gguf_folder_with_tokenizer(*file);
+    if (folder != source) return convert(folder, output, options);
+  }
+  if (makes_encoder(source, options)) {
+    if (!options.norms.empty()) {
+      fail(ErrorCode::InvalidArgument, "--norms: not for a model that embeds or scores texts");
+    }
+    return convert_encoder(source, output, options, recipe);
+  }
+  if (options.family != families::stateful::kName)
+    return convert_to_folder(source, output, options, recipe);
+  if (!options.compression.calibrate.empty()) return convert_calibrated(source, output, options);
+  return convert_to_package(source, output, options, recipe);
+}
+
+}  // namespace pippin::app

@@ -1,0 +1,155 @@
+#include "pippin/app/open/gguf_model.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/files/mapped_file.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/files/temporary_folder.h"
+#include "pippin/base/threads/fork.h"
+#include "pippin/io/model_files.h"
+#include "pippin/models/gguf/gguf.h"
+
+namespace pippin::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kEnding = ".gguf", kOf = "-of-";
+
+// "model-00002-of-00003.gguf": a part of "model".
+std::string stem_of(const fs::path& file) {
+  std::string stem = file.stem().string();
+  const size_t of = stem.rfind(kOf);
+  const size_t dash = of == stem.npos || of == 0 ? stem.npos : stem.rfind('-', of - 1);
+  return dash == stem.npos ? stem : stem.substr(0, dash);
+}
+
+void write_text(const fs::path& path, std::string_view text) {
+  FileWriter writer(path);
+  writer.write(std::as_bytes(std::span(text.data(), text.size())));
+  writer.close();
+}
+
+struct Unpacked {
+  TemporaryFolder folder{"gguf"};
+  fs::path path;
+  bool has_tokenizer = false;
+};
+
+// The part with the metadata.
+struct FirstPart {
+  explicit FirstPart(const fs::path& path)
+      : name(path.filename().string()),
+        mapped(MappedFile::open(path)),
+        content(parse_gguf(mapped->bytes(), name)) {}
+
+  std::string name;
+  std::shared_ptr<const MappedFile> mapped;
+  GgufContent content;
+};
+
+std::unique_ptr<Unpacked> unpack(const fs::path& file) {
+  const std::vector<fs::path> parts = gguf_parts(fs::absolute(file));
+  const FirstPart first(parts.front());
+  const GgufContent& content = first.content;
+  const std::string& name = first.name;
+  auto unpacked = std::make_unique<Unpacked>();
+  unpacked->path = unpacked->folder.path() / stem_of(file);
+  fs::create_directory(unpacked->path);
+  write_text(unpacked->path / "config.json", models::gguf_config(content, name));
+  for (const auto& files :
+       {gguf_sentence_files(content, name), tokenizers::gguf_settings_files(content, name)}) {
+    for (const TextFile& text : files) {
+      const fs::path path = unpacked->path / text.name;
+      fs::create_directories(path.parent_path());
+      write_text(path, text.text);
+    }
+  }
+  for (const fs::path& part : parts) {
+    fs::create_symlink(part, unpacked->path / part.filename());
+  }
+  return unpacked;
+}
+
+void add_tokenizer(Unpacked& unpacked, const fs::path& file) {
+  if (unpacked.has_tokenizer) return;
+  const FirstPart first(gguf_parts(fs::absolute(file)).front());
+  const TextFile text = tokenizers::gguf_tokenizer_file(first.content, first.name);
+  write_text(unpacked.path / text.name, text.text);
+  unpacked.has_tokenizer = true;
+}
+
+fs::path folder_of(const fs::path& file, bool with_tokenizer) {
+  static ForkMutex mutex;
+  static std::map<std::string, std::unique_ptr<Unpacked>> known;
+  const fs::path path = fs::canonical(file);
+  const std::string key = fmt::format("{} {} {}", path.string(), fs::file_size(path),
+                                      fs::last_write_time(path).time_since_epoch().count());
+  const std::lock_guard lock(mutex);
+  auto& unpacked = known[key];
+  if (unpacked == nullptr) unpacked = unpack(file);
+  if (with_tokenizer) add_tokenizer(*unpacked, file);
+  return unpacked->path;
+}
+
+}  // namespace
+
+std::optional<fs::path> find_gguf(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) {
+    return path.extension() == kEnding ? std::optional(path) : std::nullopt;
+  }
+  if (!fs::is_directory(path, ignored)) return std::nullopt;
+  std::map<std::string, fs::path> models;
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_gguf = name.ends_with(kEnding);
+    const bool other =
+        std::any_of(kWeightFiles.begin(), kWeightFiles.end(),
+                    [&](const WeightFiles& form) { return !is_gguf && fits_weights(form, name); });
+    if (other || name.ends_with(".mlpackage")) return std::nullopt;
+    if (!is_gguf) continue;
+    const auto [known, added] = models.emplace(stem_of(entry.path()), entry.path());
+    if (!added) known->second = std::min(known->second, entry.path());
+  }
+  if (models.size() > 1) {
+    std::vector<std::string> names;
+    names.reserve(models.size());
+    for (const auto& [stem, file] : models) names.push_back(file.filename().string());
+    fail(ErrorCode::InvalidArgument, "{}: several models: name one of {}", path.string(),
+         fmt::join(names, ", "));
+  }
+  return models.empty() ? std::nullopt : std::optional(models.begin()->second);
+}
+
+std::vector<fs::path> gguf_parts(const fs::path& file) {
+  const std::string stem = stem_of(file);
+  if (stem == file.stem().string()) return {file};
+  std::vector<fs::path> parts;
+  for (const auto& entry : fs::directory_iterator(file.parent_path())) {
+    if (entry.path().extension() == kEnding && stem_of(entry.path()) == stem &&
+        entry.path().stem() != stem) {
+      parts.push_back(entry.path());
+    }
+  }
+  std::sort(parts.begin(), parts.end());
+  return parts;
+}
+
+fs::path gguf_folder(const fs::path& file) {
+  return folder_of(file, false);
+}
+
+fs::path gguf_folder_with_tokenizer(const fs::path& file) {
+  return folder_of(file, true);
+}
+
+}  // namespace pippin::app
