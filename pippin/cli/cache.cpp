@@ -11,7 +11,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
-#include "pippin/cli/options.h"
+#include "pippin/cli/options/options.h"
 #include "pippin/io/json.h"
 #include "pippin/io/load_cache.h"
 

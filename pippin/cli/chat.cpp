@@ -11,11 +11,11 @@
 #include "pippin/base/error.h"
 #include "pippin/base/files/mapped_guard.h"
 #include "pippin/base/log.h"
-#include "pippin/cli/form_options.h"
-#include "pippin/cli/model_entry.h"
-#include "pippin/cli/options.h"
-#include "pippin/cli/pull_display.h"
-#include "pippin/cli/tool_options.h"
+#include "pippin/cli/options/form_options.h"
+#include "pippin/cli/options/model_entry.h"
+#include "pippin/cli/options/options.h"
+#include "pippin/cli/options/pull_display.h"
+#include "pippin/cli/options/tool_options.h"
 #include "pippin/repl/repl.h"
 
 namespace pippin::cli {

@@ -8,8 +8,8 @@
 
 #include "pippin/app/convert/compile.h"
 #include "pippin/base/text.h"
-#include "pippin/cli/progress.h"
-#include "pippin/cli/pull_display.h"
+#include "pippin/cli/options/progress.h"
+#include "pippin/cli/options/pull_display.h"
 #include "pippin/io/json.h"
 
 namespace pippin::cli {

@@ -3,7 +3,7 @@
 
 #include "pippin/app/facts/report_json.h"
 #include "pippin/base/testing.h"
-#include "pippin/cli/compress_options.h"
+#include "pippin/cli/options/compress_options.h"
 #include "pippin/io/json.h"
 
 namespace pippin::cli {

@@ -10,8 +10,8 @@
 #include "pippin/app/answer_form.h"
 #include "pippin/app/open/text_input.h"
 #include "pippin/base/error.h"
-#include "pippin/cli/form_options.h"
-#include "pippin/cli/options.h"
+#include "pippin/cli/options/form_options.h"
+#include "pippin/cli/options/options.h"
 #include "pippin/constrain/matcher.h"
 #include "pippin/io/json.h"
 

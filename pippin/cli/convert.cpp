@@ -9,10 +9,10 @@
 #include "pippin/app/convert/device_presets.h"
 #include "pippin/app/facts/report_json.h"
 #include "pippin/base/text.h"
-#include "pippin/cli/compress_options.h"
-#include "pippin/cli/options.h"
-#include "pippin/cli/progress.h"
-#include "pippin/cli/pull_display.h"
+#include "pippin/cli/options/compress_options.h"
+#include "pippin/cli/options/options.h"
+#include "pippin/cli/options/progress.h"
+#include "pippin/cli/options/pull_display.h"
 
 namespace pippin::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "pippin/cli/options.h"
-#include "pippin/cli/progress.h"
-#include "pippin/cli/pull_display.h"
+#include "pippin/cli/options/options.h"
+#include "pippin/cli/options/progress.h"
+#include "pippin/cli/options/pull_display.h"
 #include "pippin/doctor/report_text.h"
 
 namespace pippin::cli {

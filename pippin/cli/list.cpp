@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "pippin/base/text.h"
-#include "pippin/cli/options.h"
+#include "pippin/cli/options/options.h"
 #include "pippin/hub/cache_scan.h"
 #include "pippin/hub/settings.h"
 #include "pippin/io/json.h"

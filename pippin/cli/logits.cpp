@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "pippin/app/logits.h"
-#include "pippin/cli/options.h"
-#include "pippin/cli/pull_display.h"
+#include "pippin/cli/options/options.h"
+#include "pippin/cli/options/pull_display.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"

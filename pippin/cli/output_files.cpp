@@ -9,7 +9,7 @@
 #include "pippin/api/archive.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
-#include "pippin/cli/named_arrays.h"
+#include "pippin/cli/options/named_arrays.h"
 #include "pippin/io/image.h"
 
 namespace pippin::cli {

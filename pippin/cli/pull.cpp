@@ -10,8 +10,8 @@
 #include "pippin/app/open/pull.h"
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
-#include "pippin/cli/options.h"
-#include "pippin/cli/pull_display.h"
+#include "pippin/cli/options/options.h"
+#include "pippin/cli/options/pull_display.h"
 
 namespace pippin::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/text.h"
-#include "pippin/cli/options.h"
+#include "pippin/cli/options/options.h"
 #include "pippin/hub/cache_scan.h"
 #include "pippin/hub/repo_spec.h"
 #include "pippin/hub/settings.h"

@@ -12,8 +12,8 @@
 #include "pippin/app/open/text_input.h"
 #include "pippin/app/read_answer.h"
 #include "pippin/base/error.h"
-#include "pippin/cli/options.h"
-#include "pippin/cli/pull_display.h"
+#include "pippin/cli/options/options.h"
+#include "pippin/cli/options/pull_display.h"
 #include "pippin/io/json.h"
 
 namespace pippin::cli {

@@ -11,8 +11,8 @@
 #include "pippin/app/open/open_text.h"
 #include "pippin/app/open/text_input.h"
 #include "pippin/base/threads/cancel.h"
-#include "pippin/cli/options.h"
-#include "pippin/cli/pull_display.h"
+#include "pippin/cli/options/options.h"
+#include "pippin/cli/options/pull_display.h"
 #include "pippin/cli/token_input.h"
 #include "pippin/io/json.h"
 

@@ -8,9 +8,9 @@
 
 #include "pippin/app/facts/report_json.h"
 #include "pippin/app/verify.h"
-#include "pippin/cli/options.h"
-#include "pippin/cli/progress.h"
-#include "pippin/cli/pull_display.h"
+#include "pippin/cli/options/options.h"
+#include "pippin/cli/options/progress.h"
+#include "pippin/cli/options/pull_display.h"
 #include "pippin/cli/token_input.h"
 
 namespace pippin::cli {

@@ -131,6 +131,11 @@ ROOMS = {
         "convert": ["open"],
         "facts": ["", "open", "convert"],
     },
+    "cli": {
+        "options": [],
+        "": ["options"],
+        "bench": ["", "options"],
+    },
 }
 # Rooms of a folder that choose kernels. Elsewhere in it the kernels' arguments (args.h) may be included, nothing else.
 KERNEL_ROOMS = {"engine": ["weights", "cpu"]}

@@ -1,0 +1,70 @@
+#include "pippin/cli/options/backend.h"
+
+#include <cstdio>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/platform/program_path.h"
+#include "pippin/base/threads/cancel.h"
+#include "pippin/coreml/trial.h"
+
+namespace pippin::cli {
+namespace {
+
+constexpr const char* kTrialCommand = "core-ml-trial";
+
+}  // namespace
+
+void add_backend_options(CLI::App& command, BackendChoice& choice) {
+  CLI::Option* const backend =
+      command
+          .add_option("--backend", choice.backend,
+                      "Device: cpu (Pippin's own engine), or coreml on a Mac")
+          ->type_name("WHICH")
+          ->check(CLI::IsMember({"cpu", "coreml"}).description(""));
+  command
+      .add_option("--compute-units", choice.units,
+                  "Units for Core ML: all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly")
+      ->type_name("UNITS")
+      ->check(CLI::IsMember({"all", "cpuAndNeuralEngine", "cpuAndGPU", "cpuOnly"}).description(""))
+      ->needs(backend);
+}
+
+coreml::DeviceOptions core_ml_options(const BackendChoice& choice) {
+  coreml::DeviceOptions options;
+  options.units = coreml::parse_units(choice.units);
+  options.trial = {program_path(), kTrialCommand};
+  options.on_load = [](const coreml::LoadReport& report) {
+    std::fprintf(stderr, "%s\n", coreml::to_string(report).c_str());
+  };
+  return options;
+}
+
+std::shared_ptr<engine::Device> open_backend(const BackendChoice& choice) {
+  return choice.backend == "cpu" ? nullptr : coreml::open_device(core_ml_options(choice));
+}
+
+CLI::App* add_core_ml_trial_command(CLI::App& app) {
+  CLI::App* const sub =
+      app.add_subcommand(kTrialCommand, "Used by --backend coreml itself")->group("");
+  const auto arguments = std::make_shared<std::vector<std::string>>();
+  sub->add_option("ARGUMENTS", *arguments);
+  sub->callback([arguments] {
+    coreml::TrialTask task;
+    coreml::Trouble trouble = coreml::parse_arguments(*arguments, task);
+    coreml::Framework* const framework = coreml::system_framework();
+    if (trouble.empty() && framework == nullptr) trouble = "there is no Core ML here";
+    if (trouble.empty()) {
+      trouble = coreml::run_trial(*framework, task, [] { return !cancel_requested(); });
+    }
+    if (trouble.empty()) return;
+    std::fprintf(stderr, "%s\n", trouble.c_str());
+    throw CLI::RuntimeError(1);
+  });
+  return sub;
+}
+
+}  // namespace pippin::cli
