@@ -1,4 +1,4 @@
-// For tests: tensors from .npz files, and comparing what came out with what was expected.
+// For tests: reads tensors from .npz files and compares results with expected values.
 #pragma once
 
 #include <cmath>
@@ -38,11 +38,11 @@ inline NamedTensors load_tensors(const std::filesystem::path& path) {
 
 struct Tolerance {
   double atol = 0, rtol = 0;
-  double mismatch_ratio = 0;        // share of values that may be outside
-  bool nan_is_unspecified = false;  // an expected NaN: anything goes
+  double mismatch_ratio = 0;        // fraction of values that may exceed the tolerance
+  bool nan_is_unspecified = false;  // accepts any value where NaN is expected
 };
 
-// What differs first, or nothing. () and (1,) are the same shape.
+// Describes the first difference, or returns nothing. () and (1,) are the same shape.
 inline std::string difference(const mil::Tensor& actual, const mil::Tensor& expected,
                               const Tolerance& tolerance) {
   const auto scalar = [](const mil::Tensor& tensor) {

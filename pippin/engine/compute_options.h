@@ -1,5 +1,5 @@
-// How programs are computed: options that are chosen where a model is loaded, and that all layers
-// pass on unchanged.
+// Options of the computation: chosen by the code that loads a model, passed on unchanged by all
+// layers.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ enum class Precision : uint8_t {
 
 struct ComputeOptions {
   Precision precision = Precision::Fast;
-  CpuFeatures cpu = cpu_features();  // what kernels may use; at most what the machine has
-  // Keeps arrays that planning computes from one process to the next; null: they are not kept.
+  CpuFeatures cpu = cpu_features();  // features that kernels may use; at most those of the machine
+  // Keeps arrays that planning computes, for later processes; null: nothing is kept.
   std::shared_ptr<LoadCache> cache = nullptr;
-  // A row of a product with plain weights has the same bits however many rows come with it, so that
-  // a token of a prompt is computed as one alone would be: slower, and sequences need it.
+  // A row of a product with plain weights has the same bits whatever the number of rows, so that a
+  // token of a prompt gives the result that it gives alone. Slower; sequences need it.
   bool steady_rows = false;
   bool fusion = true;                        // combine patterns of operations into one step
   std::shared_ptr<Device> device = nullptr;  // engine/device.h; null: the CPU

@@ -1,4 +1,4 @@
-// docs/conformance.md says of the op cases what op_cases_test holds.
+// Compares docs/conformance.md with the results of op_cases_test.
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -63,12 +63,12 @@ std::string conformance() {
 }
 
 TEST(Conformance, ThePageSaysWhatTheTestsHold) {
-  // The page is of all cases, not of those in the repository alone.
+  // The page covers all cases, not only those in the repository.
   const std::string archive = "op-cases/iOS14/cases.tar.gz";
   if (!shared_data(archive)) GTEST_SKIP() << shared_data_absent(archive);
   const std::string kPage = source_dir() / "docs/conformance.md";
   const std::string page = read_file(kPage);
-  // What follows is not about ops.
+  // The rest of the page is not about ops.
   const size_t end = page.find("\n## Chat templates\n");
   ASSERT_NE(end, std::string::npos);
   const std::string ops = conformance();

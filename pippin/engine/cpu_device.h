@@ -1,5 +1,5 @@
 // The CPU as a device: plans of steps that call kernels, states in the process's memory, and
-// runners that interpret what cannot be planned.
+// runners that interpret operations that cannot be planned.
 #pragma once
 
 #include "pippin/engine/device.h"

@@ -1,5 +1,5 @@
-// The seam between what is computed and where: plans, states, lanes and runners on a device that is
-// not the CPU.
+// The interface between programs and devices: plans, states, lanes and runners on a device other
+// than the CPU.
 #include "pippin/engine/device.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace pippin::engine {
 namespace {
 
-// Rows [past, end) of a cache are written, [0, end) are summed up; `past` comes as a number.
+// Rows [past, end) of a cache are written, [0, end) are summed; `past` is an input.
 constexpr const char* kCached = R"(func main<ios18>(tensor<fp16, [?, 4]> x, tensor<int32, [1]> past,
                                                      state<tensor<fp16, [16, 4]>> cache) {
     int32 zero = const()[name = string("zero"), val = int32(0)];
@@ -47,7 +47,7 @@ ComputeOptions on_cpu() {
   return compute;
 }
 
-// What an Error says, and its code.
+// The message of an Error, and its code.
 template <typename Body>
 std::pair<ErrorCode, std::string> fault(Body&& body) {
   try {
@@ -151,7 +151,7 @@ TEST(Device, RefusesASeatOrAStateTwice) {
   }
 }
 
-// What the host writes into a state counts, and what it reads is what the device has.
+// Writes of the host take effect, and reads return the contents of the device.
 TEST(Device, StatesAreReadWrittenAndCloned) {
   const mil::Model model = make_model(kCached);
   ThreadPool pool(1);
@@ -163,11 +163,12 @@ TEST(Device, StatesAreReadWrittenAndCloned) {
   const std::vector<float> first = result(execution, 0);
   const ByteSpan cache = std::as_const(one.state()).bytes("cache");
   ASSERT_EQ(cache.size(), 16U * 4 * 2);
-  // The rows of another sequence after those that are there.
+  // The rows of another sequence, appended.
   source.prepare(execution, 0, 3);
   const MutableByteSpan target = source.state().bytes("cache");
   std::copy_n(cache.begin(), 3 * 4 * 2, target.begin() + 3 * 4 * 2);
-  State with_both = source.state().clone();  // the copy has what was written and not fetched yet
+  State with_both =
+      source.state().clone();  // the copy includes rows that were written and not fetched yet
   execution.run();
   const std::vector<float> doubled = result(execution, 0);
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(doubled[i], 2 * first[i], 0.02F);
@@ -199,7 +200,7 @@ TEST(Device, RefusesTheStateOfAnother) {
                                   "device 'cpu'")));
 }
 
-// A launch that failed ends its execution, and no other.
+// A failed launch ends its execution, and no other.
 TEST(Device, AnExecutionIsDeadAfterTheDeviceFailed) {
   const mil::Model model = make_model(kCached);
   ThreadPool pool(1);
@@ -222,7 +223,7 @@ TEST(Device, AnExecutionIsDeadAfterTheDeviceFailed) {
   EXPECT_EQ(fault([&] { execution.float_input(0); }), failure);
   EXPECT_EQ(fault([&] { execution.float_output(0); }), failure);
   EXPECT_EQ(fault([&] { execution.reserve_lanes(4); }), failure);
-  EXPECT_EQ(device->runs(), 3);  // it was asked nothing more
+  EXPECT_EQ(device->runs(), 3);  // the device received no further call
   EXPECT_EQ(&execution.plan(), plan.get());
 
   Sequence again(model, on(device), 1);
@@ -231,7 +232,7 @@ TEST(Device, AnExecutionIsDeadAfterTheDeviceFailed) {
   EXPECT_EQ(device->runs(), 4);
 }
 
-// Wrong data is the caller's fault: the next run may be right.
+// Wrong data is the caller's error: the next run may succeed.
 TEST(Device, OtherErrorsLeaveAnExecutionAlive) {
   const mil::Model model = make_model(kCached);
   ThreadPool pool(1);
@@ -252,7 +253,7 @@ HostTensor host(mil::DataType type, std::vector<int64_t> shape, std::vector<doub
   return to_host(tensor);
 }
 
-// Runners on a device give what the reference gives, for every shape that comes.
+// Runners on a device give the reference's results, for every shape.
 TEST(Device, RunsFunctionsOfTheirCallersShapes) {
   const mil::Model model = make_model(R"(func main<ios18>(tensor<fp16, [?, 2]> x, fp32 scale,
                                                           tensor<bool, [2]> mask, tensor<int32, [?]> ids) {

@@ -1,5 +1,5 @@
-// A device for tests that computes whole functions with the reference interpreter, in a memory of
-// its own, as an accelerator would; and fails when it is told to.
+// A device for tests that computes whole functions with the reference interpreter, in separate
+// memory, like an accelerator; fails on request.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 namespace pippin::engine {
 
-// States in the interpreter's doubles, with a mirror for the host: filled when somebody asks,
-// fetched before a run where it could have been written, and gone after it.
+// States in the interpreter's doubles, with a mirror for the host: filled on request, copied back
+// before a run if the host may have written it, discarded after the run.
 class ReferenceStateMemory final : public StateMemory {
  public:
   // The number of arrays copied to mirrors, and back.
@@ -82,7 +82,7 @@ class ReferenceStateMemory final : public StateMemory {
     return mil::tensor_from_bytes(feature.data_type, feature.shape, mirrors_[index]);
   }
   void forget_mirrors() {
-    // Who still reads them shall see that they are not the state's any more.
+    // Makes it visible to late readers that the mirror is no longer that of the state.
     for (auto& mirror : mirrors_) std::fill(mirror.begin(), mirror.end(), std::byte{0xA5});
     for (auto& mirror : mirrors_) mirror.clear();
     std::fill(written_.begin(), written_.end(), false);
@@ -97,7 +97,7 @@ class ReferenceStateMemory final : public StateMemory {
 
 class ReferenceDevice final : public Device {
  public:
-  // The run of that number fails, from 1 on; 0: none.
+  // Run number `failing_run` fails, counted from 1; 0: none.
   explicit ReferenceDevice(int64_t failing_run = 0) : failing_run_(failing_run) {}
 
   const std::string& name() const override { return name_; }
@@ -112,7 +112,7 @@ class ReferenceDevice final : public Device {
     const int64_t run = ++runs_;
     if (run == failing_run_) fail(ErrorCode::Device, "the {} failed in run {}", name_, run);
   }
-  // What it was asked for.
+  // Counters of the calls.
   int64_t plans() const { return plans_; }
   int64_t states() const { return states_; }
   int64_t runs() const { return runs_; }

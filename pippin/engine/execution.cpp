@@ -1,4 +1,4 @@
-// An execution as its callers see it: what is the same on every device.
+// The part of Execution that is the same on every device.
 #include <algorithm>
 
 #include "pippin/engine/device_execution.h"

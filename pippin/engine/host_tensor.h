@@ -1,5 +1,5 @@
-// A value as callers hand it in and get it back: elements of the declared type, packed, in memory
-// of its own.
+// A value as the caller passes or receives it: elements of the declared type, packed, in memory of
+// its own.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ struct HostTensor {
   std::vector<std::byte> bytes;      // packed little-endian elements, a bool is a byte
   std::vector<std::string> strings;  // DataType::String
 
-  // A dictionary (the probabilities that `classify` gives) has one key per element, of either type.
+  // A dictionary (the probabilities of `classify`) has one key per element, of either type.
   std::vector<std::string> string_keys;
   std::vector<int64_t> int_keys;
 };
 
 HostTensor to_host(const mil::Tensor& tensor);
-// Throws InvalidArgument where the bytes are not those of the shape and type.
+// Throws InvalidArgument if the number of bytes does not match the shape and type.
 mil::Tensor to_tensor(const HostTensor& tensor);
 
 }  // namespace pippin::engine

@@ -1,5 +1,5 @@
-// The axes of a function's inputs as a plan takes them: numbers where its shape class fixes them,
-// else symbols with the bounds of the class, whose values come with the shapes that are bound.
+// The axes of a function's inputs in a plan: numbers if its shape class fixes them, else symbols
+// with the bounds of the class, whose values are set by the bound shapes.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +25,15 @@ struct InputAxis {
 
 class InputAxes {
  public:
-  // Those of the next input, in the order of the description. `declared` has one range per axis.
-  // Gives the shape that the program sees: `var` may be a scalar that is described as one element.
-  // Throws InvalidArgument for ranges outside the declared ones, and for axes without an upper
-  // bound.
+  // Adds the axes of the next input, in the order of the description. `declared` has one range per
+  // axis. Returns the shape that the program sees: `var` may be a scalar that is described as one
+  // element. Throws InvalidArgument for ranges outside the declared ones, and for axes without an
+  // upper bound.
   mil::Shape add(const std::string& name, const mil::Var& var, std::vector<mil::SizeRange> declared,
                  const PlanOptions& options);
-  // One of these sizes only.
+  // Adds an input that has one of these sizes only.
   void add(const std::string& name, const std::vector<int64_t>& shape);
-  // The symbols' values, by id, for these shapes. Throws InvalidArgument where one is outside its
+  // The symbols' values, by id, for these shapes. Throws InvalidArgument if one is outside its
   // range.
   void set_symbols(const std::vector<std::vector<int64_t>>& shapes,
                    std::map<uint64_t, int64_t>& symbols) const;
@@ -49,9 +49,9 @@ class InputAxes {
 // The ranges that the model declares for a multi-array: one per axis.
 std::vector<mil::SizeRange> declared_ranges(const mil::Feature& feature);
 
-// With 0 for symbols that have no value.
+// Symbols without a value count as 0.
 int64_t evaluate(const mil::Dim& dim, const std::map<uint64_t, int64_t>& symbols);
-// Throws InvalidArgument.
+// Throws InvalidArgument if one does not hold.
 void check_constraints(std::span<const mil::Constraint> constraints,
                        const std::map<uint64_t, int64_t>& symbols);
 

@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 class OpCases : public testing::TestWithParam<const char*> {};
-// Programs of one op. In those of several (torch) a sum that cancels makes of the last bit
-// anything.
+// Programs of one op. In programs of several (torch), cancellation in a sum amplifies a difference
+// in the last bit.
 class UglyInput : public testing::TestWithParam<const char*> {};
 
 std::string run(const mil::Model& model, const OpCase& item, Precision precision,
@@ -58,7 +58,7 @@ TEST_P(OpCases, GiveWhatIsExpectedInEveryPrecision) {
       << "the list of expected failures names what is no case";
 }
 
-// Floats that kernels trip over, among ordinary ones.
+// Special floats among ordinary ones.
 mil::Tensor ugly(const mil::Tensor& like, bool finite, std::mt19937& random) {
   constexpr double kSpecial[] = {0.0,  -0.0,  1.0,    -1.0, 0.5,        1e-7,     -1e-7,
                                  88.0, -88.0, 1000.0, 1e15, 1e-40,      INFINITY, -INFINITY,
@@ -73,7 +73,7 @@ mil::Tensor ugly(const mil::Tensor& like, bool finite, std::mt19937& random) {
   return tensor;
 }
 
-// Whether all that a function computes with is fp32: plans do not round halves in between.
+// Whether a function computes in fp32 only: plans do not round halves in between.
 bool is_float32(const mil::Function& function, const NamedTensors& inputs) {
   bool floats = true;
   for (const auto& [name, tensor] : inputs) {
@@ -109,8 +109,8 @@ TEST_P(UglyInput, PlansAgreeWithTheReference) {
     const mil::Model model = mil::read_package(item.folder / "model.mlpackage");
     const NamedTensors stored = load_tensors(item.folder / "in.npz");
     if (!is_float32(model.program.function(item.function), stored)) continue;
-    // Whether a key that does not count, a place in the padding or a gate that is shut but for what
-    // single precision has no number for adds 0 times infinity is open.
+    // In single precision, a masked key, a padded place or a closed gate may add 0 times infinity;
+    // the result is unspecified.
     const bool finite = std::any_of(item.ops.begin(), item.ops.end(), [](const auto& op) {
       return op == "conv" || op == "scaled_dot_product_attention" || op == "lstm" || op == "gru";
     });
@@ -122,7 +122,7 @@ TEST_P(UglyInput, PlansAgreeWithTheReference) {
     try {
       expected = predict(model, item, Precision::Reference, inputs, pool);
     } catch (const Error&) {
-      continue;  // what the value rule refuses
+      continue;  // values that the value rule rejects
     }
     ++compared;
     try {

@@ -19,7 +19,7 @@ constexpr const char* kOpCaseSets[] = {"iOS14", "iOS15", "iOS16", "iOS17", "iOS1
 struct OpCase {
   std::string name;  // set/test/number
   std::filesystem::path folder;
-  std::string compare;  // "values", or "random" for shapes and finite values alone
+  std::string compare;  // "values", or "random" for shapes and finite values only
   std::string function;
   int steps = 1;
   bool stateful = false;
@@ -37,18 +37,19 @@ std::string run_op_case(const mil::Model& model, const OpCase& item, Precision p
 constexpr Precision kPrecisions[] = {Precision::Reference, Precision::Exact, Precision::Fast};
 std::string_view name_of(Precision precision);
 
-// A case that does not give what coremltools' tests expect, and why that is right or has to wait.
-// Every other case has to pass, and these have to fail: docs/conformance.md is made of the list.
+// A case that differs from the expected results of coremltools' tests, with the reason why that is
+// right or has to wait. All other cases must pass, and these must fail: docs/conformance.md is made
+// from the list.
 struct ExpectedFailure {
   std::string name;
   Precision precision;
   std::string reason;
 };
 const std::vector<ExpectedFailure>& expected_failures();
-// Nothing where the case has to pass.
+// Nothing if the case must pass.
 const ExpectedFailure* find_expected_failure(std::string_view name, Precision precision);
 
-// What compares: with the type that npz files are read in.
+// For comparisons: with the type that npz files are read in.
 mil::Tensor as_tensor(const HostTensor& host);
 NamedHostTensors to_hosts(const NamedTensors& tensors);
 

@@ -36,7 +36,8 @@ void run_package(const fs::path& root, const std::string& name, const CpuLevel& 
   const Json description = Json::load(root / (name + ".json"));
   const mil::Model model = mil::read_package(root / (name + ".mlpackage"));
   const NpzFile arrays = NpzFile::open(root / (name + ".npz"));
-  // 8-bit activations cost about as much accuracy as the fp16 of those who made the outputs.
+  // 8-bit activations lose about as much accuracy as the fp16 arithmetic that made the expected
+  // outputs.
   const double slack = fast ? 2 : 1;
   const Tolerance tolerance{slack * description.get_float("atol"),
                             slack * description.get_float("rtol"), 0, true};

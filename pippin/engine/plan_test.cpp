@@ -152,7 +152,7 @@ TEST(Plan, RunsWithoutAllocating) {
   Execution execution(Plan::make(model, "main"), pool);
   State state(model.functions[0].states);
   execution.bind({{1, 3, 4}, {3, 3}}, state);
-  execution.run();  // what is made at the first use is made
+  execution.run();  // allocations on first use are done
   const int64_t before = allocations();
   execution.run();
   EXPECT_EQ(allocations(), before);
@@ -167,7 +167,7 @@ TEST(Plan, RunsWithoutAllocating) {
   EXPECT_EQ(allocations(), together);
 }
 
-// Memory that nobody may write, and that ends with a page: beyond it nobody may read.
+// Read-only memory that ends at a page boundary, before a page without access.
 class LentFloats {
  public:
   explicit LentFloats(const std::vector<float>& values) {
@@ -221,13 +221,13 @@ TEST(Plan, ReadsWhatIsLentWhereItLies) {
   want(a, b);
   execution.run();
   want(a, b);
-  // Written again, in a place of its own.
+  // Written again, in memory of its own.
   const auto own = execution.float_input(1);
   EXPECT_NE(reinterpret_cast<const std::byte*>(own.data()), lent_b.bytes().data());
   std::copy(a.begin(), a.end(), own.begin());
   execution.run();
   want(a, a);
-  // Not what is larger, smaller, or between two elements; and one sequence's only.
+  // Rejects larger and smaller spans and unaligned ones; and with one lane only.
   EXPECT_FALSE(execution.lend_input(0, lent_a.bytes().first(56)));
   EXPECT_FALSE(execution.lend_input(0, {}));
   std::vector<std::byte> odd(61);
@@ -250,7 +250,7 @@ TEST(Plan, EndsBetweenStepsWhereItMay) {
   const CancelToken token;
   const CancelScope scope(token, &probe);
   execution.bind({{1, 3, 4}, {3, 3}}, state);
-  execution.run();  // a sequence's is never left half done
+  execution.run();  // a sequence is never left half done
   EXPECT_EQ(probe.asked, 0);
   EXPECT_ERROR(execution.run_cancellable(), ErrorCode::Cancelled, "cancelled");
   EXPECT_EQ(probe.asked, 2);
@@ -269,7 +269,7 @@ TEST(Plan, EndsBetweenStepsWhereItMay) {
   EXPECT_GT(probe.asked, 3);
 }
 
-// Of a head over hidden states that are returned as well; and of one whose result is used again.
+// With a head over hidden states that are also returned, and one whose result is used again.
 TEST(Plan, ComputesWantedRowsOnly) {
   constexpr int64_t kRows = 5, kWidth = 4, kColumns = 6;
   const auto program = [](const std::string& rest, const std::string& results) {
@@ -320,19 +320,20 @@ TEST(Plan, ComputesWantedRowsOnly) {
       }
     }
   }
-  // Rows that are not there: all are computed.
+  // Rows out of range: all are computed.
   EXPECT_EQ(run(head, WantedRows{4, 6})[0], all);
   EXPECT_EQ(run(head, WantedRows{-1, 1})[0], all);
-  // What the head reads is whole where it is an output, too.
+  // The head's input is computed completely if it is an output, too.
   const mil::Model both = program("", "y, h");
   EXPECT_EQ(run(both, WantedRows{4, 5})[1], run(both, std::nullopt)[1]);
-  // Rows that something else reads are computed.
+  // Rows that another operation reads are computed.
   const mil::Model used =
       program("tensor<fp32, [1, ?, 6]> z = exp(x = y)[name = string(\"z\")];\n", "y, z");
   EXPECT_EQ(run(used, WantedRows{4, 5}), run(used, std::nullopt));
 }
 
-// Ties go to the first; a NaN is passed over, but at the front nothing is larger.
+// The first of equal elements is found; a NaN is skipped, except at the front, where nothing is
+// larger.
 TEST(Plan, FindsWhereTheLargestIs) {
   constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -368,7 +369,7 @@ TEST(Plan, FindsWhereTheLargestIs) {
   x[4 * kLength + 5] = -3, x[4 * kLength + 36] = -3;
   EXPECT_EQ(run("reduce_argmax", x, 5), (std::vector<int32_t>{3, 0, 9, 0, 0}));
   EXPECT_EQ(run("reduce_argmin", x, 5), (std::vector<int32_t>{0, 0, 0, 0, 5}));
-  // Shared by the threads.
+  // Large enough that threads share it.
   std::vector<float> many(2000 * kLength);
   std::vector<int32_t> wanted;
   for (int64_t i = 0; i < 2000; ++i) {

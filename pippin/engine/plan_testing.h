@@ -10,7 +10,7 @@
 
 namespace pippin::engine {
 
-// A model around a program's only function: unknown dimensions take 1 to 64.
+// A model with a program's only function: unknown dimensions range from 1 to 64.
 inline mil::Model make_model(const std::string& body) {
   mil::Model model;
   model.program = mil::parse_text(

@@ -1,5 +1,5 @@
-// What a sequence remembers between runs: an array per declared state, zeros at first, in the
-// memory of the device that runs it.
+// The state of a sequence between runs: an array per declared state, zeros at first, in the memory
+// of the device that runs it.
 //
 // A State belongs to a sequence, not to a plan: one may be used by the plans of several functions
 // and shape classes of its device that declare states of the same name and shape.
@@ -24,27 +24,28 @@ class StateMemory {
  public:
   virtual ~StateMemory() = default;
   virtual void reset() = 0;  // back to zeros
-  // As State::bytes(): where memory of the device's own is copied to, or, without const, to and
-  // before the next run back from.
+  // Like State::bytes(): a copy of the device's memory, which, without const, the next run copies
+  // back.
   virtual ByteSpan bytes(size_t index) const = 0;
   virtual MutableByteSpan bytes(size_t index) = 0;
   // Throws LimitExceeded.
   virtual std::unique_ptr<StateMemory> clone() const = 0;
-  // Whether bytes() are what runs read and write, and stay so: there are no copies.
+  // Whether bytes() is the memory that runs read and write, permanently, without copies.
   virtual bool is_here() const { return false; }
 };
 
 class State {
  public:
-  // Zeros, on the device of the options. A name that is there twice is one state. Throws
+  // Zeros, on the device of the options. Two features of the same name are one state. Throws
   // LimitExceeded.
   explicit State(const std::vector<mil::Feature>& states, const ComputeOptions& compute = {});
   State(State&&) noexcept;
   State& operator=(State&&) noexcept;
   ~State();
 
-  // The same values in memory of its own: a sequence that goes on in two ways. What was never
-  // written takes no memory in the copy either, where the device can tell. Throws LimitExceeded.
+  // The same values in separate memory, for a second continuation of the sequence. Parts that were
+  // never written take no memory in the copy either, if the device supports that. Throws
+  // LimitExceeded.
   State clone() const;
   void reset();  // back to zeros
 
@@ -55,14 +56,15 @@ class State {
   ByteSpan bytes(std::string_view name) const;
   MutableByteSpan bytes(std::string_view name);
   uint64_t size_bytes() const;
-  // Whether bytes() stay valid as long as the state, and are what runs read and write.
+  // Whether bytes() stays valid as long as the state, and is the memory that runs read and write.
   bool is_here() const { return memory_->is_here(); }
 
   // --- for executions ---
 
-  uint64_t id() const { return id_; }                       // no other state's, ever; from 1 on
+  uint64_t id() const { return id_; }                       // unique among all states, from 1 on
   std::optional<size_t> find(std::string_view name) const;  // its index in features()
-  // The memory as the device that made it knows it. Throws InvalidArgument where another one did.
+  // The memory in the type of the device that made it. Throws InvalidArgument if another device
+  // did.
   template <typename Memory>
   Memory& memory(std::string_view device) {
     if (auto* const own = dynamic_cast<Memory*>(memory_.get())) return *own;
@@ -80,7 +82,7 @@ class State {
   uint64_t id_;
 };
 
-// Of its packed elements.
+// The size of its packed elements.
 uint64_t state_bytes(const mil::Feature& state);
 
 }  // namespace pippin::engine

@@ -74,13 +74,13 @@ TEST(State, ACloneTakesNoMemoryForWhatWasNeverWritten) {
   const auto there = [](unsigned char page) { return (page & 1) != 0; };
   const auto count = std::count_if(resident.begin(), resident.end(), there);
   EXPECT_GE(count, 1);
-  EXPECT_LE(count, kPages / 8);  // the system may give more than a page at a time
+  EXPECT_LE(count, kPages / 8);  // the system may allocate more than a page at a time
   EXPECT_EQ(bytes[1000 * kPage + 5], std::byte{1});
 }
 #endif
 
-// A sequence that goes on in two ways: what each gives, and that the copy's plans know it from the
-// original.
+// Two continuations of a sequence: the results of each, and that the plans distinguish the copy
+// from the original.
 TEST(State, AForkedSequenceGoesOnInTwoWays) {
   const mil::Model model =
       make_model(R"(func main<ios18>(tensor<fp32, [2]> x, state<tensor<fp32, [2]>> sum) {

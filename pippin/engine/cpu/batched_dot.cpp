@@ -1,4 +1,4 @@
-// Products of batches, with matrices that are computed.
+// Products of batches with computed matrices.
 #include "pippin/engine/cpu/steps.h"
 #include "pippin/engine/weights/weight_type.h"
 #include "pippin/kernels/dot/dot.h"
@@ -37,7 +37,7 @@ class BatchedDotStep : public Step {
       args.k = k;
       return args;
     };
-    // A thread's part of the columns of one batch.
+    // One thread's share of the columns of one batch.
     const bool panels = !steady_rows_ && m >= kernels::kManyRows &&
                         kernels::packed_floats(kernel_, n, k) <= kernels::kMostPacked;
     const auto multiply = [&](int thread, const kernels::DotArgs& args) {

@@ -1,4 +1,4 @@
-// The order of the elements of rows, and rows with one element.
+// Sorting of rows, and one-hot rows.
 #include <algorithm>
 #include <bit>
 
@@ -7,10 +7,10 @@
 namespace pippin::engine {
 namespace {
 
-// Up to this many of the best are kept in order while the row passes.
+// Up to this many of the best elements are kept sorted during one pass over the row.
 constexpr int64_t kFew = 32;
 
-// Numbers that are ordered as elements are, NaN last.
+// Maps floats to integers of the same order, NaN last.
 uint32_t rank_of(float x) {
   if (x != x) return UINT32_MAX;
   const auto bits = std::bit_cast<uint32_t>(x == 0 ? 0.0F : x);
@@ -20,7 +20,7 @@ uint32_t rank_of(int32_t x) {
   return static_cast<uint32_t>(x) ^ 0x80000000U;
 }
 
-// Where `key` belongs among the `count` smallest of at most k so far, which stand in order.
+// Inserts `key` among the `count` smallest keys so far, which are sorted; keeps at most k.
 void insert(uint64_t key, uint64_t* smallest, int64_t& count, int64_t k) {
   if (count == k && (k == 0 || key >= smallest[k - 1])) return;
   int64_t place = count < k ? count++ : k - 1;
@@ -28,8 +28,9 @@ void insert(uint64_t key, uint64_t* smallest, int64_t& count, int64_t k) {
   smallest[place] = key;
 }
 
-// Writes the k smallest keys of a row in order. A key is a rank, turned round where large ones come
-// first, and the place, which keeps equal ones apart: no order of theirs is left to the algorithm.
+// Writes the k smallest keys of a row in order. A key is a rank, inverted if large elements come
+// first, followed by the position, which distinguishes equal elements: their order does not depend
+// on the algorithm.
 template <typename T>
 void smallest_keys(const T* x, int64_t n, int64_t k, bool ascending, uint64_t* keys) {
   const auto key_of = [&](int64_t i) {
@@ -85,7 +86,7 @@ class SortStep : public Step {
     int32_t* places = indices.ints() + row * indices.strides[0];
     for (int64_t i = 0; i < k; ++i) places[i] = static_cast<int32_t>(keys[i] & UINT32_MAX);
     if (num_written == 1) return;
-    // As bits, whatever the elements are.
+    // As bits, whatever the element type.
     int32_t* values = context.operands[1].ints() + row * context.operands[1].strides[0];
     for (int64_t i = 0; i < k; ++i) values[i] = from[places[i]];
   }

@@ -1,4 +1,4 @@
-// Quantized values of 8 bits.
+// 8-bit quantized values.
 #include <algorithm>
 
 #include "pippin/engine/cpu/steps.h"
@@ -8,7 +8,7 @@ namespace pippin::engine {
 namespace {
 
 // Calls body(row, first, count) for pieces of all rows of `size` elements, on as many threads as
-// pay.
+// pays off.
 template <typename Body>
 void for_pieces(const StepContext& context, int64_t rows, int64_t size, const Body& body) {
   const int64_t count = rows * size;

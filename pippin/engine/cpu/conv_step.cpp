@@ -8,11 +8,12 @@
 namespace pippin::engine {
 namespace {
 
-// Rows of a panel of x that meet all weights: 24 KB at most stay in the L1 cache, and sums of more
-// terms would lose digits.
+// Rows of a panel of x that are multiplied by all weights: 24 KB at most stay in the L1 cache, and
+// longer sums would lose digits.
 constexpr int64_t kPiece = 128;
-constexpr int64_t kPanels = 4;  // panels of x that meet a piece of the weights while it is in L2
-constexpr int64_t kLeastOutputs = 64;  // of a job: packing x for fewer takes too long
+constexpr int64_t kPanels =
+    4;  // panels of x that are multiplied by a piece of the weights while it is in L2
+constexpr int64_t kLeastOutputs = 64;  // of a job: for fewer, packing x takes too long
 
 }  // namespace
 
@@ -45,8 +46,8 @@ void ConvStep::run(const StepContext& context) const noexcept {
   if (y.size() == 0) return;
   const int64_t outputs = y.shape[1] / groups_, k = x.shape[1] / groups_ * num_taps(windows_);
   const int64_t places = plane_size(y), threads = context.pool.num_threads();
-  // Enough jobs for all threads: fewer outputs each, which keep weights in the cache for all
-  // places, then fewer places, then less than packing is worth.
+  // Enough jobs for all threads: first fewer outputs for each, which keeps weights in the cache for
+  // all places, then fewer places, down to the size at which packing still pays off.
   const int64_t wanted = threads > 1 ? 4 * threads : 1;
   int64_t width = std::min(kPanels, ceil_div(places, kernels_.columns)) * kernels_.columns;
   const auto tiles = [&] { return y.shape[0] * groups_ * ceil_div(places, width); };
@@ -127,8 +128,8 @@ void ConvStep::compute(const StepContext& context, const Job& job, float* scratc
   }
 }
 
-// Row k of the unfolded input at the places from `first` on where those after it lie as a panel of
-// x that has only few outputs to meet; else null.
+// Returns row k of the unfolded input at the places from `first` on if they lie in memory like a
+// panel of x that is multiplied by few outputs only; else null.
 const float* ConvStep::as_it_lies(const StepContext& context, const Job& job, int64_t first,
                                   int64_t k) const noexcept {
   constexpr int64_t kMostOutputs = 32;
@@ -159,7 +160,7 @@ void ConvStep::pack(const StepContext& context, const Job& job, int64_t first, i
     for (size_t i = 0; i < kSpatialAxes; ++i) {
       from[i] = job.start[i] + windows_[i].taps[static_cast<size_t>(index[i])];
     }
-    // Places of one row of y at a time.
+    // One row of y at a time.
     for (int64_t done = 0; done < count;) {
       const int64_t place = first + done;
       const int64_t ow = place % width, oh = place / width % y.shape[3];

@@ -1,4 +1,4 @@
-// Copies, conversions and the numbers of shape arithmetic.
+// Copies, conversions, and the results of shape arithmetic.
 #include "pippin/engine/cpu/steps.h"
 #include "pippin/engine/weights/copy_operand.h"
 

@@ -1,4 +1,4 @@
-// Products with weights that are as they are stored: fp32, fp16, bf16, or laid out for the kernels.
+// Products with weights as stored (fp32, fp16, bf16) or packed for the kernels.
 #include "pippin/base/numbers/checked.h"
 #include "pippin/engine/cpu/steps.h"
 #include "pippin/engine/cpu/weight_step.h"
@@ -8,7 +8,7 @@
 namespace pippin::engine {
 namespace {
 
-enum class Rows { Any, Steady, Packed };  // Packed: of w, for many of x
+enum class Rows { Any, Steady, Packed };  // Packed: panels of w, for many rows of x
 
 class DenseDotStep : public WeightStep {
  public:
@@ -50,7 +50,7 @@ class DenseDotStep : public WeightStep {
       });
       return;
     }
-    // Fewer columns of a piece would read x more often than is worth it.
+    // With fewer columns in a piece, x would be read too often.
     const int64_t least = 2 * kernel_.n_grain, bytes = panel_bytes(x.shape[1]);
     const auto make_worker = [&](int thread) {
       auto* packed = reinterpret_cast<float*>(context.scratch + thread * bytes);
@@ -74,7 +74,7 @@ class DenseDotStep : public WeightStep {
   bool takes_panels(int64_t rows) const {
     return is_packed() || (rows_ == Rows::Any && rows >= kernels::kManyRows);
   }
-  // Of one thread, for what is packed on the way.
+  // Memory of one thread for panels that are packed during the run.
   int64_t panel_bytes(int64_t k) const {
     if (is_packed()) return 0;
     constexpr int64_t kFloat = sizeof(float);

@@ -1,4 +1,4 @@
-// Products by the form of their weights.
+// Chooses the step of a product by the form of its weights.
 #include "pippin/engine/cpu/steps.h"
 
 namespace pippin::engine {

@@ -1,4 +1,4 @@
-// Products with halves that are kept in 12 bits.
+// Products with fp16 or bf16 weights that are kept in 12 bits.
 #include <algorithm>
 
 #include "pippin/engine/cpu/steps.h"
@@ -37,7 +37,7 @@ class E4M7DotStep : public WeightStep {
     const Operand& x = context.operands[num_written];
     const int64_t m = x.shape[0], bytes = scratch_bytes_of(m);
     share_columns(context, [&](int thread) {
-      // Every thread lifts the few rows for itself, which is quicker than to meet once more.
+      // Every thread converts the few rows for itself, which is quicker than another barrier.
       kernels::E4M7Lifted lifted{
           reinterpret_cast<float*>(context.scratch + thread * bytes), lifted_stride(), {}};
       if (m <= kernels_.lifted_rows) {

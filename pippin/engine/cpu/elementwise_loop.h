@@ -1,4 +1,4 @@
-// Running kernels that take contiguous elements over views that need not be.
+// Runs kernels that take contiguous elements over views with any strides.
 #pragma once
 
 #include <algorithm>

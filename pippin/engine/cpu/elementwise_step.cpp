@@ -1,4 +1,4 @@
-// Element by element: unary, binary, comparisons, logic, select, gates.
+// Elementwise steps: unary, binary, comparisons, logic, select, gates.
 #include <algorithm>
 #include <array>
 

@@ -16,7 +16,7 @@ using kernels::QuantizedDotKernels;
 using kernels::QuantizedMatrix;
 using kernels::QuantizedRows;
 
-// Rows that stay fp32 lie one after another.
+// Rows that stay fp32 are stored one after another.
 int64_t plain_bytes(int64_t rows, int64_t k) {
   return align_up<int64_t>(rows * k * static_cast<int64_t>(sizeof(float)), 64);
 }
@@ -65,8 +65,8 @@ class DenseExperts : public ExpertMatrices {
   const kernels::DotKernel& kernel_;
 };
 
-// Of a few rows: what their sums are multiplied with in the end, the rows lifted (E4M7Lifted), and
-// as they are, for exceptions.
+// Memory for a few rows: the factors of their sums, the converted rows (E4M7Lifted), and the
+// original rows for exceptions.
 class E4M7Experts : public ExpertMatrices {
  public:
   E4M7Experts(std::shared_ptr<const E4M7Weight> weight, int64_t experts,
@@ -131,7 +131,7 @@ class E4M7Experts : public ExpertMatrices {
   int64_t experts_;
 };
 
-// One expert's rows of the whole, whose codes begin a byte.
+// One expert's rows of the stacked weight, whose codes begin on a byte boundary.
 QuantizedMatrix matrix_of(const QuantizedMatrix& all, int64_t expert, int64_t n) {
   QuantizedMatrix one = all;
   one.n = n;
@@ -170,7 +170,7 @@ class QuantizedExperts : public ExpertMatrices {
   int64_t bytes_;
 };
 
-// As quantized_dot.cpp's FastDotStep.
+// Like FastDotStep in quantized_dot.cpp.
 class FastExperts : public QuantizedExperts {
  public:
   using QuantizedExperts::QuantizedExperts;
@@ -209,7 +209,7 @@ class FastExperts : public QuantizedExperts {
   }
 };
 
-// As quantized_dot.cpp's ExactDotStep.
+// Like ExactDotStep in quantized_dot.cpp.
 class ExactExperts : public QuantizedExperts {
  public:
   ExactExperts(std::shared_ptr<const QuantizedWeight> weight, const QuantizedMatrix& all,

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kStackExperts = 3, kStackRows = 48, kStackColumns = 200;
 
-// Halves of bf16 numbers; every `outliers`-th does not fit a row's scale.
+// fp16 values of bf16 numbers; every `outliers`-th does not fit its row's scale.
 std::vector<float16> halves(int64_t outliers) {
   std::mt19937 random(5);
   std::normal_distribution<float> normal(0, 0.02f);
@@ -52,7 +52,7 @@ std::shared_ptr<const E4M7Weight> packed(const std::vector<float16>& weights) {
   return weight;
 }
 
-// Rows `rows` of x times an expert, as its matrices form and multiply them, in two parts.
+// Rows `rows` of x times an expert, formed and multiplied by its matrices, in two parts.
 std::vector<float> products(const ExpertMatrices& matrices, int64_t expert,
                             const std::vector<float>& x, const std::vector<int32_t>& rows,
                             const float* bias) {
@@ -101,7 +101,7 @@ TEST(ExpertMatrices, In12BitsGiveTheProductsOfHalves) {
         const auto want = products(*dense, expert, x, rows, bias.data());
         const auto got = products(*narrow, expert, x, rows, bias.data());
         for (size_t i = 0; i < want.size(); ++i) {
-          // Exceptions come after the other products.
+          // Exceptions are added after the other products.
           const float allowed = outliers == 0 ? 0 : 1e-5f * (1 + std::abs(want[i]));
           ASSERT_NEAR(got[i], want[i], allowed) << i;
         }

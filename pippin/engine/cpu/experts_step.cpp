@@ -1,6 +1,6 @@
-// The experts of a mixture. Terms whose weight is 0 are left out before anything of them is read.
-// The others are sorted by expert, so that each of the matrices that count is read once for all of
-// its rows.
+// The experts of a mixture. Terms whose weight is 0 are skipped before any of their data is read.
+// The others are sorted by expert, so that each matrix that is needed is read once for all of its
+// rows.
 
 #include <algorithm>
 #include <atomic>
@@ -22,9 +22,9 @@ namespace {
 
 constexpr int64_t kAlign = 64;
 constexpr int64_t kProductsOfAThread = int64_t{1} << 19;  // products: about 25 us of one thread
-constexpr int64_t kFewPairs = 8;      // whose hidden rows every thread forms for itself
-constexpr int64_t kPairsOfARead = 2;  // of an expert, for all of which its matrices are just read
-// Of a round, unless one expert has more: what they leave stays in the caches.
+constexpr int64_t kFewPairs = 8;  // up to this many, every thread forms the hidden rows for itself
+constexpr int64_t kPairsOfARead = 2;  // of an expert, multiplied during one read of its matrices
+// Of a round, unless one expert has more: their intermediate results stay in the caches.
 constexpr int64_t kPairsOfARound = 1024;
 
 int64_t aligned(int64_t bytes) {
@@ -35,14 +35,14 @@ int64_t floats_bytes(int64_t count) {
   return aligned(count * static_cast<int64_t>(sizeof(float)));
 }
 
-// From one row of results to the next: rows a multiple of 4 KB apart would meet in the same few
-// lines of the first cache.
+// Distance between rows of results: rows a multiple of 4 KB apart would share a few lines of the
+// first cache.
 int64_t padded(int64_t columns) {
   return align_up<int64_t>(columns, 16) + 16;
 }
 
-// Rows that go to an expert, [first, first + count) of the round's pairs of a row and a weight, and
-// where they are formed.
+// Rows that go to one expert: pairs [first, first + count) of a row and a weight in this round, and
+// the place of the formed rows.
 struct Group {
   int32_t expert, first, count;
   int64_t x = 0, up = 0, hidden = 0;
@@ -63,10 +63,10 @@ class ExpertsStep : public Step {
     if (down_->name() != gate_->name()) text += "; " + down_->name();
     return text;
   }
-  // Numbers of experts are no rows.
+  // Indices of experts are not rows.
   int row_axis() const override { return node_.has_indices ? -1 : 0; }
 
-  // What rows that choose at random read.
+  // Bytes that rows with random choices read.
   int64_t weight_bytes() const override {
     const int64_t each = gate_->bytes() + up_->bytes() + down_->bytes();
     if (node_.has_indices) return views[2].shape[1].upper() * each;
@@ -77,7 +77,7 @@ class ExpertsStep : public Step {
     return static_cast<int64_t>(read * static_cast<double>(each));
   }
 
-  // Of one row.
+  // For one row.
   int64_t saved_bytes(std::set<const std::byte*>& counted) const override {
     int64_t each = 0;
     for (const auto& matrices : {gate_.get(), up_.get(), down_.get()}) {
@@ -115,7 +115,7 @@ class ExpertsStep : public Step {
       if (count == 0) continue;
       if (round.num_pairs + count > memory.most_pairs) finish(round);
       const int64_t number = indices != nullptr ? indices[candidate] : candidate;
-      // As the op: what is outside reads the nearest.
+      // Like the op: an index outside reads the nearest expert.
       const int64_t expert =
           std::clamp<int64_t>(number < 0 ? number + node_.experts : number, 0, node_.experts - 1);
       groups[round.num_groups++] = {static_cast<int32_t>(expert),
@@ -132,9 +132,10 @@ class ExpertsStep : public Step {
   }
 
  private:
-  // Where what a run needs lies, in bytes: shared by all threads, then each thread's own.
+  // Layout of a run's working memory, in bytes: parts shared by all threads, then each thread's
+  // own.
   struct Memory {
-    int64_t most_pairs;  // of one round: all rows of an expert at least
+    int64_t most_pairs;  // of one round: at least all rows of one expert
     int64_t rows = 0, weights = 0, groups = 0;
     int64_t gate = 0, up = 0, formed_x = 0, formed_up = 0, formed_h = 0, results = 0;
     int64_t shared = 0;
@@ -172,10 +173,11 @@ class ExpertsStep : public Step {
       own += floats_bytes(most_rows * padded(down_matrices.n));
     }
 
-    // Rows of several groups, each formed by itself.
+    // Rows of several groups, each formed separately.
     static int64_t formed_bytes(const ExpertMatrices& matrices, int64_t rows, int64_t groups) {
-      int64_t most = 0;               // of a row of a group
-      constexpr int64_t kSizes = 40;  // forms for a few rows and for many are among these
+      int64_t most = 0;  // of a row of a group
+      constexpr int64_t kSizes =
+          40;  // the forms for a few rows and for many rows are among these sizes
       for (int64_t count = 1; count <= kSizes; ++count) {
         most = std::max(most, ceil_div(matrices.formed_bytes(count), count));
       }
@@ -202,7 +204,7 @@ class ExpertsStep : public Step {
     std::byte* own(int part) const { return context.scratch + memory.shared + part * memory.own; }
   };
 
-  // Calls make_worker(thread), and what that returns with every number below `count`.
+  // Calls make_worker(thread), and its result with every number below `count`.
   template <typename MakeWorker>
   static void deal(const StepContext& context, int64_t count, bool shared,
                    const MakeWorker& make_worker) {
@@ -218,14 +220,14 @@ class ExpertsStep : public Step {
     });
   }
 
-  // Most experts have a row or two: the time is that of reading their matrices, which are read
-  // quickest from front to back.
+  // Most experts have one or two rows: the time is that of reading their matrices, which is fastest
+  // from front to back.
   static bool reads(const Round& round) {
     return round.num_pairs <= kPairsOfARead * round.num_groups;
   }
 
-  // The `columns` of all groups one after another, dealt as those of one matrix: each thread calls
-  // make_worker(thread), and what that returns with a group's index and a range of its columns.
+  // Distributes the `columns` of all groups as if they were those of one matrix: each thread calls
+  // make_worker(thread), and its result with a group's index and a range of its columns.
   template <typename MakeWorker>
   static void deal_columns(const Round& round, int64_t columns, int64_t grain, bool shared,
                            const MakeWorker& make_worker) {
@@ -246,8 +248,8 @@ class ExpertsStep : public Step {
     deal_range(pool, all, grain, 4 * pool.num_threads(), by_group);
   }
 
-  // Columns that a task takes of `columns`, `groups` times: so many tasks for each thread that none
-  // waits long for the last one.
+  // Columns of a task, out of `columns` for each of `groups`: enough tasks for each thread that
+  // none waits long for the last one.
   static int64_t task_columns(const StepContext& context, int64_t columns, int64_t groups,
                               int64_t grain) {
     constexpr int64_t kTasks = 32, kLeast = 64;
@@ -256,7 +258,7 @@ class ExpertsStep : public Step {
     return std::max(least, align_up<int64_t>(ceil_div(columns, tasks), grain));
   }
 
-  // Rows of groups are formed one after another; the only row of x once.
+  // Rows of groups are formed one after another; a single row of x only once.
   void place_groups(const Round& round) const {
     const bool one = is_one(round);
     int64_t x = 0, up = 0, hidden = 0;
@@ -306,7 +308,7 @@ class ExpertsStep : public Step {
     return node_.down_bias ? 3 + node_.has_indices + node_.gate_bias + node_.up_bias : -1;
   }
 
-  // activation(gate(x)) * up(x) of every pair, where gate(x) was.
+  // Replaces gate(x) of every pair by activation(gate(x)) * up(x).
   void fill_hidden(const Round& round, bool shared) const noexcept {
     const int64_t n = gate_->n;
     const int64_t grain = std::max(gate_->grain(), up_->grain());
@@ -335,7 +337,7 @@ class ExpertsStep : public Step {
     float* gate = round.at(round.memory.gate) + group.first * stride;
     float* up = round.at(round.memory.up) + group.first * stride;
     const auto multiply = [&](const ExpertMatrices& matrices, int64_t formed, int place, float* y) {
-      // A weight comes between product and bias.
+      // The weight is applied between product and bias.
       const float* own = bias(round, place, group.expert, n);
       matrices.dot(group.expert, round.at<std::byte>(formed), group.count,
                    node_.weights_scale_input ? nullptr : own, y, stride, begin, end,
@@ -361,7 +363,7 @@ class ExpertsStep : public Step {
     }
   }
 
-  // NaN stays.
+  // Keeps NaN.
   void bound(int64_t count, float* gate, float* up, int64_t stride, int64_t begin,
              int64_t end) const {
     for (int64_t i = 0; i < count; ++i) {
@@ -377,7 +379,7 @@ class ExpertsStep : public Step {
   }
 
   // Adds weight * down(hidden) to the rows of out, expert by expert, so that a row's sum does not
-  // depend on what others there are.
+  // depend on the other rows.
   void add_results(const Round& round, bool shared) const noexcept {
     const ExpertMatrices& down = *down_;
     const bool few = round.num_pairs <= kFewPairs;
@@ -413,7 +415,7 @@ class ExpertsStep : public Step {
           multiply(group, formed, results + group.first * result_stride, begin, end, part);
         };
       });
-      // Few numbers beside those of the matrices: the caller adds them up.
+      // Few numbers compared with those of the matrices: the calling thread adds them up.
       for (const Group& group : round.groups()) {
         add_weighted(round, group, results + group.first * result_stride, 0, down.n);
       }
@@ -432,7 +434,7 @@ class ExpertsStep : public Step {
     });
   }
 
-  // Adds what a group's rows became to those of out.
+  // Adds the results of a group's rows to those of out.
   void add_weighted(const Round& round, const Group& group, float* result, int64_t begin,
                     int64_t end) const {
     const Operand& out = round.context.operands[0];

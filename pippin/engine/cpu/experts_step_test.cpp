@@ -31,14 +31,14 @@ WeightStack matrices(const std::vector<float>& numbers, int64_t n, int64_t k) {
 }
 
 struct Numbers {
-  // gate, up, down: so large that threads share what a few rows choose.
+  // gate, up, down: large enough that threads share the experts of a few rows.
   const std::vector<float>& gate;
   const std::vector<float>& up;
   const std::vector<float>& down;
   std::vector<float> x, weights;  // [rows, features], [rows, experts]
   int64_t rows = 0;
 
-  // The sums as they are written down, in doubles.
+  // The sums as defined, in doubles.
   std::vector<double> expected() const {
     std::vector<double> out(static_cast<size_t>(rows * kFeatures));
     const auto product = [](const float* w, const auto* v, int64_t k) {
@@ -99,8 +99,8 @@ struct Numbers {
   }
 };
 
-// Rows that choose one expert each, several, or none; so few that matrices are shared in ranges, or
-// so many that they are shared in tasks.
+// Rows that choose one expert each, several, or none; few rows, for which matrices are divided into
+// ranges, and many, for which they are divided into tasks.
 TEST(ExpertsStep, AddsUpWhatTheChosenExpertsMakeWithAnyNumberOfThreads) {
   std::mt19937 random(7);
   const std::vector<float> gate = random_numbers(kExperts * kHidden * kFeatures, 1);
@@ -122,7 +122,7 @@ TEST(ExpertsStep, AddsUpWhatTheChosenExpertsMakeWithAnyNumberOfThreads) {
       const std::vector<double> want = numbers.expected();
       const std::vector<float> one = numbers.computed(1);
       for (size_t i = 0; i < one.size(); ++i) ASSERT_NEAR(one[i], want[i], 1e-3) << i;
-      // The order of sums does not depend on who computes them.
+      // The order of additions does not depend on the threads.
       EXPECT_EQ(numbers.computed(3), one);
     }
   }

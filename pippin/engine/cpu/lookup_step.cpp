@@ -1,4 +1,4 @@
-// Elements at places that other elements name: the ops gather... read them, scatter... write them.
+// Elements at places given by other elements: the gather ops read them, the scatter ops write them.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kManyElements = int64_t{1} << 15;  // elements
 
-// Calls visit(a, b, c, place) for the places of a range, which are counted in row-major order.
+// Calls visit(a, b, c, place) for a range of places, counted in row-major order.
 template <typename Visit>
 void for_places(const Operand& shape, Range range, const Visit& visit) {
   const int64_t inner = shape.shape[1] * shape.shape[2];
@@ -40,11 +40,11 @@ class LookupStep : public Step {
   explicit LookupStep(const Places& places) : places_(places) {}
 
  protected:
-  // Where the slice of a place begins in the table, in elements from its first one.
+  // Offset of the slice of a place in the table, in elements.
   int64_t offset(const StepContext& context, const Operand& table, const Operand& indices,
                  int64_t a, int64_t b, int64_t c) const noexcept;
-  // Whether all indices may be used; else what is wrong becomes the run's error. An empty axis is
-  // wrong whatever the rule says.
+  // Whether all indices are valid; otherwise the message becomes the run's error. An empty axis is
+  // always an error.
   bool check(const StepContext& context, const Operand& indices) const noexcept;
 
  private:
@@ -161,7 +161,7 @@ void ScatterStep::write(const StepContext& context, Op op) const noexcept {
   const Operand& updates = context.operands[1];
   const Operand& indices = context.operands[2];
   const int64_t slice = updates.shape[3], inner = updates.shape[1] * updates.shape[2];
-  // The places of `range`, of their slices the elements of `part`.
+  // For the places of `range`, the elements `part` of their slices.
   const auto work = [&](Range range, Range part) {
     for_places(updates, range, [&](int64_t a, int64_t b, int64_t c, int64_t place) {
       T* to = reinterpret_cast<T*>(table.data) + offset(context, table, indices, a, b, c);
@@ -171,7 +171,7 @@ void ScatterStep::write(const StepContext& context, Op op) const noexcept {
   };
   constexpr int64_t kGrain = 16;
   const int threads = context.pool.num_threads();
-  // Places that share a slice of the table stay with one thread, in their order.
+  // Places that share a slice of the table are handled by one thread, in order.
   if (updates.size() < kManyElements || threads == 1) {
     work(Range{0, updates.shape[0] * inner}, Range{0, slice});
   } else if (updates.shape[0] >= threads && table.strides[0] != 0) {
@@ -189,7 +189,7 @@ void ScatterStep::write(const StepContext& context, Op op) const noexcept {
 
 template <typename T>
 void ScatterStep::write_by_mode(const StepContext& context) const noexcept {
-  // Integers wrap, as unsigned ones do.
+  // Integers wrap around, computed as unsigned.
   using Wrapped = std::conditional_t<std::is_integral_v<T>, uint32_t, T>;
   const auto wrapping = [](auto op) {
     return [op](T a, T b) {

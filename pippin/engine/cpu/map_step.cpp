@@ -1,4 +1,4 @@
-// Functions of one element that no kernel has.
+// Functions of one element that have no kernel.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -55,7 +55,7 @@ const std::map<std::string_view, Function<float>>& float_functions() {
   return table;
 }
 
-// Wrapping where the result is too large.
+// Wraps around if the result is too large.
 int32_t wrapped(int64_t x) {
   return static_cast<int32_t>(static_cast<uint32_t>(x));
 }

@@ -1,4 +1,4 @@
-// Elements written and picked by place.
+// Writing and picking elements by position.
 #include <algorithm>
 #include <cstring>
 
@@ -105,7 +105,7 @@ class PickStep : public Step {
     const int64_t outer = y.shape[0], count = y.shape[1], inner = y.shape[2], size = x.shape[1];
     const auto rows = [&](Range range) {
       for (int64_t row = range.begin; row < range.end;) {
-        // Of one element each: the rest of a line at once.
+        // One element each: the rest of a line at once.
         const int64_t o = row / count, i = row % count;
         const int64_t some = std::min(count - i, range.end - row);
         const float* from = x.floats() + o * size * inner;
@@ -127,7 +127,7 @@ class PickStep : public Step {
     const auto at = static_cast<size_t>(begin);
     for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
       const float part = picks_.part.empty() ? 0 : picks_.part[at + i];
-      // Copied as what it is: a float, or the bits of an integer.
+      // Copies the bits, of a float or an integer.
       std::memcpy(y + i, x + picks_.first[at + i], sizeof(float));
       if (part != 0) y[i] = y[i] * (1 - part) + x[picks_.second[at + i]] * part;
     }

@@ -48,7 +48,7 @@ PlacePointers::Place PlacePointers::place(int64_t index) const noexcept {
 }
 
 PlacePointers::Run PlacePointers::run(int64_t first, int64_t count) const noexcept {
-  constexpr int64_t kLeast = 2 * kConvPlaces;  // of a row's places that pay for tiles of their own
+  constexpr int64_t kLeast = 2 * kConvPlaces;  // places in a row that justify separate tiles
   if (is_one_row_ && step_ > 0) return {count, step_};
   if (outside_ - inside_ < kLeast || step_ <= 0) return {count, 0};
   const int64_t width = y_.shape[4], column = first % width;
@@ -60,7 +60,7 @@ PlacePointers::Run PlacePointers::run(int64_t first, int64_t count) const noexce
     if (column < inside_) return {std::min(count, inside_ - column), 0};
     if (column < outside_) return {std::min(count, outside_ - column), step_};
   }
-  // The rest of the row, and what comes before the next run.
+  // The rest of the row, and the places before the next run.
   const int64_t rest = width - column;
   if (rest >= count) return {count, 0};
   return {std::min(count, rest + (is_inside_from(first + rest) ? inside_ : 0)), 0};
@@ -73,7 +73,7 @@ void PlacePointers::write_first(int64_t first, int64_t channel, int64_t* offsets
   for (int64_t tap = 0; tap < taps_; ++tap) pointers[tap] = base + offsets[tap];
 }
 
-// The first element of x that a window within x sees.
+// The first element of x that a window inside x covers.
 const float* PlacePointers::element(const Place& place, int64_t channel) const noexcept {
   return x_.floats() + place.batch * x_.strides[0] + channel * x_.strides[1] +
          place.start[0] * x_.strides[2] + place.start[1] * x_.strides[3] +
@@ -90,7 +90,7 @@ void PlacePointers::write_offsets(int64_t* offsets) const noexcept {
   }
 }
 
-// A place whose window begins at `start` and may reach out of x.
+// A place whose window begins at `start` and may extend beyond x.
 void PlacePointers::write_edge(int64_t batch, const std::array<int64_t, kSpatialAxes>& start,
                                int64_t channel, const float* outside,
                                const float** pointers) const noexcept {
@@ -110,7 +110,7 @@ void PlacePointers::write_edge(int64_t batch, const std::array<int64_t, kSpatial
   }
 }
 
-// A tile of one row that sees nothing but x, from its first place's first element on.
+// A tile of one row whose windows lie inside x, given the first element of its first place.
 void PlacePointers::write_row(const float* base, const int64_t* offsets,
                               const float** pointers) const noexcept {
   const float* from[kConvPlaces];

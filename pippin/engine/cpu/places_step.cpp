@@ -11,19 +11,19 @@ namespace {
 
 using kernels::kConvPlaces;
 
-// Terms of a sum that are added up before they are added to others: their weights stay in the L1
-// cache for all places of a job, and longer sums would lose digits.
+// Terms that are summed before they are added to the total: their weights stay in the L1 cache for
+// all places of a job, and longer sums would lose digits.
 constexpr int64_t kTerms = 128;
 constexpr int64_t kTilesOfJob = 16;          // of a job at most
-constexpr int64_t kPointersOfJob = 1 << 13;  // of a job, if a tile needs no more
-constexpr int64_t kOutputsOfJob = 64;        // of a job: each reads all of x anew
+constexpr int64_t kPointersOfJob = 1 << 13;  // of a job, if a tile does not need more
+constexpr int64_t kOutputsOfJob = 64;        // of a job: each job reads all of x
 constexpr int64_t kChannelsAtATime = 128;    // of windows at a time, whose x stays in the L1 cache
 
 int64_t most_tiles(int64_t taps) {
   return std::clamp<int64_t>(kPointersOfJob / (taps * kConvPlaces), 1, kTilesOfJob);
 }
 
-// What a thread has for itself.
+// The working memory of a thread.
 struct PlacesScratch {
   const float** pointers;
   int64_t* offsets;
@@ -45,14 +45,14 @@ int64_t places_scratch_bytes(int64_t taps, int64_t channels) {
   return (floats * element_size(Storage::F32) + 63) / 64 * 64;
 }
 
-// Tiles of a job, so that there are enough jobs.
+// Tiles of a job, chosen so that there are enough jobs.
 int64_t tiles_for(int64_t taps, int64_t places, int64_t parts, int64_t wanted) {
   const int64_t all = ceil_div(places, kConvPlaces);
   return std::clamp<int64_t>(all * parts / wanted, 1, most_tiles(taps));
 }
 
-// Shares out jobs of `work` together, of which `worth` is as much as one thread does in the time
-// that waking another takes: about 10 us.
+// Distributes jobs of `work` in total; one thread does `worth` of it in the time that waking
+// another one takes: about 10 us.
 template <typename MakeWorker>
 void share_jobs(ThreadPool& pool, int64_t jobs, int64_t work, int64_t worth,
                 const MakeWorker& make_worker) {
@@ -92,7 +92,7 @@ void PlacesConvStep::run(const StepContext& context) const noexcept {
   const int64_t taps = num_taps(windows_);
   const int64_t count = y.shape[0] * plane_size(y), outputs = y.shape[1] / groups_;
   const int64_t threads = context.pool.num_threads(), wanted = threads > 1 ? 4 * threads : 1;
-  // Fewer outputs for each job before fewer places, which keep weights in the cache.
+  // Fewer outputs for each job before fewer places, which keeps weights in the cache.
   const int64_t panels = ceil_div(outputs, kernels_.outputs);
   const int64_t whole = ceil_div(count, most_tiles(taps) * kConvPlaces) * groups_;
   int64_t parts = std::clamp<int64_t>(ceil_div(wanted, whole), 1,
@@ -238,7 +238,7 @@ void ChannelsWindowStep::compute(const StepContext& context, const PlacePointers
   finish_places(context, first, count, 0, channels, is_bounded);
 }
 
-// All channels of the places from `first` on that `args` shows.
+// All channels of the places from `first` on that `args` describes.
 void ChannelsWindowStep::compute_run(const StepContext& context, kernels::ConvChannelsArgs args,
                                      int64_t first) const noexcept {
   const Operand& y = context.operands[0];
@@ -253,7 +253,7 @@ void ChannelsWindowStep::compute_run(const StepContext& context, kernels::ConvCh
   }
 }
 
-// Sums by the places that count.
+// Divides sums by the number of places that count.
 void ChannelsWindowStep::divide(const StepContext& context, int64_t first,
                                 int64_t count) const noexcept {
   const Operand& y = context.operands[0];

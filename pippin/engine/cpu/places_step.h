@@ -1,5 +1,5 @@
-// Convolutions and pooling of planes whose channels lie side by side: every place of y is computed
-// from pointers to what its window sees of x (kernels/conv/conv.h), and nothing is packed.
+// Convolutions and pooling of planes with channels last: every place of y is computed from pointers
+// to the elements of x under its window (kernels/conv/conv.h), without packing.
 #pragma once
 
 #include "pippin/engine/cpu/place_pointers.h"

@@ -68,7 +68,7 @@ void PlaneStep::finish_places(const StepContext& context, int64_t first, int64_t
   const Operand& y = context.operands[0];
   const int64_t channels = y.shape[1], from = first * channels + begin;
   float* const to = y.floats() + from;
-  // All channels of all places are one run.
+  // All channels of all places form one run.
   const bool whole = begin == 0 && end == channels;
   const int64_t runs = whole ? 1 : count, length = whole ? count * channels : end - begin;
   for (size_t done = is_bounded && begins_with_bounds() ? 1 : 0; done < finishes_.size(); ++done) {

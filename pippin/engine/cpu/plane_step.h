@@ -1,4 +1,4 @@
-// The steps of PlaneNode: y is written piece by piece, and its finishes are done to each piece
+// The steps of PlaneNode: y is written piece by piece, and its finishes are applied to each piece
 // while it is in the cache.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace pippin::engine {
 
 class PlaneStep : public Step {
  public:
-  // With weights that the node's third view shows.
+  // With weights given by the node's third view.
   PlaneStep(const CpuFeatures& cpu, const std::vector<Finish>& finishes, bool has_weights)
       : elementwise_(kernels::choose_elementwise(cpu)),
         finishes_(finishes),
@@ -27,15 +27,14 @@ class PlaneStep : public Step {
 
  protected:
   const kernels::ElementwiseKernels& elementwise() const { return elementwise_; }
-  // Does it to the `count` elements from element `first` of a channel's plane on.
+  // Applies the finishes to the `count` elements from element `first` of a channel's plane on.
   void finish(const StepContext& context, int64_t batch, int64_t channel, int64_t first,
               int64_t count) const noexcept;
-  // The same to the channels [begin, end) of `count` places, counted through all batches, of a y
-  // whose channels lie side by side; without what keeping it within bounds() did.
+  // Applies them to the channels [begin, end) of `count` places, counted through all batches, of a
+  // y with channels last; skips the clamp that bounds() describes.
   void finish_places(const StepContext& context, int64_t first, int64_t count, int64_t begin,
                      int64_t end, bool is_bounded = false) const noexcept;
-  // What the first thing that is done to y keeps it within, for kernels that can do that; nothing
-  // where it is something else.
+  // The bounds of the first finish, for kernels that can clamp; empty if it is not a clamp.
   kernels::ConvBounds bounds() const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// Which step computes planes.
+// Chooses the step of a node over planes.
 #include <algorithm>
 
 #include "pippin/engine/cpu/conv_step.h"
@@ -10,7 +10,7 @@
 namespace pippin::engine {
 namespace {
 
-// Does nothing but finish: a copy of x by planes.
+// Applies finishes only: a copy of x by planes.
 class ChannelStep : public PlaneStep {
  public:
   ChannelStep(const CpuFeatures& cpu, const std::vector<Finish>& finishes)

@@ -25,7 +25,7 @@ int64_t bytes_of(const DotNode& dot) {
   return bytes;
 }
 
-// 8-bit activations; the codes meet them as they are.
+// 8-bit activations times the stored codes.
 class FastDotStep : public WeightStep {
  public:
   FastDotStep(const CpuFeatures& cpu, const DotNode& dot)
@@ -58,7 +58,7 @@ class FastDotStep : public WeightStep {
       std::byte* memory = context.scratch + shared + thread * own;
       QuantizedRows rows = all;
       if (m <= kOwnRows) {
-        // Every thread rounds the few rows for itself, which is quicker than to meet once more.
+        // Every thread rounds the few rows for itself, which is quicker than another barrier.
         rows = kernels::quantized_form(kernels_, first().matrix, m);
         kernels::place_quantized(rows, memory);
         kernels_.quantize(x.floats(), x.strides[0], 0, m, rows);
@@ -80,7 +80,7 @@ class FastDotStep : public WeightStep {
 
   static constexpr int64_t kOwnRows = 8;
 
-  // Of up to m rounded rows; the form of a few may take more than that of many.
+  // For up to m rounded rows; the form of a few rows may need more memory than that of many.
   int64_t shared_bytes(int64_t m) const {
     int64_t bytes = 0;
     for (const int64_t rows :
@@ -100,7 +100,7 @@ class FastDotStep : public WeightStep {
     }
     return align_up<int64_t>(bytes, 64);
   }
-  // Rows of its own, then what the kernel needs, then unpacked rows of W.
+  // The thread's own rows, then the kernel's working memory, then unpacked rows of W.
   int64_t thread_bytes(int64_t m) const {
     return shared_bytes(m) + kernel_bytes() + unpacked_bytes();
   }
@@ -109,7 +109,7 @@ class FastDotStep : public WeightStep {
   const QuantizedDotKernels& kernels_;
 };
 
-// fp32 throughout: some rows of the weight at a time are expanded and multiplied while they are in
+// fp32 throughout: a few rows of the weight at a time are expanded and multiplied while they are in
 // the cache.
 class ExactDotStep : public WeightStep {
  public:
@@ -168,7 +168,7 @@ StepPointer make_quantized_dot(const DotNode& dot, const StepSource& source) {
   return std::make_unique<ExactDotStep>(source.cpu(), dot);
 }
 
-// Where activations are rounded, the same rounded ones must serve all.
+// If activations are rounded, all products must use the same rounded ones.
 bool share_quantized_input(const DotNode& a, const DotNode& b, const ComputeOptions& options) {
   if (is_fast(a, options) != is_fast(b, options)) return false;
   if (!is_fast(a, options)) return true;

@@ -35,8 +35,8 @@ void FloatRows::store() const {
 
 namespace {
 
-constexpr int64_t kRows = 16;       // of a state that one job takes
-constexpr int64_t kElements = 256;  // the same where each element is by itself
+constexpr int64_t kRows = 16;       // of a state, in one job
+constexpr int64_t kElements = 256;  // the same for independent elements
 
 class SelectiveStep final : public RecurrenceStep {
  public:
@@ -109,9 +109,9 @@ class LinearStep final : public RecurrenceStep {
 };
 
 constexpr int64_t kJobRows = kernels::kPassRows;  // of a state
-constexpr int64_t kPassFrom = 8;                  // tokens from which the pass kernels are quicker
+constexpr int64_t kPassFrom = 8;  // number of tokens from which the pass kernels are faster
 
-// A state's rows for one job: where they lie if the kernel can read them there, else in fp32.
+// A state's rows for one job: in place if the kernel can read them there, else a copy in fp32.
 class JobRows {
  public:
   JobRows(const Operand& state, int64_t first, int64_t rows, bool once, float* scratch)
@@ -158,7 +158,7 @@ class DecayedStep final : public RecurrenceStep {
     return 3 * per_token() + rounded(kJobRows * n) + rounded(kernels::pass_scratch(n));
   }
 
-  // The decays, rates and scales of a head's tokens, side by side.
+  // Copies the decays, rates and scales of a head's tokens next to each other.
   void read_tokens(const StepContext& context, int64_t place, float* scratch) const {
     const int64_t heads = context.operands[1].shape[1], tokens = context.operands[3].shape[2];
     const auto read = [&](size_t operand, float* out) {
@@ -216,7 +216,7 @@ class DecayedStep final : public RecurrenceStep {
   const DecayedNode& node_;
 };
 
-constexpr int64_t kFeatures = 128;  // that one job takes
+constexpr int64_t kFeatures = 128;  // in one job
 class CausalConvolutionStep : public Step {
  public:
   CausalConvolutionStep(const CpuFeatures& cpu, const CausalConvolutionNode& node)
@@ -244,7 +244,7 @@ class CausalConvolutionStep : public Step {
                               bias == nullptr ? nullptr : bias + first, y.floats() + first,
                               past.stride(), x.strides[0], weight.strides[0], y.strides[0], count,
                               kept + 1, tokens, node_.has_silu});
-        // Row `tokens` and those after it of the past and then x.
+        // Row `tokens` and the rows after it, of the past followed by x.
         for (int64_t k = 0; k < kept; ++k) {
           const int64_t row = tokens + k;
           const float* from = row < kept ? past.data() + row * past.stride()

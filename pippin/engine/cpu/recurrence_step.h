@@ -6,11 +6,11 @@
 
 namespace pippin::engine {
 
-// Rows of a state as fp32 while a kernel works on them: where they lie, or a copy in `scratch`,
-// which has space for all of them and which store() writes back.
+// Rows of a state as fp32 while a kernel works on them: in place, or a copy in `scratch`, which has
+// room for all of them and which store() writes back.
 class FloatRows {
  public:
-  // `rows` rows of n elements side by side, `stride` elements apart, from the given element on.
+  // `rows` rows of n adjacent elements, `stride` elements apart, from the given element on.
   FloatRows(const Operand& state, int64_t first, int64_t rows, int64_t stride, int64_t n,
             float* scratch);
   void store() const;
@@ -24,7 +24,7 @@ class FloatRows {
   float* data_;
 };
 
-// Steps of fp32 but for the state, whose views are: results, state, what else is read.
+// Steps in fp32 except for the state, with views: results, state, other operands.
 class RecurrenceStep : public Step {
  public:
   explicit RecurrenceStep(const CpuFeatures& cpu) : kernels_(kernels::choose_recurrence(cpu)) {}
@@ -33,9 +33,9 @@ class RecurrenceStep : public Step {
 
  protected:
   virtual int64_t scratch_floats() const = 0;  // of a thread
-  // So many floats that what comes after them is aligned.
+  // Rounds up so that the next array is aligned.
   static int64_t rounded(int64_t floats) { return (floats + 15) / 16 * 16; }
-  // Calls body(begin, end, scratch) with shares of `jobs` on all threads.
+  // Calls body(begin, end, scratch) with ranges of `jobs` on all threads.
   template <typename Body>
   void share(const StepContext& context, int64_t jobs, const Body& body) const {
     const int64_t scratch = scratch_floats();

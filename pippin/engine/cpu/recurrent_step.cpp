@@ -13,8 +13,8 @@ namespace {
 using kernels::BinaryOp;
 using kernels::UnaryOp;
 
-constexpr int64_t kSequences = 8;  // sequences that one product takes
-constexpr int64_t kGrain = 16;     // hidden units that threads share
+constexpr int64_t kSequences = 8;  // sequences in one product
+constexpr int64_t kGrain = 16;     // smallest number of hidden units for one thread
 
 // In the working memory: h after even and odd steps, and the reset h of a gru.
 constexpr int64_t kEven = 0, kOdd = 1, kGated = 2;
@@ -28,8 +28,8 @@ class RecurrentStep : public Step {
   void run(const StepContext& context) const noexcept override;
 
  private:
-  struct Part;  // some sequences and some of the hidden units
-  struct Row;   // one sequence of them
+  struct Part;  // some of the sequences and some of the hidden units
+  struct Row;   // one sequence of a Part
   bool is_lstm() const { return layer_.cell == Cell::Lstm; }
   int64_t hidden() const { return views[written_ - 1].shape[3].constant(); }
   int num_phases() const { return layer_.cell == Cell::Gru ? 2 : 1; }
@@ -59,11 +59,11 @@ struct RecurrentStep::Part {
   float* scratch;  // [rows, gates * units], then [units]
 };
 
-// Units `first` on, `count` of them; the gates lie one after another.
+// `count` units from `first` on; the gates are stored one after another.
 struct RecurrentStep::Row {
   int64_t first, count, hidden;
   float* gates;
-  const float* inputs;  // of all units, as are the others
+  const float* inputs;  // of all units, like the others
   const float* peephole;
   const float* before;
   float *after, *gated, *c, *spare;
@@ -102,7 +102,7 @@ void RecurrentStep::combine(BinaryOp op, const float* a, const float* b, float* 
   elementwise_.binary(op, a, 1, b, 1, y, count);
 }
 
-// The states as they are before the first step, and zeros where there is none.
+// Copies the initial states, or writes zeros.
 void RecurrentStep::start(const StepContext& context) const noexcept {
   const auto& operands = context.operands;
   const Operand &y = operands[0], &h = operands[written_];
@@ -169,9 +169,9 @@ void RecurrentStep::run(const StepContext& context) const noexcept {
   const double all = static_cast<double>(products * rows) * static_cast<double>(steps * jobs);
   if (threads == 1 || all < kWorthSharing || (!together && products * rows < kWorthMeeting)) {
     run_jobs(Range{0, jobs}, 0);
-  } else if (together) {  // threads meet once, at the end
+  } else if (together) {  // one barrier, at the end
     context.pool.run([&](int part, int parts) { run_jobs(split_range(jobs, part, parts), part); });
-  } else {  // and here at every step
+  } else {  // a barrier at every step
     for (int64_t job = 0; job < jobs; ++job) {
       for (int64_t step = 0; step < steps; ++step) {
         for (int phase = 0; phase < num_phases(); ++phase) {
@@ -267,7 +267,7 @@ void RecurrentStep::rnn(const Row& row) const noexcept {
   apply(layer_.activation, row.after, row.count);
 }
 
-// Gates: reset, output, update. The reset h of a gru that resets before it multiplies.
+// Gates: reset, output, update. Includes the reset h of a gru that resets before the product.
 void RecurrentStep::gru_gates(const Row& row) const noexcept {
   float* reset = row.gate(0);
   combine(BinaryOp::Add, reset, row.input(0), reset, row.count);

@@ -27,8 +27,8 @@ class ReduceStep : public Step {
   ReduceOp op_;
 };
 
-// Where the largest (or smallest) element of each row is, the first of equals: the extreme is found
-// by the kernel for it, and then looked for.
+// The position of the largest (or smallest) element of each row, the first of equals: the kernel
+// finds the extreme, then a search finds its position.
 class ArgStep : public Step {
  public:
   ArgStep(const CpuFeatures& cpu, ReduceOp op) : kernels_(kernels::choose_rows(cpu)), op_(op) {}
@@ -51,7 +51,7 @@ class ArgStep : public Step {
     if (!std::isnan(extreme)) return static_cast<int32_t>(std::find(x, x + n, extreme) - x);
     return first_best(x, n);
   }
-  // Nothing is larger than a NaN at the front; others are passed over.
+  // A NaN at the front is the result; others are skipped.
   template <typename T>
   int32_t first_best(const T* x, int64_t n) const {
     int64_t best = 0;
@@ -65,12 +65,12 @@ class ArgStep : public Step {
   ReduceOp op_;
 };
 
-// The reductions that are one sum or product in double precision, and all of them for integers,
-// which floats would not hold.
+// Reductions that are one sum or product in double precision, and all reductions of integers, which
+// floats would not hold.
 template <typename T>
 using Fold = double (*)(const T* x, int64_t n);
 
-// Combines term(x[i]) in four chains.
+// Combines term(x[i]) in four independent chains.
 template <typename T, typename Term, typename Combine>
 double folded(const T* x, int64_t n, double start, Term term, Combine combine) {
   std::array<double, 4> chains = {start, start, start, start};
@@ -105,7 +105,7 @@ double smallest(const T* x, int64_t n) {
   return folded(x, n, HUGE_VAL, kItself, [](double a, double b) { return std::min(a, b); });
 }
 
-// By the op's name. Those that the kernels of rows have for floats are here for integers alone.
+// By the op's name. Reductions that have a float kernel in kernels/rows are here for integers only.
 template <typename T>
 Fold<T> find_fold(std::string_view type) {
   static const std::map<std::string_view, Fold<T>> folds = [] {

@@ -1,4 +1,4 @@
-// Running the kernels of kernels/rows/ on rows of views.
+// Runs the kernels of kernels/rows/ on rows of views.
 #pragma once
 
 #include "pippin/engine/run/step.h"
@@ -6,7 +6,7 @@
 
 namespace pippin::engine {
 
-// Runs call(args) on shares of the rows. views: y [m, n] or [m], x [m, n].
+// Runs call(args) on ranges of the rows. views: y [m, n] or [m], x [m, n].
 template <typename Call>
 void run_row_shares(const StepContext& context, const Call& call) {
   const Operand& y = context.operands[0];

@@ -12,7 +12,7 @@ using mil::PixelMix;
 
 constexpr int64_t kPixels = 64;  // pixels of a row whose mixes are kept for all channels
 
-// The mixes of a block, in what channels are computed with.
+// The mixes of a block, as arrays for the loop over channels.
 struct Block {
   int64_t count = 0;
   int32_t pixels[4][kPixels];
@@ -26,7 +26,7 @@ struct Block {
         pixels[k][i] = static_cast<int32_t>(mixes[i].pixels[k]);
         const double weight = mixes[i].weights[k];
         weights[k][i] = static_cast<float>(weight);
-        // However small, it takes something of infinity.
+        // Any positive weight of an infinite pixel counts, however small.
         if (weight != 0 && weights[k][i] == 0)
           weights[k][i] = std::numeric_limits<float>::denorm_min();
       }
@@ -37,7 +37,7 @@ struct Block {
     for (int64_t i = 0; i < count; ++i) {
       float sum = constants[i];
       for (size_t k = 0; k < 4; ++k) {
-        // A weight of 0 takes nothing, not even of infinity.
+        // A weight of 0 contributes nothing, not even of infinity.
         const float part = weights[k][i] * x[pixels[k][i]];
         sum += weights[k][i] == 0 ? 0 : part;
       }
@@ -51,11 +51,11 @@ class SampleStep : public Step {
   void run(const StepContext& context) const noexcept override;
 
  protected:
-  // False where they cannot be sampled: what is wrong has become the run's error.
+  // Returns false if the images cannot be sampled; the message has become the run's error.
   virtual bool check(const StepContext& context) const noexcept;
-  // Which image of x an image of y shows.
+  // The index of the image of x that an image of y samples.
   virtual int64_t source(const StepContext& context, int64_t image) const noexcept;
-  // What `count` pixels of a row of an image of y are made of, from `column` on.
+  // The mixes of `count` pixels of a row of an image of y, from `column` on.
   virtual void mix(const StepContext& context, int64_t image, int64_t row, int64_t column,
                    int64_t count, mil::PixelMix* mixes) const noexcept = 0;
 };

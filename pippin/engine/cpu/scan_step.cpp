@@ -14,7 +14,7 @@ class CumulativeSumStep : public Step {
     const auto share = [&](Range range) {
       for (int64_t job = range.begin; job < range.end; ++job) {
         if (y.storage == Storage::F32) {
-          // As long as the lines are, single precision would lose the ends of them.
+          // Over long lines, single precision would lose the last terms.
           sums<float, double>(context, job / blocks, job % blocks * kBlock);
         } else {
           sums<int32_t, uint32_t>(context, job / blocks, job % blocks * kBlock);
@@ -26,7 +26,7 @@ class CumulativeSumStep : public Step {
   }
 
  private:
-  static constexpr int64_t kBlock = 64;  // lines that are summed side by side
+  static constexpr int64_t kBlock = 64;  // lines that are summed in parallel
 
   template <typename T, typename Sum>
   void sums(const StepContext& context, int64_t outer, int64_t first) const noexcept {

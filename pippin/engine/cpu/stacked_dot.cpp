@@ -1,5 +1,5 @@
-// Products of batches with a matrix of their own each, in the form in which it is stored: heads'
-// parts of latent attention.
+// Products of each batch with a matrix of its own, in its stored form: the heads' parts of latent
+// attention.
 #include <algorithm>
 #include <utility>
 
@@ -44,9 +44,10 @@ class StackedDotStep : public Step {
   }
 
  private:
-  // The form of a few rows may take more than that of many.
+  // The form of a few rows may need more memory than that of many.
   int64_t formed_bytes(int64_t most) const {
-    constexpr int64_t kSizes = 40;  // forms for a few rows and for many are among these
+    constexpr int64_t kSizes =
+        40;  // the forms for a few rows and for many rows are among these sizes
     int64_t bytes = matrices_->formed_bytes(most);
     for (int64_t rows = 1; rows <= std::min(most, kSizes); ++rows) {
       bytes = std::max(bytes, matrices_->formed_bytes(rows));

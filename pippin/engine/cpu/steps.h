@@ -1,4 +1,4 @@
-// The steps of the nodes, by kind.
+// Makes the steps of the nodes, by kind.
 #pragma once
 
 #include <memory>
@@ -69,7 +69,7 @@ StepPointer make_step_of(const StackedDotNode& node, const StepSource& source);
 StepPointer make_step_of(const SuppressionNode& node, const StepSource& source);
 StepPointer make_step_of(const UnaryNode& node, const StepSource& source);
 
-// By the form of the weights, which all products of a node have in common.
+// By the form of the weights, which all products of a node share.
 StepPointer make_dense_dot(const DotNode& dot, const StepSource& source);
 StepPointer make_quantized_dot(const DotNode& dot, const StepSource& source);
 StepPointer make_e4m7_dot(const DotNode& dot, const StepSource& source);

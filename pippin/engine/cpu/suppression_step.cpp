@@ -1,4 +1,4 @@
-// non_maximum_suppression: the boxes that remain, by mil/ops/suppression.h.
+// non_maximum_suppression: selects boxes by mil/ops/suppression.h.
 #include <algorithm>
 
 #include "pippin/engine/cpu/steps.h"
@@ -20,7 +20,8 @@ class SuppressionStep : public Step {
     return operand.floats() + i * operand.strides[0] + j * operand.strides[1] +
            k * operand.strides[2];
   }
-  // Row `from_row` of the second operand to row `row` of the first; zeros where it is negative.
+  // Copies row `from_row` of the second operand to row `row` of the first; writes zeros if it is
+  // negative.
   static void copy_row(const Operand& to, const Operand& from, int64_t image, int64_t row,
                        int64_t from_row) {
     for (int64_t k = 0; k < to.shape[2]; ++k) {

@@ -1,5 +1,5 @@
-// The steps of DotNode: x is prepared once for all products, and threads meet once. Every result
-// has the same bits as that of a step of its own, and as the sum of product and residual in two
+// The steps of DotNode: x is prepared once for all products, with a single barrier. Every result
+// has the same bits as that of a separate step, and as the sum of product and residual in two
 // steps.
 #pragma once
 
@@ -21,17 +21,17 @@ class WeightStep : public Step {
   int row_axis() const override { return 0; }
 
  protected:
-  // Threads share columns in multiples of `grain`. `dot` must outlive the step.
+  // Columns are divided among threads in multiples of `grain`. `dot` must outlive the step.
   WeightStep(const CpuFeatures& cpu, const DotNode& dot, int64_t grain);
 
   const DotNode& dot() const { return dot_; }
   const View& x() const { return views[num_written]; }
   int64_t num_columns() const;  // of all products
 
-  // Deals the columns of all products to threads: each calls make_worker(thread), and what that
-  // returns with its columns. One thread does it all where the work is little. Products lie side by
-  // side, each rounded up to the grain.
-  // `least` columns, a multiple of the grain, are worth a piece of their own.
+  // Distributes the columns of all products to threads: each calls make_worker(thread), and its
+  // result with a range of columns. If there is little work, one thread does it all. Products are
+  // numbered one after another, each rounded up to the grain. A piece has at least `least` columns,
+  // a multiple of the grain.
   template <typename MakeWorker>
   void share_columns(const StepContext& context, const MakeWorker& make_worker,
                      int64_t least = 0) const {
@@ -48,15 +48,15 @@ class WeightStep : public Step {
     deal_range(context.pool, all_columns_, grain_, pieces, make_worker);
   }
 
-  // The operands of one product for one run.
+  // The operands of one product in one run.
   struct Operands {
     size_t product;
     const Operand& y;
-    const Operand* w;   // null: the step keeps it
-    const float* bias;  // or null; of column 0
+    const Operand* w;   // null: the step holds the weight
+    const float* bias;  // or null; that of column 0
   };
-  // Calls body(operands, n_begin, n_end) for each product that has a part in `columns`, and
-  // finish() for all rows of it.
+  // Calls body(operands, n_begin, n_end) for each product that overlaps `columns`, then finish()
+  // for all its rows.
   template <typename Body>
   void for_products(const StepContext& context, Range columns, const Body& body) const {
     for_unfinished(context, columns, [&](const Operands& operands, int64_t begin, int64_t end) {
@@ -78,13 +78,14 @@ class WeightStep : public Step {
            begin, end);
     }
   }
-  // Does to a part of a product what comes after it: adds the residual.
+  // Completes a part of a product: adds the residual.
   void finish(const StepContext& context, const Operand& y, Range rows, Range columns) const {
     if (dot_.has_residual) add_residual(y, context.operands.back(), rows, columns);
   }
 
  private:
-  struct Place {  // of a product's operands among the views, 0: absent; and of its first column
+  struct Place {  // indices of a product's operands among the views, 0: absent; and its first
+                  // column
     size_t w = 0, bias = 0;
     int64_t column = 0;
   };

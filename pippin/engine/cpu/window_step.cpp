@@ -9,38 +9,38 @@ namespace pippin::engine {
 namespace {
 
 constexpr int64_t kWidth = 1024;     // columns of y at a time
-constexpr int64_t kBlock = 1 << 13;  // floats of x, if a row of y needs no more
-constexpr int64_t kNarrow = 64;      // columns that are not worth a call for each row
+constexpr int64_t kBlock = 1 << 13;  // floats of x, unless a row of y needs more
+constexpr int64_t kNarrow = 64;      // columns; fewer do not justify a call for each row
 constexpr int64_t kMostFloats = int64_t{1} << 20;
 constexpr int64_t kMostWindowTaps = 1 << 14;
 
-// From the start of a window to its last element.
+// Distance from the start of a window to its last element.
 int64_t reach(const WindowAxis& axis) {
   return *std::max_element(axis.taps.begin(), axis.taps.end());
 }
 
-// Of the places in a stride those that windows look at.
+// Number of positions modulo the stride at which windows have taps.
 int64_t phases_of(const WindowAxis& axis) {
   return std::min(axis.stride, reach(axis) + 1);
 }
-// Elements of a phase for so many places of y.
+// Elements of a phase for that many places of y.
 int64_t phase_size(const WindowAxis& axis, int64_t places) {
   return places + reach(axis) / axis.stride;
 }
 
-// The rows and columns of x are kept as the elements 0, s, 2s, ..., then 1, s + 1, ..., a plane for
-// each pair, so that what a tap reads for all places lies side by side.
+// The rows and columns of x are stored as the elements 0, s, 2s, ..., then 1, s + 1, ..., one plane
+// for each pair of phases, so that the elements of a tap for all places are adjacent.
 int64_t row_floats(const WindowAxis& axis, int64_t width) {
   return phases_of(axis) * phase_size(axis, width);
 }
 
-// The floats for `rows` rows of y.
+// Number of floats for `rows` rows of y.
 int64_t block_floats(const Windows& windows, int64_t width, int64_t rows) {
   return static_cast<int64_t>(windows[0].taps.size()) * row_floats(windows[1], rows) *
          row_floats(windows[2], width);
 }
 
-// Which of the elements first, first + stride, ... of `count` lie in [0, size).
+// The range of indices of first, first + stride, ... (`count` of them) that lie in [0, size).
 struct Span {
   int64_t begin, end;
 };
@@ -86,7 +86,7 @@ WindowStep::WindowStep(const CpuFeatures& cpu, const WindowNode& node,
 }
 
 bool fits_windows(const Windows& windows, const View& x) {
-  // A row may be as long as the tile of y that it is for, whatever x is.
+  // A row can be as long as the tile of y that it is for, whatever the size of x.
   const int64_t width = std::min(kWidth, x.shape[4].upper());
   if (num_taps(windows) > kMostWindowTaps) return false;
   for (const WindowAxis& axis : windows) {
@@ -107,7 +107,7 @@ int64_t WindowStep::scratch_bytes() const {
   const int64_t width = std::min(kWidth, views[0].shape[4].upper());
   const int64_t floats = std::max(kBlock, block_floats(windows_, width, 1));
   const int64_t offsets = num_taps(windows_) * static_cast<int64_t>(sizeof(int64_t));
-  // The counts of a row and the ones that sums are multiplied with, too; narrow rows of y as x.
+  // Includes the counts of a row and the factors of sums; narrow rows of y like x.
   const int64_t bytes = (2 * floats + kWidth + num_taps(windows_)) * element_size(Storage::F32);
   return (bytes + offsets + 63) / 64 * 64;
 }
@@ -199,7 +199,8 @@ void WindowStep::compute(const StepContext& context, const Block& block,
                                       : 0;
     const auto window = op_ == WindowOp::Max ? kernels_.window_max : kernels_.window_sum;
     if (block.columns < kNarrow) {
-      // All rows as one, with the places between that are none; a call would take most of the time.
+      // All rows as one, including unused places between them; a call for each row would take most
+      // of the time.
       args.x = rows;
       args.y = strip;
       args.n = (block.rows - 1) * block.phase_columns + block.columns;
@@ -231,7 +232,7 @@ void WindowStep::compute(const StepContext& context, const Block& block,
   }
 }
 
-// The rows of x that the block's windows reach, with what does not count around them.
+// Copies the rows of x under the block's windows, with neutral values around them.
 void WindowStep::fill(const Operand& x, const Block& block, float* rows) const noexcept {
   const float* plane = x.floats() + block.batch * x.strides[0] + block.channel * x.strides[1];
   const int64_t w_stride = windows_[2].stride, h_stride = windows_[1].stride;

@@ -1,4 +1,4 @@
-// What each channel has to itself: depthwise convolutions and pooling.
+// Operations on each channel separately: depthwise convolutions and pooling.
 #pragma once
 
 #include "pippin/engine/cpu/plane_step.h"
@@ -6,8 +6,8 @@
 
 namespace pippin::engine {
 
-// What window `i` along an axis counts for an average: places, or those inside x. Behind the end of
-// x so many places as `pad_end` says.
+// Number of elements of window `i` along an axis for an average: all places, or those inside x.
+// After the end of x, `pad_end` places count.
 int64_t counted_places(const WindowAxis& windows, WindowOp op, int64_t pad_end, int64_t in,
                        int64_t out, int64_t i);
 
@@ -20,7 +20,7 @@ class WindowStep : public PlaneStep {
   void run(const StepContext& context) const noexcept override;
 
  private:
-  // Rows of y, and columns of them, of which the rows of x are in the scratch.
+  // A block of rows and columns of y whose rows of x are in the scratch.
   struct Block;
   void compute(const StepContext& context, const Block& block, float* scratch) const noexcept;
   void fill(const Operand& x, const Block& block, float* rows) const noexcept;

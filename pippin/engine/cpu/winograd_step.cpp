@@ -13,9 +13,10 @@ using kernels::kWinogradProducts;
 using kernels::kWinogradReach;
 using kernels::kWinogradSide;
 
-constexpr int64_t kOutputs = 32;       // whose products are kept at a time, or those of a panel
-constexpr int64_t kLeastOutputs = 64;  // that are worth transforming the elements anew
-// Behind the elements of a product, so that those of the next begin in other sets of the caches.
+constexpr int64_t kOutputs = 32;       // whose products are kept at a time; also those of a panel
+constexpr int64_t kLeastOutputs = 64;  // that justify transforming the elements again
+// Padding after the elements of a product, so that those of the next one map to other sets of the
+// caches.
 constexpr int64_t kApart = 16;
 
 // Tiles of a plane along an axis.
@@ -31,7 +32,7 @@ struct WinogradStep::Job {
   int64_t begin, end;    // outputs
 };
 
-// What a thread has for itself.
+// The working memory of a thread.
 struct WinogradStep::Scratch {
   const float** pointers;  // [kTiles / kConvPlaces][36][kConvPlaces], to elements of x
   const float** rows;      // [kTiles], to transformed elements
@@ -92,7 +93,7 @@ void WinogradStep::run(const StepContext& context) const noexcept {
   const int64_t tiles = grid.shape[0] * plane_size(grid);
   const int64_t pieces = ceil_div(tiles, kTiles), outputs = y.shape[1];
   const int64_t threads = context.pool.num_threads();
-  // Enough jobs for all threads to end together.
+  // Enough jobs that all threads end together.
   const int64_t wanted = ceil_div(4 * threads, pieces);
   const int64_t most = std::max<int64_t>(threads > 1 ? 2 : 1, outputs / kLeastOutputs);
   const int64_t panels = ceil_div(outputs, kernels_.outputs);
@@ -151,7 +152,7 @@ void WinogradStep::compute(const StepContext& context, const PlacePointers& tile
   }
 }
 
-// The outputs [begin, end) of the job's tiles to their places.
+// Writes the outputs [begin, end) of the job's tiles to their places.
 void WinogradStep::write(const StepContext& context, const Job& job, int64_t begin, int64_t end,
                          const Scratch& scratch) const noexcept {
   const Operand& y = context.operands[0];

@@ -1,4 +1,4 @@
-// Convolutions of 3 x 3 weights at every place by Winograd's products (kernels/conv/conv.h).
+// Convolutions with 3 x 3 weights and stride 1 by Winograd's algorithm (kernels/conv/conv.h).
 #pragma once
 
 #include "pippin/engine/cpu/place_pointers.h"
@@ -12,7 +12,7 @@ class WinogradStep : public PlaneStep {
   WinogradStep(const CpuFeatures& cpu, const WinogradNode& node,
                const std::vector<Finish>& finishes);
 
-  // Tiles that meet the weights together.
+  // Tiles that are multiplied by the weights together.
   static constexpr int64_t kTiles = 24;
 
   std::string kernel_name() const override { return kernels_.name; }
@@ -22,15 +22,16 @@ class WinogradStep : public PlaneStep {
  private:
   struct Job;
   struct Scratch;
-  Scratch scratch_of(std::byte* bytes, int64_t channels) const;  // sizes alone without bytes
+  Scratch scratch_of(std::byte* bytes,
+                     int64_t channels) const;  // computes sizes only if `bytes` is null
   void compute(const StepContext& context, const PlacePointers& tiles, const Job& job,
                const Scratch& scratch) const noexcept;
   void write(const StepContext& context, const Job& job, int64_t begin, int64_t end,
              const Scratch& scratch) const noexcept;
 
   const kernels::ConvKernels& kernels_;
-  Windows tiles_;    // their elements
-  int64_t outputs_;  // whose products are kept at a time
+  Windows tiles_;    // the windows of their elements
+  int64_t outputs_;  // outputs whose products are kept at a time
   bool bias_;
 };
 

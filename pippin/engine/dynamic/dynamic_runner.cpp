@@ -65,7 +65,7 @@ class DynamicRunner final : public Runner, private mil::Environment {
   std::string describe() const override { return trace_; }
 
  private:
-  static constexpr size_t kMaxPlans = 16;  // per place; the longest unused goes
+  static constexpr size_t kMaxPlans = 16;  // per place; the least recently used is evicted
 
   // --- values ---
 
@@ -128,7 +128,7 @@ class DynamicRunner final : public Runner, private mil::Environment {
   }
 
   void interpret(const Operation& operation) {
-    const bool is_flow = !operation.blocks().empty();  // its operations are recorded themselves
+    const bool is_flow = !operation.blocks().empty();  // its operations are recorded one by one
     if (!is_flow) check_shapes(operation);
     const auto begin = Profile::Clock::now();
     std::vector<Tensor> results = mil::evaluate_operation(operation, opset_, *this);
@@ -141,7 +141,7 @@ class DynamicRunner final : public Runner, private mil::Environment {
     if (options_.trace) trace_ += fmt::format("{} (reference)\n", operation.type());
   }
 
-  // Value rules rely on their shape rule.
+  // Value rules rely on the op's shape rule.
   void check_shapes(const Operation& operation) {
     std::map<const Var*, mil::ValueInfo> infos;
     const std::function<const mil::ValueInfo&(const Var*)> info_of =
@@ -165,7 +165,7 @@ class DynamicRunner final : public Runner, private mil::Environment {
     try {
       execute(*ready);
     } catch (const Error& error) {
-      // A position that the symbols' relations do not allow may still mean something as a number.
+      // A position outside the symbols' relations may still be valid as a number.
       if (error.code() != ErrorCode::InvalidArgument || !has_positions(*ready->region)) throw;
       ready = find_region(block, start, true);
       if (ready == nullptr) throw;
@@ -179,7 +179,8 @@ class DynamicRunner final : public Runner, private mil::Environment {
                        [](const auto& input) { return input.position; });
   }
 
-  // A plan for the values at hand: one that is there, or a new one; null where there can be none.
+  // Returns a plan for the current values, an existing or a new one; null if they cannot be
+  // planned.
   ReadyRegion* find_region(const Block& block, size_t start, bool numbers_only) {
     auto& plans = plans_[{&block, start}];
     const std::function<const RunValue&(const Var*)> values =

@@ -1,10 +1,10 @@
-// Runs a function as plans where it can and operation by operation where it must.
+// Runs a function as plans where possible, and operation by operation otherwise.
 //
-// A block is cut into regions when it runs: a region goes on until an operation whose results have
-// a size that the region's inputs do not tell, or that has nested blocks, lists or strings. Small
-// integers that come into a region are symbols of its plan, so that one plan serves every turn of a
-// loop; where a size depends on them they are taken as numbers, and the plan is for those only.
-// Nested blocks run the same way.
+// A block is cut into regions when it runs: a region ends before an operation whose results have a
+// size that does not follow from the region's inputs, or that has nested blocks, lists or strings.
+// Small integers that enter a region are symbols of its plan, so that one plan serves every
+// iteration of a loop; if a size depends on them, they are fixed numbers, and the plan is for these
+// only. Nested blocks run the same way.
 #pragma once
 
 #include <memory>

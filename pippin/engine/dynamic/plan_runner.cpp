@@ -49,7 +49,7 @@ class PlanRunner final : public Runner {
       }
       values.push_back(to_input(*inputs_[i], found->second));
       shapes.push_back(values.back().shape());
-      // A scalar of the program may be described as one element.
+      // The description may declare a scalar of the program as one element.
       if (shapes.back().empty()) shapes.back().resize(description_.inputs[i].shape.size(), 1);
     }
     Execution& execution = execution_for(shapes);
@@ -68,7 +68,7 @@ class PlanRunner final : public Runner {
   std::string describe() const override { return trace_; }
 
  private:
-  static constexpr size_t kMaxPlans = 16;  // the longest unused goes
+  static constexpr size_t kMaxPlans = 16;  // the least recently used is evicted
 
   struct Ready {
     Shapes shapes;
@@ -82,14 +82,15 @@ class PlanRunner final : public Runner {
          mil::to_string(var.type), device_of(options_.compute).name());
   }
 
-  // What the device refuses is refused before there are inputs.
+  // Unsupported functions are rejected before there are inputs.
   void plan_declared_shapes() {
     Shapes shapes;
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const mil::ValueType& type = inputs_[i]->type;
       shapes.push_back(description_.inputs[i].shape);
       const bool is_scalar = type.ranked && type.dims.empty();
-      if (shapes.back().empty() && !is_scalar) return;  // an image says its size in other ways
+      if (shapes.back().empty() && !is_scalar)
+        return;  // the size of an image is declared otherwise
     }
     execution_for(shapes);
   }
@@ -125,7 +126,7 @@ class PlanRunner final : public Runner {
   const mil::FunctionDescription& description_;
   ThreadPool& pool_;
   const RunnerOptions options_;
-  std::vector<const Var*> inputs_;  // in the order of the description, as plans have them
+  std::vector<const Var*> inputs_;  // in the order of the description, as in plans
   std::list<Ready> ready_;
   std::string trace_;
 };

@@ -1,4 +1,4 @@
-// Runs functions by plans of them as a whole: what a device that has no more than plans can run.
+// Runs functions by plans of the whole function: for devices that have plans only.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,9 @@
 
 namespace pippin::engine {
 
-// As Runner::make(); the plans are those of the options' device, for the declared shapes and others
-// as they come. Throws Unsupported for inputs and outputs that are no tensors of numbers.
+// Like Runner::make(); the plans are those of the options' device, for the declared shapes, and for
+// other shapes on first use. Throws Unsupported for inputs and outputs that are not tensors of
+// numbers.
 std::unique_ptr<Runner> make_plan_runner(const mil::Model& model, std::string_view function,
                                          ThreadPool& pool, const RunnerOptions& options);
 

@@ -15,7 +15,7 @@ using mil::Operation;
 using mil::ValueInfo;
 using mil::Var;
 
-// Integer values of at most so many elements are taken as numbers where a size depends on them.
+// Integer values of at most this many elements are taken as numbers if a size depends on them.
 constexpr int64_t kMaxNumbers = 1024;
 
 class Draft {
@@ -25,10 +25,10 @@ class Draft {
     region_.opset = request.opset;
   }
 
-  // What a draft ended with.
+  // The result of an attempt.
   enum class Outcome {
     Complete,   // up to stop()
-    Retry,      // some more inputs must be numbers: wanted_numbers()
+    Retry,      // more inputs must be numbers: wanted_numbers()
     Impossible  // the first operation cannot be planned
   };
 
@@ -50,7 +50,7 @@ class Draft {
     return Outcome::Complete;
   }
 
-  // Throws Unsupported where lowering does; `failed` is then the operation.
+  // Throws Unsupported if lowering does; `failed` is then the operation.
   std::unique_ptr<PlannedRegion> plan(const Operation** failed) {
     auto result = std::make_unique<PlannedRegion>();
     result->stop = stop_;
@@ -92,7 +92,7 @@ class Draft {
     return result;
   }
 
-  // Wants every small integer input as numbers; whether that is any more than there are.
+  // Requests every small integer input as numbers; returns whether that adds any.
   bool want_all_numbers() {
     for (const RegionInput& input : region_.inputs) {
       const bool small = request_.value_of(input.var).integers(kMaxNumbers).has_value();
@@ -189,7 +189,7 @@ class Draft {
     return inference_.values[var] = std::move(info);
   }
 
-  // Inputs that only the operation read that is left out after all.
+  // Removes inputs that only the omitted operation read.
   void forget_inputs(size_t kept) {
     while (region_.inputs.size() > kept) {
       inference_.values.erase(region_.inputs.back().var);
@@ -271,7 +271,7 @@ ValueInfo info_of_value(const RunValue& value, bool numbers) {
   if (!value.is_plain()) {
     const mil::Tensor& tensor = value.tensor();
     info.kind = tensor.kind;
-    for (const int64_t size : tensor.shape) {  // of an element; some tell only what was written
+    for (const int64_t size : tensor.shape) {  // of an element; some have a size only after a write
       info.shape.push_back(size >= 0 ? Dim(size) : Dim::symbol("element", 0, INT64_MAX));
     }
     if (tensor.kind == mil::ValueType::Kind::Dictionary) {

@@ -1,4 +1,4 @@
-// Cuts a region out of a block and plans it for the values that are at hand.
+// Cuts a region out of a block and plans it for the current values.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@
 
 namespace pippin::engine {
 
-// Who reads what in a function.
+// The readers of each value in a function.
 class Uses {
  public:
   explicit Uses(const mil::Function& function);
-  // Whether a value is read by anything but `operations`.
+  // Whether an operation other than `operations` reads a value.
   bool outside(const mil::Var* var,
                const std::unordered_set<const mil::Operation*>& operations) const;
 
@@ -51,18 +51,18 @@ struct RegionRequest {
   const ComputeOptions& compute;
   const Uses& uses;
   int64_t max_elements;
-  // Plan for the numbers of every small integer input: for values that symbols do not describe (a
+  // Plan for the numbers of every small integer input: for values that symbols cannot describe (a
   // begin beyond the end, which counts as the end).
   bool numbers_only = false;
   std::function<const RunValue&(const mil::Var*)> value_of;
 };
 
-// Whether an operation needs more than a plan has: nested blocks, lists, strings.
+// Whether an operation cannot be part of a plan: nested blocks, lists, strings.
 bool needs_interpreter(const mil::Operation& operation);
-// What inference knows of a value at hand. `numbers`: its elements too, if it is integers.
+// Inference data of a current value. `numbers`: includes the elements of integers.
 mil::ValueInfo info_of_value(const RunValue& value, bool numbers);
 
-// Nothing where the operation at `start` cannot be planned. Throws InvalidFile, LimitExceeded.
+// Returns nothing if the operation at `start` cannot be planned. Throws InvalidFile, LimitExceeded.
 std::unique_ptr<PlannedRegion> build_region(const RegionRequest& request);
 
 }  // namespace pippin::engine

@@ -1,4 +1,4 @@
-// What goes into a run and comes out of it, between callers' tensors and those of plans.
+// Inputs and outputs of a run, converted between callers' tensors and those of plans.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ RunValue to_input(const mil::Var& var, const HostTensor& given);
 // A function's output in the type that the program declares.
 HostTensor to_output(const mil::Var& var, const RunValue& value);
 
-// The value of `var`, which is a tensor of numbers, as an input of an execution.
+// Copies the value of `var`, a tensor of numbers, into an input of an execution.
 void copy_input(const RunValue& value, const mil::Var& var, Execution& execution, size_t index);
 RunValue copy_output(const Execution& execution, size_t index, const mil::Var& var);
 

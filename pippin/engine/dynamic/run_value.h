@@ -1,5 +1,5 @@
 // Values between the plans of a run: in the storage that plans compute with, or, for strings, lists
-// and what only the reference has touched, as tensors of the reference; converted when asked for.
+// and values that only the reference has used, as tensors of the reference; converted on request.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +26,11 @@ class RunValue {
   }
   mil::DataType type() const { return type_; }
   const std::vector<int64_t>& shape() const { return shape_; }
-  // As the reference has them.
+  // As the reference stores them.
   const mil::Tensor& tensor() const;
-  // As plans have them. Throws Unsupported for strings.
+  // As plans store them. Throws Unsupported for strings.
   const std::vector<std::byte>& bytes() const;
-  // The elements of an integer or bool value that has at most `limit`; nothing for others.
+  // The elements of an integer or bool value that has at most `limit` of them; nothing for others.
   std::optional<std::vector<int64_t>> integers(int64_t limit) const;
 
  private:

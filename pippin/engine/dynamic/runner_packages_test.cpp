@@ -1,4 +1,4 @@
-// Packages made by others through the runner: coremltools' (data/coremltools) and published ones
+// Runs packages made by other programs: coremltools' (data/coremltools) and published ones
 // (data/packages).
 #include <algorithm>
 #include <fstream>
@@ -99,7 +99,7 @@ TEST_F(RunnerPackages, BasicPitchAgreesWithOnnxRuntime) {
   const auto runner = Runner::make(model, "main", pool);
   const mil::FunctionDescription& main = model.description("main");
   State state(main.states);
-  // Not "zeros": the net divides without NaN there, the program that was made of it divides 0 by 0.
+  // Not "zeros": the original net divides without NaN there, the converted program divides 0 by 0.
   for (const char* sound : {"noise", "sine440", "chord"}) {
     SCOPED_TRACE(sound);
     const std::string prefix = fmt::format("basic-pitch.{}.", sound);

@@ -1,4 +1,4 @@
-// The runner on programs that kernels alone would answer wrongly.
+// The runner on programs that plans alone would compute wrongly.
 #include "pippin/engine/runner.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST(Runner, IntegerProductsAreExact) {
       "            tensor<int32, [1, 1]> z = matmul(transpose_x = bool(false), transpose_y = "
       "bool(false), x = x, y = y)[name = string(\"z\")];\n",
       "z");
-  // Beyond what fp32 holds.
+  // Values beyond the range of fp32.
   const auto outputs =
       run(model, {{"x", ints({1, 2}, {16777217, 1})}, {"y", ints({2, 1}, {3, 1})}});
   EXPECT_EQ(to_tensor(outputs.at("z")).values, (std::vector<double>{50331652}));
@@ -70,7 +70,7 @@ TEST(Runner, ValidatesIndicesWhereAsked) {
                "gather 'y': index 3 is out of range for size 3");
 }
 
-// One plan for every position; a size that depends on one is planned for its number.
+// One plan for every position; a size that depends on a position is planned for its number.
 TEST(Runner, SlicesWhereDataSays) {
   const mil::Model model = model_of(
       "tensor<fp32, [6]> x, tensor<int32, [1]> p",
@@ -98,8 +98,7 @@ TEST(Runner, SlicesWhereDataSays) {
                "slice_by_index 'y': 'y' is declared tensor<fp32, [1]>: 0 and 1");
 }
 
-// A decoder's loop: its body is planned once, whatever the position and the numbers that it
-// carries.
+// A decoder's loop: its body is planned once, whatever the position and the loop-carried values.
 TEST(Runner, LoopsKeepTheirPlans) {
   const auto constant = [](const std::string& type, const std::string& name,
                            const std::string& value) {
@@ -135,13 +134,13 @@ TEST(Runner, LoopsKeepTheirPlans) {
   for (const double value : to_tensor(outputs.at("y")).values) EXPECT_NEAR(value, 1, 1e-6);
   const auto after_one_run = plans_made();
   EXPECT_GE(after_one_run, 1);
-  EXPECT_LE(after_one_run, 3);  // of the condition, of the body, and perhaps of a piece of it
+  EXPECT_LE(after_one_run, 3);  // of the condition, of the body, and perhaps of a part of it
   runner->run({{"x", floats({4}, {4, 5, 6, 7})}}, state);
   EXPECT_EQ(plans_made(), after_one_run);
 }
 
 TEST(Runner, NothingLeavesItsMemory) {
-  // The declared type promises what the constant does not have.
+  // The declared type does not match the constant.
   const mil::Model model = model_of(
       "tensor<fp32, [4]> x, tensor<int32, [1]> p",
       "            tensor<int32, [1]> n = const()[name = string(\"n\"), val = tensor<int32, "

@@ -14,7 +14,7 @@ using kernels::UnaryOp;
 using mil::Operation;
 using mil::Var;
 
-// Programs hold their constants in fp16 at times: 3 digits.
+// Some programs hold their constants in fp16: 3 digits.
 bool is_about(double number, double expected) {
   return std::abs(number - expected) <= 6e-4 * std::abs(expected);
 }
@@ -38,7 +38,7 @@ std::optional<Multiplied> scaled(Builder& builder, const Var* var) {
   return Multiplied{division ? 1 / parts->number : parts->number, parts->var};
 }
 
-// x where `var` is 1 + type(x).
+// x if `var` is 1 + type(x).
 const Var* one_plus(Builder& builder, const Var* var, std::string_view type) {
   const Operation* sum = producer(var, "add");
   const auto parts = sum != nullptr ? with_number(builder, *sum) : std::nullopt;
@@ -47,7 +47,7 @@ const Var* one_plus(Builder& builder, const Var* var, std::string_view type) {
   return inner != nullptr ? inner->input_var("x") : nullptr;
 }
 
-// Whether `var` is x^3, perhaps times a number, which it gives.
+// If `var` is x^3, perhaps times a number, returns that number.
 std::optional<double> cube(Builder& builder, const Var* var, const Var* x) {
   const Operation* operation = producer(var);
   if (operation == nullptr) return std::nullopt;
@@ -102,7 +102,7 @@ bool is_tanh_argument(Builder& builder, const Var* var, const Var* x) {
   return false;
 }
 
-// x * number * f(x) where f keeps x + 3 or the like within bounds: x * relu6(x + 3) / 6.
+// x * number * f(x) where f clamps x + 3 or the like: x * relu6(x + 3) / 6.
 std::optional<Activation> hard_swish(Builder& builder, double number, const Var* x,
                                      const Var* gate) {
   if (const Operation* hard = producer(gate, "sigmoid_hard")) {
@@ -123,7 +123,7 @@ std::optional<Activation> hard_swish(Builder& builder, double number, const Var*
                     static_cast<float>(shifted->number / most)};
 }
 
-// x * f(x) with a number: what f is.
+// The function f of a product x * f(x) with a number.
 std::optional<Activation> gated(Builder& builder, double number, const Var* x, const Var* gate) {
   if (const Operation* sigmoid = producer(gate, "sigmoid")) {
     const auto inner = scaled(builder, sigmoid->input_var("x"));
@@ -162,7 +162,7 @@ std::optional<Activation> formula_of(Builder& builder, const Operation& operatio
     return Activation{UnaryOp::ScaledTanh, "scaled_tanh", inner->x,
                       static_cast<float>(product->number), static_cast<float>(inner->number)};
   }
-  // x may be a product itself: the last factor that is a function of x says where to stop.
+  // x may be a product itself: the last factor that is a function of x shows where to stop.
   const auto is_argument = [&](const Var* x, const Var* gate) {
     return gated(builder, 1, x, gate) || gated(builder, 0.5, x, gate) ||
            gated(builder, 1.0 / 6, x, gate);

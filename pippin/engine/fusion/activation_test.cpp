@@ -19,7 +19,7 @@ ProgramText activation_program(const std::string& inputs) {
 ProgramText one_input() {
   return activation_program(std::string(kType) + " x");
 }
-// x and up are halves of one input, so that their sizes are known to be the same.
+// x and up are halves of one input, so that they are known to have the same size.
 ProgramText two_inputs() {
   ProgramText program = activation_program("tensor<fp32, [1, ?, 20]> both");
   program.part("x", kType, "both", 3, 2, 0, 10).part("up", kType, "both", 3, 2, 10, 20);
@@ -42,7 +42,8 @@ void expect_steps(const Lines& lines, const std::string& name,
   EXPECT_NE(described(model, /*fusion=*/false), name + kShapes + "\n");
   expect_same_values(model, kOne, fills);
 }
-// What is no activation may still be a product of a sigmoid, but has none of their names.
+// A formula that is not an activation may still be a product of a sigmoid, but has none of the
+// activations' names.
 void expect_none(const Lines& lines) {
   const mil::Model model = with(one_input(), lines).returns("y");
   const std::string steps = described(model);
@@ -75,7 +76,7 @@ TEST(FuseActivation, HardSwish) {
                  "hard_swish");
     expect_steps(then(gate, {{"d", "mul(x = s, y = sixth)"}, {"y", "mul(x = d, y = x)"}}),
                  "hard_swish");
-    // Not divided by what it is kept within, or of something else.
+    // The divisor is not the bound, or the dividend is another value.
     expect_none(then(gate, {{"y", "mul(x = x, y = s)"}}));
     expect_none(then(gate, {{"d", "real_div(x = s, y = six)"}, {"y", "mul(x = p, y = d)"}}));
   }
@@ -209,7 +210,7 @@ TEST(FuseGate, OfAFormula) {
   expect_same_values(model, kTwo, {Fill::Ordinary, Fill::Zeros});
 }
 
-// The activation is a result, too: computed for that, it need only be multiplied.
+// The activation is a result, too: it is computed for that, and the gate only needs a product.
 TEST(FuseGate, KeepsWhatElseIsRead) {
   const mil::Model model =
       with(two_inputs(), {{"a", "silu(x = x)"}, {"y", "mul(x = a, y = up)"}}).returns("y, a");
@@ -226,7 +227,7 @@ TEST(FuseGate, LeavesWhatIsNone) {
     const mil::Model model = with(two_inputs(), lines).returns("y");
     EXPECT_EQ(described(model), described(model, /*fusion=*/false));
   }
-  // One gate for all: it would be computed for each.
+  // One gate for all rows: a fused step would compute it for each.
   ProgramText program = activation_program("tensor<fp32, [1, ?, 11]> both");
   program.part("x", "tensor<fp32, [1, ?, 1]>", "both", 3, 2, 0, 1);
   program.part("up", kType, "both", 3, 2, 1, 11);

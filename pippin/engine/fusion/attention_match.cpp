@@ -27,7 +27,7 @@ Shape lead_of(const Shape& shape, const Axes& batch, int64_t rows) {
   return lead;
 }
 
-// [batch, heads, rows] of leading dimensions of any number.
+// [batch, heads, rows] of any number of leading dimensions.
 Shape three_of(const Shape& lead) {
   const size_t rank = lead.size();
   if (rank == 1) return {Dim(1), Dim(1), lead[0]};
@@ -35,10 +35,10 @@ Shape three_of(const Shape& lead) {
 }
 
 struct Match {
-  AttentionViews views;  // of which q may want a copy before it has its shape; no mask yet
+  AttentionViews views;  // q may need a copy before it gets its shape; no mask yet
   Shape q_shape;         // [batch, heads, rows, head_dim]
-  // The masks as they are read, with the shapes that they are added in, and what they all become:
-  // [batch, heads, rows, keys].
+  // The masks as stored, with the shapes in which they are added, and their common shape: [batch,
+  // heads, rows, keys].
   struct Mask {
     View view;
     MaskTerm term;
@@ -50,8 +50,8 @@ struct Match {
   int64_t row_axis = 0, value_axis = 0;
 };
 
-// [batch, kv_heads, keys, columns] of k or v as an operand: `roles` say which axes are the batch,
-// the keys and the columns; `lead` is [batch, heads, rows] of the scores.
+// [batch, kv_heads, keys, columns] of k or v as an operand: `roles` tells the batch axes, keys and
+// columns; `lead` is [batch, heads, rows] of the scores.
 std::optional<View> cache_view(Builder& builder, const mil::Binding& operand, const Roles& roles,
                                bool keys_are_summed, const Shape& lead, bool grouped) {
   Axes order = roles.batch;
@@ -76,8 +76,8 @@ std::optional<View> cache_view(Builder& builder, const mil::Binding& operand, co
   return reshape_view(view, shape);
 }
 
-// Whether rows [batch..., rows] of a product are those of [batch, heads, rows], each head of k or v
-// serving as many.
+// Whether rows [batch..., rows] of a product are those of [batch, heads, rows], with each head of k
+// or v shared by the same number of heads.
 bool same_rows(const Shape& product_lead, const Shape& lead, const Dim& kv_heads) {
   const Dim all = mil::num_elements(Shape(product_lead.begin(), product_lead.end() - 1));
   const Dim heads = floor_div(all, lead[0]);  // of the product: heads, or groups of them
@@ -100,7 +100,7 @@ std::optional<Match> match_with(Builder& builder, const Operation& operation,
   const int keys = first->own[0] == walk.roles().summed ? 0 : 1;
   if (first->own[keys] != walk.roles().summed || first->own[1 - keys] != walk.roles().own)
     return std::nullopt;
-  // The batch axes of the first product in the order that the last one has them in.
+  // The batch axes of the first product in the order of the last one.
   Roles q_roles = first->roles[1 - keys], k_roles = first->roles[keys];
   Axes q_batch, k_batch;
   for (const int64_t axis : walk.roles().batch) {
@@ -144,7 +144,7 @@ std::optional<Match> match_with(Builder& builder, const Operation& operation,
   if (const Var* var = var_of(*q.value); direct_producer(var) != nullptr) {
     if (const auto factor = parse_factor(*var->producer)) {
       const mil::Binding& x = var->producer->find_input(factor->x)->front();
-      // The factor must not have widened it.
+      // The factor must not have broadcast it.
       const Var* inner = var_of(x);
       if (inner != nullptr && builder.info(inner).shape == builder.info(var).shape) {
         q = {&x, factor->factor};
@@ -194,7 +194,7 @@ std::optional<Match> match_attention(Builder& builder, const Operation& operatio
   return std::nullopt;
 }
 
-// In the shape that the step takes: a view where that is one.
+// In the shape that the step takes: a view if possible.
 View shaped(Builder& builder, const View& view, const Shape& shape) {
   if (auto reshaped = reshape_view(view, shape)) return *reshaped;
   return *reshape_view(builder.contiguous(view), shape);
@@ -204,7 +204,7 @@ View wide_mask(const MaskTerm& term, const View& mask) {
   return in_order(broadcast_view(mask, term.shape), term.roles);
 }
 
-// What both repeat is added once.
+// Adds equal parts of both only once.
 View sum_of_masks(Builder& builder, View a, View b) {
   const Shape shape = a.shape;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -213,7 +213,7 @@ View sum_of_masks(Builder& builder, View a, View b) {
   return broadcast_view(sum_step(builder, "mask + mask", a, b), shape);
 }
 
-// One mask of all: each as it is added, times its factor.
+// One mask for all terms: each as it is added, times its factor.
 View added_masks(Builder& builder, const Match& match) {
   std::optional<View> total;
   for (const Match::Mask& mask : match.masks) {
@@ -240,7 +240,7 @@ AttentionViews prepared(Builder& builder, const Match& match) {
   return views;
 }
 
-// Axes of a result in their places: `sources[i]` is which of the view's axes is axis i.
+// Moves the axes of a result: `sources[i]` is the view's axis that becomes axis i.
 View placed(const View& view, const Axes& places) {
   Axes perm(places.size());
   for (size_t i = 0; i < places.size(); ++i) {
@@ -268,7 +268,7 @@ bool same_place(const View& a, const View& b) {
          a.strides == b.strides;
 }
 
-// Heads side by side: view i lies `step` after the one before, or `step` after every `group` of
+// Spacing of heads: view i lies `step` after the previous one, or `step` after every `group` of
 // them.
 struct Spacing {
   Dim step;
@@ -286,7 +286,7 @@ std::optional<Spacing> spacing(const std::vector<View>& views) {
   return spacing;
 }
 
-// concat of the heads' own attentions: one attention of all.
+// A concat of separate attentions of the heads: one attention of all.
 bool fuse_heads(Builder& builder, const Operation& operation) {
   const mil::Argument& values = operation.inputs().at("values");
   if (values.size() < 2) return false;
@@ -348,7 +348,7 @@ bool fuse_heads(Builder& builder, const Operation& operation) {
   if (!masks.empty()) {
     const auto space = spacing(masks);
     const bool shared = space && space->group == masks.size();
-    // Heads have masks of their own side by side, or share one.
+    // The heads' masks are adjacent, or all heads share one.
     if (!space || (!shared && (space->group != 1 || masks[0].storage != Storage::F32)))
       return false;
     const auto own = reshape_view(wide_mask(match.masks[0].term, masks[0]), match.mask_shape);
@@ -378,7 +378,7 @@ Scaled unscaled(const Operation& operation, std::string_view parameter) {
   const auto factor = parse_factor(*var->producer);
   if (!factor) return {&value, 1};
   const mil::Binding& x = var->producer->find_input(factor->x)->front();
-  // A factor of more dimensions would have widened it.
+  // A factor of more dimensions would have broadcast it.
   const Var* inner = var_of(x);
   if (inner == nullptr || inner->type.dims.size() != var->type.dims.size()) return {&value, 1};
   return {&x, factor->factor};
@@ -397,7 +397,7 @@ std::optional<View> ungrouped(Builder& builder, const Var* var) {
     if (!view) return std::nullopt;
     return transpose_view(*view, {0, 1, 3, 2});
   }
-  // [batch, kv_heads, repeats, ...] or the same without a batch, nothing but repeats repeated.
+  // [batch, kv_heads, repeats, ...] or the same without a batch, with only `repeats` repeated.
   const Var* repeated = operation->type() == "reshape" ? x : var;
   const Operation* repeat = direct_producer(repeated);
   if (repeat == nullptr) return std::nullopt;

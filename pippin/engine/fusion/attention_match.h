@@ -1,5 +1,5 @@
-// Attention that is spelled out: the products, the softmax and what lies between them, however a
-// package writes it.
+// Attention written as separate operations: the products, the softmax and the operations between
+// them, in any of the ways that packages use.
 //
 //   scores  = q · kᵀ, as matmul or einsum, in any order of axes
 //   scores  = scores * constant, cap * tanh(scores / cap), in any order, or neither
@@ -25,13 +25,13 @@ struct Scaled {
 };
 Scaled unscaled(const mil::Operation& operation, std::string_view parameter);
 
-// A cache that was repeated for grouped heads, as it was before: [batch, kv_heads, ...] where `var`
-// is [batch, heads, ...], its last two axes in var's order. Nothing where it was not repeated.
-// The repeated copy then has no reader and is dropped.
+// A cache before it was repeated for grouped heads: [batch, kv_heads, ...] if `var` is [batch,
+// heads, ...], with the last two axes in var's order. Nothing if it was not repeated. The repeated
+// copy then has no reader and is dropped.
 std::optional<View> ungrouped(Builder& builder, const mil::Var* var);
 
-// Lowers the last product of an attention, or the concat of the heads' own, to one step. False, and
-// nothing is done, where it is none.
+// Lowers the last product of an attention, or the concat of the heads' own, to one step. Returns
+// false, and changes nothing, if it is not an attention.
 bool fuse_attention(Builder& builder, const mil::Operation& operation);
 
 }  // namespace pippin::engine

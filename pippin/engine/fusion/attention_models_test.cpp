@@ -1,5 +1,5 @@
-// Attention as encoders and decoders of pictures, speech and text spell it: what fuses, what stays,
-// and that the values are the reference's.
+// Attention as encoders and decoders of pictures, speech and text write it: which forms fuse, which
+// do not, and that the values match the reference.
 #include "pippin/engine/fusion/fusion_testing.h"
 
 namespace pippin::engine {
@@ -55,7 +55,7 @@ class Attention {
     return on_scores(
         "s", fmt::format("matmul(x = {}, y = {}, transpose_x = no, transpose_y = yes)", q, k));
   }
-  // softmax, the product with v, and the heads side by side.
+  // softmax, the product with v, and the merged heads.
   Attention& finish(const std::string& scores) {
     on_scores("w", fmt::format("softmax(x = {}, axis = last)", scores));
     op("o", heads(rows_), "matmul(x = w, y = v, transpose_x = no, transpose_y = no)");
@@ -102,7 +102,7 @@ TEST(AttentionOfModels, DividedScoresAndAMaskOfKeys) {
   attention.finish("m").check(true);
 }
 
-// Queries and keys each by the fourth root, keys turned round, another length.
+// Queries and keys each scaled by the fourth root, keys transposed, another length.
 TEST(AttentionOfModels, CrossAttentionWithBothScaled) {
   Attention attention(2, 3, 7);
   attention.projections().op("qs", attention.heads(3), "mul(x = q, y = quarter)");
@@ -131,7 +131,7 @@ TEST(AttentionOfModels, RelativePositions) {
   attention.finish("m").check(true);
 }
 
-// Positions, then what is seen: two masks, of which one is the same for all heads.
+// Positions, then a causal mask: two masks, of which one is the same for all heads.
 TEST(AttentionOfModels, PositionsAndAMask) {
   Attention attention;
   attention.projections().product().on_scores("p", "add(x = s, y = bias)");
@@ -145,7 +145,7 @@ TEST(AttentionOfModels, PositionsBeforeTheScale) {
   attention.finish("m").check(true);
 }
 
-// Windows: positions in each, and what a shifted window may see, which is the same for each
+// Windows: positions in each, and the visible part of a shifted window, which is the same for each
 // picture.
 TEST(AttentionOfModels, ShiftedWindows) {
   Attention attention(6, 4, 4);  // two pictures of three windows
@@ -158,7 +158,7 @@ TEST(AttentionOfModels, ShiftedWindows) {
   attention.on_scores("m", "reshape(x = b, shape = by_window)").finish("m").check(true);
 }
 
-// Heads as part of the batch, masked in four axes.
+// Heads as part of the batch, with masks of four axes.
 TEST(AttentionOfModels, HeadsInTheBatch) {
   Attention attention;
   attention.projections();
@@ -180,7 +180,7 @@ TEST(AttentionOfModels, HeadsInTheBatch) {
   attention.op("z", {2, 5, 8}, "reshape(x = t, shape = merged)").check(true);
 }
 
-// Queries, keys and values of one product.
+// Queries, keys and values from one product.
 TEST(AttentionOfModels, OneProductOfAllThree) {
   Attention attention;
   attention.text().array("all_w", {24, 8}).array("all_b", {24}).integers("split", {2, 5, 3, 2, 4});

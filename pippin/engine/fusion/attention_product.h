@@ -1,5 +1,5 @@
-// Products of two operands, by what their axes are for, and the small steps that attention is
-// spelled with around them.
+// Products of two operands with the roles of their axes, and the small operations around them in
+// written-out attention.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace pippin::engine {
 
 using Axes = std::vector<int64_t>;
 
-// What the axes of a product's operand are for.
+// The roles of the axes of a product's operand.
 struct Roles {
   Axes batch;  // that both operands and the result have
   int64_t own = 0;
@@ -34,9 +34,9 @@ struct MatrixProduct {
   int64_t own[2];  // the operands' axes in the result
 };
 
-// Whether it multiplies two operands of which none is named as a weight: queries and keys.
+// Whether it multiplies two operands of which neither is declared a weight: queries and keys.
 bool is_product_of_peers(const mil::Operation& operation);
-// Such products of matrices whose operands and result have the same rank.
+// Such products of matrices if the operands and the result have the same rank.
 std::optional<MatrixProduct> parse_product(const Builder& builder, const mil::Operation* operation);
 
 // A product with one constant number as x * factor.
@@ -46,10 +46,10 @@ struct Factor {
 };
 std::optional<Factor> parse_factor(const mil::Operation& operation);
 
-// The one number that a parameter is.
+// The value of a parameter that is one constant number.
 std::optional<double> constant_number(const mil::Operation& operation, std::string_view parameter);
 
-// Null for literals, and for what no operation makes.
+// Null for literals, and for values that no operation computes.
 const mil::Var* var_of(const mil::Binding& binding);
 const mil::Operation* direct_producer(const mil::Var* var);
 

@@ -10,7 +10,7 @@ namespace {
 using mil::Dim;
 using mil::Shape;
 
-// Any rank from 2 on as [batch, heads, rows, columns].
+// A tensor of rank 2 or more as [batch, heads, rows, columns].
 View four_axes(Builder& builder, const View& view, const Shape& batch_and_heads) {
   Shape shape = batch_and_heads;
   shape.insert(shape.end(), view.shape.end() - 2, view.shape.end());
@@ -28,7 +28,7 @@ View four_axes(Builder& builder, const View& view, const Shape& batch_and_heads)
   return *reshape_view(builder.contiguous(wide), merged);
 }
 
-// Whether each KV head serves as many heads.
+// Whether each KV head is shared by the same number of heads.
 bool shares(const Dim& heads, const Dim& kv_heads) {
   if (heads == kv_heads) return true;
   return heads.is_constant() && kv_heads.is_constant() && kv_heads.constant() > 0 &&

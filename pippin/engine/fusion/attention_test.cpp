@@ -1,4 +1,4 @@
-// Attention in plans: which spellings become one step, which do not, and that values agree with the
+// Attention in plans: which forms become one step, which do not, and that values agree with the
 // reference interpreter either way.
 #include <algorithm>
 #include <cmath>
@@ -46,8 +46,8 @@ std::string function(const std::string& inputs, const std::string& body,
   return "func main<ios18>(" + inputs + ") {\n" + common() + body + "} -> (" + outputs + ");";
 }
 
-// Random floats; of an input whose name starts with "mask" 0 for the keys up to the row's and -inf
-// for others, along its last two axes, or the two before that with "mask_by_key".
+// Random floats; for an input whose name starts with "mask", 0 for the keys up to the row's and
+// -inf for others, along its last two axes, or the two before those for "mask_by_key".
 std::vector<float> random_input(const std::string& name, const std::vector<int64_t>& shape,
                                 std::mt19937& random) {
   size_t count = 1;
@@ -71,7 +71,7 @@ std::vector<float> random_input(const std::string& name, const std::vector<int64
   return values;
 }
 
-// What the plan of a program is, after comparing its values with the reference's.
+// The plan of a program, after a comparison of its values with the reference's.
 std::string checked_plan(const std::string& body, const Shapes& shapes) {
   const mil::Model model = make_model(body);
   const ReferenceInterpreter reference(model.program, "main");
@@ -126,7 +126,7 @@ int count(const std::string& text, const std::string& word) {
 void expect_one_step(const std::string& body, const Shapes& shapes) {
   const std::string steps = checked_plan(body, shapes);
   EXPECT_EQ(count(steps, "attention ("), 1) << steps;
-  // What uses the result may have to be copied into the order of the plan's output.
+  // Operations that use the result may have to be copied into the order of the plan's output.
   const std::string until_used = steps.substr(0, steps.find("relu"));
   for (const char* other : {"matmul", "einsum", "softmax", "tile", "copy"}) {
     EXPECT_EQ(count(until_used, other), 0) << steps;
@@ -158,7 +158,7 @@ std::string repeated() {
 const std::string kScores =
     op("1, 4, 3, 20", "products", "matmul(transpose_x = no, transpose_y = yes, x = q, y = keys)");
 const std::string kSoftmax = op("1, 4, 3, 20", "weights", "softmax(axis = last, x = scores)");
-// What follows merges the heads of a row.
+// The next operation merges the heads of a row.
 const std::string kOut = op("1, 4, 3, 6", "attended",
                             "matmul(transpose_x = no, transpose_y = no, x = weights, y = values)") +
                          ints("rows_first", {0, 2, 1, 3}) + ints("merged", {1, 3, 24}) +
@@ -174,7 +174,7 @@ TEST(AttentionPlan, ProductsScaleMaskSoftmax) {
       kShapes);
 }
 
-// NaN, as the softmax of -inf alone is; other rows are as ever.
+// NaN, like the softmax of -inf alone; other rows are unaffected.
 TEST(AttentionPlan, RowsThatSeeNothing) {
   expect_one_step(
       function("tensor<fp32, [1, 4, 3, 8]> q, tensor<fp32, [1, 4, 20, 8]> keys, "
@@ -185,7 +185,7 @@ TEST(AttentionPlan, RowsThatSeeNothing) {
       {{1, 4, 3, 8}, {1, 4, 20, 8}, {1, 4, 20, 6}, {1, 1, 3, 20}});
 }
 
-// A score more in each row, whose weight is cut off: at the end, with one number for each head.
+// One more score in each row, whose weight is cut off at the end, with one number for each head.
 std::string with_sinks(const std::string& sinks, const std::string& begin, int cut) {
   return constant("tensor<fp32, [1, 4, 1, 1]>", "numbers", "[[[[0.5]], [[-1]], [[2]], [[0]]]]") +
          ints("each_row", {1, 1, 3, 1}) + ints("to", {1, 4, 3, cut}) + sinks + begin +
@@ -206,7 +206,7 @@ TEST(AttentionPlan, Sinks) {
       kShapes);
   EXPECT_EQ(count(steps, "attention with sinks"), 1) << steps;
   EXPECT_EQ(count(steps, "softmax"), 0) << steps;
-  // Not the sinks are cut off; or they differ from row to row.
+  // The cut removes something other than the sinks, or the sinks differ from row to row.
   const std::string moved = checked_plan(
       function(kInputs,
                repeated() + kScores + with_sinks(tiled, ints("from", {0, 0, 0, 1}), 21) + kOut,
@@ -312,7 +312,7 @@ TEST(AttentionPlan, Einsum) {
       {{2, 3, 4, 8}, {2, 20, 4, 8}, {2, 20, 4, 6}, {1, 1, 3, 20}});
 }
 
-// A head at a time, positions last, softmax along the second axis: the Neural Engine's form.
+// One head at a time, positions last, softmax along the second axis: the Neural Engine's form.
 std::string heads_one_by_one(int heads, int group, bool own_masks) {
   std::string body = constant("string", "qk", "\"bkhc,bchq->bkhq\"") +
                      constant("string", "wv", "\"bchk,bkhq->bchq\"") + ints("axes", {2}) +
@@ -409,7 +409,7 @@ TEST(AttentionPlan, SelectedScores) {
       kShapes);
 }
 
-// Sizes that are known when the plan runs, no mask, one KV head for all.
+// Sizes that are known only at run time, no mask, one KV head for all.
 TEST(AttentionPlan, FlexibleSizes) {
   const std::string body = function(
       "tensor<fp32, [1, 4, ?, 8]> q, tensor<fp32, [1, 1, ?, 8]> k, tensor<fp32, [1, 1, ?, 8]> v",
@@ -421,7 +421,7 @@ TEST(AttentionPlan, FlexibleSizes) {
   EXPECT_EQ(count(steps, "attention ("), 1) << steps;
 }
 
-// Layers share what is known of a mask.
+// Layers share the summary of a mask.
 TEST(AttentionPlan, OneSummaryOfAMask) {
   const std::string steps = checked_plan(
       function("tensor<fp32, [1, 4, 3, 8]> q, tensor<fp32, [1, 4, 20, 8]> k, "
@@ -462,7 +462,7 @@ TEST(AttentionPlan, OtherThingsStay) {
                    op("1, 4, 3, 20", "weights", "softmax(axis = rows, x = scores)") + kOut,
                "out"),
       {kShapes[0], kShapes[1], kShapes[2], kShapes[3]});
-  // Not the softmax alone.
+  // Not only the softmax.
   expect_no_attention(
       function(kInputs,
                repeated() + kScores + op("1, 4, 3, 20", "scores", "add(x = products, y = mask)") +

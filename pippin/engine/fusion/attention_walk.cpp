@@ -42,7 +42,7 @@ bool AttentionWalk::run() {
   return false;
 }
 
-// The operation that made what is at hand, if that has no other reader.
+// The operation that computes the current value, if nothing else reads that value.
 const Operation* AttentionWalk::step() const {
   return builder_.read_once(var_) ? direct_producer(var_) : nullptr;
 }
@@ -51,7 +51,7 @@ void AttentionWalk::go(const Operation& operation, std::string_view parameter) {
   var_ = operation.input_var(parameter);
 }
 
-// Steps over what changes no numbers. Reshapes keep the rows in their order.
+// Steps over operations that change no numbers. Reshapes keep the rows in their order.
 bool AttentionWalk::move(const Operation& operation) {
   if (mil::is_float_cast(operation)) {
     go(operation, "x");
@@ -100,7 +100,7 @@ bool AttentionWalk::cut_last(const Operation& slice) {
   return true;
 }
 
-// Scores with one number behind those of each row.
+// Scores with one more number at the end of each row.
 bool AttentionWalk::take_sinks() {
   const Operation* concat = step();
   if (concat == nullptr || concat->type() != "concat") return false;
@@ -114,7 +114,8 @@ bool AttentionWalk::take_sinks() {
   const Var *scores = var_of(values[0]), *sinks = var_of(values[1]);
   if (scores == nullptr || sinks == nullptr) return false;
   const mil::Binding* one_row = &values[1];
-  // The same for each row: what is repeated, which a repetition that is known beforehand has lost.
+  // The same for each row: the repeated value; a repetition known at planning time is already
+  // removed.
   if (const Operation* tile = direct_producer(sinks); tile != nullptr && tile->type() == "tile") {
     const mil::Binding& repeated = tile->inputs().at("x").front();
     const Var* x = var_of(repeated);
@@ -180,7 +181,7 @@ bool AttentionWalk::take_mask(const Operation& operation) {
   return false;
 }
 
-// A look ahead, to tell scores from a mask of the same shape.
+// Looks ahead, to distinguish scores from a mask of the same shape.
 bool AttentionWalk::leads_to_product(const Var* var, int steps) const {
   constexpr int kFarEnough = 16;
   for (; steps < kFarEnough; ++steps) {

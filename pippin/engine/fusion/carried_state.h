@@ -7,9 +7,9 @@
 
 namespace pippin::engine {
 
-// The place in a state where a slice_update writes, if that is the place that `before` was read
-// from, and nothing wrote there since. The update counts as done then: the caller's step has to do
-// it. Otherwise nothing, and nothing has changed.
+// The place in a state that a slice_update writes, if `before` was read from the same place, and
+// nothing wrote there since. The update then counts as done: the caller's step has to do it.
+// Otherwise nothing, without any change.
 std::optional<View> replace_carried(Builder& builder, const mil::Operation& slice_update,
                                     const mil::Var* before);
 

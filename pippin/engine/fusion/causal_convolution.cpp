@@ -1,5 +1,5 @@
-// A short convolution over what a sequence has had so far (nn/recurrent/causal_convolution.h): of
-// the columns of a state and those of the new tokens, the last of which become the state.
+// A short convolution over a sequence (nn/recurrent/causal_convolution.h): over the columns of a
+// state and those of the new tokens, the last of which become the state.
 #include <algorithm>
 
 #include "pippin/engine/fusion/carried_state.h"
@@ -28,8 +28,8 @@ bool is_causal(Builder& builder, const Operation& convolution, const Dim& taps,
          ones("dilations") && string_param(builder, convolution, "pad_type") == "valid";
 }
 
-// The convolution of the rows, [1, tokens, features] as [1, features, tokens], among those that
-// were lowered before: each feature by itself.
+// The convolution of the rows, [1, tokens, features] as [1, features, tokens], among the operations
+// lowered so far: each feature separately.
 const Operation* find_convolution(Builder& builder, const Var* rows, const Dim& taps) {
   const Dim features = builder.info(rows).shape[2];
   for (const Operation* turned : builder.users(rows)) {
@@ -49,7 +49,7 @@ View rows_of(Builder& builder, const View& view) {
   return builder.contiguous(builder.view_as(view, Storage::F32));
 }
 
-// Without one of its axes, which has one element.
+// Removes an axis of one element.
 View without_axis(View view, int64_t axis) {
   view.shape.erase(view.shape.begin() + axis);
   view.strides.erase(view.strides.begin() + axis);

@@ -1,5 +1,5 @@
-// Activations of 8 bits: quantize and dequantize are one step, and convolutions of them with
-// weights of 8 bits add up products of integers.
+// 8-bit activations: quantize and dequantize become one step, and convolutions of them with 8-bit
+// weights add up products of integers.
 #include "pippin/engine/lowering/codes.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using mil::Operation;
 using mil::Shape;
 using mil::Var;
 
-// What is rounded to codes, and how.
+// The value that is quantized, and its scales.
 struct Rounded {
   const Operation* quantize = nullptr;
   CodeScales scales;
@@ -30,7 +30,7 @@ bool same(const CodeScale& a, const CodeScale& b) {
   return a.scale == b.scale && a.zero == b.zero && a.lowest == b.lowest;
 }
 
-// Of a dequantize whose codes a quantize with the same numbers made.
+// For a dequantize whose input comes from a quantize with the same parameters.
 std::optional<Rounded> rounded(Builder& builder, const Operation& dequantize) {
   const Var* codes = dequantize.input_var("input");
   const Operation* quantize = codes != nullptr ? codes->producer : nullptr;
@@ -43,7 +43,7 @@ std::optional<Rounded> rounded(Builder& builder, const Operation& dequantize) {
   return equal ? std::optional(result) : std::nullopt;
 }
 
-// Weights of 8 bits as integers: less their offsets.
+// 8-bit weights as integers with their offsets subtracted.
 struct Levels {
   std::vector<int16_t> values;  // [n, k]
   std::vector<float> scales;    // [n]
@@ -78,7 +78,7 @@ std::optional<Levels> levels_of(const QuantizedWeight& weight, int64_t n, int64_
   return levels;
 }
 
-// Two numbers in the bits of a float, which nothing computes with.
+// Two numbers in the bits of a float, which is never used as a float.
 float pair_of(int16_t low, int16_t high) {
   const int16_t both[] = {low, high};
   float bits;
@@ -108,7 +108,7 @@ View pair_panels(Builder& builder, const Operation& operation, const Convolution
                           fmt::format("{} panels of pairs", panels.kernel()));
 }
 
-// The pairs of x, once for all convolutions of it.
+// The pairs of x, computed once for all convolutions of it.
 View pairs_of(Builder& builder, const View& x, const CodeScale& scale) {
   const Shape lists = {x.shape[0], x.shape[1],
                        mil::num_elements(Shape(x.shape.begin() + 2, x.shape.end()))};
@@ -149,11 +149,11 @@ bool fuse_code_convolution(Builder& builder, const Operation& operation) {
   const auto levels =
       planes ? levels_of(*weight, convolution.outputs, convolution.k()) : std::nullopt;
   if (!levels) return false;
-  // Distances of codes from their zero points, and sums of products of 32 bits.
+  // Differences of quantized values and their zero points, and 32-bit sums of products.
   const CodeScale& scale = input->scales.slices[0];
   const int64_t lowest = scale.lowest - scale.zero;
   const int64_t most = std::max(-lowest, lowest + 255);
-  constexpr int64_t kMostOfWeight = 383;  // a code of 8 bits less another
+  constexpr int64_t kMostOfWeight = 383;  // difference of two 8-bit values
   constexpr int64_t kMostSum = INT32_MAX;
   if (most > INT16_MAX || convolution.k() > kMostSum / (most * kMostOfWeight)) return false;
 

@@ -1,5 +1,5 @@
-// Convolutions of codes with weights of 8 bits, in integers, against the reference and the same
-// plan without fusions.
+// Convolutions of quantized values with 8-bit weights, in integers, against the reference and the
+// same plan without fusions.
 #include "pippin/engine/fusion/fusion_testing.h"
 
 namespace pippin::engine {
@@ -120,18 +120,18 @@ TEST(CodeConvolution, NearMisses) {
     expect_same(item);
     return described(model_of(item)).find("conv of codes") != std::string::npos;
   };
-  // Groups, channels by themselves, few places.
+  // Groups, depthwise convolutions, few places.
   EXPECT_FALSE(
       computed({.x = {1, 6, 9, 9}, .weight = {4, 3, 3, 3}, .y = {1, 4, 7, 7}, .groups = 2}));
   EXPECT_FALSE(
       computed({.x = {1, 4, 9, 9}, .weight = {4, 1, 3, 3}, .y = {1, 4, 7, 7}, .groups = 4}));
   EXPECT_FALSE(computed({{1, 6, 2, 2}, {4, 6, 1, 1}, {1, 4, 2, 2}}));
-  // Codes that mean something else.
+  // Quantized values with other parameters.
   EXPECT_FALSE(computed(
       {.x = {1, 6, 9, 9}, .weight = {4, 6, 3, 3}, .y = {1, 4, 7, 7}, .scale_back = "0x1p-5"}));
 }
 
-// Several convolutions of the same codes, and another reader of what they mean.
+// Several convolutions of the same quantized values, and another reader of the dequantized ones.
 TEST(CodeConvolution, SharesThePairs) {
   ProgramText text("tensor<fp32, [1, 4, 8, 8]> x");
   text.number("scale", 0.125).number("dtype", "string", "\"int8\"");

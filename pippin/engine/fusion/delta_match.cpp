@@ -1,6 +1,6 @@
-// The delta rule among products that decay: what tokens add depends on the state, and on what
-// tokens before them in the same pass have added. Those terms are a triangle, whose inverse the
-// program makes of the inverses of its blocks.
+// The delta rule among products that decay: the term that a token adds depends on the state and on
+// the terms of earlier tokens in the same pass. Those terms form a triangular matrix, whose inverse
+// the program computes from the inverses of its blocks.
 #include "pippin/engine/fusion/match.h"
 #include "pippin/engine/fusion/recurrence_match.h"
 #include "pippin/engine/fusion/recurrence_parts.h"
@@ -13,7 +13,7 @@ using mil::Operation;
 using mil::Shape;
 using mil::Var;
 
-// Numbers of blocks of so many tokens, along an axis of [rows, columns].
+// Indices of the blocks of that many tokens, along an axis of [rows, columns].
 bool are_blocks(Builder& builder, const Var* var, size_t axis, const Dim& tokens, int64_t size) {
   const Operation* division = var == nullptr ? nullptr : producer(unreshaped(var), "floor_div");
   if (division == nullptr || !is_integer(*division, "y", size) ||
@@ -25,8 +25,8 @@ bool are_blocks(Builder& builder, const Var* var, size_t axis, const Dim& tokens
   return builder.info(var).shape == shape;
 }
 
-// Bools [tokens, tokens]: the row lies in the block of `half` tokens after the column's, which has
-// an even number.
+// Bools [tokens, tokens]: true if the row is in the block of `half` tokens after the column's,
+// which has an even index.
 bool are_halves(Builder& builder, const Var* var, const Dim& tokens, int64_t half) {
   return either_order(producer(var, "logical_and"), [&](const Var* next, const Var* even) {
     const Operation* zero = producer(even, "equal");
@@ -45,7 +45,7 @@ bool are_halves(Builder& builder, const Var* var, const Dim& tokens, int64_t hal
   });
 }
 
-// Ones where the column's token is the row's.
+// Ones where the column's token equals the row's.
 bool is_identity(Builder& builder, const Var* var, const Dim& tokens) {
   return either_order(producer(var, "logical_and"), [&](const Var* lower, const Var* upper) {
     const Var* turned = argument_of(upper, "transpose");
@@ -55,7 +55,7 @@ bool is_identity(Builder& builder, const Var* var, const Dim& tokens) {
   });
 }
 
-// The value rule's bools as numbers: a cast that producer() does not see through.
+// The value rule's bools as numbers: a cast that producer() does not skip.
 const Var* from_bools(const Var* var) {
   const Operation* cast = var == nullptr ? nullptr : var->producer;
   return cast != nullptr && cast->type() == "cast" ? cast->input_var("x") : nullptr;
@@ -100,7 +100,8 @@ class DeltaWalk {
     });
   }
 
-  // How much of a token's input those before it take: what has decayed, of keys alike, at its rate.
+  // The part of a token's input that earlier tokens determine: products of keys, decayed, times the
+  // token's rate.
   bool is_taken(const Var* var) {
     return either_order(producer(var, "mul"), [&](const Var* both, const Var* rates) {
       if (!same_value(builder_, rates, found_.rates)) return false;
@@ -113,7 +114,7 @@ class DeltaWalk {
     });
   }
 
-  // What is below a block of `half` tokens, 0 elsewhere.
+  // The part below a block of `half` tokens, 0 elsewhere.
   bool is_below(const Var* var, int64_t half) {
     const Operation* chosen = producer(var, "select");
     return chosen != nullptr && builder_.number(*chosen, "b") == 0 &&
@@ -121,7 +122,7 @@ class DeltaWalk {
            are_halves(builder_, chosen->input_var("cond"), tokens_, half);
   }
 
-  // The inverse of blocks of 2 * half tokens, of those of half.
+  // The inverse of blocks of 2 * half tokens, from those of half.
   bool is_level(const Var* var, int64_t half) {
     const auto parts = operands(var, "sub");
     if (!parts) return false;

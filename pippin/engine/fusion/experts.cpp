@@ -3,12 +3,13 @@
 //   hidden = activation(x · gateᵀ) * (x · upᵀ)         gate, up [experts, n, k] of x [1, rows, k]
 //   out    = sum over experts of (hidden · downᵀ) * weights
 //
-// with biases, bounds and a weight of the input instead of the result as ExpertsSpec has them; the
-// matrices as they are or gathered by the numbers of experts. Whoever made the weights, what they
-// multiply by 0 is not computed.
+// with biases, bounds and a weight of the input instead of the result as in ExpertsSpec; the
+// matrices are used in place or gathered by expert index. Terms with a weight of 0 are not
+// computed, whatever computed the weights.
 //
-// The operations in between would compute all experts, and expand what is compressed: they wait
-// until something asks for their results, which is nobody where the whole is matched.
+// The operations in between would compute all experts, and expand compressed weights: they are
+// deferred until an operation needs their results, which never happens if the whole pattern is
+// matched.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -37,7 +38,7 @@ bool is_compressed(const Var* var) {
          mil::has_trait(*var->producer, mil::Trait::Compressed);
 }
 
-// A weight of several matrices, perhaps some of them alone.
+// A weight of several matrices, perhaps only some of them.
 struct Stack {
   const Var* weight = nullptr;   // [experts, n, k]
   const Var* indices = nullptr;  // null: all
@@ -69,7 +70,7 @@ bool is_waiting(const Builder& builder, const Var* var) {
   return var != nullptr && !is_compressed(var) && builder.is_deferred(var);
 }
 
-// Whether nothing but a match should make the operation's result.
+// Whether only a match should compute the operation's result.
 bool waits(Builder& builder, const Operation& operation) {
   static constexpr const char* kBetween[] = {"add",     "cast", "clip",    "gelu",
                                              "minimum", "mul",  "sigmoid", "silu"};
@@ -90,8 +91,8 @@ bool waits(Builder& builder, const Operation& operation) {
                      is_waiting(builder, operation.input_var("y")));
 }
 
-// One way into the hidden layer: [[[x · matrixᵀ] * weights] + bias], then what its caller takes
-// off.
+// One input of the hidden layer: [[[x · matrixᵀ] * weights] + bias], then the operations that the
+// caller removes.
 struct Entry {
   Stack matrix, bias;
   const Var* x = nullptr;
@@ -230,8 +231,7 @@ class Matcher {
   Builder& builder_;
 };
 
-// Halves that lie one after another from `data` on, where they need no more than 12 bits; null:
-// others.
+// Consecutive halves from `data` on if 12 bits are enough for them; null for others.
 std::shared_ptr<const E4M7Weight> narrow_matrices(Builder& builder, const Var* weight,
                                                   Storage storage, const std::byte* data) {
   const bool half = storage == Storage::F16 || storage == Storage::BF16;
@@ -241,7 +241,7 @@ std::shared_ptr<const E4M7Weight> narrow_matrices(Builder& builder, const Var* w
                        builder.opset(), builder.cache());
 }
 
-// A weight's matrices in the form that it is kept in.
+// A weight's matrices in the form in which it is kept.
 std::optional<WeightStack> matrices_of(Builder& builder, const Stack& stack) {
   const auto shape = *mil::constant_shape(builder.info(stack.weight).shape);
   const int64_t experts = shape[0], n = shape[1], k = shape[2];
@@ -251,7 +251,7 @@ std::optional<WeightStack> matrices_of(Builder& builder, const Stack& stack) {
   }
   const auto bytes_of = [&](Storage storage) { return n * k * element_size(storage); };
   std::vector<const std::byte*> places;
-  // Each where it lies in a checkpoint.
+  // Each in place in a checkpoint.
   const mil::Value* value = mil::constant_of(stack.weight);
   const auto native = value != nullptr ? native_storage(value->type.data_type) : std::nullopt;
   if (native && is_float(*native) && value->source != nullptr) {
@@ -285,7 +285,7 @@ std::optional<WeightStack> matrices_of(Builder& builder, const Stack& stack) {
   return WeightStack{experts, n, k, DenseStack{view.storage, std::move(places)}};
 }
 
-// How many experts each row has, where the weights say: the number of places of the nearest
+// The number of experts of each row, if the weights tell: the number of indices of the nearest
 // one_hot before them.
 int64_t chosen_of(Builder& builder, const Var* weights) {
   constexpr int kFarEnough = 8;

@@ -30,7 +30,7 @@ std::span<const Fusion> fusions() {
 }
 
 bool fuse(Builder& builder, const mil::Operation& operation) {
-  // Patterns are of floats, which are all the same at run time; integers have rules alone.
+  // Patterns are of floats, which all have the same type at run time; integers only have rules.
   if (operation.outputs().empty() || !mil::is_float(builder.info(operation.output()).type)) {
     return false;
   }
@@ -39,7 +39,7 @@ bool fuse(Builder& builder, const mil::Operation& operation) {
     try {
       if (!fusion.fuse(builder, operation)) continue;
     } catch (const Error& error) {
-      // A parameter that is not constant, somewhere on the way back.
+      // A parameter on the way is not constant.
       if (error.code() != ErrorCode::Unsupported) throw;
       continue;
     }

@@ -5,13 +5,13 @@
 // one node that computes the root's result from the pattern's inputs, and defines the result.
 //
 // The operations in between have been lowered by then. If nothing else reads their results, their
-// nodes are dropped with all that is dead, otherwise they stay: so a fusion asks for no
-// permission, except where computing something twice would cost (a product).
+// nodes are dropped with all other dead nodes, otherwise they stay: so a fusion need not check
+// other readers, except where computing something twice would be expensive (a product).
 //
 // Changes that are not patterns of operations are made to the finished list of nodes:
 // merge_products().
 //
-// ComputeOptions::fusion = false leaves all of it out.
+// ComputeOptions::fusion = false disables all of them.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ namespace pippin::engine {
 struct Fusion {
   std::string_view name;
   std::set<std::string_view> roots;  // the operation's type is one of them
-  // False, with nothing defined, where the operation is not the root of the pattern.
+  // Returns false, with nothing defined, if the operation is not the root of the pattern.
   bool (*fuse)(Builder& builder, const mil::Operation& root);
 };
 
@@ -39,7 +39,7 @@ bool fuse(Builder& builder, const mil::Operation& operation);
 
 // x / sqrt(mean(x^2) + epsilon) * gamma.
 bool fuse_norm(Builder& builder, const mil::Operation& root);
-// The part of a layer norm over [x, -x] that belongs to x, which is the norm above.
+// The half of a layer norm over [x, -x] that belongs to x, which is the norm above.
 bool fuse_doubled_norm(Builder& builder, const mil::Operation& root);
 // x * cos + turned(x) * sin.
 bool fuse_rotary(Builder& builder, const mil::Operation& root);
@@ -51,20 +51,20 @@ bool fuse_activation(Builder& builder, const mil::Operation& root);
 bool fuse_codes(Builder& builder, const mil::Operation& root);
 // A convolution of both with weights of 8 bits, computed with integers.
 bool fuse_code_convolution(Builder& builder, const mil::Operation& root);
-// The experts of a mixture: the operations between x and the sum wait, the sum is one step.
+// The experts of a mixture: the operations between x and the sum are deferred, the sum is one step.
 bool fuse_experts(Builder& builder, const mil::Operation& operation);
 // x · Wᵀ + residual.
 bool fuse_residual(Builder& builder, const mil::Operation& root);
 
-// A recurrence over tokens, or the short convolution before one, with the update of the state that
-// it carries (nn/recurrent/recurrence.h spells them).
+// A recurrence over tokens, or the short convolution before one, with the update of its state
+// (written as in nn/recurrent/recurrence.h).
 bool fuse_recurrence(Builder& builder, const mil::Operation& root);
 bool fuse_causal_convolution(Builder& builder, const mil::Operation& root);
-// What those steps can do besides: results + skip * x, and silu of what is convolved.
+// Optional parts of those steps: results + skip * x, and silu of the convolution's result.
 bool fuse_skip(Builder& builder, const mil::Operation& root);
 bool fuse_convolution_silu(Builder& builder, const mil::Operation& root);
 
-// Whether a device computes products that read the same x as quickly in one node.
+// Whether a device computes products that read the same x as fast in one node.
 using SharesInput = std::function<bool(const DotNode& a, const DotNode& b)>;
 // Products of the same x with several weights become one node.
 void merge_products(std::vector<Node>& nodes, std::span<const Buffer> buffers,

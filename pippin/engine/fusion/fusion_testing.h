@@ -1,5 +1,5 @@
-// For the tests of fusions: programs in a few lines, the steps of their plans, and their values
-// fused, unfused and by the reference.
+// For the tests of fusions: short programs, the steps of their plans, and their values fused,
+// unfused and by the reference.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class ProgramText {
     return number(name, fmt::format("tensor<int32, [{}]>", values.size()),
                   fmt::format("[{}]", fmt::join(values, ", ")));
   }
-  // Values around `center`, another one for each element.
+  // Values around `center`, a different one for each element.
   ProgramText& array(const std::string& name, const std::vector<int64_t>& shape, double center = 0,
                      const std::string& type = "fp32") {
     int64_t next = 0;
@@ -84,7 +84,7 @@ class ProgramText {
       if (axis + 1 < shape.size()) {
         text += nested(shape, axis + 1, center, next);
       } else {
-        // Multiples of 1/64, which fp16 holds, too.
+        // Multiples of 1/64, which fp16 also holds.
         const auto index = next++;
         text += fmt::format("{:a}", center + static_cast<double>(index * 37 % 61 - 30) / 64);
       }
@@ -103,7 +103,7 @@ inline std::string described(const mil::Model& model, bool fusion = true) {
   return Plan::make(model, "main", options)->describe();
 }
 
-// How inputs are filled.
+// The values of inputs.
 enum class Fill { Ordinary, Large, Zeros, Extremes };
 
 inline float filled(Fill fill, std::mt19937& random) {
@@ -131,7 +131,7 @@ inline bool is_close(double a, double b, double tolerance, double scale) {
 }
 
 // Runs the program with and without fusions on every instruction set and by the reference, on
-// inputs of the shapes, and compares all outputs. `extremes`: with infinities and NaN, too.
+// inputs of the shapes, and compares all outputs. `extremes`: also with infinities and NaN.
 inline void expect_same_values(const mil::Model& model,
                                const std::vector<std::vector<std::vector<int64_t>>>& calls,
                                const std::vector<Fill>& fills = {Fill::Ordinary, Fill::Large,

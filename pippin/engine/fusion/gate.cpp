@@ -1,4 +1,4 @@
-// The middle of an MLP: activation(gate) * up, for SwiGLU, GeGLU and their relatives.
+// The middle of an MLP: activation(gate) * up, for SwiGLU, GeGLU and similar gates.
 #include <optional>
 
 #include "pippin/engine/fusion/activation.h"
@@ -36,7 +36,8 @@ bool fuse_gate(Builder& builder, const mil::Operation& operation) {
     const mil::Var* up = operation.input_var(swapped ? "x" : "y");
     const auto activation = activation_of(builder, gate);
     const auto op = activation ? gate_op(activation->op) : std::nullopt;
-    // Repeated values would be computed once for each repetition, and what others read exists.
+    // Repeated values would be computed once for each repetition, and values with other readers
+    // exist anyway.
     if (!op || !builder.read_once(gate) || up == nullptr || builder.info(gate).shape != shape ||
         builder.info(up).shape != shape || same_value(builder, activation->x, up)) {
       continue;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxFactors = 8;
 constexpr int kMaxDepth = 8;
 
-// Constants are numbers to a formula, not values that something computes.
+// In formulas, constants are numbers, not computed values.
 bool is_computed(const Operation* operation) {
   return operation != nullptr && !mil::is_constant(*operation);
 }

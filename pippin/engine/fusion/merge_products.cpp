@@ -7,12 +7,12 @@
 namespace pippin::engine {
 namespace {
 
-// The operands of a product besides x.
+// The operands of a product other than x.
 std::span<const View> other_operands(const Node& node) {
   return std::span(node.views).subspan(node.num_written + 1);
 }
 
-// Takes the products of `other`, which reads the same x, over into `node`.
+// Moves the products of `other`, which reads the same x, into `node`.
 void absorb(Node& node, const Node& other) {
   const auto results = std::span(other.views).first(other.num_written);
   const auto rest = other_operands(other);
@@ -43,7 +43,7 @@ void merge_products(std::vector<Node>& nodes, std::span<const Buffer> buffers,
   for (size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
     if (node.as<DotNode>() == nullptr) continue;
-    // It is computed where the first one was: all that it reads besides x must be there by then.
+    // It is computed in the place of the first one: its other operands must be computed by then.
     const auto others = other_operands(node);
     std::vector<Node*>& known = by_input[node.x().buffer];
     const auto first = std::all_of(others.begin(), others.end(), is_constant)

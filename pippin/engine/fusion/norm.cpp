@@ -1,4 +1,4 @@
-// RMS norms: every spelling of x / sqrt(mean(x^2) + epsilon) * gamma.
+// RMS norms: every way to write x / sqrt(mean(x^2) + epsilon) * gamma.
 //
 // The square: pow(x, 2), square(x), x * x. The mean: reduce_mean, or a sum times 1 / n. The root:
 // rsqrt with epsilon added before or inside, pow(-0.5), inverse or real_div of sqrt or pow(0.5).
@@ -6,7 +6,7 @@
 // RMS norm times 1 / sqrt(n) with another epsilon.
 //
 // A layer norm over [x, -x] has the mean 0 and the variance mean(x^2): its first half is the norm
-// of x. (ANEMLL writes it so: the Neural Engine has a layer norm that does not overflow.)
+// of x. (ANEMLL writes it in this way: the Neural Engine has a layer norm that does not overflow.)
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -40,7 +40,7 @@ const Dim& size_of(const Builder& builder, const Var* var, int64_t axis) {
   return builder.info(var).shape[static_cast<size_t>(axis)];
 }
 
-// While it is built, `number` * mean(x^2) + epsilon.
+// During construction, `number` * mean(x^2) + epsilon.
 std::optional<Statistic> mean_of_squares(Builder& builder, const Var* var) {
   const Operation* operation = producer(unreshaped(var));
   if (operation == nullptr) return std::nullopt;
@@ -88,7 +88,7 @@ std::optional<Statistic> rooted(std::optional<Statistic> mean, double more_epsil
   return mean;
 }
 
-// Of a divisor.
+// For a divisor.
 std::optional<Statistic> root(Builder& builder, const Var* var) {
   const Operation* operation = producer(unreshaped(var));
   if (operation == nullptr) return std::nullopt;
@@ -97,7 +97,7 @@ std::optional<Statistic> root(Builder& builder, const Var* var) {
   return rooted(with_epsilon(builder, operation->input_var("x")));
 }
 
-// Of a factor.
+// For a factor.
 std::optional<Statistic> inverse_root(Builder& builder, const Var* var) {
   const Operation* operation = producer(unreshaped(var));
   if (operation == nullptr) return std::nullopt;
@@ -118,7 +118,7 @@ std::optional<Statistic> inverse_root(Builder& builder, const Var* var) {
   return std::nullopt;
 }
 
-// l2_norm(x) where one axis alone of the last three is no 1.
+// l2_norm(x) if only one of the last three axes is not 1.
 std::optional<Statistic> l2_norm(const Builder& builder, const Operation& operation) {
   const Var* x = operation.input_var("x");
   if (operation.type() != "l2_norm" || x == nullptr) return std::nullopt;
@@ -138,7 +138,7 @@ std::optional<Statistic> l2_norm(const Builder& builder, const Operation& operat
   return result;
 }
 
-// Whether a slice or split takes the first elements along `axis`, one after the other.
+// Whether a slice or split takes the first elements along `axis`, in order.
 bool takes_first(const Builder& builder, const Operation& part, const Var* result, int64_t axis) {
   if (part.type() == "split") return result == part.output(0);
   const std::vector<int64_t> ones(builder.info(result).shape.size(), 1);
@@ -192,7 +192,7 @@ std::optional<Statistic> whole_norm(Builder& builder, const Var* var) {
   return doubled(builder, var);
 }
 
-// The shape with `rank` axes, ones in front.
+// The shape with `rank` axes, with ones in front.
 Shape with_rank(const Shape& shape, size_t rank) {
   Shape result(rank - std::min(rank, shape.size()), Dim(1));
   result.insert(result.end(), shape.begin(), shape.end());
@@ -206,8 +206,8 @@ bool is_along(const Shape& shape, int64_t axis) {
   return true;
 }
 
-// The product of the constants that go along the norm's axis, [n]; nothing where a factor is
-// something else. An empty vector is 1.
+// The product of the constants along the norm's axis, [n]; nothing if a factor is something else.
+// An empty vector is 1.
 constexpr int64_t kMaxGamma = int64_t{1} << 20;
 std::optional<std::vector<float>> gamma_of(Builder& builder, const Statistic& norm, double number,
                                            const std::vector<const Var*>& factors) {
@@ -249,8 +249,8 @@ void emit_norm(Builder& builder, const Var* result, const Statistic& norm,
   builder.define(result, transpose_view(y, inverse(order)));
 }
 
-// The product as a norm whose statistic is `factor` (or divisor) of it; x is one of its factors
-// then, and all others go along the axis.
+// The product as a norm whose statistic is `factor` (or divisor) of it; x is then one of its
+// factors, and all others lie along the axis.
 bool fuse_with(Builder& builder, const Operation& operation, const Var* factor,
                const Statistic& norm, bool whole) {
   const auto product = as_product(builder, operation, [&](const Var* var) {
@@ -280,7 +280,7 @@ bool fuse_with(Builder& builder, const Operation& operation, const Var* factor,
   return gamma.has_value();
 }
 
-// The statistic of a row for each row: what multiplies must lie so that it meets its own.
+// Whether the statistic of each row is multiplied with that row: its shape must match.
 bool meets_its_rows(const Builder& builder, const Var* factor, const Statistic& norm) {
   Shape expected = builder.info(norm.x).shape;
   expected[static_cast<size_t>(norm.axis)] = Dim(1);

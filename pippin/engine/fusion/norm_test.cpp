@@ -5,7 +5,7 @@
 namespace pippin::engine {
 namespace {
 
-// With x [1, q, 8] and the constants that the spellings below use.
+// With x [1, q, 8] and the constants used below.
 ProgramText norm_program(const std::string& type = "fp32") {
   ProgramText program(fmt::format("tensor<{}, [1, ?, 8]> x", type));
   program.number("two", type, "0x1p+1").number("eps", type, "0x1p-17");
@@ -134,7 +134,7 @@ TEST(FuseNorm, OfTheOperationL2Norm) {
   expect_same_values(model, {{{1, 8, 1, 1}}, {{5, 8, 1, 1}}});
 }
 
-// fp16 that is normalised in fp32, with a mean that drops its axis and gets it back.
+// fp16 that is normalized in fp32, with a mean whose axis is removed and restored.
 TEST(FuseNorm, ThroughCastsAndShapes) {
   ProgramText program = norm_program("fp16");
   program.number("to_fp32", "string", "\"fp32\"").number("to_fp16", "string", "\"fp16\"");
@@ -192,7 +192,7 @@ TEST(FuseNorm, OfALayerNormOverXAndMinusX) {
   }
 }
 
-// What a norm of a norm is made of: each is found.
+// A norm of a norm: both are found.
 TEST(FuseNorm, OfANorm) {
   ProgramText program = norm_program();
   mean(program);
@@ -208,7 +208,7 @@ TEST(FuseNorm, OfANorm) {
   expect_norm(program, std::string(kNormWithGamma) + kNormWithGamma);
 }
 
-// Somebody else reads a value in the middle: it stays, beside the norm.
+// Another operation reads a value in the middle: it stays, in addition to the norm.
 TEST(FuseNorm, KeepsWhatElseIsRead) {
   ProgramText program = norm_program();
   mean(program);
@@ -275,7 +275,7 @@ TEST(FuseNorm, LeavesWhatIsNone) {
     const std::string steps = described(model);
     if (miss.what == "x twice") {  // a norm, and then a product
       EXPECT_NE(steps.find("mul"), std::string::npos) << steps;
-    } else if (miss.what == "another axis") {  // of rows, along q: its size is no number
+    } else if (miss.what == "another axis") {  // along q, the rows: its size is not a number
       EXPECT_EQ(steps, described(model, /*fusion=*/false));
     } else {
       EXPECT_EQ(steps, described(model, /*fusion=*/false));
@@ -284,7 +284,7 @@ TEST(FuseNorm, LeavesWhatIsNone) {
   }
 }
 
-// A gamma for each row is none that a norm has: it is multiplied with afterwards.
+// A gamma for each row is not part of the norm: it is multiplied afterwards.
 TEST(FuseNorm, LeavesAGammaOfHeads) {
   const std::string type = "tensor<fp32, [2, 3, 8]>", row = "tensor<fp32, [2, 3, 1]>";
   ProgramText program(type + " x");
@@ -300,7 +300,7 @@ TEST(FuseNorm, LeavesAGammaOfHeads) {
   expect_same_values(model, {{{2, 3, 8}}});
 }
 
-// A mean that broadcasts along another axis than its own.
+// A mean that is broadcast along another axis than its own.
 TEST(FuseNorm, LeavesAMeanThatMeetsOtherRows) {
   const std::string type = "tensor<fp32, [8, 8]>", row = "tensor<fp32, [8]>";
   ProgramText program(type + " x");

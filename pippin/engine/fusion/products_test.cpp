@@ -1,5 +1,5 @@
-// Products that become one step, and residuals that they add: bit for bit what separate steps
-// compute.
+// Products that become one step, and residuals that they add: bit for bit the results of separate
+// steps.
 #include <algorithm>
 #include <cstring>
 
@@ -132,7 +132,7 @@ TEST(MergeProducts, KeepsEveryBit) {
     const mil::Model model = siblings(form);
     for (const int64_t rows : {1, 2, 9, 37}) expect_same_bits(model, {{rows, 64}});
   }
-  // Enough to be shared by threads.
+  // Large enough that threads share them.
   expect_same_bits(siblings(Form::Int4, 4096, 1000, 4096), {{1, 64}});
   expect_same_bits(siblings(Form::Fp16, 4096, 1000, 4096), {{2, 64}});
 }
@@ -227,7 +227,7 @@ TEST(FuseResidual, OfAConvolutionThatIsShownAsRows) {
 }
 
 TEST(FuseResidual, LeavesWhatIsNone) {
-  // The product is a result, or added to itself, or what is added repeats.
+  // The product is a result, or added to itself, or the added value is broadcast.
   const mil::Model read = with_residual(Form::Fp16, "add(x = p, y = r)", "y, p");
   EXPECT_EQ(described(read), described(read, /*fusion=*/false));
   expect_same_bits(read, {{3, 64}});
@@ -243,7 +243,7 @@ TEST(FuseResidual, LeavesWhatIsNone) {
   expect_same_bits(row, {{3, 64}, {1, 40}});
 }
 
-// The sum of two products adds one to the other, whichever comes last.
+// The sum of two products: the last one adds the other.
 TEST(FuseResidual, OfTwoProducts) {
   const mil::Model model = make_model(
       "func main<ios18>(tensor<fp16, [?, 64]> x) {\n" + linear(Form::Fp16, "z", 64, "exp(x = x)") +

@@ -1,18 +1,18 @@
-// Random programs of what nets are made of: fused, unfused and by the reference they have the same
-// values, whoever reads what in them.
+// Random programs of typical net operations: fused, unfused and by the reference they give the same
+// values, whichever of their values are read.
 #include "pippin/engine/fusion/fusion_testing.h"
 
 namespace pippin::engine {
 namespace {
 
-// Of the largest value: errors of many operations add up, and the reference rounds each to its
-// type.
+// Relative to the largest value: errors of many operations add up, and the reference rounds each
+// result to its type.
 constexpr double kTolerance = 1e-3, kHalfTolerance = 0.1;
 
-// Operations on values that were written before, mostly on the last ones.
+// Operations on values written before, mostly on the last ones.
 class RandomProgram {
  public:
-  // Not of rows in fp16: a softmax of products of them makes much of a rounded digit.
+  // Not with rows in fp16: a softmax of products amplifies a rounding error.
   RandomProgram(uint32_t seed, const std::vector<int64_t>& shape)
       : random_(seed),
         type_(seed % 4 == 3 && shape.size() == 4 ? "fp16" : "fp32"),
@@ -57,7 +57,7 @@ class RandomProgram {
         return add_elementwise(x);
     }
   }
-  // And for rows [1, T, D].
+  // One of the recipes for rows [1, T, D].
   void add_of_rows() {
     const Value x = like(values_.front());
     switch (below(12)) {
@@ -83,7 +83,7 @@ class RandomProgram {
   };
 
   uint32_t below(uint32_t count) { return random_() % count; }
-  // -1: a size that each call has its own of.
+  // -1: a size that differs from call to call.
   std::string type_of(const std::vector<int64_t>& shape) const { return type_of(shape, type_); }
   static std::string type_of(const std::vector<int64_t>& shape, const std::string& type) {
     std::string sizes;
@@ -133,7 +133,7 @@ class RandomProgram {
     text_.array(name, shape, center, type_);
     return name;
   }
-  // At times the same again, under another name that is the one read from now on.
+  // Sometimes writes the same operation again, under another name that is used from then on.
   std::string op(const std::vector<int64_t>& shape, const std::string& call) {
     std::string name;
     for (int times = below(8) == 0 ? 2 : 1; times > 0; --times) {
@@ -153,7 +153,7 @@ class RandomProgram {
     return op(like.shape, fmt::format("{}(x = {}, y = {})", type, swaps ? y : x, swaps ? x : y));
   }
 
-  // To the other type and back. At half the width it may lose digits, at full width nothing.
+  // To the other type and back. At half width it may lose digits, at full width nothing.
   std::string casts(const Value& x) {
     if (!is_half()) return unary("identity", x);
     const std::string wide = fresh("w");
@@ -174,7 +174,7 @@ class RandomProgram {
         return;
       case 2: {
         const std::string bounded = unary("tanh", x), other = like(x).name;
-        // Of halves, what two of them nearly have in common is rounded.
+        // In halves, the difference of two similar values is mostly rounding error.
         binary(is_half() || below(2) == 0 ? "mul" : "sub", x, bounded, other);
         return;
       }
@@ -270,7 +270,7 @@ class RandomProgram {
     const Value gate = values_.back();
     binary("mul", x, x.name, unary("sigmoid", gate));
   }
-  // Beside another by channels, of which half are taken.
+  // Joins it with another map by channels and takes half of them.
   void join_and_part(const Value& x) {
     std::vector<int64_t> both = x.shape;
     both[1] *= 2;

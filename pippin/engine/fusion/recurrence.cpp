@@ -1,6 +1,6 @@
-// A recurrence and the update of its state as one step, whose tokens follow one another: what a
-// program spells without loops is the least work in its order, and the state is read and written
-// once.
+// A recurrence and the update of its state as one step over consecutive tokens: sequential order
+// needs the least work of all that the loop-free program describes, and the state is read and
+// written once.
 #include "pippin/engine/fusion/carried_state.h"
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
@@ -16,7 +16,7 @@ using mil::Operation;
 using mil::Shape;
 using mil::Var;
 
-// A value in another shape, in fp32, with elements of the last axis side by side.
+// A value in another shape, in fp32, with unit stride along the last axis.
 View rows_as(Builder& builder, const Var* var, const Shape& shape) {
   const View view = builder.view_as(builder.view(var), Storage::F32);
   auto reshaped = reshape_view(view, shape);
@@ -33,7 +33,7 @@ View token_numbers(Builder& builder, const Var* var) {
   return view;
 }
 
-// x as it is before a number for each token is multiplied into it, and those numbers.
+// x before the multiplication by a number for each token, and these numbers.
 struct Scaled {
   View x, scales;
 };
@@ -94,7 +94,7 @@ bool fuse_decayed(Builder& builder, const Operation& root, const DecayedMatch& m
   } else {
     views[DecayedNode::kX] = rows_as(builder, match.x, x);
   }
-  // Tokens lie one after another in memory.
+  // Tokens are consecutive in memory.
   const View by_token = builder.allocate(Storage::F32, {x[2], x[0], x[1], x[3]});
   const View results = views[0] = transpose_view(by_token, {1, 2, 0, 3});
   builder.emit(node, std::move(views), 2);
@@ -138,8 +138,8 @@ bool fuse_linear(Builder& builder, const Operation& root, const LinearMatch& mat
   return true;
 }
 
-// Makes the node that computes `results`, [groups, heads, tokens, p], add skip * x to them. False
-// where there is no such node, x is not its own or skip, [groups, heads], not constant.
+// Makes the node that computes `results`, [groups, heads, tokens, p], add skip * x to them. Returns
+// false if there is no such node, x is not its own, or skip, [groups, heads], is not constant.
 bool add_skip(Builder& builder, const View& results, const View& x, const View& skip) {
   if (!builder.is_constant(skip)) return false;
   for (Node& node : builder.nodes()) {
@@ -156,7 +156,7 @@ bool add_skip(Builder& builder, const View& results, const View& x, const View& 
   return false;
 }
 
-// The value before its axes change places, if nothing else reads it on the way.
+// The value before a transpose, if nothing else reads the values in between.
 const Var* untransposed(const Builder& builder, const Var* var) {
   const Var* x = argument_of(var, "transpose");
   return x != nullptr && builder.read_once(var) && builder.read_once(x) ? x : nullptr;

@@ -15,7 +15,7 @@ using mil::Operation;
 using mil::Shape;
 using mil::Var;
 
-// The last of the places along an axis.
+// The last position along an axis.
 bool is_last(Builder& builder, const Var* part, const Var* whole, size_t axis) {
   if (!builder.is_lowered(part) || !builder.is_lowered(whole)) return false;
   View expected = builder.view(whole);
@@ -27,7 +27,7 @@ bool is_last(Builder& builder, const Var* part, const Var* whole, size_t axis) {
   return same_elements(view, expected);
 }
 
-// From a sum of logarithms over tokens, [..., tokens, 1]: the logarithms.
+// Given a sum of logarithms over tokens, [..., tokens, 1]: the logarithms.
 const Var* summed(Builder& builder, const Var* column) {
   const Operation* sum = producer(unreshaped(column), "cumsum");
   if (sum == nullptr || bool_param(builder, *sum, "exclusive") ||
@@ -42,7 +42,7 @@ const Var* summed(Builder& builder, const Var* column) {
   return builder.info(column).shape == shape ? logs : nullptr;
 }
 
-// The results that the tokens themselves make, from keys and queries.
+// The results of the pass's own tokens, from keys and queries.
 bool is_own(Builder& builder, const Var* var, const Var* column, const DecayedMatch& match) {
   const Dim tokens = builder.info(match.x).shape[2];
   const auto product = matrices(builder, var, false, false);
@@ -55,7 +55,7 @@ bool is_own(Builder& builder, const Var* var, const Var* column, const DecayedMa
   });
 }
 
-// The sum of those and of what the state before the pass gives.
+// The sum of those and of the results of the state before the pass.
 const Operation* find_results(Builder& builder, const Var* column, DecayedMatch& match) {
   for (const Operation* product : builder.users(match.state)) {
     const auto from = product->outputs().size() == 1
@@ -96,7 +96,7 @@ bool shapes_fit(Builder& builder, const DecayedMatch& match) {
 
 std::optional<DecayedMatch> match_decayed(Builder& builder, const Var* update) {
   std::optional<DecayedMatch> found;
-  // What is kept of the state, and what the tokens add to it.
+  // The retained part of the state, and the terms that the tokens add to it.
   either_order(producer(update, "add"), [&](const Var* kept, const Var* added) {
     const auto product = matrices(builder, added, true, false);
     if (!product) return false;
@@ -127,7 +127,7 @@ std::optional<DecayedMatch> match_decayed(Builder& builder, const Var* update) {
 
 namespace {
 
-// x where `var` is x some tokens earlier, `first` before them: a padded value, cut to its length.
+// x if `var` is x shifted by some tokens, with `first` in front: a padded value, cut to its length.
 const Var* earlier(Builder& builder, const Var* var, int64_t distance, double first) {
   const Var* longer = argument_of(var, "slice_by_index");
   const Operation* padded = longer == nullptr ? nullptr : producer(longer, "pad");
@@ -146,7 +146,7 @@ const Var* earlier(Builder& builder, const Var* var, int64_t distance, double fi
                                                                                          : nullptr;
 }
 
-// One distance of the scan: sum and factor are made of those before.
+// One distance of the scan: sum and factor are computed from those of the previous level.
 struct Level {
   const Var *sum, *factor;
 };
@@ -187,8 +187,8 @@ std::optional<LinearMatch> match_linear(Builder& builder, const Var* update) {
         return false;
       }
       Level level = {sum, factor};
-      int64_t reach = 1;  // distances below it are all in the sum
-      // The widest distance of those that are there.
+      int64_t reach = 1;  // the sum includes all smaller distances
+      // The largest distance so far.
       int64_t widest = 0;
       for (int64_t distance = 1; distance <= (int64_t{1} << 24); distance *= 2) {
         if (level_before(builder, level, distance)) widest = distance;

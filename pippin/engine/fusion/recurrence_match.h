@@ -1,5 +1,5 @@
-// The parts of a recurrence, found from the update of its state. nn/recurrent/recurrence.h spells
-// them.
+// The parts of a recurrence, found from the update of its state, as written by
+// nn/recurrent/recurrence.h.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace pippin::engine {
 
-// Products of tokens with those before them, weighted by what has decayed between them.
+// Products of tokens with earlier ones, weighted by the decay between them.
 struct DecayedMatch {
   const mil::Var* state = nullptr;      // before the pass, [groups, heads, p, n]
   const mil::Var* log_decay = nullptr;  // [groups, heads, tokens]
@@ -20,7 +20,8 @@ struct DecayedMatch {
 };
 std::optional<DecayedMatch> match_decayed(Builder& builder, const mil::Var* update);
 
-// Where x is what the state lacks of values (the delta rule), times a rate.
+// For x that is the difference between values and the state's prediction (the delta rule), times a
+// rate.
 struct DeltaMatch {
   const mil::Var* values = nullptr;  // [groups, heads, tokens, p]
   const mil::Var* rates = nullptr;   // [groups, heads, tokens, 1]
@@ -35,7 +36,7 @@ struct LinearMatch {
 };
 std::optional<LinearMatch> match_linear(Builder& builder, const mil::Var* update);
 
-// Where decay is exp(steps * rates), x is inputs * keys, and the results are only multiplied with
+// For a decay exp(steps * rates) and x = inputs * keys, whose results are only multiplied with
 // queries and summed.
 struct SelectiveMatch {
   const mil::Var* rates = nullptr;                     // [features, n]

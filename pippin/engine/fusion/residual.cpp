@@ -1,4 +1,4 @@
-// x · Wᵀ + residual as one node, where the sum alone reads the product.
+// x · Wᵀ + residual as one node, if only the sum reads the product.
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/fusion/match.h"
 #include "pippin/mil/ops/op.h"
@@ -10,7 +10,7 @@ using mil::Dim;
 using mil::Operation;
 using mil::Var;
 
-// Whether a product is what `var` is a view of, and nothing else reads it.
+// Whether `var` is a view of a product that nothing else reads.
 bool is_own_product(const Builder& builder, const Var* var) {
   while (var != nullptr && var->producer != nullptr && builder.read_once(var)) {
     const Operation& operation = *var->producer;
@@ -22,8 +22,8 @@ bool is_own_product(const Builder& builder, const Var* var) {
 }
 
 // The elements of `view` as rows of the product whose result `like` shows, in the same shape;
-// nothing where that shows a part of it. A residual that lies in another way is copied: the norm
-// that it comes from, or goes to, wants the same copy.
+// nothing if that shows a part of it. A residual in another layout is copied: the norm before or
+// after it needs the same copy.
 std::optional<View> as_rows(Builder& builder, const View& view, const View& like,
                             const View& product) {
   const std::vector<int64_t> order = memory_order(like);
@@ -33,7 +33,7 @@ std::optional<View> as_rows(Builder& builder, const View& view, const View& like
     return std::nullopt;
   }
   const View turned = transpose_view(view, order);
-  // The columns are the axes at the end that make them up.
+  // The last axes whose sizes multiply to the number of columns.
   Dim columns = 1;
   int64_t axes = 0;
   while (axes < turned.rank() && !(columns == product.shape[1])) {

@@ -1,7 +1,7 @@
 // Rotary embedding: x * cos + turned(x) * sin, with turned([a, b]) = [-b, a].
 //
 // a and b are the two halves of x along an axis, or its even and odd elements. cos and sin are as
-// wide as x, or half as wide where the program writes [a * cos - b * sin, b * cos + a * sin].
+// wide as x, or half as wide if the program writes [a * cos - b * sin, b * cos + a * sin].
 #include <optional>
 
 #include "pippin/engine/fusion/fusion.h"
@@ -17,7 +17,7 @@ using mil::Operation;
 using mil::Shape;
 using mil::Var;
 
-// Two values side by side along an axis, or taking turns along it.
+// Two values concatenated along an axis, or interleaved along it.
 struct Joined {
   const Var* first = nullptr;
   const Var* second = nullptr;
@@ -30,7 +30,7 @@ std::optional<Joined> joined(Builder& builder, const Operation& operation) {
   const Operation* join = &operation;
   Joined result;
   if (type == "reshape") {
-    // stack along a new last axis, which then becomes one with the axis before.
+    // stack along a new last axis, which is then merged with the axis before.
     join = producer(operation.input_var("x"), "stack");
     result.pairs = true;
   } else if (type != "concat") {
@@ -62,7 +62,7 @@ std::optional<Joined> joined(Builder& builder, const Operation& operation) {
                                                                   : std::nullopt;
 }
 
-// The value whose halves (or even and odd elements) a and b are.
+// The value whose halves (or even and odd elements) are a and b.
 std::optional<View> whole(const View& a, const View& b, int64_t axis, bool pairs) {
   const auto i = static_cast<size_t>(axis);
   View x = a;
@@ -73,7 +73,7 @@ std::optional<View> whole(const View& a, const View& b, int64_t axis, bool pairs
     x.strides[i] = step;
     if (!(a.strides[i] == step * Dim(2)) && !(a.shape[i] == Dim(1))) return std::nullopt;
   } else if (a.shape[i] == Dim(1)) {
-    // One element has no stride of its own.
+    // A single element has no stride.
     step = b.offset - a.offset;
     x.strides[i] = step;
   }
@@ -90,7 +90,7 @@ struct Rotary {
   const Var* sin = nullptr;
 };
 
-// Both operands of a product of two values; nulls where it is something else.
+// Both operands of a product of two values; nulls for other operations.
 std::pair<const Var*, const Var*> factors_of(const Var* var) {
   const Operation* operation = producer(var, "mul");
   if (operation == nullptr) return {nullptr, nullptr};
@@ -160,8 +160,8 @@ std::optional<Rotary> pair_of_sums(Builder& builder, const Operation& operation)
   return result;
 }
 
-// cos or sin in fp32 with `order` for the axes of x, the last of unit stride; nothing where its
-// shape is not one that repeats along other axes only.
+// cos or sin in fp32 with `order` for the axes of x, the last of unit stride; nothing if its shape
+// does not broadcast along other axes only.
 std::optional<View> angles(Builder& builder, const Var* var, const View& x,
                            const std::vector<int64_t>& order) {
   View view = builder.view_as(builder.view(var), Storage::F32);

@@ -13,7 +13,7 @@ std::string heads(const std::string& last) {
   return "tensor<fp32, [1, 3, ?, " + last + "]>";
 }
 
-// x, cos and sin are heads of one input, so that their sizes are known to be the same.
+// x, cos and sin are heads of one input, so that they are known to have the same size.
 ProgramText rotary_program(int64_t angles = 8) {
   const std::string row = fmt::format("tensor<fp32, [1, 1, ?, {}]>", angles);
   ProgramText program("tensor<fp32, [1, 5, ?, 8]> all");
@@ -129,7 +129,7 @@ TEST(FuseRotary, OfPairsWithHalfTheAngles) {
   expect_same_values(model, kRotaryCalls, kFills);
 }
 
-// (1, heads, head_dim, q): all are turned so that the elements of a head lie side by side.
+// (1, heads, head_dim, q): all are transposed so that the elements of a head are adjacent.
 TEST(FuseRotary, AlongAnotherAxis) {
   for (const int64_t q : {1, 37}) {
     const std::string whole = fmt::format("tensor<fp32, [1, 3, 8, {}]>", q),
@@ -152,7 +152,7 @@ TEST(FuseRotary, AlongAnotherAxis) {
 
 TEST(FuseRotary, LeavesWhatIsNone) {
   const std::vector<std::array<std::string, 3>> misses = {
-      // what is turned, its order, the other product
+      // rotated value, its order, the other product
       {"mul(x = low, y = minus)", "(neg, high)", "mul(x = x, y = cos)"},   // the wrong half
       {"mul(x = high, y = minus)", "(low, neg)", "mul(x = x, y = cos)"},   // the wrong order
       {"mul(x = high, y = cube)", "(neg, low)", "mul(x = x, y = cos)"},    // not negated
@@ -174,7 +174,7 @@ TEST(FuseRotary, LeavesWhatIsNone) {
   }
 }
 
-// What is turned is a result, too.
+// The rotated value is a result, too.
 TEST(FuseRotary, KeepsWhatElseIsRead) {
   ProgramText program = rotary_program();
   program.op("low", heads("4"), kLow).op("high", heads("4"), kHigh);

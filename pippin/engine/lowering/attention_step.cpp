@@ -11,7 +11,7 @@ using mil::Shape;
 
 constexpr int64_t kChunkNumbers = 2;  // of kernels::summarize_mask
 
-// The node that made the same of the same, if there is one: masks are shared by layers.
+// An existing node that computes the same from the same operands: masks are shared by layers.
 template <typename Kind>
 const View* made_before(Builder& builder, const View& from) {
   for (const Node& node : builder.nodes()) {
@@ -25,8 +25,8 @@ const View* made_before(Builder& builder, const View& from) {
   return nullptr;
 }
 
-// The mask's smallest and largest entries by chunks of keys, [batch, heads, rows, chunks, 2];
-// nothing is repeated in memory that the mask repeats.
+// The mask's smallest and largest entries by chunks of keys, [batch, heads, rows, chunks, 2]; axes
+// that the mask repeats are not stored repeatedly.
 View mask_summary(Builder& builder, const View& mask) {
   View once = mask;
   for (size_t i = 0; i < 3; ++i) {
@@ -51,7 +51,7 @@ View mask_summary(Builder& builder, const View& mask) {
   return summary;
 }
 
-// A cache in which the elements of a key lie side by side, or the keys of an element.
+// A cache in which the elements of a key are adjacent, or the keys of an element.
 View readable(Builder& builder, const View& cache) {
   if (cache.shape[3] == Dim(1) || cache.strides[3] == Dim(1)) {
     View view = cache;
@@ -84,7 +84,7 @@ View emit_attention(Builder& builder, const AttentionViews& attention) {
   if (attention.mask) {
     View mask = builder.view_as(*attention.mask, Storage::F32);
     mask = broadcast_view(mask, {q.shape[0], q.shape[1], q.shape[2], k.shape[2]});
-    // Axes of 1 are repeated, too: one mask for all heads is one summary.
+    // Axes of 1 are repeated, too: one mask for all heads has one summary.
     for (size_t i = 0; i < 3; ++i) {
       if (mask.shape[i] == Dim(1)) mask.strides[i] = 0;
     }

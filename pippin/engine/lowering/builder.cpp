@@ -19,7 +19,7 @@ using mil::Shape;
 
 namespace {
 
-constexpr int64_t kSmall = 4096;  // elements; more is folded only where nothing else can run it
+constexpr int64_t kSmall = 4096;  // elements; more is folded only if nothing else can compute it
 
 // A weight that is rearranged or converted while it is read.
 bool is_computed(const mil::Value& value) {
@@ -60,7 +60,7 @@ Builder::Builder(const Region& region, const mil::Inference& inference,
       }
     }
   }
-  // Whoever reads a result of the region is none of its operations.
+  // Readers of a result of the region are outside its operations.
   for (const mil::Var* var : region.outputs) reads_[var] += 2;
 }
 
@@ -123,7 +123,7 @@ View Builder::constant(const mil::Value& value) {
   const auto native = native_storage(value.type.data_type);
   View view;
   if (native && value.source != nullptr && !value.source->view().empty()) {
-    view.storage = *native;  // used where it lies, in the mapped file
+    view.storage = *native;  // used in place, in the mapped file
     view.shape = shape;
     view.strides = contiguous_strides(shape);
     Buffer buffer;
@@ -176,7 +176,7 @@ View Builder::view(const mil::Var* var) {
   }
   const mil::ValueInfo& known = info(var);
   if (known.elements) {
-    // Shape arithmetic that something reads at run time: its numbers are filled in by each run.
+    // Shape arithmetic that is read at run time: each run fills in its numbers.
     View view = allocate(run_storage(known.type), known.shape);
     emit(DimsNode{}, {view}).scalars = *known.elements;
     views_.emplace(var, view);
@@ -214,8 +214,8 @@ View Builder::view_as(const View& view, Storage storage) {
   return view.storage == storage ? view : copied(view, storage);
 }
 
-// The elements of a constant in another storage or order, now: by a step that is run on this
-// thread. Nothing where a part of it depends on the run (rows of a table).
+// The elements of a constant in another storage or order, converted now: by a step that runs on
+// this thread. Nothing if a part of it depends on the run (rows of a table).
 std::optional<View> Builder::copied_constant(const View& view, Storage storage) {
   const auto shape = mil::constant_shape(view.shape);
   const auto strides = mil::constant_shape(view.strides);
@@ -241,7 +241,7 @@ std::optional<View> Builder::copied_constant(const View& view, Storage storage) 
 }
 
 View Builder::copied(const View& view, Storage storage) {
-  // What a state holds changes, all else is written once.
+  // The contents of a state change, all other buffers are written once.
   const bool changes = buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::State;
   std::vector<Copy>& known = copies_[view.buffer];
   for (const Copy& copy : known) {
@@ -313,7 +313,7 @@ bool Builder::fold_kept(const mil::Var* var) {
 
 bool Builder::fold(const mil::Operation& operation) {
   const mil::OpDef* op = mil::find_op(operation.type(), opset());
-  // A cast is nothing, and a weight is best left as it is stored.
+  // A cast is free, and a weight is best left as it is stored.
   const auto is = [&](mil::Trait trait) { return op != nullptr && op->traits.has(trait); };
   const bool casts = is(mil::Trait::Converts) && !is(mil::Trait::View);
   if (op == nullptr || !op->pure || casts || !operation.blocks().empty()) return false;
@@ -347,7 +347,7 @@ bool Builder::fold(const mil::Operation& operation) {
     const std::unordered_map<const mil::Var*, mil::Tensor>& folded_;
     std::unordered_map<const mil::Var*, mil::Tensor> loaded_;
   } constants(folded_);
-  // Forms of compression that nothing else knows: computed once for all plans and loads.
+  // Forms of compression without a kernel: computed once for all plans and loads.
   const mil::Var* first = operation.output();
   const auto storage = native_storage(info(first).type);
   const auto shape = mil::constant_shape(info(first).shape);
@@ -363,7 +363,7 @@ bool Builder::fold(const mil::Operation& operation) {
   for (size_t i = 0; i < results.size(); ++i) {
     const mil::Var* output = operation.output(i);
     define(output, constant(mil::to_value(results[i])));
-    // Large results are kept as doubles only where the next form of compression needs them.
+    // Large results are kept as doubles only if the next form of compression needs them.
     if (results[i].size() <= kSmall || feeds_constexpr(region_, output)) {
       folded_.insert_or_assign(output, std::move(results[i]));
     }

@@ -1,8 +1,8 @@
-// The plan under construction: what lowering rules work with.
+// The plan under construction, the interface of lowering rules.
 //
 // A rule turns one MIL operation into views and nodes. Values whose elements are known from shapes
-// alone (shape arithmetic) get no node unless something reads them at run time; constants are
-// converted when the plan is made; nodes whose results are not read are dropped at the end.
+// alone (shape arithmetic) get no node unless they are read at run time; constants are converted
+// when the plan is made; nodes whose results are not read are dropped at the end.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +26,20 @@
 
 namespace pippin::engine {
 
-// An input of a region: a value that something outside of it gives.
+// An input of a region: a value computed outside it.
 struct RegionInput {
   const mil::Var* var = nullptr;
   Port port;
   mil::Shape shape;
 };
 
-// A stretch of a function's operations that one plan runs: all of them, or those between two that
+// A range of a function's operations that one plan runs: all of them, or those between two that
 // cannot be planned.
 struct Region {
   std::vector<const mil::Operation*> operations;  // in the order of their effects
   std::vector<RegionInput> inputs;
   std::vector<const mil::Var*> outputs;
-  std::set<uint64_t> symbols;  // ids of all that shapes may depend on
+  std::set<uint64_t> symbols;  // ids of all symbols that shapes may depend on
   mil::Opset opset = mil::Opset::CoreML5;
   ComputeOptions compute;
 };
@@ -59,34 +59,35 @@ class Builder {
   const mil::Inference& inference() const { return inference_; }
   const mil::ValueInfo& info(const mil::Var* var) const { return inference_.of(var); }
 
-  // The parameter's view as it is stored (weights and states may be F16); throws where it is
-  // absent.
+  // The parameter's view as it is stored (weights and states may be F16); throws if it is absent.
   View view(const mil::Operation& operation, std::string_view parameter);
   View view(const mil::Var* var);
   // The parameter's shape, without a view of it.
   mil::Shape shape(const mil::Operation& operation, std::string_view parameter) const;
   View view(const mil::Binding& binding);
   // The same in a given storage: converted at once for constants, else by a step, once for all
-  // that ask for the same elements.
+  // requests of the same elements.
   View view_as(const View& view, Storage storage);
   View floats(const mil::Operation& operation, std::string_view parameter);
   View ints(const mil::Operation& operation, std::string_view parameter);
-  // The view itself or a copy without gaps, made as those of view_as().
+  // The view itself or a copy without gaps, made like those of view_as().
   View contiguous(const View& view);
-  // The view as rows of `column_axes` merged trailing axes, copied if it must be.
+  // The view as rows of `column_axes` merged trailing axes, copied if necessary.
   View matrix(const View& view, int64_t column_axes);
 
   // A new value: contiguous memory, of which the plan keeps only live values.
   View allocate(Storage storage, const mil::Shape& shape);
   // The same with the axes in the order that they have in the memory of `like`, whose shape it
-  // gets: what is computed element by element keeps the layout that products and norms made.
+  // gets: elementwise results keep the layout that products and norms chose.
   View allocate_like(Storage storage, const View& like);
   View constant(Storage storage, const mil::Shape& shape, std::vector<std::byte> bytes);
   View constant(const mil::Value& value);
-  // The same of bytes that others keep: with other plans, or as long as the program.
+  // The same for bytes that are kept outside the plan: shared with other plans, or as long as the
+  // program.
   View shared_constant(Storage storage, const mil::Shape& shape, SharedBytes bytes);
-  // The same of the bytes that `make` returns for an operation's result, now or in a process before
-  // (engine/weights/cached_array.h). `variant` names what of the processor decides their bits.
+  // The same for the bytes that `make` returns for an operation's result, now or in an earlier
+  // process (engine/weights/cached_array.h). `variant` names the properties of the processor that
+  // decide their bits.
   View cached_constant(const mil::Var* var, Storage storage, uint64_t size,
                        const std::function<std::vector<std::byte>()>& make,
                        std::string_view variant = {});
@@ -95,53 +96,54 @@ class Builder {
     return buffers_[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
   }
 
-  // The elements of a constant of floats or integers, at most `limit` of them; nothing where the
-  // parameter or view is no constant or larger.
+  // The elements of a constant of floats or integers, at most `limit` of them; nothing if the
+  // parameter or view is not constant or is larger.
   std::optional<std::vector<float>> constant_floats(const View& view, int64_t limit);
-  // The element of a constant that has one.
+  // The element of a constant that has only one.
   std::optional<double> number(const mil::Operation& operation, std::string_view parameter);
 
-  // Bytes that live as long as the plan.
+  // Keeps bytes as long as the plan lives.
   const std::byte* keep(std::vector<std::byte> bytes);
-  // The bytes of a constant whose source computes them, shared as cached_constant()'s.
+  // The bytes of a constant whose source computes them, shared like those of cached_constant().
   const std::byte* computed_bytes(const mil::Var* var, const mil::Value& value);
 
   // The weight that a parameter is bound to if it stays compressed, else null. view() expands it.
   std::shared_ptr<const QuantizedWeight> quantized(const mil::Operation& operation,
                                                    std::string_view parameter) const;
-  // The same of a value.
+  // The same for a value.
   std::shared_ptr<const QuantizedWeight> quantized(const mil::Var* var) const;
-  // Keeps the result of a constexpr op compressed. False where its form is not known to kernels,
-  // or it is so small that something may want its numbers.
+  // Keeps the result of a constexpr op compressed. Returns false if kernels do not support its
+  // form, or it is so small that a rule may need its numbers.
   bool keep_quantized(const mil::Operation& operation);
 
-  // Makes the results of a constexpr op dense by expand_constexpr(); false as keep_quantized().
+  // Expands the results of a constexpr op by expand_constexpr(); returns false like
+  // keep_quantized().
   bool expand_large(const mil::Operation& operation);
-  // Defines a value when something asks for it: what computing is made of may not be needed once
-  // the result is known.
+  // Defines a value on its first use: intermediate values may not be needed once the result is
+  // known.
   void defer(const mil::Var* var, std::function<void()> define);
   bool is_deferred(const mil::Var* var) const { return deferred_.contains(var); }
-  // Whether the operation's results are read by operations of that kind only, and are no results
-  // of the region.
+  // Whether only operations of that kind read the operation's results, and none is a result of the
+  // region.
   bool all_users(const mil::Operation& operation,
                  const std::function<bool(const mil::Operation&)>& is_kind) const;
 
-  // Whether the value has a view: it was lowered, and is no shape arithmetic that nobody read yet.
+  // Whether the value has a view: it was lowered, and is not unread shape arithmetic.
   bool is_lowered(const mil::Var* var) const { return views_.contains(var); }
   // Whether one operation of the region reads the value, once, and nothing else needs it.
   bool read_once(const mil::Var* var) const;
   // The operations of the region that read the value, in its order.
   std::vector<const mil::Operation*> users(const mil::Var* var) const;
 
-  // Throws Unsupported where a result's size depends on data: only the inputs' dimensions can be
+  // Throws Unsupported if a result's size depends on data: only the inputs' dimensions can be
   // planned with.
   void check_planned_sizes(const mil::Operation& operation) const;
   // Evaluates an operation whose inputs are all constant by its value rule, when the plan is made:
-  // compressed weights, and small arithmetic on constants. False where that does not apply.
+  // compressed weights, and small arithmetic on constants. Returns false if that does not apply.
   bool fold(const mil::Operation& operation);
 
-  // Defines the results of an operation as those of an earlier one that computes the same; false
-  // where there is none.
+  // Defines the results of an operation as those of an earlier one that computes the same; returns
+  // false if none does.
   bool reuse(const mil::Operation& operation);
 
   void define(const mil::Var* var, View view);
@@ -162,7 +164,7 @@ class Builder {
   std::optional<View> update_in_place(const mil::Operation& slice_update);
 
   // The reads that turned out to be used after their state was written: they must be copies.
-  // Lowering is repeated with them until there is none.
+  // Lowering is repeated with them until none is left.
   const std::set<const mil::Operation*>& stale_reads() const { return stale_reads_; }
 
   std::vector<Node>& nodes() { return nodes_; }

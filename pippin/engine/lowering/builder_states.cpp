@@ -1,4 +1,4 @@
-// States in a plan: where they are read and written, and what is updated in place.
+// States in a plan: reads, writes, and updates in place.
 #include <algorithm>
 
 #include "pippin/base/error.h"
@@ -67,7 +67,7 @@ std::optional<View> Builder::update_in_place(const mil::Operation& slice_update)
       whole.shape != info(state).shape) {
     return std::nullopt;
   }
-  // The next write of this state must be with this result.
+  // The next write of this state must store this result.
   const auto& operations = region_.operations;
   auto next = std::find(operations.begin(), operations.end(), &slice_update);
   for (; next != operations.end(); ++next) {

@@ -1,4 +1,4 @@
-// Casts of numbers that the target cannot hold, against the reference.
+// Casts of numbers that the target type cannot hold, against the reference.
 #include "pippin/engine/fusion/fusion_testing.h"
 
 namespace pippin::engine {

@@ -1,4 +1,4 @@
-// topk, argsort and one_hot: what is chosen along an axis.
+// topk, argsort and one_hot.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -11,7 +11,7 @@ namespace {
 
 using mil::Dim;
 
-// The permutation that swaps an axis with the last one, and so its own inverse.
+// The permutation that swaps an axis with the last one, which is its own inverse.
 std::vector<int64_t> swapped_with_last(int64_t axis, int64_t rank) {
   std::vector<int64_t> perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);
@@ -19,8 +19,8 @@ std::vector<int64_t> swapped_with_last(int64_t axis, int64_t rank) {
   return perm;
 }
 
-// Emits the sort of x along the operation's axis and gives the indices, and the values if they are
-// asked for. `count` is the result's size along the axis.
+// Emits the sort of x along the operation's axis; gives the indices, and the values on request.
+// `count` is the result's size along the axis.
 struct Sorted {
   View indices, values;
 };
@@ -74,7 +74,7 @@ void one_hot(Builder& builder, const mil::Operation& operation) {
   const double on = float_param(builder, operation, "on_value");
   const double off = float_param(builder, operation, "off_value");
   const View flat = *reshape_view(indices, {mil::num_elements(indices.shape)});
-  // The new axis last; then it goes to its place.
+  // The new axis is last in memory, then moved to its place.
   mil::Shape shape = output.shape;
   std::rotate(shape.begin() + axis, shape.begin() + axis + 1, shape.end());
   std::vector<int64_t> perm(static_cast<size_t>(rank));

@@ -1,4 +1,4 @@
-// What `quantize` and `dequantize` mean, for their rules and fusions.
+// The meaning of `quantize` and `dequantize`, for their rules and fusions.
 #pragma once
 
 #include <vector>
@@ -7,13 +7,14 @@
 
 namespace pippin::engine {
 
-// The scales of an operation's slices along its axis; one for all elements where it has no vectors.
+// The scales of an operation's slices along its axis; one for all elements if its parameters are
+// not vectors.
 struct CodeScales {
   mil::Shape shape;  // the input's as [outer, slices, inner]
   std::vector<kernels::CodeScale> slices;
 };
 
-// Of a quantize or dequantize; throws Unsupported where they are not constant, or no kernel takes
+// Of a quantize or dequantize; throws Unsupported if they are not constant, or no kernel supports
 // them.
 CodeScales code_scales(Builder& builder, const mil::Operation& operation);
 

@@ -18,7 +18,7 @@ const Value* constant(const mil::Binding& binding) {
   return mil::constant_of(std::get<Var*>(binding));
 }
 
-// The first Var among the inputs that is no constant.
+// The first Var among the inputs that is not constant.
 const Var* first_input(const Operation& operation) {
   for (const auto& [name, argument] : operation.inputs()) {
     for (const mil::Binding& binding : argument) {

@@ -1,4 +1,4 @@
-// Common subexpressions: an operation that another one before it computed already.
+// Common subexpressions: operations whose results an earlier operation has computed.
 #pragma once
 
 #include <unordered_map>
@@ -12,9 +12,9 @@ class CommonOperations {
  public:
   explicit CommonOperations(const mil::Inference& inference) : inference_(inference) {}
 
-  // The operation before of the same type whose inputs are the same values, numbers or constants
-  // (up to a few elements), and whose results those of `operation` are therefore; else null, and
-  // the operation is remembered. For pure operations only.
+  // Returns the earlier operation of the same type with the same inputs (values, numbers, or
+  // constants of a few elements), whose results are therefore those of `operation`. Otherwise null,
+  // and the operation is remembered. For pure operations only.
   const mil::Operation* find_or_add(const mil::Operation& operation);
 
  private:
@@ -23,7 +23,7 @@ class CommonOperations {
   bool same(const mil::Operation& a, const mil::Operation& b) const;
 
   const mil::Inference& inference_;
-  std::unordered_map<const mil::Var*, const mil::Var*> first_;  // results found again
+  std::unordered_map<const mil::Var*, const mil::Var*> first_;  // results of repeated operations
   std::unordered_map<const mil::Var*, std::vector<const mil::Operation*>> by_input_;
 };
 

@@ -50,7 +50,7 @@ std::optional<ConstexprInput> constexpr_input(Builder& builder, const mil::Opera
   }
   const mil::Operation& producer = *var->producer;
   if (var == producer.output() && producer.outputs().size() == 2) {
-    // The mask goes through as it came, but for vector palettes, which repeat it.
+    // The mask is passed on unchanged, except for vector palettes, which repeat it.
     if (producer.type() == "constexpr_sparse_blockwise_shift_scale") {
       return constexpr_input(builder, producer, "data_mask");
     }
@@ -84,7 +84,7 @@ bool set_blocks(std::vector<int64_t> shape, std::vector<int64_t> blocks,
     shape.insert(shape.begin(), 1);
     blocks.insert(blocks.begin(), 1);
   }
-  // The inner axes as one, from the back: blocks of the merged axis must be runs of it.
+  // Merges the inner axes, from the last: blocks of the merged axis must be contiguous.
   int64_t size = 1, count = 1;
   for (size_t axis = shape.size(); axis-- > 1;) {
     if (count != 1 && blocks[axis] != shape[axis]) return false;

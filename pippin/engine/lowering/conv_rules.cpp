@@ -1,4 +1,4 @@
-// Convolutions: products of packed panels, windows of a channel's own, or linear layers.
+// Convolutions: as products of packed panels, windows of each channel, or linear layers.
 #include <algorithm>
 #include <cmath>
 
@@ -31,8 +31,8 @@ View packed_weights(Builder& builder, const mil::Operation& operation,
   return panels;
 }
 
-// The panels of places_tile of all groups, or where weights are of one channel those of a tap side
-// by side. With `row_taps` > 1 so many taps of a row count as channels.
+// The panels of places_tile for all groups, or, for weights of one channel, those of a tap next to
+// each other. With `row_taps` > 1, that many taps of a row count as channels.
 View places_weights(Builder& builder, const mil::Operation& operation,
                     const Convolution& convolution, bool by_channel, int64_t row_taps) {
   const ConvPanels panels = panels_of(builder, ConvPanels::Form::Places, convolution);
@@ -72,9 +72,9 @@ View places_weights(Builder& builder, const mil::Operation& operation,
                                       panels.kernel(), convolution.groups, row_taps));
 }
 
-// Makes the taps of a row channels: x with the zeros around its rows is written once with channels
-// last, and a view of it has what each window sees of a row side by side. Nothing where that does
-// not apply.
+// Turns the taps of a row into channels: x with zeros around its rows is written once with channels
+// last, and a view of it holds the elements of a row under each window as channels. Nothing if that
+// does not apply.
 std::optional<View> rows_as_channels(Builder& builder, Convolution& convolution, const View& x,
                                      const mil::Shape& y) {
   WindowAxis& axis = convolution.windows[kSpatialAxes - 1];
@@ -105,11 +105,12 @@ std::optional<View> rows_as_channels(Builder& builder, Convolution& convolution,
   return padded;
 }
 
-// The convolution with channels last; nothing where it is not for that layout.
+// The convolution with channels last; nothing if it does not suit that layout.
 std::optional<View> conv_of_places(Builder& builder, const mil::Operation& operation,
                                    Convolution convolution, const View& given,
                                    const std::optional<View>& bias) {
-  constexpr int64_t kFewChannels = 4;  // a tap of which takes longer to point at than to multiply
+  constexpr int64_t kFewChannels = 4;  // fewer take longer to point at than to multiply, for each
+                                       // tap
   const int64_t inputs = convolution.channels * convolution.groups;
   const int64_t each = convolution.outputs / std::max<int64_t>(1, convolution.groups);
   const bool by_channel = convolution.channels == 1 && each == 1 && convolution.groups > 1;
@@ -156,8 +157,8 @@ View winograd_panels(Builder& builder, const mil::Operation& operation,
                           fmt::format("{} panels of Winograd's products", panels.kernel()));
 }
 
-// Whether Winograd's products are fewer than the others by more than the transformations take. They
-// cost digits, so `exact` does without.
+// Whether Winograd's algorithm saves more multiplications than its transformations cost. It loses
+// digits, so `exact` does not use it.
 bool pays_winograd(const Builder& builder, const Convolution& convolution, const View& w,
                    const mil::Shape& y) {
   const bool fits = builder.precision() == Precision::Fast && convolution.groups == 1 &&
@@ -165,14 +166,14 @@ bool pays_winograd(const Builder& builder, const Convolution& convolution, const
                     std::min(convolution.channels, convolution.outputs) >= kLeastChannels &&
                     is_plain_constant(builder, w);
   if (!fits) return false;
-  // Of one element or sum; measured in multiplications of a product.
+  // Of one element or sum, in multiplications of a product; measured.
   constexpr double kTransform = 200;
   const auto sizes = [&](size_t axis) { return static_cast<double>(y[axis].lower()); };
   const double channels = static_cast<double>(convolution.channels);
   const double outputs = static_cast<double>(convolution.outputs);
   const auto side = static_cast<double>(winograd_side());
   const double tiles = sizes(0) * std::ceil(sizes(2) / side) * std::ceil(sizes(3) / side);
-  // Few tiles do not pay for reading four times the weights.
+  // With few tiles, reading four times the weights does not pay off.
   constexpr double kLeastTiles = 16;
   const double winograd =
       std::max(tiles, kLeastTiles) * static_cast<double>(winograd_products()) * channels * outputs +
@@ -205,7 +206,7 @@ void conv(Builder& builder, const mil::Operation& operation) {
   if (const auto y = conv_of_places(builder, operation, convolution, given, bias)) {
     return builder.define_output(operation, *y);
   }
-  // Elements of a row that lie apart would be gathered once for each tap.
+  // Elements of a row that are not adjacent would be gathered once for each tap.
   const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
   const View y = builder.allocate(Storage::F32, shape);
   const View planes = as_planes(y);

@@ -1,4 +1,4 @@
-// Transposed convolutions, which are convolutions of their phases.
+// Transposed convolutions, as convolutions of their phases.
 #include <algorithm>
 #include <cstring>
 
@@ -14,10 +14,10 @@ namespace {
 using mil::Dim;
 using mil::Shape;
 
-// A transposed convolution along one axis. Element i of x reaches the places i * s + t * d of a
-// result of which `cut` are left out in front; place q * s + r is phase r of window q, to which tap
-// t gives its weight times element q - t * d / s where r is the remainder. Phases beside each other
-// that look at the same elements are outputs of one convolution.
+// A transposed convolution along one axis. Element i of x contributes to the places i * s + t * d
+// of a result whose first `cut` places are omitted; place q * s + r is phase r of window q, to
+// which tap t contributes its weight times element q - t * d / s, where r is the remainder.
+// Adjacent phases that read the same elements are outputs of one convolution.
 struct TransposedAxis {
   int64_t stride = 1, dilation = 1, kernel = 1, cut = 0;
   Dim size = 1;  // of the result
@@ -30,7 +30,8 @@ using TransposedAxes = std::array<TransposedAxis, kSpatialAxes>;
 
 struct Phases {
   int64_t begin = 0, count = 0;
-  // By phase the tap that looks at the element so far before its window's, for each of them.
+  // For each phase and each shift, the tap that reads the element at that distance before its
+  // window's.
   std::vector<int64_t> shifts;
   int64_t tap(const TransposedAxis& axis, size_t shift, int64_t phase) const {
     return (shifts[shift] * axis.stride + begin + phase) / axis.dilation;
@@ -128,7 +129,7 @@ Convolution phase_convolution(const TransposedAxes& axes, const PhaseBlock& bloc
 }
 
 // Where the phases [N, outputs, phases..., windows...] of a block lie in `all`, which has the
-// phases of each window side by side.
+// phases of each window next to each other.
 View phase_places(const View& all, const TransposedAxes& axes, const PhaseBlock& block) {
   View places = all;
   for (size_t i = 0; i < kSpatialAxes; ++i) {
@@ -164,7 +165,7 @@ class TransposedConv {
 
   void lower() {
     const View given = builder_.floats(operation_, "x");
-    // In groups the outputs of a phase would not lie side by side.
+    // With groups, the outputs of a phase would not be adjacent.
     places_ = groups_ == 1;
     x_ = as_planes(places_                          ? channels_last(builder_, given)
                    : given.strides.back() == Dim(1) ? given
@@ -197,7 +198,7 @@ class TransposedConv {
     fail(ErrorCode::Unsupported, "{}: no kernel for it", builder_.where(operation_));
   }
 
-  // Some phases into their places.
+  // Computes some phases and stores them in their places.
   void compute(const PhaseBlock& block, const View& all) {
     const Convolution convolution = phase_convolution(axes_, block, shape_, groups_);
     if (places_ && convolution.k() > 0 && has_few_taps(convolution.windows)) {
@@ -224,7 +225,7 @@ class TransposedConv {
     builder_.emit_copy(places, *reshape_view(y, places.shape));
   }
 
-  // The same with channels last: of a place all outputs of a phase, then those of the next.
+  // The same with channels last: at each place, all outputs of a phase, then those of the next.
   void compute_places(Convolution convolution, const PhaseBlock& block, const View& all) {
     for (WindowAxis& axis : convolution.windows) {
       const int64_t least = *std::min_element(axis.taps.begin(), axis.taps.end());
@@ -252,7 +253,7 @@ class TransposedConv {
                        transpose_view(*reshape_view(y, phases_first), {0, 4, 1, 2, 3, 5, 6, 7}));
   }
 
-  // What of a block decides its weights.
+  // The properties of a block that its weights depend on.
   std::string variant_of(const PhaseBlock& block, std::string_view layout) const {
     std::string variant = fmt::format("{} of {} groups", layout, groups_);
     for (size_t i = 0; i < kSpatialAxes; ++i) {

@@ -23,7 +23,7 @@ View one_batch(const View& matrix) {
   return view;
 }
 
-// Integers do not fit into the floats of the kernels.
+// The floats of the kernels cannot hold all integers.
 void check_floats(const Builder& builder, const mil::Operation& operation) {
   const mil::DataType type = builder.info(operation.output()).type;
   if (mil::is_float(type)) return;
@@ -31,7 +31,7 @@ void check_floats(const Builder& builder, const mil::Operation& operation) {
        mil::to_string(type));
 }
 
-// y [m, n] of the rows of x, the weight and a bias if the operation has one.
+// y [m, n] of the rows of x, the weight, and the operation's bias if any.
 View weight_product(Builder& builder, const WeightUse& use, std::string name) {
   const mil::Operation& operation = use.operation;
   const View& x = use.x;
@@ -51,7 +51,7 @@ View weight_product(Builder& builder, const WeightUse& use, std::string name) {
       return y;
     }
   }
-  // A value that is computed.
+  // A computed matrix.
   const View& w = use.matrix();
   std::vector<View> views = operands(w.shape[0], &w);
   View y = views.front();
@@ -84,7 +84,7 @@ View swap_last(const View& view) {
   return result;
 }
 
-// [batch..., rows, k] with rows of unit stride and the batch as one axis; copied if it must be.
+// [batch..., rows, k] with rows of unit stride and the batch as one axis; copied if necessary.
 View batched(Builder& builder, const View& view, const Shape& batch) {
   Shape shape = batch;
   shape.insert(shape.end(), view.shape.end() - 2, view.shape.end());
@@ -108,7 +108,7 @@ View batched(Builder& builder, const View& view, const Shape& batch) {
   return *merge(copy);
 }
 
-// x · yᵀ where y is a compressed weight with a matrix for each batch of x.
+// x · yᵀ for a compressed weight y with a matrix for each batch of x.
 bool stacked_product(Builder& builder, const mil::Operation& operation, const View& x) {
   const auto weight = builder.quantized(operation, "y");
   const auto y_shape = mil::constant_shape(builder.shape(operation, "y"));
@@ -116,7 +116,8 @@ bool stacked_product(Builder& builder, const mil::Operation& operation, const Vi
   const size_t y_batch = y_shape->size() - 2, x_batch = x.shape.size() - 2;
   int64_t batches = 1;
   for (size_t i = 0; i < y_batch; ++i) batches *= (*y_shape)[i];
-  // No matrix is repeated, and no batch of x: the axes of both agree, but for ones before them.
+  // Neither matrices nor batches of x are broadcast: the axes of both agree, except for leading
+  // ones.
   for (size_t i = 1; i <= std::max(x_batch, y_batch); ++i) {
     const Dim a = i <= x_batch ? x.shape[x_batch - i] : Dim(1);
     const Dim b = i <= y_batch ? Dim((*y_shape)[y_batch - i]) : Dim(1);
@@ -178,7 +179,8 @@ void matmul(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, *reshape_view(out, builder.info(operation.output()).shape));
 }
 
-// "nchw,nwhu->nchu" and others that are a product of matrices for each of the axes that all have.
+// "nchw,nwhu->nchu" and other equations that are a matrix product for each element of the common
+// axes.
 void einsum(Builder& builder, const mil::Operation& operation) {
   check_floats(builder, operation);
   const auto product = mil::product_of(operation);
@@ -195,7 +197,7 @@ void einsum(Builder& builder, const mil::Operation& operation) {
   const View x = ordered(product->operands[0]), y = ordered(product->operands[1]);
   const auto rank = static_cast<size_t>(x.rank());
   for (size_t i = 0; i < rank; ++i) {
-    // Axes of 1 that stand for others are left to the value rule.
+    // Axes of size 1 that broadcast are left to the value rule.
     if (i + 2 != rank && !(x.shape[i] == y.shape[i])) decline("repeats an axis");
   }
   const Shape batch(x.shape.begin(), x.shape.end() - 2);
@@ -204,7 +206,7 @@ void einsum(Builder& builder, const mil::Operation& operation) {
   builder.emit(BatchedDotNode{"einsum"}, {out, a, b});
   Shape shape = batch;
   shape.insert(shape.end(), {a.shape[1], b.shape[1]});
-  // Where the result has the batch, the rows and the columns.
+  // The positions of the batch, the rows and the columns in the result.
   std::vector<int64_t> places = product->batch;
   places.insert(places.end(), {product->own[0].front(), product->own[1].front()});
   builder.define_output(operation, transpose_view(*reshape_view(out, shape), inverse(places)));

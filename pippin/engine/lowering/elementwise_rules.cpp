@@ -1,4 +1,4 @@
-// Element by element: unary, binary, comparisons, logic, select, casts.
+// Elementwise rules: unary, binary, comparisons, logic, select, casts.
 #include <algorithm>
 #include <array>
 
@@ -58,7 +58,7 @@ void gelu(Builder& builder, const mil::Operation& operation) {
   }
 }
 
-// Two inputs as the storage that the operation computes in, broadcast to `shape`.
+// Two inputs in the storage in which the operation computes, broadcast to `shape`.
 std::array<View, 2> two_inputs(Builder& builder, const mil::Operation& operation,
                                const mil::Shape& shape) {
   View x = builder.view(operation, "x"), y = builder.view(operation, "y");
@@ -130,8 +130,8 @@ void select(Builder& builder, const mil::Operation& operation) {
 void cast(Builder& builder, const mil::Operation& operation) {
   const View x = builder.view(operation, "x");
   const mil::DataType to = builder.info(operation.output()).type;
-  // Floats of every width are the same here, so a cast between them is nothing, also for a weight
-  // as stored.
+  // Floats of every width are the same at run time, so a cast between them does nothing, also for a
+  // weight as stored.
   if (mil::is_float(to) && is_float(x.storage)) {
     builder.define_output(operation, x);
     return;

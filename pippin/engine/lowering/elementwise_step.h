@@ -1,4 +1,4 @@
-// Steps of elementwise work, for rules and fusions.
+// Emits elementwise steps, for rules and fusions.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace pippin::engine {
 
-// op(x) of fp32, in the layout of x.
+// op(x) in fp32, in the layout of x.
 View unary_step(Builder& builder, std::string name, kernels::UnaryOp op, const View& x,
                 float alpha = 0, float beta = 0);
 
-// a + b of fp32 in one shape.
+// a + b in fp32, of the same shape.
 View sum_step(Builder& builder, std::string name, const View& a, const View& b);
 
-// An operation of one tensor of integers; throws Unsupported where there is no function for it.
+// An operation on one tensor of integers; throws Unsupported if it has no function.
 void integer_map(Builder& builder, const mil::Operation& operation);
 
 }  // namespace pippin::engine

@@ -27,7 +27,7 @@ bfloat16 rounded(float value, bfloat16 /*type*/) {
   return to_bfloat16(value);
 }
 
-// value(i) in 16 bits for all i, if holds(i, the rounded value) is true of each.
+// value(i) in 16 bits for all i, if holds(i, the rounded value) is true for each.
 template <typename Half, typename Value, typename Holds>
 std::optional<std::vector<std::byte>> halves(int64_t count, const Value& value,
                                              const Holds& holds) {

@@ -38,7 +38,7 @@ TEST(ExactBits, HalvesAreOfTheTypeThatHoldsAllNumbers) {
   EXPECT_EQ(bf16->type, WeightType::BF16);
   for (size_t i = 0; i < in_f16.size(); ++i) EXPECT_EQ(half_at(*f16, i), in_f16[i]);
   for (size_t i = 0; i < in_bf16.size(); ++i) EXPECT_EQ(half_at(*bf16, i), in_bf16[i]);
-  EXPECT_FALSE(halves_of({tiny, fine}));  // no type has both
+  EXPECT_FALSE(halves_of({tiny, fine}));  // neither type holds both
   EXPECT_FALSE(halves_of({1, 0.1f}));
   EXPECT_FALSE(halves_of({std::nanf("")}));
   EXPECT_TRUE(halves_of({}));
@@ -68,7 +68,7 @@ TEST(ExactBits, ProductsAreTheNumbersThatWereDivided) {
     offsets[17000] = std::nextafter(offsets[17000], 1e9f);
     EXPECT_FALSE(exact_products(bytes(offsets), bytes(scales), count));
   }
-  // Scales of 0, whose products say nothing.
+  // Scales of 0, whose products give no information.
   const std::vector<float> zero = {0}, one = {1};
   EXPECT_TRUE(exact_products(bytes(zero), bytes(zero), 1));
   EXPECT_FALSE(exact_products(bytes(one), bytes(zero), 1));

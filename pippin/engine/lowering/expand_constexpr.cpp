@@ -19,7 +19,7 @@ using mil::DataType;
 
 constexpr int64_t kElementsAtOnce = int64_t{1} << 16;  // of a thread
 
-// Calls body(chunk) for [0, chunks), on all threads where it pays.
+// Calls body(chunk) for [0, chunks), on all threads if that pays off.
 template <typename Body>
 void for_each_chunk(int64_t chunks, const Body& body) {
   constexpr int64_t kWorthSharing = 16;
@@ -34,10 +34,10 @@ void for_each_chunk(int64_t chunks, const Body& body) {
   });
 }
 
-// The ones of a mask of packed bits, in chunks that know how many ones come before them.
+// The set bits of a packed mask, in chunks with the number of set bits before each.
 class Mask {
  public:
-  // Throws InvalidFile unless there are `ones` ones.
+  // Throws InvalidFile unless `ones` bits are set.
   Mask(const Builder& builder, const mil::Operation& operation, const std::byte* bits,
        int64_t count, int64_t ones)
       : bits_(bits), count_(count) {
@@ -54,7 +54,7 @@ class Mask {
     }
   }
 
-  // visit(place, index): the index-th one of the mask is at `place`.
+  // Calls visit(place, index): the index-th set bit of the mask is at `place`.
   template <typename Visit>
   void for_each(const Visit& visit) const {
     for_each_chunk(chunks(), [&](int64_t chunk) {
@@ -99,7 +99,7 @@ void copy_element(std::vector<std::byte>& to, int64_t to_index, const std::byte*
   }
 }
 
-// Any numeric element.
+// Reads an element of any numeric type.
 double number_at(const ConstexprInput& input, int64_t index) {
   const ByteSpan bytes(input.data, static_cast<size_t>(mil::packed_size(input.type, input.count)));
   return mil::bits_to_double(input.type,
@@ -128,7 +128,7 @@ class Codes {
   int bits_;
 };
 
-// The block of one element after another, with divisions only where a block begins.
+// The block of one element after another, with divisions only at the beginning of a block.
 class BlockWalk {
  public:
   BlockWalk(const kernels::QuantizedMatrix& w, int64_t place)
@@ -227,8 +227,8 @@ class Expander {
     return true;
   }
 
-  // Whether the two results of a sparse op go nowhere but into constexpr_sparse_to_dense, which
-  // reads the first op's mask.
+  // Whether both results of a sparse op are only used by constexpr_sparse_to_dense, which reads the
+  // first op's mask.
   bool feeds_sparse_only() const {
     return builder_.all_users(operation_, [](const mil::Operation& user) {
       return user.type() == "constexpr_sparse_to_dense";
@@ -366,7 +366,7 @@ class Expander {
 
   Builder& builder_;
   const mil::Operation& operation_;
-  bool is_step_ = false;  // what it gives is only read by what is cached itself
+  bool is_step_ = false;  // only cached operations read its result
 };
 
 }  // namespace

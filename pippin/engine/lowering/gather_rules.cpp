@@ -1,4 +1,4 @@
-// gather and scatter: embeddings, table look-ups, writes at places that data names.
+// gather and scatter: embeddings, table look-ups, writes at places that indices name.
 #include <algorithm>
 
 #include "pippin/base/error.h"
@@ -25,12 +25,12 @@ Places places_of(const Builder& builder, const mil::Operation& operation) {
   return places;
 }
 
-// Where the slices of a table lie, what indices name them, and along which of its axes.
+// A table's slices, the indices that name them, and the axes that they index.
 struct Lookup {
   View table, indices;           // as GatherNode has them
   std::vector<Dim> coordinates;  // sizes, then strides
 
-  // The indices and the slices as what they belong to: [A, B, C, ...] of [D...] with strides.
+  // The indices and the slices in the shape of the lookup: [A, B, C, ...] of [D...] with strides.
   static View places(View view, const Shape& shape, const Shape& strides) {
     view.shape = shape;
     view.strides = strides;
@@ -107,7 +107,7 @@ int64_t axis_of(const Builder& builder, const mil::Operation& operation, std::st
                         static_cast<int64_t>(builder.shape(operation, of).size()));
 }
 
-// The result of a gather.
+// Emits the result of a gather.
 void read(Builder& builder, const mil::Operation& operation, const Lookup& lookup) {
   const mil::ValueInfo& output = builder.info(operation.output());
   const View y = builder.allocate(run_storage(output.type), lookup.table.shape);
@@ -124,7 +124,7 @@ void gather(Builder& builder, const mil::Operation& operation) {
   if (const auto quantized = builder.quantized(operation, "x");
       quantized != nullptr && axis == 0 && x_shape[0] == Dim(quantized->matrix.n) &&
       !validates(builder, operation)) {
-    // Only the rows that are asked for are expanded; an index that is outside reads the nearest.
+    // Only the requested rows are expanded; an index outside reads the nearest row.
     const View flat =
         *reshape_view(builder.contiguous(indices), {mil::num_elements(indices.shape)});
     const View y = builder.allocate(Storage::F32, {flat.shape[0], Dim(quantized->matrix.k)});
@@ -156,7 +156,7 @@ Combine combine_of(const Builder& builder, const mil::Operation& operation, Stor
   if (mode == "mul") return Combine::Mul;
   if (mode == "max") return Combine::Max;
   if (mode == "min") return Combine::Min;
-  // Quotients of integers are only rounded at the end.
+  // Quotients of integers are rounded only at the end.
   if (mode == "div" && storage == Storage::F32) return Combine::Div;
   fail(ErrorCode::Unsupported, "{}: no kernel for mode \"{}\"", builder.where(operation), mode);
 }
@@ -186,7 +186,7 @@ void scatter_slices(Builder& builder, const mil::Operation& operation) {
   const int64_t axis = axis_of(builder, operation, "data");
   scatter(builder, operation, [&](const View& data, const View& indices) {
     Lookup lookup = along_axis(builder, data, indices, axis, 0);
-    // The axes before `axis` apart from each other: threads share them.
+    // The axes before `axis` separately: threads share them.
     std::swap(lookup.table.shape[0], lookup.table.shape[1]);
     std::swap(lookup.table.strides[0], lookup.table.strides[1]);
     std::swap(lookup.indices.shape[0], lookup.indices.shape[1]);

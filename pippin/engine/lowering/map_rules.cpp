@@ -1,4 +1,4 @@
-// Functions of one element that no kernel has: rare ones, and those of integers.
+// Functions of one element without a kernel: rare ones, and those of integers.
 #include <algorithm>
 #include <iterator>
 

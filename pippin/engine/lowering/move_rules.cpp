@@ -1,4 +1,4 @@
-// Elements in another order or other company: reversed, in windows, without those off a band.
+// Operations that rearrange elements: reversal, sliding windows, bands.
 #include <algorithm>
 #include <cstring>
 

@@ -111,7 +111,7 @@ TEST(MoveRules, Scatters) {
   }
 }
 
-// Wide slices, and many batches: what threads share.
+// Wide slices, and many batches, which threads share.
 TEST(MoveRules, ScattersByThreads) {
   ProgramText batches("tensor<fp32, [3, 4, 9000]> x, tensor<fp32, [3, 2, 9000]> u");
   batches.number("mode", "string", "\"add\"").number("one", "int32", "1").integers("i", {3, 3});

@@ -1,5 +1,5 @@
-// What follows convolutions in one step, and what has its numbers by channel, against the
-// reference.
+// Operations after convolutions that become finishes, and operations with numbers by channel,
+// against the reference.
 #include "pippin/engine/fusion/fusion_testing.h"
 
 namespace pippin::engine {
@@ -27,7 +27,7 @@ TEST(Planes, WhatFollowsIsDoneToEachPiece) {
   expect_same_values(model, {{{1, 3, 6, 7}}}, {Fill::Ordinary, Fill::Zeros, Fill::Extremes});
 }
 
-// Channels last, in rows so wide that places go together.
+// Channels last, with rows so wide that places are computed together.
 TEST(Planes, WhatKeepsWithinBoundsIsDoneByKernels) {
   for (const std::string act : {"relu(x = ", "relu6(x = ", "clip(alpha = low, beta = high, x = "}) {
     for (const bool first : {true, false}) {
@@ -67,7 +67,7 @@ TEST(Planes, ResidualsOfOlderAndYoungerSteps) {
   }
 }
 
-// The same elements under another name or in another shape, when the first is read as well.
+// The same elements under another name or in another shape, if the first value is also read.
 TEST(Planes, OtherNamesOfWhatIsReadStay) {
   const std::string shape = "tensor<fp32, [1, 4, 6, 7]>", flat = "tensor<fp32, [1, 4, 42]>";
   const auto expect_kept = [](ProgramText text) {
@@ -85,7 +85,7 @@ TEST(Planes, OtherNamesOfWhatIsReadStay) {
   expect_kept(shaped.op("y", shape, "sub(x = b, y = c)"));
 }
 
-// The same computed twice is one value, of which one may be read before the other is known.
+// The same operation twice is one value, and a reader of it may come before the second one.
 TEST(Planes, WhatIsComputedTwiceStays) {
   const std::string shape = "tensor<fp32, [1, 4, 6, 7]>";
   ProgramText text = small_conv();
@@ -95,7 +95,7 @@ TEST(Planes, WhatIsComputedTwiceStays) {
   expect_same_values(model, {{{1, 3, 6, 7}}}, {Fill::Ordinary});
 }
 
-// Formulas of activations, gates and what looks back through them.
+// Formulas of activations, gates, and fusions that look back through them.
 TEST(Planes, FormulasAreDoneToEachPiece) {
   const std::string shape = "tensor<fp32, [1, 4, 6, 7]>";
   using Lines = std::vector<std::pair<std::string, std::string>>;
@@ -107,7 +107,7 @@ TEST(Planes, FormulasAreDoneToEachPiece) {
     const std::string steps = described(model);
     EXPECT_NE(steps.find("conv of places (conv_scalar)" + name + " f32"), std::string::npos)
         << steps;
-    // Computed once, whoever reads it.
+    // Computed once, for all readers.
     EXPECT_EQ(steps.find("conv of"), steps.rfind("conv of")) << steps;
     // silu(-inf) is 0, which as a product would be NaN.
     std::vector<Fill> fills = {Fill::Ordinary, Fill::Zeros};
@@ -132,7 +132,7 @@ TEST(Planes, FormulasAreDoneToEachPiece) {
   check({{"a", "identity(x = c)"}, {"y", "add(x = c, y = a)"}}, "");
 }
 
-// What somebody else reads, or a residual that repeats, stays as it is.
+// Values with other readers, or a residual that is broadcast, stay as they are.
 TEST(Planes, NearMisses) {
   const std::string shape = "tensor<fp32, [1, 4, 6, 7]>";
   ProgramText read_twice = small_conv();

@@ -15,14 +15,14 @@ using mil::Var;
 
 constexpr int64_t kMostTaps = int64_t{1} << 20;  // along an axis
 
-// Whether planes lie as the result of a step does.
+// Whether planes have the layout of a step's result.
 bool lies_as(const View& view, const View& y) {
   const View planes = as_planes(view);
   return planes.strides == y.strides || (is_contiguous(planes) && is_contiguous(y));
 }
 
-// Whether the results of an operation are read for `last` alone: by it or, in a few steps, by what
-// it reads.
+// Whether an operation's results are read only for `last`: by it or, within a few steps, by
+// operations whose results it reads.
 bool is_read_for(const Builder& builder, const mil::Operation& operation,
                  const mil::Operation& last, int steps) {
   return builder.all_users(operation, [&](const mil::Operation& user) {
@@ -30,7 +30,7 @@ bool is_read_for(const Builder& builder, const mil::Operation& operation,
   });
 }
 
-// Whether a value, under whatever names and in whatever shapes, is read for an operation alone.
+// Whether a value, under any names and in any shapes, is read for one operation only.
 bool is_own(const Builder& builder, const Var* var, const mil::Operation& last) {
   constexpr int kSteps = 4;  // of a formula
   if (var->producer == nullptr) return false;
@@ -42,8 +42,8 @@ bool is_own(const Builder& builder, const Var* var, const mil::Operation& last) 
   return true;
 }
 
-// The node over planes whose whole result `var` is, read for `last` alone, and which could as well
-// be computed now; its index.
+// The index of the node over planes whose whole result is `var`, if that is read only for `last`,
+// and the node could as well be computed now.
 std::optional<size_t> own_node(Builder& builder, const Var* var, const mil::Operation& last) {
   if (!builder.fusion() || var == nullptr || !builder.is_lowered(var)) return std::nullopt;
   const View shown = builder.view(var);
@@ -57,7 +57,7 @@ std::optional<size_t> own_node(Builder& builder, const Var* var, const mil::Oper
       shown.shape[0] == node.views[0].shape[0] && shown.shape[1] == node.views[0].shape[1] &&
       mil::num_elements(shown.shape) == mil::num_elements(node.views[0].shape);
   if (!whole || !is_own(builder, var, last)) return std::nullopt;
-  // What it reads must not have been written since.
+  // Its inputs must not have been written since.
   for (size_t i = 1; i < node.views.size(); ++i) {
     const size_t writer = writer_of(nodes, node.views[i]);
     if (writer != nodes.size() && writer > index) return std::nullopt;
@@ -65,8 +65,8 @@ std::optional<size_t> own_node(Builder& builder, const Var* var, const mil::Oper
   return index;
 }
 
-// A node that does a finish after what another does, whose result is then not read: `x`, which that
-// computes, becomes the operation's result.
+// Emits a node that applies a finish after those of another node, whose result is then not read:
+// `x`, its result, becomes the operation's result.
 void finish_node(Builder& builder, const mil::Operation& operation, const Var* x, Node node,
                  const std::vector<Finish>& finishes, const View* residual = nullptr) {
   const int buffer = builder.allocate(Storage::F32, node.views[0].shape).buffer;
@@ -89,7 +89,7 @@ View as_planes(const View& view) {
   View planes = view;
   const auto missing = static_cast<size_t>(kPlaneRank - view.rank());
   planes.shape.insert(planes.shape.begin() + 2, missing, Dim(1));
-  // Contiguous where the view is.
+  // Contiguous if the view is.
   const Dim stride = view.shape[2] * view.strides[2];
   planes.strides.insert(planes.strides.begin() + 2, missing, stride);
   return planes;
@@ -97,7 +97,7 @@ View as_planes(const View& view) {
 
 namespace {
 
-// The axes of [N, C, spatial...] as [N, spatial..., C], and the way back.
+// The permutation of the axes [N, C, spatial...] to [N, spatial..., C], and its inverse.
 std::vector<int64_t> places_first(int64_t rank) {
   return axes_last({1}, rank);
 }
@@ -154,7 +154,8 @@ bool add_where_computed(Builder& builder, const mil::Operation& operation) {
   for (const bool swapped : {false, true}) {
     const Var* x = operation.input_var(swapped ? "y" : "x");
     const Var* other = operation.input_var(swapped ? "x" : "y");
-    // What is read for the sum alone may be read to compute the other: then x is needed as it is.
+    // A value that is read only for the sum may be read to compute the other one: then x is needed
+    // as it is.
     if (x == nullptr || other == nullptr || !builder.read_once(x) || !builder.is_lowered(other) ||
         builder.info(other).shape != builder.info(x).shape) {
       continue;
@@ -163,7 +164,7 @@ bool add_where_computed(Builder& builder, const mil::Operation& operation) {
     View residual = builder.view(other);
     if (!index || residual.storage != Storage::F32) continue;
     const View y = builder.nodes()[*index].views[0];
-    // One in another layout is copied: adding across layouts takes longer.
+    // A residual in another layout is copied: adding across layouts takes longer.
     if (has_channels_last(y)) residual = channels_last(builder, residual);
     if (!lies_as(residual, y)) continue;
     const Finish finish = {.kind = Finish::Kind::Add, .name = "add"};

@@ -19,7 +19,7 @@ struct Case {
   std::string pad_type = "custom";
   int64_t groups = 1;
   bool bias = true;
-  std::vector<int64_t> called = {};  // in the place of x
+  std::vector<int64_t> called = {};  // the shape passed for x
 };
 
 ProgramText text_of(const Case& item) {
@@ -84,7 +84,7 @@ TEST(Planes, Convolutions) {
            {"conv", {1, 64, 7, 7}, {200, 64, 1, 1}, {1, 200, 7, 7}, {1, 1}, {1, 1}, {0, 0, 0, 0}},
            {"conv", {2, 20, 9, 9}, {131, 20, 3, 3}, {2, 131, 5, 5}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
            {"conv", {1, 5, 9, 71}, {7, 5, 3, 3}, {1, 7, 5, 36}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
-           // A kernel larger than its input, padding without any of it.
+           // A kernel larger than its input; windows that see only padding.
            {"conv", {1, 2, 2, 1}, {2, 2, 3, 3}, {1, 2, 3, 2}, {1, 1}, {1, 1}, {2, 1, 1, 2}},
            {"conv", {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
            // One and three axes.
@@ -119,7 +119,7 @@ bool is_by_winograd(const mil::Model& model, Precision precision) {
   return Plan::make(model, "main", options)->describe().find("Winograd") != std::string::npos;
 }
 
-// Of few products in `fast`: maps that end within a tile, tiles over all edges, odd channels.
+// Few products in `fast`: maps that end within a tile, tiles over all edges, odd channels.
 TEST(Planes, ConvolutionsByWinograd) {
   for (const Case& item : std::vector<Case>{
            {"conv", {1, 20, 26, 37}, {19, 20, 3, 3}, {1, 19, 26, 37}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
@@ -141,7 +141,7 @@ TEST(Planes, ConvolutionsByWinograd) {
             {1, 1},
             {0, 0, 0, 0},
             "same"},
-           // Tiles of which nothing lies in x.
+           // Tiles that lie outside x.
            {"conv",
             {1, 32, 3, 60},
             {32, 32, 3, 3},
@@ -162,7 +162,7 @@ TEST(Planes, ConvolutionsByWinograd) {
 
 TEST(Planes, OthersAreDirectInFast) {
   for (const Case& item : std::vector<Case>{
-           // Few places; few channels; taps or windows apart; groups.
+           // Few places, few channels, dilated taps or strided windows, groups.
            {"conv", {1, 64, 4, 4}, {64, 64, 3, 3}, {1, 64, 4, 4}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
            {"conv", {1, 2, 40, 40}, {5, 2, 3, 3}, {1, 5, 40, 40}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
            {"conv", {1, 32, 24, 24}, {32, 32, 3, 3}, {1, 32, 12, 12}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
@@ -227,8 +227,8 @@ TEST(Planes, DepthwiseConvolutions) {
 }
 
 // With channels last: tiles that end within a row and within a panel, sums of several pieces,
-// windows over all edges and larger than x, taps and windows apart, groups, few channels whose rows
-// of taps become channels, sizes that only running tells.
+// windows over all edges and larger than x, dilated taps and strided windows, groups, few channels
+// whose rows of taps become channels, sizes that are known only at run time.
 TEST(Planes, ConvolutionsOfPlaces) {
   const std::vector<int64_t> once = {1, 1}, twice = {2, 2};
   for (const Case& item : std::vector<Case>{
@@ -283,7 +283,7 @@ TEST(Planes, ConvolutionsOfPlaces) {
             "custom",
             19},
            {"conv", {2, 8, 9, 9}, {8, 1, 5, 5}, {2, 8, 9, 9}, once, once, {0, 0, 0, 0}, "same", 8},
-           // Rows so wide that places within x go together.
+           // Rows so wide that places inside x are computed together.
            {"conv",
             {2, 9, 4, 31},
             {9, 1, 3, 3},
@@ -352,8 +352,8 @@ TEST(Planes, ConvolutionsOfPlaces) {
   }
 }
 
-// Convolutions, what follows them, pools, joins, halves and means of maps pass channels last to
-// each other: no map is copied but those that leave the program, and x.
+// Convolutions, their finishes, pools, joins, halves and means of maps pass channels last to each
+// other: no map is copied except x and the program's outputs.
 TEST(Planes, MapsKeepTheirLayout) {
   const auto maps = [](int64_t channels, int64_t height, int64_t width) {
     return type_of({2, channels, height, width});
@@ -408,7 +408,7 @@ TEST(Planes, TransposedConvolutions) {
             {2, 2},
             {1, 1},
             {0, 0, 0, 0}},
-           // Phases of unlike taps, those of none, and one in which taps lie apart.
+           // Phases with different taps, without taps, and one with dilated taps.
            {"conv_transpose",
             {2, 2, 4, 5},
             {2, 3, 3, 4},

@@ -1,4 +1,4 @@
-// Pooling, and what has its numbers by channel: batch_norm, instance_norm, prelu.
+// Pooling, and operations with numbers by channel: batch_norm, instance_norm, prelu.
 #include <cmath>
 
 #include "pippin/base/error.h"
@@ -45,7 +45,7 @@ void pool(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, y);
 }
 
-// What `finishes` do, in the node that computes x or in one of its own.
+// Applies `finishes` in the node that computes x, or in a separate one.
 void by_channel(Builder& builder, const mil::Operation& operation,
                 const std::vector<Finish>& finishes) {
   if (finish_where_computed(builder, operation, operation.input_var("x"), finishes)) return;
@@ -81,7 +81,7 @@ void batch_norm(Builder& builder, const mil::Operation& operation) {
   const auto gamma = channel_numbers(builder, operation, "gamma", 1);
   const auto beta = channel_numbers(builder, operation, "beta", 0);
   const double epsilon = float_param(builder, operation, "epsilon");
-  // x - mean first: scale * x and mean * scale may have all their digits in common.
+  // x - mean first: scale * x and mean * scale may agree in all their digits.
   Finish center, finish;
   center.kind = finish.kind = Finish::Kind::Channels;
   center.op = finish.op = UnaryOp::Linear;

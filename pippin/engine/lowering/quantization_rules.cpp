@@ -1,4 +1,4 @@
-// Activations as codes of 8 bits and back.
+// Activations to 8-bit quantized values and back.
 #include <algorithm>
 #include <cmath>
 

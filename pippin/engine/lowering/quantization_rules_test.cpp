@@ -1,10 +1,10 @@
-// Activations as 8-bit codes and back, against the reference.
+// Activations to 8-bit quantized values and back, against the reference.
 #include "pippin/engine/fusion/fusion_testing.h"
 
 namespace pippin::engine {
 namespace {
 
-// `scale` and `zero` as the text of their types and values; zero "" where there is none.
+// `scale` and `zero` are the text of types and values; `zero` "": no zero point.
 void expect_planned(const std::vector<int64_t>& shape, const std::string& dtype,
                     const std::pair<std::string, std::string>& scale,
                     const std::pair<std::string, std::string>& zero, int64_t axis) {
@@ -32,7 +32,7 @@ TEST(QuantizationRules, CodesAndBack) {
   expect_planned({2, 3, 5}, "int8", one, none, 0);
   expect_planned({2, 3, 5}, "uint8", one, {"uint8", "100"}, 0);
   expect_planned({7}, "int8", {"fp32", "0x1p-6"}, {"int8", "-5"}, 0);
-  // So many that threads share them.
+  // Large enough that threads share them.
   expect_planned({3, 77, 101}, "int8", one, {"int8", "3"}, 0);
   const std::pair<std::string, std::string> three = {"tensor<fp32, [3]>",
                                                      "[0x1p-5, 0x1p-9, 0x1p+3]"};

@@ -145,7 +145,7 @@ class Reader {
     const auto type = offset_type(offset.type);
     if (!type || offset.count != count) return false;
     auto size = static_cast<size_t>(mil::packed_size(offset.type, count));
-    // Symmetric forms may come with zeros all the same.
+    // Symmetric forms may nevertheless have zero points.
     constexpr size_t kWorthLooking = size_t{1} << 20;
     if (size <= kWorthLooking && std::all_of(offset.data, offset.data + size,
                                              [](std::byte byte) { return byte == std::byte{0}; })) {
@@ -158,8 +158,8 @@ class Reader {
     return true;
   }
 
-  // Offsets of a float type, `size` bytes of them, in fewer bits where those hold them; the bytes
-  // that they take.
+  // Stores offsets of a float type, of `size` bytes, in fewer bits if these hold them; returns the
+  // number of bytes.
   size_t keep_small_offsets(const Raw& offset, const Raw& scale, size_t size) {
     QuantizedMatrix& w = weight_.matrix;
     if (auto bytes = exact_bytes(offset.data, *float_type(offset.type), offset.count)) {
@@ -213,7 +213,7 @@ class Reader {
     return set_scales(*scale, count) && set_offsets(*zero, *scale, count);
   }
 
-  // One element for all blocks, once for each.
+  // Repeats one element for each of all blocks.
   Raw repeated(const Raw& one, int64_t count) {
     if (one.count == count || one.count != 1) return one;
     const auto size = static_cast<size_t>(mil::packed_size(one.type, 1));
@@ -253,7 +253,7 @@ class Reader {
     return set_palettes(*lut, bits, mil::num_elements(groups));
   }
 
-  // Before CoreML8: flat packed bytes beside the shape, one palette.
+  // Before CoreML8: flat packed bytes with a separate shape, one palette.
   bool flat_palette() {
     const auto indices = raw("indices"), lut = raw("lut");
     const mil::Value* shape = constexpr_constant(operation_, "shape");

@@ -1,4 +1,4 @@
-// Compressed weights as the package stores them, for the kernels of kernels/quantized_dot/.
+// Compressed weights in the package's form, for the kernels of kernels/quantized_dot/.
 #pragma once
 
 #include <memory>
@@ -8,9 +8,9 @@
 
 namespace pippin::engine {
 
-// Describes the value of a constexpr op; null where it has a form that the kernels do not know
-// (sparse ones, vector palettes, blocks over several inner axes). What it points to lives as long
-// as the program and the builder's constants.
+// Describes the value of a constexpr op; null if the kernels do not support its form (sparse ones,
+// vector palettes, blocks over several inner axes). Its pointers are valid as long as the program
+// and the builder's constants.
 std::shared_ptr<const QuantizedWeight> read_quantized_weight(Builder& builder,
                                                              const mil::Operation& operation);
 

@@ -1,4 +1,4 @@
-// lstm, gru and rnn: the products of all inputs at once, then the steps one after another.
+// lstm, gru and rnn: the products of all inputs at once, then the steps in order.
 #include <cmath>
 
 #include "pippin/base/error.h"
@@ -21,7 +21,7 @@ RecurrentFunction function_of(const Builder& builder, const mil::Operation& oper
   fail(ErrorCode::Unsupported, "{}: {} \"{}\"", builder.where(operation), parameter, name);
 }
 
-// [rows, columns] as it is stored.
+// [rows, columns] as stored.
 View weight_view(Builder& builder, const mil::Operation& operation, std::string_view parameter) {
   View view = builder.view(operation, parameter);
   if (!is_float(view.storage)) view = builder.view_as(view, Storage::F32);
@@ -93,7 +93,8 @@ void recurrent(Builder& builder, const mil::Operation& operation) {
     RecurrentNode::Direction side{};
     side.reverse = direction == "reverse" || suffix == "_back";
     side.in_order_of_sequence = suffix == "_back";
-    // A gru adds the bias to what h gives, which it may reset; the others to the inputs' part.
+    // A gru adds the bias to the product with h, which it may reset; the others add it to the
+    // inputs' part.
     const bool is_gru = layer.cell == Cell::Gru || layer.cell == Cell::GruResetAfter;
     const auto bias = vector_view(builder, operation, "bias" + suffix);
     const auto input_bias = is_gru ? vector_view(builder, operation, "input_bias") : bias;

@@ -8,7 +8,7 @@ struct Sizes {
   int64_t steps, batch, inputs, hidden;
 };
 
-// An operation over x, whose states begin at x's first elements (of both, as many as there are).
+// An operation over x, whose states begin with x's first elements (all states that it has).
 class Layer {
  public:
   Layer(const std::string& op, const Sizes& sizes, int64_t directions = 1)
@@ -122,7 +122,7 @@ TEST(RecurrentRules, Functions) {
        {"sigmoid", "sigmoid_hard", "tanh", "scaled_tanh", "relu", "linear"}) {
     SCOPED_TRACE(name);
     const std::string quoted = "\"" + name + "\"";
-    // Of numbers that do not grow without limit.
+    // With numbers that do not grow without limit.
     const std::vector<Fill> fills = {Fill::Ordinary, Fill::Zeros};
     Layer("rnn", kSizes[1]).option("activation", "string", quoted).sequence().check(fills);
     Layer("gru", kSizes[1]).option("recurrent_activation", "string", quoted).check(fills);
@@ -131,10 +131,10 @@ TEST(RecurrentRules, Functions) {
   }
 }
 
-// As large as threads share: units at every step, sequences and directions once.
+// Large enough that threads share them: units at every step, sequences and directions once.
 TEST(RecurrentRules, Threads) {
   const std::vector<Fill> fills = {Fill::Ordinary};
-  constexpr double kLoose = 2e-3;  // so many units make more of a last bit at every step
+  constexpr double kLoose = 2e-3;  // with this many units, rounding errors grow at every step
   const Sizes one = {6, 1, 2, 130}, several = {6, 5, 2, 130};
   for (const std::string op : {"lstm", "gru", "rnn"}) {
     const Sizes sizes = op == "rnn" ? Sizes{6, 1, 2, 260} : one;

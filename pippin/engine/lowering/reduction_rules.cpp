@@ -13,7 +13,7 @@ namespace {
 using kernels::ReduceOp;
 using mil::Dim;
 
-constexpr int64_t kMostPlaces = 1 << 12;  // along an axis, of which a window points at all
+constexpr int64_t kMostPlaces = 1 << 12;  // along an axis; a window keeps pointers to all of them
 
 // [m] as [m, 1], so that every result has a row stride.
 View column(const View& view) {

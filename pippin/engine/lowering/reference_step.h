@@ -5,9 +5,9 @@
 
 namespace pippin::engine {
 
-// Lowers the operation to a step that runs its value rule, and says so in the log. Throws
-// Unsupported where that cannot work either: nested blocks, states, results whose size depends on
-// data, no such op.
+// Lowers the operation to a step that runs its value rule, and reports it in the log. Throws
+// Unsupported if that is not possible either: nested blocks, states, results whose size depends on
+// data, unknown ops.
 void lower_to_reference(Builder& builder, const mil::Operation& operation);
 
 }  // namespace pippin::engine

@@ -1,4 +1,4 @@
-// Elements picked and mixed along axes: padding and resizing.
+// Padding and resizing: elements picked and mixed along axes.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -30,7 +30,7 @@ View picked(Builder& builder, const mil::Operation& operation, const View& x, si
   PickNode picks = make(*size);
   const auto count = static_cast<int64_t>(picks.first.size());
   if (count > kMostPicks) decline(builder, operation);
-  // In whatever order the axes lie in memory.
+  // For any order of the axes in memory.
   std::vector<int64_t> order = memory_order(x);
   if (!is_contiguous(transpose_view(x, order))) std::iota(order.begin(), order.end(), 0);
   const View from = builder.contiguous(transpose_view(x, order));
@@ -99,7 +99,7 @@ void resize_axes(Builder& builder, const mil::Operation& operation, size_t first
   View x = builder.view(operation, "x");
   if (is_float(x.storage)) x = builder.view_as(x, Storage::F32);
   const Shape& shape = builder.info(operation.output()).shape;
-  // What does not apply is found before anything is emitted.
+  // Unsupported cases are found before anything is emitted.
   for (size_t axis = first; axis < shape.size(); ++axis) {
     const auto count = shape[axis].try_constant();
     if (!count || *count < 1 || *count > kMostPicks || !x.shape[axis].try_constant()) {
@@ -140,7 +140,7 @@ void resize(Builder& builder, const mil::Operation& operation) {
   const auto axes = static_cast<size_t>(int_param(builder, operation, "resized_dims"));
   if (!is_nearest && !is_float(builder.view(operation, "x").storage)) decline(builder, operation);
   const std::vector<int64_t> sizes = ints_param(builder, operation, "shape");
-  // A size of 0 leaves its axis as it is, whatever the sampling says.
+  // A size of 0 leaves its axis as it is, whatever the sampling mode.
   if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) decline(builder, operation);
   resize_axes(builder, operation, builder.shape(operation, "x").size() - axes,
               [&](int64_t size, int64_t count) {
@@ -149,7 +149,7 @@ void resize(Builder& builder, const mil::Operation& operation) {
               });
 }
 
-// Where x lies in its padded form.
+// The part of the padded result that holds x.
 View inside(const View& padded, const View& x, const std::vector<int64_t>& pad, size_t first) {
   View part = padded;
   part.shape = x.shape;

@@ -60,7 +60,7 @@ mil::DefaultValue default_of(const Builder& builder, const mil::Operation& opera
   return parameter->default_value;
 }
 
-// The elements of a parameter that is a constant or known from shapes.
+// The elements of a parameter that is constant or known from shapes.
 std::optional<double> known_number(const Builder& builder, const mil::Operation& operation,
                                    std::string_view name) {
   if (operation.find_input(name) == nullptr) return std::nullopt;
@@ -142,7 +142,7 @@ void lower_plainly(Builder& builder, const mil::Operation& operation) {
   try {
     rule(builder, operation);
   } catch (const Error& error) {
-    // A rule declines what its kernels do not cover (element types, batch_dims, a begin that
+    // A rule rejects cases that its kernels do not support (element types, batch_dims, a begin that
     // depends on data).
     if (error.code() != ErrorCode::Unsupported ||
         !mil::find_op(operation.type(), builder.opset())->pure)

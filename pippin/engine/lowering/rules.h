@@ -1,5 +1,4 @@
-// The lowering rules, by family. A rule is tried for the op types it lists; lower() finds it by
-// name.
+// The lowering rules, by family. A rule lists its op types; lower() finds it by name.
 #pragma once
 
 #include <map>
@@ -35,21 +34,21 @@ void add_spatial_rules(Rules& rules);
 void add_state_rules(Rules& rules);
 void add_suppression_rules(Rules& rules);
 
-// The rule for operations of a type; null where the reference computes them.
+// The rule for operations of a type; null if the reference computes them.
 Rule find_rule(std::string_view type);
 
-// An operation by its rule, or by the reference where none fits; without fusions.
+// Lowers an operation by its rule, or by the reference if no rule fits; without fusions.
 void lower_plainly(Builder& builder, const mil::Operation& operation);
 
 // A convolution whose kernel is one element, without groups, strides or padding: a linear layer at
 // every place.
 void lower_pointwise_conv(Builder& builder, const mil::Operation& operation);
 
-// Fills memory without gaps with the one element of `value`, which has its storage.
+// Fills memory without gaps with the one element of `value`, which has the same storage.
 void emit_fill(Builder& builder, const View& out, const View& value);
 
-// The part of `x` that begin, stride and masks of a slice_by_index or slice_update name; `shape` is
-// the part's (inferred) shape.
+// The part of `x` that begin, stride and masks of a slice_by_index or slice_update select; `shape`
+// is the part's (inferred) shape.
 View slice_view(const Builder& builder, const mil::Operation& operation, const View& x,
                 const mil::Shape& shape);
 
@@ -59,8 +58,8 @@ double float_param(const Builder& builder, const mil::Operation& operation, std:
 bool bool_param(const Builder& builder, const mil::Operation& operation, std::string_view name);
 std::string string_param(const Builder& builder, const mil::Operation& operation,
                          std::string_view name);
-// All elements of a parameter; `absent` where it is not given. Throws Unsupported where they are
-// not constant.
+// All elements of a parameter; `absent` if it is not given. Throws Unsupported if they are not
+// constant.
 std::vector<int64_t> ints_param(const Builder& builder, const mil::Operation& operation,
                                 std::string_view name, std::vector<int64_t> absent = {});
 

@@ -32,7 +32,7 @@ mil::Sampler sampler_of(const Builder& builder, const mil::Operation& operation)
   return sampler;
 }
 
-// The images, which have pixels, and not too many.
+// The images, checked for size: not empty and not too many elements.
 View images_of(Builder& builder, const mil::Operation& operation) {
   View x = builder.contiguous(builder.floats(operation, "x"));
   const Dim &height = x.shape.at(2), &width = x.shape.at(3);
@@ -45,7 +45,7 @@ View images_of(Builder& builder, const mil::Operation& operation) {
 void resample(Builder& builder, const mil::Operation& operation) {
   const mil::Sampler sampler = sampler_of(builder, operation);
   const View given = builder.view(operation, "coordinates");
-  // Large integers are no floats.
+  // Floats cannot hold large integers.
   if (!is_float(given.storage)) no_kernel(builder, operation);
   const View x = images_of(builder, operation);
   const View y = builder.allocate(Storage::F32, builder.info(operation.output()).shape);
@@ -84,7 +84,7 @@ void crop_resize(Builder& builder, const mil::Operation& operation) {
     boxes = *reshape_view(boxes, {boxes.shape[0], boxes.shape[2]});
   }
   const View x = images_of(builder, operation);
-  // Boxes and images together where both have an axis of their own.
+  // Boxes and images together if each has its own axis.
   mil::Shape shape = builder.info(operation.output()).shape;
   const View y = builder.allocate(Storage::F32, shape);
   if (shape.size() == 5) shape = {shape[0] * shape[1], shape[2], shape[3], shape[4]};

@@ -11,7 +11,7 @@ namespace {
 using mil::Dim;
 using mil::Shape;
 
-// Same elements, the inferred shape.
+// The same elements in the inferred shape.
 void reshaped(Builder& builder, const mil::Operation& operation) {
   const View x = builder.view(operation, "x");
   const Shape& shape = builder.info(operation.output()).shape;
@@ -55,7 +55,7 @@ void concat(Builder& builder, const mil::Operation& operation) {
   const bool interleave =
       operation.find_input("interleave") != nullptr && bool_param(builder, operation, "interleave");
   const Storage storage = output_storage(builder, operation);
-  // Maps keep the layout that convolutions gave them all.
+  // Maps keep their layout if it is the same for all inputs.
   bool maps = storage == Storage::F32 && rank > 3 && !(shape[2] == Dim(1));
   for (const auto& value : values) maps = maps && has_channels_last(builder.view(value));
   const View out = maps ? allocate_channels_last(builder, shape) : builder.allocate(storage, shape);

@@ -49,7 +49,8 @@ void crop(Builder& builder, const mil::Operation& operation) {
   builder.define_output(operation, x);
 }
 
-// The part of [N, C, height, width] without what `amounts` cut off before and after the two axes.
+// The part of [N, C, height, width] without the `amounts` that are cut off before and after both
+// axes.
 View cut(const View& view, const Shape& shape, const std::vector<int64_t>& amounts) {
   View part = view;
   part.shape = shape;

@@ -1,4 +1,4 @@
-// Slices and states: views of what lies in memory, and writes into it.
+// Slices and states: views of memory, and writes to it.
 #include "pippin/base/error.h"
 #include "pippin/engine/lowering/rules.h"
 

@@ -1,4 +1,4 @@
-// non_maximum_suppression: the boxes that remain, by mil/ops/suppression.h.
+// non_maximum_suppression: selects boxes by mil/ops/suppression.h.
 #include <algorithm>
 
 #include "pippin/base/error.h"

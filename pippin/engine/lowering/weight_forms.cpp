@@ -31,7 +31,7 @@ bool is_constant(const Builder& builder, const View& w) {
   return builder.is_constant(w) && w.shape[0].is_constant();
 }
 
-// A weight [n, k] that is all of a constant's elements, in their order.
+// A weight [n, k] that consists of all of a constant's elements, in order.
 std::optional<PlainWeight> whole_constant(Builder& builder, const WeightUse& use) {
   const View& w = use.matrix();
   const mil::Var* var = use.operation.input_var(use.parameter);
@@ -46,7 +46,7 @@ std::optional<PlainWeight> whole_constant(Builder& builder, const WeightUse& use
   return stored;
 }
 
-// Halves that need no more than 12 bits, with the sums that steady rows have.
+// Halves that need no more than 12 bits, with the sums of batch-invariant rows.
 std::optional<FoundWeight> narrow(Builder& builder, const WeightUse& use) {
   if (builder.precision() != Precision::Fast || !builder.steady_rows()) return std::nullopt;
   const auto whole = whole_constant(builder, use);

@@ -1,9 +1,8 @@
-// The forms in which weights of products are kept, in one list: the first that a weight has is that
-// of the node.
+// The forms in which weights of products are kept, in one list: a weight gets the first form that
+// fits.
 //
-// A new form brings its data (as weights/e4m7_weight.h), an alternative of Weight
-// (nodes/dot.h), the step that multiplies it (as cpu/e4m7_dot.cpp) and an entry in the list in
-// weight_forms.cpp.
+// A new form needs its data (like weights/e4m7_weight.h), an alternative of Weight (nodes/dot.h),
+// the step that multiplies it (like cpu/e4m7_dot.cpp) and an entry in the list in weight_forms.cpp.
 #pragma once
 
 #include <functional>
@@ -51,11 +50,11 @@ class WeightUse {
 struct FoundWeight {
   int64_t n = 0;
   Weight weight;
-  std::optional<View> w = std::nullopt;  // where it is dense
+  std::optional<View> w = std::nullopt;  // set if it is dense
   std::string form = {};                 // " int4", for the name of the node
 };
 
-// Nothing where the weight has another form, or x wants another.
+// Nothing if the weight has another form, or x needs another one.
 using WeightForm = std::optional<FoundWeight> (*)(Builder& builder, const WeightUse& use);
 
 // The most compressed first.

@@ -3,7 +3,7 @@
 
 namespace pippin::engine {
 
-// softmax(softcap(scale * q · kᵀ) + mask) · v, or with a score more in each row's softmax: its
+// softmax(softcap(scale * q · kᵀ) + mask) · v, or with one more score in each row's softmax: its
 // head's sink, which has no value. Query head h reads head h / (heads / kv_heads) of k and v.
 //
 // views: out, q, k, v[, mask, summary][, sinks]: the sinks [heads], the others [batch, heads, rows,
@@ -11,7 +11,7 @@ namespace pippin::engine {
 struct AttentionNode {
   double scale = 1;
   bool over_root = false;  // scale is divided by the square root of head_dim
-  double softcap = 0;      // none
+  double softcap = 0;      // 0: no cap
   bool is_masked = false, has_sinks = false;
 };
 

@@ -1,4 +1,4 @@
-// The memory that a plan's values live in, and in which type.
+// The memory of a plan's values, and their types in it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace pippin::engine {
 // The storage that a value of an element type has while a plan runs. Throws Unsupported for
 // strings.
 Storage run_storage(mil::DataType type);
-// The storage that keeps the bytes of constants and states as they are, if there is one.
+// The storage that keeps the bytes of constants and states as they are, if any.
 std::optional<Storage> native_storage(mil::DataType type);
 
 struct Buffer {
@@ -27,7 +27,7 @@ struct Buffer {
   std::string name;                 // State, Input
 };
 
-// The first byte of an array that plans share; it lives as long as someone holds this.
+// The first byte of an array that plans share; it lives as long as this pointer is held.
 using SharedBytes = std::shared_ptr<const std::byte>;
 
 }  // namespace pippin::engine

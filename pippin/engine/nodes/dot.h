@@ -16,8 +16,8 @@ namespace pippin::engine {
 struct E4M7Weight;
 struct QuantizedWeight;
 
-// W [n, k] as a view: fp32, fp16 or bf16 as it is stored, or in fp32 the panels that kernels want
-// of weights of the type `storage`.
+// W [n, k] as a view: fp32, fp16 or bf16 as it is stored, or the fp32 panels that kernels need for
+// weights of the type `storage`.
 struct DenseWeight {
   Storage storage = Storage::F32;
   bool is_panels = false;
@@ -27,12 +27,12 @@ struct DenseWeight {
 using Weight = std::variant<DenseWeight, std::shared_ptr<const QuantizedWeight>,
                             std::shared_ptr<const E4M7Weight>>;
 
-// y = x · Wᵀ + bias + residual, with weights that stay. One node may compute several products that
+// y = x · Wᵀ + bias + residual, with constant weights. One node may compute several products that
 // share x (queries, keys and values; gate and up).
 //
-// Rows come first: y [m, n], x [m, k] and the residual [m, n] have free row strides and unit column
-// strides; a bias is [n]. Views: the y of all products, x; of each product W where it is dense and
-// the bias where it has one; the residual.
+// Rows come first: y [m, n], x [m, k] and the residual [m, n] have any row strides and unit column
+// strides; a bias is [n]. Views: the y of all products, x; for each product, W if it is dense and
+// the bias if it has one; the residual.
 struct DotNode {
   struct Product {
     int64_t n = 0;
@@ -47,13 +47,12 @@ struct DotNode {
 };
 
 // y[b, m, n] = x[b, m, k] · w[b, n, k]ᵀ + bias[n], where w is computed or has batches; views: y, x,
-// w, the bias if there is one.
+// w, the bias if any.
 struct BatchedDotNode {
   std::string name;
 };
 
-// Matrices [count, n, k] one after another: each where it lies, in fp32, fp16 or bf16; or in one
-// compressed weight.
+// Consecutive matrices [count, n, k]: in place, in fp32, fp16 or bf16; or in one compressed weight.
 struct DenseStack {
   Storage storage = Storage::F32;
   std::vector<const std::byte*> matrices;
@@ -71,18 +70,18 @@ struct StackedDotNode {
   WeightStack weight;
 };
 
-// The experts of a mixture: for each row the sum over experts of its weight times what the expert
-// makes of it, down(activation(gate(x)) * up(x)). views: out [rows, features], x [rows, features],
-// weights [rows, candidates], then as there are: indices int32 [candidates], which expert each is;
-// biases [experts, n].
+// The experts of a mixture: for each row, the sum over experts of its weight times the expert's
+// result, down(activation(gate(x)) * up(x)). views: out [rows, features], x [rows, features],
+// weights [rows, candidates], then, if present: indices int32 [candidates], the expert of each
+// candidate; biases [experts, n].
 struct ExpertsNode {
   WeightStack gate, up, down;
-  int64_t experts = 0;  // that there are
-  int64_t chosen = 0;   // for each row, where that is known; 0: it is not
+  int64_t experts = 0;  // number of all experts
+  int64_t chosen = 0;   // for each row, if known; else 0
   kernels::GateOp activation = kernels::GateOp::Silu;
   std::optional<float> limit;        // gate is at most that, up between -limit and limit
   float up_shift = 0;                // added to up
-  bool weights_scale_input = false;  // the weight multiplies what gate and up make of x
+  bool weights_scale_input = false;  // the weight multiplies the result of gate and up for x
   bool has_indices = false;          // candidates are not all experts
   bool gate_bias = false, up_bias = false, down_bias = false;
 };

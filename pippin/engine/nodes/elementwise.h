@@ -1,5 +1,5 @@
-// Work on elements that does not depend on where they are. Views have the shape of y, which is
-// written without gaps, and any strides; `name` is that of the operation or formula.
+// Elementwise work, independent of positions. Views have the shape of y, which is written without
+// gaps, and any strides; `name` is that of the operation or formula.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct UnaryNode {
   float alpha = 0, beta = 0;
 };
 
-// A function that kernels do not have, by the name of its operation: rare ones, and those of
-// integers. views: y, x, both of fp32 or of int32.
+// A function without a kernel, by the name of its operation: rare ones, and those of integers.
+// views: y, x, both of fp32 or of int32.
 struct MapNode {
   std::string name;
   double alpha = 0, beta = 0;
@@ -47,8 +47,8 @@ struct LogicNode {
 // views: y, the condition of bools, a, b; elements of 4 bytes.
 struct SelectNode {};
 
-// The numbers that a narrower integer type makes of integers: their low bits, or where they come
-// from floats the nearest end of its range (mil::saturate_to_type()). views: y, x of int32.
+// Converts integers to the values of a narrower integer type: their low bits, or, if they come from
+// floats, the nearest end of the range (mil::saturate_to_type()). views: y, x of int32.
 struct NarrowNode {
   int bits = 8;
   bool is_signed = true, saturates = false;
@@ -60,7 +60,7 @@ struct GateNode {
   kernels::GateOp op{};
 };
 
-// Quantized values of 8 bits. views: y, x, both [outer, slices, inner] without gaps.
+// 8-bit quantized values. views: y, x, both [outer, slices, inner] without gaps.
 enum class CodeOp : uint8_t {
   Quantize,    // y of I32, x of F32
   Dequantize,  // y of F32, x of I32
@@ -71,8 +71,8 @@ struct CodeNode {
   std::vector<kernels::CodeScale> slices;  // one for each of them
 };
 
-// The quantized values less zero of two neighbouring channels in each element, as ConvNode takes
-// them. views: y [N, ceil(C / 2), places] of I32, x [N, C, places] of F32, both without gaps.
+// The quantized values minus the zero point, two neighbouring channels in each element, as ConvNode
+// reads them. views: y [N, ceil(C / 2), places] of I32, x [N, C, places] of F32, both without gaps.
 struct PairNode {
   kernels::CodeScale scale{};
 };

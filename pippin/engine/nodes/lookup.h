@@ -1,4 +1,4 @@
-// Elements that data names: look-ups by indices, images at any points, the boxes that remain.
+// Elements selected by data: look-ups by indices, images at any points, non-maximum suppression.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace pippin::engine {
 
 struct QuantizedWeight;
 
-// Places that indices name: an array [A, B, C, coordinates]. Each names a slice of a table: index k
-// says which element of an axis of sizes[k], strides[k] apart. The table's view gives the slices
-// where all indices are 0: [A, B, C, slice], mostly with strides of 0 among the first three.
+// Places given by indices: an array [A, B, C, coordinates]. Each names a slice of a table: index k
+// selects an element of an axis of sizes[k] elements, strides[k] apart. The table's view gives the
+// slices for indices of 0: [A, B, C, slice], mostly with strides of 0 among the first three axes.
 // Scalars: the sizes, then the strides, of each coordinate.
 struct Places {
   std::string name, where;  // `where` names the operation in messages
   // Indices outside [0, size):
   bool from_end = true;  // negative ones count from the end
-  bool refuse = false;   // the run fails; else the nearest element counts
+  bool refuse = false;   // the run fails; otherwise the nearest element is used
 };
 
 // views: y [A, B, C, slice] without gaps, the table, the indices. The table may be stored in
@@ -30,7 +30,7 @@ struct GatherNode {
 };
 
 // views: the table, which is written; the updates [A, B, C, slice] without gaps, the indices. fp32
-// or int32 (but for Div). Places act one after the other.
+// or int32 (except for Div). Places are processed in order.
 enum class Combine : uint8_t { Update, Add, Sub, Mul, Div, Max, Min };
 struct ScatterNode {
   Places places;
@@ -45,8 +45,8 @@ struct QuantizedGatherNode {
 };
 
 // Images sampled at any points. views: y [images, channels, rows, columns], x [images of x,
-// channels, height, width], both fp32 without gaps, x with pixels; then what says where the points
-// lie: coordinates [images, rows, columns, 2], x before y.
+// channels, height, width], both fp32 without gaps, x not empty; then the points: coordinates
+// [images, rows, columns, 2], x before y.
 struct ResampleNode {
   mil::Sampler sampler;
 };
@@ -55,7 +55,7 @@ struct AffineNode {
   mil::Sampler sampler;
 };
 // The boxes [boxes, 4], or [boxes, 5] with the image's index first; the images' indices int32
-// [boxes] if they stand apart. Without indices every box is for all images, or box i for image i.
+// [boxes] if they are separate. Without indices every box is for all images, or box i for image i.
 struct CropNode {
   enum class Images : uint8_t { InBoxes, Apart, InOrder, All };
   std::string where;  // for messages
@@ -63,9 +63,8 @@ struct CropNode {
   Images images = Images::InOrder;
 };
 
-// views: boxes [N, kept, 4], scores [N, kept, classes], indices int32 [N, kept], perhaps the
-// numbers of them int32 [N], all written; boxes [N, count, 4], scores [N, count, classes] of any
-// strides.
+// views: boxes [N, kept, 4], scores [N, kept, classes], indices int32 [N, kept], optionally their
+// counts int32 [N], all written; boxes [N, count, 4], scores [N, count, classes] of any strides.
 struct SuppressionNode {
   mil::SuppressionRule rule;
 };

@@ -1,4 +1,4 @@
-// Elements moved, converted, written or picked by place.
+// Elements moved, converted, written or picked by position.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace pippin::engine {
 // views: y, x of one shape, any strides; converts between storages.
 struct CopyNode {};
 
-// Writes the scalars as the elements of y, which has no gaps.
+// Writes the scalars to the elements of y, which has no gaps.
 struct DimsNode {};
 
 // views: y without gaps, the value.
@@ -29,12 +29,13 @@ struct ReverseSequenceNode {
   std::string where;  // for messages
 };
 
-// Element i of the result along an axis: one of x, or a mix of two, of which the second has `part`.
-// views: y [outer, count, inner], x [outer, size, inner], both without gaps, elements of 4 bytes.
+// Element i of the result along an axis: an element of x, or a mix of two, of which the second has
+// the weight `part`. views: y [outer, count, inner], x [outer, size, inner], both without gaps,
+// elements of 4 bytes.
 struct PickNode {
   std::string name;
   std::vector<int64_t> first, second;
-  std::vector<float> part;  // empty: the first alone
+  std::vector<float> part;  // empty: only the first
 };
 
 // views: y [indices, size], indices int32 [indices].

@@ -1,4 +1,4 @@
-// How plans name their nodes.
+// The names of nodes in plans.
 #include "pippin/engine/nodes/node.h"
 
 namespace pippin::engine {
@@ -9,7 +9,7 @@ std::string with_kernel(std::string name, std::string_view kernel) {
   return name;
 }
 
-// Of most kinds the kernel says nothing that is worth a word.
+// For most kinds the kernel's name adds nothing.
 struct Namer {
   const Node& node;
   std::string_view kernel;

@@ -1,5 +1,5 @@
-// One step of a plan as data: made by rules and fusions, rewritten by fusions,
-// carried out by a device (the CPU: engine/cpu). A plan is a list of nodes.
+// One step of a plan as data: made by rules and fusions, rewritten by fusions, executed by a device
+// (the CPU: engine/cpu). A plan is a list of nodes.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace pippin::engine {
 
-// Each says what its views and scalars are.
+// Each documents its views and scalars.
 using NodeKind = std::variant<
     AffineNode, AllowedNode, ArgNode, AttentionNode, BandNode, BatchedDotNode, BinaryNode,
     CausalConvolutionNode, CodeNode, CompareNode, CopyNode, CropNode, CumulativeSumNode,
@@ -36,9 +36,10 @@ struct Node {
   NodeKind kind;
   std::vector<View> views;  // written ones first, then those read
   size_t num_written = 1;
-  std::vector<mil::Dim> scalars = {};  // numbers that the work depends on and shapes may change
+  std::vector<mil::Dim> scalars = {};  // numbers that the work depends on and that change with
+                                       // shapes
 
-  // The kind, or null where it is another.
+  // The kind's data, or null for another kind.
   template <typename Kind>
   Kind* as() {
     return std::get_if<Kind>(&kind);
@@ -51,10 +52,10 @@ struct Node {
   const View& x() const { return views[num_written]; }
 };
 
-// "3 linear int4 + residual", with the kernel where there is one: "linear int4 (avx2, fast)".
+// "3 linear int4 + residual", with the kernel if there is one: "linear int4 (avx2, fast)".
 std::string node_name(const Node& node, std::string_view kernel = {});
 
-// The index of the last node that writes the view's buffer; the number of nodes without any.
+// The index of the last node that writes the view's buffer; the number of nodes if none does.
 size_t writer_of(const std::vector<Node>& nodes, const View& view);
 
 }  // namespace pippin::engine

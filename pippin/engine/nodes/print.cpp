@@ -27,14 +27,14 @@ void visit_windows(const Windows& windows, const Visit& visit) {
   }
 }
 
-// Calls visit(name, value) for the parameters of a kind that its name does not say; values are
+// Calls visit(name, value) for the parameters of a kind that are not part of its name; values are
 // numbers, bools, texts and vectors of them.
 template <typename Visit>
 struct Parameters {
   const Visit& visit;
 
   template <typename Kind>
-  void operator()(const Kind&) const {}  // none
+  void operator()(const Kind&) const {}  // no parameters
 
   void operator()(const AttentionNode& node) const {
     visit("scale", node.scale);

@@ -1,4 +1,4 @@
-// Lists of nodes, for people and programs.
+// Lists of nodes as text for readers, and as JSON for programs.
 #pragma once
 
 #include <span>

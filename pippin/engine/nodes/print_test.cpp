@@ -1,4 +1,4 @@
-// Plans as lists of nodes, for people and programs.
+// Plans as lists of nodes, as text and as JSON.
 #include "pippin/engine/nodes/print.h"
 
 #include <regex>
@@ -34,7 +34,7 @@ mil::Model small_layer() {
 
 TEST(PrintedNodes, SayWhatEachDoes) {
   const auto plan = Plan::make(small_layer(), "main");
-  // Which place of the working memory it is depends on what was lowered and dropped.
+  // The number of a buffer depends on the values that were lowered and dropped.
   const std::string text = std::regex_replace(plan->nodes_text(), std::regex("%[0-9]+"), "%");
   EXPECT_EQ(text,
             "% f32[2, 4] = rms_norm(x f32[2, 4], const f32[4]) epsilon = 0.5\n"
@@ -63,7 +63,7 @@ TEST(PrintedNodes, AreObjectsInJson) {
             nodes.at(2).at("reads").at(0).get_string("memory"));
 }
 
-// A device that runs whole functions has none.
+// A device that runs whole functions has no list of nodes.
 TEST(PrintedNodes, AreNotKnownOfOtherDevices) {
   class Silent : public Plan {
     const std::string& name() const override { return name_; }

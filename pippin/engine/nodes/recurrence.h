@@ -1,6 +1,6 @@
-// Recurrences over tokens and recurrent layers. Views of fp32 but the state, which is F32 or F16
-// and is replaced; the elements of the last axis of the state, x, keys and queries lie side by
-// side.
+// Recurrences over tokens and recurrent layers. Views of fp32 except for the state, which is F32 or
+// F16 and is replaced; the elements of the last axis of the state, x, keys and queries are
+// adjacent.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ struct SelectiveNode {};
 // s = decay * s + x, results = s. views: results [tokens, n], state [n]; decay, x [tokens, n].
 struct LinearRecurrenceNode {};
 
-// s = exp(log_decay) * s + scales * x · keys, results = s · queries + skip * x. With rates, what s
-// lacks of x is added instead, at those rates. views: results [groups, heads, tokens, p], state
-// [groups, heads, p, n]; log_decay [groups, heads, tokens], x as the results, keys, queries
-// [groups, tokens, n], then rates and scales [groups, heads, tokens] and skip [groups, heads] as
-// there are.
+// s = exp(log_decay) * s + scales * x · keys, results = s · queries + skip * x. With rates, the
+// difference between x and the state's prediction is added instead, times the rates. views: results
+// [groups, heads, tokens, p], state [groups, heads, p, n]; log_decay [groups, heads, tokens], x
+// like the results, keys, queries [groups, tokens, n], then, if present, rates and scales [groups,
+// heads, tokens] and skip [groups, heads].
 struct DecayedNode {
   bool has_rates = false, has_scales = false, has_skip = false;
 
@@ -34,18 +34,17 @@ struct DecayedNode {
   size_t skip_view() const { return scales_view() + (has_scales ? 1 : 0); }
 };
 
-// A short convolution over what a sequence has had so far: of the columns of a state and those of
-// the new tokens, the last of which become the state. views: y [tokens, features], state
-// [taps - 1, features], x [tokens, features], weight [taps, features], bias [features] if there is
-// one.
+// A short convolution over a sequence: over the columns of a state and those of the new tokens, the
+// last of which become the state. views: y [tokens, features], state [taps - 1, features], x
+// [tokens, features], weight [taps, features], bias [features] if any.
 struct CausalConvolutionNode {
-  bool has_silu = false;  // of the results
+  bool has_silu = false;  // applied to the results
 };
 
 // lstm, gru and rnn.
 enum class Cell : uint8_t { Rnn, Gru, GruResetAfter, Lstm };
 
-// How many gates the weights have rows for.
+// The number of gates that the weights have rows for.
 constexpr int64_t num_gates(Cell cell) {
   return cell == Cell::Lstm ? 4 : cell == Cell::Rnn ? 1 : 3;
 }
@@ -56,15 +55,15 @@ struct RecurrentFunction {
 };
 
 // views: y [T or 1, N, width], the last h [N, width], the last c of an lstm like it, and working
-// memory [directions, 3, N, hidden], all written; the first h and c; then what `directions` name.
-// All but the weights are fp32, all without gaps.
+// memory [directions, 3, N, hidden], all written; the first h and c; then the views that
+// `directions` name. All but the weights are fp32, all without gaps.
 struct RecurrentNode {
   struct Direction {
     size_t gates = 0;                      // [T * N, gates * hidden]: the inputs' part of them
     size_t weight = 0;                     // [gates * hidden, hidden], fp32, fp16 or bf16
     std::optional<size_t> bias, peephole;  // [gates * hidden], [3 * hidden]
     bool reverse = false;
-    bool in_order_of_sequence = false;  // else y has the order of processing
+    bool in_order_of_sequence = false;  // otherwise y has the order of processing
   };
   std::string name;
   Cell cell = Cell::Rnn;

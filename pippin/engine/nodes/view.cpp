@@ -96,7 +96,7 @@ std::vector<int64_t> memory_order(const View& view) {
 
 namespace {
 
-// Whether a product is another one times something, which intervals do not always tell.
+// Whether a product is a multiple of another one, which intervals do not always tell.
 bool is_multiple(const Dim& product, const Dim& factor) {
   if (factor.lower() < 1) return false;
   const Dim quotient = floor_div(product, factor);
@@ -112,8 +112,8 @@ std::optional<View> reshape_view(const View& view, const Shape& shape) {
     result.strides = contiguous_strides(shape);
     return result;
   }
-  // Match runs of old dimensions with runs of new ones of the same product; a run of old dimensions
-  // must lie in memory as one dimension would.
+  // Matches runs of old dimensions with runs of new ones of the same product; a run of old
+  // dimensions must be one dimension in memory.
   result.strides.assign(shape.size(), Dim(0));
   size_t i = 0, j = 0;
   const size_t old_rank = view.shape.size(), new_rank = shape.size();
@@ -122,7 +122,7 @@ std::optional<View> reshape_view(const View& view, const Shape& shape) {
     Dim old_product = i < old_rank ? view.shape[i++] : Dim(1);
     Dim new_product = j < new_rank ? shape[j++] : Dim(1);
     while (!(old_product == new_product)) {
-      // Where one product is never more than the other, it needs another dimension.
+      // If one product is never larger than the other, it needs another dimension.
       const Dim difference = old_product - new_product;
       const bool old_is_less = difference.upper() <= 0 || is_multiple(new_product, old_product);
       const bool new_is_less = difference.lower() >= 0 || is_multiple(old_product, new_product);
@@ -134,7 +134,7 @@ std::optional<View> reshape_view(const View& view, const Shape& shape) {
         return std::nullopt;
       }
     }
-    // Trailing ones belong to this run: they have no memory.
+    // Trailing ones belong to this run: they take no memory.
     while (i < old_rank && view.shape[i] == Dim(1)) ++i;
     while (j < new_rank && shape[j] == Dim(1)) ++j;
     std::optional<Dim> stride;  // of the innermost dimension that is not 1
@@ -191,7 +191,7 @@ std::optional<View> matrix_view(const View& view, int64_t column_axes) {
   const size_t split = view.shape.size() - static_cast<size_t>(column_axes);
   const Shape rows(view.shape.begin(), view.shape.begin() + static_cast<std::ptrdiff_t>(split));
   const Shape columns(view.shape.begin() + static_cast<std::ptrdiff_t>(split), view.shape.end());
-  // Reshape the two halves on their own, so that a stride between rows survives.
+  // Reshapes the two halves separately, so that a stride between rows is kept.
   View outer = view, inner = view;
   outer.shape = rows;
   outer.strides.resize(split);

@@ -1,4 +1,4 @@
-// A value of a plan: where its elements lie. Reshapes, transposes, slices and broadcasts only
+// A value of a plan: the place of its elements. Reshapes, transposes, slices and broadcasts only
 // change the view.
 #pragma once
 
@@ -16,7 +16,7 @@ class Operation;
 
 namespace pippin::engine {
 
-// How elements are held while a plan runs: floats as F32 (weights and states also as they are
+// The type of elements while a plan runs: floats as F32 (weights and states also as they are
 // stored), integers as I32, bools as bytes.
 enum class Storage : uint8_t { F32, F16, BF16, I32, Bool };
 
@@ -31,8 +31,7 @@ struct View {
   mil::Shape shape;
   mil::Shape strides;
   mil::Dim offset = 0;
-  // Where the view lies in a state: the operation that read it and the state's version at that
-  // time.
+  // For a view of a state: the operation that read it and the state's version at that time.
   const mil::Operation* state_read = nullptr;
   int state_version = 0;
 
@@ -47,22 +46,22 @@ bool is_contiguous(const View& view);
 // no write between them.
 bool same_elements(const View& a, const View& b);
 
-// The axes as they lie in memory, those with the widest strides first. Their own order where an
-// axis repeats or strides do not tell for all values of the symbols. Axes of 1 come first.
+// The axes in memory order, those with the widest strides first. Their own order if an axis repeats
+// or the order of the strides depends on the symbols. Axes of 1 come first.
 std::vector<int64_t> memory_order(const View& view);
 
-// All views with their axes in the memory order of the first, whose shape they have: for work to
-// which the order of elements is all the same.
+// All views with their axes in the memory order of the first, whose shape they have: for work that
+// does not depend on the order of elements.
 std::vector<View> in_memory_order(std::vector<View> views);
 
-// The same elements in another shape of the same size, or nothing where that needs a copy.
+// The same elements in another shape of the same size; nothing if that needs a copy.
 std::optional<View> reshape_view(const View& view, const mil::Shape& shape);
 View transpose_view(const View& view, const std::vector<int64_t>& perm);
 // numpy's broadcasting to `shape`, which has at least the view's rank: dimensions of 1 repeat.
 View broadcast_view(const View& view, const mil::Shape& shape);
 
 // The view as [rows, columns] with unit column stride: the last `column_axes` axes merge into
-// columns, the others into rows. Nothing where that needs a copy.
+// columns, the others into rows. Nothing if that needs a copy.
 std::optional<View> matrix_view(const View& view, int64_t column_axes);
 
 }  // namespace pippin::engine

@@ -33,7 +33,7 @@ TEST(View, ReshapesWithSymbols) {
   EXPECT_EQ(split->strides[2], Dim(512));
 }
 
-// Intervals alone do not tell that a batch is never more than the rows of all of it.
+// Intervals alone do not show that one batch never has more rows than all batches.
 TEST(View, RowsOfTwoSymbolsAreOneAxis) {
   const Dim batch = Dim::symbol("batch", 1, 64), length = Dim::symbol("length", 1, 32);
   View view;
@@ -67,7 +67,7 @@ TEST(View, KnowsTheOrderOfItsAxes) {
   const View heads = transpose_view(rows, {0, 2, 1, 3});
   EXPECT_EQ(memory_order(heads), (Order{0, 2, 1, 3}));
   EXPECT_EQ(memory_order(transpose_view(rows, {0, 3, 2, 1})), (Order{0, 3, 2, 1}));
-  // Axes that repeat have no order, so all keep theirs.
+  // Axes that repeat have no order, so all axes keep theirs.
   EXPECT_EQ(memory_order(broadcast_view(dense({Dim(4)}), {Dim(3), Dim(4)})), (Order{0, 1}));
   const auto sorted = in_memory_order({heads, rows});
   EXPECT_TRUE(is_contiguous(sorted[0]));
@@ -77,7 +77,7 @@ TEST(View, KnowsTheOrderOfItsAxes) {
 TEST(View, TellsTheSameElements) {
   const View x = dense({Dim(1), Dim(6)});
   View other = x;
-  other.strides[0] = Dim(77);  // an axis of 1 has no stride
+  other.strides[0] = Dim(77);  // an axis of 1 may have any stride
   EXPECT_TRUE(same_elements(x, other));
   other.offset = Dim(1);
   EXPECT_FALSE(same_elements(x, other));

@@ -9,7 +9,7 @@
 namespace pippin::engine {
 namespace {
 
-// Whether an operation is more than reading and writing of a state.
+// Whether an operation is more than a read or write of a state.
 bool computes(const Builder& builder, const mil::Operation& operation) {
   const mil::OpDef* op = mil::find_op(operation.type(), builder.opset());
   return op != nullptr && op->pure && operation.blocks().empty() &&

@@ -1,4 +1,4 @@
-// Places for values in one arena, by their lifetimes.
+// Offsets for values in one arena, by their lifetimes.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace pippin::engine {
 
-// Where a value of the arena lies: [offset, offset + size) while the steps [first, last] run.
+// A value's place in the arena: [offset, offset + size) while the steps [first, last] run.
 struct ArenaSlot {
   int buffer = 0;
   int64_t size = 0;
@@ -15,8 +15,8 @@ struct ArenaSlot {
   int64_t offset = 0;
 };
 
-// Gives every slot an offset so that slots alive at the same time do not overlap; the arena's size.
-// Offsets and sizes are multiples of 64.
+// Gives every slot an offset so that slots alive at the same time do not overlap; returns the
+// arena's size. Offsets and sizes are multiples of 64.
 int64_t plan_memory(std::vector<ArenaSlot>& slots);
 
 }  // namespace pippin::engine

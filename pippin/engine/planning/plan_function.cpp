@@ -67,8 +67,8 @@ class Maker {
     }
   }
 
-  // The elements of a small integer input may say where a cache is written or how much of it
-  // counts.
+  // The elements of a small integer input may determine the written rows of a cache or the number
+  // of valid ones.
   void declare_values(const mil::Var& var, const Shape& shape, size_t input) {
     const auto dims = mil::constant_shape(shape);
     if (!dims || !mil::is_integer(var.type.data_type) ||

@@ -1,5 +1,5 @@
-// Planning a region: lowering its operations to nodes, dropping those whose results are not read,
-// one arena by lifetimes; then the steps of the device.
+// Plans a region: lowers its operations to nodes, drops nodes whose results are not read, assigns
+// one arena by lifetimes; then makes the device's steps.
 #include <algorithm>
 #include <set>
 
@@ -29,10 +29,9 @@ class RegionPlanner {
         operation_in_work_(operation_in_work) {}
 
   void run() {
-    // Reads of a state that are used after it was written become copies, and the lowering starts
-    // anew.
+    // Reads of a state that are used after a write become copies, and the lowering starts again.
     std::set<const mil::Operation*> copied_reads;
-    std::vector<SharedBytes> computed;  // not once more for every attempt
+    std::vector<SharedBytes> computed;  // kept across attempts
     for (;;) {
       Builder builder(region_, inference_, copied_reads);
       lower_region(builder);
@@ -90,7 +89,7 @@ class RegionPlanner {
     }
   }
 
-  // Nodes in reverse: one lives if it writes a state or something that is read later.
+  // Nodes in reverse: one is live if it writes a state, or a value that is read later.
   static void drop_dead_nodes(std::vector<Node>& nodes, const std::vector<Buffer>& buffers,
                               const std::vector<View>& outputs) {
     std::set<int> needed;
@@ -139,7 +138,7 @@ class RegionPlanner {
               format_bytes(plan_->arena_bytes()), format_bytes(plan_->weight_bytes()));
   }
 
-  // What depends on data is held to its declared size by the rules that made it.
+  // The rules of data-dependent values check them against the declared size.
   void drop_unknown_constraints() {
     std::set<uint64_t> known = region_.symbols;
     for (const auto& value : plan_->values) known.insert(value.symbol);
@@ -193,7 +192,9 @@ class RegionPlanner {
       for (const View& view : plan_->nodes[static_cast<size_t>(i)].views) use(view, i);
     }
     for (const View& view : plan_->output_views) use(view, end);
-    for (const View& view : plan_->input_views) use(view, end);  // callers may keep what they wrote
+    for (const View& view : plan_->input_views)
+      use(view, end);  // callers may keep the values they
+                       // wrote
     std::vector<ArenaSlot> placed;
     for (size_t i = 0; i < buffers.size(); ++i) {
       const bool in_arena =

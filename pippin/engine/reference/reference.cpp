@@ -27,12 +27,12 @@ using mil::Var;
 
 namespace {
 
-// An inference and the values of its symbols.
+// The result of an inference and the values of its symbols.
 struct Expectation {
   Inference inference;
   std::map<uint64_t, int64_t> symbols;
 
-  // Nothing where it depends on what only running tells.
+  // Nothing if it depends on data that is known only at run time.
   std::optional<int64_t> evaluate(const Dim& dim) const {
     for (const auto& symbol : dim.symbols()) {
       if (!symbols.contains(symbol->id)) return std::nullopt;
@@ -77,7 +77,7 @@ void check_output(const Expectation& expected, const Var& var, const Tensor& ten
   }
 }
 
-// Of a list, those of its elements.
+// For a list, those of its elements.
 int64_t count_elements(const Tensor& tensor) {
   int64_t count = tensor.size() + static_cast<int64_t>(tensor.items.size());
   for (const auto& item : tensor.items) {
@@ -86,7 +86,7 @@ int64_t count_elements(const Tensor& tensor) {
   return count;
 }
 
-// Calls visit(var) for what the operation reads, nested blocks included.
+// Calls visit(var) for every value that the operation reads, including nested blocks.
 template <typename Visit>
 void for_each_used(const Operation& operation, Visit&& visit) {
   for (const auto& [name, argument] : operation.inputs()) {
@@ -231,7 +231,7 @@ class ReferenceInterpreter::Run final : public mil::Environment {
     }
   }
 
-  // Value rules rely on their shape rule. Where that knew sizes only as data dependent, it is asked
+  // Value rules rely on the shape rule. If that inferred sizes as data-dependent, it is called
   // again with the numbers.
   void check_again(const Operation& operation) {
     const auto& known = expectations_.at(0).inference.values;
@@ -296,7 +296,7 @@ class ReferenceInterpreter::Run final : public mil::Environment {
   mil::Opset opset_;
   ReferenceState& state_;
   std::unordered_map<const Var*, TensorPtr> values_;
-  int64_t live_elements_ = 0;  // of values_, constants not counted
+  int64_t live_elements_ = 0;  // of values_, without constants
   mil::LoopBudget loops_;
   std::vector<Expectation> expectations_;
 };
@@ -308,7 +308,7 @@ ReferenceInterpreter::ReferenceInterpreter(const mil::Program& program, std::str
 }
 
 void ReferenceInterpreter::find_last_uses(const Block& block) {
-  std::unordered_map<const Var*, const Operation*> last;  // of the block's own; null: at its end
+  std::unordered_map<const Var*, const Operation*> last;  // of the block itself; null: at its end
   for (const auto& var : block.inputs()) last[var.get()] = nullptr;
   if (&block == &function_.block()) {
     for (const auto& var : function_.inputs) {

@@ -1,9 +1,9 @@
 // The reference interpreter: runs a program operation by operation with the value rules of the op
-// table. Slow and obvious; the oracle for everything that is fast.
+// table. Slow and simple; the oracle for all faster code.
 //
 // Every output is rounded to its declared type. Before a run, shapes are inferred from those of the
-// inputs; after each operation what inference said of its outputs is compared with what came out,
-// so that every run tests the shape rules as well. Values are freed after their last use.
+// inputs; after each operation the inferred types of its outputs are compared with the results, so
+// that every run tests the shape rules as well. Values are freed after their last use.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,14 @@ struct ReferenceState {
 };
 
 struct ReferenceOptions {
-  // A value of more elements is refused with LimitExceeded,
+  // A value of more elements is rejected with LimitExceeded,
   int64_t max_elements = int64_t{1} << 31;
-  // and so is one that makes more with all others that are still needed, constants not counted,
+  // and so is one that exceeds this limit together with all other live values, without constants,
   int64_t max_live_elements = int64_t{1} << 32;
-  // and a turn of a loop beyond this number, all loops of the run taken together.
+  // and a loop iteration beyond this number, over all loops of the run.
   int64_t max_loop_turns = 10'000'000;
-  // Also infers with symbols for the dimensions that the program leaves open, and compares what
-  // they evaluate to. Programs that need those sizes to be numbers are refused then.
+  // Also infers with symbols for the dimensions that the program leaves open, and compares their
+  // values. Programs that need those sizes as numbers are then rejected.
   bool check_symbolic = false;
 };
 
@@ -43,9 +43,9 @@ class ReferenceInterpreter {
   ReferenceInterpreter(const mil::Program& program, std::string_view function,
                        const ReferenceOptions& options = {});
 
-  // The outputs by name. Inputs are rounded to their declared types; [1] stands for a scalar.
-  // Throws InvalidArgument for inputs that are missing or do not fit, InvalidFile and Unsupported
-  // as mil::infer, LimitExceeded, and Internal where a shape rule and its value rule disagree.
+  // Returns the outputs by name. Inputs are rounded to their declared types; [1] stands for a
+  // scalar. Throws InvalidArgument for missing or unsuitable inputs, InvalidFile and Unsupported
+  // like mil::infer, LimitExceeded, and Internal if a shape rule and its value rule disagree.
   std::map<std::string, mil::Tensor> run(const std::map<std::string, mil::Tensor>& inputs,
                                          ReferenceState& state) const;
 
@@ -57,10 +57,10 @@ class ReferenceInterpreter {
 
   const mil::Function& function_;
   ReferenceOptions options_;
-  // What nothing needs after an operation, or after a run of a block.
+  // Values that are dead after an operation, or after a run of a block.
   std::unordered_map<const mil::Operation*, std::vector<const mil::Var*>> last_uses_;
   std::unordered_map<const mil::Block*, std::vector<const mil::Var*>> block_ends_;
-  // Constants and what constexpr ops make of them, computed when first used.
+  // Constants and the results of constexpr ops, computed on first use.
   mutable std::mutex mutex_;
   mutable std::unordered_map<const mil::Var*, TensorPtr> constants_;
 };

@@ -67,7 +67,7 @@ TEST(Reference, InputsAreRoundedAndChecked) {
       program_of("tensor<fp16, []> x", "fp16 y = exp(x = x)[name = string(\"y\")];\n", "y");
   const ReferenceInterpreter interpreter(program, "main");
   ReferenceState state;
-  // [1] stands for a scalar, and 0.0001 is no fp16.
+  // [1] stands for a scalar, and fp16 cannot hold 0.0001.
   const Tensor y = interpreter.run({{"x", tensor({1}, {0})}}, state).at("y");
   EXPECT_TRUE(y.shape.empty());
   EXPECT_EQ(y.type, DataType::Float16);
@@ -173,7 +173,7 @@ TEST(Reference, ListsGrowInLoops) {
   const Tensor y = interpreter.run(list_loop_inputs(3), state).at("y");
   EXPECT_EQ(y.shape, (std::vector<int64_t>{3, 2}));
   EXPECT_EQ(y.values, (std::vector<double>{1, 10, 2, 20, 3, 30}));
-  // No turn: the one element is as it was made.
+  // No iteration: the one element keeps its initial value.
   EXPECT_EQ(interpreter.run(list_loop_inputs(0), state).at("y").values,
             (std::vector<double>{0, 0}));
 }
@@ -199,7 +199,7 @@ TEST(Reference, ListsThatCannotGrow) {
   EXPECT_EQ(code_of(program, inputs(2)), ErrorCode::InvalidFile);
 }
 
-// The elements' size is told by what is written.
+// The size of the elements is known from the first write.
 TEST(Reference, ListsOfUnknownElements) {
   const auto program = [](const std::string& index) {
     return program_of("tensor<fp32, [3]> x",
@@ -247,7 +247,7 @@ TEST(Reference, LimitsTurnsOfLoops) {
   EXPECT_EQ(code_of(program, inputs, options), ErrorCode::LimitExceeded);
   EXPECT_EQ(message_of(program, inputs, options),
             "while_loop 'endless': the loops of this run have made 100 turns, the limit");
-  // The condition is asked once more than the body runs.
+  // The condition runs once more than the body.
   const mil::Program list = program_of(kListLoopInputs, kListLoop, "y");
   EXPECT_EQ(message_of(list, list_loop_inputs(99), options), "");
   EXPECT_EQ(code_of(list, list_loop_inputs(100), options), ErrorCode::LimitExceeded);
@@ -291,7 +291,7 @@ TEST(Reference, LimitsNameTheOperation) {
             "fill 'big': a value of 1001 elements, the limit is 1000");
 }
 
-// What a loop does not change stays known in its body: a shape, say.
+// Values that a loop does not change stay known in its body, for example a shape.
 TEST(Reference, LoopsKeepWhatTheyLeaveAlone) {
   const mil::Program program = program_of("tensor<fp32, [6]> x, tensor<int32, []> n", R"(
     tensor<int32, [2]> shape = const()[name = string("shape"), val = tensor<int32, [2]>([2, 3])];

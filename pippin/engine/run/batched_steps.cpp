@@ -8,8 +8,8 @@
 namespace pippin::engine {
 namespace {
 
-constexpr int64_t kFewRows = 32;     // of a sequence; more do not join
-constexpr int64_t kJointRows = 256;  // of one run where rows are copied
+constexpr int64_t kFewRows = 32;     // of a sequence; steps with more do not join
+constexpr int64_t kJointRows = 256;  // of one run if rows are copied
 
 int64_t columns_upper(const View& view) {
   return view.shape.back().upper();
@@ -40,7 +40,7 @@ BatchedSteps::BatchedSteps(const LaneLayout& layout, size_t lanes) : layout_(lay
       rows = std::max(rows, view.shape[static_cast<size_t>(joint.axis)].upper());
       width += columns_upper(view);
     }
-    // What is written, and the rows that are multiplied, which come first of what is read.
+    // The written operands, and the multiplied rows, which are the first operand that is read.
     joint.joins =
         joint.joins && rows <= kFewRows && step.num_written < step.views.size() &&
         std::all_of(joint.has_rows.begin(),
@@ -67,7 +67,7 @@ void BatchedSteps::run(size_t step, std::span<const Lane* const> lanes, ThreadPo
   layout_.plan.steps[step]->run({{operands_.data(), first.size()}, {}, pool, scratch, &error});
 }
 
-// Makes operands_ those of all rows where they lie; false where they do not lie so.
+// Sets operands_ to all rows in place; returns false if their layout does not allow it.
 bool BatchedSteps::line_up(size_t step, std::span<const Lane* const> lanes) {
   const JointStep& joint = steps_[step];
   if (!joint.in_arenas) return false;
@@ -121,7 +121,7 @@ void BatchedSteps::gather(size_t step, std::span<const Lane* const> lanes, Threa
   }
 }
 
-// What is read from the lanes to operands_, what is written back.
+// Copies the operands that are read from the lanes to operands_, or the written ones back.
 void BatchedSteps::copy_rows(size_t step, std::span<const Lane* const> lanes, bool back,
                              ThreadPool& pool) {
   const JointStep& joint = steps_[step];

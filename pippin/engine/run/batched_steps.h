@@ -1,11 +1,11 @@
 // The steps of a plan that take the rows of several lanes in one run, so that all share one pass
 // over the weights (Step::row_axis()).
 //
-// Where every sequence has one row (a plan for decoding) the rows of a value lie at the distance of
-// two lanes' arenas, and the kernel gets that as its row stride: nothing is copied. Where a
-// sequence has a few rows (a window of tokens), a value lies in a state, or lanes do not lie at
-// equal distances, rows are copied together first. Many rows a sequence gain nothing from company:
-// they run one by one.
+// If every sequence has one row (a plan for decoding), the rows of a value are as far apart as the
+// lanes' arenas, and the kernel gets that distance as its row stride: nothing is copied. If a
+// sequence has a few rows (a window of tokens), a value lies in a state, or lanes are not at equal
+// distances, rows are copied together first. Sequences with many rows gain nothing from this: they
+// run one by one.
 #pragma once
 
 #include <exception>
@@ -19,23 +19,23 @@ namespace pippin::engine {
 
 class BatchedSteps {
  public:
-  // For at most so many lanes.
+  // For at most that many lanes.
   BatchedSteps(const LaneLayout& layout, size_t lanes);
 
   bool joins(size_t step) const { return steps_[step].joins; }
   int64_t scratch_bytes() const { return scratch_; }  // for each thread, a multiple of 64
 
-  // `lanes` are at least 2; joins(step). `scratch` has scratch_bytes() for each of the pool's
-  // threads. A fault of any lane is left in `error`, unless there is one already.
+  // Runs at least 2 `lanes`, for which joins(step) is true. `scratch` has scratch_bytes() for each
+  // of the pool's threads. An error of any lane is stored in `error`, unless it holds one already.
   void run(size_t step, std::span<const Lane* const> lanes, ThreadPool& pool, std::byte* scratch,
            std::exception_ptr& error) noexcept;
 
  private:
   struct JointStep {
     bool joins = false;
-    bool in_arenas = true;  // all that has rows: the arenas of lanes are one piece of memory
+    bool in_arenas = true;  // all values with rows: the arenas of lanes are one piece of memory
     int axis = 0;
-    std::vector<bool> has_rows;  // by view: it is no constant
+    std::vector<bool> has_rows;  // by view: it is not constant
   };
   bool line_up(size_t step, std::span<const Lane* const> lanes);
   void gather(size_t step, std::span<const Lane* const> lanes, ThreadPool& pool, std::byte* scratch,
@@ -45,7 +45,7 @@ class BatchedSteps {
   const LaneLayout& layout_;
   std::vector<JointStep> steps_;
   int64_t scratch_ = 0;
-  Memory staging_;  // floats, where rows are copied together
+  Memory staging_;  // floats, if rows are copied together
   std::vector<Operand> operands_;
 };
 

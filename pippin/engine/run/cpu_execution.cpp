@@ -18,8 +18,8 @@
 namespace pippin::engine {
 namespace {
 
-// From one lane's arena to the next. Rows of several lanes meet in one kernel: at multiples of the
-// page size they would all want the same places of the caches.
+// The distance between two lanes' arenas. Rows of several lanes are read by one kernel: at
+// multiples of the page size they would share a few cache sets.
 int64_t lane_stride(const CpuPlan& plan) {
   return align_up<int64_t>(std::max<int64_t>(plan.arena_size, 1), 4096) + 5 * 64;
 }
@@ -116,7 +116,7 @@ class CpuExecution final : public DeviceExecution {
         continue;
       }
       size_t end = i + 1;
-      // A large product of one sequence's rows with weights wants all threads.
+      // A large product of one sequence's rows with weights needs all threads.
       const bool alone = plan_.steps[i]->row_axis() >= 0;
       while (!alone && end < steps && plan_.steps[end]->row_axis() < 0) ++end;
       if (alone) {
@@ -165,7 +165,7 @@ class CpuExecution final : public DeviceExecution {
     fail(ErrorCode::Cancelled, "cancelled");
   }
 
-  // One thread's scratch, or that of all from the first thread's on.
+  // The scratch of one thread, or of all threads, starting with the first.
   std::byte* scratch_of(int thread) const { return scratch_.data() + thread * scratch_size_; }
 
   void run_step(size_t step, const Lane& lane, ThreadPool& threads, int thread,
@@ -191,8 +191,8 @@ class CpuExecution final : public DeviceExecution {
                       static_cast<int64_t>(together_.size()), 0, begin, Profile::Clock::now());
   }
 
-  // The steps [begin, end) of every lane. Sequences go to threads as a whole; those that are left
-  // over are computed by all threads one after another.
+  // The steps [begin, end) of every lane. Whole sequences are distributed to threads; the remaining
+  // ones are computed by all threads one after another.
   void run_each(size_t begin, size_t end, Profile* profile) {
     const size_t count = together_.size();
     const auto threads = static_cast<size_t>(pool_.num_threads());
@@ -226,14 +226,14 @@ class CpuExecution final : public DeviceExecution {
   const CpuPlan& plan_;
   std::shared_ptr<const LaneLayout> layout_;
   ThreadPool& pool_;
-  ThreadPool serial_{1};  // for steps inside a thread that has a sequence to itself
+  ThreadPool serial_{1};  // for steps inside a thread that computes a sequence alone
   int64_t stride_;
   Memory arenas_;
   int64_t scratch_size_;  // per thread
   Memory scratch_;
   std::vector<Lane> lanes_;
   OutputRows output_rows_;
-  std::unique_ptr<BatchedSteps> joint_;  // where there are several lanes
+  std::unique_ptr<BatchedSteps> joint_;  // if there are several lanes
   std::vector<const Lane*> together_;
   std::vector<std::exception_ptr> errors_;  // by lane of a run
   std::exception_ptr joint_error_;          // of the steps that take several lanes at once

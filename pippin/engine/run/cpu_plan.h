@@ -1,4 +1,4 @@
-// What a plan of the CPU holds: made in planning/, run by cpu_execution.cpp.
+// The data of a CPU plan: made in planning/, run by cpu_execution.cpp.
 #pragma once
 
 #include <memory>
@@ -30,9 +30,9 @@ struct CpuPlan : Plan {
   std::vector<Buffer> buffers;
   std::vector<int64_t> buffer_offsets;  // in the arena, by buffer; -1 for others
   std::vector<std::vector<std::byte>> constants;
-  std::vector<SharedBytes> shared_constants;  // with other plans of the program
+  std::vector<SharedBytes> shared_constants;  // shared with other plans of the program
   std::vector<Node> nodes;
-  std::vector<std::unique_ptr<Step>> steps;  // how the CPU carries each of them out
+  std::vector<std::unique_ptr<Step>> steps;  // the CPU's implementation of each node
   int64_t arena_size = 0;
   int64_t scratch_size = 0;  // per thread
   int64_t weights_read = 0, weights_saved = 0;

@@ -15,7 +15,7 @@ class HostState : public StateMemory {
 
   void reset() override;
   ByteSpan bytes(size_t index) const override;
-  MutableByteSpan bytes(size_t index) override;  // where they lie, as long as the state does
+  MutableByteSpan bytes(size_t index) override;  // in place, valid as long as the state
   std::unique_ptr<StateMemory> clone() const override;
   bool is_here() const override { return true; }
 

@@ -125,7 +125,7 @@ void Lane::point(size_t operand) {
                 offsets_[operand] * element_size(target.storage);
 }
 
-// No operand leaves its buffer, whatever the shape rules promised.
+// Checks that no operand leaves its buffer, independently of the shape rules.
 void Lane::check_extent(size_t operand) const {
   const LaneLayout::Slot& slot = layout_->slots[operand];
   const int64_t extent = extents_[static_cast<size_t>(slot.view->buffer)];
@@ -187,7 +187,7 @@ void Lane::bind_state(State& state) {
 void Lane::bind(const std::vector<std::vector<int64_t>>& shapes, State& state) {
   const bool same_state = state_id_ == state.id();
   if (same_state && shapes_ == shapes) return;
-  shapes_.clear();  // bound again only if all below succeeds
+  shapes_.clear();  // bound again only if everything below succeeds
   plan().axes.set_symbols(shapes, symbols_);
   const bool waits_for_values = !plan().values.empty();
   if (!waits_for_values) check_constraints(plan().constraints, symbols_);

@@ -1,4 +1,4 @@
-// A place in an Execution: what one sequence's runs need besides the plan and its weights.
+// A lane of an Execution: the data of one sequence's runs besides the plan and its weights.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace pippin::engine {
 
-// What all lanes of a plan have in common: the operands of all its steps, and which of their
-// numbers change with shapes and positions. The plan must outlive it.
+// Data that all lanes of a plan share: the operands of all its steps, and which of their numbers
+// change with shapes and positions. The plan must outlive it.
 struct LaneLayout {
   explicit LaneLayout(const CpuPlan& plan);
 
@@ -22,7 +22,7 @@ struct LaneLayout {
     const View* view;
     const Node* node;  // null for inputs and outputs
   };
-  // Where a number goes that changes.
+  // The destination of a number that changes.
   struct Patch {
     enum class Kind : uint8_t { Size, Stride, Offset, Scalar };
     size_t number;  // index in `numbers`
@@ -55,13 +55,14 @@ class Lane {
   // `arena` has the plan's arena_bytes(), zeroed or with the numbers of earlier runs.
   Lane(std::shared_ptr<const LaneLayout> layout, std::byte* arena);
 
-  // The inputs' elements have to be there already.
+  // The inputs' elements must have been copied already.
   void move_to(std::byte* arena);
-  // Where the input's elements are from now on; null: in the arena again.
+  // Reads the input's elements there from now on; null: in the arena again.
   void lend(size_t input, const std::byte* elements);
-  // As Execution::bind().
+  // Like Execution::bind().
   void bind(const std::vector<std::vector<int64_t>>& shapes, State& state);
-  // Elements of inputs that positions and sizes depend on: known only when they have been written.
+  // Reads the elements of inputs that positions and sizes depend on: known only after they were
+  // written.
   void take_values();
 
   std::span<const Operand> operands(size_t step) const {
@@ -97,7 +98,7 @@ class Lane {
   std::byte* arena_ = nullptr;
   std::vector<std::byte*> bases_;  // by buffer
   std::vector<int64_t> extents_;   // by buffer, in elements
-  bool resolved_ = false;          // for the values that are in symbols_
+  bool resolved_ = false;          // for the values in symbols_
 };
 
 }  // namespace pippin::engine

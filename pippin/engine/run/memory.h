@@ -11,7 +11,7 @@ namespace pippin::engine {
 class Memory {
  public:
   Memory() = default;
-  // Throws LimitExceeded, naming `what`, where the system has not so much address space.
+  // Throws LimitExceeded, naming `what`, if the system cannot reserve that much address space.
   Memory(uint64_t size, const char* what);
   Memory(Memory&& other) noexcept;
   Memory& operator=(Memory&& other) noexcept;
@@ -19,8 +19,8 @@ class Memory {
 
   std::byte* data() const { return data_; }  // aligned to pages
   uint64_t size() const { return size_; }
-  void zero();  // gives the pages back
-  // Pages that hold zeros cost the copy nothing either.
+  void zero();  // returns the pages to the system
+  // Pages of zeros cost the copy nothing either.
   Memory copy(const char* what) const;
 
  private:

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kReadToo = static_cast<size_t>(-1);
 
-// The only output in each buffer of the arena that has one.
+// The output in each buffer of the arena that has exactly one.
 std::map<int, size_t> outputs_by_buffer(const CpuPlan& plan) {
   std::map<int, size_t> outputs;
   for (size_t i = 0; i < plan.output_views.size(); ++i) {
@@ -35,7 +35,7 @@ bool are_rows_of(const Operand& made, const Operand& output) {
 
 OutputRows::OutputRows(const CpuPlan& plan) : steps_(plan.steps.size()) {
   std::map<int, size_t> outputs = outputs_by_buffer(plan);
-  std::map<int, size_t> touched;  // by how many views of steps
+  std::map<int, size_t> touched;  // number of views of steps
   for (const auto& step : plan.steps) {
     for (const View& view : step->views) ++touched[view.buffer];
   }

@@ -1,8 +1,8 @@
-// Where the time of runs goes: every step of every run that is done for a call (ProfileScope), as a
-// table by kind of step and as a trace for chrome://tracing and Perfetto.
+// The time of runs: every step of every run made during a call (ProfileScope), as a table by kind
+// of step and as a trace for chrome://tracing and Perfetto.
 //
-// A model has many executions, deep inside: all that run for the call are recorded. Without a
-// profile it costs a run one look at a pointer.
+// A model has many executions, deep inside: all that run during the call are recorded. Without a
+// profile, a run only checks a pointer.
 #pragma once
 
 #include <chrono>
@@ -24,14 +24,14 @@ class Profile {
   using Clock = std::chrono::steady_clock;
 
   struct Event {
-    std::string name;  // of the step, or of what spans several
+    std::string name;  // of the step, or of a span of several
     bool is_step = true;
     int thread = 0;         // of the pool; 0: the caller
     double start = 0;       // microseconds since the profile was made
     double duration = 0;    // microseconds
-    int64_t sequences = 1;  // that the run was for
+    int64_t sequences = 1;  // in the run
     int64_t weight_bytes = 0;
-    std::vector<Operand> operands;  // for their shapes; their data is not looked at
+    std::vector<Operand> operands;  // for their shapes; their data is not read
     size_t num_written = 0;
   };
 
@@ -39,10 +39,10 @@ class Profile {
   Profile(const Profile&) = delete;
   Profile& operator=(const Profile&) = delete;
 
-  // From any thread. Past kMostEvents they only count as dropped.
+  // From any thread. Events beyond kMostEvents only count as dropped.
   void add_step(const Step& step, std::span<const Operand> operands, int64_t sequences, int thread,
                 Clock::time_point begin, Clock::time_point end);
-  // Of an operation that the value rules compute, between plans.
+  // An operation that the value rules compute, between plans.
   void add_operation(std::string_view type, Clock::time_point begin, Clock::time_point end);
   void add_span(std::string name, Clock::time_point begin, Clock::time_point end);
 
@@ -62,7 +62,7 @@ class Profile {
     double weight_bytes = 0;
   };
   std::vector<Kind> kinds() const;
-  // The same as lines for people: time, share, calls and GB/s of weights by kind.
+  // The same as text lines: time, share, calls and GB/s of weights by kind.
   std::string table() const;
 
   static constexpr size_t kMostEvents = 1'000'000;
@@ -80,10 +80,10 @@ class Profile {
   uint64_t dropped_ = 0;
 };
 
-// Where the runs of the call at hand are recorded, or null.
+// The profile of the current call, or null.
 Profile* active_profile() noexcept;
 
-// While this lives, the runs of this thread, and of others that work for it (base/call_context.h),
+// While this lives, the runs of this thread, and of threads that work for it (base/call_context.h),
 // are recorded in `profile`.
 class ProfileScope {
  public:

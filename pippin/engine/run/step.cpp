@@ -8,7 +8,7 @@ bool lies_inside(const Operand& operand, int64_t offset, int64_t extent) {
   int64_t low = offset, high = offset;
   for (int i = 0; i < operand.rank; ++i) {
     if (operand.shape[i] < 0) return false;
-    if (operand.shape[i] == 0) return true;  // nothing is touched
+    if (operand.shape[i] == 0) return true;  // no element is accessed
     const auto reach = checked_mul<int64_t>(operand.shape[i] - 1, operand.strides[i]);
     if (!reach) return false;
     const auto moved = checked_add<int64_t>(*reach < 0 ? low : high, *reach);

@@ -1,4 +1,4 @@
-// One unit of work of a plan: the kernel that does what a node says, and nothing that can fail.
+// One unit of work of a plan: the kernel for a node; it cannot fail.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace pippin::engine {
 
 constexpr int kMaxRank = 8;
 
-// A view whose dimensions have their numbers, for one run.
+// A view whose dimensions are numbers, for one run.
 struct Operand {
   std::byte* data = nullptr;  // of the first element
   Storage storage = Storage::F32;
@@ -44,10 +44,10 @@ struct StepContext {
   std::span<const int64_t> scalars;   // as Node::scalars
   ThreadPool& pool;
   std::byte* scratch;         // scratch_bytes() for each thread
-  std::exception_ptr* error;  // what went wrong, see leave_errors()
+  std::exception_ptr* error;  // the first error, see leave_errors()
 };
 
-// Runs `body`; what it throws becomes the run's error, unless there is one already.
+// Runs `body`; an exception becomes the run's error, unless there is one already.
 template <typename Body>
 void leave_errors(const StepContext& context, const Body& body) noexcept {
   try {
@@ -57,7 +57,7 @@ void leave_errors(const StepContext& context, const Body& body) noexcept {
   }
 }
 
-// Calls body(range) with shares of `jobs` on all threads, or with all of them where they are too
+// Calls body(range) with ranges of `jobs` on all threads, or with all of them if there is too
 // little work to share.
 template <typename Body>
 void share_out(const StepContext& context, int64_t jobs, bool worth_sharing, const Body& body) {
@@ -72,26 +72,26 @@ class Step {
  public:
   virtual ~Step() = default;
   virtual void run(const StepContext& context) const noexcept = 0;
-  // Of the node, with the kernel.
+  // The node's name, with the kernel.
   std::string name() const { return node_name(*node_, kernel_name()); }
   virtual std::string kernel_name() const { return {}; }
   // Per thread, from the upper bounds of the views.
   virtual int64_t scratch_bytes() const { return 0; }
-  // The same where it takes `rows` rows of several sequences; see row_axis().
+  // The same for `rows` rows of several sequences; see row_axis().
   virtual int64_t scratch_bytes_of([[maybe_unused]] int64_t rows) const { return scratch_bytes(); }
-  // Of a step that multiplies rows with constant weights, so that one run can take the rows of
-  // several sequences and read the weights once: the axis that counts rows in all of its views of
-  // fp32 that are no constants. It is the last but one; rows have unit stride. -1: another step.
+  // For a step that multiplies rows by constant weights, so that one run can take the rows of
+  // several sequences and read the weights once: the axis of rows in all its non-constant views of
+  // fp32. It is the last but one; rows have unit stride. -1: another step.
   virtual int row_axis() const { return -1; }
   // Bytes of constant weights that one run reads from memory.
   virtual int64_t weight_bytes() const { return 0; }
-  // How many fewer these are than the package's own, where a form without loss is smaller: of
-  // weights that are not among the `counted`, which it adds.
+  // The number of bytes saved compared with the package, if the weights are in a smaller lossless
+  // form: of weights that are not among the `counted`, to which it adds them.
   virtual int64_t saved_bytes([[maybe_unused]] std::set<const std::byte*>& counted) const {
     return 0;
   }
 
-  // The node that it carries out, which must outlive it.
+  // The node that it executes, which must outlive it.
   void attach(const Node& node) {
     node_ = &node;
     views = node.views;

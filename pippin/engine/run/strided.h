@@ -1,5 +1,6 @@
-// Loops over operands of one shape with different strides: adjacent dimensions merge where all
-// operands allow it, the innermost is handed over whole, and large ones are split over threads.
+// Loops over operands of one shape with different strides: adjacent dimensions merge if all
+// operands allow it, the innermost is passed to the body as a whole, and large loops are split over
+// threads.
 #pragma once
 
 #include <algorithm>
@@ -41,14 +42,14 @@ struct StridedLoop {
     for (int i = 0; i < rank_; ++i) outer_count *= shape_[i];
   }
 
-  // body(std::array<std::byte*, N> pointers, int64_t count) for the rows [begin, end).
+  // Calls body(std::array<std::byte*, N> pointers, int64_t count) for the rows [begin, end).
   template <typename Body>
   void run(int64_t begin, int64_t end, Body&& body) const {
     for (int64_t row = begin; row < end; ++row) body(row_pointers(row), inner_count);
   }
 
-  // The same over all rows, on the pool where there is enough work for it: an element of the loop
-  // stands for `work` elements.
+  // The same over all rows, on the pool if there is enough work: an element of the loop stands for
+  // `work` elements.
   template <typename Body>
   void run_parallel(ThreadPool& pool, Body&& body, int64_t work = 1) const {
     constexpr int64_t kWorthSharing = int64_t{1} << 15;  // elements

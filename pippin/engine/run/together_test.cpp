@@ -1,4 +1,4 @@
-// Sequences that run together against the same ones alone, and what a profile tells of a run.
+// Sequences that run together against the same ones alone, and the profile of a run.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -59,8 +59,8 @@ std::string weight(const std::string& form, const std::string& name, uint32_t se
       name, name, halves(kWidth * kWidth, seed));
 }
 
-// A layer as language models have it: a product with weights, rows [past, end) of a cache,
-// attention to rows [0, end), a residual, another product.
+// A layer of a language model: a product with weights, rows [past, end) of a cache, attention to
+// rows [0, end), a residual, another product.
 std::string layer(const std::string& form) {
   return "func main<ios18>(tensor<fp16, [1, ?, 64]> x, tensor<fp16, [?, ?]> mask, "
          "state<tensor<fp16, [1, 64, 64]>> cache) {\n" +
@@ -97,12 +97,12 @@ PlanOptions rows_options(int64_t rows) {
   return options;
 }
 
-// One sequence: its state and how far it is.
+// One sequence: its state and its position.
 struct Sequence {
   explicit Sequence(const mil::Model& model, uint32_t seed)
       : state(model.functions[0].states), random(seed) {}
 
-  // Binds, writes the inputs, and moves on.
+  // Binds, writes the inputs, and advances.
   void prepare(Execution& execution, size_t lane, int64_t rows) {
     end += rows;
     execution.bind({{1, rows, kWidth}, {rows, end}}, state, lane);
@@ -194,7 +194,7 @@ TEST(Together, SeatsMayLieAnywhere) {
 TEST(Together, SequencesMayHaveSeveralRows) {
   for (const std::string form : {"int4", "fp16"}) {
     const mil::Model model = make_model(layer(form));
-    // 16 rows go together with others, 17 sequences of them in two parts.
+    // 16 rows are computed with others, 17 sequences of them in two parts.
     for (const auto& [rows, count] : {std::pair(2, 2), {4, 3}, {6, 9}}) {
       SCOPED_TRACE(fmt::format("{}: {} rows of {} sequences", form, rows, count));
       compare(model, rows_options(rows), 2, rows, first_lanes(static_cast<size_t>(count)));
@@ -213,7 +213,7 @@ TEST(Together, SequencesJoinAndLeave) {
     own.emplace_back(model, i);
     same.emplace_back(model, i);
   }
-  // Who takes part in each step; lanes are given anew every time.
+  // The sequences of each step; lanes are assigned anew every time.
   for (const std::vector<size_t>& step : std::vector<std::vector<size_t>>{
            {0}, {0, 1}, {1, 2, 0}, {2, 3, 4, 5}, {5, 2}, {0, 1, 2, 3, 4, 5}, {3}}) {
     together.reserve_lanes(step.size());
@@ -228,7 +228,7 @@ TEST(Together, SequencesJoinAndLeave) {
   }
 }
 
-// A new state may lie where one was that a lane knew.
+// A new state may have the address of a former one that a lane knew.
 TEST(Together, ANewStateIsNotTakenForAnOldOne) {
   const mil::Model model = make_model(layer("fp16"));
   ThreadPool pool(1);
@@ -279,7 +279,7 @@ TEST(Together, RefusesOneSequenceTwice) {
   execution.run_together({});
 }
 
-// A step that takes several sequences at once and cannot compute its values.
+// A step that takes several sequences at once and fails.
 class FaultyStep : public Step {
  public:
   explicit FaultyStep(const Step& like) : axis_(like.row_axis()) {
@@ -298,7 +298,7 @@ class FaultyStep : public Step {
 TEST(Together, AJointStepMayFail) {
   const mil::Model model = make_model(layer("fp16"));
   ThreadPool pool(2);
-  // One row of each sequence, which lie in line, and three, which are copied together.
+  // One row of each sequence, which are evenly spaced, and three, which are copied together.
   for (const int64_t rows : {1, 3}) {
     const auto plan = Plan::make(model, "main", rows_options(rows));
     auto& steps = const_cast<CpuPlan&>(dynamic_cast<const CpuPlan&>(*plan)).steps;
@@ -348,7 +348,7 @@ TEST(Profile, TellsEveryStepOfARun) {
     if (!event.is_step) {
       ++runs;
       EXPECT_EQ(event.name, "main");
-      // The steps of the caller lie inside of a run, and their times do not exceed it.
+      // The steps of the caller lie inside a run, and their times do not exceed it.
       double inside = 0;
       for (const Profile::Event& step : events) {
         const bool within = step.is_step && step.thread == 0 && step.start >= event.start &&
@@ -367,7 +367,7 @@ TEST(Profile, TellsEveryStepOfARun) {
     if (event.name.starts_with("attention")) ++attention;
   }
   EXPECT_EQ(runs, 2);
-  EXPECT_EQ(linear, 4);     // two a run, whatever the number of sequences
+  EXPECT_EQ(linear, 4);     // two per run, whatever the number of sequences
   EXPECT_EQ(attention, 5);  // one for each sequence
 
   const Json trace = Json::parse(profile.chrome_trace(), "trace");

@@ -11,11 +11,11 @@ using kernels::BlockForm;
 using kernels::BlockMatrix;
 using kernels::QuantizedMatrix;
 
-// Rows that are unpacked together: as many as a tile of the kernels has; few beside few rows of
+// Rows that are unpacked together: as many as a tile of the kernels has; fewer for few rows of
 // activations, so that they stay in the first cache.
 constexpr int64_t kManyRows = kernels::kQuantizedDotGrain, kFewRows = 8;
 
-// What `rows` rows of k columns are when they are unpacked.
+// The form of `rows` unpacked rows of k columns.
 QuantizedMatrix unpacked_form(const BlockForm& form, int64_t rows, int64_t k) {
   QuantizedMatrix matrix{};
   matrix.n = rows;

@@ -1,6 +1,6 @@
-// Rows of a QuantizedWeight for those who compute from them, whether the package holds codes and
-// scales or a file has them in blocks (kernels/blocks/). Blocks are unpacked a few rows at a time
-// while they are multiplied, so that what memory gives is the file's own bits.
+// Rows of a QuantizedWeight for computation, whether the package holds codes and scales or a file
+// has them in ggml's blocks (kernels/blocks/). Blocks are unpacked a few rows at a time during the
+// product, so that only the file's own bits are read from memory.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class WeightRows {
   // Elements [begin, end) of row i.
   void expand(const QuantizedWeight& weight, int64_t i, int64_t begin, int64_t end,
               float* y) const noexcept;
-  // As the kernels' dot; args.w is the weight's matrix, and `memory` has unpacked_bytes(weight),
+  // Like the kernels' dot; args.w is the weight's matrix, and `memory` has unpacked_bytes(weight),
   // aligned to 64.
   void dot(const QuantizedWeight& weight, const kernels::QuantizedDotArgs& args,
            std::byte* memory) const noexcept;

@@ -17,21 +17,21 @@
 namespace pippin::engine {
 namespace {
 
-// To be raised when what an operation gives changes its bits for the same inputs.
+// Increased when an operation's result changes its bits for the same inputs.
 constexpr int64_t kFormsVersion = 1;
 // Smaller arrays are computed faster than found.
 constexpr uint64_t kWorthCaching = uint64_t{1} << 16;
 
 using Values = std::vector<const mil::Value*>;
 
-// Adds what decides an operation's results to a key: with the operands' bytes, or with where they
-// lie.
+// Adds the data that decide an operation's results to a key: with the operands' bytes, or with
+// their places in files.
 class KeyWriter : private mil::Recipe {
  public:
   enum class Operands { Bytes, Origins };
   KeyWriter(CacheKey& key, Operands operands) : key_(key), operands_(operands) {}
 
-  // False where something is not known.
+  // Returns false if something is not known.
   bool add(const mil::Operation& operation) {
     key_.add(operation.type()).add(static_cast<int64_t>(operation.outputs().size()));
     for (const auto& output : operation.outputs()) add(output->type);
@@ -116,7 +116,7 @@ class KeyWriter : private mil::Recipe {
 
 struct Key {
   std::string text;
-  Values mapped;  // what was read for it
+  Values mapped;  // values that were read for it
 };
 
 std::optional<Key> key_of(const ArrayRequest& request, KeyWriter::Operands operands) {
@@ -172,13 +172,13 @@ SharedBytes find_or_make(const ArrayRequest& request,
   }
   if (!array) return request.only_stored ? nullptr : hold(std::move(made));
   if (alias) cache->store_alias(alias->text, key->text);
-  // The array takes the place of its operands.
+  // The array replaces its operands.
   for (const mil::Value* value : key->mapped) value->source->release();
   return hold(std::move(*array));
 }
 
 // The arrays that plans hold. They do not outlive their program, so an address that is still held
-// is still that value. One thread at a time makes arrays; making one may ask for another.
+// is still that value. One thread at a time makes arrays; making one may need another.
 class Arrays {
  public:
   using Known = std::map<std::pair<const mil::Var*, std::string>, std::weak_ptr<const std::byte>>;
@@ -197,7 +197,7 @@ class Arrays {
   Known& known() const { return *mine; }
 
  private:
-  std::optional<ForkGuarded<Known>::Access> access_;  // of the outer one of a thread
+  std::optional<ForkGuarded<Known>::Access> access_;  // of the outer call of a thread
   static thread_local Known* mine;
 };
 thread_local Arrays::Known* Arrays::mine = nullptr;

@@ -55,7 +55,7 @@ class Scaled : public mil::DerivedSource {
   int& reads_;
 };
 
-// Byte i is i % 251; reading the last one fails where that is asked for.
+// Byte i is i % 251; reading the last one fails on request.
 class Counted : public mil::DerivedSource {
  public:
   explicit Counted(uint64_t size, bool fails = false) : size_(size), fails_(fails) {}
@@ -96,7 +96,7 @@ class CachedArray : public testing::Test {
  protected:
   void SetUp() override { write(1); }
 
-  // Another content in the same file, which was last changed an hour ago by its own account.
+  // Other content in the same file, with a modification time an hour ago.
   void write(float first) {
     std::vector<float> numbers(kRows * kColumns);
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = first + static_cast<float>(i % 7);
@@ -107,7 +107,7 @@ class CachedArray : public testing::Test {
     fs::last_write_time(weights_, fs::file_time_type::clock::now() - std::chrono::hours(1));
   }
 
-  // y = W 1, as a process of its own would compute it.
+  // y = W 1, as another process would compute it.
   std::vector<float> run(float factor, std::shared_ptr<LoadCache> cache) {
     mil::Model model = make_model(
         fmt::format("func main<ios18>(tensor<fp32, [1, {1}]> x) {{\n"

@@ -1,4 +1,4 @@
-// Weights of convolutions laid out for the CPU's kernels (kernels/conv), once when a plan is made.
+// Weights of convolutions packed for the CPU's kernels (kernels/conv), once when a plan is made.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ class ConvPanels {
              const CpuFeatures& cpu);
 
   int64_t floats() const;  // at least 1
-  // Of weights [outputs, channels, taps].
+  // Packs weights [outputs, channels, taps].
   std::vector<std::byte> pack(const std::vector<float>& rows) const;
-  // Names what of the processor decides their layout.
+  // Names the properties of the processor that decide their layout.
   std::string kernel() const;
 
  private:
@@ -36,7 +36,7 @@ class ConvPanels {
   CpuFeatures cpu_;
 };
 
-// Multiplications of a tile of outputs by Winograd's products, and the side of such a tile.
+// Multiplications of a tile of outputs by Winograd's algorithm, and the side of such a tile.
 int64_t winograd_products();
 int64_t winograd_side();
 

@@ -10,7 +10,7 @@
 namespace pippin::engine {
 namespace {
 
-// One element between any two storages: the slow way, for strides that no kernel takes.
+// Converts one element between any two storages: slow, for strides without a kernel.
 void convert_element(std::byte* to, Storage to_storage, const std::byte* from,
                      Storage from_storage) {
   const auto load = [&]<typename T>(T) {
@@ -51,7 +51,7 @@ void convert_element(std::byte* to, Storage to_storage, const std::byte* from,
       store(to_bfloat16(as_float));
       break;
     case Storage::I32:
-      if (from_float) {  // toward zero, saturating; NaN gives 0, as the kernel does
+      if (from_float) {  // toward zero, saturating; NaN gives 0, as in the kernel
         integer = number >= 2147483648.f    ? INT32_MAX
                   : number <= -2147483648.f ? INT32_MIN
                   : number != number        ? 0

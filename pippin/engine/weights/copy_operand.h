@@ -1,4 +1,4 @@
-// Copies of any strides, which convert between storages: of constants when a plan is made, and for
+// Copies of any strides, with conversion between storages: of constants when a plan is made, and in
 // steps.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace pippin::engine {
 
-// Of one shape.
+// Both have the same shape.
 void copy_operand(const Operand& to, const Operand& from, const CpuFeatures& cpu);
-// The same on all threads where there is enough of it.
+// The same on all threads if there is enough work.
 void copy_operand(const Operand& to, const Operand& from,
                   const kernels::ElementwiseKernels& kernels, ThreadPool& pool);
 

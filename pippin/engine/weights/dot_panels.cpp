@@ -8,8 +8,8 @@
 
 namespace pippin::engine {
 
-// Packed once where laying weights out for each run would take a good part of it, and where a cache
-// keeps that: it takes the place of the weights. Of halves it is twice as large.
+// Packed once if packing for each run would take a good part of its time, and a cache keeps the
+// panels: they replace the weights. For halves they are twice as large.
 bool takes_panels(int64_t rows) {
   constexpr int64_t kFewRows = 128;
   return rows >= kernels::kManyRows && rows <= kFewRows;

@@ -1,4 +1,4 @@
-// Weights of products laid out for the CPU's kernels for many rows, once for all runs.
+// Weights of products packed for the CPU's many-row kernels, once for all runs.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ struct DotPanels {
   int64_t rows = 0;   // n rounded up to the kernel's grain
 };
 
-// Whether products of so many rows take them.
+// Whether products of that many rows use them.
 bool takes_panels(int64_t rows);
 
-// Nothing where kernels take the weight, of any type of floats, as it is, or where there is no
-// cache that keeps the panels.
+// Nothing if kernels take the weight as it is, in any type of floats, or if no cache keeps the
+// panels.
 std::optional<DotPanels> dot_panels(const PlainWeight& weight, mil::Opset opset, LoadCache* cache,
                                     const CpuFeatures& cpu);
 

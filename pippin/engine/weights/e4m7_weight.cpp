@@ -19,15 +19,15 @@ using kernels::E4M7Matrix;
 using kernels::E4M7Row;
 using kernels::WeightType;
 
-// Weights: smaller ones stay in the caches of the processor.
+// Number of weights: smaller arrays stay in the caches of the processor.
 constexpr int64_t kWorthPacking = int64_t{1} << 19;
 
-// Whole groups of columns make short rows longer.
+// Padding to whole groups of columns makes short rows longer.
 bool gains(int64_t k) {
   return 10 * kernels::e4m7_row_bytes(k) < 9 * k * kernels::bytes_per_weight(WeightType::F16);
 }
 
-// Tells most weights of 11 significant bits by a few rows.
+// Recognizes most weights of 11 significant bits by a few rows.
 bool looks_narrow(const PlainWeight& w) {
   constexpr int64_t kOneIn = 16;
   std::vector<uint8_t> codes(static_cast<size_t>(kernels::e4m7_row_bytes(w.k)));
@@ -38,7 +38,7 @@ bool looks_narrow(const PlainWeight& w) {
   return true;
 }
 
-// Nothing where there are more exceptions than there is room for.
+// Nothing if there are too many exceptions.
 std::vector<std::byte> pack(const PlainWeight& w) {
   const int64_t most = kernels::most_e4m7_exceptions(w.n, w.k);
   std::vector<std::byte> bytes(static_cast<size_t>(kernels::e4m7_bytes(w.n, w.k)));
@@ -74,7 +74,7 @@ std::vector<std::byte> pack(const PlainWeight& w) {
   return bytes;
 }
 
-// Whether what a cache gave can be used: no exception lies outside.
+// Whether an array from a cache can be used: all exceptions lie inside.
 bool is_sound(const E4M7Matrix& w) {
   const auto most = static_cast<uint32_t>(kernels::most_e4m7_exceptions(w.n, w.k));
   if (w.begins[0] != 0 || w.begins[w.n] > most || !std::is_sorted(w.begins, w.begins + w.n + 1)) {

@@ -1,9 +1,9 @@
-// fp16 and bf16 weights that are kept in 12 bits, without loss, and products with them: those of
-// packages that were made of bf16 checkpoints (kernels/e4m7/e4m7.h).
+// fp16 and bf16 weights that are kept in 12 bits, without loss, and products with them: for
+// packages made from bf16 checkpoints (kernels/e4m7/e4m7.h).
 //
-// They are packed when a plan is made, where a load cache keeps them, so only once; the package's
-// own bytes are then not read again.
-// docs/decisions/0011-halves-of-bf16-checkpoints-take-12-bits.md tells why.
+// They are packed when a plan is made, only once if a load cache keeps them; the package's own
+// bytes are then not read again. Reasons:
+// docs/decisions/0011-halves-of-bf16-checkpoints-take-12-bits.md.
 #pragma once
 
 #include <cstdint>
@@ -27,14 +27,14 @@ struct PlainWeight {
 
 struct E4M7Weight {
   kernels::E4M7Matrix matrix{};
-  SharedBytes bytes;  // what matrix points to
-  // What one product reads, and how much less that is than the weight as it is stored.
+  SharedBytes bytes;  // the memory of `matrix`
+  // Bytes that one product reads, and the number saved compared with the weight as it is stored.
   int64_t read_bytes() const;
   int64_t saved_bytes() const;
 };
 
-// A weight of fp16 or bf16 in 12 bits; null where it stays as it is: there is no cache or no room
-// in it, it is small, or its numbers have more than 8 significant bits. Polls check_cancel().
+// A weight of fp16 or bf16 in 12 bits; null if it stays as it is: there is no cache or the cache is
+// full, it is small, or its numbers have more than 8 significant bits. Polls check_cancel().
 std::shared_ptr<const E4M7Weight> narrow_weight(const PlainWeight& weight, mil::Opset opset,
                                                 LoadCache* cache);
 

@@ -55,7 +55,7 @@ class E4M7Weights : public testing::Test {
     type_ = type;
   }
 
-  // The values of `body` from x, as a process of its own computes them.
+  // The values of `body` from x, as another process computes them.
   std::vector<float> run(const std::string& body, const std::string& dims, Precision precision,
                          const std::shared_ptr<LoadCache>& cache, int64_t rows = 1) {
     const std::string weight_type =
@@ -200,7 +200,7 @@ TEST_F(E4M7Weights, ArePackedOnceForAllProcesses) {
   EXPECT_EQ(damaged, 1U);
   EXPECT_EQ(run(linear(), matrix(), Precision::Fast, cache()), first);
   EXPECT_TRUE(is_narrow());
-  // Other weights are others.
+  // Other weights have other entries.
   write(true, DataType::Float16, 4001);
   EXPECT_NE(run(linear(), matrix(), Precision::Fast, cache()), first);
   EXPECT_TRUE(is_narrow());

@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kOutputWidth = 150,
                   kInputWidth = 120;  // no whole panels; 72 KB, which a cache keeps
 
-// Three products of x, of which one is added to x's first columns, and one of their sum.
+// Three products of x, one of which is added to x's first columns, and one of their sum.
 mil::Model products(const std::string& rows, const std::string& weights) {
   const std::string narrow = fmt::format("tensor<fp32, [{}, {}]>", rows, kInputWidth);
   const std::string wide = fmt::format("tensor<fp32, [{}, {}]>", rows, kOutputWidth);
@@ -80,7 +80,7 @@ TEST(PackedDot, HasTheSameResults) {
   }
 }
 
-// Rows that differ from call to call, or a cache that has no place.
+// Rows that differ from call to call, or a cache without space.
 TEST(PackedDot, LeavesWhatItWouldNotPayFor) {
   const CpuFeatures cpu = detect_cpu();
   TempDir folder;

@@ -113,7 +113,7 @@ std::string compare(const std::string& body, Precision precision,
         error += std::pow(double{execution.float_output(0)[i]} - expected[i], 2);
         size += std::pow(expected[i], 2);
       }
-      // Against the reference's fp16 results; 8-bit activations cost about 1 % of the whole.
+      // Compared with the reference's fp16 results; 8-bit activations lose about 1 % of the whole.
       EXPECT_LT(std::sqrt(error / size), precision == Precision::Exact ? 1e-3 : 1.2e-2) << steps;
     }
   }
@@ -139,7 +139,7 @@ TEST(QuantizedWeight, LinearLayersComputeFromTheStoredForm) {
   }
 }
 
-// Offsets in fp32 that the engine has in fewer bits: quotients of biases of 16 bits, integers; and
+// Offsets in fp32 that the engine stores in fewer bits: quotients of 16-bit biases, integers; and
 // others, which it leaves as they are.
 TEST(QuantizedWeight, FloatOffsetsInWhateverBits) {
   const auto floats = [](std::string_view kind) {
@@ -209,7 +209,7 @@ TEST(QuantizedWeight, ProductsWithAMatrixForEachBatch) {
         is_direct(product(all, "[1, 6, ?, 64]", "[1, 6, ?, 96]"), {{1, 6, 1, 64}, {1, 6, 17, 64}}));
     compare(product(int4_blocks({2, 3, 96, 64}, {2, 3, 96, 2}), "[2, 3, ?, 64]", "[2, 3, ?, 96]"),
             precision, {{2, 3, 5, 64}});
-    // One batch of x for all, and matrices the other way round.
+    // One batch of x for all, and transposed matrices.
     EXPECT_FALSE(is_direct(product(all, "[1, ?, 64]", "[6, ?, 96]"), {{1, 3, 64}}));
     EXPECT_FALSE(is_direct(product(int4_blocks({6, 64, 96}, {6, 64, 3}), "[6, ?, 64]", "[6, ?, 96]",
                                    /*transpose_y=*/false),
@@ -245,8 +245,8 @@ TEST(QuantizedWeight, OtherUsesGetTheExpandedValues) {
   }
 }
 
-// Blocks that are no multiple of 16, rows that are no multiple of 32 or begin within a byte,
-// palettes of columns: exact whatever was asked for.
+// Blocks that are not a multiple of 16, rows that are not a multiple of 32 or begin within a byte,
+// palettes of columns: exact at every precision.
 TEST(QuantizedWeight, WhatFastDotsDoNotTakeIsExact) {
   const auto steps_of = [](const std::string& weight, int64_t k, int64_t n) {
     return compare(
@@ -266,7 +266,7 @@ TEST(QuantizedWeight, WhatFastDotsDoNotTakeIsExact) {
   }
 }
 
-// Memory is for as many rows as there may be, and a run may have fewer.
+// Memory is for the largest number of rows, and a run may have fewer.
 TEST(QuantizedWeight, StepsForMoreRowsHaveTheMemoryOfFewer) {
   const std::vector<uint8_t> codes(32 * 256);
   const std::vector<uint16_t> scales(32 * 16, 0x3c00);
@@ -302,7 +302,7 @@ TEST(QuantizedWeight, ScaledPalettesAreExpandedAsPalettes) {
   expect_direct(function(weight, kLinear), "linear palette of 4 bits");
 }
 
-// compare(), for weights that are to become dense without the value rules.
+// compare(), for weights that become dense without the value rules.
 void expect_dense(const std::string& weight) {
   std::string lines;
   const LogScope log(LogLevel::Debug, [&lines](LogLevel, std::string_view line) {

@@ -39,7 +39,7 @@ std::optional<kernels::QuantizedMatrix> stacked_matrix(const QuantizedWeight& we
     return std::nullopt;
   all.n = count * n;
   all.k = k;
-  // Every expert's codes and offsets begin a byte.
+  // Every expert's codes and offsets begin on a byte boundary.
   const int64_t blocks = all.block_rows > n ? 0 : n / all.block_rows * all.blocks_per_row;
   if (all.first != 0 || all.first_block != 0 || n * k * all.bits % 8 != 0 ||
       (all.offsets != nullptr && blocks * offset_bits(all.offset_type) % 8 != 0)) {

@@ -1,4 +1,4 @@
-// Weights of products as views, and as the kernels know them.
+// Weights of products as views, in the types of the kernels.
 #pragma once
 
 #include "pippin/engine/nodes/view.h"
@@ -6,7 +6,7 @@
 
 namespace pippin::engine {
 
-// Of F32, F16, BF16.
+// For F32, F16, BF16.
 constexpr kernels::WeightType weight_type(Storage storage) {
   return storage == Storage::F16    ? kernels::WeightType::F16
          : storage == Storage::BF16 ? kernels::WeightType::BF16
