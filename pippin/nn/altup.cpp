@@ -11,7 +11,7 @@ namespace {
 
 using array::Array;
 
-// A small matrix (out, in) whose numbers are bounded.
+// A small matrix (out, in) whose elements are clipped.
 Array bounded(const Parameters& parameters, const std::string& name, int64_t out, int64_t in,
               std::optional<double> most) {
   const Parameters at = parameters.at(name);
@@ -25,10 +25,10 @@ Array bounded(const Parameters& parameters, const std::string& name, int64_t out
 }
 
 constexpr double kLeastMean = 1e-5;
-constexpr double kLeastLarge = 1.0 / (1 << 14);  // a half with all its bits
+constexpr double kLeastLarge = 1.0 / (1 << 14);  // an fp16 number with all its bits
 
-// sqrt(mean(x^2)) over the features. Where norms must not overflow nothing is squared before it is
-// divided by the largest.
+// sqrt(mean(x^2)) over the features. If norms must not overflow, values are divided by the largest
+// one before they are squared.
 Array magnitude(const Array& x, const Style& style) {
   if (!style.doubled_norms) {
     return array::sqrt(array::reduce_mean(x * x, {-1}, /*keep_dims=*/true));
@@ -39,7 +39,7 @@ Array magnitude(const Array& x, const Style& style) {
   return array::sqrt(array::reduce_mean(part * part, {-1}, /*keep_dims=*/true)) * largest;
 }
 
-// `x` times `size` over its magnitude, of which the mean is at least kLeastMean.
+// `x` times `size` over its magnitude, whose mean is at least kLeastMean.
 Array resized(const Array& x, const Array& size, const Style& style) {
   return x * (size / array::maximum(magnitude(x, style), std::sqrt(kLeastMean)));
 }

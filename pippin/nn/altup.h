@@ -1,7 +1,7 @@
-// AltUp (Baykal et al., "Alternating Updates for Efficient Transformers", 2023) as Gemma 3n has it:
-// the residual is several streams, (streams, q, features), of which a layer computes one and
-// predicts the others; with LAuREL, a narrow product beside attention, and a table's row for each
-// layer and token that is added to the other streams.
+// AltUp (Baykal et al., "Alternating Updates for Efficient Transformers", 2023) as in Gemma 3n: the
+// residual consists of several streams, (streams, q, features); a layer computes one of them and
+// predicts the others; with LAuREL, a low-rank product next to attention, and a table's row for
+// each layer and token that is added to the other streams.
 #pragma once
 
 #include <cstdint>
@@ -22,25 +22,25 @@ struct AltUpOptions {
   int64_t features = 0;
   int64_t streams = 4;
   int64_t active = 0;               // the stream that layers compute
-  std::optional<double> coef_clip;  // of the numbers that predict and correct
+  std::optional<double> coef_clip;  // limit of the prediction and correction coefficients
   bool correct_scale = true;
   int64_t laurel_rank = 64;
   LayerRowsOptions rows;
   NormOptions norm;
 };
 
-// What a layer has of it.
+// The part of AltUp in a layer.
 class AltUp {
  public:
   AltUp(const Parameters& parameters, const AltUpOptions& options);
 
-  // Streams as they are without the layer, and the one that it computes.
+  // Predicted streams without the layer, and the stream that it computes.
   array::Array predict(const array::Array& streams) const;
   array::Array active(const array::Array& predictions) const;
   // x + norm(right(left(x))).
   array::Array laurel(const array::Array& x) const;
-  // The streams after the layer made `activated` of the active one; `row` is the token's (1, q,
-  // row).
+  // The streams after the layer, which computed `activated` from the active one; `row` is the
+  // token's (1, q, row).
   array::Array correct(const array::Array& predictions, const array::Array& activated,
                        const array::Array& row) const;
 
@@ -58,12 +58,12 @@ class AltUp {
   LayerRow row_;
 };
 
-// What a model has of it around its layers.
+// The parts of AltUp around the layers.
 class AltUpStreams {
  public:
   AltUpStreams(const Parameters& root, const AltUpOptions& options, int64_t layers);
 
-  // (streams, q, features) of the embedding (1, q, features), and back.
+  // (streams, q, features) from the embedding (1, q, features), and back.
   array::Array spread(const array::Array& x) const;
   array::Array merge(const array::Array& streams) const;
   // Rows of all layers, (1, q, layers, row).

@@ -1,5 +1,5 @@
-// Attention and a state space side by side in one layer (Falcon-H1, TII 2025): both see the same
-// tokens, and their results are added.
+// Parallel attention and state space in one layer (Falcon-H1, TII 2025): both see the same tokens,
+// and their results are added.
 #pragma once
 
 #include <memory>

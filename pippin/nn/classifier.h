@@ -15,9 +15,9 @@ namespace pippin::nn {
 
 struct ClassifierOptions {
   enum class From { First, Mean, Last };
-  From from = From::First;        // which state it takes, or the mean of all
+  From from = From::First;        // the state that it reads, or the mean of all
   std::string dense;              // as wide as a state; an empty name: none
-  bool dense_of_encoder = false;  // its path is below the encoder's base, else below nothing
+  bool dense_of_encoder = false;  // its path is below the encoder's base, else at the top level
   bool dense_bias = true;
   Activation activation = Activation::Tanh;  // after `dense`
   NamedNorm norm;                            // after that
@@ -31,7 +31,7 @@ class Classifier {
   Classifier(const Parameters& parameters, const Encoder& encoder,
              const ClassifierOptions& options);
 
-  // Logits (batch, labels) of states fp32 or fp16 (batch, length, features) and a mask as in
+  // Logits (batch, labels) from states fp32 or fp16 (batch, length, features) and a mask as in
   // EncoderInput.
   array::Array operator()(const array::Array& states, const array::Array& mask) const;
 

@@ -24,7 +24,7 @@ Parameters find_root(const Parameters& parameters, const DecoderOptions& options
     const size_t dot = base.find('.');
     base = dot == base.npos ? std::string_view() : base.substr(dot + 1);
   }
-  // Where there is no embedding at all, the error should have the usual name.
+  // If the embedding is absent, the error should have the usual name.
   const bool bare = parameters.at(options.embedding).contains("weight");
   return bare ? parameters : parameters.at(options.base);
 }
@@ -60,7 +60,7 @@ Embedding position_table(const Parameters& root, const DecoderOptions& options, 
   }));
 }
 
-// With the root that the checkpoint has.
+// With the checkpoint's root.
 DecoderOptions placed(const Parameters& parameters, DecoderOptions options) {
   for (const DecoderOptions::Root& root : options.roots) {
     if (!parameters.at(root.base).at(options.embedding).contains("weight")) continue;
@@ -154,7 +154,7 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
     head_layer_.emplace(parameters.at(layer.path), width, width, layer.bias);
     head_norm_.emplace(parameters.at(layer.norm.name), width, layer.norm.norm);
   }
-  // A tied model has no head of its own; where its file holds one it is the embedding again.
+  // A tied model has no separate head; a head in its file is a copy of the embedding.
   if (options.tied) {
     if (root.at(options.embedding).is_fused()) {
       fail(ErrorCode::Unsupported,

@@ -1,6 +1,6 @@
 // A decoder-only transformer: embedding, layers of attention and feed-forward, norm, head.
 //
-// DecoderOptions says all that the architectures differ in; a file of models/ fills it from
+// DecoderOptions describes all differences between architectures; a file of models/ fills it from
 // config.json. Paths are names in the checkpoint, those of a layer's parts below the layer.
 #pragma once
 
@@ -34,32 +34,32 @@ struct LearnedPositions {
   std::string path;
   int64_t rows = 0;
   int64_t offset = 0;  // row of position 0
-  // In place of a table in the checkpoint one of sines and cosines (Vaswani et al. 2017): the sines
-  // of all frequencies, then their cosines. The frequencies fall from 1 to 1 / 10000, which is
-  // reached (XGLM), or would be with one frequency more (CTRL).
+  // Sines and cosines (Vaswani et al. 2017) instead of a table in the checkpoint: the sines of all
+  // frequencies, then their cosines. The frequencies fall from 1 to 1 / 10000, which is the last
+  // one (XGLM), or would be the next one (CTRL).
   enum class Sinusoids { None, Whole, Open };
   Sinusoids sinusoids = Sinusoids::None;
 };
 
 struct DecoderOptions {
   int64_t vocab_size = 0;
-  int64_t embedding_rows = 0;  // where the embedding has more than the head; 0: vocab_size
+  int64_t embedding_rows = 0;  // if the embedding has more than the head; 0: vocab_size
   int64_t hidden_size = 0;
-  int64_t context = 0;  // the most positions that the model was made for
-  // What all of the paths below start with but the head's; checkpoints of the bare model lack it.
+  int64_t context = 0;  // largest number of positions of the model
+  // Prefix of all paths below except the head's; checkpoints of the bare model lack it.
   std::string base = "model";
   std::string embedding = "embed_tokens", layers_path = "layers", final_norm = "norm";
-  int64_t embedding_size = 0;  // where it is not hidden_size (OPT): projected by
+  int64_t embedding_size = 0;  // if not hidden_size (OPT): projected by
   std::string project_in = "project_in", project_out = "project_out";
   std::optional<LearnedPositions> positions;
   double embedding_scale = 1.0;
   std::string embedding_norm;  // after the embedding; an empty name: none
-  NormOptions norm;            // final_norm's and embedding_norm's
+  NormOptions norm;            // for final_norm and embedding_norm
   std::string head = "lm_head";
-  bool tied = false;  // the head is the embedding
+  bool tied = false;  // the head shares the embedding
   bool head_bias = false;
-  // What leaves the final norm goes through a linear layer, an activation and a norm before the
-  // head (Ettin); an empty path: it does not.
+  // A linear layer, an activation and a norm between the final norm and the head (Ettin); an empty
+  // path: none.
   struct HeadLayer {
     std::string path;
     bool bias = false;
@@ -69,24 +69,24 @@ struct DecoderOptions {
   HeadLayer head_layer;
   double logit_scale = 1.0;
   std::optional<double> logit_softcap;
-  std::vector<RopeOptions> ropes;  // which AttentionOptions::rope names
+  std::vector<RopeOptions> ropes;  // indexed by AttentionOptions::rope
   std::optional<AlibiOptions> alibi;
-  std::optional<AltUpOptions> altup;           // the layers' too
+  std::optional<AltUpOptions> altup;           // also for the layers
   std::optional<LayerRowsOptions> layer_rows;  // likewise
   std::vector<LayerOptions> layers;
-  // How the checkpoint may hold matrices; null: as they are.
+  // Packed forms of matrices that the checkpoint may have; null: none.
   std::shared_ptr<const PackedWeights> packed;
-  // Where a checkpoint of a language model with other parts has it: roots that take the place of
-  // `base` and `head` where the file has them, and what the names of the other parts begin with.
+  // For the checkpoint of a language model with other parts: roots that replace
+  // `base` and `head` if the file has them, and prefixes of the names of the other parts.
   struct Root {
     std::string base, head;
   };
   std::vector<Root> roots;
   std::vector<std::string> other_parts;
-  std::vector<std::string> unused;  // beginnings of names below the base that nothing needs
-  bool tied_without_head = false;   // a head that the file has makes it untied
-  // Layers that predict further tokens, which `key` of the configuration announces; their names
-  // begin so. They are left alone, and a note says where they are missing.
+  std::vector<std::string> unused;  // prefixes of unused names below the base
+  bool tied_without_head = false;   // a head in the file makes it untied
+  // Layers that predict further tokens, announced by `key` of the configuration; their names have
+  // this prefix. They are ignored, and a note tells if they are missing.
   struct Prediction {
     std::string key;
     int64_t layers = 0;
@@ -94,22 +94,22 @@ struct DecoderOptions {
   };
   std::optional<Prediction> prediction;
 
-  // How names end of buffers that checkpoints hold and nothing needs: tables of frequencies, causal
-  // masks, powers of decays, a tied head.
+  // Suffixes of the names of unneeded buffers in checkpoints: tables of frequencies, causal masks,
+  // powers of decays, a tied head.
   std::vector<std::string> ignored_endings() const;
   int64_t max_kv_heads() const;
-  // Throws Unsupported, naming the layer, where one keeps more than keys and values, or none:
-  // `family` has no place for that.
+  // Throws Unsupported, naming the layer, if one keeps more than keys and values, or none:
+  // `family` cannot hold it.
   void check_keys_and_values_only(std::string_view family) const;
 };
 
-// What the layers of one pass share, recorded once.
+// Values that the layers of one pass share, recorded once.
 struct PassTables {
   std::vector<Rotation> rotations;  // one for each rope
-  // By window, or minus the size of chunks; 0: neither. Of layers with attention.
+  // By window, or minus the size of chunks; 0: neither. For layers with attention.
   std::map<int64_t, array::Array> masks;
   std::shared_ptr<LayerCarry> carry = std::make_shared<LayerCarry>();
-  // As MixerInput has them. Whoever embeds tokens sets the second.
+  // As in MixerInput. The code that embeds tokens sets the second.
   std::optional<TokenOrder> order;
   std::optional<array::Array> embedded;
 };
@@ -117,7 +117,7 @@ struct PassTables {
 class Decoder {
  public:
   // For sequences of up to `context` tokens. Throws NotFound or InvalidFile for tensors that are
-  // absent, of another shape, or part of no module.
+  // absent, of another shape, or not part of any module.
   Decoder(const Parameters& parameters, const DecoderOptions& options, int64_t context);
 
   // From ids (1, q) to logits (1, q, vocabulary): tables(), embed(), every layer(), logits().
@@ -125,18 +125,18 @@ class Decoder {
 
   PassTables tables(const Pass& pass) const;
   array::Array embed(const array::Array& ids, const Pass& pass, const PassTables& tables) const;
-  // The parts of embed(): what ids alone give; learned positions, int32 (q), added to that; the
-  // norm after both. Where the residual has several streams embed() gives those.
+  // The parts of embed(): the embedding of ids; learned positions, int32 (q), added to it; the norm
+  // after both. If the residual has several streams, embed() returns these.
   array::Array embed_ids(const array::Array& ids) const;
   array::Array add_positions(const array::Array& x, const array::Array& positions) const;
   array::Array normed_embedding(const array::Array& x) const;
-  // Of a layer, that of chunks below 0; 0 where it has none, or one that hides nothing within the
-  // context.
+  // The window of a layer, negative for chunks; 0 if it has none, or one that hides nothing within
+  // the context.
   int64_t window_of(size_t layer) const;
   // The windows that hide something within the context, 0 for layers without.
   std::set<int64_t> windows() const;
   bool has_positions() const { return positions_.has_value(); }
-  // The rotations at given positions, as Rope::at().
+  // The rotations at given positions, like Rope::at().
   std::vector<Rotation> rotations(const array::Array& positions, const array::Array& length) const;
   array::Array layer(size_t index, const array::Array& x, const PassTables& tables, Cache& cache,
                      const Pass& pass) const;
@@ -149,7 +149,7 @@ class Decoder {
 
  private:
   array::Array finished(const array::Array& logits) const;
-  array::Array headed(const array::Array& x) const;  // what the head gets
+  array::Array headed(const array::Array& x) const;  // the head's input
   void check_all_used(const Parameters& parameters) const;
 
   DecoderOptions options_;

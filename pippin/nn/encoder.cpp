@@ -13,7 +13,7 @@ using array::Array;
 
 namespace {
 
-// Of heads that encoders are trained with, and parts that other tasks need.
+// Parts of pre-training heads and of heads for other tasks.
 constexpr std::string_view kOtherParts[] = {
     "classifier.",       "cls.",    "decoder.",        "discriminator_predictions.",
     "generator_",        "head.",   "lm_head",         "lm_predictions.",
@@ -27,7 +27,7 @@ Parameters find_root(const Parameters& parameters, const EncoderOptions& options
   return parameters.at(options.bases.front());
 }
 
-// The keys and values of a pass, all of which it sees.
+// The keys and values of one pass, all of them visible.
 class NoCache final : public Cache {
  public:
   std::pair<Array, Array> update(int64_t layer, const Array& keys, const Array& values,

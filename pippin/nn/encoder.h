@@ -1,9 +1,9 @@
 // An encoder: from the ids of whole texts to a state for each token, several texts at once.
 //
-// Its layers are those of nn/layer.h, without a cache: what a query may see is all of its text,
-// only what stands before it (a causal model that embeds texts), or what lies within a window.
-// EncoderOptions says what the architectures differ in; a file of models/ fills it. Paths are names
-// in the checkpoint below `bases`, those of a layer's parts below the layer.
+// Its layers are those of nn/layer.h, without a cache: a query sees all of its text, only the
+// tokens before it (a causal model that embeds texts), or the tokens within a window.
+// EncoderOptions describes the differences between architectures; a file of models/ fills it. Paths
+// are names in the checkpoint below `bases`, those of a layer's parts below the layer.
 #pragma once
 
 #include <cstdint>
@@ -27,45 +27,45 @@ namespace pippin::nn {
 struct EncoderOptions {
   int64_t vocab_size = 0;
   int64_t hidden_size = 0;
-  int64_t context = 0;  // the most tokens of a text
-  // Where the checkpoint may have the rest, the first that has the embedding counts.
+  int64_t context = 0;  // largest number of tokens of a text
+  // Possible prefixes of the paths in the checkpoint: the first one that has the embedding.
   std::vector<std::string> bases = {""};
   std::string embedding = "embeddings.word_embeddings";
-  int64_t embedding_size = 0;  // where it is not hidden_size: `projection`, with a bias, follows
+  int64_t embedding_size = 0;  // if not hidden_size: `projection`, with a bias, follows
   std::string projection;
   double embedding_scale = 1.0;
   std::string token_types;  // a table of `num_token_types` rows; an empty name: none
   int64_t num_token_types = 0;
   bool several_token_types = false;  // they are an input; else all tokens have type 0
   std::optional<LearnedPositions> positions;
-  // Positions count tokens that are not this one, which has position 0 (RoBERTa).
+  // This token has position 0 and does not count in the positions of others (RoBERTa).
   std::optional<int32_t> uncounted;
-  NormOptions norm;                        // of the two that follow
+  NormOptions norm;                        // for the following two
   std::string embedding_norm, final_norm;  // empty names: none
-  std::vector<RopeOptions> ropes;          // which AttentionOptions::rope names
+  std::vector<RopeOptions> ropes;          // indexed by AttentionOptions::rope
   std::string layers_path = "encoder.layer";
   std::vector<LayerOptions> layers;
-  // Queries see what stands before them; an attention's window is then one of keys before the query
-  // and itself. Else it is of the keys on each side.
+  // Queries see the tokens before them; an attention's window is then that many keys up to the
+  // query. Otherwise it is the number of keys on each side.
   bool causal = false;
   std::optional<RelativeBiasOptions> relative_bias;
   bool relative_bias_of_layers = false;  // its path is below each layer, else below the base
-  // DeBERTa's: its rows, where it is, and the norm that it goes through.
+  // DeBERTa's table: its rows, path, and norm.
   int64_t relative_rows = 0;
   std::string relative_embedding, relative_norm;
   NormOptions relative_norm_options;
-  std::shared_ptr<const PackedWeights> packed;  // matrices that lie packed; null: none
-  std::vector<std::string> unused;  // beginnings of names below the base that nothing needs
+  std::shared_ptr<const PackedWeights> packed;  // packed forms of matrices; null: none
+  std::vector<std::string> unused;              // prefixes of unused names below the base
 };
 
-// Those of a decoder that gives the states behind its head; `causal` is set. Throws Unsupported for
-// what an encoder has no form for.
+// The options of a decoder whose states are embeddings, without its head; `causal` is set. Throws
+// Unsupported for parts that encoders do not support.
 EncoderOptions as_encoder(const DecoderOptions& decoder);
 
-// What the texts of a pass are: int32 (batch, length) all of them.
+// The texts of a pass: all int32 (batch, length).
 struct EncoderInput {
   array::Array ids;
-  array::Array mask;                        // 1 for tokens, 0 for what fills up a row
+  array::Array mask;                        // 1 for tokens, 0 for padding
   std::optional<array::Array> token_types;  // null: all are 0
 };
 
@@ -76,10 +76,10 @@ class Encoder {
   // The states (batch, length, hidden_size).
   array::Array operator()(const EncoderInput& input) const;
   const EncoderOptions& options() const { return options_; }
-  // The part of the checkpoint that has the encoder.
+  // The part of the checkpoint with the encoder.
   const Parameters& root() const { return root_; }
-  // Throws InvalidFile for a tensor of the encoder that no module asked for. What belongs to heads
-  // of other tasks is let pass.
+  // Throws InvalidFile for a tensor of the encoder that no module asked for. Heads of other tasks
+  // are allowed.
   void check_all_used() const;
 
  private:

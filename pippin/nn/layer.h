@@ -45,15 +45,16 @@ struct LayerOptions {
   // With f and g for mixer and feed-forward:
   enum class Form {
     Serial,       // x += post(f(norm(x))); x += post(g(norm(x)))
-    Parallel,     // x += f(norm(x)) + g(norm(x)), each its norm or both the mixer's
+    Parallel,     // x += f(norm(x)) + g(norm(x)), with separate norms or the mixer's for both
     NormAfter,    // x = norm(x + f(x)); x = norm(x + g(x))
     NormCarried,  // n = norm(x); x = n + f(n); the same with g: the norm is in the residual too.
-                  // With factors: x = attention_carry * n + attention_scale * f(n), and so for g
+                  // With factors: x = attention_carry * n + attention_scale * f(n), and likewise
+                  // for g
   };
   Form form = Form::Serial;
   int64_t features = 0;
   NormOptions norm;
-  // Around the mixer, attention in most models, and the feed-forward. An empty name: there is none.
+  // Around the mixer, attention in most models, and the feed-forward. An empty name: none.
   std::string attention_norm = "input_layernorm", attention_post_norm;
   std::string mlp_norm = "post_attention_layernorm", mlp_post_norm;
   double residual_scale = 1.0;  // of f and g
@@ -62,18 +63,18 @@ struct LayerOptions {
   std::string attention_path = "self_attn", mlp_path = "mlp";
   MixerOptions mixer;
   FeedForwardOptions feed_forward;
-  // A second one beside it, of the same input, whose output joins the residual of the next layer
-  // that takes it (LongCat's shortcut).
+  // A second feed-forward of the same input, whose output is added to the residual of the next
+  // layer that takes it (LongCat's shortcut).
   std::optional<FeedForwardOptions> shortcut;
   std::string shortcut_path;
-  bool takes_shortcut = false;  // of a layer before
+  bool takes_shortcut = false;  // of an earlier layer
   std::optional<AltUpOptions> altup;
-  std::optional<LayerRowsOptions> rows;  // what the layer adds of its own of them
-  std::string output_scale;  // a tensor of one number that the result is multiplied with
-  std::string path;          // below the layers' path, where that is not the layer's number
+  std::optional<LayerRowsOptions> rows;  // the part of the layer itself
+  std::string output_scale;              // a tensor of one number that multiplies the result
+  std::string path;                      // below the layers' path, if not the layer's number
 
   // The mixer of a layer that is known to have attention, the feed-forward of one that is known to
-  // be dense; Internal elsewhere.
+  // be dense; Internal otherwise.
   AttentionOptions& attention();
   const AttentionOptions& attention() const;
   MLPOptions& mlp();

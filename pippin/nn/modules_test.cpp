@@ -1,4 +1,4 @@
-// What modules compute, against formulas written out here.
+// The results of modules against formulas written out here.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -47,7 +47,7 @@ Parameters parameters(const TempDir& folder, const std::map<std::string, Weight>
                     Precision{kFloat});
 }
 
-// The elements of what `record` makes of x.
+// The elements of the array that `record` makes from x.
 template <typename Record>
 std::vector<double> run(const std::vector<int64_t>& shape, const std::vector<double>& x,
                         Record&& record) {
@@ -223,7 +223,7 @@ TEST(MLP, GateTimesUpHoweverItLies) {
   }
 }
 
-// Queries of zeros see every key alike: each token gets the mean of the values up to itself.
+// Queries of zeros weight all keys equally: each token gets the mean of the values up to itself.
 const AttentionOptions kSmall = {.features = 2, .num_heads = 1, .num_kv_heads = 1, .head_dim = 2};
 const std::vector<float> kOne = {1, 0, 0, 1}, kNothing = {0, 0, 0, 0};
 

@@ -91,10 +91,10 @@ TEST(Parameters, KeepsStoredTypesWhereAsked) {
   const mil::Value* weight = cast.constant_input("x");
   ASSERT_NE(weight, nullptr);
   EXPECT_EQ(weight->type.data_type, mil::DataType::BFloat16);
-  EXPECT_EQ(weight->source->view().size(), 2u * 3 * 2);  // where it lies
+  EXPECT_EQ(weight->source->view().size(), 2u * 3 * 2);  // in place
 }
 
-// Every part of the converted tensor, elements cut in the middle included.
+// Every part of the converted tensor, including parts that cut elements.
 TEST(WeightSource, ConvertsAnyPart) {
   for (const Dtype dtype : {Dtype::F32, Dtype::BF16, Dtype::F16}) {
     const TempDir folder;
@@ -114,7 +114,7 @@ TEST(WeightSource, ConvertsAnyPart) {
   }
 }
 
-// Converted, and said once for the whole checkpoint.
+// Converted, with one warning for the whole checkpoint.
 TEST(Parameters, DoublesAreConvertedWithAWarning) {
   const TempDir folder;
   SafetensorsWriter writer(folder / "model.safetensors",
@@ -139,7 +139,7 @@ TEST(Parameters, DoublesAreConvertedWithAWarning) {
   EXPECT_EQ(half, to_float16(-3.0f).bits);
 }
 
-// Every part of a transposed matrix of which rows are taken, elements cut in the middle included.
+// Every part of a transposed matrix of some rows, including parts that cut elements.
 TEST(WeightSource, RearrangesAnyPart) {
   const TempDir folder;
   const auto open = checkpoint(folder, Dtype::F32);
@@ -292,10 +292,10 @@ TEST(Rope, DeinterleavedPairsAreHalves) {
 TEST(Alibi, SlopesForAnyNumberOfHeads) {
   const auto eight = alibi_slopes(8);
   for (size_t i = 0; i < 8; ++i) EXPECT_DOUBLE_EQ(eight[i], std::exp2(-1.0 - i));
-  // Those of 4 heads, then the odd ones of 8.
+  // The slopes of 4 heads, then the odd ones of 8.
   const std::vector<double> six = {0x1p-2, 0x1p-4, 0x1p-6, 0x1p-8, 0x1p-1, 0x1p-3};
   EXPECT_EQ(alibi_slopes(6), six);
-  // Those of 8 heads: 2, 4, 6, 8, then 1, 3.
+  // The slopes of 8 heads: 2, 4, 6, 8, then 1, 3.
   const std::vector<double> mpt = {0x1p-2, 0x1p-4, 0x1p-6, 0x1p-8, 0x1p-1, 0x1p-3};
   EXPECT_EQ(mpt_alibi_slopes(6, 8), mpt);
   EXPECT_EQ(mpt_alibi_slopes(8, 8), eight);

@@ -1,10 +1,10 @@
-// A layer of Zamba 2 (Zyphra 2024): a state space that sees its tokens and what a transformer block
-// makes of them, a block that several layers share.
+// A layer of Zamba 2 (Zyphra 2024): a state space over its tokens plus the result of a transformer
+// block, which several layers share.
 //
-// The block works on the tokens beside what left the embedding: norm, attention, norm,
-// feed-forward, without residuals. Each layer that uses it adds matrices of a low rank to its
-// projections, and its result goes through a matrix of the layer's own. With a checkpoint's tensors
-// the block lies below the first layer that uses it.
+// The block reads the tokens next to the embedding's result: norm, attention, norm, feed-forward,
+// without residuals. Each layer that uses it adds low-rank matrices to its projections, and its
+// result goes through a matrix of the layer itself. In checkpoints the tensors of the block are
+// below the first layer that uses it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace pippin::nn {
 
 struct SharedBlockOptions {
   int64_t features = 0;
-  int64_t home = 0;  // the layer that the block lies below
+  int64_t home = 0;  // the layer that holds the block
   AttentionOptions attention;
   MLPOptions mlp;
   NormOptions norm;

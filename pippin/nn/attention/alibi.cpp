@@ -21,7 +21,7 @@ std::vector<double> powers(int64_t count, double exponent) {
   return slopes;
 }
 
-// By key position. What a whole row has in common does not count.
+// By key position. A term common to a whole row does not change the softmax.
 array::Array rounded_table(const AlibiOptions& options, int64_t context, mil::DataType type) {
   std::vector<double> values;
   for (const double slope : options.slopes) {

@@ -271,7 +271,7 @@ Array Attention::grouped(const Array& queries) const {
                         {queries.dim(0), groups, mil::Dim(group) * queries.dim(2), queries.dim(3)});
 }
 
-// With grouped rows, so that no key or value is repeated.
+// With grouped rows, so that keys and values are not repeated.
 Array Attention::attend_softcapped(const Array& queries, const Array& keys, const Array& values,
                                    const Array& mask) const {
   const mil::Dim &q = queries.dim(2), &end = keys.dim(2);
@@ -283,7 +283,7 @@ Array Attention::attend_softcapped(const Array& queries, const Array& keys, cons
                         {queries.dim(0), options_.num_heads, q, options_.value_size()});
 }
 
-// The softmax has one score more in each row, whose weight is left out.
+// The softmax has one more score in each row, whose weight is dropped.
 Array Attention::attend_with_sinks(const Array& queries, const Array& keys, const Array& values,
                                    const Array& mask) const {
   const mil::Dim &q = queries.dim(2), &end = keys.dim(2);

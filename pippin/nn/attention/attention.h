@@ -1,4 +1,4 @@
-// Attention over a key-value cache, configurable to what the dense models of Hugging Face have.
+// Attention over a key-value cache, configurable for the dense models of Hugging Face.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,18 @@
 
 namespace pippin::nn {
 
-// The projections that a layer multiplies its input with, in the order in which one matrix holds
-// them.
+// The projections of a layer's input, in the order in which one matrix holds them.
 enum class QkvPart { Query, Key, Value };
 
-// How the query, key and value projections lie in the checkpoint.
+// The layout of the query, key and value projections in the checkpoint.
 enum class QkvLayout {
   Separate,
   Blocks,    // one matrix, named `qkv`: the heads of q, then those of k, then those of v
-  PerGroup,  // one matrix: for each head of k its heads of q, itself, its head of v
+  PerGroup,  // one matrix: for each key head its query heads, itself, its value head
   Quarters,  // one matrix: for each quarter of the heads those of q, of v, of k (CodeGen)
 };
 
-// Normalisation of queries and keys.
+// Normalization of queries and keys.
 struct QkNorm {
   enum class Place {
     None,
@@ -55,38 +54,38 @@ struct AttentionOptions {
   int64_t num_heads = 0;
   int64_t num_kv_heads = 0;
   int64_t head_dim = 0;
-  int64_t value_dim = 0;  // of a head of values, where that is not head_dim; separate projections
+  int64_t value_dim = 0;     // of a value head, if not head_dim; separate projections
   double value_scale = 1.0;  // of values
   bool qkv_bias = false;
   bool output_bias = false;
-  bool transposed = false;  // matrices lie as (in, out)
+  bool transposed = false;  // matrices are stored as (in, out)
   QkvLayout layout = QkvLayout::Separate;
   std::string query = "q_proj", key = "k_proj", value = "v_proj", qkv = "qkv_proj",
               output = "o_proj";
-  std::optional<double> clip;     // projections are kept in [-clip, clip],
-  bool clip_normed = false;       // after a norm over the whole of them, else before
+  std::optional<double> clip;     // clamps projections to [-clip, clip],
+  bool clip_normed = false;       // after a norm over the whole projections, else before
   std::optional<double> scale;    // of the scores; 1 / sqrt(head_dim) if absent
   std::optional<double> softcap;  // scores become softcap * tanh(scores / softcap)
-  std::optional<int64_t> window;  // keys that a query sees, itself included
-  // A query sees keys of its own block of so many positions: Llama 4's chunks.
+  std::optional<int64_t> window;  // number of keys that a query sees, itself included
+  // A query sees the keys of its own block of that many positions: Llama 4's chunks.
   std::optional<int64_t> chunk;
-  // A further score for each head, (num_heads), that takes part in the softmax and has no value.
+  // An extra score for each head, (num_heads), that takes part in the softmax and has no value.
   bool sinks = false;
   std::string sinks_name = "sinks";
   std::optional<Temperature> temperature;
-  // Which of the model's ropes turns queries and keys, how many dimensions of a head it turns, and
-  // whether the checkpoint means neighbouring pairs.
+  // The model's rope for queries and keys, the number of rotated dimensions of a head, and whether
+  // the checkpoint rotates neighbouring pairs.
   std::optional<size_t> rope;
   int64_t rope_dims = 0;
   bool interleaved = false;
   QkNorm qk_norm;
   NamedNorm output_norm;                  // before `output`
-  std::optional<NormOptions> value_norm;  // of each head of v, without weights
-  bool values_of_keys = false;     // v is what the key's projection gives, before its norm and rope
-  std::optional<int64_t> keys_of;  // the layer whose keys and values it reads
-  int64_t output_features = 0;     // what it gives; 0: features
-  // `query` has twice as many rows, after those of each head as many of a gate: what the head saw
-  // is multiplied by its sigmoid. With separate projections only.
+  std::optional<NormOptions> value_norm;  // of each value head, without weights
+  bool values_of_keys = false;            // v is the key's projection, before its norm and rope
+  std::optional<int64_t> keys_of;         // the layer whose keys and values it reads
+  int64_t output_features = 0;            // width of the result; 0: features
+  // `query` has twice as many rows, each head's followed by as many of a gate: the head's result is
+  // multiplied by its sigmoid. With separate projections only.
   bool output_gate = false;
   // The same with a matrix of its own, for each element or each head.
   struct Gate {
@@ -95,7 +94,7 @@ struct AttentionOptions {
     Activation activation = Activation::Sigmoid;
   };
   std::optional<Gate> gate;
-  // As MLPOptions::adapter, of each of the projections; empty names: none.
+  // Like MLPOptions::adapter, for each of the projections; empty names: none.
   std::string query_adapter, key_adapter, value_adapter;
   int64_t adapter_rank = 0;
 
@@ -111,7 +110,7 @@ class Attention final : public Mixer {
   array::Array operator()(const array::Array& x, const MixerInput& input) const override;
 
  private:
-  // One projection and what happens to it up to the cache.
+  // One projection and the operations on it up to the cache.
   struct Projection {
     int64_t heads;
     Linear linear;
@@ -123,7 +122,7 @@ class Attention final : public Mixer {
   // (1, heads, q, head_dim).
   array::Array project(const Projection& projection, const array::Array& x,
                        const Rotation* rotation) const;
-  // The same of what the projection gave, and of that of values, which are not turned.
+  // The same from the projection's result, and from that of values, which are not rotated.
   array::Array finish(const Projection& projection, array::Array y, const Rotation* rotation) const;
   array::Array finish_values(const array::Array& y) const;
   array::Array heads_of(const array::Array& y, int64_t heads) const;
@@ -136,15 +135,15 @@ class Attention final : public Mixer {
   array::Array grouped(const array::Array& queries) const;
   array::Array attend_softcapped(const array::Array& queries, const array::Array& keys,
                                  const array::Array& values, const array::Array& mask) const;
-  // With its products and softmax spelled out, as packages for the Neural Engine have it.
+  // Attention written as products and softmax, for packages for the Neural Engine.
   array::Array attend_spelled(const array::Array& queries, const array::Array& keys,
                               const array::Array& values, const array::Array& mask) const;
   array::Array softcapped(const array::Array& scores) const;
   double scale() const;
-  // All that the queries may see.
+  // All keys and values that the queries may see.
   std::pair<array::Array, array::Array> seen_keys(const array::Array& tokens,
                                                   const MixerInput& input) const;
-  // The whole of it in a style of channels: (1, features, height, width) in and out.
+  // The whole module in a style of channels: (1, features, height, width) in and out.
   array::Array in_channels(const array::Array& x, const MixerInput& input) const;
   // (1, heads, head_dim, q).
   array::Array turned_heads(const Projection& projection, const array::Array& x,
@@ -158,7 +157,7 @@ class Attention final : public Mixer {
   AttentionOptions options_;
   Style style_;
   Projection q_;
-  std::optional<Projection> k_, v_;  // none where another layer's are read
+  std::optional<Projection> k_, v_;  // none if another layer's are read
   std::optional<array::Array> sinks_;
   std::optional<Norm> value_norm_;
   std::optional<Norm> output_norm_;

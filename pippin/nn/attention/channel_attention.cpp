@@ -1,5 +1,5 @@
-// Attention in (1, features, 1, q), a head at a time: the form of Apple's "Deploying Transformers
-// on the Apple Neural Engine", which the `windowed` package family has.
+// Attention in (1, features, 1, q), one head at a time: the form of Apple's "Deploying Transformers
+// on the Apple Neural Engine", used by the `windowed` package family.
 #include "pippin/array/ops.h"
 #include "pippin/nn/attention/attention.h"
 

@@ -1,5 +1,5 @@
-// What a decoder sees of a text that an encoder has read: keys and values of the encoder's states,
-// computed once for each text and kept in states.
+// A decoder's view of an encoded text: keys and values of the encoder's states, computed once for
+// each text and kept in states.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class CrossStates {
  public:
   CrossStates(array::Builder& builder, mil::DataType type, const std::vector<int64_t>& dims);
 
-  // Keys or values of a layer, (1, heads, source, head_dim), into the slots [0, source).
+  // Writes keys or values of a layer, (1, heads, source, head_dim), to the slots [0, source).
   void write(int64_t layer, const array::Array& keys, const array::Array& values);
-  // What was written.
+  // The keys and values written.
   std::pair<array::Array, array::Array> read(int64_t layer, const mil::Dim& source) const;
 
  private:
@@ -35,7 +35,7 @@ class CrossProjection {
  public:
   CrossProjection(const Parameters& parameters, const AttentionOptions& options);
 
-  // (1, heads, source, head_dim) of states (1, source, features).
+  // (1, heads, source, head_dim) from states (1, source, features).
   std::pair<array::Array, array::Array> operator()(const array::Array& states) const;
 
  private:
@@ -43,14 +43,14 @@ class CrossProjection {
   Linear key_, value_;
 };
 
-// The cache of a decoder's attention over a source: MixerInput::cache of layers whose keys are
-// another's.
+// The cache of a decoder's attention over a source: MixerInput::cache for layers that read another
+// layer's keys.
 class CrossCache final : public Cache {
  public:
   CrossCache(const CrossStates& states, mil::Dim source)
       : states_(states), source_(std::move(source)) {}
 
-  // Throws Internal: nothing is added to a source.
+  // Throws Internal: a source is not extended.
   std::pair<array::Array, array::Array> update(int64_t layer, const array::Array& keys,
                                                const array::Array& values,
                                                const Pass& pass) override;

@@ -19,7 +19,8 @@ Linear projection(const Parameters& parameters, const std::string& name,
 
 }  // namespace
 
-// In fp32, as models are trained: which row a distance at a border has depends on the rounding.
+// In fp32, like training code: at the borders of ranges, the row of a distance depends on the
+// rounding.
 int64_t RelativePositions::row(int64_t distance) const {
   int64_t place = distance;
   const int64_t middle = buckets / 2;
@@ -58,9 +59,9 @@ Array DisentangledAttention::heads(const Array& x) const {
   return array::transpose(split, {0, 2, 1, 3});
 }
 
-// The products with the rows of 2 n distances, of which each token's row is then shifted by one
-// more than the one before: column c of token t is the other side's position c - n + t. Read as one
-// row of numbers that is a cut and another width:
+// The products with the rows of 2 n distances; each token's row is then shifted by one more than
+// the previous one: column c of token t is the other side's position c - n + t. In one flat row of
+// numbers, that is a cut and another width:
 //
 //    t = 0   . . 0 1        (n = 2; numbers are positions of the other side, dots are none)
 //    t = 1   . 0 1 .        cut n in front, rows of 2 n - 1:   0 1 . | 0 1 .
@@ -69,7 +70,7 @@ Array DisentangledAttention::by_distance(const Array& tokens, const Array& proje
                                          bool tokens_are_queries) const {
   std::vector<int64_t> rows;
   for (int64_t column = -options_.context; column < options_.context; ++column) {
-    // The other side lies `column` positions after the token.
+    // The other side is `column` positions after the token.
     rows.push_back(options_.positions.row(tokens_are_queries ? -column : column));
   }
   const mil::Dim& n = tokens.dim(2);

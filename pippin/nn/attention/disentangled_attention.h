@@ -3,8 +3,8 @@
 //
 //   score(i, j) = (q_i · k_j + q_i · kr_(i-j) + k_j · qr_(i-j)) / sqrt(parts * head_dim)
 //
-// where kr and qr are projections of a table that all layers share. Distances beyond a few share
-// rows of it in ranges that grow as their logarithm.
+// where kr and qr are projections of a table that all layers share. Distances beyond a limit share
+// its rows in ranges of logarithmic size.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace pippin::nn {
 
-// The table (2 * span, features), and which of its rows a distance has.
+// The table (2 * span, features), and the row of each distance.
 struct RelativePositions {
   int64_t span = 0;
   int64_t buckets = 0;       // 0: a row for each distance up to the span
@@ -52,8 +52,8 @@ class DisentangledAttention final : public Mixer {
 
  private:
   array::Array heads(const array::Array& x) const;  // (batch, heads, q, head_dim)
-  // tokens · the rows of the table by distance, in the places of the scores: those of `tokens` are
-  // rows, of the other side columns.
+  // tokens · the rows of the table by distance, at the places of the scores: rows for `tokens`,
+  // columns for the other side.
   array::Array by_distance(const array::Array& tokens, const array::Array& projected,
                            bool tokens_are_queries) const;
 

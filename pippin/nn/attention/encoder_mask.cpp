@@ -12,7 +12,7 @@ using array::Array;
 
 namespace {
 
-// Far below any score, and small enough that fp16 holds it twice.
+// Far below any score, and small enough that fp16 can hold twice the number.
 constexpr double kLow = -30000.0;
 
 Array padding_of(const Array& mask, mil::DataType type) {

@@ -1,8 +1,8 @@
-// Which keys the queries of an encoder see, as what is added to their scores.
+// The keys that the queries of an encoder see, as a mask that is added to the scores.
 //
-// Keys that only fill up a row get a low number instead of -inf: a query that sees nothing else,
-// which only one that fills up a row does, still has finite scores, and what it becomes counts
-// nowhere. What lies outside of a window or after a causal query gets -inf, which engines skip.
+// Padding keys get a low number instead of -inf: a query that sees only padding, which itself is
+// padding, still has finite scores, and its result is never used. Keys outside a window or after a
+// causal query get -inf, which engines skip.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class EncoderMasks {
   EncoderMasks(const array::Array& mask, mil::DataType type, bool causal);
 
   // (batch, 1 or heads, length or 1, length). `window`: keys on each side of a query that it sees;
-  // of a causal one the keys before it and itself. `bias`: null, or one that outlives this.
+  // for a causal one, that many keys up to itself. `bias`: null, or outlives this.
   const array::Array& at(std::optional<int64_t> window, const RelativeBias* bias);
   const array::Array& positions() const { return positions_; }  // int32 (length)
 

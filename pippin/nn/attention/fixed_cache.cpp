@@ -94,7 +94,7 @@ std::pair<Array, Array> FixedCache::update(int64_t layer, const Array& keys, con
   if (rotated_ && local) return rotate(buffer, row, keys, values);
   write_slots(buffer, row, keys);
   write_slots(buffer, buffer.num_layers + row, values);
-  // One reading of the state serves both.
+  // One read of the state serves both.
   const int64_t heads = keys.dim(1).constant();
   const Array all_keys = array::named(row_of(buffer, row, heads), "keys");
   return {all_keys, array::named(row_of(buffer, buffer.num_layers + row, heads), "values")};

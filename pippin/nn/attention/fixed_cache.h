@@ -3,8 +3,8 @@
 //
 // The unified state model_model_kv_cache_0 is (2 layers, kv_heads, context, head_dim): the keys of
 // layer i at row i, its values at row layers + i. A model that mixes sliding and full layers, with
-// a window shorter than the context, has two of that form instead, each for its own layers in their
-// order: model_model_kv_cache_local with `window` slots and model_model_kv_cache_global.
+// a window shorter than the context, has two states of that form instead, each for its own layers
+// in order: model_model_kv_cache_local with `window` slots and model_model_kv_cache_global.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace pippin::nn {
 
 struct FixedCacheShape {
   int64_t context = 0, num_kv_heads = 0, head_dim = 0;
-  int64_t window = 0;              // slots of the local state; 0: there is one state
+  int64_t window = 0;              // slots of the local state; 0: there is only one state
   std::vector<bool> local_layers;  // a flag for each layer; all false without a window
 
   struct StateShape {
@@ -35,14 +35,14 @@ struct FixedCacheShape {
 class FixedCache : public Cache {
  public:
   // Declares the states. `position`: int32 (1), the slot of the first new token. `rotated`: local
-  // states hold the last `window` positions in their order; new ones come in at the end, the
-  // oldest drop out.
+  // states hold the last `window` positions in order; new ones are appended, the oldest are
+  // dropped.
   FixedCache(array::Builder& builder, mil::DataType type, const FixedCacheShape& shape,
              const array::Array& position, bool rotated);
 
-  // Keys and values are (1, kv_heads, q, head_dim). Returns all slots of the layer; of a rotated
-  // local layer with q > 1 its slots as they were, followed by the new ones, since the first
-  // queries see keys that the last ones have pushed out.
+  // Keys and values are (1, kv_heads, q, head_dim). Returns all slots of the layer; for a rotated
+  // local layer with q > 1 its previous slots followed by the new ones, since the first queries see
+  // keys that the last ones have dropped.
   std::pair<array::Array, array::Array> update(int64_t layer, const array::Array& keys,
                                                const array::Array& values,
                                                const Pass& pass) override;

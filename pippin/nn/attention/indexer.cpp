@@ -69,7 +69,7 @@ Array Indexer::operator()(const Array& x, const Array& narrow, const MixerInput&
   const Array weights = array::expand_dims(array::transpose(weights_(x), {0, 2, 1}), {3}) * scale;
   const Array sums = array::reduce_sum(products * weights, {1}, /*keep_dims=*/true);
   const Array scores = sums + *input.mask;
-  // There may be fewer keys than are to be chosen.
+  // There may be fewer keys than top_k.
   const Array never = array::constant(x.type(), -std::numeric_limits<double>::infinity());
   const Array row = array::constant(x.type(), {1, 1, 1, options_.top_k},
                                     std::vector<double>(static_cast<size_t>(options_.top_k),

@@ -1,5 +1,5 @@
-// The lightning indexer of DeepSeek-V3.2: small heads of their own score every key for a query, and
-// attention sees the best of them alone. Its keys are kept in the cache.
+// The lightning indexer of DeepSeek-V3.2: small extra heads score every key for a query, and
+// attention sees only the best keys. The indexer's keys are kept in the cache.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@
 namespace pippin::nn {
 
 struct IndexerOptions {
-  int64_t features = 0;        // of the input, which keys and the weights of heads are made of
-  int64_t query_features = 0;  // of the vector that queries are made of
+  int64_t features = 0;        // of the input, from which keys and the weights of heads are
+                               // computed
+  int64_t query_features = 0;  // of the vector from which queries are computed
   int64_t heads = 0, head_dim = 0;
-  int64_t rope_dims = 0;     // the first ones of a head are turned
+  int64_t rope_dims = 0;     // the first ones of a head are rotated
   bool interleaved = false;  // as neighbouring pairs
   int64_t top_k = 0;         // keys that a query sees
 };
@@ -25,8 +26,8 @@ class Indexer {
  public:
   Indexer(const Parameters& parameters, const IndexerOptions& options);
 
-  // What is added to the scores of attention: the mask for the best keys, else -inf, (1, 1, q,
-  // end). `narrow` is what queries are made of.
+  // The mask that is added to the scores of attention: the given mask for the best keys, else -inf,
+  // (1, 1, q, end). `narrow` is the vector from which queries are computed.
   array::Array operator()(const array::Array& x, const array::Array& narrow,
                           const MixerInput& input) const;
 

@@ -16,7 +16,8 @@ namespace {
 using array::Array;
 using Options = LatentAttentionOptions;
 
-// Rows of a projection in which each of `heads` blocks has `plain` rows before those that turn.
+// The rows of a projection in which each of `heads` blocks has `plain` rows before the rotated
+// ones.
 WeightLayout turned_rows(int64_t heads, int64_t plain, const Options& options) {
   WeightLayout layout;
   if (!options.interleaved) return layout;
@@ -29,8 +30,8 @@ WeightLayout turned_rows(int64_t heads, int64_t plain, const Options& options) {
   return layout;
 }
 
-// A part of kv_b_proj (heads * (plain + value), latent): of each head the rows that make plain
-// keys, transposed, (heads, latent, plain), or those that make values, (heads, value, latent).
+// A part of kv_b_proj (heads * (plain + value), latent): the rows of each head for plain keys,
+// transposed, (heads, latent, plain), or those for values, (heads, value, latent).
 Array head_matrices(const Parameters& parameters, const Options& options, bool values) {
   const int64_t heads = options.num_heads, latent = options.latent;
   const int64_t size = options.plain_dims + options.value_dims;
@@ -109,7 +110,7 @@ class LatentAttention final : public Mixer {
     const Array keys =
         input.cache.update_keys(input.layer, new_keys(x, *input.rotation), input.pass);
     const mil::Dim& end = keys.dim(2);
-    // All heads' queries are rows of one product with the one head of keys.
+    // All heads' queries are rows of one product with the single key head.
     const Array rows = array::reshape(queries, {1, 1, mil::Dim(heads) * q, queries.dim(3)});
     const Array products = array::matmul(rows, keys, false, /*transpose_y=*/true);
     if (indexer_) input.carry.chosen = (*indexer_)(x, narrow, input);

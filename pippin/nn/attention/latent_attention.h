@@ -1,10 +1,10 @@
-// Multi-head latent attention (DeepSeek-V2, 2024): keys and values of all heads are made of one
-// short vector for each token, which is all that the cache keeps, with a few dimensions of the key
-// that are turned and that all heads share.
+// Multi-head latent attention (DeepSeek-V2, 2024): keys and values of all heads are computed from
+// one short vector for each token, which is all that the cache keeps, with a few rotated dimensions
+// of the key that all heads share.
 //
-// The matrices that make a head's keys and values of that vector are multiplied into the queries
-// and the results instead (absorbed): every head then reads the same cache, as one head of wide
-// keys, whose values are the first part of them.
+// The matrices that compute a head's keys and values from that vector are multiplied into the
+// queries and the results instead (absorbed): every head then reads the same cache, as one head of
+// wide keys, whose values are the first part of them.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +24,22 @@ namespace pippin::nn {
 struct LatentAttentionOptions {
   int64_t features = 0;
   int64_t num_heads = 0;
-  int64_t query_rank = 0;       // queries are made of a vector of so many elements; 0: of the input
+  int64_t query_rank = 0;       // queries are computed from a vector of that many elements; 0: from
+                                // the input
   int64_t latent = 0;           // elements of a token's vector
-  int64_t plain_dims = 0;       // of a query, and of the key that it meets, that are not turned
-  int64_t rope_dims = 0;        // those that are
+  int64_t plain_dims = 0;       // of a query and its key, without rotation
+  int64_t rope_dims = 0;        // those with rotation
   int64_t value_dims = 0;       // of a head
-  bool bias = false;            // of the projections from and to the features, but a plain q_proj
-  bool interleaved = true;      // the checkpoint turns neighbouring pairs
+  bool bias = false;            // of the projections from and to the features, except a plain
+                                // q_proj
+  bool interleaved = true;      // the checkpoint rotates neighbouring pairs
   std::optional<double> scale;  // of the scores; 1 / sqrt(plain_dims + rope_dims) if absent
   double latent_scale = 1.0;    // of the vector, after its norm
   std::optional<Temperature> temperature;  // of queries
-  size_t rope = 0;                         // which of the model's ropes
+  size_t rope = 0;                         // index of the model's rope
   NormOptions norm;                        // of the two vectors
 
-  // Keys are chosen by an indexer, "indexer", or those are seen that the last one chose.
+  // An indexer, "indexer", chooses the keys; or the choice of the last one is used.
   std::optional<IndexerOptions> indexer;
   bool chosen_before = false;
 

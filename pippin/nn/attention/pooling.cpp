@@ -13,13 +13,13 @@ using array::Index;
 namespace {
 
 constexpr double kBelowAll = -1e9;  // below any state
-constexpr double kTiny = 1e-9;      // no number of tokens
+constexpr double kTiny = 1e-9;      // smaller than any number of tokens
 
 Array column(const Array& weights) {
   return array::expand_dims(weights, {2});
 }
 
-// The states times their weights (batch, length), added up.
+// The states times their weights (batch, length), summed.
 Array weighted(const Array& states, const Array& weights) {
   return array::reduce_sum(states * column(weights), {1});
 }

@@ -9,21 +9,21 @@ namespace pippin::nn {
 
 enum class Pooling {
   First,  // the state at position 0
-  Max,    // the largest of each feature
+  Max,    // the largest value of each feature
   Mean,
   MeanSqrt,      // the sum over the square root of the number of tokens
-  WeightedMean,  // position i, from 1, counts i times
+  WeightedMean,  // position i, from 1, has weight i
   Last,          // the state of the last token
 };
-// Each gives as many numbers as a state has, one after another in this order.
+// Each gives as many numbers as a state has, concatenated in this order.
 using PoolingOptions = std::vector<Pooling>;
 
 // `states` fp32 (batch, length, features), `mask` int32 (batch, length): 1 for tokens that count,
-// of which there is one at least. The result is (batch, ways * features).
+// at least one. The result is (batch, ways * features).
 array::Array pool(const PoolingOptions& options, const array::Array& states,
                   const array::Array& mask);
 
-// The rows (batch, features) at length 1; a row of zeros stays.
+// The rows (batch, features) normalized to length 1; a row of zeros stays.
 array::Array to_length_one(const array::Array& x);
 
 }  // namespace pippin::nn

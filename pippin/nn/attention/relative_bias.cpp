@@ -11,7 +11,7 @@ namespace pippin::nn {
 
 using array::Array;
 
-// In fp32, as models are trained: which bucket a distance at a border is in depends on the
+// In fp32, like training code: at the borders of buckets, the bucket of a distance depends on the
 // rounding.
 int64_t relative_bucket(const RelativeBiasOptions& options, int64_t distance) {
   const int64_t buckets = options.both_ways ? options.buckets / 2 : options.buckets;

@@ -1,6 +1,6 @@
-// Scores that depend on how far a key lies from the query, learned for each head and range of
-// distances (Raffel et al., T5): small distances have a bucket of their own, larger ones share one
-// with others, in ranges that grow as their logarithm.
+// Scores that depend on the distance between key and query, learned for each head and range of
+// distances (Raffel et al., T5): small distances have separate buckets, larger ones share buckets
+// in ranges of logarithmic size.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace pippin::nn {
 struct RelativeBiasOptions {
   std::string path;  // of a table (buckets, heads)
   int64_t heads = 0;
-  int64_t buckets = 32;        // even where both_ways
-  int64_t max_distance = 128;  // all from here on share a bucket
+  int64_t buckets = 32;        // even if both_ways
+  int64_t max_distance = 128;  // all distances from here on share a bucket
   bool both_ways = true;       // keys after the query have half of the buckets; else all share one
 };
 
-// The bucket of a key that lies `distance` positions after the query (below 0: before it).
+// The bucket of a key `distance` positions after the query (below 0: before it).
 int64_t relative_bucket(const RelativeBiasOptions& options, int64_t distance);
 
 class RelativeBias {

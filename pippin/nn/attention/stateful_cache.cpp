@@ -30,7 +30,7 @@ std::string numbered(const char* name, size_t number) {
 }  // namespace
 
 StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context) {
-  // Of keys and of values, by the sizes of their heads; values of 0 elements are there.
+  // Shapes of keys and of values, by the sizes of their heads; values of 0 elements are included.
   std::vector<std::pair<StateShape, StateShape>> caches;
   StateShape index{families::stateful::kIndex, {0, 1, 1, context, 0}, {}};
   std::vector<StateShape> carried;

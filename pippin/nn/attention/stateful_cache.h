@@ -16,13 +16,13 @@
 
 namespace pippin::nn {
 
-// keyCache and valueCache, (layers, 1, kv_heads, context, head_dim), of the layers that have keys
-// and values, keyCache alone where values are a part of the keys; keyCache2 and valueCache2
-// likewise of layers whose heads have another size than those of the first, and so on; indexCache
-// of the keys that indexers have; a state for each name of a CarriedState, (layers, its shape), of
-// those that carry it. Rows are in the order of the layers.
+// keyCache and valueCache, (layers, 1, kv_heads, context, head_dim), for the layers that have keys
+// and values, keyCache alone if values are a part of the keys; keyCache2 and valueCache2 likewise
+// for layers with another head size than the first, and so on; indexCache for the keys of indexers;
+// a state for each name of a CarriedState, (layers, its shape), for the layers that carry it. Rows
+// are in the order of the layers.
 struct StatefulCacheShape {
-  // Throws Unsupported where layers carry what has one name in two shapes.
+  // Throws Unsupported if layers carry a state of one name in two shapes.
   StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context);
 
   struct StateShape {
@@ -39,8 +39,8 @@ class StatefulCache : public Cache {
   StatefulCache(array::Builder& builder, mil::DataType type, const StatefulCacheShape& shape);
 
   // Writes keys and values (1, kv_heads, q, head_dim) to slots [past, end) of a layer and returns
-  // its slots [0, end). Spelled slice_update, write_state, read_state, slice: engines turn it into
-  // a write in place. A layer with fewer heads than the states have uses the first ones.
+  // its slots [0, end). Written as slice_update, write_state, read_state, slice: engines turn it
+  // into a write in place. A layer with fewer heads than the states uses the first ones.
   std::pair<array::Array, array::Array> update(int64_t layer, const array::Array& keys,
                                                const array::Array& values,
                                                const Pass& pass) override;
@@ -62,7 +62,7 @@ class StatefulCache : public Cache {
     void write(const array::Array& values, const std::vector<array::Index>& place);
   };
   Buffer& buffer(const std::string& name) { return buffers_.at(name); }
-  // That of keys or of values which a layer has a row of.
+  // The buffer of keys or of values that has a row for the layer.
   Buffer& buffer_of(const char* name, int64_t layer);
   void write_rows(int64_t layer, Buffer& own, const array::Array& rows, const Pass& pass);
   array::Array rows_of(int64_t layer, Buffer& own, const mil::Dim& heads, const Pass& pass);

@@ -1,4 +1,4 @@
-// Queries that grow with their position, so that attention stays sharp in long texts.
+// A scale of queries that grows with their position, so that attention stays sharp in long texts.
 #pragma once
 
 #include "pippin/array/array.h"
@@ -7,11 +7,11 @@
 
 namespace pippin::nn {
 
-// At position p a query is multiplied with log(floor((p + first) / positions) + 1) * scale + 1.
+// At position p a query is multiplied by log(floor((p + first) / positions) + 1) * scale + 1.
 struct Temperature {
   double positions = 0, scale = 0, first = 1;
 
-  // Those of a pass, (1, 1, q, 1).
+  // The factors of a pass, (1, 1, q, 1).
   array::Array factors(const Pass& pass, mil::DataType type) const;
 };
 

@@ -1,5 +1,5 @@
 // The key-value cache of the `windowed` package family: inputs and outputs of the program, with the
-// sequence as the last axis. Who runs the program moves what comes out into what goes in.
+// sequence as the last axis. The caller copies the outputs back to the inputs.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ class WindowCache : public Cache {
   WindowCache(array::Builder& builder, mil::DataType type, int64_t first, int64_t count,
               int64_t num_kv_heads, int64_t head_dim, int64_t slots);
 
-  // Keys are (1, kv_heads, head_dim, q), values as their projection gives them: (1, kv_heads *
-  // head_dim, 1, q). What is returned is (1, kv_heads, head_dim, slots + q), the
-  // cache first; what the outputs new_k_cache_i and new_v_cache_i are to be is kept (updated()).
+  // Keys are (1, kv_heads, head_dim, q), values in their projection's shape: (1, kv_heads *
+  // head_dim, 1, q). Returns (1, kv_heads, head_dim, slots + q), the cache first; the values of the
+  // outputs new_k_cache_i and new_v_cache_i are kept (updated()).
   std::pair<array::Array, array::Array> update(int64_t layer, const array::Array& keys,
                                                const array::Array& values,
                                                const Pass& pass) override;
-  // The outputs that update() made of a layer: keys, values.
+  // The outputs that update() made for a layer: keys, values.
   const std::pair<array::Array, array::Array>& updated(int64_t layer) const;
 
  private:

@@ -65,14 +65,14 @@ Piece piece(const ExpertWeightsOptions& options, Part part, int64_t expert) {
   return piece;
 }
 
-// Where the matrices are, and how.
+// The place and layout of the matrices.
 struct Place {
   Parameters parameters;
   ExpertWeightsOptions options;
 };
 
-// As the options have it, unless the checkpoint has mlx-lm's experts, one module each next to where
-// they should be or in place of them, or those of transformers 5 joined to two tensors.
+// As in the options, unless the checkpoint has mlx-lm's experts (one module each, next to or in
+// place of the expected ones) or those of transformers 5, which are joined to two tensors.
 Place place_of(const Parameters& parameters, const ExpertWeightsOptions& options) {
   ExpertWeightsOptions own = options;
   own.layout = Layout::Modules;
@@ -115,7 +115,7 @@ std::shared_ptr<const mil::TensorSource> source_of(const Parameters::Found& foun
   return source;
 }
 
-// Packed matrices of modules, together as one where they are alike, else their values.
+// Packed matrices of modules, joined to one if they are alike, else their values.
 Array stacked_packed(const std::string& full, std::vector<PackedPtr> parts,
                      const std::vector<int64_t>& dims, mil::DataType type) {
   // All experts get the same inputs, in one order.
@@ -127,7 +127,7 @@ Array stacked_packed(const std::string& full, std::vector<PackedPtr> parts,
   return array::weight(full, type, dims, joined_source(std::move(sources)));
 }
 
-// Those of all experts; none where the first is not packed.
+// Those of all experts; none if the first is not packed.
 std::vector<PackedPtr> packed_parts(const Parameters& parameters,
                                     const ExpertWeightsOptions& options, Part part) {
   std::vector<PackedPtr> parts;
@@ -185,7 +185,7 @@ Array matrices(const Parameters& parameters, const Place& place, Part part) {
   return mxfp4_matrices(parameters, name + ".weight", rows, dims);
 }
 
-// (experts, 1, out) of (experts, stored), of which every `step`th is taken from `first` on.
+// (experts, 1, out) from (experts, stored), of which every `step`th is used from `first` on.
 std::optional<Array> biases(const Parameters& parameters, const Place& place, Part part) {
   const ExpertWeightsOptions& options = place.options;
   if (!options.bias) return std::nullopt;

@@ -1,6 +1,6 @@
-// The matrices of all experts of a layer, stacked: however a checkpoint holds them, the program has
-// gate, if there is one, and up (experts, hidden, features) and down (experts, features, hidden),
-// with biases (experts, 1, out) where there are any.
+// The stacked matrices of all experts of a layer: from any layout in the checkpoint to gate, if
+// present, and up (experts, hidden, features) and down (experts, features, hidden), with biases
+// (experts, 1, out) if present.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ struct ExpertWeightsOptions {
     Modules,      // a module each: "N.gate_proj.weight" (hidden, features) ...
     Stacked,      // (experts, 2 hidden, features), gate before up; (experts, features, hidden)
     Transposed,   // (experts, features, 2 hidden), gate before up; (experts, hidden, features)
-    Interleaved,  // the same with columns of gate and up in turns
+    Interleaved,  // the same with alternating columns of gate and up
     Rows,         // gate, up, down (experts * hidden, features): down is transposed
   };
   Layout layout = Layout::Modules;
   int64_t num_experts = 0;
   int64_t features = 0, hidden_features = 0;
-  // Names below the experts' path, in Modules those of modules, elsewhere those of tensors. `gate`
-  // is that of both where they are one tensor.
+  // Names below the experts' path, of modules for Modules, otherwise of tensors. `gate` is the name
+  // of both if they are one tensor.
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
-  bool gated = true;  // else there is no gate: Modules, or "up" and "down" stacked by themselves
+  bool gated = true;  // false: no gate; Modules, or "up" and "down" stacked separately
   // Interleaved: tensors of those names with "_bias" (experts, out); Modules: "bias" of each.
   bool bias = false;
   // Interleaved: the tensors are OpenAI's MXFP4, `gate` and `down` with "_blocks" and "_scales".
@@ -39,10 +39,9 @@ struct ExpertWeights {
   std::optional<array::Array> gate_bias, up_bias, down_bias;
 };
 
-// Where the checkpoint has them as mlx-lm does ("switch_mlp.N.gate_proj.weight", which
-// models/config/tensor_names.h makes of its stacks), or joined in two tensors ("gate_up_proj" and
-// "down_proj", as Stacked or Transposed, which their shapes tell), they are read so, whatever the
-// layout says.
+// mlx-lm's experts ("switch_mlp.N.gate_proj.weight", which models/config/tensor_names.h makes from
+// its stacks) and experts joined in two tensors ("gate_up_proj" and "down_proj", as Stacked or
+// Transposed, recognized by shape) are read as such, whatever the layout option.
 ExpertWeights expert_weights(const Parameters& parameters, const ExpertWeightsOptions& options);
 
 }  // namespace pippin::nn

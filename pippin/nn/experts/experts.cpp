@@ -13,7 +13,7 @@ namespace {
 
 using array::Array;
 
-// Experts with what each counts, (experts, tokens or 1, 1).
+// Experts with their weights, (experts, tokens or 1, 1).
 struct Weighted {
   ExpertWeights experts;
   Array weights;
@@ -65,7 +65,7 @@ class Experts final : public FeedForward {
   }
   int64_t num_experts() const { return options_.weights.num_experts; }
 
-  // 1 where a chosen expert has matrices, else 0: (1, q, top_k).
+  // 1 if a chosen expert has matrices, else 0: (1, q, top_k).
   Array is_real(const Route& route) const {
     const Array count = array::constant(static_cast<int32_t>(num_experts()));
     return array::cast(array::less(route.indices, count), route.weights.type());
@@ -106,7 +106,7 @@ class Experts final : public FeedForward {
     return gate * up;
   }
 
-  // All experts, and 0 for those that a token does not choose.
+  // All experts, with weight 0 for those that a token does not choose.
   Weighted all(const Route& route) const {
     const int64_t total = num_experts() + options_.identity_experts;
     const Array places = places_of(route.indices, total, route.weights.type());

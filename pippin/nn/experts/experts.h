@@ -1,10 +1,10 @@
-// A mixture of experts (Shazeer et al. 2017): a router (nn/experts/router.h) chooses some for each
-// token, and the token's result is the sum of what those make of it, each times its weight.
+// A mixture of experts (Shazeer et al. 2017): a router (nn/experts/router.h) chooses some experts
+// for each token, and the token's result is the sum of their results, each times its weight.
 //
-// The program has two forms of it (docs/decisions/0025-experts-are-stacked.md). Where a function
-// takes one token at a time, the chosen experts' matrices are gathered and multiplied: nothing else
-// is read. Where it takes more, every expert meets every token, and the sum has weights that are 0
-// for those not chosen; an engine that looks at the weights first computes what counts alone.
+// The program has two forms of it (docs/decisions/0025-experts-are-stacked.md). If a function takes
+// one token at a time, the chosen experts' matrices are gathered and multiplied: no others are
+// read. If it takes more, every expert processes every token, and the sum has weights of 0 for
+// those not chosen; an engine that inspects the weights first computes only the terms that count.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +30,17 @@ struct ExpertsOptions {
   // is added to up.
   std::optional<double> limit;
   double up_shift = 0.0;
-  NamedNorm input_norm;              // of what experts get, not the router; a path of the layer
-  bool weights_scale_input = false;  // the weight multiplies what an expert gets, not its result
-  // Experts get a narrower vector that a linear layer makes of the input, and another makes the
-  // sum as wide as it was; empty names: they get the input.
+  NamedNorm input_norm;              // of the experts' input, not the router's; a path of the layer
+  bool weights_scale_input = false;  // the weight multiplies an expert's input, not its result
+  // Experts work on a narrower vector: a linear layer narrows the input, and another one widens the
+  // sum; empty names: they get the input itself.
   std::string into_latent, out_of_latent;
   bool latent_bias = false;
-  // The router's last experts, which have no matrices: they return what they get.
+  // The router's last experts, which have no matrices: they return their input.
   int64_t identity_experts = 0;
   double result_scale = 1.0;  // of the whole sum
-  // An expert for every token, times the sigmoid of a linear layer of one output if that has a
-  // name.
+  // An expert for every token, multiplied by the sigmoid of a linear layer with one output if that
+  // has a name.
   std::optional<MLPOptions> shared;
   std::string shared_path = "shared_expert", shared_gate;
 

@@ -1,5 +1,5 @@
-// A dense network and a mixture of experts that get the same input, each with norms of its own
-// before and after it, whose results are added (Gemma 4).
+// A dense network and a mixture of experts with the same input, each with separate norms before and
+// after it, whose results are added (Gemma 4).
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace pippin::nn {
 
-// Names of norms and paths are those of the layer, which gives what it has before any norm.
+// Names of norms and paths are those of the layer, whose input comes without a norm.
 struct MlpBesideExpertsOptions {
   MLPOptions mlp;
   ExpertsOptions experts;  // with the norm of their input

@@ -14,7 +14,7 @@ namespace {
 using array::Array;
 using Scores = RouterOptions::Scores;
 
-// What is added to a sum so that it is not 0: fp16 has no smaller number than 2^-24.
+// The number added to a sum so that it is not 0: fp16 has no smaller number than 2^-24.
 double addable(double value, mil::DataType type) {
   return type == mil::DataType::Float16 && value > 0 ? std::max(value, std::exp2(-24)) : value;
 }
@@ -32,7 +32,7 @@ Router::Router(const Parameters& parameters, const RouterOptions& options)
       options_(options),
       linear_(parameters.at(options.path), options.features, options.num_experts, options.bias,
               {.transposed = options.transposed}) {
-  // One that is no number would win every choice, and spoil every token in the end.
+  // A NaN would win every choice, and eventually spoil every token.
   const Parameters own = parameters.at(options.path);
   std::vector<int64_t> matrix = {options.num_experts, options.features};
   if (options.transposed) std::swap(matrix[0], matrix[1]);
@@ -72,7 +72,7 @@ Array Router::scored(const Array& logits) const {
   return logits;
 }
 
-// No expert outside of the best groups is chosen.
+// Excludes experts outside the best groups.
 Array Router::grouped(const Array& scores) const {
   const int64_t each = options_.num_experts / options_.groups;
   const mil::Dim& tokens = scores.dim(1);
@@ -90,7 +90,7 @@ Array Router::grouped(const Array& scores) const {
   return array::reshape(left, {1, tokens, options_.num_experts});
 }
 
-// What decides which experts are chosen.
+// The scores by which experts are chosen.
 Array Router::choice(const Array& scores) const {
   const Array corrected = correction_ ? scores + *correction_ : scores;
   return options_.groups > 1 ? grouped(corrected) : corrected;
@@ -117,9 +117,9 @@ Array Router::weighted(const Array& chosen) const {
   return options_.scale == 1.0 ? weights : weights * options_.scale;
 }
 
-// Sparsemixer (Liu et al., "Sparse Backpropagation for MoE Training", 2023), as Phi-3.5-MoE has it
-// where nothing is trained: the best expert counts what it has of a softmax over those that are
-// near it; then the second best the same without the first.
+// Sparsemixer (Liu et al., "Sparse Backpropagation for MoE Training", 2023), as Phi-3.5-MoE uses it
+// for inference: the weight of the best expert is its share of a softmax over those that are near
+// it; then that of the second best likewise, without the first.
 Route Router::sparse_mixer(const Array& logits) const {
   const Array lowest = array::constant(logits.type(), -std::numeric_limits<double>::infinity());
   const Array farthest = array::constant(logits.type(), 2 * options_.jitter);

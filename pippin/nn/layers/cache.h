@@ -1,5 +1,5 @@
-// What a sequence keeps from one pass to the next. Each package family keeps it in a form of its
-// own: nn/attention/stateful_cache.h, nn/attention/fixed_cache.h, nn/attention/window_cache.h.
+// The data that a sequence keeps from one pass to the next. Each package family has its own form:
+// nn/attention/stateful_cache.h, nn/attention/fixed_cache.h, nn/attention/window_cache.h.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace pippin::nn {
 
-// Something of a fixed size that a layer keeps: zeros at the start, replaced by every pass. Layers
-// that keep one of the same name keep it in the same shape.
+// A state of fixed size of a layer: zeros at the start, replaced by every pass. Layers with a state
+// of the same name have the same shape.
 struct CarriedState {
   std::string name;
   std::vector<int64_t> shape;
@@ -22,20 +22,20 @@ struct CarriedState {
 class Cache {
  public:
   virtual ~Cache() = default;
-  // Takes the new keys and values of a layer and returns all that its queries may see. Layers are
+  // Adds the new keys and values of a layer and returns all that its queries may see. Layers are
   // updated in any order, each once.
   virtual std::pair<array::Array, array::Array> update(int64_t layer, const array::Array& keys,
                                                        const array::Array& values,
                                                        const Pass& pass) = 0;
   // The same for a layer whose values are a part of its keys. Unsupported as below.
   virtual array::Array update_keys(int64_t layer, const array::Array& keys, const Pass& pass);
-  // The same of the keys by which an indexer chooses (nn/attention/indexer.h). Unsupported as
+  // The same for the keys by which an indexer chooses (nn/attention/indexer.h). Unsupported as
   // below.
   virtual array::Array update_index(int64_t layer, const array::Array& keys, const Pass& pass);
-  // What update() returned for a layer. Unsupported as below.
+  // The result of update() for a layer. Unsupported as below.
   virtual std::pair<array::Array, array::Array> seen(int64_t layer) const;
-  // What the last pass left of a layer's state, and what this one leaves. Unsupported by families
-  // that keep keys and values only; who records for one checks its layers before.
+  // A layer's state after the last pass, and after this one. Unsupported by families that keep keys
+  // and values only; the recorder of such a family checks its layers first.
   virtual array::Array carried(int64_t layer, const CarriedState& state);
   virtual void carry(int64_t layer, const CarriedState& state, const array::Array& value);
 };

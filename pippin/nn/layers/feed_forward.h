@@ -1,4 +1,4 @@
-// The second half of a decoder's layer, applied to each token by itself. A dense network
+// The second half of a decoder's layer, applied to each token separately. A dense network
 // (nn/layers/mlp.h) is one, a mixture of experts (nn/experts/experts.h) another; nn/layer.h lists
 // them.
 #pragma once
@@ -13,12 +13,11 @@ namespace pippin::nn {
 class FeedForward {
  public:
   virtual ~FeedForward() = default;
-  // x is (1, q, features), or what the style's layout makes of it (nn/weights/style.h); so is the
-  // result.
+  // x and the result are (1, q, features), or in the style's layout (nn/weights/style.h).
   virtual array::Array operator()(const array::Array& x) const = 0;
 };
 
-// Of layers that are a mixer alone.
+// For layers that consist of a mixer only.
 struct NoFeedForwardOptions {
   std::unique_ptr<const FeedForward> make(const Parameters& /*parameters*/) const {
     return nullptr;

@@ -21,7 +21,7 @@ LayerRowTable::LayerRowTable(const Parameters& root, const LayerRowsOptions& opt
 Array LayerRowTable::operator()(const Array& ids, const Array& x) const {
   const array::Scope scope(path_ + ".rows");
   const mil::Shape shape = {1, x.dim(1), layers_, options_.row};
-  // Ids behind the table's end, of pictures and sounds, have the first row.
+  // Ids beyond the table, of pictures and sounds, use the first row.
   const Array known = array::less(ids, array::constant(static_cast<int32_t>(options_.vocab_size)));
   const Array inside = array::select(known, ids, array::constant(int32_t{0}));
   const Array own =

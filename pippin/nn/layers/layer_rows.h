@@ -1,6 +1,5 @@
 // Rows of a table for each layer and token (Gemma 3n and 4, "per-layer embeddings"): the token's
-// row, together with what a projection makes of its embedding, is gated by what a layer has
-// computed and added to that.
+// row, combined with a projection of its embedding, is gated by the layer's result and added to it.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +15,18 @@ namespace pippin::nn {
 
 struct LayerRowsOptions {
   int64_t features = 0;
-  int64_t row = 256;  // elements that a layer has of a token
+  int64_t row = 256;  // elements for a layer and token
   int64_t vocab_size = 0;
   Activation activation = Activation::GeluTanh;
   NormOptions norm;
 };
 
-// What a model has of it.
+// The table of a model.
 class LayerRowTable {
  public:
   LayerRowTable(const Parameters& root, const LayerRowsOptions& options, int64_t layers);
 
-  // Rows of all layers, (1, q, layers, row), of ids and their embeddings (1, q, features).
+  // Rows of all layers, (1, q, layers, row), for ids and their embeddings (1, q, features).
   array::Array operator()(const array::Array& ids, const array::Array& x) const;
 
  private:
@@ -39,7 +38,7 @@ class LayerRowTable {
   Norm norm_;
 };
 
-// What a layer has of it: norm(projection(activation(gate(x)) * row)).
+// The part of a layer: norm(projection(activation(gate(x)) * row)).
 class LayerRow {
  public:
   LayerRow(const Parameters& parameters, const LayerRowsOptions& options);
@@ -52,7 +51,7 @@ class LayerRow {
   Norm norm_;
 };
 
-// Those of a layer of all.
+// The row of one layer.
 array::Array row_of(const array::Array& rows, int64_t layer);
 
 }  // namespace pippin::nn

@@ -6,8 +6,8 @@
 namespace pippin::nn {
 namespace {
 
-// y + scale * (x · aᵀ) · bᵀ, or with rows of `a` where x is none: an embedding's. The narrow
-// product is scaled.
+// y + scale * (x · aᵀ) · bᵀ, or, for an embedding, with rows of `a` instead of a product. The
+// low-rank product is scaled.
 array::Array add_change(const array::Array& y, const array::Array& narrow,
                         const AdapterMatrices& adapter) {
   const array::Array scaled =

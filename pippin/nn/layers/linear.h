@@ -1,5 +1,5 @@
-// The modules that hold one matrix. In a style of convolutions (nn/weights/style.h) a Linear is
-// one.
+// The modules that hold one matrix. In a style of convolutions (nn/weights/style.h) a Linear is a
+// convolution.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 namespace pippin::nn {
 
 // x · weightᵀ + bias on the features, the last axis of x; "weight" is (out, in), "bias" (out). A
-// convolution also takes and gives (1, features, height, width).
+// convolution also accepts and returns (1, features, height, width).
 class Linear {
  public:
-  // `layout`: a weight that is part of a larger one, or that lies transposed.
+  // `layout`: for a weight that is part of a larger one, or is stored transposed.
   Linear(const Parameters& parameters, int64_t in_features, int64_t out_features, bool bias = false,
          const WeightLayout& layout = {});
-  // With a matrix that something else owns: a language model's head tied to its embedding.
+  // With a matrix that is owned elsewhere: a language model's head tied to its embedding.
   Linear(const std::string& path, array::Array weight,
          std::optional<array::Array> bias = std::nullopt, bool convolution = false);
 
@@ -29,7 +29,7 @@ class Linear {
   void add(array::Array a, array::Array b);
 
   array::Array operator()(const array::Array& x) const;
-  // Outputs [begin, end) alone: part `index` of a head that is split.
+  // Outputs [begin, end) only: part `index` of a split head.
   Linear outputs(int64_t index, int64_t begin, int64_t end) const;
 
  private:
@@ -41,18 +41,18 @@ class Linear {
   std::optional<array::Array> bias_;
   std::optional<AdapterMatrices> adapter_;
   bool convolution_;
-  std::vector<int64_t> order_;  // of the inputs, as the weight has them; empty: as they come
+  std::vector<int64_t> order_;  // of the inputs, in the weight; empty: their own order
 };
 
 // Rows of "weight" (vocabulary, features) by id.
 class Embedding {
  public:
   Embedding(const Parameters& parameters, int64_t num_embeddings, int64_t features);
-  // With a table that was made.
+  // With a computed table.
   Embedding(const Parameters& parameters, array::Array table);
 
   array::Array operator()(const array::Array& ids) const;
-  // Rows [begin, end): positions that are learned.
+  // Rows [begin, end): learned positions.
   array::Array rows(const mil::Dim& begin, const mil::Dim& end) const;
   const array::Array& weight() const { return weight_; }
   // The head that shares the matrix; `path` names it in the program.

@@ -1,9 +1,9 @@
-// The first half of a decoder's layer: what carries information from token to token. Attention
+// The first half of a decoder's layer, which passes information from token to token. Attention
 // (nn/attention/attention.h) is one, a short convolution (nn/recurrent/short_convolution.h)
 // another.
 //
-// A mixer is a class with options; the options say what it needs of its surroundings and make it
-// from a checkpoint. nn/layer.h lists them: a new one is a file here and a line there.
+// A mixer is a class with options; the options declare its needs and make it from a checkpoint.
+// nn/layer.h lists them: a new mixer is a file here and a line there.
 #pragma once
 
 #include <cstdint>
@@ -25,30 +25,30 @@ struct TokenOrder;
 struct MixerNeeds {
   std::string_view name;               // for messages: "attention"
   int64_t kv_heads = 0, head_dim = 0;  // of its keys and values in the cache; 0: none
-  bool values = true;                  // beside the keys; false: they are a part of those
-  int64_t value_dim = 0;               // of values, where that is not head_dim
-  bool stored = true;  // keys and values of its own; false: it reads another layer's
-  int64_t index_dim =
-      0;  // of a further key of each token, by which keys are chosen (nn/attention/indexer.h)
+  bool values = true;                  // in addition to the keys; false: they are a part of those
+  int64_t value_dim = 0;               // of values, if not head_dim
+  bool stored = true;     // keys and values of its own; false: it reads another layer's
+  int64_t index_dim = 0;  // of an additional key of each token, by which keys are chosen
+                          // (nn/attention/indexer.h)
   std::vector<CarriedState> states;
-  std::optional<size_t> rope;     // which of the model's ropes turns its queries and keys
-  std::optional<int64_t> window;  // keys that a query sees, itself included
-  std::optional<int64_t> chunk;   // positions of a block, of which a query sees its own
+  std::optional<size_t> rope;     // index of the model's rope for its queries and keys
+  std::optional<int64_t> window;  // number of keys that a query sees, itself included
+  std::optional<int64_t> chunk;   // positions of a block; a query sees its own
   bool order = false;             // MixerInput::order
   bool embedded = false;          // MixerInput::embedded
 
-  // Elements of a head's values in the cache; 0: it keeps none.
+  // Elements of a head's values in the cache; 0: none.
   int64_t value_size() const { return !values ? 0 : value_dim > 0 ? value_dim : head_dim; }
 };
 
-// What a layer leaves to a later one of the same pass.
+// Values that a layer passes to a later one of the same pass.
 struct LayerCarry {
   std::optional<array::Array> shortcut;  // added to the residual by the layer that takes it
   std::optional<array::Array> rows;      // of a token for each layer (nn/layers/layer_rows.h)
-  std::optional<array::Array> chosen;    // the mask of layers that see the same keys
+  std::optional<array::Array> chosen;    // the mask of layers that share a choice of keys
 };
 
-// What one pass gives to one layer's mixer.
+// The input of one layer's mixer in one pass.
 struct MixerInput {
   int64_t layer;             // its number
   const Rotation* rotation;  // of its rope; null: none
@@ -56,21 +56,20 @@ struct MixerInput {
   Cache& cache;
   const Pass& pass;
   LayerCarry& carry;
-  const TokenOrder* order;       // nn/recurrent/recurrence.h; null where no layer needs it
-  const array::Array* embedded;  // what left the embedding, (1, q, features); null likewise
-  // What relative positions stand for (nn/attention/disentangled_attention.h); null likewise.
+  const TokenOrder* order;       // nn/recurrent/recurrence.h; null if no layer needs it
+  const array::Array* embedded;  // the embedding's result, (1, q, features); null likewise
+  // The table of relative positions (nn/attention/disentangled_attention.h); null likewise.
   const array::Array* relative = nullptr;
 };
 
 class Mixer {
  public:
   virtual ~Mixer() = default;
-  // x is (1, q, features), or what the style's layout makes of it (nn/weights/style.h); so is the
-  // result.
+  // x and the result are (1, q, features), or in the style's layout (nn/weights/style.h).
   virtual array::Array operator()(const array::Array& x, const MixerInput& input) const = 0;
 };
 
-// Of layers that are a feed-forward alone.
+// For layers that consist of a feed-forward only.
 struct NoMixerOptions {
   MixerNeeds needs() const { return {.name = "a feed-forward alone"}; }
   std::unique_ptr<const Mixer> make(const Parameters& /*parameters*/) const { return nullptr; }

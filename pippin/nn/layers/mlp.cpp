@@ -30,7 +30,7 @@ Linear into_hidden(const Parameters& parameters, const MLPOptions& options, bool
   return linear;
 }
 
-// What is left of x above mean + cutoff * deviation of its features.
+// The part of x above mean + cutoff * deviation of its features.
 array::Array strongest(const array::Array& x, double cutoff) {
   if (cutoff == 0) return x;
   const array::Array mean = array::reduce_mean(x, {-1}, /*keep_dims=*/true);
@@ -88,7 +88,7 @@ MLP::MLP(const Parameters& parameters, const MLPOptions& options)
 
 array::Array MLP::operator()(const array::Array& x) const {
   const array::Scope scope(path_);
-  // Convolutions one after another, without a way back to rows between them.
+  // Consecutive convolutions, without conversion to rows between them.
   if (convolutions_ && x.rank() == 3) return to_rows(feed(to_channels(x)));
   return feed(x);
 }

@@ -26,10 +26,10 @@ enum class Activation {
   Sigmoid,
   Softplus,
   Identity,
-  XIELU,  // with parameters of the layer's own (nn/layers/xielu.h)
+  XIELU,  // with trained parameters in the layer (nn/layers/xielu.h)
 };
 
-// One without parameters.
+// Applies an activation without parameters.
 array::Array apply(Activation activation, const array::Array& x);
 
 struct MLPOptions {
@@ -38,17 +38,18 @@ struct MLPOptions {
   Activation activation = Activation::Silu;
   bool gated = true;
   bool bias = false;        // of all matrices
-  bool transposed = false;  // they lie as (in, out)
-  // One matrix with the rows of gate and up after one another, under gate's name.
+  bool transposed = false;  // they are stored as (in, out)
+  // One matrix with the rows of gate followed by those of up, under gate's name.
   bool fused = false;
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
   std::string activation_path = "act_fn";     // of an activation's parameters
   NamedNorm inner_norm;                       // before `down`
-  double gate_scale = 1.0, down_scale = 1.0;  // of what these give
-  // Of the gate only what is above its mean by so many standard deviations counts; 0: all of it.
+  double gate_scale = 1.0, down_scale = 1.0;  // of their results
+  // Only the part of the gate above its mean plus that many standard deviations counts; 0: all of
+  // it.
   double cutoff = 0;
-  // Two matrices of a low rank, ADAPTER.0 and ADAPTER.1, whose product is added to the fused one;
-  // an empty name: none.
+  // Two low-rank matrices, ADAPTER.0 and ADAPTER.1, whose product is added to the fused one; an
+  // empty name: none.
   std::string adapter;
   int64_t adapter_rank = 0;
 

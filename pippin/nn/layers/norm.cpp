@@ -19,7 +19,7 @@ std::vector<int64_t> Norm::weight_dims(int64_t heads, int64_t features) const {
   std::vector<int64_t> dims = {features};
   if (heads > 1) dims = {heads, 1, features};
   if (axis_ < 0 || (options_.kind == NormOptions::Kind::Layer && heads == 1)) return dims;
-  // Of (1, heads, features, q) or (1, features, height, width).
+  // For (1, heads, features, q) or (1, features, height, width).
   if (axis_ == 2) return {1, heads, features, 1};
   return {1, features, 1, 1};
 }

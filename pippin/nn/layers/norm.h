@@ -1,4 +1,4 @@
-// Normalisation over the features: the last axis, or that of the style (nn/weights/style.h).
+// Normalization over the features: the last axis, or that of the style (nn/weights/style.h).
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@ namespace pippin::nn {
 
 struct NormOptions {
   enum class Kind {
-    // weight * (x * rsqrt(mean(x^2) + epsilon)), in the spelling that coremltools writes for
-    // Hugging Face's Llama: engines recognise it.
+    // weight * (x * rsqrt(mean(x^2) + epsilon)), in the form that coremltools writes for Hugging
+    // Face's Llama: engines recognize it.
     RMS,
     // weight * (x - mean) / sqrt(variance + epsilon) + bias
     Layer,
   };
   Kind kind = Kind::RMS;
   double epsilon = 1e-6;
-  bool weight = true;     // "weight"; else the normalised values as they are
+  bool weight = true;     // "weight"; without it, the normalized values as they are
   bool bias = false;      // "bias"
   double scale = 1.0;     // of the weight
   bool one_plus = false;  // the stored weight is one less than the factor (Gemma)
 };
 
-// A norm that a module may have; an empty name: it has none.
+// A norm that a module may have; an empty name: none.
 struct NamedNorm {
   std::string name;
   NormOptions norm;
@@ -35,13 +35,13 @@ struct NamedNorm {
 
 class Norm {
  public:
-  // Of what flows between modules, or of heads: (1, heads, q, features), (1, heads, features, q) in
+  // Of the values between modules, or of heads: (1, heads, q, features), (1, heads, features, q) in
   // a style of channels.
   enum class Of { Stream, Heads };
 
   Norm(const Parameters& parameters, int64_t features, const NormOptions& options,
        Of of = Of::Stream);
-  // With a weight of its own for each head, a row of `weight`.
+  // With a separate weight for each head, a row of `weight`.
   Norm(const Parameters& parameters, const std::vector<std::vector<double>>& weight,
        const NormOptions& options);
   // The same with rows that are in their final form (Parameters::stored): (heads * features).
@@ -49,12 +49,12 @@ class Norm {
        const NormOptions& options);
 
   array::Array operator()(const array::Array& x) const;
-  // The same of what lies between two convolutions: in channels, whatever the style.
+  // The same between two convolutions: in channels, whatever the style.
   array::Array between(const array::Array& x) const;
 
  private:
   array::Array stored_weight(const array::Array& weight, int64_t heads, int64_t features) const;
-  // A vector of weights as RMS norms multiply with it.
+  // The dims of the weights by which RMS norms multiply.
   std::vector<int64_t> weight_dims(int64_t heads, int64_t features) const;
   array::Array normalized(const array::Array& x) const;  // RMS, without weights
 

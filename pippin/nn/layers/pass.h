@@ -1,4 +1,4 @@
-// What all layers of one pass over a sequence share.
+// Values that all layers of one pass over a sequence share.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,19 @@ struct Pass {
   array::Array mask;  // (1, 1, q, end), added to the scores
 };
 
-// How many positions each key lies before each query: int32 (1, 1, q, end), negative after it.
+// The distance of each query after each key, in positions: int32 (1, 1, q, end), negative for later
+// keys.
 array::Array key_distances(const Pass& pass);
 
 // The same for queries at given positions, int32 (q), over keys at given ones (keys).
 array::Array key_distances(const array::Array& queries, const array::Array& keys);
 
-// `mask`, with keys that lie `window` or more positions before the query hidden too.
+// `mask`, also hiding keys `window` or more positions before the query.
 array::Array window_mask(const array::Array& mask, const array::Array& distances, int64_t window);
-// pass.mask, with keys that lie `window` or more positions before the query hidden too.
+// pass.mask, also hiding keys `window` or more positions before the query.
 array::Array window_mask(const Pass& pass, int64_t window);
 
-// pass.mask, with keys hidden too that lie in another block of `chunk` positions than the query.
+// pass.mask, also hiding keys in another block of `chunk` positions than the query.
 array::Array chunk_mask(const Pass& pass, int64_t chunk);
 
 }  // namespace pippin::nn

@@ -83,9 +83,9 @@ struct Turns {
   std::vector<double> cos, sin;
 };
 
-// The cosines or the sines of all positions, each row twice side by side, computed while they are
-// read: long contexts have millions. The rows of a block of positions are its first one's turned by
-// those of the first block.
+// The cosines or the sines of all positions, each row twice in sequence, computed while they are
+// read: long contexts have millions. The rows of a block of positions are those of its first
+// position, rotated by the rows of the first block.
 class TurnTable final : public mil::DerivedSource {
  public:
   TurnTable(size_t rows, std::vector<double> frequencies, double scale, mil::DataType type,
@@ -151,7 +151,7 @@ Array table(int64_t context, const std::vector<double>& frequencies, double scal
   mil::Value value;
   value.type =
       mil::ValueType::tensor(type, {1, 1, context, 2 * static_cast<int64_t>(frequencies.size())});
-  // Equal small ones become one constant; a large one is computed once for all plans, and kept in
+  // Equal small tables become one constant; a large one is computed once for all plans, and kept in
   // the load cache.
   constexpr size_t kLarge = size_t{1} << 20;
   if (source->size() > kLarge) {
@@ -289,7 +289,7 @@ Rotation Rope::at(const Array& positions, const Array& length) const {
   if (frequencies_) {
     const Array most = array::constant(static_cast<int32_t>(context_));
     const Array row = array::maximum(array::minimum(length, most), original) - original;
-    // Not a matrix of which rows are gathered: that would be an embedding to who compresses.
+    // Not a gather of rows of a matrix: compression would take that for an embedding.
     const Array frequencies = with_dims(*frequencies_, "rope_frequencies",
                                         {1, frequencies_->dim(0).constant(), options_.dims / 2});
     return turned(positions, array::gather(frequencies, row, 1));

@@ -1,12 +1,13 @@
 // Rotary position embeddings (Su et al., RoFormer), with the frequency scalings of long contexts.
 //
 // cos and sin of every position up to the context are computed in double when the model is built
-// and stored as tables; a pass takes rows [past, end). Angles computed in fp16 at run time would be
+// and stored as tables; a pass reads rows [past, end). Angles computed in fp16 at run time would be
 // off by half a radian at position 2048. Only dynamic NTK scaling, whose frequencies depend on the
 // length, computes them in the program, in fp32.
 //
-// A model that turns neighbouring pairs (GPT-J's form) instead of the two halves of a head has the
-// rows of its query and key projections reordered (deinterleaved()), which gives the same scores.
+// For a model that rotates neighbouring pairs (GPT-J's form) instead of the two halves of a head,
+// the rows of the query and key projections are reordered (deinterleaved()), which gives the same
+// scores.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,13 @@ namespace pippin::nn {
 struct RopeScaling {
   enum class Kind {
     Default,
-    Linear,    // every frequency / factor
-    Llama3,    // long wavelengths / factor, short ones unchanged, a blend between
-    Yarn,      // Peng et al.: as Llama3, with the blend by number of turns
-    Dynamic,   // NTK: theta grows with the length once that passes original_context
-    LongRope,  // a divisor for each frequency; other ones once the length passes original_context
-    Proportional,  // the first `turned` frequencies, of all dimensions; the others stand still
+    Linear,        // every frequency / factor
+    Llama3,        // long wavelengths / factor, short ones unchanged, a blend between
+    Yarn,          // Peng et al.: as Llama3, with the blend by number of turns
+    Dynamic,       // NTK: theta grows with the length once that exceeds original_context
+    LongRope,      // a divisor for each frequency; other divisors once the length exceeds
+                   // original_context
+    Proportional,  // the first `turned` frequencies, of all dimensions; the others are not rotated
   };
   Kind kind = Kind::Default;
   double factor = 1.0;
@@ -37,7 +39,7 @@ struct RopeScaling {
   double fast_turns = 32.0, slow_turns = 1.0;       // Yarn: beta_fast, beta_slow
   bool whole_dims = true;                           // Yarn: truncate
   double attention_factor = 1.0;                    // Yarn, LongRope: of cos and sin
-  std::optional<double> long_attention_factor;      // LongRope: with long_factors, if another
+  std::optional<double> long_attention_factor;      // LongRope: with long_factors, if different
   std::vector<double> short_factors, long_factors;  // LongRope, dims / 2 each
   int64_t turned = 0;                               // Proportional
 };
@@ -45,7 +47,7 @@ struct RopeScaling {
 struct RopeOptions {
   int64_t dims = 0;  // of each head, the first ones
   double theta = 10000.0;
-  bool reversed = false;  // pairs are turned the other way round
+  bool reversed = false;  // pairs are rotated in the opposite direction
   RopeScaling scaling;
 };
 
@@ -53,7 +55,7 @@ struct RopeOptions {
 std::vector<double> rope_frequencies(const RopeOptions& options, int64_t length = 1);
 
 // The order of a head's dimensions in which the first dims / 2 pairs are its two halves: 0, 2, 4,
-// ..., 1, 3, 5, ..., then the dimensions that are not turned.
+// ..., 1, 3, 5, ..., then the dimensions without rotation.
 std::vector<int64_t> deinterleaved(int64_t head_dim, int64_t dims);
 
 // cos and sin of the positions of one pass, (1, 1, q, dims), or (1, 1, dims, q) for channels, each
@@ -62,8 +64,8 @@ struct Rotation {
   array::Array cos, sin;
 };
 
-// x (1, heads, q, head_dim) with pairs (i, i + dims/2) turned: x * cos + rotate_half(x) * sin. Axis
-// 2 for (1, heads, head_dim, q).
+// x (1, heads, q, head_dim) with pairs (i, i + dims/2) rotated: x * cos + rotate_half(x) * sin.
+// Axis 2 for (1, heads, head_dim, q).
 array::Array rotate(const array::Array& x, const Rotation& rotation, int64_t axis = -1);
 
 class Rope {
@@ -72,8 +74,8 @@ class Rope {
 
   // Recorded once per pass and shared by all layers.
   Rotation rows(const mil::Dim& past, const mil::Dim& end) const;
-  // Of given positions, int32 (q), below the context, in a sequence that is `length`, int32 (1),
-  // long: for programs that get both as inputs.
+  // For given positions, int32 (q), below the context, in a sequence of `length`, int32 (1): for
+  // programs that have both as inputs.
   Rotation at(const array::Array& positions, const array::Array& length) const;
 
  private:

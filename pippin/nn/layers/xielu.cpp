@@ -21,7 +21,7 @@ double read(const Parameters& parameters, std::string_view name, const std::vect
   return parameters.values(name, dims).at(0);
 }
 
-// A number as it is used, under the name of the tensor that it comes from.
+// A number in the form of its use, under the name of its tensor.
 Array number(const Parameters& parameters, const std::string& name, auto&& value) {
   if (const auto stored = parameters.stored(name, 1)) return *stored;
   const double values[] = {value()};

@@ -1,5 +1,5 @@
-// xIELU (Huang and Schlag, "Deriving Activation Functions Using Integration", 2024), with the
-// parameters that a layer has trained:
+// xIELU (Huang and Schlag, "Deriving Activation Functions Using Integration", 2024), with trained
+// parameters in each layer:
 //   x > 0: a_p x^2 + b x;  else: a_n (expm1(min(x, eps)) - x) + b x
 // where a_p = softplus(alpha_p) and a_n = b + softplus(alpha_n).
 #pragma once

@@ -1,5 +1,5 @@
-// A causal convolution of few taps for each feature by itself, over what a sequence has had so far:
-// it carries the last length - 1 rows of its input from pass to pass.
+// A depthwise causal convolution of few taps over a sequence: it carries the last length - 1 rows
+// of its input from pass to pass.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace pippin::nn {
 
-// The name of the state that it carries.
+// The name of the carried state.
 inline constexpr const char* kConvolutionState = "convCache";
 CarriedState convolution_state(int64_t features, int64_t length);
 
@@ -21,12 +21,12 @@ class CausalConvolution {
  public:
   // "weight" is (features, 1, length), "bias" (features).
   CausalConvolution(const Parameters& parameters, int64_t features, int64_t length, bool bias);
-  // One whose weight is that of several modules of `parameters`, joined in this order, however many
-  // features each of them has.
+  // A convolution whose weight is that of several modules of `parameters`, joined in this order,
+  // with any number of features each.
   CausalConvolution(const Parameters& parameters, const std::vector<std::string>& modules,
                     int64_t features, int64_t length);
 
-  // From (1, q, features) to the same.
+  // From (1, q, features) to the same shape.
   array::Array operator()(const array::Array& x, const MixerInput& input) const;
 
  private:

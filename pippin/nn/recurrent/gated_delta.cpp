@@ -20,7 +20,7 @@ int64_t key_width(const GatedDeltaOptions& options) {
 int64_t value_width(const GatedDeltaOptions& options) {
   return options.value_heads * options.value_dim;
 }
-// Queries, keys and values.
+// Number of features of queries, keys and values.
 int64_t convolved(const GatedDeltaOptions& options) {
   return 2 * key_width(options) + value_width(options);
 }
@@ -72,7 +72,7 @@ WeightLayout head_rows(const GatedDeltaOptions& options, bool steps) {
   return layout;
 }
 
-// What makes queries, keys and values, one after another.
+// The projections of queries, keys and values, in this order.
 std::vector<Linear> mixed_projections(const Parameters& parameters,
                                       const GatedDeltaOptions& options) {
   const int64_t features = options.features;
@@ -168,7 +168,7 @@ class GatedDelta final : public Mixer {
     return array::transpose(heads, {1, 2, 0});
   }
 
-  // Queries or keys, (key heads, q, key_dim), each of length 1.
+  // Queries or keys, (key heads, q, key_dim), each normalized to length 1.
   Array unit(const Array& mixed, int64_t begin) const {
     const Array part = array::slice_axis(mixed, 2, begin, begin + key_width(options_));
     const Array heads = array::reshape(part, {mixed.dim(1), options_.key_heads, options_.key_dim});

@@ -1,7 +1,7 @@
 // Lightning attention (Qin et al. 2024; MiniMax-01): attention without a softmax, whose keys and
-// values are summed up in a state that decays by a fixed rate for each head. "qkv_proj" has for
-// each head the rows of query, key and value, which go through silu; the result is normed, times
-// sigmoid("output_gate"), through "out_proj".
+// values are accumulated in a state that decays at a fixed rate for each head. "qkv_proj" has for
+// each head the rows of query, key and value, which pass through silu; the result is normalized,
+// multiplied by sigmoid("output_gate"), and goes through "out_proj".
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ class Mamba final : public Mixer {
   }
 
  private:
-  // (1, q, inner) of the same.
+  // (1, q, inner) from the same shape.
   Array scan(const Array& x, const MixerInput& input) const {
     const Array selected = selection_(x);
     const int64_t rank = options_.step_rank, size = options_.state_size;

@@ -1,9 +1,9 @@
 // The selective state space of Mamba (Gu and Dao 2023): each feature has a state of `state_size`
-// numbers, which decays and is added to at steps that the token itself decides.
+// numbers, with decay and input at steps that depend on the token.
 //
-// "in_proj" gives x and z; x goes through a causal convolution and silu. "x_proj" gives the narrow
-// step, keys and queries, "dt_proj" widens the step: s = exp(step * A) * s + step * x * keys. The
-// result is queries · s + D * x, times silu(z), through "out_proj".
+// "in_proj" gives x and z; x passes through a causal convolution and silu. "x_proj" gives the
+// narrow step, keys and queries, "dt_proj" widens the step: s = exp(step * A) * s + step * x *
+// keys. The result is queries · s + D * x, times silu(z), through "out_proj".
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct MambaOptions {
   int64_t kernel = 4;  // taps of the convolution
   bool bias = false;   // of in_proj and out_proj
   bool convolution_bias = true;
-  // Of narrow step, keys and queries; with weights they have these names.
+  // For the narrow step, keys and queries; with weights they have these names.
   std::optional<NormOptions> norm;
   std::string step_norm = "dt_layernorm", key_norm = "b_layernorm", query_norm = "c_layernorm";
 

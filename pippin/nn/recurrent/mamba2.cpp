@@ -87,7 +87,7 @@ class Mamba2 final : public Mixer {
     return largest ? array::minimum(steps, options_.largest_step) : steps;
   }
 
-  // (1, q, inner) of x, keys and queries side by side.
+  // (1, q, inner) from concatenated x, keys and queries.
   Array scan(const Array& mixed, const Array& raw, const MixerInput& input) const {
     const mil::Dim& query = mixed.dim(1);
     const int64_t groups = options_.groups, heads = options_.heads / groups;

@@ -1,9 +1,9 @@
 // The state space of Mamba 2 (Dao and Gu 2024): heads with one decay each, in groups that share
 // keys and queries.
 //
-// "in_proj" gives gate, x, keys, queries and the steps of the heads; x, keys and queries go through
-// one causal convolution and silu. Then s = exp(step * A) * s + step * x · keysᵀ for each head, and
-// the result is s · queries + D * x, gated and normed, through "out_proj".
+// "in_proj" gives gate, x, keys, queries and the steps of the heads; x, keys and queries pass
+// through one causal convolution and silu. Then s = exp(step * A) * s + step * x · keysᵀ for each
+// head, and the result is s · queries + D * x, gated and normalized, through "out_proj".
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct Mamba2Options {
   bool bias = false, output_bias = false;
   bool convolution_bias = true;
   double least_step = 0, largest_step = std::numeric_limits<double>::infinity();
-  // What becomes of the result y and the gate z.
+  // The combination of the result y and the gate z.
   enum class Gating {
     GateThenNorm,  // norm(y * silu(z))
     NormThenGate,  // norm(y) * silu(z)
@@ -36,7 +36,7 @@ struct Mamba2Options {
   Gating gating = Gating::GateThenNorm;
   NormOptions norm;          // "norm"
   bool norm_groups = false;  // the norm is over the features of each group
-  // Of what goes into in_proj, and of gate, x, keys, queries and steps as they come out of it.
+  // Factors of the input of in_proj, and of its outputs gate, x, keys, queries and steps.
   double input_scale = 1.0;
   std::array<double, 5> zone_scales = {1, 1, 1, 1, 1};
 

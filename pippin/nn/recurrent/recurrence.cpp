@@ -25,7 +25,7 @@ Array decay_rates(const Parameters& parameters, std::string_view tensor,
   for (size_t i = 0; i < values.size(); ++i) {
     const double found = values[i];
     values[i] = rate(found);
-    // Times a step of 0 it would be NaN, which a state keeps for ever.
+    // Times a step of 0 it would be NaN, which a state keeps forever.
     if (!std::isfinite(static_cast<float>(values[i]))) {
       fail(ErrorCode::InvalidFile,
            "tensor '{}' has {} as element {} of {}: what decays with it needs a finite number",
@@ -57,7 +57,7 @@ Array no_later_of(const Dim& query) {
 TokenOrder::TokenOrder(const Dim& query) : no_later(no_later_of(query)) {
   const Array places = places_of(query);
   for (int64_t half = 1; half < query.upper(); half *= 2) {
-    // Numbers of halves: the column's is even, the row's the next.
+    // Indices of halves: the column's is even, the row's the next.
     const Array numbers = array::floor_divide(places, array::constant(static_cast<int32_t>(half)));
     const Array rows = array::expand_dims(numbers, {1});
     const Array columns = array::expand_dims(numbers, {0});
@@ -100,7 +100,7 @@ Recurred delta_products(const DecayedProducts& tokens, const Array& rate, const 
   const Array left = array::exp(array::select(order.no_later, difference, never));
   const Array keys = array::expand_dims(tokens.keys, {1});
   const Array rates = array::cast(array::expand_dims(rate, {3}), kDecayType);
-  // In fp32, as what is left of differences.
+  // In fp32, because they are differences of similar values.
   const Array wide_keys = array::cast(keys, kDecayType);
   const Array alike = array::matmul(wide_keys, wide_keys, false, /*transpose_y=*/true);
   const Array taken = left * alike * rates;
@@ -108,8 +108,8 @@ Recurred delta_products(const DecayedProducts& tokens, const Array& rate, const 
   const Array since = array::exp(column);
   Array inputs =
       (array::cast(tokens.inputs, kDecayType) - array::cast(known, kDecayType) * since) * rates;
-  // (1 + taken)^-1 from the inverses of its blocks: that of two blocks and what lies below them is
-  // x - x · below · x.
+  // (1 + taken)^-1 from the inverses of its blocks: for two blocks and the part below them it is x
+  // - x · below · x.
   std::optional<Array> inverse;
   for (const Array& halves : order.halves) {
     const Array below = array::select(halves, taken, array::constant(kDecayType, 0.0));

@@ -1,5 +1,5 @@
 // Recurrences against the formulas, step by step: by the reference, as plans with one step, and as
-// plans of all operations; the tokens at once, in pieces and one by one.
+// plans of all operations; all tokens at once, in pieces and one by one.
 #include "pippin/nn/recurrent/recurrence.h"
 
 #include <cmath>
@@ -97,7 +97,7 @@ class RecurrentProgram {
 
   const mil::Tensor& numbers(const std::string& name) const { return numbers_.at(name); }
 
-  // The plan's text, for so many tokens.
+  // The plan's text, for that many tokens.
   std::string described(bool fusion, int64_t tokens = 64) const {
     engine::PlanOptions options;
     options.input_ranges["all"] = {{1, tokens}, {width_, width_}};
@@ -157,7 +157,7 @@ class RecurrentProgram {
     }
     return array::transpose(array::reshape(rows, shape), order);
   }
-  // What the program gets of tokens [begin, end).
+  // The program's input for tokens [begin, end).
   mil::Tensor joined(int64_t begin, int64_t end) const {
     mil::Tensor all(kWide, {end - begin, width_});
     size_t next = 0;
@@ -185,7 +185,7 @@ class RecurrentProgram {
     }
     return result;
   }
-  // Tokens first, whatever axis they are.
+  // Tokens first, whatever their axis.
   template <typename Run>
   std::vector<double> in_chunks(int64_t chunk, int64_t axis, const Run& run) const {
     std::vector<double> result;
@@ -273,8 +273,9 @@ TEST(Recurrence, DecayedProducts) {
   }
 }
 
-// What Mamba 2 has around it: x times a number for each token goes in, x times one for each head
-// comes on top, silu comes before. All of it is in the two steps.
+// The operations around Mamba 2's recurrence: x is multiplied by a number for each token, x times a
+// number for each head is added to the result, silu comes before. All of it is part of the two
+// steps.
 TEST(Recurrence, ScalesAndSkips) {
   constexpr int64_t kGroups = 2, kHeads = 3, kP = 5, kN = 6;
   const CarriedState kept{"kept", {kGroups, kHeads, kP, kN}};
@@ -319,8 +320,8 @@ TEST(Recurrence, ScalesAndSkips) {
   expect_all_agree(program, 0, want, "decayed products", 1e-5);
 }
 
-// The inputs are what the state lacks of values; keys that are nearly alike take much from each
-// other.
+// The inputs are the differences between values and the state's; keys that are nearly alike affect
+// each other strongly.
 TEST(Recurrence, DeltaProducts) {
   constexpr int64_t kGroups = 2, kHeads = 2, kP = 3, kN = 4;
   const CarriedState kept{"kept", {kGroups, kHeads, kP, kN}};
@@ -376,7 +377,7 @@ TEST(Recurrence, DeltaProducts) {
   }
 }
 
-// As Mamba has it: decays of steps and rates, results of queries.
+// Like Mamba: decays from steps and rates, results from queries.
 RecurrentProgram selective(int64_t features, int64_t size, const CarriedState& kept,
                            bool with_queries) {
   return RecurrentProgram(
@@ -470,14 +471,14 @@ TEST(Recurrence, Convolution) {
   expect_all_agree(program, 1, want, "causal conv + silu", 1e-5);
 }
 
-// What differs from the pattern in one place stays as it is written, and right.
+// Programs that differ from the pattern in one place are not fused, and correct.
 TEST(Recurrence, NearMissesAreLeftAlone) {
   const CarriedState kept{"kept", {1, 1, 2, 2}};
   const std::vector<Input> inputs = {{"log_decay", {1, 1, 0}, -2, 0},
                                      {"x", {1, 1, 0, 2}},
                                      {"keys", {1, 0, 2}},
                                      {"queries", {1, 0, 2}}};
-  // The state that is written is not the one that is read; the order is another one.
+  // The written state is not the one that is read, or the order differs.
   for (const bool other_layer : {true, false}) {
     const RecurrentProgram program(
         inputs, kept, kWide, [&](const auto& in, Cache& cache, const Dim& query) {
@@ -495,7 +496,7 @@ TEST(Recurrence, NearMissesAreLeftAlone) {
   }
 }
 
-// A delta rule whose triangle is inverted in other blocks, or not as far as tokens go.
+// A delta rule whose triangle is inverted in other blocks, or for too few tokens.
 TEST(Recurrence, OtherTrianglesAreLeftAlone) {
   const CarriedState kept{"kept", {1, 1, 2, 2}};
   for (const bool fewer : {true, false}) {

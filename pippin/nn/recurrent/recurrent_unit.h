@@ -2,7 +2,7 @@
 // real-gated linear recurrent unit (RG-LRU), times a branch with an activation.
 //
 // The unit keeps one number for each feature: s = a * s + sqrt(1 - a^2) * i * x, where a and i are
-// gates of x, each a matrix for each head.
+// gates of x, with a matrix for each head.
 #pragma once
 
 #include <cstdint>

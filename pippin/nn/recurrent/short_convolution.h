@@ -1,6 +1,6 @@
-// The gated short convolution of LFM2 (Liquid AI 2025): b, c and v are projections of x, and what
-// comes out is the projection of c * conv(b * v), a causal convolution of `length` taps for each
-// feature by itself. A sequence carries the last length - 1 rows of b * v.
+// The gated short convolution of LFM2 (Liquid AI 2025): b, c and v are projections of x, and the
+// result is the projection of c * conv(b * v), a depthwise causal convolution of `length` taps. A
+// sequence carries the last length - 1 rows of b * v.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct ShortConvolutionOptions {
   int64_t features = 0;
   int64_t length = 3;
   bool bias = false;  // of the projections and the convolution
-  // "input" has the rows of b, c and v after one another, "kernel" (features, 1, length).
+  // "input" has the rows of b, c and v one after another, "kernel" (features, 1, length).
   std::string input = "in_proj", kernel = "conv", output = "out_proj";
 
   MixerNeeds needs() const;

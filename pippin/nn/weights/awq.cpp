@@ -1,4 +1,4 @@
-// AWQ's packed matrices: four bits, eight outputs to a word.
+// AWQ's packed matrices: four bits, eight outputs per word.
 #include <array>
 
 #include "pippin/base/error.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Shift = PackedLayout::Shift;
 
-// The nibble of a word in which output 8 * word + i lies.
+// The nibble of a word that holds output 8 * word + i.
 constexpr std::array<unsigned, 8> kNibble = {0, 4, 1, 5, 2, 6, 3, 7};
 
 class AwqMatrix : public PackedMatrix {
@@ -42,7 +42,7 @@ class AwqMatrix : public PackedMatrix {
   void release() const noexcept override { codes_.release(); }
 
  private:
-  // Of output `row` in line `line` of a tensor (lines, rows / 8).
+  // The nibble of output `row` in line `line` of a tensor (lines, rows / 8).
   uint8_t nibble(const PackedPart& part, int64_t line, int64_t row) const {
     const auto words = static_cast<size_t>(layout().rows) / 8;
     const size_t word = static_cast<size_t>(line) * words + static_cast<size_t>(row) / 8;

@@ -1,5 +1,5 @@
 // bitsandbytes' matrices: nibbles that index a palette (nf4, fp4), in flat blocks of the whole
-// matrix, whose scales may be 8-bit codes themselves; and rows of integers of 8 bits.
+// matrix, whose scales may be 8-bit codes themselves; and rows of 8-bit integers.
 #include <bit>
 #include <numeric>
 
@@ -110,7 +110,7 @@ class BitsandbytesWeights : public PackedWeights {
     if (tensor->dtype == Dtype::I8) {
       return present(checkpoint, {name, module + ".SCB", module + ".weight_format"});
     }
-    // Weights may be stored as other types of the same bytes.
+    // Weights may be stored as other types of the same size.
     const std::string state = state_of(checkpoint, name);
     if (state.empty() && tensor->dtype != Dtype::U8) return {};
     return present(checkpoint, {name, name + ".absmax", name + ".quant_map",

@@ -1,4 +1,4 @@
-// A matrix of the base model with an adapter's change added, while it streams.
+// A matrix of the base model with an adapter's change added while it streams.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -19,8 +19,8 @@
 namespace pippin::nn {
 namespace {
 
-// W + left · right with left (rows, rank), scaled, and right (rank, columns). The two are read when
-// they are first needed and given back by release().
+// W + left · right with left (rows, rank), scaled, and right (rank, columns). Both are read on
+// first use and freed by release().
 class FusedSource : public mil::DerivedSource {
  public:
   FusedSource(std::shared_ptr<const mil::TensorSource> base,

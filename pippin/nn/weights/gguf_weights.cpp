@@ -1,5 +1,5 @@
-// The blocks of GGUF as packed matrices: io/weight_file.h gives a tensor "NAME" of such a type as
-// "NAME.q4_k", bytes by rows. kernels/blocks/ knows what is in them.
+// GGUF's blocks as packed matrices: io/weight_file.h names a tensor "NAME" of such a type
+// "NAME.q4_k", bytes by rows. kernels/blocks/ decodes them.
 #include <algorithm>
 
 #include "pippin/base/error.h"

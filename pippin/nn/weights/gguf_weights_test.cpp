@@ -1,4 +1,4 @@
-// Blocks of GGUF from the checkpoint to a plan, which reads them where they lie: products of both
+// GGUF's blocks from the checkpoint to a plan, which reads them in place: products of both
 // precisions and look-ups against the values of the blocks.
 #include <cmath>
 #include <random>
@@ -110,7 +110,7 @@ TEST(GgufWeights, PlansReadTheBlocks) {
                 << count << ": " << i << ", " << j;
           }
         }
-        // A row has the same bits beside others.
+        // A row has the same bits alone and among others.
         if (count == 1) first.assign(y.begin(), y.begin() + kRows);
         for (int64_t j = 0; j < kRows; ++j) {
           ASSERT_EQ(y[static_cast<size_t>(j)], first[static_cast<size_t>(j)]) << count << ": " << j;

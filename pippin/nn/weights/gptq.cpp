@@ -1,6 +1,6 @@
-// GPTQ's packed matrices. Where inputs were taken in the order of their weight (act-order), a group
-// is some inputs anywhere: the columns are put in the order of their groups, and the layer's inputs
-// too (PackedLayout::order).
+// GPTQ's packed matrices. If inputs were processed in the order of their importance (act-order), a
+// group consists of inputs at any positions: the columns are sorted by group, and so are the
+// layer's inputs (PackedLayout::order).
 #include <algorithm>
 
 #include "pippin/base/error.h"
@@ -75,7 +75,7 @@ class GptqMatrix : public PackedMatrix {
     return static_cast<uint32_t>(p[0]) | static_cast<uint32_t>(p[1]) << 8 |
            static_cast<uint32_t>(p[2]) << 16 | static_cast<uint32_t>(p[3]) << 24;
   }
-  // Of a group of the layout: with groups of any size each column is one.
+  // For a group of the layout: with groups of any size each column is one.
   int64_t group_of(size_t i) const {
     return parts_.groups.empty() ? static_cast<int64_t>(i) : parts_.groups[i];
   }
@@ -95,7 +95,7 @@ class GptqWeights : public PackedWeights {
                                 module + ".g_idx"});
   }
 
-  // Older packers gave every layer a bias, of zeros where the model has none.
+  // Older packers gave every layer a bias, of zeros if the model has none.
   bool is_unused(const Checkpoint& checkpoint, const TensorInfo& tensor) const override {
     constexpr std::string_view kBias = ".bias";
     if (!tensor.name.ends_with(kBias)) return false;
@@ -163,7 +163,7 @@ class GptqWeights : public PackedWeights {
     return count > 0 ? ceil_div(columns, count) : columns;
   }
 
-  // All zeros in the middle: signed codes without shifts. A zero of 2^bits has no code.
+  // If all zeros are in the middle: signed codes without shifts. A zero of 2^bits has no code.
   static void choose_shift(PackedLayout& layout, const GptqParts& parts, int64_t count) {
     const GptqMatrix all(layout, parts);
     const int middle = 1 << (parts.bits - 1), largest = layout.bits == 4 ? 15 : 255;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "base_model.model.";
 constexpr int64_t kMaxRank = 1 << 16;
 
-// What one name of a tensor says.
+// The parts of a tensor's name.
 struct Part {
   std::string_view suffix;
   bool is_a, embedding;
@@ -48,7 +48,7 @@ class Scales {
   }
 
   double of(const std::string& module, int64_t rank) const {
-    constexpr size_t kMaxPath = 500;  // the matcher goes as deep as the text is long
+    constexpr size_t kMaxPath = 500;  // the matcher recurses as deep as the text is long
     if (!alphas_.empty() && module.size() > kMaxPath) {
       fail(ErrorCode::InvalidFile, "{}: a module's name of {} bytes", file_.string(),
            module.size());
@@ -65,7 +65,7 @@ class Scales {
   }
 
  private:
-  // As PEFT matches the keys of alpha_pattern: the end of a module's path.
+  // Like PEFT's matching of alpha_pattern's keys: the end of a module's path.
   std::regex compile(const std::string& name) const {
     constexpr size_t kMaxPattern = 300;
     try {
@@ -82,7 +82,7 @@ class Scales {
   std::vector<std::pair<std::regex, double>> alphas_;
 };
 
-// Refuses what would change the result.
+// Rejects settings that would change the result.
 void check_config(const Json& config, const fs::path& file) {
   const std::string kind = config.get_string_or("peft_type", "");
   if (kind != "LORA") {
@@ -107,7 +107,7 @@ bool ends_below(std::string_view full, std::string_view end) {
          full[full.size() - end.size() - 1] == '.';
 }
 
-// The entry for a name that may lack the first parts of the key's.
+// The entry for a name that may lack the first parts of the key.
 template <typename Map>
 const typename Map::mapped_type* find_by_end(const Map& map, std::string_view name) {
   if (const auto found = map.find(name); found != map.end()) return &found->second;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kA = ".lora_a", kB = ".lora_b";
 
-// Tables go by these names; a change of one is a row of lora_a for each of its rows.
+// Names of tables; a change of a table has a row of lora_a for each of its rows.
 bool is_embedding(std::string_view module) {
   const std::string_view name = module.substr(module.rfind('.') + 1);
   return name.find("embed") != name.npos || name == "wte";
@@ -55,7 +55,7 @@ double mlx_adapter_scale(const Json& config) {
          config.where("fine_tune_type"), kind);
   }
   const Json parameters = config.at("lora_parameters");
-  // Versions of 2024 multiplied with alpha / rank, later ones do not read it.
+  // Versions of 2024 multiplied by alpha / rank, later ones do not read it.
   const auto alpha = parameters.find_float("alpha");
   if (alpha && *alpha != parameters.get_float("rank")) {
     fail(ErrorCode::Unsupported, "{}: {} is not supported: it has to be the rank, or absent",

@@ -1,6 +1,6 @@
-// mlx-lm's adapters as PEFT's: adapters.safetensors with lora_a (in, rank) and lora_b (rank, out)
-// for each matrix, and one scale for all in adapter_config.json's lora_parameters. Of
-// fine_tune_type "full" the tensors are the model's own.
+// Reads mlx-lm's adapters as PEFT's: adapters.safetensors with lora_a (in, rank) and lora_b (rank,
+// out) for each matrix, and one scale for all in adapter_config.json's lora_parameters. With
+// fine_tune_type "full" the tensors replace the model's.
 #pragma once
 
 #include <filesystem>
@@ -14,9 +14,9 @@ namespace pippin::nn {
 
 // Whether adapter_config.json is mlx-lm's.
 bool is_mlx_adapter(const Json& config);
-// What scales every change. Throws Unsupported for a kind or a setting that is not read.
+// The factor of every change. Throws Unsupported for an unknown kind or setting.
 double mlx_adapter_scale(const Json& config);
-// PEFT's names and shapes.
+// The tensors with PEFT's names and shapes.
 Checkpoint as_peft_adapter(const Checkpoint& checkpoint);
 
 }  // namespace pippin::nn

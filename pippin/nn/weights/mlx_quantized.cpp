@@ -1,5 +1,5 @@
-// MLX's quantization: codes in 32-bit words and, for each group of a row, a scale. Of the affine
-// mode code * scale + bias; bits and groups follow from the shapes, so each module has its own, and
+// MLX's quantization: codes in 32-bit words and, for each group of a row, a scale. The affine mode
+// is code * scale + bias; bits and groups follow from the shapes, so each module has its own, and
 // embeddings are read like any other matrix. The modes of small floats have the groups and bits of
 // their formats: OCP's MX with scales that are powers of two, NVIDIA's with scales of E4M3.
 #include <cmath>
@@ -17,8 +17,7 @@ struct MlxParts {
   MlxMode mode;
   PackedPart codes, scales;
   std::optional<PackedPart> biases;
-  std::vector<float> scale_values =
-      {};  // that a byte of a scale stands for; empty: they are floats
+  std::vector<float> scale_values = {};  // for each byte of a scale; empty: scales are floats
 };
 
 class MlxMatrix : public PackedMatrix {
@@ -48,7 +47,7 @@ class MlxMatrix : public PackedMatrix {
     return true;
   }
   void release() const noexcept override { parts_.codes.release(); }
-  // The words are the bytes of Core ML's form already, but for widths that it does not have.
+  // The words are already the bytes of Core ML's form, except for widths that it does not have.
   ByteSpan stream() const override {
     return parts_.bits == static_cast<unsigned>(layout().bits) ? parts_.codes.tensor().bytes
                                                                : ByteSpan();
@@ -128,7 +127,7 @@ class MlxWeights : public PackedWeights {
     const TensorInfo& tensor = checkpoint.at(name);
     return tensor.shape.empty() ? 0 : tensor.shape.back();
   }
-  // Of experts, which are stacks in the file, the module's path has no number.
+  // Experts are stacks in the file, so the module's path has no number.
   MlxMode mode_of(const Checkpoint& checkpoint, const std::string& module) const {
     auto found = options_.modes.find(module);
     if (found == options_.modes.end()) found = options_.modes.find(without_number(module));

@@ -1,6 +1,6 @@
-// OpenAI's MXFP4: blocks of 32 numbers e2m1 in 16 bytes, the first of two in the low half, and for
-// each block a byte s that scales it by 2^(s - 127). They are twice their value as integers of 8
-// bits in the program, with scales of half the size: exactly the same numbers.
+// OpenAI's MXFP4: blocks of 32 e2m1 numbers in 16 bytes, the first of each pair in the low half,
+// and for each block a byte s that scales it by 2^(s - 127). The program stores twice their value
+// as 8-bit integers, with scales of half the size: exactly the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace pippin::nn {
 
-// Which rows of each matrix of the tensors NAME_blocks (matrices, stored, in / 32, 16) and
+// The rows to read from each matrix of the tensors NAME_blocks (matrices, stored, in / 32, 16) and
 // NAME_scales (matrices, stored, in / 32).
 struct Mxfp4Rows {
   std::string tensor;

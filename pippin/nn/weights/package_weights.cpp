@@ -15,7 +15,7 @@ namespace {
 
 using array::Array;
 
-// Sizes of one are no difference: a 1x1 convolution's matrix is a linear layer's.
+// Ignores axes of size 1: a 1x1 convolution's matrix is a linear layer's.
 std::vector<int64_t> without_ones(const std::vector<int64_t>& dims) {
   std::vector<int64_t> result;
   for (const int64_t size : dims) {
@@ -58,7 +58,7 @@ class PackageWeights : public StoredWeights {
 
   static void check(std::string_view path, const mil::ValueType& stored,
                     const std::vector<int64_t>& dims, mil::DataType type) {
-    // A vector stands for all elements: of norms with rows for heads.
+    // A vector stands for all elements: for norms with rows for heads.
     const bool fits = dims.size() == 1 ? stored.num_elements() == dims[0]
                                        : without_ones(stored.dims) == without_ones(dims);
     if (stored.data_type != type || !fits) {
@@ -84,7 +84,7 @@ class PackageWeights : public StoredWeights {
     return array::named(expand(path, stored), path);
   }
 
-  // The operation again, with what it takes.
+  // Records the operation again, with its inputs.
   static Array expand(std::string_view path, const mil::Operation& stored) {
     if (stored.inputs().empty()) {
       fail(ErrorCode::Unsupported,

@@ -32,7 +32,7 @@ void put(float value, DataType type, std::byte* out) {
   }
 }
 
-// Columns that a scale of the form stands for: groups begin where the file's do and are all alike.
+// Columns of one scale of the form: groups begin like the file's and have equal sizes.
 int64_t even_group(const PackedLayout& layout) {
   return layout.group >= layout.columns ? layout.columns : std::gcd(layout.group, layout.columns);
 }
@@ -141,9 +141,8 @@ class CodeBytes : public RowBytes {
   }
 };
 
-// What a form has instead of code * scale + bias: (code - offset) * scale. Where the bias is so
-// much larger than the scale that codes hardly count, or the scale is 0, another scale gives the
-// bias.
+// Converts code * scale + bias to the form (code - offset) * scale. If the bias is so much larger
+// than the scale that codes hardly matter, or the scale is 0, another scale gives the bias.
 std::pair<float, float> shifted(float scale, float bias, DataType type) {
   const float most = type == DataType::Float16 ? 0x1p15f : 0x1p30f;
   if (bias == 0) return {scale, 0.0f};
@@ -153,7 +152,7 @@ std::pair<float, float> shifted(float scale, float bias, DataType type) {
 
 enum class Number : uint8_t { Scale, Offset };
 
-// The scales or the shifts of a form, as many to a row as it has groups.
+// The scales or the shifts of a form, one for each group of a row.
 class ScaleBytes : public RowBytes {
  public:
   ScaleBytes(PackedPtr matrix, Number number, DataType type, DataType compute, std::string name)
@@ -272,7 +271,7 @@ DataType code_type(const PackedLayout& layout) {
   return layout.is_signed ? DataType::Int8 : DataType::UInt8;
 }
 
-// `dims` with other columns and, where rows share scales, other rows.
+// `dims` with other columns and, if rows share scales, other rows.
 std::vector<int64_t> block_dims(const PackedLayout& layout, std::vector<int64_t> dims) {
   int64_t shared = even_rows(layout);
   dims.back() = layout.columns / even_group(layout);
@@ -287,7 +286,8 @@ std::vector<int64_t> block_dims(const PackedLayout& layout, std::vector<int64_t>
 }  // namespace
 
 bool becomes_values(const PackedLayout& layout, DataType type) {
-  constexpr int64_t kSmallestGroup = 8;  // below, scales take the room of values
+  constexpr int64_t kSmallestGroup = 8;  // with smaller groups, scales take as much memory as
+                                         // values
   const int64_t group = even_group(layout);
   if (layout.columns * layout.bits % 8 != 0) return true;
   if (layout.palette.empty()) return group < std::min(kSmallestGroup, layout.columns);
@@ -319,7 +319,7 @@ array::Array packed_array(const std::string& name, PackedPtr matrix,
                     std::make_shared<ScaleBytes>(matrix, Number::Scale, type, type, name));
   std::vector<array::Param> params = {{"data", data}, {"scale", scale}};
   if (layout.shift != Shift::None) {
-    // Rows of half bytes do not begin at one.
+    // Rows of an odd number of half bytes do not begin on a byte.
     const bool whole = blocks.back() * mil::bit_width(codes) % 8 == 0;
     const DataType shift = layout.shift == Shift::Integers && whole ? codes : type;
     params.emplace_back("offset", array::weight(name + ".offset", shift, blocks,

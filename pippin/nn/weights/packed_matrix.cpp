@@ -11,7 +11,7 @@ namespace {
 
 using Shift = PackedLayout::Shift;
 
-// The layout of some rows: as many of them share scales as did before, or a part of those.
+// The layout of some rows: they share scales like before, or in smaller groups.
 PackedLayout layout_of_rows(const PackedLayout& all, const std::vector<int64_t>& rows) {
   PackedLayout layout = all;
   layout.rows = static_cast<int64_t>(rows.size());

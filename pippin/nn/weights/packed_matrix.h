@@ -1,6 +1,6 @@
-// A matrix that a checkpoint stores in few bits, in whatever order its file has them: small codes,
-// and for each group of columns of a row what the codes stand for. What becomes of it in a program
-// is said in nn/weights/packed_forms.h.
+// A matrix that a checkpoint stores in few bits, in the order of its file: small codes, and for
+// each group of columns of a row the numbers that give codes their values.
+// nn/weights/packed_forms.h describes its form in a program.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace pippin::nn {
 
-// What a matrix is made of. Without a palette `shift` says what a code stands for:
+// The parts of a matrix. Without a palette, `shift` gives the value of a code:
 //   None       code * scale
 //   Integers   (code - shift) * scale, the shifts integers of the codes' type
 //   Floats     (code - shift) * scale
@@ -26,9 +26,9 @@ struct PackedLayout {
   bool is_signed = false;
   Shift shift = Shift::None;
   int64_t group = 0;      // columns that share a scale; the last group of a row may be smaller
-  int64_t row_group = 1;  // rows that share their scales; the last such may be fewer
+  int64_t row_group = 1;  // rows that share their scales; the last group may be smaller
   std::vector<float> palette = {};  // of 2^bits numbers; empty: none
-  // Column i of the matrix meets input order[i] of the layer; empty: input i.
+  // Column i of the matrix is multiplied by input order[i] of the layer; empty: input i.
   std::vector<int64_t> order = {};
 
   int64_t groups() const { return (columns + group - 1) / group; }
@@ -43,17 +43,17 @@ class PackedMatrix {
 
   const PackedLayout& layout() const { return layout_; }
 
-  // The codes of a row, one to a byte; signed ones as two's complement.
+  // The codes of a row, one per byte; signed ones as two's complement.
   virtual void codes(int64_t row, std::span<uint8_t> out) const = 0;
-  // Its scales, and its shifts where there are any (else `shifts` is empty).
+  // Its scales, and its shifts if any (else `shifts` is empty).
   virtual void scales(int64_t row, std::span<float> scales, std::span<float> shifts) const = 0;
-  // As mil::DerivedSource's.
+  // Like mil::DerivedSource's.
   virtual bool describe(mil::Recipe& recipe) const = 0;
   virtual void release() const noexcept {}
-  // The codes of all rows side by side, the first one lowest, where the file has them so; else
+  // The codes of all rows in one stream, the first one lowest, if the file stores them so; else
   // nothing.
   virtual ByteSpan stream() const { return {}; }
-  // The blocks that it is made of, if it is; they live as long as the matrix.
+  // The blocks that it consists of, if any; they live as long as the matrix.
   virtual const mil::StoredBlocks* blocks() const { return nullptr; }
 
  private:
@@ -61,10 +61,10 @@ class PackedMatrix {
 };
 using PackedPtr = std::shared_ptr<const PackedMatrix>;
 
-// The values of a row, computed in fp32 as they are defined, by the columns' own order.
+// The values of a row, computed in fp32 by definition, in the columns' own order.
 void packed_values(const PackedMatrix& matrix, int64_t row, std::span<float> out);
 
-// Some rows in their order; the matrices below each other, which have to be alike (null: they are
+// The given rows in their order; the concatenated matrices, which must be alike (null: they are
 // not).
 PackedPtr packed_rows(PackedPtr matrix, const std::vector<int64_t>& rows);
 PackedPtr packed_joined(std::vector<PackedPtr> parts);

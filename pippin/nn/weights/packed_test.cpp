@@ -1,4 +1,5 @@
-// Packed matrices: what each form of checkpoints means, and that a program's forms give the same.
+// Packed matrices: the values of each form of checkpoints, and that a program's forms give the
+// same.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -24,7 +25,7 @@ namespace {
 using Shift = PackedLayout::Shift;
 using Codes = std::vector<std::vector<int>>;  // by rows
 
-// Numbers that lie in memory.
+// Numbers in memory.
 class PlainMatrix : public PackedMatrix {
  public:
   PlainMatrix(const PackedLayout& layout, std::mt19937& random) : PackedMatrix(layout) {
@@ -57,7 +58,7 @@ class PlainMatrix : public PackedMatrix {
   std::vector<float> scales_, shifts_;
 };
 
-// What the operation that packed_array() records gives, straight from its definition.
+// The value of the operation that packed_array() records, by its definition.
 std::vector<double> value_of(const array::Array& packed, int64_t rows, int64_t columns) {
   array::Builder builder;
   builder.output("y", packed);
@@ -322,7 +323,7 @@ TEST(Mlx, EveryWidth) {
       return static_cast<float>(at(codes, i, j)) * scales[group] + biases[group];
     };
     expect_values(*matrix, want);
-    // The bytes that the program has are those of the file, or codes of more bits.
+    // The bytes of the program are those of the file, or codes of more bits.
     const std::vector<double> form =
         value_of(packed_array("w", matrix, {rows, columns}, mil::DataType::Float32), rows, columns);
     for (int64_t i = 0; i < rows * columns; ++i) {
@@ -342,7 +343,7 @@ TEST(Mlx, ModesOfSmallFloats) {
     int bits;
     int64_t group;
     uint8_t scale;       // a byte
-    double scale_value;  // what it stands for
+    double scale_value;  // its value
   } modes[] = {{MlxMode::Mxfp4, 4, 32, 129, 4.0},
                {MlxMode::Mxfp8, 8, 32, 126, 0.5},
                {MlxMode::Nvfp4, 4, 16, 0x3C, 1.5}};
@@ -384,7 +385,7 @@ TEST(Mlx, ModesOfSmallFloats) {
   }
 }
 
-// Scales that are powers of two, as DeepSeek's later files have them.
+// Scales that are powers of two, like those of DeepSeek's later files.
 TEST(Scaled, ScalesOfOneByte) {
   File file;
   file.add("a.weight", Dtype::F8E4M3, {2, 4}, std::vector<uint8_t>(8, 0x38));  // 1

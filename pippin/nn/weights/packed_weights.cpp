@@ -88,7 +88,7 @@ float PackedPart::number(int64_t index) const {
       return to_float(element<bfloat16>(*tensor_, index));
     case Dtype::F64:
       return static_cast<float>(element<double>(*tensor_, index));
-    case Dtype::F8E8M0:  // 255 is NaN, which no scale is
+    case Dtype::F8E8M0:  // 255 is NaN, which is not a valid scale
       return std::ldexp(1.0f, static_cast<int>(element<uint8_t>(*tensor_, index)) - 127);
     default:
       return static_cast<float>(integer(index));

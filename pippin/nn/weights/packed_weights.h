@@ -1,6 +1,5 @@
-// The forms in which checkpoints hold matrices compressed: which tensors make one, and how its
-// codes and scales lie in them. A file for each form; models/quantization.h chooses one by the
-// configuration.
+// The compressed forms of matrices in checkpoints: the tensors of each, and the layout of its codes
+// and scales. One file per form; models/quantization.h chooses one by the configuration.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +19,30 @@ namespace pippin::nn {
 class PackedWeights {
  public:
   virtual ~PackedWeights() = default;
-  // The tensors that hold the matrix of that name ("model.layers.0.mlp.up_proj.weight"); none where
-  // it lies as it is.
+  // The tensors that hold the matrix of that name ("model.layers.0.mlp.up_proj.weight"); none if it
+  // is not packed.
   virtual std::vector<std::string> tensors(const Checkpoint& checkpoint,
                                            const std::string& name) const = 0;
   // The matrix (out, in) that tensors() found. Throws NotFound or InvalidFile, naming the tensor
-  // and both shapes, where its parts are not those of such a matrix; Unsupported.
+  // and both shapes, if its parts do not fit such a matrix; Unsupported.
   virtual PackedPtr matrix(const std::shared_ptr<const Checkpoint>& checkpoint,
                            const std::string& name, int64_t rows, int64_t columns) const = 0;
-  // Whether a tensor says nothing of the weights: the scales of activations.
+  // Whether a tensor is unrelated to the weights: the scales of activations.
   virtual bool is_unused(const Checkpoint& /*checkpoint*/, const TensorInfo& /*tensor*/) const {
     return false;
   }
 };
 using PackedWeightsPtr = std::shared_ptr<const PackedWeights>;
 
-// BitNet's: U8 "weight" (out / 4, in), where bits 2i of a byte are one more than the value of row
-// byte_row + i * out / 4, and "weight_scale" (1), which multiplies the values or divides them.
+// BitNet's: U8 "weight" (out / 4, in), where bits 2i of a byte are the value of row byte_row + i *
+// out / 4 plus one, and "weight_scale" (1), which multiplies or divides the values.
 PackedWeightsPtr ternary_weights(bool divides);
 
 // GPTQ's: I32 "qweight" (in * bits / 32, out), one stream of bits along the inputs, "qzeros"
 // (groups, out * bits / 32), "scales" (groups, out) and "g_idx" (in), the group of each input.
 struct GptqOptions {
-  std::optional<int64_t> bits, group_size;  // where the shapes leave them open
-  bool zeros_less_one = true;               // the file's zeros are one less than they are
+  std::optional<int64_t> bits, group_size;  // if the shapes do not determine them
+  bool zeros_less_one = true;               // the file's zeros are the actual ones minus one
 };
 PackedWeightsPtr gptq_weights(const GptqOptions& options);
 
@@ -51,8 +50,8 @@ PackedWeightsPtr gptq_weights(const GptqOptions& options);
 // 0, 2, 4, 6, 1, 3, 5, 7, "scales" (groups, out).
 PackedWeightsPtr awq_weights();
 
-// MLX's: U32 "weight" (out, in * bits / 32), "scales" and, of the affine mode, "biases" (out,
-// groups). The other modes are floats with scales of one byte: powers of two, of nvfp4 E4M3.
+// MLX's: U32 "weight" (out, in * bits / 32), "scales" and, in the affine mode, "biases" (out,
+// groups). The other modes are floats with scales of one byte: powers of two, for nvfp4 E4M3.
 enum class MlxMode { Affine, Mxfp4, Mxfp8, Nvfp4 };
 struct MlxOptions {
   MlxMode mode = MlxMode::Affine;
@@ -60,28 +59,28 @@ struct MlxOptions {
 };
 PackedWeightsPtr mlx_weights(const MlxOptions& options = {});
 
-// compressed-tensors': I32 "weight_packed", or I8 or 8-bit floats as "weight", beside
-// "weight_scale", "weight_zero_point", "weight_g_idx"; and the 8-bit floats of others: "weight"
-// with "weight_scale" or "weight_scale_inv", one of each block of `block` rows and columns.
+// compressed-tensors': I32 "weight_packed", or I8 or 8-bit floats as "weight", with "weight_scale",
+// "weight_zero_point", "weight_g_idx"; and other 8-bit floats: "weight" with "weight_scale" or
+// "weight_scale_inv", one for each block of `block` rows and columns.
 struct ScaledOptions {
-  std::vector<int64_t> bits;  // that the configuration names, likeliest first
+  std::vector<int64_t> bits;                         // named by the configuration, likeliest first
   std::optional<std::pair<int64_t, int64_t>> block;  // rows and columns
 };
 PackedWeightsPtr scaled_weights(const ScaledOptions& options);
 
 // bitsandbytes': U8 "weight" of nibbles in flat blocks, with "weight.absmax", "weight.quant_map"
-// and "weight.quant_state.*"; I8 "weight" with "SCB" (out), a 127th of which scales its row.
+// and "weight.quant_state.*"; I8 "weight" with "SCB" (out), 1/127 of which scales its row.
 PackedWeightsPtr bitsandbytes_weights();
 
-// GGUF's blocks: U8 "weight.q4_k" and the like, as io/weight_file.h gives them.
+// GGUF's blocks: U8 "weight.q4_k" and the like, as named by io/weight_file.h.
 PackedWeightsPtr gguf_weights();
 
-// ---- what the forms share
+// ---- shared by the forms
 
-// "model.layers.0.mlp.up_proj" of "model.layers.0.mlp.up_proj.weight"; empty for another name.
+// "model.layers.0.mlp.up_proj" for "model.layers.0.mlp.up_proj.weight"; empty for another name.
 std::string module_of(const std::string& name);
 
-// Those of the names that the checkpoint has, if it has the first; else none.
+// The names that the checkpoint has, if it has the first; else none.
 std::vector<std::string> present(const Checkpoint& checkpoint,
                                  const std::vector<std::string>& names);
 
@@ -114,8 +113,8 @@ class PackedPart {
   std::shared_ptr<const Checkpoint> checkpoint_;
   const TensorInfo* tensor_;
 };
-// What the codes of small floats stand for: E2M1's 16, E4M3's and E5M2's 256. Codes of infinities
-// and NaN, which no weights have, count as the numbers that would come next.
+// The values of the codes of small floats: E2M1's 16, E4M3's and E5M2's 256. Codes of infinities
+// and NaN, which weights do not have, count as the next numbers.
 std::vector<float> float4_palette();
 std::vector<float> float8_palette(Dtype type);
 
@@ -125,9 +124,9 @@ inline const std::vector<Dtype>& float_types() {
   return types;
 }
 
-// The columns by their groups, each in the order that they lie in; nothing where they lie so, or
-// where the groups are not all of `size` columns (then `regular` is false). Throws InvalidFile for
-// a group that is not among `count`.
+// The columns sorted by group, each group in their original order; nothing if they are sorted
+// already, or if not all groups have `size` columns (then `regular` is false). Throws InvalidFile
+// for a group that is not below `count`.
 struct GroupOrder {
   std::vector<int64_t> columns;
   bool regular = true;

@@ -18,7 +18,7 @@
 namespace pippin::nn {
 
 struct Parameters::Store {
-  // One of the two.
+  // The checkpoint or the adapter.
   std::shared_ptr<const Checkpoint> checkpoint;
   std::shared_ptr<const StoredWeights> stored;
   Precision precision;
@@ -32,7 +32,7 @@ struct Parameters::Store {
 struct Parameters::Adaptation {
   std::shared_ptr<const LoraAdapter> adapter;
   Adapting how;
-  std::map<std::string, array::Array, std::less<>> arrays;  // what is not the base's
+  std::map<std::string, array::Array, std::less<>> arrays;  // arrays that do not come from the base
   std::set<std::string, std::less<>> used;                  // names in the adapter
 };
 
@@ -176,7 +176,7 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
   const mil::DataType compute = store_->precision.compute;
   mil::DataType stored = store_->precision.keep_weight_types ? weight_type(tensor) : compute;
   if (change && stored == mil::DataType::BFloat16) stored = mil::DataType::Float32;
-  // A sum is made of the tensor's own values and rounded once.
+  // A sum is computed from the tensor's own values and rounded once.
   auto source = weight_source(checkpoint, tensor.name, change ? mil::DataType::Float32 : stored);
   size_t element =
       static_cast<size_t>(mil::bit_width(change ? mil::DataType::Float32 : stored)) / 8;
@@ -202,7 +202,7 @@ array::Array Parameters::get(std::string_view name, const std::vector<int64_t>& 
   return arrays.emplace(key, value).first->second;
 }
 
-// What an adapter replaces comes from its file.
+// A tensor that an adapter replaces comes from the adapter's file.
 bool Parameters::is_stored(const std::string& full) const {
   const bool replaced = adaptation_ && adaptation_->adapter->replacement_of(full) != nullptr;
   return store_->stored != nullptr && !replaced;
@@ -264,8 +264,8 @@ std::vector<std::pair<std::string, PackedPtr>> Parameters::packed_matrices() con
   return {store_->packed.begin(), store_->packed.end()};
 }
 
-// Where the modules are convolutions, or an adapter is fused, a matrix is needed in another form
-// than the compressed ones: its values.
+// If the modules are convolutions, or an adapter is fused, the compressed forms of a matrix do not
+// fit: its values.
 array::Array Parameters::get_packed(std::string_view name, const std::vector<int64_t>& dims,
                                     const WeightLayout& layout) const {
   const std::string full = full_name(name);

@@ -9,7 +9,7 @@
 namespace pippin::nn {
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood, 2014): a number for a place.
+// SplitMix64 (Steele, Lea, Flood, 2014): a number for a position.
 uint64_t mix(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -17,8 +17,8 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Bell-shaped: the sum of the four 16-bit parts of a word has a standard deviation of 2^16 /
-// sqrt 3.
+// Approximately normal: the sum of the four 16-bit parts of a word has a standard deviation of 2^16
+// / sqrt 3.
 float bell(uint64_t word) {
   int64_t sum = 0;
   for (int part = 0; part < 4; ++part) sum += static_cast<int64_t>((word >> (16 * part)) & 0xffff);
@@ -76,10 +76,10 @@ class RandomWeights : public StoredWeights {
     uint64_t seed = 0xcbf29ce484222325u, count = 1;
     for (const char c : path) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
     for (const int64_t size : dims) count *= static_cast<uint64_t>(size);
-    // Matrices keep the size of what they multiply; the weights of norms are near one.
+    // Matrices keep the magnitude of their input; the weights of norms are near one.
     const bool vector = dims.size() == 1, bias = path.ends_with(".bias");
     float mean = vector && !bias ? 1.0f : 0.0f;
-    // What a recurrence decays with is negative (nn/recurrent/recurrence.h).
+    // The decay rates of a recurrence are negative (nn/recurrent/recurrence.h).
     if (path.ends_with(".A")) mean = -1.0f;
     const float deviation = vector ? 0.02f : 1.0f / std::sqrt(static_cast<float>(dims.back()));
     const RandomSource::Numbers numbers = {mean, deviation, of_bf16_};

@@ -1,4 +1,4 @@
-// Weights in another order than their file has: transposed, or some of their rows.
+// Weights in another order than in their file: transposed, or some of their rows.
 #include <algorithm>
 #include <cstring>
 
@@ -24,7 +24,7 @@ class TransposedSource : public mil::DerivedSource {
     return mil::describe_source(*source_, recipe);
   }
 
-  // Whole rows at a time: what lies beside them in the source is read once for all of them.
+  // Whole rows at a time: adjacent data in the source is read once for all of them.
   void read(uint64_t offset, MutableByteSpan out) const override {
     const uint64_t row_bytes = columns_ * element_;
     while (!out.empty()) {

@@ -1,6 +1,6 @@
 // Matrices of integers or 8-bit floats with scales: compressed-tensors' forms, and the 8-bit floats
-// of DeepSeek, FBGEMM and ModelOpt, which differ in the names and shapes of their scales. What
-// activations are rounded to is not done.
+// of DeepSeek, FBGEMM and ModelOpt, which differ in the names and shapes of their scales.
+// Activations are not rounded.
 #include <algorithm>
 #include <cmath>
 
@@ -20,8 +20,9 @@ struct ScaledParts {
   PackedPart codes, scales;
   std::optional<PackedPart> zeros;
   unsigned bits = 8;            // in the file
-  bool packed = false;          // I32 words of unsigned codes, those above the signed ones
-  std::vector<int64_t> groups;  // of each column, where groups are irregular
+  bool packed = false;          // I32 words of unsigned codes, which are the signed ones plus an
+                                // offset
+  std::vector<int64_t> groups;  // of each column, if groups are irregular
 };
 
 class ScaledMatrix : public PackedMatrix {
@@ -78,7 +79,7 @@ class ScaledMatrix : public PackedMatrix {
     const std::byte* word = words + index / per_word * 4;
     return stream_code(word, static_cast<uint64_t>(index % per_word), parts_.bits);
   }
-  // As the codes are: in packed words above the signed one, too.
+  // In the codes' form: in packed words with the same offset.
   int zero(int64_t line, int64_t group) const {
     const PackedPart& zeros = *parts_.zeros;
     if (zeros.tensor().dtype == Dtype::I32) {
@@ -240,7 +241,7 @@ class ScaledWeights : public PackedWeights {
   }
 
   static void add_order(const PackedPart& index, PackedLayout& layout, ScaledParts& parts) {
-    if (index.integer(0) == -1) return;  // what the tensor has until it is set
+    if (index.integer(0) == -1) return;  // the tensor's value before it is set
     GroupOrder order = order_of_groups(index, layout.columns, layout.group, layout.groups());
     if (order.regular) {
       layout.order = std::move(order.columns);

@@ -1,4 +1,4 @@
-// How a program spells the same model: the families of packages differ in what their engines like.
+// The style of a program for the same model: package families are written for different engines.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 namespace pippin::nn {
 
 struct Style {
-  // Where the features of what flows between modules lie.
+  // The axis of features in values between modules.
   enum class Layout {
     Rows,      // (1, q, features)
     Channels,  // (1, features, 1, q), or (1, features, fold, q / fold)
   };
   Layout layout = Layout::Rows;
-  // Linear layers are 1x1 convolutions over channels, the form that the Neural Engine likes.
+  // Linear layers are 1x1 convolutions over channels, the preferred form of the Neural Engine.
   bool convolutions = false;
   // RMS norms are layer norms over [x, -x], whose mean is 0: in fp16 their sums stay in range.
   bool doubled_norms = false;
-  // Channels: q is folded into that many rows where convolutions run; 0: it is not.
+  // Channels: q is folded into that many rows for convolutions; 0: not folded.
   int64_t fold = 0;
 
   bool channels() const { return layout == Layout::Channels; }
@@ -31,7 +31,7 @@ array::Array to_channels(const array::Array& x);
 array::Array to_rows(const array::Array& x);
 
 // The constant `x` with other dimensions of as many elements; its weight is stored once. Throws
-// Unsupported for one that is compressed.
+// Unsupported for a compressed one.
 array::Array with_dims(const array::Array& x, std::string_view name, std::vector<int64_t> dims);
 // Rows [begin, end) of the constant `x`.
 array::Array constant_rows(const array::Array& x, std::string_view name, int64_t begin,

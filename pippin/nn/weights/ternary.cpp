@@ -1,4 +1,4 @@
-// BitNet's packed matrices as palettes of two bits.
+// BitNet's packed matrices as 2-bit palettes.
 #include <bit>
 
 #include "pippin/base/error.h"

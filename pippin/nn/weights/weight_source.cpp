@@ -33,9 +33,8 @@ class MappedWeight : public mil::TensorSource {
   const TensorInfo& tensor_;  // of the checkpoint
 };
 
-// fp64, fp32, bf16 and fp16 into fp32 or fp16. Elements are converted in their places, so that a
-// reader may ask for any part; parts that begin or end inside an element are rare and go through a
-// buffer.
+// Converts fp64, fp32, bf16 and fp16 to fp32 or fp16. Elements are converted in place, so that a
+// reader may request any part; parts that begin or end inside an element are rare and use a buffer.
 class ConvertedWeight : public mil::DerivedSource {
  public:
   ConvertedWeight(std::shared_ptr<const Checkpoint> checkpoint, const TensorInfo& tensor,
@@ -96,7 +95,7 @@ class ConvertedWeight : public mil::DerivedSource {
     }
   }
 
-  // By way of fp32: what is published as fp64 was computed in less.
+  // Via fp32: weights published as fp64 were computed with less precision.
   bool convert_doubles(const std::byte* source, std::byte* out, size_t count) const {
     bool overflow = false;
     for (size_t i = 0; i < count; ++i) {

@@ -12,13 +12,12 @@
 
 namespace pippin::nn {
 
-// The element type in a program of a checkpoint's, for F64 that of fp32; throws Unsupported, naming
-// the tensor, for those that no language model's weights have (integers, 8-bit floats).
+// The element type in a program for a checkpoint's, fp32 for F64; throws Unsupported, naming the
+// tensor, for types that language models' weights do not have (integers, 8-bit floats).
 mil::DataType weight_type(const TensorInfo& tensor);
 
-// The tensor `name` as elements of `type`; a view of the file where it has that type. fp16 gets
-// what rounds to it: a value beyond its range becomes infinite, and a warning says so once per
-// tensor.
+// The tensor `name` as elements of `type`; a view of the file if it has that type. Numbers are
+// rounded to fp16: a value beyond its range becomes infinite, with one warning per tensor.
 std::shared_ptr<const mil::TensorSource> weight_source(std::shared_ptr<const Checkpoint> checkpoint,
                                                        std::string_view name, mil::DataType type);
 
@@ -27,7 +26,7 @@ std::shared_ptr<const mil::TensorSource> transposed_source(
     std::shared_ptr<const mil::TensorSource> source, uint64_t rows, uint64_t columns,
     size_t element_bytes);
 
-// The given rows of a source, in their order; a view of it where they lie side by side.
+// The given rows of a source, in their order; a view of it if they are adjacent.
 std::shared_ptr<const mil::TensorSource> rows_source(
     std::shared_ptr<const mil::TensorSource> source, uint64_t row_bytes,
     const std::vector<int64_t>& rows);
