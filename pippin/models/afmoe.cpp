@@ -1,5 +1,5 @@
 // Trinity (Arcee AI 2025, 2026): four norms a layer, attention with a gate on its output, positions
-// in sliding layers alone, experts chosen by a corrected sigmoid and a shared one.
+// in sliding layers only, experts chosen by a corrected sigmoid and a shared one.
 #include <algorithm>
 #include <cmath>
 

@@ -22,12 +22,12 @@ EncoderDescription albert(const Config& config) {
   if (groups > layers) {
     config.invalid("num_hidden_groups", fmt::format("{} for {} layers", groups, layers));
   }
-  // Every one of the layers is all those of its group.
+  // Each layer repeats all the layers of its group.
   std::vector<nn::LayerOptions> all;
   for (int64_t i = 0; i < layers; ++i) {
     for (int64_t part = 0; part < inner; ++part) {
       nn::LayerOptions layer = encoder.layers[static_cast<size_t>(i)];
-      // As the class has it: the group by a quotient of floats.
+      // Like the class: the group by a quotient of floats.
       const auto group = static_cast<int64_t>(
           static_cast<double>(i) / (static_cast<double>(layers) / static_cast<double>(groups)));
       layer.path = fmt::format("{}.albert_layers.{}", group, part);

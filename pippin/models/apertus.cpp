@@ -1,5 +1,5 @@
 // Apertus (Swiss AI 2025): Llama with an RMSNorm on each head of q and k, and a feed-forward
-// without a gate whose activation, xIELU, has parameters of its own in every layer.
+// without a gate whose activation, xIELU, has parameters in every layer.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 
@@ -15,7 +15,7 @@ nn::DecoderOptions apertus(const Config& config) {
                                                  .epsilon = 1e-5,
                                                  .activation = "xielu",
                                                  .rope_theta = 1.2e7});
-  // The class scales as Llama 3 unless the file says something else, null included.
+  // The class scales like Llama 3 unless the file has another value, including null.
   if (!config.contains("rope_scaling") && !config.contains("rope_parameters")) {
     model.ropes.at(0).scaling = {.kind = nn::RopeScaling::Kind::Llama3,
                                  .factor = 8.0,

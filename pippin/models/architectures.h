@@ -1,5 +1,5 @@
 // The architectures (architectures.inc): one function each, in the file of its name. It reads a
-// configuration, checks it, and describes the model; nothing is loaded.
+// configuration, checks it, and describes the model; no weights are loaded.
 #pragma once
 
 #include <string_view>
@@ -15,13 +15,13 @@ namespace pippin::models {
 #include "pippin/models/architectures.inc"
 #undef PIPPIN_ARCHITECTURE
 
-// The architecture that a configuration's model_type names, `fallback` where it has none. Throws
-// Unsupported for one that is not known.
+// The architecture of a configuration's model_type, or `fallback` if it has none. Throws
+// Unsupported for an unknown one.
 nn::DecoderOptions describe_architecture(const Config& config, std::string_view fallback);
 
 // Qwen's windows: use_sliding_window, sliding_window, max_window_layers, layer_types.
 void slide_qwen(const Config& config, nn::DecoderOptions& model);
-// What Gemma 2 and 3 share: four norms a layer, (1 + w), scaled embeddings, windows.
+// Shared by Gemma 2 and 3: four norms a layer, (1 + w), scaled embeddings, windows.
 nn::DecoderOptions gemma_like(const Config& config, const Defaults& defaults,
                               std::string_view activation_key);
 

@@ -1,5 +1,5 @@
-// Aria's language model (Rhymes AI 2024): experts whose matrices are stacked and lie transposed,
-// and a shared one.
+// Aria's language model (Rhymes AI 2024): experts whose matrices are stacked and transposed, and a
+// shared one.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

@@ -1,5 +1,5 @@
-// BERT (Devlin et al. 2018): learned positions, layers whose norms come after the sums, GELU. Most
-// embedding models and cross-encoders that fit a small machine are one: MiniLM, bge, e5, gte.
+// BERT (Devlin et al. 2018): learned positions, layers whose norms come after the sums, GELU. The
+// base of most small embedding models and cross-encoders: MiniLM, bge, e5, gte.
 #include <string>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // BitNet b1.58 (Microsoft 2025): Llama with norms before the output projections of attention and
-// feed-forward, and a gate of squared ReLU. Published weights are packed, of three values each; the
-// rounding of activations to 8 bits that the model was trained with is not done.
+// feed-forward, and a gate of squared ReLU. Published weights are packed, of three values each;
+// activations are not rounded to 8 bits as in training.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 

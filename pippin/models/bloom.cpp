@@ -1,5 +1,5 @@
-// BLOOM (BigScience 2022): ALiBi, a LayerNorm after the embedding, q, k and v of each head side by
-// side.
+// BLOOM (BigScience 2022): ALiBi, a LayerNorm after the embedding, q, k and v of each head adjacent
+// in one matrix.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"

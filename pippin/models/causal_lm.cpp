@@ -22,7 +22,7 @@ namespace {
 
 namespace stateful = families::stateful;
 
-// How many tokens a run of a function takes.
+// The numbers of tokens that a run of a function takes.
 class QueryLengths {
  public:
   QueryLengths(std::vector<int64_t> lengths, int64_t context) : lengths_(std::move(lengths)) {
@@ -96,7 +96,7 @@ struct Recording {
   mil::DataType type;
 };
 
-// As Decoder's operator(), with what leaves the embedding, each layer and the final norm as
+// Like Decoder's operator(), with the results of the embedding, each layer and the final norm as
 // outputs.
 void record_layers(const Recording& recording, const array::Array& ids, nn::Cache& cache,
                    const nn::Pass& pass, array::Builder& builder,
@@ -121,7 +121,7 @@ void record_layers(const Recording& recording, const array::Array& ids, nn::Cach
   builder.output(stateful::kLogits, decoder.logits(x));
 }
 
-// What kLengthDependentKey says, or nothing.
+// The value of kLengthDependentKey, or nothing.
 std::string length_dependence(const nn::DecoderOptions& decoder, int64_t context) {
   using Kind = nn::RopeScaling::Kind;
   for (const nn::RopeOptions& rope : decoder.ropes) {
@@ -137,7 +137,7 @@ std::string length_dependence(const nn::DecoderOptions& decoder, int64_t context
   return "";
 }
 
-// What kCarriedStatesKey says, or nothing.
+// The value of kCarriedStatesKey, or nothing.
 std::string carried_states(const std::vector<nn::MixerNeeds>& layers) {
   std::set<std::string> names;
   for (const nn::MixerNeeds& layer : layers) {
@@ -146,7 +146,7 @@ std::string carried_states(const std::vector<nn::MixerNeeds>& layers) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-// What kPromptRunKey says, or nothing: twice as many rows for each expert.
+// The value of kPromptRunKey, or nothing: twice as many rows for each expert.
 std::string prompt_run(const nn::DecoderOptions& decoder) {
   const bool experts =
       std::any_of(decoder.layers.begin(), decoder.layers.end(), [](const nn::LayerOptions& layer) {
@@ -177,7 +177,7 @@ void record_function(const Recording& recording, const std::string& name,
   model.program.functions.emplace(name, builder.build());
 }
 
-// A name that MIL allows, and that is not taken.
+// Requires a name that MIL allows and that is not in use.
 void check_function_name(const std::string& name, const mil::Model& model) {
   const bool allowed = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
                        array::to_identifier(name) == name;

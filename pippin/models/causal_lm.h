@@ -1,5 +1,4 @@
-// What every causal language model of the `stateful` family shares: the interface around its
-// layers.
+// Shared by all causal language models of the `stateful` family: the interface around their layers.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +12,12 @@ namespace pippin::models {
 
 nn::Precision precision(const BuildOptions& options);
 
-// Records the functions that the options ask for and describes them (families/stateful.h), with
-// 1 <= q <= end <= context. Throws InvalidArgument for lengths and names of functions that cannot
-// be.
+// Records the functions that the options request and describes them (families/stateful.h), with 1
+// <= q <= end <= context. Throws InvalidArgument for invalid lengths and names of functions.
 mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
                             const nn::Parameters& parameters, const BuildOptions& options);
 
-// Most positions that such a function can hold: the columns of its mask.
+// Largest number of positions of such a function: the columns of its mask.
 int64_t context_of(const mil::FunctionDescription& function);
 
 }  // namespace pippin::models

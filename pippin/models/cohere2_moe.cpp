@@ -1,5 +1,5 @@
 // Command A with experts (Cohere 2026): Cohere 2's parallel layers, of which the first may be
-// dense, with positions then; experts chosen by their scores, and a shared one that may be averaged
+// dense, then with positions; experts chosen by their scores, and a shared one that may be averaged
 // with them.
 
 #include <string>

@@ -1,4 +1,4 @@
-// DBRX (Databricks 2024): LayerNorms without biases, q, k, v in one matrix and bounded, experts
+// DBRX (Databricks 2024): LayerNorms without biases, q, k, v in one matrix and clamped, experts
 // whose matrices are the rows of three tensors.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
@@ -12,7 +12,7 @@ nn::DecoderOptions dbrx(const Config& given) {
   config.alias("num_attention_heads", "n_heads");
   config.alias("num_hidden_layers", "n_layers");
   config.alias("max_position_embeddings", "max_seq_len");
-  // What counts is said in the two objects.
+  // The two objects hold the values that count.
   config.ignore({"num_key_value_heads"});
   const Config attention(config.find("attn_config").value_or(Json::parse("{}", "attn_config")));
   const Config feed(config.find("ffn_config").value_or(Json::parse("{}", "ffn_config")));

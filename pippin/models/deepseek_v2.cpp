@@ -29,7 +29,7 @@ nn::DecoderOptions deepseek_v2(const Config& config) {
   } else if (method != "greedy") {
     config.unsupported("topk_method", "only greedy and group_limited_greedy are supported");
   }
-  // Hugging Face's class reads norm_topk_prob and does nothing with it.
+  // Hugging Face's class reads norm_topk_prob but does not use it.
   config.ignore({"norm_topk_prob"});
   experts.router.scale = config.number("routed_scaling_factor", 1.0);
   if (const auto shared = config.find_size("n_shared_experts", kMaxExperts)) {

@@ -1,6 +1,6 @@
 // DeepSeek-V3.2 (2025) and GLM-5 (Zhipu 2026): DeepSeek-V3 with attention to the keys that an
-// indexer chooses; GLM-5 turns neighbouring pairs there, and some layers see what an earlier one
-// chose.
+// indexer chooses; GLM-5 rotates neighbouring pairs there, and some layers share an earlier one's
+// choice.
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// DistilBERT (Sanh et al. 2019): BERT without types of tokens, with names of its own.
+// DistilBERT (Sanh et al. 2019): BERT without token types, with names of its own.
 #include "pippin/models/config/common.h"
 #include "pippin/models/encoders.h"
 

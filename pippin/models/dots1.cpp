@@ -1,4 +1,4 @@
-// dots.llm1 (rednote 2025): DeepSeek-V3's experts behind Qwen3's attention.
+// dots.llm1 (rednote 2025): DeepSeek-V3's experts after Qwen3's attention.
 #include <algorithm>
 
 #include "pippin/models/architectures.h"

@@ -1,4 +1,4 @@
-// The encoders that there are, and which one a configuration is of.
+// The list of encoders, and the choice of one for a configuration.
 #include "pippin/models/encoders.h"
 
 #include <array>
@@ -35,8 +35,8 @@ const EncoderArchitecture* find(std::string_view model_type) {
   return nullptr;
 }
 
-// Windows of layers that see both ways reach as far on either side; chunks of positions have no
-// such meaning.
+// Windows of layers that see both ways reach equally far on either side; chunks of positions have
+// no such meaning.
 void check_sees_both_ways(const Config& config, const nn::EncoderOptions& encoder) {
   for (const nn::LayerOptions& layer : encoder.layers) {
     const auto* const attention = std::get_if<nn::AttentionOptions>(&layer.mixer);
@@ -65,7 +65,7 @@ EncoderDescription describe_encoder(const Config& config) {
     model.encoder = nn::as_encoder(describe_architecture(config, ""));
     model.encoder.causal = config.flag("is_causal", true);
     if (!model.encoder.causal) check_sees_both_ways(config, model.encoder);
-    // As Hugging Face's classes for decoders have it.
+    // Like Hugging Face's classes for decoders.
     model.classifier = {
         .from = nn::ClassifierOptions::From::Last, .output = "score", .output_bias = false};
   }

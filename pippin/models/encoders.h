@@ -31,15 +31,15 @@ EncoderDescription umt5_encoder(const Config& config);
 
 bool is_encoder_type(std::string_view model_type);
 
-// The encoder of a configuration, or the causal model that it is of, which then embeds texts by
-// what stands before each token. Throws Unsupported, naming a model_type that is neither.
+// The encoder of a configuration, or its causal model, which then embeds texts with causal
+// attention. Throws Unsupported, naming a model_type that is neither.
 EncoderDescription describe_encoder(const Config& config);
 
-// BERT's sizes, names and form (bert.cpp), which most encoders have; what differs is then changed.
+// BERT's sizes, names and form (bert.cpp), which most encoders share; the caller changes the rest.
 EncoderDescription bert_like(const Config& config, double epsilon = 1e-12);
-// The head of RoBERTa and those after it (roberta.cpp): two layers on the first token.
+// The head of RoBERTa and its successors (roberta.cpp): two layers on the first token.
 nn::ClassifierOptions two_layer_classifier(nn::Activation activation);
-// Its positions: those of tokens other than pad_token_id count from one more than that.
+// Their positions: tokens other than pad_token_id are counted from pad_token_id + 1.
 void count_positions(const Config& config, nn::EncoderOptions& encoder, int64_t default_pad);
 
 }  // namespace pippin::models

@@ -1,5 +1,4 @@
-// ERNIE 4.5 dense (Baidu): Llama with neighbouring pairs rotated and, where use_bias says so,
-// biases.
+// ERNIE 4.5 dense (Baidu): Llama with neighbouring pairs rotated and, if use_bias is set, biases.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 

@@ -59,7 +59,8 @@ nn::DecoderOptions ernie4_5_moe(const Config& config) {
   return model;
 }
 
-// That of ERNIE 4.5-VL, whose experts for text are the first ones, of the sizes that come first.
+// The language model of ERNIE 4.5-VL, whose experts for text come first, with the first of each
+// list of sizes.
 nn::DecoderOptions ernie4_5_vl_moe_text(const Config& config) {
   nn::DecoderOptions model = llama_like(config, {.vocab_size = 103424,
                                                  .hidden_size = 2560,
@@ -102,7 +103,7 @@ nn::DecoderOptions ernie4_5_vl_moe_text(const Config& config) {
     add_shared_expert(experts, model, width * count);
   }
   use_experts_by_type(config, model, experts, 1);
-  // Those of pictures.
+  // The experts for pictures.
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const std::string mlp = "layers." + std::to_string(i) + ".mlp.";
     model.unused.push_back(mlp + "gate.weight_1");

@@ -1,5 +1,5 @@
 // EXAONE 4 (LG AI Research): norms after attention and feed-forward instead of before, norms on
-// each head of q and k; where there is a window, only the layers that slide have positions.
+// each head of q and k; if there is a window, only the sliding layers have positions.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"

@@ -1,6 +1,6 @@
-// Falcon (TII), in its four layouts: 7B (one head of keys and values, one LayerNorm, parallel), 40B
-// (new_decoder_architecture: groups of heads, two LayerNorms), 11B (the same with one), RW (a head
-// of keys for each of queries, serial, ALiBi).
+// Falcon (TII), in its four layouts: 7B (one key-value head, one LayerNorm, parallel), 40B
+// (new_decoder_architecture: groups of heads, two LayerNorms), 11B (the same with one), RW (as many
+// key heads as query heads, serial, ALiBi).
 #include <cmath>
 
 #include "pippin/models/architectures.h"

@@ -1,5 +1,5 @@
-// Falcon-H1 (TII 2025): attention and Mamba 2 side by side in every layer, and factors at nearly
-// every place.
+// Falcon-H1 (TII 2025): parallel attention and Mamba 2 in every layer, and factors at nearly every
+// place.
 #include <algorithm>
 #include <cmath>
 
@@ -43,7 +43,7 @@ nn::DecoderOptions falcon_h1(const Config& config) {
   mixer.attention = model.layers.at(0).attention();
   const bool bias = config.flag("attention_bias", false);
   mixer.attention.qkv_bias = mixer.attention.output_bias = bias;
-  // Keys times a factor: so are the scores.
+  // A factor of keys is a factor of scores.
   const auto head_dim = static_cast<double>(mixer.attention.head_dim);
   mixer.attention.scale = config.number("key_multiplier", 1.0) / std::sqrt(head_dim);
 

@@ -36,7 +36,7 @@ nn::DecoderOptions gemma2_like(const Config& config, int64_t vocab_size, int64_t
 
 nn::DecoderOptions gemma2(const Config& config) {
   nn::DecoderOptions model = gemma2_like(config, 256000, 8192, 10000.0);
-  // null is no cap, an absent key the class's.
+  // no cap if null; the class's default if absent.
   const auto cap = [&](std::string_view key, double fallback) {
     const auto value = config.find_number(key);
     return value || config.contains(key) ? value : std::optional(fallback);

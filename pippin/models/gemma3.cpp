@@ -1,5 +1,5 @@
 // Gemma 3 (text): Gemma 2 without soft caps, with (1 + w) norms on each head of q and k, five
-// sliding layers to each full one, and a rope of their own for the sliding ones.
+// sliding layers to each full one, and a separate rope for the sliding ones.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/rope_settings.h"

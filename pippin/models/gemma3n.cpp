@@ -1,4 +1,4 @@
-// Gemma 3n (Google 2025, text): several streams of residuals (AltUp), a narrow product beside
+// Gemma 3n (Google 2025, text): several residual streams (AltUp), a low-rank product next to
 // attention, rows of a table for each layer, feed-forwards of which only the strongest part counts;
 // the last layers read the keys and values of earlier ones.
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace pippin::models {
 namespace {
 
-// The value that a share of a normal distribution lies below.
+// The quantile of the normal distribution for a share.
 double normal_quantile(double share) {
   double low = -10, high = 10;
   for (int i = 0; i < 100; ++i) {
@@ -24,7 +24,7 @@ double normal_quantile(double share) {
   return (low + high) / 2;
 }
 
-// activation_sparsity_pattern: the share of each layer's feed-forward that does not count.
+// activation_sparsity_pattern: the share of each layer's feed-forward that is dropped.
 std::vector<double> sparsities(const Config& config, size_t layers) {
   std::vector<double> shares(layers, 0.0);
   const auto value = config.find("activation_sparsity_pattern");

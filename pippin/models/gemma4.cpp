@@ -1,7 +1,7 @@
-// Gemma 4 (Google 2026, text): Gemma's four norms a layer with plain weights, heads of other sizes
-// in full layers, a factor for each layer's result; E2B and E4B with rows of a table for each layer
+// Gemma 4 (Google 2026, text): Gemma's four norms a layer with plain weights, other head sizes in
+// full layers, a factor for each layer's result; E2B and E4B with rows of a table for each layer
 // and layers that read earlier keys and values, 31B and 26B-A4B with values that are the keys of
-// full layers, 26B-A4B with experts beside each dense feed-forward.
+// full layers, 26B-A4B with experts next to each dense feed-forward.
 #include <cmath>
 #include <map>
 #include <utility>
@@ -18,14 +18,14 @@
 namespace pippin::models {
 namespace {
 
-// By layer, whether it slides; the class lets the last one see everything.
+// By layer, whether it slides; in the class, the last one never does.
 std::vector<bool> sliding_of(const Config& config, size_t count) {
   auto sliding = sliding_layers(config, count).value_or(sliding_pattern(count, 6));
   sliding.back() = false;
   return sliding;
 }
 
-// Sizes of full layers: those of per_layer_config, which plain_decoder() has read, or of their own
+// Sizes of full layers: from per_layer_config, which plain_decoder() has read, or from their own
 // keys.
 void size_full_layers(const Config& config, const std::vector<bool>& sliding, bool values_of_keys,
                       nn::DecoderOptions& model) {
@@ -44,7 +44,7 @@ void size_full_layers(const Config& config, const std::vector<bool>& sliding, bo
   }
 }
 
-// Full layers turn a quarter of whole heads' frequencies where nothing is said.
+// By default, full layers rotate with a quarter of whole heads' frequencies.
 nn::RopeOptions full_rope(const Config& config, int64_t head_dim) {
   nn::RopeOptions rope = rope_options(config, head_dim, {.theta = 1e6, .kind = kFullLayers});
   if (RopeSettings(config, kFullLayers).has_object()) return rope;
@@ -70,7 +70,7 @@ void add_ropes(const Config& config, const std::vector<bool>& sliding, nn::Decod
   }
 }
 
-// The dense network of each layer stays, experts come beside it.
+// The dense network of each layer stays, experts are added.
 void add_experts(const Config& config, nn::DecoderOptions& model) {
   nn::MlpBesideExpertsOptions both;
   both.experts = experts_of(config, model, {.top_k_key = "top_k_experts"});
@@ -99,7 +99,7 @@ void add_experts(const Config& config, nn::DecoderOptions& model) {
 nn::DecoderOptions gemma4_like(const Config& config, int64_t row) {
   config.ignore({"hidden_act"});
   const auto bidirectional = config.find("use_bidirectional_attention");
-  // Of pictures, which text has none of.
+  // For pictures, which are not supported.
   if (bidirectional && (!bidirectional->is_string() || bidirectional->as_string() != "vision")) {
     config.require_absent("use_bidirectional_attention");
   }

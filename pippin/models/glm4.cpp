@@ -13,7 +13,7 @@ nn::DecoderOptions glm4(const Config& config) {
   return model;
 }
 
-// That of GLM-4.1V, whose files say how much of a head is turned, or turn all of it.
+// The language model of GLM-4.1V, whose files give the rotated part of a head, by default all.
 nn::DecoderOptions glm4v_text(const Config& config) {
   nn::DecoderOptions model = llama_like(config, {.vocab_size = 151552,
                                                  .hidden_size = 4096,

@@ -1,4 +1,4 @@
-// GLM-4.5 and 4.6 (Zhipu 2025): DeepSeek-V3's experts behind grouped-query attention, which turns
+// GLM-4.5 and 4.6 (Zhipu 2025): DeepSeek-V3's experts after grouped-query attention, which rotates
 // half of each head.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
@@ -46,7 +46,7 @@ nn::DecoderOptions glm4_moe(const Config& config) {
                       1);
 }
 
-// Solar Open (Upstage 2026): the same with whole heads turned and experts in every layer.
+// Solar Open (Upstage 2026): the same with whole heads rotated and experts in every layer.
 nn::DecoderOptions solar_open(const Config& config) {
   return grouped_like(config,
                       {.vocab_size = 196608,

@@ -1,4 +1,5 @@
-// GPT-2 (Radford et al. 2019): learned positions, LayerNorms, biases; matrices lie as (in, out).
+// GPT-2 (Radford et al. 2019): learned positions, LayerNorms, biases; matrices are stored as (in,
+// out).
 #include <cmath>
 
 #include "pippin/models/architectures.h"

@@ -1,5 +1,5 @@
-// GPT-BigCode (StarCoder, SantaCoder): GPT-2 with one head of keys and values, and matrices that
-// lie as (out, in).
+// GPT-BigCode (StarCoder, SantaCoder): GPT-2 with one key-value head, and matrices that are stored
+// as (out, in).
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"

@@ -14,7 +14,7 @@ namespace pippin::models {
 
 namespace {
 
-// attention_types: [[["global", "local"], 12]], names and how often they come.
+// attention_types: [[["global", "local"], 12]], names and numbers of repetitions.
 std::vector<bool> local_layers(const Config& config, size_t count) {
   std::vector<std::string> names;
   if (const auto listed = config.find("attention_layers")) {

@@ -1,5 +1,5 @@
 // GPT-NeoX (Black et al. 2022): Pythia, Dolly, RedPajama. Rotation of a part of each head, q, k and
-// v of each head side by side, attention and feed-forward in parallel with a norm each.
+// v of each head adjacent in one matrix, attention and feed-forward in parallel with a norm each.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"

@@ -1,5 +1,5 @@
-// GPT-NeoX-Japanese (ABEJA 2022): GPT-NeoX one half after the other, with no biases but the last
-// layer's, of what attention gives.
+// GPT-NeoX-Japanese (ABEJA 2022): GPT-NeoX with serial halves, without biases except on the last
+// layer's attention output.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"

@@ -10,7 +10,7 @@ namespace pippin::models {
 
 namespace {
 
-// OpenAI's own form, which is the experts' alone; MLX's mxfp4 is one of any matrix.
+// OpenAI's own form, which only the experts have; MLX's mxfp4 applies to any matrix.
 bool reads_mxfp4(const Config& config) {
   const auto quantization = config.json().find("quantization_config");
   if (!quantization || quantization->get_string_or("quant_method", "") != "mxfp4") return false;
@@ -52,7 +52,7 @@ nn::DecoderOptions gpt_oss(const Config& config) {
   experts.weights.gate = "gate_up_proj";
   experts.weights.bias = true;
   experts.weights.mxfp4 = reads_mxfp4(config);
-  // The class computes gate * sigmoid(1.702 gate) whatever hidden_act says.
+  // The class computes gate * sigmoid(1.702 gate) whatever hidden_act is.
   experts.activation = nn::Activation::QuickGelu;
   experts.limit = config.number("swiglu_limit", 7.0);
   experts.up_shift = 1.0;

@@ -1,5 +1,5 @@
-// Granite with windows and sinks (IBM 2026): Granite, and its experts, with a base of the rope for
-// each layer, or none.
+// Granite with windows and sinks (IBM 2026): Granite, and its experts, with a rope base for each
+// layer, or none.
 
 #include <map>
 #include <vector>
@@ -14,7 +14,7 @@ namespace pippin::models {
 
 namespace {
 
-// layer_rope_theta: 0 stands for no positions.
+// layer_rope_theta: 0 means no positions.
 void turn_layers(const Config& config, nn::DecoderOptions& model) {
   const auto list = config.find("layer_rope_theta");
   if (!list) return;

@@ -1,5 +1,5 @@
-// Granite 3 MoE (IBM 2024): Granite with experts whose matrices are one tensor, chosen before their
-// scores meet a softmax.
+// Granite 3 MoE (IBM 2024): Granite with experts whose matrices are one tensor, chosen before the
+// softmax of their scores.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

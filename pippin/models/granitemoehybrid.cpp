@@ -1,5 +1,6 @@
 // Granite 4 (IBM 2025): Mamba 2 and attention layers by layer_types, most of them without
-// positions, Granite's factors, and one feed-forward beside which a mixture of experts may stand.
+// positions, Granite's factors, and one feed-forward, optionally with a mixture of experts next to
+// it.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

@@ -1,4 +1,4 @@
-// Granite MoE with an expert for every token beside those that are chosen.
+// Granite MoE with an expert for every token in addition to the chosen ones.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

@@ -18,7 +18,7 @@ nn::DecoderOptions helium(const Config& config) {
   const bool attention_bias = config.flag("attention_bias", false);
   const bool mlp_bias = config.flag("mlp_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
-    // Hugging Face's o_proj never has one.
+    // Hugging Face's o_proj never has a bias.
     layer.attention().qkv_bias = attention_bias;
     layer.attention().interleaved = true;
     layer.mlp().bias = mlp_bias;

@@ -1,5 +1,4 @@
-// Hunyuan-A13B (Tencent 2025): Hunyuan with experts and a feed-forward that every token gets
-// besides.
+// Hunyuan-A13B (Tencent 2025): Hunyuan with experts and an additional feed-forward for every token.
 #include <fmt/format.h>
 
 #include "pippin/models/architectures.h"

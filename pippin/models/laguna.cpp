@@ -1,5 +1,5 @@
-// Laguna (Poolside 2026): numbers of heads by layer, a softplus of a gate for each head, windows
-// with a rope of their own, experts chosen by a corrected sigmoid of capped scores.
+// Laguna (Poolside 2026): numbers of heads by layer, a softplus gate for each head, windows with a
+// separate rope, experts chosen by a corrected sigmoid of capped scores.
 
 #include <optional>
 #include <string>
@@ -34,7 +34,7 @@ void use_heads(const Config& config, nn::DecoderOptions& model) {
   }
 }
 
-// Nothing, or a gate for each head, or each element of what it saw.
+// Nothing, or a gate for each head, or for each element of its result.
 std::optional<nn::AttentionOptions::Gate> gate_of(const Config& config) {
   nn::AttentionOptions::Gate gate{
       .path = "g_proj", .by_head = true, .activation = nn::Activation::Softplus};

@@ -32,7 +32,7 @@ std::vector<bool> attention_layers(const Config& config, size_t count) {
   return attention;
 }
 
-// What block_auto_adjust_ff_dim makes of the feed-forward's width.
+// The feed-forward's width after block_auto_adjust_ff_dim.
 int64_t adjusted_width(const Config& config, int64_t width) {
   if (!config.flag("block_auto_adjust_ff_dim", true)) return width;
   const int64_t multiple = config.size("block_multiple_of", 256);

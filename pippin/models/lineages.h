@@ -1,4 +1,4 @@
-// What architectures of one lineage share, besides what nearly all share (common.h).
+// Shared by architectures of one lineage, in addition to common.h.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace pippin::models {
 
-// GPT-2 and those after it (gpt2.cpp): the names of sizes in config.json, which become aliases, and
+// GPT-2 and its successors (gpt2.cpp): the names of sizes in config.json, which become aliases, and
 // of modules; LayerNorms and feed-forwards with biases.
 nn::DecoderOptions gpt2_like(Config& config, Defaults defaults);
 
-// GPT-NeoX's names in a layer (gpt_neox.cpp), q, k and v of each head side by side.
+// GPT-NeoX's names in a layer (gpt_neox.cpp), q, k and v of each head adjacent in one matrix.
 void use_neox_layer(nn::LayerOptions& layer, bool attention_bias);
 
 // Gemma 2 and 3 (gemma2.cpp): their sizes, four norms a layer, the scale of the scores.
 nn::DecoderOptions gemma2_like(const Config& config, int64_t vocab_size, int64_t context,
                                double rope_theta, std::string_view rope_kind = "");
 
-// Gemma 3n's and 4's (gemma3n.cpp): rows of a table for each layer; layers, as many as
-// num_kv_shared_layers says, that read the keys and values of the last one of their kind before.
+// Gemma 3n and 4 (gemma3n.cpp): rows of a table for each layer; the last num_kv_shared_layers
+// layers, which read the keys and values of the last earlier layer of their kind.
 nn::LayerRowsOptions layer_rows(const Config& config, const nn::DecoderOptions& model);
 void share_keys(const Config& config, const std::vector<bool>& sliding, nn::DecoderOptions& model,
                 int64_t fallback);
@@ -40,18 +40,19 @@ nn::DecoderOptions granite_like(const Config& config, const Defaults& defaults);
 
 // Its experts (granitemoe.cpp), whose names are those of a layer.
 nn::ExpertsOptions granite_experts(const Config& config, const nn::DecoderOptions& model);
-// The shared one beside them (granitemoeshared.cpp), as wide as told.
+// The additional shared expert (granitemoeshared.cpp), of the given width.
 void add_granite_shared_expert(nn::ExpertsOptions& experts, const nn::DecoderOptions& model,
                                int64_t width);
 
-// LFM2's layers (lfm2.cpp), whose feed-forwards are as wide as intermediate_size says.
+// LFM2's layers (lfm2.cpp), whose feed-forwards have the width of intermediate_size.
 nn::DecoderOptions lfm2_like(const Config& config, const Defaults& defaults);
 
 // EXAONE 4's attention (exaone4.cpp): windows by layer_types or a pattern of letters, positions in
-// sliding layers alone where there is a window, norms on each head of q and k.
+// sliding layers only if there is a window, norms on each head of q and k.
 void slide_exaone(const Config& config, nn::DecoderOptions& model);
 
-// Ministral 3's and Mistral 4's queries (ministral3.cpp): rope_parameters.llama_4_scaling_beta.
+// The query scale of Ministral 3 and Mistral 4 (ministral3.cpp):
+// rope_parameters.llama_4_scaling_beta.
 std::optional<nn::Temperature> mistral_temperature(const Config& config);
 
 // DeepSeek-V3's lineage (deepseek_v3.cpp): latent attention, and experts that a corrected sigmoid
@@ -66,8 +67,8 @@ struct DeepseekDefaults {
 };
 nn::DecoderOptions deepseek_like(const Config& config, const DeepseekDefaults& defaults);
 
-// Qwen3-Next's layers with the dense feed-forwards of the sizes given (qwen3_next.cpp), and the
-// gated delta rule of the keys that begin with "linear_".
+// Qwen3-Next's layers with dense feed-forwards of the given sizes (qwen3_next.cpp), and the gated
+// delta rule of the keys that begin with "linear_".
 nn::DecoderOptions qwen3_next_like(const Config& config, const Defaults& defaults);
 nn::GatedDeltaOptions gated_delta(const Config& config, const nn::DecoderOptions& model);
 

@@ -1,5 +1,6 @@
-// Llama (Touvron et al. 2023), Llama 2 and 3, and the many that have its form: TinyLlama, SmolLM2,
-// Yi, DeepSeek-R1-Distill-Llama, ...: RMSNorm, rotary positions, grouped-query attention, SwiGLU.
+// Llama (Touvron et al. 2023), Llama 2 and 3, and the many models of the same form: TinyLlama,
+// SmolLM2, Yi, DeepSeek-R1-Distill-Llama, ...: RMSNorm, rotary positions, grouped-query attention,
+// SwiGLU.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 

@@ -1,5 +1,5 @@
 // Llama 4 (Meta 2025): attention in chunks with positions, and without either in every few layers,
-// whose queries grow with the text; experts whose input their weight multiplies.
+// whose queries grow with the text; experts whose input is multiplied by their weight.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

@@ -1,5 +1,5 @@
-// Mamba (Gu and Dao 2023): layers that are a selective state space alone. Falcon Mamba (TII 2024):
-// the same with norms without weights on step, keys and queries.
+// Mamba (Gu and Dao 2023): layers that consist of a selective state space only. Falcon Mamba (TII
+// 2024): the same with norms without weights on step, keys and queries.
 #include <cmath>
 
 #include "pippin/models/architectures.h"

@@ -1,4 +1,4 @@
-// Mamba 2 (Dao and Gu 2024): layers that are a state space with heads alone.
+// Mamba 2 (Dao and Gu 2024): layers that consist of a state space with heads only.
 #include <fmt/format.h>
 
 #include "pippin/models/architectures.h"

@@ -1,4 +1,4 @@
-// Mellum 2 (JetBrains 2026): Qwen3's experts, and windows with a rope of their own.
+// Mellum 2 (JetBrains 2026): Qwen3's experts, and windows with a separate rope.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

@@ -1,5 +1,5 @@
 // MiMo-V2-Flash (Xiaomi 2025): values narrower than keys, sliding layers with sinks and twice as
-// many heads of keys, DeepSeek-V3's experts without a shared one.
+// many key heads, DeepSeek-V3's experts without a shared one.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // MiniMax-Text-01 (MiniMax 2025): lightning attention and softmax attention by layer_types,
-// Mixtral's experts, and residuals that carry the normed values times factors.
+// Mixtral's experts, and residuals that carry the normalized values times factors.
 #include <cmath>
 
 #include "pippin/models/architectures.h"
@@ -45,7 +45,7 @@ nn::DecoderOptions minimax(const Config& config) {
   experts.weights.up = "w3";
   experts.weights.down = "w2";
   const size_t count = model.layers.size();
-  // The class lets the first layer, and every other one, have full attention.
+  // By default, the first layer and every other one have full attention.
   std::vector<bool> full(count);
   for (size_t i = 0; i < count; ++i) full[i] = i % 2 == 0;
   if (config.find("layer_types")) {

@@ -9,7 +9,7 @@
 namespace pippin::models {
 namespace {
 
-// What published files say of layers that transformers does not read.
+// Checks keys of published files that transformers does not read.
 void check_published(const Config& config) {
   const std::string scores = config.text("scoring_func", "sigmoid");
   if (scores != "sigmoid") config.unsupported("scoring_func", scores + " is not supported");

@@ -1,5 +1,5 @@
 // Mixtral (Jiang et al. 2024): Mistral with a mixture of experts in every layer, whose chosen
-// weights are made to have the sum 1.
+// weights are normalized to the sum 1.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

@@ -1,5 +1,5 @@
-// Llama 3.2 Vision's language model (Meta 2024): Llama 3 whose layers of attention to pictures do
-// nothing for text alone.
+// Llama 3.2 Vision's language model (Meta 2024): Llama 3; the layers of attention to pictures have
+// no effect on pure text.
 
 #include <algorithm>
 #include <string>
@@ -21,7 +21,7 @@ nn::DecoderOptions mllama_text_model(const Config& config) {
                                                  .context = 131072,
                                                  .epsilon = 1e-5,
                                                  .rope_theta = 5e5});
-  model.embedding_rows = model.vocab_size + 8;  // of tokens that stand for pictures
+  model.embedding_rows = model.vocab_size + 8;  // for tokens of pictures
   std::vector<int64_t> crossing = {3, 8, 13, 18, 23, 28, 33, 38};
   if (const auto list = config.find("cross_attention_layers")) crossing = list->as_ints();
   std::vector<nn::LayerOptions> layers;

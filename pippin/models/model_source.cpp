@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Packages = std::vector<std::shared_ptr<const mil::Model>>;
 
-// Those of a folder, in the order of their names.
+// The packages of a folder, sorted by name.
 std::vector<fs::path> packages_of(const fs::path& source) {
   if (mil::is_package(source)) return {source};
   std::vector<fs::path> paths;

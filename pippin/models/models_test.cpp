@@ -115,7 +115,7 @@ TEST(Llama, ConfigurationErrorsNameKeyAndNumber) {
   }
 }
 
-// Tied or not, a head's bias is its own.
+// Tied or not, a head has its own bias.
 TEST(Ernie, BiasOfTheHead) {
   for (const char* tied : {"true", "false"}) {
     const TempDir folder;
@@ -315,7 +315,7 @@ TEST(Llama, NoTensorHasMoreThanFiveAxes) {
   });
 }
 
-// What a family has no place for is refused before anything is written.
+// Models that a family cannot hold are rejected before anything is written.
 TEST(Families, RefuseBlocksThatTheyHaveNoPlaceFor) {
   const std::string sizes =
       R"("vocab_size": 40, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2,
@@ -379,7 +379,7 @@ TEST(StateSpaces, WrongSizesAreNamed) {
   refused(R"("model_type": "recurrent_gemma", "num_attention_heads": 4,
              "block_types": ["recurrent", "mamba"], "num_hidden_layers": 2)",
           ErrorCode::Unsupported, "block_types: 'mamba' is not supported");
-  // The file has the sizes of another configuration; a limit that Python wrote is none.
+  // The file has the sizes of another configuration; Python's Infinity as a limit means no limit.
   const std::string mamba2 = R"("model_type": "mamba2", "num_heads": 4, "head_dim": 8,
       "n_groups": 2, "state_size": )";
   const TempDir dir;
@@ -394,13 +394,13 @@ TEST(StateSpaces, WrongSizesAreNamed) {
                "configuration needs [92, 16]");
 }
 
-// A decay that is no number would be in the state for ever.
+// A decay of NaN would stay in the state forever.
 TEST(StateSpaces, DecaysThatAreNoNumbersAreNamed) {
   for (const float bad : {NAN, INFINITY, 100.0f}) {
     const TempDir dir;
     write_random_model(dir.path(), R"({"model_type": "mamba2", "vocab_size": 40, "hidden_size": 16,
         "num_hidden_layers": 1, "num_heads": 4, "head_dim": 8, "n_groups": 2, "state_size": 4})");
-    // The first tensor of the file that has four elements and this name is patched where it lies.
+    // The first tensor of the file that has four elements and this name is patched in place.
     const auto path = dir / "model.safetensors";
     std::string file = read_file(path, size_t{1} << 24);
     const std::string name = "\"backbone.layers.0.mixer.A_log\"", key = "\"data_offsets\":[";

@@ -1,4 +1,4 @@
-// For the tests of models: small checkpoints made on the spot.
+// For the tests of models: small checkpoints made by the test.
 #pragma once
 
 #include <filesystem>
@@ -36,8 +36,8 @@ inline void write_checkpoint(const std::filesystem::path& folder, const Tensors&
   writer.finish();
 }
 
-// A model folder for a configuration of any architecture: the tensors that it turns out to need,
-// with random numbers.
+// A model folder for a configuration of any architecture: the tensors that it needs, with random
+// numbers.
 inline void write_random_model(const std::filesystem::path& folder, const std::string& config) {
   write_file(folder / "config.json", config);
   Tensors tensors = {{"unused", {1}}};

@@ -1,5 +1,5 @@
-// nanochat (Karpathy 2025): norms without weights, also of the embedding and of turned queries and
-// keys, which turn the other way round; squared ReLU, a cap on the logits.
+// nanochat (Karpathy 2025): norms without weights, also of the embedding and of rotated queries and
+// keys, rotated in the opposite direction; squared ReLU, a cap on the logits.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 

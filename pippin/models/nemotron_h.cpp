@@ -1,4 +1,4 @@
-// Nemotron-H and Nemotron 3 (NVIDIA 2025, 2026): layers of one thing each, Mamba 2, attention
+// Nemotron-H and Nemotron 3 (NVIDIA 2025, 2026): layers of a single part each: Mamba 2, attention
 // without positions, a feed-forward of squared ReLU, or experts of such, some of them in a narrower
 // space.
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 
 enum class Kind { Mamba, Attention, Mlp, Experts };
 
-// The letters of hybrid_override_pattern, and the names of layers_block_type, of which older files
-// have the second.
+// The letters of hybrid_override_pattern, and the names of layers_block_type, which only newer
+// files have.
 struct KindName {
   char letter;
   std::string_view name, older;

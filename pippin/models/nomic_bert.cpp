@@ -1,4 +1,4 @@
-// Nomic BERT (Nussbaum et al. 2024): BERT with rotary positions and SwiGLU, under GPT-2's names of
+// Nomic BERT (Nussbaum et al. 2024): BERT with rotary positions and SwiGLU, with GPT-2's names of
 // sizes.
 #include <cmath>
 #include <string>
@@ -29,8 +29,8 @@ int64_t inner_width(const Config& config, int64_t width) {
 
 EncoderDescription nomic_bert(const Config& given) {
   Config config = given;
-  // The class of transformers 5 says BERT's sizes; its feed-forward is as wide as it says, and no
-  // projection has a bias.
+  // The class of transformers 5 uses BERT's names of sizes; its feed-forward has the given width,
+  // and no projection has a bias.
   const bool plain = !config.contains("n_embd") && !config.contains("n_inner");
   config.alias("hidden_size", "n_embd");
   config.alias("num_attention_heads", "n_head");
@@ -47,7 +47,7 @@ EncoderDescription nomic_bert(const Config& given) {
   config.require_absent("num_experts");
   EncoderDescription model = bert_like(config);
   nn::EncoderOptions& encoder = model.encoder;
-  // The table is padded, and the configuration may say the size before or after.
+  // The table is padded, and the configuration may have the size before or after padding.
   const int64_t multiple = config.size("pad_vocab_size_multiple", 1);
   encoder.vocab_size = (encoder.vocab_size + multiple - 1) / multiple * multiple;
   encoder.positions.reset();
@@ -65,8 +65,7 @@ EncoderDescription nomic_bert(const Config& given) {
   }
   const double base = config.number("rotary_emb_base", 10000.0);
   nn::RopeOptions rope = rope_options(config, dims, {.theta = base, .rotary_factor = fraction});
-  // The class turns by frequencies that grow with the text once that is longer than it was trained
-  // for.
+  // The class uses frequencies that grow with the text once that is longer than the trained length.
   if (const auto factor = config.find_number("rotary_scaling_factor")) {
     rope.scaling.kind = nn::RopeScaling::Kind::Dynamic;
     rope.scaling.factor = *factor;

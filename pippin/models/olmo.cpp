@@ -1,4 +1,4 @@
-// OLMo (Ai2 2024): Llama with LayerNorms without weights; clip_qkv bounds q, k and v.
+// OLMo (Ai2 2024): Llama with LayerNorms without weights; clip_qkv clamps q, k and v.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 

@@ -11,7 +11,7 @@
 namespace pippin::models {
 namespace {
 
-// Every fourth layer attends, at least the last.
+// Every fourth layer has attention, at least the last.
 std::vector<bool> attention_layers(const Config& config, size_t count) {
   if (config.find("layer_types")) {
     return layer_kinds(config, "layer_types", count, "linear_attention", "full_attention");
@@ -53,7 +53,7 @@ nn::DecoderOptions olmo_hybrid(const Config& config) {
   defaults.context = 65536;
   defaults.epsilon = 1e-6;
   nn::DecoderOptions model = olmo2_like(config, defaults);
-  // Null, unlike an absent key, stands for attention without positions.
+  // Null, unlike an absent key, means attention without positions.
   const auto parameters = config.find("rope_parameters");
   const bool turned =
       parameters ? parameters->has("rope_theta") : !config.contains("rope_parameters");

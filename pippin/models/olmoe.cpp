@@ -1,5 +1,5 @@
 // OLMoE (Ai2 2024): many small experts in every layer, norms over the whole projections of q and k,
-// bounds of q, k and v behind them.
+// then q, k and v are clamped.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

@@ -15,7 +15,7 @@ nn::DecoderOptions openai_gpt(const Config& given) {
                                                 .context = 512,
                                                 .activation = "gelu",
                                                 .tied = true});
-  // The class calls Hendrycks and Gimpel's approximation so.
+  // The class's name for Hendrycks and Gimpel's approximation.
   if (model.layers.at(0).mlp().activation == nn::Activation::Gelu) {
     for (nn::LayerOptions& layer : model.layers) {
       layer.mlp().activation = nn::Activation::GeluTanh;

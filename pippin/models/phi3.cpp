@@ -24,7 +24,7 @@ nn::DecoderOptions phi3(const Config& config) {
   return model;
 }
 
-// Phi-4-multimodal (2025), of which text is taken.
+// The language model of Phi-4-multimodal (2025).
 nn::DecoderOptions phi4_multimodal(const Config& config) {
   config.ignore({"vision_config", "audio_config"});
   nn::DecoderOptions model = phi3(config);

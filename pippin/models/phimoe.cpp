@@ -1,5 +1,5 @@
 // Phi-3.5-MoE (Microsoft 2024): Mixtral's experts chosen by sparsemixer, LayerNorms with biases,
-// longrope with magnitudes of its own.
+// longrope with separate magnitudes.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

@@ -13,7 +13,7 @@ namespace {
 
 using nn::PackedWeightsPtr;
 
-// -1 stands for one group of all inputs.
+// -1 means one group of all inputs.
 std::optional<int64_t> group_size_of(const Config& config) {
   const auto group = config.json().find_int("group_size");
   return group && *group > 0 ? group : std::nullopt;
@@ -46,7 +46,7 @@ PackedWeightsPtr awq(const Config& config) {
   return nn::awq_weights();
 }
 
-// compressed-tensors: what the groups of the configuration say of weights.
+// compressed-tensors: the weight settings in the configuration's groups.
 PackedWeightsPtr compressed_tensors(const Config& config) {
   static constexpr std::string_view kRead[] = {"dense",           "pack-quantized",
                                                "int-quantized",   "float-quantized",
@@ -96,8 +96,8 @@ PackedWeightsPtr float8(const Config& config) {
   return nn::scaled_weights(options);
 }
 
-// MLX's mode is that of all modules that say no other: lists of modules hold bits, groups and modes
-// of their own, which the tensors show as well.
+// MLX's mode is that of all modules without another one: lists of modules hold separate bits,
+// groups and modes, which the tensors show as well.
 PackedWeightsPtr mlx_weights(const Config& config) {
   constexpr std::pair<std::string_view, nn::MlxMode> kModes[] = {
       {"affine", nn::MlxMode::Affine},
@@ -119,15 +119,15 @@ PackedWeightsPtr mlx_weights(const Config& config) {
   options.mode = mode_of(config, nn::MlxMode::Affine);
   for (const auto& [name, module] : config.json().members()) {
     if (module.is_object()) {
-      // A module with settings of its own that name no mode is affine.
+      // A module with separate settings but no mode is affine.
       options.modes.emplace(name, mode_of(Config(module), nn::MlxMode::Affine));
     }
   }
   return nn::mlx_weights(options);
 }
 
-// AutoRound's files are packed as another's, which packing_format (once backend) names after
-// "auto_round:". Its own form is GPTQ's with zeros as they are.
+// AutoRound's files use another packing, which packing_format (once backend) names after
+// "auto_round:". Its own form is GPTQ's with the actual zeros.
 PackedWeightsPtr auto_round(const Config& config) {
   const std::string_view key = config.contains("packing_format") ? "packing_format" : "backend";
   const std::string format = config.text(key, "auto_round:auto_gptq");
@@ -148,7 +148,7 @@ PackedWeightsPtr auto_round(const Config& config) {
                                       format));
 }
 
-// BitLinear divides by the scale of its weights, AutoBitLinear multiplies with it.
+// BitLinear divides by the scale of its weights, AutoBitLinear multiplies by it.
 PackedWeightsPtr bitnet_weights(const Config& config) {
   config.require_absent("use_rms_norm");
   const std::string kind = config.text("linear_class", "bitlinear");
@@ -196,7 +196,7 @@ PackedWeightsPtr packed_weights(const Config& config) {
 }
 
 PackedSummary packed_summary(const PackedMatrices& all) {
-  constexpr int64_t kMostRows = 64;  // of a matrix: enough to know its error
+  constexpr int64_t kMostRows = 64;  // of a matrix: enough to estimate its error
   PackedSummary result;
   nn::PackedError sum;
   for (const auto& [name, matrix] : all) {

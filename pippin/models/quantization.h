@@ -1,5 +1,4 @@
-// Which form the packed matrices of a checkpoint have (nn/weights/packed_weights.h), by its
-// configuration.
+// The packed form of a checkpoint's matrices (nn/weights/packed_weights.h), by its configuration.
 #pragma once
 
 #include "pippin/models/config/config.h"
@@ -7,10 +6,9 @@
 
 namespace pippin::models {
 
-// What "quantization_config", "compression_config" or MLX's "quantization" names; null where there
-// is none of them. Which modules are packed the checkpoint says itself: lists of exceptions and
-// settings of single modules are not needed. Throws Unsupported, naming it, for a form that is not
-// read.
+// The form named by "quantization_config", "compression_config" or MLX's "quantization"; null if
+// all are absent. The checkpoint itself shows which modules are packed: lists of exceptions and
+// settings of single modules are not needed. Throws Unsupported, by name, for an unknown form.
 nn::PackedWeightsPtr packed_weights(const Config& config);
 
 }  // namespace pippin::models

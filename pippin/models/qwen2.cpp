@@ -1,5 +1,5 @@
 // Qwen2 and Qwen2.5, DeepSeek-R1-Distill-Qwen: Llama with biases on q, k and v, and windows in the
-// layers from max_window_layers on where use_sliding_window says so.
+// layers from max_window_layers on if use_sliding_window is set.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 

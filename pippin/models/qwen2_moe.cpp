@@ -1,5 +1,4 @@
-// Qwen1.5-MoE and Qwen2-57B-A14B: Qwen2 with experts, and a shared one that a gate of its own
-// weighs.
+// Qwen1.5-MoE and Qwen2-57B-A14B: Qwen2 with experts, and a shared one with a separate gate.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

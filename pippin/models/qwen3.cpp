@@ -1,5 +1,5 @@
 // Qwen3: Qwen2 with an RMSNorm on each head of q and k before the rotation, without biases unless
-// attention_bias says so (which then has o too).
+// attention_bias is set (then for o, too).
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 

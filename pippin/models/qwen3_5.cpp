@@ -1,5 +1,5 @@
-// Qwen3.5, 3.6 and 3.8 (Alibaba 2026): Qwen3-Next's layers with the matrices of their gated delta
-// rules apart, and a dense feed-forward, or experts and a shared one.
+// Qwen3.5, 3.6 and 3.8 (Alibaba 2026): Qwen3-Next's layers with separate matrices of their gated
+// delta rules, and a dense feed-forward, or experts and a shared one.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"

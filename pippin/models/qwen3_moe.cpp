@@ -1,4 +1,4 @@
-// Qwen3-30B-A3B and its kin: Qwen3 with experts in most layers.
+// Qwen3-30B-A3B and similar models: Qwen3 with experts in most layers.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"
@@ -30,8 +30,8 @@ nn::DecoderOptions qwen3_moe(const Config& config) {
   return model;
 }
 
-// Those of Qwen3-VL and Qwen3-Omni, whose pictures and sounds have positions of several axes; text
-// has them on one.
+// The language models of Qwen3-VL and Qwen3-Omni, whose pictures and sounds have positions on
+// several axes; text has them on one.
 nn::DecoderOptions qwen3_vl_moe_text(const Config& given) {
   Config config = given;
   config.alias("num_experts", "num_local_experts");

@@ -24,7 +24,7 @@ nn::DecoderOptions recurrent_gemma(const Config& config) {
                                                  .tied = true});
   model.final_norm = "final_norm";
   model.norm.one_plus = true;
-  // The library multiplies with a number of that type, whatever the model computes in.
+  // The library multiplies by a number of that type, whatever the model's type.
   const auto root = static_cast<float>(std::sqrt(static_cast<double>(model.hidden_size)));
   model.embedding_scale = to_float(to_bfloat16(root));
   model.logit_softcap = config.number("logits_soft_cap", 30.0);

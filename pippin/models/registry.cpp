@@ -74,7 +74,7 @@ std::string model_name(const std::filesystem::path& hf_folder, const Json& confi
     }
     return name;
   }
-  // A path on someone's machine is no name.
+  // A path on some machine is not a name.
   std::string given = config.get_string_or("_name_or_path", "");
   if (std::count(given.begin(), given.end(), '/') == 1 && given.front() != '.' &&
       given.front() != '/' && given.back() != '/') {
@@ -93,7 +93,7 @@ Description describe(const std::filesystem::path& source) {
   Description description{name.empty() ? model_name(source, config) : name,
                           std::string(architecture.model_type),
                           std::string(architecture.class_name), architecture.describe(read)};
-  // Some architectures have a form of their own.
+  // Some architectures have a separate form.
   if (!read.was_read("quantization_config")) description.decoder.packed = packed_weights(read);
   apply_gguf(read, description.decoder);
   read.refuse_unread();
@@ -136,7 +136,7 @@ int64_t num_parameters(const mil::Model& model) {
 
 namespace {
 
-// What goes with a model wherever it goes.
+// Files that accompany a model in every form.
 constexpr FileRole kTextRoles[] = {FileRole::Config, FileRole::Generation, FileRole::Tokenizer,
                                    FileRole::TokenizerPart, FileRole::ChatTemplate};
 

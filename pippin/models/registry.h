@@ -22,7 +22,7 @@
 
 namespace pippin::models {
 
-// A LoRA adapter as a function of its own, called by its name.
+// A LoRA adapter as a separate function, called by its name.
 struct NamedAdapter {
   std::string name;
   std::filesystem::path folder;
@@ -30,8 +30,8 @@ struct NamedAdapter {
 
 using PackedMatrices = std::vector<std::pair<std::string, nn::PackedPtr>>;
 
-// Matrices that a checkpoint holds packed, and what the rounding of their scales to fp16 changes in
-// a package: the root of the mean square, of that of the values.
+// Matrices that a checkpoint holds packed, and the change by rounding their scales to fp16 in a
+// package: the root of the mean square, relative to that of the values.
 struct PackedSummary {
   int64_t matrices = 0;
   double error = 0, largest = 0;
@@ -40,38 +40,37 @@ struct PackedSummary {
 PackedSummary packed_summary(const PackedMatrices& all);
 
 struct BuildOptions {
-  // Most positions that the program can hold; 0: the model's own, at most 2048, or, with
-  // `context_memory`, as many as one sequence has room for in so many bytes (families/package.h,
+  // Largest number of positions of the program; 0: the model's own, at most 2048, or, with
+  // `context_memory`, as many as one sequence of that many bytes can have (families/package.h,
   // kOwnContextKey).
   int64_t context = 0;
   uint64_t context_memory = 0;
-  // Tokens that one run takes: none for every number up to the context, one for that number only,
+  // Numbers of tokens per run: empty for any number up to the context, one for that number only,
   // several for each of them (enumerated shapes).
   std::vector<int64_t> query_lengths;
   // Above zero: a second function, "prefill", takes this many tokens.
   int64_t prefill_length = 0;
   // PEFT adapters (nn/weights/lora.h): one whose changes become part of the weights, and those that
-  // become further functions which share the weights ("NAME", and "prefill_NAME" with
+  // become further functions that share the weights ("NAME", and "prefill_NAME" with
   // prefill_length).
   std::filesystem::path fused_adapter;
   std::vector<NamedAdapter> adapters;
   enum class Compute {
-    Float16Package,  // fp16 throughout, what Core ML runs
+    Float16Package,  // fp16 throughout, as Core ML runs it
     Float32Direct,   // fp32 activations and states, weights in the checkpoint's types
   };
   Compute compute = Compute::Float16Package;
   // RMS norms as layer norms over [x, -x], which do not overflow in fp16 (nn::Style).
   bool doubled_norms = false;
-  // Gets the matrices that the checkpoint holds packed (nn/weights/packed_matrix.h), by their
-  // names.
+  // Receives the matrices that the checkpoint holds packed (nn/weights/packed_matrix.h), by name.
   PackedMatrices* packed = nullptr;
-  // Further outputs hidden_states_0 (the embedding), hidden_states_1, ... after each layer, and a
-  // last one after the final norm: what checks compare.
+  // Further outputs for comparisons: hidden_states_0 (the embedding), hidden_states_1, ... after
+  // each layer, and a last one after the final norm.
   bool layer_outputs = false;
 };
 
-// Throws NotFound (no config.json, no weights, a missing tensor), Unsupported (an architecture or a
-// setting that Pippin does not know, by name), InvalidFile (values or shapes that cannot be).
+// Throws NotFound (no config.json, no weights, a missing tensor), Unsupported (an unknown
+// architecture or setting, by name), InvalidFile (impossible values or shapes).
 mil::Model build(const std::filesystem::path& source, const BuildOptions& options = {});
 
 // A model as its folder describes it; no weights are opened.
@@ -88,14 +87,14 @@ std::vector<mil::ExtraFile> package_files(const std::filesystem::path& source);
 // The same for a folder of packages: items are empty.
 std::vector<mil::ExtraFile> folder_files(const std::filesystem::path& source);
 
-// The model's name on the Hub where it can be told ("org/name"): from the Hub's cache layout or the
+// The model's name on the Hub if known ("org/name"): from the Hub's cache layout or the
 // configuration, else the folder's name.
 std::string model_name(const std::filesystem::path& hf_folder, const Json& config);
 
-// Elements of all weights of a built model (tables and zero biases are none).
+// Elements of all weights of a built model (without tables and zero biases).
 int64_t num_parameters(const mil::Model& model);
 
-// "llama", "mistral", ...: model types that build() takes, sorted.
+// "llama", "mistral", ...: model types that build() supports, sorted.
 std::vector<std::string_view> known_model_types();
 
 }  // namespace pippin::models

@@ -1,5 +1,5 @@
-// RoBERTa (Liu et al. 2019), XLM-RoBERTa and CamemBERT: BERT whose positions start behind the
-// number of the token that fills up, and count only other tokens.
+// RoBERTa (Liu et al. 2019), XLM-RoBERTa and CamemBERT: BERT whose positions start after the id of
+// the padding token, and count only other tokens.
 #include <string>
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Seed-OSS (ByteDance 2025): Llama with biases on q, k and v, and heads of a size of their own.
+// Seed-OSS (ByteDance 2025): Llama with biases on q, k and v, and a separate head size.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 

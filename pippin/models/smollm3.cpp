@@ -31,7 +31,7 @@ nn::DecoderOptions smollm3(const Config& config) {
     layer.attention().qkv_bias = layer.attention().output_bias = attention_bias;
     layer.mlp().bias = mlp_bias;
   }
-  // The layers without positions slide, where any do.
+  // If any layers slide, those without positions do.
   ropes.flip();
   const auto sliding = sliding_layers(config, count).value_or(ropes);
   const auto window = window_size(config, std::nullopt);

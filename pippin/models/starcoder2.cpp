@@ -1,5 +1,5 @@
 // StarCoder2 (BigCode): LayerNorms and biases, a plain feed-forward, rotary positions, a window in
-// every layer where sliding_window is a number.
+// every layer if sliding_window is a number.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 

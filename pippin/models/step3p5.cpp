@@ -1,5 +1,5 @@
 // Step 3.5 and 3.7 (StepFun 2026): norms of 1 + w, a gate for each head, other numbers of heads in
-// sliding layers, experts beside a shared one.
+// sliding layers, experts next to a shared one.
 
 #include <cmath>
 #include <vector>

@@ -1,5 +1,5 @@
 // The encoder of T5 (Raffel et al. 2020), mT5 and UMT5: RMS norms before the blocks, scores by
-// distance that the layers share (UMT5's have their own), none of them scaled.
+// distance that the layers share (UMT5 has one for each), without scaling.
 #include <string>
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ EncoderDescription t5_encoder(const Config& config) {
   layer.mlp_path = "layer.1.DenseReluDense";
   layer.feed_forward = sizes.mlp();
   encoder.layers.assign(static_cast<size_t>(sizes.encoder_layers), layer);
-  // The embedding goes by another name too, as a copy.
+  // Some files have a copy of the embedding under another name.
   encoder.unused = {"encoder.embed_tokens."};
   return model;
 }

@@ -1,5 +1,5 @@
-// The language model inside a checkpoint that sees as well: its configuration is text_config, its
-// tensors lie beside those of other parts, which are left alone. Text is all that it takes here.
+// The language model inside a vision-language checkpoint: its configuration is text_config, and
+// tensors of the other parts are ignored. Only text is supported.
 #include <initializer_list>
 #include <string_view>
 
@@ -17,7 +17,7 @@ nn::DecoderOptions language_model(const Config& config, std::string_view model_t
   const Config text(*nested);
   nn::DecoderOptions model = describe_architecture(text, model_type);
   text.refuse_unread();
-  // Either may say it. Where they differ, or neither does, the file knows.
+  // Either may have it. If they differ, or neither does, the file decides.
   const bool outer = config.flag("tie_word_embeddings", model.tied);
   if (!text.contains("tie_word_embeddings")) {
     model.tied_without_head = !config.contains("tie_word_embeddings") && model.tied;
@@ -41,7 +41,7 @@ nn::DecoderOptions language_model(const Config& config, std::string_view model_t
 
 }  // namespace
 
-// Mistral Small 3.1 and its kin.
+// Mistral Small 3.1 and similar models.
 nn::DecoderOptions mistral3(const Config& config) {
   return language_model(config, "mistral");
 }
@@ -69,7 +69,7 @@ nn::DecoderOptions llama4(const Config& config) {
   return language_model(config, "llama4_text");
 }
 
-// Qwen3.5, 3.6 and 3.8, all of which see.
+// Qwen3.5, 3.6 and 3.8, all of which have vision.
 nn::DecoderOptions qwen3_5(const Config& config) {
   return language_model(config, "qwen3_5_text");
 }
@@ -82,7 +82,7 @@ nn::DecoderOptions qwen3_vl_moe(const Config& config) {
   return language_model(config, "qwen3_vl_moe_text");
 }
 
-// Qwen3-Omni's thinker, by itself or next to the model that speaks.
+// Qwen3-Omni's thinker, with or without the talker.
 nn::DecoderOptions qwen3_omni_moe_thinker(const Config& config) {
   nn::DecoderOptions model = language_model(config, "qwen3_omni_moe_text");
   model.roots.push_back({"thinker.model", "thinker.lm_head"});

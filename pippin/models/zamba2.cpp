@@ -1,5 +1,5 @@
-// Zamba 2 (Zyphra 2024): Mamba 2 layers, some of which see what one of num_mem_blocks shared
-// transformer blocks makes of their tokens.
+// Zamba 2 (Zyphra 2024): Mamba 2 layers, some of which also get the result of one of num_mem_blocks
+// shared transformer blocks.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -85,7 +85,7 @@ nn::DecoderOptions zamba2(const Config& given) {
   shared.mlp.bias = bias;
   shared.mlp.adapter_rank = rank;
 
-  std::vector<int64_t> homes;  // the layers with the blocks, as far as they were seen
+  std::vector<int64_t> homes;  // the layers that hold the blocks found so far
   int64_t uses = 0;
   for (size_t i = 0; i < model.layers.size(); ++i) {
     nn::LayerOptions& layer = model.layers[i];

@@ -17,7 +17,7 @@ namespace {
 void size_layer(const Config& config, const Defaults& defaults, nn::LayerOptions& layer) {
   nn::AttentionOptions& attention = layer.attention();
   attention.num_heads = config.size("num_attention_heads", defaults.num_heads, kMaxHeads);
-  // null, unlike an absent key, always stands for as many as there are heads.
+  // null, unlike an absent key, always means as many as there are heads.
   const bool own = defaults.num_kv_heads > 0 && !config.contains("num_key_value_heads");
   attention.num_kv_heads = config.size(
       "num_key_value_heads", own ? defaults.num_kv_heads : attention.num_heads, kMaxHeads);
@@ -81,7 +81,7 @@ void add_rope(const Config& config, nn::DecoderOptions& model, const RopeDefault
   }
   model.ropes.push_back(rope_options(config, dims, defaults));
   const nn::RopeOptions& rope = model.ropes.back();
-  // The length that the scaling is for, where max_position_embeddings is the length without it.
+  // The length that the scaling is for, if max_position_embeddings is the length without it.
   if (rope.scaling.kind == nn::RopeScaling::Kind::Yarn) {
     const double length = static_cast<double>(rope.scaling.original_context) * rope.scaling.factor;
     model.context = std::max(

@@ -13,8 +13,8 @@
 namespace pippin::models {
 namespace {
 
-// What changes the result in some architecture, and the value, beside null, false, 0 and empty
-// ones, that stands for "off".
+// A key that changes the result in some architecture, and the value, besides null, false, 0 and
+// empty ones, that means "off".
 struct Meaningful {
   std::string_view key;
   double off = 0;

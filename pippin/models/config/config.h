@@ -1,9 +1,9 @@
-// Reading config.json: every value with its default and its limits, every error with key and
-// number, and nothing that changes the result left unread.
+// Reads config.json: every value with its default and its limits, every error with key and number;
+// no key that changes the result is ignored.
 //
-// A Config remembers which keys were asked for. refuse_unread() then looks at the others: a key
-// that changes what a model computes (in any architecture that Hugging Face has) and that this one
-// does not know is refused by name, unless its value says that it is off.
+// A Config remembers which keys were read. refuse_unread() then checks the others: a key that
+// changes the result (in any architecture of Hugging Face) and that this architecture does not read
+// is rejected by name, unless its value means "off".
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class Config {
  public:
   explicit Config(Json json) : json_(std::move(json)) {}
 
-  // From now on `key`, where it is absent, is what `other` says: configurations name some sizes in
-  // two ways. The first alias of a key counts.
+  // From now on an absent `key` has the value of `other`: configurations name some sizes in two
+  // ways. The first alias of a key counts.
   void alias(std::string_view key, std::string_view other);
 
   // Integers between 1 and `max`.
@@ -41,16 +41,16 @@ class Config {
   bool flag(std::string_view key, bool fallback) const;
   std::string text(std::string_view key, std::string_view fallback) const;
   std::optional<Json> find(std::string_view key) const;  // nothing where absent or null
-  bool contains(std::string_view key) const;             // true for null too
+  bool contains(std::string_view key) const;             // also for null
   // A number for each layer: a list of them, or one for all.
   std::vector<double> numbers(std::string_view key, int64_t count, double fallback) const;
 
   // hidden_act and the like; throws Unsupported for one that Pippin does not know.
   nn::Activation activation(std::string_view key, std::string_view fallback) const;
-  // One that a key names as a part of its value.
+  // An activation named in a part of a key's value.
   nn::Activation activation_called(std::string_view name, std::string_view key) const;
 
-  // Throws Unsupported where a value is not the only one that is implemented.
+  // Throws Unsupported if the value is not the only supported one.
   void require_flag(std::string_view key, bool fallback, bool only) const;
   void require_absent(std::string_view key) const;
   [[noreturn]] void unsupported(std::string_view key, std::string_view why) const;
@@ -60,15 +60,16 @@ class Config {
                         int64_t divisor) const;
   [[noreturn]] void invalid(std::string_view key, std::string_view what) const;
 
-  // With what per_layer_config (transformers 5) says of a layer in place of the whole's.
+  // The configuration with a layer's values of per_layer_config (transformers 5) in place of the
+  // common ones.
   Config of_layer(size_t layer) const;
-  // Throws Unsupported where that says something else than `keys` of any of the layers.
+  // Throws Unsupported if a layer's values there differ in other keys than `keys`.
   bool differs_by_layer(std::initializer_list<std::string_view> keys, size_t num_layers) const;
 
   bool was_read(std::string_view key) const { return read_->contains(key); }
   // Marks keys as read whose values make no difference here.
   void ignore(std::initializer_list<std::string_view> keys) const;
-  // Throws Unsupported as said above.
+  // Throws Unsupported as described above.
   void refuse_unread() const;
 
   const Json& json() const { return json_; }

@@ -35,7 +35,7 @@ void read_groups(const Config& config, nn::RouterOptions& router, int64_t groups
                  int64_t top_groups) {
   router.groups = config.size("n_group", std::min(groups, router.num_experts), router.num_experts);
   router.top_groups = config.size("topk_group", std::min(top_groups, router.groups), router.groups);
-  // All are chosen, whatever their groups are.
+  // All are chosen, whatever their groups.
   if (router.top_k == router.num_experts) router.groups = router.top_groups = 1;
   if (router.num_experts % router.groups != 0) {
     config.invalid("n_group",

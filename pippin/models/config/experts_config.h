@@ -1,4 +1,4 @@
-// What configurations of mixtures of experts have in common.
+// Shared by configurations of mixtures of experts.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace pippin::models {
 
-// Keys of the sizes and the defaults of a class.
+// A class's keys of sizes, and its defaults.
 struct ExpertDefaults {
   std::string_view count_key = "num_experts";
   int64_t count = 0;
@@ -21,35 +21,33 @@ struct ExpertDefaults {
   int64_t width = 0;
 };
 
-// Experts of the model's features and activation, a module each, chosen by a softmax over all.
-// Throws InvalidFile where more are to be chosen than there are.
+// Experts with the model's features and activation, one module each, chosen by a softmax over all.
+// Throws InvalidFile if more are to be chosen than there are.
 nn::ExpertsOptions experts_of(const Config& config, const nn::DecoderOptions& model,
                               const ExpertDefaults& defaults);
 
-// An expert for every token, as wide as told.
+// An expert for every token, of the given width.
 void add_shared_expert(nn::ExpertsOptions& experts, const nn::DecoderOptions& model, int64_t width);
 
-// DeepSeek-V3's router: the sigmoid of each score, a correction where experts are chosen, groups by
-// the sum of their best two.
+// DeepSeek-V3's router: the sigmoid of each score, a correction for the choice, groups by the sum
+// of their best two.
 void use_corrected_sigmoid(const Config& config, nn::ExpertsOptions& experts, bool normalized);
-// n_group and topk_group. Throws InvalidFile for groups that experts do not fill.
+// n_group and topk_group. Throws InvalidFile if the groups do not divide the experts evenly.
 void read_groups(const Config& config, nn::RouterOptions& router, int64_t groups = 1,
                  int64_t top_groups = 1);
 
-// Those of mlp_layer_types that are "sparse", where there is such a list; else all but the first
-// layers, as many as first_k_dense_replace says.
+// In the layers that mlp_layer_types lists as "sparse"; without such a list, in all layers after
+// the first first_k_dense_replace.
 void use_experts_by_type(const Config& config, nn::DecoderOptions& model,
                          const nn::ExpertsOptions& experts, int64_t dense);
-// All layers' but the first `dense` ones.
+// In all layers after the first `dense` ones.
 void use_experts_after(nn::DecoderOptions& model, const nn::ExpertsOptions& experts, int64_t dense);
-// Qwen's: neither those of mlp_only_layers nor those that decoder_sparse_step leaves out.
+// Qwen's: except the layers in mlp_only_layers and those that decoder_sparse_step skips.
 void use_qwen_experts(const Config& config, nn::DecoderOptions& model,
                       const nn::ExpertsOptions& experts);
-// num_nextn_predict_layers: layers behind the last that predict further tokens, which are left
-// alone.
+// num_nextn_predict_layers: layers after the last that predict further tokens, which are ignored.
 void skip_prediction_layers(const Config& config, nn::DecoderOptions& model, int64_t fallback);
-// The same of modules that lie next to the model, whose names begin so. `key` says how many there
-// are.
+// The same for modules next to the model, whose names have this prefix. `key` holds their number.
 void skip_prediction_modules(const Config& config, nn::DecoderOptions& model, std::string_view key,
                              std::string_view beginning);
 

@@ -1,4 +1,4 @@
-// Checkpoints of mixtures of experts that are not what their configuration says.
+// Checkpoints of mixtures of experts that contradict their configuration.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -26,7 +26,7 @@ Tensors tensors_in(const std::filesystem::path& folder) {
   return tensors;
 }
 
-// What building says of a model of that configuration whose tensors were changed.
+// The error of building a model of that configuration whose tensors were changed.
 std::string message_of(const std::string& config, const std::function<void(Tensors&)>& change,
                        const std::string& other_config = "") {
   const TempDir dir;
@@ -40,7 +40,7 @@ std::string message_of(const std::string& config, const std::function<void(Tenso
   } catch (const Error& error) {
     const std::string message = error.what();
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-    return message.substr(message.find(": ") + 2);  // behind the folder or file
+    return message.substr(message.find(": ") + 2);  // after the folder or file
   }
   return "no error";
 }
@@ -81,7 +81,7 @@ TEST(MixturesOfExperts, RoutersOfOtherSizesAreNamed) {
               testing::HasSubstr("num_experts_per_tok: 5"));
 }
 
-// Which Hunyuan has for each layer, or for all.
+// Hunyuan has such numbers for each layer, or for all.
 TEST(MixturesOfExperts, NumbersOfLayersAreLimitedByWhatTheyCount) {
   const auto config = [](const std::string& more) {
     return R"({"vocab_size": 40, "hidden_size": 16, "intermediate_size": 5000,
@@ -113,7 +113,7 @@ TEST(MixturesOfExperts, StacksOfOtherSizesAreNamed) {
             "tensor '" + stack + "' of shape [4, 48, 16] is missing");
 }
 
-// A score that is no number would win every choice.
+// A score of NaN would win every choice.
 TEST(MixturesOfExperts, RoutersHoldFiniteNumbers) {
   const TempDir dir;
   write_random_model(dir.path(), kMixtral);

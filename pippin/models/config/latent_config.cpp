@@ -9,13 +9,13 @@ namespace pippin::models {
 nn::DecoderOptions latent_like(const Config& config, const Defaults& defaults,
                                const LatentDefaults& latent) {
   Defaults own = defaults;
-  own.head_dim = latent.rope_dims;  // heads have sizes of their own, whatever these two say
+  own.head_dim = latent.rope_dims;  // heads have sizes of their own, whatever these two are
   nn::DecoderOptions model = plain_decoder(config, own);
   const nn::AttentionOptions plain = model.layers.at(0).attention();
   nn::LatentAttentionOptions attention;
   attention.features = model.hidden_size;
   attention.num_heads = plain.num_heads;
-  // null, unlike an absent key, stands for queries of the input.
+  // null, unlike an absent key, means that queries come from the input.
   const auto rank = config.find_size("q_lora_rank");
   attention.query_rank = rank.value_or(config.contains("q_lora_rank") ? 0 : latent.query_rank);
   attention.latent = config.size("kv_lora_rank", latent.latent);

@@ -1,4 +1,4 @@
-// rope_scaling and rope_parameters.
+// Reads rope_scaling and rope_parameters.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -63,12 +63,12 @@ void read_longrope(const Config& config, const Config& object, int64_t context, 
   };
   scaling.short_factors = factors("short_factor");
   scaling.long_factors = factors("long_factor");
-  // Beside rope_scaling, or in it.
+  // Next to rope_scaling, or in it.
   auto original = config.find_size("original_max_position_embeddings", kMaxContext);
   const auto inside = object.find_size("original_max_position_embeddings", kMaxContext);
   if (!original) original = inside;
   scaling.original_context = original.value_or(context);
-  // The older form's factor says nothing where the two contexts are given.
+  // The older form's factor is not used if the two contexts are given.
   const auto factor = object.find_number("factor");
   scaling.factor = factor.value_or(1.0);
   if (original && (older || !factor)) {
@@ -106,7 +106,7 @@ nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefau
   const int64_t context = config.size("max_position_embeddings", 2048, kMaxContext);
   const std::string kind = object.text("rope_type", object.text("type", "default"));
   RopeScaling& scaling = rope.scaling;
-  // "su" is longrope's first name; Phi-3's configurations of April 2024 say "yarn".
+  // "su" is longrope's first name; Phi-3's configurations of April 2024 use "yarn".
   const bool phi_yarn = kind == "yarn" && object.find("short_factor");
   if (kind == "linear") {
     scaling.kind = RopeScaling::Kind::Linear;

@@ -10,8 +10,8 @@
 namespace pippin::models {
 namespace {
 
-// Settings that one kind of rope or another has and the others ignore, and some that say nothing of
-// texts: the sections of positions in pictures, notes of how a model was made.
+// Settings that some kinds of rope use and the others ignore, and some that do not concern texts:
+// the sections of positions in pictures, notes about the training.
 constexpr std::array<std::string_view, 20> kHarmless = {
     "rope_type",       "type",
     "rope_theta",      "partial_rotary_factor",
@@ -35,7 +35,7 @@ bool is_by_kind(const Json& object) {
                      [](const auto& member) { return member.second.is_object(); });
 }
 
-// The object of a kind of layers; null for one that has no settings of its own.
+// The object of a kind of layers; null if it has no separate settings.
 Json of_kind(const Json& kinds, std::string_view kind) {
   std::optional<Json> found;
   const Json first = kinds.members().front().second;

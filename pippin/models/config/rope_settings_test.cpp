@@ -1,4 +1,4 @@
-// Configurations as transformers 5 writes them mean what their older forms mean.
+// Configurations written by transformers 5 have the same meaning as their older forms.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -48,7 +48,7 @@ std::optional<std::string> take(Members& members, const std::string& key) {
 
 enum class Form { Flat, ByKind };
 
-// As RotaryEmbeddingConfigMixin moves the settings of a configuration; nothing where it has none.
+// Like RotaryEmbeddingConfigMixin, moves the settings of a configuration; nothing if it has none.
 std::optional<std::string> rewritten(const Json& json, Form form) {
   Members config = members_of(json), rope;
   const std::string type = json.get_string_or("model_type", "");
@@ -119,7 +119,7 @@ std::string shown(const std::vector<nn::RopeOptions>& ropes,
   return text;
 }
 
-// What an architecture makes of the configuration's ropes, or the error.
+// An architecture's ropes for the configuration, or the error.
 std::string read(const std::string& text) {
   const Config config(Json::parse(text, "config.json", kPythonJson));
   config.ignore({"quantization_config", "quantization"});
@@ -164,7 +164,7 @@ TEST(RopeSettings, EveryArchitectureReadsBothForms) {
   EXPECT_GE(by_kind, 75U);
 }
 
-// What every class that turns heads has to say of a setting that it does not know.
+// Every class with rotary positions must reject a setting that it does not know.
 TEST(RopeSettings, UnknownSettingsAreRefusedByName) {
   const auto paths = configurations();
   if (paths.empty()) GTEST_SKIP() << shared_data_absent("architectures");
@@ -209,7 +209,8 @@ TEST(RopeSettings, FormsThatClashAreRefused) {
                                 "mrope_section": [1, 2]}, "layer_types": ["full_attention"])")));
 }
 
-// The longrope of transformers 5 takes the factor that the object has; before, the contexts' ratio.
+// The longrope of transformers 5 uses the object's factor; earlier versions used the contexts'
+// ratio.
 TEST(RopeSettings, LongropesFactorIsTheFormsOwn) {
   const std::string object = R"({"rope_type": "longrope", "short_factor": [1, 1, 1, 1],
       "long_factor": [2, 2, 2, 2], "original_max_position_embeddings": 64, "factor": 4.0})";
@@ -223,8 +224,7 @@ TEST(RopeSettings, LongropesFactorIsTheFormsOwn) {
   EXPECT_EQ(factor("rope_parameters"), 4.0);
 }
 
-// Two magnitudes: the ratio of both turns with the keys, the square of the second scales the
-// scores.
+// Two magnitudes: their ratio scales the rotation, the square of the second scales the scores.
 TEST(RopeSettings, YarnScalesTheScoresOfLatentAttention) {
   for (const char* type : {"deepseek_v2", "deepseek_v3"}) {
     const auto read_model = [&](double scale, double all_dims) {
@@ -252,7 +252,7 @@ TEST(RopeSettings, YarnScalesTheScoresOfLatentAttention) {
       EXPECT_NEAR(attention.scale.value_or(0), 0.25 * magnitude(all_dims) * magnitude(all_dims),
                   1e-12);
     }
-    // Without the second the first is not looked at.
+    // Without the second the first is not used.
     EXPECT_DOUBLE_EQ(read_model(0.5, 0).ropes.at(0).scaling.attention_factor, magnitude(1));
   }
 }

@@ -1,4 +1,4 @@
-// What architectures with state spaces share: the keys of Mamba's and of the hybrids'
+// Shared by architectures with state spaces: the keys of Mamba's and of the hybrids'
 // configurations.
 #pragma once
 
@@ -12,15 +12,15 @@
 
 namespace pippin::models {
 
-// Equal layers of a mixer alone, under Mamba's names; the caller sets the mixer. Such a model has
-// no longest text.
+// Equal layers of only a mixer, with Mamba's names; the caller sets the mixer. Such a model has no
+// limit of the length.
 nn::DecoderOptions state_space_decoder(const Config& config, Defaults defaults);
 
 // hidden_size times a factor, a whole number.
 int64_t expanded(const Config& config, std::string_view key, int64_t hidden_size, double factor);
-// A number, or what "auto" stands for.
+// A number, or the value that "auto" means.
 int64_t size_or_auto(const Config& config, std::string_view key, int64_t automatic);
-// Taps of a causal convolution; Unsupported for one, which would keep nothing.
+// Taps of a causal convolution; Unsupported for a single one, which would keep nothing.
 int64_t convolution_length(const Config& config, std::string_view key, int64_t fallback = 4);
 // time_step_limit, two numbers or null.
 void limit_steps(const Config& config, nn::Mamba2Options& mamba);

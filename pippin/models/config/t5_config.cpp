@@ -37,7 +37,7 @@ T5Config::T5Config(const Config& config) {
   norm.epsilon = config.number("layer_norm_epsilon", 1e-6);
   tied = config.flag("tie_word_embeddings", defaults.tied);
   bias_of_each_layer = type == "umt5";
-  // "relu", "gated-gelu": the last is what the class calls the approximation by tanh.
+  // "relu", "gated-gelu": the class uses the latter for the approximation by tanh.
   std::string kind = config.text("feed_forward_proj", defaults.feed_forward);
   constexpr std::string_view kGated = "gated-";
   gated = kind.starts_with(kGated);

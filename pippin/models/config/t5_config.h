@@ -1,4 +1,4 @@
-// What T5's encoder and decoder share of their configuration, and those of mT5 and UMT5.
+// Shared by the configurations of T5's encoder and decoder, and those of mT5 and UMT5.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct T5Config {
 
   int64_t vocab_size = 0, width = 0, head_dim = 0, inner_width = 0;
   int64_t encoder_layers = 0, decoder_layers = 0, heads = 0;
-  int64_t context = 0;  // distances have no end: n_positions, or what is enough for most texts
+  int64_t context = 0;  // distances are unlimited: n_positions, or a default that is enough for
+                        // most texts
   std::string embedding = "shared";
   nn::NormOptions norm;
   nn::Activation activation = nn::Activation::Relu;

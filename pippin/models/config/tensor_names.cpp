@@ -12,7 +12,7 @@
 namespace pippin::models {
 namespace {
 
-// "a.b" and "c" of "a.b.c".
+// "a.b" and "c" for "a.b.c".
 std::pair<std::string_view, std::string_view> last_part(std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == name.npos) return {{}, name};
@@ -42,7 +42,7 @@ std::string current_name(const Checkpoint& checkpoint, const std::string& name) 
   if (name.starts_with(kBlocks)) {
     return "language_model.model.layers." + name.substr(kBlocks.size());
   }
-  // OLMo Hybrid's, where transformers 5 writes them.
+  // OLMo Hybrid's norms, as transformers 5 names them.
   constexpr std::array kNorms = {std::pair{"attention_layer_norm", "input_layernorm"},
                                  std::pair{"feedforward_layer_norm", "post_attention_layernorm"}};
   for (const auto& [other, current] : kNorms) {
@@ -62,7 +62,7 @@ std::string current_name(const Checkpoint& checkpoint, const std::string& name) 
   return name;
 }
 
-// "....switch_mlp" and "gate_proj.weight" where a tensor is a stack of experts' matrices.
+// "....switch_mlp" and "gate_proj.weight" if a tensor is a stack of experts' matrices.
 Checkpoint::Parts experts_of(const TensorInfo& tensor) {
   const auto [module, part] = last_part(tensor.name);
   const auto [experts, matrix] = last_part(module);

@@ -1,11 +1,11 @@
-// The names that modules have, in place of those that older or other writers gave their tensors.
+// The modules' names of tensors, in place of those of older or other writers.
 #pragma once
 
 #include "pippin/io/checkpoint.h"
 
 namespace pippin::models {
 
-// Under current names:
+// Renames tensors to current names:
 //   LayerNorm.gamma, .beta          weight, bias: BERT's first files
 //   attention_layer_norm            input_layernorm; feedforward_layer_norm likewise: OLMo Hybrid's
 //   dense_bias                      dense.bias: GPT-NeoX-Japanese's, of its last layer alone

@@ -1,4 +1,4 @@
-// Names of older and other writers: the same weights, whatever they are called.
+// Names of older and other writers: the same weights under any of them.
 #include "pippin/models/config/tensor_names.h"
 
 #include <cstring>
@@ -77,7 +77,7 @@ constexpr char kExperts[] = R"(, "vocab_size": 11, "hidden_size": 8, "intermedia
   "num_key_value_heads": 1, "head_dim": 4, "max_position_embeddings": 16,
   "num_experts_per_tok": 2, )";
 
-// Experts as mlx-lm stacks them, under its own names whatever the model calls them.
+// Experts as mlx-lm stacks them, under mlx-lm's names for any model.
 TEST(TensorNames, StackedExpertsOfMlxLm) {
   const struct {
     const char *type, *own, *layer, *gate, *up, *down;

@@ -40,7 +40,7 @@ std::string class_name(const Json& config) {
   return names && names->size() > 0 ? std::string(names->at(size_t{0}).as_string()) : "";
 }
 
-// Of id2label, or num_labels, or as many as Hugging Face's classes have.
+// The size of id2label, or num_labels, or the default of Hugging Face's classes.
 int64_t num_labels(const Config& config) {
   const auto labels = config.find("id2label");
   if (!labels) return config.size("num_labels", 2, 1 << 20);
@@ -81,7 +81,7 @@ nn::EncoderInput record_inputs(EncoderRecorder& recorder, const nn::EncoderOptio
   return input;
 }
 
-// Which activation the score of one label gets.
+// The activation of a single score.
 std::string score_activation(const fs::path& folder, const Json& config, int64_t labels) {
   const auto given = read_score_activation(folder, config);
   std::string activation = given.value_or(labels == 1 ? family::kSigmoid : family::kIdentity);
@@ -128,7 +128,7 @@ namespace {
 
 using Kind = SentenceModules::Kind;
 
-// What the folder is made of: modules.json says it, or config.json's class.
+// The folder's modules: from modules.json, or by config.json's class.
 SentenceModules modules_of(const fs::path& source, bool causal) {
   if (text_task(source) == TextTask::Score && !has_sentence_modules(source)) {
     SentenceModules modules;
@@ -165,7 +165,7 @@ EncoderProgram::EncoderProgram(const fs::path& source, const EncoderBuildOptions
       json_(load_config(modules_.transformer)),
       config_(json_),
       described_(describe_encoder(config_)) {
-  // What is pooled of a folder that does not say it depends on how the encoder sees.
+  // If the folder does not name a pooling, it depends on the encoder's masks.
   modules_ = modules_of(source, described_.encoder.causal);
   BuildOptions build;
   build.compute = options.compute;

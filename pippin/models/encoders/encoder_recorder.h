@@ -1,5 +1,5 @@
-// What the programs of the family `encoder` share (families/encoder.h): their interface, and the
-// modules of sentence-transformers after a pooling.
+// Shared by programs of the family `encoder` (families/encoder.h): their interface, and
+// sentence-transformers' modules after a pooling.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,10 @@
 
 namespace pippin::models {
 
-// The interface of the function, and what it is recorded with.
+// The function's interface, and its builder.
 class EncoderRecorder {
  public:
-  // For texts of up to `context` tokens. Throws InvalidArgument for a number of texts that cannot
-  // be.
+  // For texts of up to `context` tokens. Throws InvalidArgument for an invalid number of texts.
   EncoderRecorder(int64_t context, const EncoderBuildOptions& options);
 
   array::Array input(const char* name, const char* description);
@@ -34,8 +33,7 @@ class EncoderRecorder {
 
 array::Array as_float(const array::Array& x);
 
-// (batch, features) after all of the modules, and the first `dimensions` of them where that is
-// said.
+// (batch, features) after all of the modules, cut to the first `dimensions` if set.
 array::Array apply_modules(const SentenceModules& modules, array::Array x, nn::Precision precision);
 
 }  // namespace pippin::models

@@ -1,5 +1,5 @@
-// T5 (Raffel et al. 2020), Flan-T5, mT5 and UMT5 whole: the decoder's layers look back at what is
-// written and over at what the encoder has read.
+// The complete T5 (Raffel et al. 2020), Flan-T5, mT5 and UMT5: the decoder's layers attend to
+// earlier target tokens and to the encoded source.
 #include "pippin/models/encoders/rewriter.h"
 
 #include <cmath>
@@ -137,7 +137,7 @@ void RewriterRecorder::record_encode(mil::Model& model) const {
   model.program.functions.emplace(rewriting::kEncode, builder.build());
 }
 
-// v1.0 models share the embedding with the head, and scale what goes into it.
+// v1.0 models share the embedding with the head, and scale its input.
 Array RewriterRecorder::logits(const Array& x, const nn::Embedding& embedding) const {
   if (!sizes_.tied) {
     return nn::Linear(parameters_.at("lm_head"), sizes_.width, sizes_.vocab_size)(x);

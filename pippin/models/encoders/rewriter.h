@@ -11,12 +11,12 @@
 namespace pippin::models {
 
 struct RewriterBuildOptions {
-  int64_t context = 0;  // most tokens of a source, and of what is written; 0: 512
+  int64_t context = 0;  // largest number of tokens of a source, and of the target; 0: 512
   BuildOptions::Compute compute = BuildOptions::Compute::Float16Package;
   PackedMatrices* packed = nullptr;  // as in BuildOptions
 };
 
-// Throws as models::build().
+// Throws like models::build().
 mil::Model build_rewriter(const std::filesystem::path& source,
                           const RewriterBuildOptions& options = {});
 

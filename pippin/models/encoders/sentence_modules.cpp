@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kSentenceConfig = "config_sentence_transformers.json";
 
-// "Pooling" of "sentence_transformers.models.Pooling".
+// "Pooling" for "sentence_transformers.models.Pooling".
 std::string class_of(std::string_view path) {
   return std::string(path.substr(path.rfind('.') + 1));
 }
@@ -31,7 +31,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-// A module's configuration; messages name its folder too, as several files are called so.
+// A module's configuration; messages name its folder too, because several files have this name.
 Json config_of(const fs::path& folder) {
   return Json::parse(read_file(folder / "config.json", kPythonJson.max_bytes),
                      (folder.filename() / "config.json").string(), kPythonJson);
@@ -41,7 +41,7 @@ struct Way {
   std::string_view key, name;
   nn::Pooling way;
 };
-// In the order of older configurations, which set each by a key of its own.
+// In the order of older configurations, which set each by a separate key.
 constexpr std::array kWays = {
     Way{"pooling_mode_cls_token", "cls", nn::Pooling::First},
     Way{"pooling_mode_max_tokens", "max", nn::Pooling::Max},
@@ -61,7 +61,7 @@ nn::Pooling way_called(const Json& config, std::string_view name) {
        config.where("pooling_mode"), name);
 }
 
-// pooling_mode: a name or a list, whose order is that of the parts of an embedding.
+// pooling_mode: a name or a list, in the order of the parts of an embedding.
 nn::PoolingOptions named_ways(const Json& config, const Json& mode) {
   if (!mode.is_array()) return {way_called(config, mode.as_string())};
   nn::PoolingOptions pooling;
@@ -69,7 +69,7 @@ nn::PoolingOptions named_ways(const Json& config, const Json& mode) {
   return pooling;
 }
 
-// Where pooling_mode is given, older keys next to it do not count; where nothing is, the mean.
+// If pooling_mode is given, older keys next to it do not count; if nothing is, the mean.
 nn::PoolingOptions ways_of(const Json& config) {
   if (const auto mode = config.find("pooling_mode")) return named_ways(config, *mode);
   nn::PoolingOptions pooling;
@@ -114,7 +114,7 @@ nn::Activation activation_of(const Json& config) {
 
 constexpr std::string_view kEmbedding = "sentence_embedding", kScores = "scores";
 
-// Of a Dense that gives the scores of a cross-encoder, which end its modules.
+// Whether a Dense gives the scores of a cross-encoder, which end its modules.
 bool gives_scores(const Json& config) {
   const std::string input = config.get_string_or("module_input_name", kEmbedding);
   const std::string output = config.get_string_or("module_output_name", input);
@@ -151,7 +151,7 @@ LogitScore read_logit_score(const fs::path& folder) {
   return score;
 }
 
-// Folders that modules.json names lie below it.
+// Folders that modules.json names are below it.
 fs::path folder_of(const fs::path& root, const Json& module) {
   const fs::path path = fs::path(module.get_string_or("path", "")).lexically_normal();
   if (path.is_absolute() || (!path.empty() && *path.begin() == "..")) {
@@ -182,7 +182,7 @@ class ModuleReader {
       read_pooling(folder, result_);
       pooled_ = true;
     } else if (type == "Dropout") {
-      // Nothing at inference.
+      // No effect at inference.
     } else if (type == "LogitScore" && !pooled_) {
       result_.kind = Kind::Logits;
       result_.logits = read_logit_score(folder);
@@ -220,8 +220,8 @@ class ModuleReader {
   bool first_ = false, pooled_ = false, ended_ = false;
 };
 
-// sentence_bert_config.json, which versions have called by the kind of encoder; nothing where
-// there is none.
+// sentence_bert_config.json, which versions have named after the kind of encoder; nothing if
+// absent.
 std::optional<Json> read_text_settings(const fs::path& folder) {
   const auto files = files_of_role(folder, FileRole::SentenceTexts);
   const auto found = std::find_if(files.begin(), files.end(), [](const fs::path& path) {
@@ -230,14 +230,14 @@ std::optional<Json> read_text_settings(const fs::path& folder) {
   return found == files.end() ? std::nullopt : std::optional(Json::load(*found, kPythonJson));
 }
 
-// What config_sentence_transformers.json says; an empty object where there is none.
+// The contents of config_sentence_transformers.json; an empty object if absent.
 Json sentence_config(const fs::path& folder) {
   const fs::path path = folder / kSentenceConfig;
   if (!fs::exists(path)) return Json::parse("{}", kSentenceConfig);
   return Json::load(path, kPythonJson);
 }
 
-// "sequence-classification" and the like, of sentence-transformers 5.4 and later.
+// "sequence-classification" and the like, in sentence-transformers 5.4 and later.
 std::string transformer_task(const fs::path& folder) {
   const auto config = read_text_settings(folder);
   return config ? config->get_string_or("transformer_task", "") : "";
@@ -261,7 +261,7 @@ bool is_static_embedding(const fs::path& folder) {
          Json::load(config, kPythonJson).get_string_or("model_type", "") == "model2vec";
 }
 
-// Tokenizers say 1e30 for no limit.
+// Tokenizers use 1e30 for no limit.
 std::optional<int64_t> read_max_tokens(const fs::path& folder) {
   if (const auto config = read_text_settings(folder)) {
     const auto most = config->find_int("max_seq_length");

@@ -1,5 +1,5 @@
-// sentence-transformers' folders: what follows the encoder (modules.json and the folders that it
-// names), and how texts are prepared (config_sentence_transformers.json,
+// sentence-transformers' folders: the modules after the encoder (modules.json and the folders that
+// it names), and the preparation of texts (config_sentence_transformers.json,
 // sentence_bert_config.json). Embedding models and cross-encoders have them, and tables of static
 // embeddings, whose first module is a table instead of an encoder.
 #pragma once
@@ -23,7 +23,7 @@ struct SentenceDense {
   int64_t in = 0, out = 0;
   bool bias = true;
   nn::Activation activation = nn::Activation::Tanh;
-  // The input is added to the result, times "residual.weight" where the sizes differ.
+  // The input is added to the result, multiplied by "residual.weight" if the sizes differ.
   bool residual = false;
 };
 struct SentenceLayerNorm {
@@ -33,8 +33,8 @@ struct SentenceLayerNorm {
 struct SentenceNormalize {};
 using SentenceModule = std::variant<SentenceDense, SentenceLayerNorm, SentenceNormalize>;
 
-// A cross-encoder of a language model: what the head says of one token after the rendered pair,
-// less what it says of another.
+// The score of a language model's cross-encoder: the logit of one token after the rendered pair,
+// minus that of another.
 struct LogitScore {
   int64_t yes = 0;
   std::optional<int64_t> no;
@@ -45,7 +45,7 @@ struct SentenceModules {
     Embedding,   // an encoder, its pooling, modules
     Static,      // the mean of the rows of a table, modules
     Classifier,  // a cross-encoder: an encoder with a classifier's head
-    Scores,      // a cross-encoder: as Embedding, the last module gives the scores
+    Scores,      // a cross-encoder: like Embedding, the last module gives the scores
     Logits,      // a cross-encoder: a language model and a LogitScore
   };
   Kind kind = Kind::Embedding;
@@ -55,47 +55,47 @@ struct SentenceModules {
   bool pool_prompts = true;             // false: the tokens of a prompt are not pooled
   std::vector<SentenceModule> modules;  // after the pooling
   std::optional<int64_t> max_tokens;
-  std::optional<int64_t> dimensions;  // of an embedding the first ones alone: truncate_dim
+  std::optional<int64_t> dimensions;  // keeps only the first ones of an embedding: truncate_dim
 
   bool scores() const { return kind != Kind::Embedding && kind != Kind::Static; }
 };
 
-// Whether a folder says that it is one: it has modules.json.
+// Whether a folder has modules.json.
 bool has_sentence_modules(const std::filesystem::path& folder);
-// Whether it is a table of static embeddings: modules.json says so, or model2vec's config.json.
+// Whether it is a table of static embeddings, by modules.json or model2vec's config.json.
 bool is_static_embedding(const std::filesystem::path& folder);
-// Of a folder without modules.json what sentence-transformers makes of it: the mean of the states;
-// the last state of a causal model. Throws Unsupported for modules and poolings that are not known,
-// InvalidFile, NotFound (a folder that modules.json names).
+// For a folder without modules.json, sentence-transformers' defaults: the mean of the states; the
+// last state of a causal model. Throws Unsupported for unknown modules and poolings, InvalidFile,
+// NotFound (a folder that modules.json names).
 SentenceModules read_sentence_modules(const std::filesystem::path& folder, bool causal);
 
-// The most tokens of a text: max_seq_length, else the tokenizer's model_max_length; nothing where
-// neither says a limit.
+// Largest number of tokens of a text: max_seq_length, else the tokenizer's model_max_length;
+// nothing if both are absent.
 std::optional<int64_t> read_max_tokens(const std::filesystem::path& folder);
 
-// What is put before texts, by name; the name of the one that is put where none is asked for.
+// Prefixes of texts, by name; and the name of the default one.
 struct Prompts {
   std::map<std::string, std::string> by_name;
   std::optional<std::string> default_name;
 };
-// Of config_sentence_transformers.json in the folder; none where there is no such file.
+// From config_sentence_transformers.json in the folder; empty if that is absent.
 Prompts read_prompts(const std::filesystem::path& folder);
 
-// How a cross-encoder of a language model takes a pair: as two messages, "query" and "document", of
-// its chat template, which gets `context` (a JSON object) too.
+// A cross-encoder of a language model takes a pair as two messages, "query" and "document", of its
+// chat template, which also gets `context` (a JSON object).
 struct PairMessages {
   bool parts = false;       // contents are lists of parts, each with a type
-  bool generation = false;  // with what begins an answer
+  bool generation = false;  // followed by the beginning of an answer
   std::string context = "{}";
 };
 // Nothing for one that takes two texts.
 std::optional<PairMessages> read_pair_messages(const std::filesystem::path& folder);
 
-// Whether sentence_bert_config.json in the folder wants texts in lower case.
+// Whether sentence_bert_config.json in the folder requests texts in lower case.
 bool lowers_case(const std::filesystem::path& folder);
 
-// What turns the logit of a cross-encoder into a score: the last part of the names of PyTorch's
-// classes ("Sigmoid", "Identity"), lower case; nothing where no file says it.
+// The activation from the logit of a cross-encoder to a score: the last part of the names of
+// PyTorch's classes ("Sigmoid", "Identity"), lower case; nothing if no file names it.
 std::optional<std::string> read_score_activation(const std::filesystem::path& folder,
                                                  const Json& config);
 

@@ -31,9 +31,9 @@ using array::Array;
 constexpr int64_t kMostTokens = 1 << 15;     // of a text; the class has no limit
 constexpr int64_t kModel2VecTokens = 512;    // its encode() cuts there
 constexpr const char* kMapping = "mapping";  // of model2vec's quantized vocabularies: token to row
-constexpr const char* kWeights = "weights";  // of model2vec: what each token's row counts
+constexpr const char* kWeights = "weights";  // of model2vec: the weight of each token's row
 
-// The table goes by sentence-transformers' name or by model2vec's.
+// The table has sentence-transformers' name or model2vec's.
 const TensorInfo& table_of(const Checkpoint& checkpoint) {
   for (const char* name : {"embedding.weight", "embeddings"}) {
     const TensorInfo* tensor = checkpoint.find(name);

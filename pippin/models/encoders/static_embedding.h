@@ -1,5 +1,5 @@
 // Static embeddings: sentence-transformers' StaticEmbedding and model2vec. A text's embedding is
-// the mean of the rows that a table has for its tokens.
+// the mean of its tokens' rows of a table.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace pippin::models {
 
-// For folders of which is_static_embedding() is true. Throws as build_encoder().
+// For folders for which is_static_embedding() is true. Throws like build_encoder().
 mil::Model build_static_embedding(const std::filesystem::path& source,
                                   const EncoderBuildOptions& options);
 

@@ -24,8 +24,8 @@ constexpr mil::DataType kType = mil::DataType::Float16;
 constexpr mil::Opset kOpset = mil::Opset::CoreML8;
 constexpr int64_t kBatch = 64;
 
-// Gemma 3's residuals grow beyond fp16; norms undo a common factor of what flows between layers.
-// ANEMLL's factors, for the sizes that the model has.
+// Gemma 3's residuals exceed fp16; norms cancel a common factor of the values between layers.
+// ANEMLL's factors, for the sizes of the model.
 double residual_factor(const Description& description) {
   if (description.model_type != "gemma3_text") return 1.0;
   const int64_t size = description.decoder.hidden_size;
@@ -116,7 +116,7 @@ void Anemll::choose_batch() {
 void Anemll::choose_head() {
   const int64_t vocab = description_.decoder.vocab_size;
   const std::string& type = description_.model_type;
-  constexpr int64_t kLarge = 131072;  // as large a vocabulary as those families have
+  constexpr int64_t kLarge = 131072;  // the vocabulary size of those families
   const bool sixteen =
       type.starts_with("qwen") || type.starts_with("gemma") || (type != "llama" && vocab >= kLarge);
   head_sizes_ = balanced(vocab, std::min<int64_t>(sixteen ? 16 : 8, vocab));

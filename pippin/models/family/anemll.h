@@ -1,7 +1,7 @@
 // The package family `anemll`, as ANEMLL writes it: embeddings, chunks of layers with functions for
 // one token and for a batch over one shared state, a head in parts, and meta.yaml.
 //
-// Where the original is known to be wrong this one is not: docs/families.md says how.
+// It corrects known errors of the original: see docs/families.md.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace pippin::models {
 
-// What names and meta.yaml say of a part's palettes; 0 bits: none.
+// A part's palettes according to names and meta.yaml; 0 bits: none.
 struct PartPalette {
   int bits = 0;
   int64_t group = 0;  // channels that share one; 0: all
@@ -38,7 +38,7 @@ std::string recommended_sampling(const std::filesystem::path& hf_folder);
 
 class Anemll {
  public:
-  // Throws what build() throws, and Unsupported, by name, for models that the family cannot hold.
+  // Throws the errors of build(), and Unsupported, by name, for models that the family cannot hold.
   Anemll(const std::filesystem::path& hf_folder, const AnemllOptions& options);
 
   const Description& description() const { return description_; }
@@ -49,7 +49,7 @@ class Anemll {
   PackagePart embeddings() const;
   // Layers [first, last) as chunk `index`, from 0, of `count`.
   PackagePart chunk(int64_t index, int64_t count, int64_t first, int64_t last) const;
-  // One of `count` chunks of as many layers each, the first ones with one more.
+  // One of `count` chunks with equal numbers of layers, the first ones with one more.
   PackagePart chunk(int64_t index, int64_t count) const;
   PackagePart head() const;
   std::string meta_yaml(int64_t num_chunks) const;

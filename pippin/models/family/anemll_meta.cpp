@@ -1,4 +1,4 @@
-// meta.yaml: what ANEMLL's runners read first.
+// meta.yaml: the file that ANEMLL's runners read first.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

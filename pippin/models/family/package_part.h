@@ -1,4 +1,4 @@
-// Models that are a folder of packages: what the families `anemll` and `windowed` are made of.
+// Models that are a folder of packages: the parts of the families `anemll` and `windowed`.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct PackagePart {
 // The attribute buildInfo of the programs that Pippin makes.
 mil::Value build_info();
 
-// A function under construction and its interface, declared as it is recorded.
+// A function under construction and its interface, declared while it is recorded.
 class FunctionRecorder {
  public:
   FunctionRecorder(std::string name, mil::Opset opset) : builder_(opset) {
@@ -38,12 +38,12 @@ class FunctionRecorder {
   array::Array enumerated_input(const std::string& name, mil::DataType type,
                                 const std::vector<int64_t>& sizes);
   void output(const std::string& name, const array::Array& value);
-  // States and inputs that the builder was given by others.
+  // Declares states and inputs that were added to the builder elsewhere.
   void declare(const std::string& name, mil::DataType type, std::vector<int64_t> dims,
                bool is_state);
   void declare_output(const std::string& name, mil::DataType type);
 
-  // Puts the function into the model, as its default one where it is the first.
+  // Adds the function to the model, as its default if it is the first.
   void add_to(mil::Model& model);
 
  private:
@@ -51,18 +51,17 @@ class FunctionRecorder {
   mil::FunctionDescription description_;
 };
 
-// A model without functions yet, with the metadata that tells where it comes from.
+// A model without functions yet, with the metadata of its origin.
 mil::Model empty_model(const Description& description, std::string_view family, mil::Opset opset);
 
-// Throws InvalidArgument for a prefix that makes no file name.
+// Throws InvalidArgument for a prefix that is not a file name.
 void check_file_prefix(const std::string& prefix);
 
-// The weights of a source for fp16 packages of a style, with an adapter's changes where one is
-// given.
+// The weights of a source for fp16 packages of a style, with an adapter's changes if given.
 nn::Parameters part_parameters(const std::filesystem::path& source,
                                const std::filesystem::path& fused_adapter, const nn::Style& style);
 
-// Sizes of `count` parts of `total`, the first ones one larger where it does not divide.
+// Sizes of `count` parts of `total`, the first ones one larger if it does not divide evenly.
 std::vector<int64_t> balanced(int64_t total, int64_t count);
 
 }  // namespace pippin::models

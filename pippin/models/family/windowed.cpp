@@ -25,10 +25,10 @@ using array::Array;
 
 constexpr mil::DataType kType = mil::DataType::Float16;
 constexpr int64_t kMostContext = 131072;
-// The Neural Engine takes no tensors of more elements along an axis.
+// The Neural Engine's limit of elements along an axis.
 constexpr int64_t kMostOutputs = 16384;
 
-// 64 tokens as 8 x 8: both axes of a convolution are used then. 0 where there is no such square.
+// 64 tokens as 8 x 8, so that both axes of a convolution are used. 0 if there is no such square.
 int64_t fold_of(int64_t window) {
   const auto root = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(window))));
   return root * root == window && root >= 4 ? root : 0;
@@ -127,8 +127,8 @@ PackagePart Windowed::start_part(PackagePart::Kind kind, int64_t number) const {
 }
 
 // For keys at positions from `start` - cache on and queries at `positions`, (1, 1, keys, window):
-// what lies after the query, before the sequence's first token or outside a layer's window is
-// hidden. With ALiBi a mask for each head.
+// hides keys after the query, before the sequence's first token or outside a layer's window. With
+// ALiBi a mask for each head.
 Array Windowed::mask(const Array& positions, const Array& start, int64_t window) const {
   const Array begin = start - array::constant(static_cast<int32_t>(options_.cache));
   const Array key_positions = int_range(keys()) + begin;
@@ -160,7 +160,7 @@ PackagePart Windowed::embedding() const {
   const Array length = function.input(windowed::kLength, mil::DataType::Int32, {1});
   const Array start = length - array::constant(static_cast<int32_t>(window));
   Array positions = int_range(window) + start;
-  // Padding at the end of the context has no positions of its own.
+  // Padding at the end of the context has no positions.
   if (options_.context % window != 0) {
     positions =
         array::minimum(positions, array::constant(static_cast<int32_t>(options_.context - 1)));
@@ -300,7 +300,7 @@ std::vector<PackagePart> Windowed::parts() const {
   return parts;
 }
 
-// Runners infer everything from the packages; this is for people, and for converting again.
+// Runners infer everything from the packages; this is for readers, and for converting again.
 std::string Windowed::meta_json() const {
   JsonWriter json(2);
   json.begin_object()

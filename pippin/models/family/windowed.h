@@ -16,8 +16,8 @@
 namespace pippin::models {
 
 struct WindowedOptions {
-  // Positions that the tables have; 0: the model's own, at most 131072. Attention reaches over
-  // cache + window tokens, whatever the position.
+  // Positions of the tables; 0: the model's own, at most 131072. Attention reaches over cache +
+  // window tokens, whatever the position.
   int64_t context = 0;
   std::filesystem::path fused_adapter;  // empty: none
   std::string prefix;                   // of file names; empty: the model's name
@@ -31,7 +31,7 @@ struct WindowedOptions {
 
 class Windowed {
  public:
-  // Throws what build() throws, and Unsupported, by name, for models that the family cannot hold.
+  // Throws the errors of build(), and Unsupported, by name, for models that the family cannot hold.
   Windowed(const std::filesystem::path& hf_folder, const WindowedOptions& options);
 
   const Description& description() const { return description_; }

@@ -1,7 +1,6 @@
 // A GGUF's model as the Hugging Face checkpoint that it was made from: its configuration from the
-// metadata, its tensors under the names that they had. What the format has in another way is undone
-// when they are read: Llama's rows of queries and keys, in pairs; Gemma's norms, one more than they
-// were.
+// metadata, its tensors under the original names. Changes of the format are undone on reading:
+// Llama's rows of queries and keys, in pairs; Gemma's norms, which were increased by one.
 #pragma once
 
 #include <string>
@@ -14,11 +13,11 @@
 
 namespace pippin::models {
 
-// In a configuration that gguf_config() made: the format's name of the architecture.
+// In a configuration made by gguf_config(): the format's name of the architecture.
 inline constexpr std::string_view kGgufKey = "gguf_architecture";
 
-// config.json; `name` starts error messages. Throws Unsupported for an architecture that is not
-// known, InvalidFile for metadata that is missing or no size.
+// config.json; `name` starts error messages. Throws Unsupported for an unknown architecture,
+// InvalidFile for missing metadata or invalid sizes.
 std::string gguf_config(const GgufContent& content, const std::string& name);
 
 // Whether the files of a checkpoint are GGUF.
@@ -27,7 +26,8 @@ bool is_gguf(const Checkpoint& checkpoint);
 // The checkpoint with Hugging Face's names.
 Checkpoint gguf_checkpoint(const Checkpoint& checkpoint, const std::string& architecture);
 
-// What a described model needs that reads such a checkpoint; nothing for another configuration.
+// Adapts a described model to the tensors of such a checkpoint; does nothing for another
+// configuration.
 void apply_gguf(const Config& config, nn::DecoderOptions& model);
 void apply_gguf(const Config& config, EncoderDescription& model);
 

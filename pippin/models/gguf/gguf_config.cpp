@@ -14,7 +14,7 @@ namespace pippin::models {
 namespace {
 
 struct Architecture {
-  std::string_view name, model_type, class_name;  // the last two of decoders
+  std::string_view name, model_type, class_name;  // the last two for decoders
   void (*write_encoder)(const GgufKeys& keys, JsonWriter& json) = nullptr;
 };
 constexpr Architecture kKnown[] = {
@@ -124,7 +124,7 @@ class DecoderConfig {
               metadata_.size(key("rope.scaling.original_context_length")).value_or(context_),
               metadata_.number(key("rope.scaling.attn_factor")));
     } else if (metadata_.tensor("rope_freqs.weight") != nullptr) {
-      // Llama 3's scaling, as what it divides frequencies by.
+      // Llama 3's scaling, as divisors of frequencies.
       factors("rope_freqs.weight", "rope_freqs.weight", context_, 1.0);
     } else if (kind == "linear" && factor) {
       json_.key("rope_scaling").begin_object().member("rope_type", "linear");
@@ -151,7 +151,7 @@ class DecoderConfig {
     json_.end_object();
   }
 
-  // What one architecture has.
+  // Members specific to one architecture.
   void own() {
     const std::string_view name = architecture_.name;
     const auto window = metadata_.size(key("attention.sliding_window"));
@@ -164,7 +164,7 @@ class DecoderConfig {
       if (name == "gemma") json_.member("hidden_act", "gelu_pytorch_tanh");
     }
     if (name == "gemma2" || like_gemma3) {
-      // 27B scale scores by the width instead.
+      // 27B scales scores by the width instead.
       const bool largest = name != "gemma-embedding" && layers_ == (name == "gemma2" ? 46 : 62);
       json_.member("query_pre_attn_scalar",
                    largest ? static_cast<double>(hidden_) / static_cast<double>(heads_)
@@ -183,7 +183,7 @@ class DecoderConfig {
     }
   }
 
-  // Which layers slide: one in so many does not, or each says it.
+  // The sliding layers: all but every n-th, or a flag for each.
   void pattern() {
     const std::string each = key("attention.sliding_window_pattern");
     if (!metadata_.is_array(each)) {

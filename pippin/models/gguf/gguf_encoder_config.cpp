@@ -1,4 +1,4 @@
-// config.json of a GGUF's encoder.
+// config.json for a GGUF's encoder.
 #include <fmt/format.h>
 
 #include "pippin/models/gguf/gguf_keys.h"
@@ -37,7 +37,7 @@ void refuse_scores(const GgufKeys& keys) {
 }
 
 void write_t5_sizes(const GgufKeys& keys, JsonWriter& json) {
-  // Gates and biases for distances are told by their tensors.
+  // Gates and distance biases are recognized by their tensors.
   const bool gated = keys.has("enc.blk.0.ffn_gate.weight");
   json.member("vocab_size", keys.rows(kEmbedding));
   json.member("d_model", keys.required_size("embedding_length"));
@@ -61,7 +61,7 @@ std::string_view t5_type(const GgufKeys& keys) {
 
 }  // namespace
 
-// RoBERTa's kind too, whose table of positions begins at its first token in this format.
+// Also RoBERTa's kind, whose table of positions begins at its first token in this format.
 void write_gguf_bert(const GgufKeys& keys, JsonWriter& json) {
   const bool scores = gguf_pooling(keys) == GgufPooling::Rank;
   write_class(json, "bert", scores ? "BertForSequenceClassification" : "BertModel");

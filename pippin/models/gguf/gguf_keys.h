@@ -1,5 +1,5 @@
-// What a GGUF's metadata says of one architecture, whose keys begin with its name, and of the
-// configuration that is written from it.
+// Reads a GGUF's metadata of one architecture, whose keys begin with its name, and writes the
+// configuration.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace pippin::models {
 
 class GgufKeys {
  public:
-  // Both live as long as this.
+  // Both must outlive this.
   GgufKeys(const GgufMetadata& metadata, std::string_view architecture)
       : metadata_(metadata), architecture_(architecture) {}
 
@@ -24,11 +24,11 @@ class GgufKeys {
   std::string full(std::string_view name) const;
   std::optional<int64_t> size(std::string_view name) const { return metadata_.size(full(name)); }
   std::optional<double> number(std::string_view name) const { return metadata_.number(full(name)); }
-  // Throw InvalidFile where there is none. A size may be one for all layers, or as many equal ones;
-  // Unsupported where they differ.
+  // Throw InvalidFile if it is absent. A size may be one for all layers, or as many equal ones;
+  // Unsupported if they differ.
   int64_t required_size(std::string_view name) const;
   double required_number(std::string_view name) const;
-  // Rows of the matrix of that name; InvalidFile where there is none.
+  // Rows of the matrix of that name; InvalidFile if it is absent.
   int64_t rows(std::string_view tensor) const;
   bool has(std::string_view tensor) const { return metadata_.tensor(tensor) != nullptr; }
 
@@ -41,15 +41,15 @@ class GgufKeys {
   std::string_view architecture_;
 };
 
-// How an architecture's states become an embedding, or a score.
+// The pooling of an architecture's states to an embedding or a score.
 enum class GgufPooling { None = 0, Mean = 1, First = 2, Last = 3, Rank = 4 };
-// None where nothing is said; Unsupported for another number.
+// None if absent; Unsupported for another number.
 GgufPooling gguf_pooling(const GgufKeys& keys);
 
-// In a configuration that these make: the score is the head's alone, without BERT's pooler.
+// In a configuration made here: the score comes from the head only, without BERT's pooler.
 inline constexpr std::string_view kGgufBareHead = "gguf_bare_head";
 
-// Members of config.json (gguf_encoder_config.cpp).
+// Write members of config.json (gguf_encoder_config.cpp).
 void write_gguf_bert(const GgufKeys& keys, JsonWriter& json);
 void write_gguf_nomic_bert(const GgufKeys& keys, JsonWriter& json);
 void write_gguf_t5(const GgufKeys& keys, JsonWriter& json);

@@ -19,7 +19,7 @@ bool is_t5(std::string_view architecture) {
   return architecture == "t5" || architecture == "t5encoder";
 }
 
-// Architectures whose rows of queries and keys lie in neighbouring pairs.
+// Architectures whose rows of queries and keys are in neighbouring pairs.
 bool has_pairs(std::string_view architecture) {
   return architecture == "llama";
 }
@@ -104,13 +104,13 @@ std::string_view find(std::span<const Module> modules, std::string_view name) {
   return found == modules.data() + modules.size() ? std::string_view() : found->second;
 }
 
-// Names of Hugging Face's of one architecture's tensors.
+// Hugging Face's names for the tensors of one architecture.
 class Names {
  public:
   Names(std::string_view architecture, bool gated) : architecture_(architecture), gated_(gated) {}
 
-  // "model.layers.3.self_attn.q_proj.weight.q4_k" of "blk.3.attn_q.weight.q4_k"; names that are not
-  // known stay as they are.
+  // "model.layers.3.self_attn.q_proj.weight.q4_k" for "blk.3.attn_q.weight.q4_k"; unknown names
+  // stay as they are.
   std::string of(std::string_view name) const {
     for (const auto& [block, path] : kBlocks) {
       if (!name.starts_with(block)) continue;
@@ -124,7 +124,7 @@ class Names {
   }
 
  private:
-  // What blocks begin with; where layers have one path alone it is the architecture's.
+  // Prefixes of layers; if an architecture has only one path for layers, it is used.
   static constexpr Module kBlocks[] = {
       {"blk.", ""}, {"enc.blk.", "encoder.block"}, {"dec.blk.", "decoder.block"}};
 
@@ -161,7 +161,7 @@ class Names {
   bool gated_;
 };
 
-// What is in the configuration, and what nothing reads in the model's own implementation.
+// Tensors that are in the configuration, or that the model's own implementation does not read.
 bool is_left_out(std::string_view name) {
   return name.starts_with("rope_f") || name.find(".cross_attn_rel_b.") != name.npos;
 }
