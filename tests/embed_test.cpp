@@ -66,7 +66,7 @@ TEST(Embed, PromptsAndLongTexts) {
   EXPECT_EQ(prompted.out, run_pippin({"embed", model.path(), "w9 w8 w3", "--prompt-name", ""}).out);
   const auto unknown = run_pippin({"embed", model.path(), "w3", "--prompt-name", "passage"});
   EXPECT_EQ(unknown.status, 1);
-  EXPECT_EQ(unknown.err, "pippin: error: there is no prompt \"passage\" (the model has query)\n");
+  EXPECT_EQ(unknown.err, "pippin: error: unknown prompt \"passage\" (the model has query)\n");
 
   std::string cut, whole;
   for (int i = 0; i < 70; ++i) {
@@ -106,7 +106,7 @@ TEST(Embed, WhatCannotBe) {
       {"type": "x.models.CNN", "path": "1_CNN"}])");
   EXPECT_NE(run_pippin({"embed", model.path(), "w1"}).err.find("'CNN'"), std::string::npos);
   write_file(model / "modules.json", R"([{"type": "x.models.Pooling", "path": "../elsewhere"}])");
-  EXPECT_NE(run_pippin({"embed", model.path(), "w1"}).err.find("is no folder of the model"),
+  EXPECT_NE(run_pippin({"embed", model.path(), "w1"}).err.find("is not a folder of the model"),
             std::string::npos);
 }
 

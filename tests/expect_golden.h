@@ -17,7 +17,7 @@ namespace pippin::testing_models {
 constexpr size_t kNone = std::string::npos;
 
 // The logits of the prompt and of its greedy continuation; the most likely token is Hugging Face's.
-// The tolerance is relative to the largest logit. What comes after a `flip` of the prompt is judged
+// The tolerance is relative to the largest logit. Results after a `flip` of the prompt are judged
 // by how many of the most likely tokens are Hugging Face's.
 inline void expect_golden(runtime::Sequence& sequence, const Golden& golden, double tolerance,
                           size_t near_tie = kNone, size_t flip = kNone) {

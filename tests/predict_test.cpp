@@ -268,7 +268,7 @@ TEST_F(PredictTest, OutputsHaveTheFormOfTheirName) {
   expect_failure(written({path("y")}), 2, "is neither FILE.npz");
   expect_failure(written({path("y.npy")}), 1, "holds one of 2 outputs; name it");
   expect_failure(written({"half=" + path("h.png")}), 1, "the output 'half' is not an image");
-  expect_failure(written({"none=" + path("h.npy")}), 1, "there is no output 'none'");
+  expect_failure(written({"none=" + path("h.npy")}), 1, "unknown output 'none'");
   expect_failure(predict({kAddHalf, "--random-inputs", "1", "-o", path("h.png")}), 1,
                  "the model has no image output");
   expect_failure(predict({kAddHalf, "--random-inputs", "1", "--state-out", path("s.npy")}), 2,

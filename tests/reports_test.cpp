@@ -305,7 +305,7 @@ TEST(Reports, PoolingsInTheirOrder) {
   const auto cls = only(R"({"embedding_dimension": 32, "pooling_mode": "cls"})");
   EXPECT_EQ(std::vector<double>(both.begin(), both.begin() + 32), mean);
   EXPECT_EQ(std::vector<double>(both.begin() + 32, both.end()), cls);
-  // The mean if there are no keys; older keys are ignored if the newer one is present.
+  // The mean without keys; older keys are ignored if the newer one is present.
   EXPECT_EQ(only(R"({"word_embedding_dimension": 32})"), mean);
   EXPECT_EQ(only(R"({"pooling_mode": "cls", "pooling_mode_mean_tokens": true})"), cls);
   // truncate_dim cuts.

@@ -195,7 +195,7 @@ TEST_P(Sequences, TakeOnlyRowsThatFit) {
   const std::vector<runtime::RowPiece> outside = {{whole.first(3 * layout.row_bytes()), 3, 1, 3}};
   EXPECT_ERROR(second->append_rows(ids(3, 3), outside), ErrorCode::InvalidArgument,
                "rows [1, 4) of a piece of 3");
-  EXPECT_ERROR(second->append_rows({}, {}), ErrorCode::InvalidArgument, "there are no tokens");
+  EXPECT_ERROR(second->append_rows({}, {}), ErrorCode::InvalidArgument, "no tokens");
   const Ids many(static_cast<size_t>(model_->context()), 1);
   EXPECT_ERROR(second->append_rows(many, {}), ErrorCode::LimitExceeded, "context holds");
   EXPECT_EQ(second->position(), 3);

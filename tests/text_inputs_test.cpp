@@ -167,8 +167,8 @@ TEST_F(TextInputs, WhatCannotBeReadIsOneLine) {
 
 TEST_F(TextInputs, APipeThatEndsEarly) {
   const std::map<std::string, std::string> refusals = {
-      {"verify", "there is no token to compare models on"},
-      {"logits", "there is no token to give logits for"},
+      {"verify", "no token to compare models on"},
+      {"logits", "no token to give logits for"},
       {"compress", "0 tokens are too few to calibrate with"},
       {"convert", "0 tokens are too few to calibrate with"},
       {"template", "pipe"},

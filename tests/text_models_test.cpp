@@ -257,7 +257,7 @@ TEST(TextModels, EveryGoldenIsHere) {
   }
 }
 
-// What a configuration says that cannot be is refused by key and value.
+// Impossible settings of a configuration are rejected by key and value.
 TEST(TextModels, ConfigurationErrorsNameKeyAndValue) {
   const struct {
     std::string folder, key, value, message;

@@ -130,7 +130,7 @@ void expect_together(Model& model, Model& other_model, float tolerance, size_t l
   EXPECT_ERROR(batch.add(*pairs[1].together, static_cast<int32_t>(model.vocab_size())),
                ErrorCode::InvalidArgument, "is not in the model's vocabulary of");
   EXPECT_ERROR(batch.add(*pairs[1].together, Ids()), ErrorCode::InvalidArgument,
-               "there are no tokens to feed to the model");
+               "no tokens to feed to the model");
   EXPECT_ERROR(batch.add(*other, 1), ErrorCode::InvalidArgument,
                "sequence 1 of the batch is another model's");
   step({0, 1});

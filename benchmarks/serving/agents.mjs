@@ -304,6 +304,6 @@ function times({ results }) {
 
 const model = makeModel();
 for (const name of chosen) {
-  if (!measures[name]) throw new Error(`there is no measure "${name}", but ${Object.keys(measures).join(", ")}`);
+  if (!measures[name]) throw new Error(`no measure "${name}", but ${Object.keys(measures).join(", ")}`);
   await measures[name](model);
 }

@@ -22,7 +22,7 @@ struct CallRules {
 
 // An answer that consists of one or more calls. Arguments follow their tool's schema. If the schema
 // has an unsupported feature: throws Unsupported, with its location, for a strict tool; otherwise
-// allows any object. `tokenizer`: for the special tokens in the marks; null if there are none.
+// allows any object. `tokenizer`: for the special tokens in the marks; null if none exist.
 constrain::Symbol add_calls(constrain::Grammar& grammar, const CallRules& rules,
                             const Tokenizer* tokenizer);
 

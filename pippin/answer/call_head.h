@@ -34,7 +34,7 @@ class CallHeadReader {
     BehindCall,
   };
   // Returns whether a call begins with `text`; `is_all` if no more follows. Calls of tools that
-  // were not offered do not count. More: `head` has what is known so far.
+  // were not offered do not count. More: `head` has the part known so far.
   Found read(std::string_view text, Place place, bool is_all, CallHead& head) const;
   // The bytes with which calls can begin.
   const std::string& first_bytes() const { return first_bytes_; }

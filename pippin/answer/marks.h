@@ -24,7 +24,7 @@ enum class Found : uint8_t {
 // mark always matches.
 Found take_mark(std::string_view text, size_t& position, std::string_view mark);
 
-// The first occurrence of `mark` at `from` or later, and its end; npos if there is none.
+// The first occurrence of `mark` at `from` or later, and its end; npos if none exists.
 struct MarkPlace {
   size_t begin = std::string_view::npos, end = std::string_view::npos;
 };

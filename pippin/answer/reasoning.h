@@ -34,7 +34,7 @@ std::optional<ReasoningMarks> find_reasoning(const ChatTemplate& chat, const Tok
 // Returns whether an answer to this prompt begins within thoughts, because the prompt opened them.
 bool begins_thinking(const ReasoningMarks& marks, std::string_view prompt);
 
-// Returns the text after the last thoughts; all of it if there are none.
+// Returns the text after the last thoughts; all of it if none exist.
 std::string_view behind_thoughts(std::string_view text);
 
 // Splits an answer into thoughts and content, token by token. Holds back text that may be part of a

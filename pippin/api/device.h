@@ -13,7 +13,7 @@ namespace pippin {
 PIPPIN_API bool has_core_ml();
 
 // This system's Core ML, with compute units "all", "cpuAndNeuralEngine", "cpuAndGPU" or "cpuOnly".
-// Throws InvalidArgument for other names; Unsupported if there is no Core ML (it is part of macOS),
+// Throws InvalidArgument for other names; Unsupported without Core ML (it is part of macOS),
 // or its version lacks the units.
 PIPPIN_API std::shared_ptr<engine::Device> core_ml_device(std::string_view compute_units = "all");
 

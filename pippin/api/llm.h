@@ -123,8 +123,8 @@ class PIPPIN_API LanguageModel {
   // Ids that are not in the vocabulary are skipped.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
-  // An empty sequence. Throws LimitExceeded if there is no memory for it; Unsupported for a second
-  // sequence of a model that can have only one (capabilities()).
+  // An empty sequence. Throws LimitExceeded if it does not fit into memory; Unsupported for a
+  // second sequence of a model that can have only one (capabilities()).
   std::unique_ptr<Sequence> new_sequence() const;
   Batch new_batch() const;
 

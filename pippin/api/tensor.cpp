@@ -298,7 +298,7 @@ Tensor Tensor::reshaped(std::vector<int64_t> shape) const {
 
 const Tensor& tensor_at(const Values& values, std::string_view name) {
   const auto found = values.find(name);
-  if (found == values.end()) fail(ErrorCode::NotFound, "there is no value '{}'", name);
+  if (found == values.end()) fail(ErrorCode::NotFound, "unknown value '{}'", name);
   const auto* tensor = std::get_if<Tensor>(&found->second);
   if (tensor == nullptr) fail(ErrorCode::InvalidArgument, "'{}' is not a tensor", name);
   return *tensor;

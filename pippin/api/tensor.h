@@ -187,7 +187,7 @@ struct Dictionary {
 using Value = std::variant<Tensor, Image, Dictionary>;
 using Values = std::map<std::string, Value, std::less<>>;
 
-// The tensor of that name. Throws NotFound if there is none, InvalidArgument if it is not a tensor.
+// The tensor of that name. Throws NotFound if none exists, InvalidArgument if it is not a tensor.
 PIPPIN_API const Tensor& tensor_at(const Values& values, std::string_view name);
 
 }  // namespace pippin

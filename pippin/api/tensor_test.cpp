@@ -184,7 +184,7 @@ TEST(Tensor, OtherConversionsAreExactOrRefused) {
 TEST(Tensor, AreFoundByName) {
   Values values = {{"x", one(1.0f)}, {"picture", Image{}}};
   EXPECT_EQ(tensor_at(values, "x").size(), 1);
-  EXPECT_FAULT(tensor_at(values, "y"), "there is no value 'y'");
+  EXPECT_FAULT(tensor_at(values, "y"), "unknown value 'y'");
   EXPECT_FAULT(tensor_at(values, "picture"), "'picture' is not a tensor");
 }
 

@@ -33,7 +33,7 @@ int64_t Logits::next_id() const {
 
 Logits compute_logits(const ModelChoice& choice, const TokenInput& tokens, bool steps) {
   auto [model, ids] = open_with_tokens(choice, tokens);
-  if (ids.empty()) fail(ErrorCode::InvalidArgument, "there is no token to give logits for");
+  if (ids.empty()) fail(ErrorCode::InvalidArgument, "no token to give logits for");
   if (model.model->capabilities().greedy_only) {
     fail(ErrorCode::Unsupported,
          "{}: this model chooses its most likely token itself and has no logits to give",

@@ -18,7 +18,7 @@ struct Logits {
 };
 
 // Computes them all at once or, with `steps`, token by token through the cache. Throws as
-// open_with_tokens(); InvalidArgument if there are no tokens, Unsupported for a model without
+// open_with_tokens(); InvalidArgument without tokens, Unsupported for a model without
 // logits.
 Logits compute_logits(const ModelChoice& choice, const TokenInput& tokens, bool steps = false);
 

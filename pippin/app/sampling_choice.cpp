@@ -59,7 +59,7 @@ runtime::SamplingOptions SamplingChoice::over(const runtime::SamplingOptions& de
   options.check();
   for (const auto& [id, bias] : options.logit_bias) {
     if (id < tokenizer.vocab_size()) continue;
-    fail(ErrorCode::InvalidArgument, "logit_bias: there is no token {}, the vocabulary has {}", id,
+    fail(ErrorCode::InvalidArgument, "logit_bias: token {} is not in the vocabulary of {}", id,
          tokenizer.vocab_size());
   }
   if (options.dry_multiplier > 0) options.dry_breakers = tokens_with(tokenizer, dry_breakers);

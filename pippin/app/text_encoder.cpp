@@ -40,7 +40,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// The token that the tokenizer gives for unknown text; nullopt if there is none.
+// The token that the tokenizer gives for unknown text; nullopt if none exists.
 std::optional<int32_t> unknown_token(const fs::path& folder, const Tokenizer& tokenizer) {
   const fs::path file = folder / "tokenizer.json";
   if (!fs::exists(file)) return std::nullopt;
@@ -123,7 +123,7 @@ std::string TextEncoder::prompt_of(const EmbedOptions& options) const {
   if (!name || name->empty()) return "";
   const auto found = prompts_.find(*name);
   if (found != prompts_.end()) return found->second;
-  fail(ErrorCode::InvalidArgument, "there is no prompt \"{}\" ({})", *name,
+  fail(ErrorCode::InvalidArgument, "unknown prompt \"{}\" ({})", *name,
        prompts_.empty() ? "the model has none"
                         : fmt::format("the model has {}", fmt::join(prompt_names(), ", ")));
 }
@@ -182,7 +182,7 @@ Embedded TextEncoder::embed(std::span<const std::string> texts, const EmbedOptio
     fail(ErrorCode::Unsupported,
          "{} is a cross-encoder: it scores pairs of texts and does not embed", name_);
   }
-  if (texts.empty()) fail(ErrorCode::InvalidArgument, "there is no text to embed");
+  if (texts.empty()) fail(ErrorCode::InvalidArgument, "no text to embed");
   const std::string prompt = prompt_of(options);
   Embedded result;
   std::vector<runtime::EncoderText> prepared;
@@ -201,7 +201,7 @@ Embedded TextEncoder::embed_ids(std::span<const std::vector<int32_t>> texts,
     fail(ErrorCode::Unsupported,
          "{} is a cross-encoder: it scores pairs of texts and does not embed", name_);
   }
-  if (texts.empty()) fail(ErrorCode::InvalidArgument, "there is no text to embed");
+  if (texts.empty()) fail(ErrorCode::InvalidArgument, "no text to embed");
   Embedded result;
   std::vector<runtime::EncoderText> prepared;
   prepared.reserve(texts.size());
@@ -243,7 +243,7 @@ Scored TextEncoder::score_by_cosine(const std::string& query,
 
 Scored TextEncoder::score(const std::string& query, std::span<const std::string> documents,
                           bool refuse_long) const {
-  if (documents.empty()) fail(ErrorCode::InvalidArgument, "there is no document to score");
+  if (documents.empty()) fail(ErrorCode::InvalidArgument, "no document to score");
   if (!scores()) return score_by_cosine(query, documents, refuse_long);
   Scored result;
   std::vector<runtime::EncoderText> prepared;

@@ -16,7 +16,7 @@ std::vector<std::string> broken_limits(const VerifyLimits& limits, const Agreeme
   const bool limits_logits = limits.max_kl || limits.min_top1 || limits.max_perplexity_increase ||
                              limits.max_step_difference || limits.max_prefill_difference;
   if (result.tokens == 0 && limits_logits) {
-    check(false, "there are no logits to compare: a model chooses its most likely token itself");
+    check(false, "no logits to compare: a model chooses its most likely token itself");
     return broken;
   }
   if (limits.max_kl) {

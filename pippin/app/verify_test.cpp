@@ -54,7 +54,7 @@ TEST(VerifyLimits, AreHeldOneByOne) {
             Lines{"the two models have no parts to compare"});
   found.tokens = 0;
   EXPECT_EQ(broken_limits({.max_kl = 1}, found),
-            Lines{"there are no logits to compare: a model chooses its most likely token itself"});
+            Lines{"no logits to compare: a model chooses its most likely token itself"});
   found.mean_kl = std::nan("");
   found.tokens = 10;
   EXPECT_EQ(broken_limits({.max_kl = 1}, found).size(), 1u);
@@ -92,7 +92,7 @@ TEST(Logits, AreTheSameInSteps) {
   EXPECT_EQ(steps.next_id(), at_once.next_id());
   EXPECT_EQ(steps.ids, (std::vector<int32_t>{1, 5, 9, 2}));
   EXPECT_ERROR(compute_logits(choose(demo()), {}), ErrorCode::InvalidArgument,
-               "there is no token to give logits for");
+               "no token to give logits for");
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ Builder::~Builder() {
 
 Builder& Builder::current() {
   if (current_builder == nullptr) {
-    fail(ErrorCode::InvalidArgument, "nothing is being recorded: there is no array::Builder");
+    fail(ErrorCode::InvalidArgument, "nothing is being recorded: no array::Builder");
   }
   return *current_builder;
 }

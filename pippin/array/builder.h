@@ -23,7 +23,7 @@ class Builder {
   Builder& operator=(const Builder&) = delete;
   ~Builder();
 
-  // Returns the newest Builder of this thread. Throws InvalidArgument if there is none.
+  // Returns the newest Builder of this thread. Throws InvalidArgument if none exists.
   static Builder& current();
   static Builder* current_or_null();
 

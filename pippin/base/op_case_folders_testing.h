@@ -9,7 +9,7 @@ namespace pippin {
 
 // Returns the folders TEST/NUMBER of a set of cases (iOS14 ... iOS18, torch), by name; a case that
 // exists in both places, once. Each has model.mlpackage, in.npz, case.json and usually
-// expected.npz. Empty if there are none; throws as shared_data does.
+// expected.npz. Empty if none exist; throws as shared_data does.
 std::vector<std::filesystem::path> op_case_folders(const std::string& set);
 
 }  // namespace pippin

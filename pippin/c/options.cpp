@@ -262,7 +262,7 @@ pippin_code pippin_options_set(pippin_options* options, const char* name, const 
       if (option.set(*options, text)) return;
       fail(ErrorCode::InvalidArgument, "{} cannot be '{}' ({})", name, text, option.help);
     }
-    fail(ErrorCode::NotFound, "there is no option '{}'", wanted);
+    fail(ErrorCode::NotFound, "unknown option '{}'", wanted);
   });
 }
 

@@ -151,7 +151,7 @@ PIPPIN_API pippin_code pippin_tensor_new_strings(int32_t rank, const int64_t* sh
                                                  const char* const* strings, pippin_tensor** tensor,
                                                  pippin_error** error);
 // Wraps the caller's memory, of any alignment, without copying. `data` is the first element;
-// `strides`, which may be NULL if there are no gaps, are the bytes from one element to the next
+// `strides`, which may be NULL without gaps, are the bytes from one element to the next
 // along each axis and may be negative or 0. The memory must stay valid until `release`, which may
 // be NULL, is called with `user`: once, by the thread that frees the last object using it. It is
 // not called after an error.

@@ -20,7 +20,7 @@ TEST(CErrors, AreObjectsThatTheCallerMayIgnore) {
   EXPECT_EQ(error, nullptr);
   EXPECT_EQ(pippin_options_set(options, "none", "1", &error), PIPPIN_ERROR_NOT_FOUND);
   EXPECT_EQ(pippin_error_code(error), PIPPIN_ERROR_NOT_FOUND);
-  EXPECT_STREQ(pippin_error_message(error), "there is no option 'none'");
+  EXPECT_STREQ(pippin_error_message(error), "unknown option 'none'");
   pippin_error_free(error);
   pippin_options_free(options);
 }
@@ -209,7 +209,7 @@ TEST(COptions, SayWhatComputes) {
   expect_refusal("compute_units", "all", PIPPIN_ERROR_INVALID_ARGUMENT, "this is cpu");
   expect_refusal("backend", "gpu", PIPPIN_ERROR_INVALID_ARGUMENT, "not cpu or coreml");
 #ifndef __APPLE__
-  expect_refusal("backend", "coreml", PIPPIN_ERROR_UNSUPPORTED, "there is no Core ML here");
+  expect_refusal("backend", "coreml", PIPPIN_ERROR_UNSUPPORTED, "Core ML is not available");
 #endif
   pippin_options_free(options);
 }

@@ -101,7 +101,7 @@ TEST(ChatTemplate, ContinuesTheFinalMessage) {
   EXPECT_ERROR(render("nothing", "Once"), ErrorCode::InvalidArgument,
                "does not write out the final message");
   EXPECT_ERROR(render(plain, Value()), ErrorCode::InvalidArgument,
-               "there is no text in a final message to continue");
+               "no text in a final message to continue");
 }
 
 TEST(ChatTemplate, NoneIsNoError) {

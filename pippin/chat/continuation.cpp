@@ -41,7 +41,7 @@ Value marked_end(const Value* messages) {
       return Value(std::move(list));
     }
   }
-  fail(ErrorCode::InvalidArgument, "there is no text in a final message to continue");
+  fail(ErrorCode::InvalidArgument, "no text in a final message to continue");
 }
 
 std::string cut_at_mark(std::string text) {

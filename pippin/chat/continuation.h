@@ -13,7 +13,7 @@ namespace pippin::chat {
 Value marked_end(const Value* messages);
 
 // Returns `text` before the last mark, without trailing blanks if the template trims messages.
-// Throws InvalidArgument if there is no mark, because the template omits or changes the message.
+// Throws InvalidArgument if the mark is missing because the template omits or changes the message.
 std::string cut_at_mark(std::string text);
 
 }  // namespace pippin::chat

@@ -49,11 +49,10 @@ std::optional<Value> LoopObject::attribute(Runtime& /*runtime*/, std::string_vie
   if (name == "depth") return level_ + 1;
   if (name == "depth0") return level_;
   if (name == "previtem") {
-    return index_ > 0 ? items_[index_ - 1] : Value::undefined("there is no previous item");
+    return index_ > 0 ? items_[index_ - 1] : Value::undefined("no previous item");
   }
   if (name == "nextitem") {
-    return index_ + 1 < items_.size() ? items_[index_ + 1]
-                                      : Value::undefined("there is no next item");
+    return index_ + 1 < items_.size() ? items_[index_ + 1] : Value::undefined("no next item");
   }
   if (name == "cycle" || name == "changed") {
     const auto kind = name == "cycle" ? LoopMethod::Kind::Cycle : LoopMethod::Kind::Changed;

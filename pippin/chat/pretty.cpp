@@ -57,8 +57,8 @@ class Printer {
  public:
   explicit Printer(Runtime& runtime) : runtime_(runtime) {}
 
-  // `indent`: column of the start; `allowance`: width of what follows on the last line; both in
-  // characters.
+  // `indent`: column of the start; `allowance`: width of the following text on the last line; both
+  // in characters.
   void print(const Value& value, int64_t indent, int64_t allowance, int level) {
     const std::string whole = in_one_line(value);
     if (text_length(whole) <= kWidth - indent - allowance) return add(whole);

@@ -56,7 +56,7 @@ class Chunks {
     return is_word(i) || (in(i) && View(U"!\"'&.,?").find(text_[i]) != View::npos);
   }
 
-  // Returns the end of the dashes between two words that begin at `i`; `i` if there are none.
+  // Returns the end of the dashes between two words that begin at `i`; `i` if none exist.
   size_t end_of_dash(size_t i) const {
     if (i == 0 || !is_hyphen(i) || !is_word_or_mark(i - 1)) return i;
     size_t end = i;

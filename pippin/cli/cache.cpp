@@ -23,7 +23,7 @@ using Entry = LoadCache::Entry;
 std::shared_ptr<LoadCache> the_cache() {
   auto cache = default_load_cache();
   if (cache == nullptr) {
-    fail(ErrorCode::NotFound, "there is no cache: PIPPIN_CACHE is empty, or HOME is not set");
+    fail(ErrorCode::NotFound, "no cache: PIPPIN_CACHE is empty, or HOME is not set");
   }
   return cache;
 }
@@ -118,7 +118,7 @@ CLI::App* add_cache_command(CLI::App& app) {
   list_sub->add_flag("--json", *json, "Print it as JSON");
   list_sub->callback([json] { list(*json); });
   CLI::App* clear_sub = sub->add_subcommand("clear", "Remove them");
-  clear_sub->add_flag("--json", *json, "Print what was removed as JSON");
+  clear_sub->add_flag("--json", *json, "Print the removed entries as JSON");
   clear_sub->callback([json] { clear(*json); });
   CLI::App* path_sub = sub->add_subcommand("path", "Print the folder");
   path_sub->callback([] { print_out(the_cache()->folder().string() + "\n"); });

@@ -70,7 +70,7 @@ CLI::App* add_doctor_command(CLI::App& app, int& exit_status) {
   command->add_flag("--rules", values->rules, "Print the table of rules as Markdown");
   command->footer(
       "Exit status: 0 for nothing or notes, 4 for warnings, 5 for errors.\n"
-      "Nothing is run on any device: the rules are what is known of them (docs/doctor.md).");
+      "Nothing is run on any device: the rules are published findings (docs/doctor.md).");
   command->callback([values, &exit_status] { exit_status = run(*values); });
   return command;
 }

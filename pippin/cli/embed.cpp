@@ -45,8 +45,8 @@ Texts read_text_lines(bool jsonl) {
 
 Texts texts_of(const TextsCommand& command) {
   if (command.jsonl && !command.texts.empty()) {
-    fail(ErrorCode::InvalidArgument, "--jsonl reads texts from stdin: {} are given beside it",
-         command.texts.size());
+    fail(ErrorCode::InvalidArgument,
+         "--jsonl reads texts from stdin: {} are given as arguments, too", command.texts.size());
   }
   const bool from_stdin =
       command.texts.empty() || (command.texts.size() == 1 && command.texts.front() == "-");

@@ -67,7 +67,7 @@ void inspect(const Options& options) {
 
 CLI::App* add_inspect_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("inspect", "Show what is in a package, or in a GGUF");
+  CLI::App* command = app.add_subcommand("inspect", "Show the contents of a package or a GGUF");
   command
       ->add_option(
           "PACKAGE", options->path,

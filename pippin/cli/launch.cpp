@@ -101,8 +101,8 @@ std::string find_program(const server::ClientSetup& client) {
     if (end > 0 && ::access(file.c_str(), X_OK) == 0) return file;
     folders.erase(0, end + 1);
   }
-  fail(ErrorCode::NotFound, "{} is not installed: there is no {} in PATH; to install it: {}",
-       client.title, client.program, client.install);
+  fail(ErrorCode::NotFound, "{} is not installed: no {} in PATH; to install it: {}", client.title,
+       client.program, client.install);
 }
 
 std::vector<repl::ModelInfo> models_at(const std::string& url, const std::string& key) {

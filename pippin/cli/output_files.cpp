@@ -52,7 +52,7 @@ const FeatureInfo& named_output(const OutputFile& file, const std::vector<Featur
          is_picture_name(file.path) ? "not an image (.npy, .npz and .json hold arrays)"
                                     : "a dictionary (.npz and .json hold it)");
   }
-  fail(ErrorCode::InvalidArgument, "--output {}: there is no output '{}'; the outputs: {}",
+  fail(ErrorCode::InvalidArgument, "--output {}: unknown output '{}'; the outputs: {}",
        file.path.string(), file.name, names_of(outputs));
 }
 

@@ -25,7 +25,7 @@ void run_remove(const RemoveCommand& command) {
   const auto spec = hub::parse_repo_spec(command.repo, true);
   if (!spec || !spec->path.empty()) {
     throw CLI::ValidationError(
-        fmt::format("\"{}\" is no repository: org/name or org/name@revision", command.repo));
+        fmt::format("\"{}\" is not a repository: org/name or org/name@revision", command.repo));
   }
   const auto cache = command.cache_dir.empty() ? hub::read_settings().cache
                                                : std::filesystem::path(command.cache_dir);

@@ -239,7 +239,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a package without one");
   sub->add_flag("--json", command->json, "Print text, tokens and statistics as JSON at the end");
   sub->add_flag("--no-stats", command->no_stats, "Print no statistics");
-  sub->add_flag("-v,--verbose", command->verbose, "Report what was chosen and why the text ended");
+  sub->add_flag("-v,--verbose", command->verbose, "Report the choices made and why the text ended");
   sub->footer(
       "Text goes to stdout, everything else to stderr. Sampling options default to those of the\n"
       "model's meta.yaml or generation_config.json.");

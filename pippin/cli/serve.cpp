@@ -145,7 +145,7 @@ void pin(const std::string& name, const server::ModelSettings& otherwise,
   };
   const auto found = std::find_if(models.begin(), models.end(), is_called);
   if (found == models.end()) {
-    throw CLI::ValidationError("--pin " + name + ": there is no model of this name");
+    throw CLI::ValidationError("--pin " + name + ": unknown model");
   }
   const auto before = found->settings;
   auto settings = std::make_shared<server::ModelSettings>(before == nullptr ? otherwise : *before);
@@ -281,7 +281,7 @@ CLI::App* add_serve_command(CLI::App& app) {
   option("--log-format", command->log_format, "FORMAT", "Log of requests: text or json")
       ->check(CLI::IsMember({"text", "json"}).description(""));
   sub->add_flag("-q,--quiet", command->quiet, "Log no requests");
-  sub->add_flag("-v,--verbose", command->verbose, "Report what was chosen");
+  sub->add_flag("-v,--verbose", command->verbose, "Report the choices made");
   sub->footer(
       "Endpoints: /v1/chat/completions, /v1/responses, /v1/completions, /v1/models,\n"
       "/v1/messages (Anthropic), /v1/embeddings, /v1/rerank, /v1/score, /completion, /infill,\n"

@@ -518,19 +518,19 @@ TEST(Recipe, Schemes) {
   EXPECT_EQ(parse_lut("4,8"), parse_scheme("lut4:8"));
   EXPECT_TRUE(parse_lut("none").is_none());
   const std::pair<const char*, const char*> wrong[] = {
-      {"", "what is ''"},
-      {"int3", "what is 'int3'"},
-      {"int8:none", "what is 'none'"},
+      {"", "unknown part ''"},
+      {"int3", "unknown part 'int3'"},
+      {"int8:none", "unknown part 'none'"},
       {"lut5", "palettes have 1, 2, 3, 4, 6 or 8 bits"},
       {"lut", "palettes have 1, 2, 3, 4, 6 or 8 bits"},
-      {"lut4:0", "what is '0'"},
+      {"lut4:0", "unknown part '0'"},
       {"int8:block", "a block is a number of inputs, or CHANNELSxINPUTS"},
       {"prune", "a share is between 0 and 1"},
       {"prune:1", "a share is between 0 and 1"},
       {"prune:nan", "a share is between 0 and 1"},
-      {"tensor", "what is 'tensor'"},
-      {"int8:int4", "what is 'int4'"},
-      {"lut4:tensor", "what is 'tensor'"},
+      {"tensor", "unknown part 'tensor'"},
+      {"int8:int4", "unknown part 'int4'"},
+      {"lut4:tensor", "unknown part 'tensor'"},
       {"n_m_ratio:4:4", "n_m_ratio:N:M makes N < M of every M elements 0"},
       {"n_m_ratio:2", "n_m_ratio:N:M makes N < M of every M elements 0"},
       {"lut4:cluster_dim:0", "a cluster_dim is 1 to 16"},
@@ -541,7 +541,7 @@ TEST(Recipe, Schemes) {
       {"int4:block:2x", "a block is a number of inputs, or CHANNELSxINPUTS"},
       {"int4:block:1x2x3", "a block is a number of inputs, or CHANNELSxINPUTS"},
       {"prune:0.5:n_m_ratio:2:4", "a share and an n:m ratio exclude each other"},
-      {"int8:lut_dtype:int8", "what is 'lut_dtype'"}};
+      {"int8:lut_dtype:int8", "unknown part 'lut_dtype'"}};
   for (const auto& [text, part] : wrong) {
     SCOPED_TRACE(text);
     EXPECT_ERROR(parse_scheme(text), ErrorCode::InvalidArgument, part);

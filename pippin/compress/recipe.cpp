@@ -116,7 +116,7 @@ Scheme parse_scheme(std::string_view text) {
     } else if (palette && parse_count(word)) {
       scheme.group = *parse_count(word);
     } else {
-      refuse(fmt::format("what is '{}'", word));
+      refuse(fmt::format("unknown part '{}'", word));
     }
   }
   if (const auto wrong = contradiction(scheme)) refuse(*wrong);

@@ -12,7 +12,7 @@
 
 namespace pippin::compress {
 
-// How to compress one weight; by default, not at all.
+// The compression of one weight; by default, none.
 struct Scheme {
   enum class Kind : uint8_t { None, Linear, Palette };
   enum class Per : uint8_t {

@@ -49,9 +49,9 @@ class RegexPool {
   RegexId literal(std::string_view text);
   RegexId concat(RegexId first, RegexId second);
   RegexId concat(std::span<const RegexId> parts);
-  RegexId any_of(std::span<const RegexId> parts);  // kNothing if there are none
+  RegexId any_of(std::span<const RegexId> parts);  // kNothing if none exist
   RegexId any_of(RegexId a, RegexId b) { return any_of(std::array{a, b}); }
-  RegexId all_of(std::span<const RegexId> parts);  // kAnything if there are none
+  RegexId all_of(std::span<const RegexId> parts);  // kAnything if none exist
   RegexId all_of(RegexId a, RegexId b) { return all_of(std::array{a, b}); }
   RegexId complement(RegexId part);  // among all byte strings
   RegexId minus(RegexId a, RegexId b) { return all_of(a, complement(b)); }

@@ -1,5 +1,5 @@
 // Models compiled by Core ML, each once: stored in the load cache, where they are not moved again,
-// or, if there is no space, in a folder that is removed with its last user.
+// or, if space is short, in a folder that is removed with its last user.
 #pragma once
 
 #include <filesystem>

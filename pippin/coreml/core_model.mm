@@ -344,7 +344,7 @@ class CoreMl final : public Framework {
     if (CVPixelBufferCreate(nullptr, static_cast<size_t>(width), static_cast<size_t>(height),
                             types[static_cast<size_t>(format)], nullptr,
                             &buffer) != kCVReturnSuccess) {
-      return "there is no picture of " + std::to_string(width) + " x " + std::to_string(height);
+      return "no picture of " + std::to_string(width) + " x " + std::to_string(height);
     }
     array = std::make_shared<Picture>(buffer);
     CVPixelBufferRelease(buffer);

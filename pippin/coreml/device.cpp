@@ -159,7 +159,7 @@ void set_system_framework(Framework* framework) {
 Framework& usable_framework(Framework* framework, ComputeUnits units) {
   if (framework == nullptr) {
     fail(ErrorCode::Unsupported,
-         "there is no Core ML here: it is part of macOS, and programs for other systems are built "
+         "Core ML is not available: it is part of macOS, and programs for other systems are built "
          "without it");
   }
   if (units == ComputeUnits::CpuAndNeuralEngine && !framework->has_neural_engine_units()) {

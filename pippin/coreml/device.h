@@ -42,12 +42,12 @@ struct DeviceOptions {
   std::function<void(const LoadReport&)> on_load = {};    // called by the loading thread
 };
 
-// This system's Core ML; null if there is none: on Linux, unless a stand-in is set.
+// This system's Core ML; null if none exists: on Linux, unless a stand-in is set.
 Framework* system_framework();
 // For tests: sets a stand-in.
 void set_system_framework(Framework* framework);
 
-// The given framework. Throws Unsupported if there is no Core ML, or its version lacks the units.
+// The given framework. Throws Unsupported without Core ML, or if its version lacks the units.
 Framework& usable_framework(Framework* framework, ComputeUnits units);
 
 // Throws as usable_framework().

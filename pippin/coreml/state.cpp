@@ -76,7 +76,7 @@ CoreState& CoreStateMemory::for_run(CoreModel& model, const std::vector<mil::Fea
     const auto own = std::find_if(features_.begin(), features_.end(),
                                   [&](const auto& one) { return one.name == feature.name; });
     if (own == features_.end()) {
-      fail(ErrorCode::InvalidArgument, "there is no state '{}'", feature.name);
+      fail(ErrorCode::InvalidArgument, "unknown state '{}'", feature.name);
     }
     if (own->shape != feature.shape || own->data_type != feature.data_type) {
       fail(ErrorCode::InvalidArgument, "state '{}' has {} bytes, the function needs {}",

@@ -82,8 +82,8 @@ void predict(const fs::path& path, const std::string& file, const runtime::LoadO
   engine::NamedHostTensors inputs;
   for (const mil::Feature& feature : description.inputs) {
     if (!arrays.contains(feature.name)) {
-      fail(ErrorCode::InvalidArgument, "{}: there is no array '{}', an input of function '{}'",
-           file, feature.name, description.name);
+      fail(ErrorCode::InvalidArgument, "{}: no array '{}', an input of function '{}'", file,
+           feature.name, description.name);
     }
     inputs[feature.name] = tensor_of(arrays.read(feature.name), feature);
   }

@@ -35,7 +35,7 @@ struct Report {
   int64_t count(Severity severity) const;  // findings
 };
 
-// Examines a package in any form, or a folder of packages. Throws NotFound if there is none,
+// Examines a package in any form, or a folder of packages. Throws NotFound if none exists,
 // otherwise as mil::read_package(); a model of another kind is a finding, and so is an unreadable
 // package in a folder.
 Report examine(const std::filesystem::path& path, const ExamineOptions& options = {});

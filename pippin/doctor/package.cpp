@@ -23,7 +23,7 @@ constexpr Rule kTokenizer = {
 constexpr Rule kMetadata = {
     .id = "missing-metadata",
     .severity = Severity::Note,
-    .what = "The model does not say what it is",
+    .what = "The model has no description",
     .why =
         "Xcode and the generated classes show the description; a language model without its "
         "origin cannot be told from others",

@@ -6,7 +6,7 @@
 namespace pippin::doctor {
 
 // The number of elements in one sum of a reduce_..., cumsum; for an axis of any size, the largest
-// that it may have, or the smallest if there is no bound.
+// that it may have, or the smallest without a bound.
 double terms_of(const FunctionView& function, const mil::Operation& reduction);
 
 // Whether `var` is computed from the largest element of something, within a few steps.

@@ -50,7 +50,7 @@ struct Finding {
 
 // All rules, in table order.
 std::vector<const Rule*> all_rules();
-// Null if there is none of this name.
+// Null if no rule has this name.
 const Rule* find_rule(std::string_view id);
 
 }  // namespace pippin::doctor

@@ -77,7 +77,7 @@ struct Subject {
 
   const mil::Model& model;
   std::optional<Target> target;
-  // The basis of size limits if there is no target: phones have the lower ones.
+  // The basis of size limits without a target: phones have the lower ones.
   bool is_phone() const { return !target || target->is_phone; }
   std::vector<FunctionView> functions;
   std::string file_name;                 // of the package, for messages; may be empty

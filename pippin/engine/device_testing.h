@@ -201,7 +201,7 @@ class ReferenceExecution final : public DeviceExecution {
       for (const mil::Feature& wanted : plan_.states()) {
         const auto place = state.find(wanted.name);
         if (place && state.features()[*place].shape == wanted.shape) continue;
-        fail(ErrorCode::InvalidArgument, "there is no state '{}' of that shape", wanted.name);
+        fail(ErrorCode::InvalidArgument, "no state '{}' of that shape", wanted.name);
       }
     }
     for (size_t i = 0; i < shapes.size(); ++i) {

@@ -55,7 +55,7 @@ TEST_P(OpCases, GiveWhatIsExpectedInEveryPrecision) {
                                   [](const auto& failure) {
                                     return failure.name.starts_with(fmt::format("{}/", GetParam()));
                                   }))
-      << "the list of expected failures names what is no case";
+      << "the list of expected failures names an unknown case";
 }
 
 // Special floats among ordinary ones.

@@ -61,7 +61,7 @@ std::optional<size_t> State::find(std::string_view name) const {
 
 size_t State::at(std::string_view name) const {
   if (const auto index = find(name)) return *index;
-  fail(ErrorCode::NotFound, "there is no state '{}'", name);
+  fail(ErrorCode::NotFound, "unknown state '{}'", name);
 }
 
 ByteSpan State::bytes(std::string_view name) const {

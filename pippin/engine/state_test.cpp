@@ -35,7 +35,7 @@ TEST(State, TellsWhatItHas) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::NotFound);
-    EXPECT_STREQ(error.what(), "there is no state 'values'");
+    EXPECT_STREQ(error.what(), "unknown state 'values'");
   }
 }
 

@@ -28,7 +28,7 @@ inline constexpr const char* kMaxTokensKey = "pippin.max_tokens";
 inline constexpr const char* kVocabularyKey = "pippin.vocabulary";
 inline constexpr const char* kTypesKey = "pippin.token_types";
 inline constexpr const char* kScoreKey = "pippin.score";
-// How to tokenize, if it differs from the tokenizer's default: kPlain without special tokens,
+// The tokenization, if it differs from the tokenizer's default: kPlain without special tokens,
 // kKnown also without unknown tokens.
 inline constexpr const char* kTokensKey = "pippin.tokens";
 inline constexpr const char* kPlain = "plain";

@@ -35,7 +35,7 @@ class RepoCache {
   // Does nothing if the revision is the commit, or the ref is up to date.
   void write_ref(std::string_view revision, std::string_view commit) const;
 
-  // Returns nothing if there is no listing, or if it cannot be read.
+  // Returns nothing without a listing, or if it cannot be read.
   std::optional<std::vector<RepoFile>> read_listing(std::string_view commit) const;
   void write_listing(std::string_view commit, const std::vector<RepoFile>& files) const;
 

@@ -27,7 +27,7 @@ struct CachedRepo {
   std::chrono::system_clock::time_point last_used{};
 };
 
-// Returns all models in the cache, sorted by name; none if there is no cache. Skips folders that
+// Returns all models in the cache, sorted by name; none without a cache. Skips folders that
 // are not models, and files that vanish meanwhile.
 std::vector<CachedRepo> scan_cache(const std::filesystem::path& cache);
 

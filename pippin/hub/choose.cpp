@@ -37,7 +37,7 @@ bool is_text_file(std::string_view path, std::string_view folder) {
          find_model_file(path.substr(folder.size() + 1)) != nullptr;
 }
 
-// Returns the path of the package that contains a file; nothing if there is none.
+// Returns the path of the package that contains a file; nothing if none exists.
 std::optional<std::string_view> package_of(std::string_view path) {
   for (size_t end = path.find('/');; end = path.find('/', end + 1)) {
     const std::string_view part = path.substr(0, end);

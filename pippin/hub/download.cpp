@@ -201,7 +201,7 @@ class Downloader {
     if (transfer.complete(piece)) finish(transfer);
   }
 
-  // Waits before the next attempt, or throws if there is none.
+  // Waits before the next attempt, or throws after the last one.
   void pause(Connection& connection, Transfer& transfer, const PieceAnswer& answer,
              Backoff& backoff) {
     const std::string& path = transfer.file().path;

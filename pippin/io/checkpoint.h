@@ -23,7 +23,7 @@ namespace pippin {
 
 class Checkpoint {
  public:
-  // Opens a folder, or a single file of weights. Throws NotFound if there are no weights.
+  // Opens a folder, or a single file of weights. Throws NotFound without weights.
   static Checkpoint open(const std::filesystem::path& path);
 
   // Returns the checkpoint with other names, without the tensors whose new name is empty. Throws

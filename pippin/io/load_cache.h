@@ -88,7 +88,7 @@ class LoadCache {
   // reason once if there is not, as store() does.
   bool has_place(uint64_t bytes);
   // Stores an array and maps it; returns nothing on failure. `what_of` is a description for users.
-  // If there is no room, evicts the least recently used entries, but never those that this object
+  // If space is short, evicts the least recently used entries, but never those that this object
   // has found or stored.
   std::optional<Array> store(const std::string& key, ByteSpan bytes, std::string_view what_of);
 
@@ -100,7 +100,7 @@ class LoadCache {
   // Folders are entries, too, for the output of other compilers that is used in place. The rules
   // for arrays apply, but the content is not checked. The caller fills the folder that
   // start_folder() returns; keep_folder() moves it to its place once. If another process was
-  // faster, its folder is kept. Each returns nothing if there is no entry, or no room; then the
+  // faster, its folder is kept. Each returns nothing without an entry or space; then the
   // caller must remove the started folder.
   std::optional<std::filesystem::path> find_folder(const std::string& key);
   std::optional<std::filesystem::path> start_folder(const std::string& key);
@@ -141,7 +141,7 @@ class LoadCache {
 using Environment = std::function<std::optional<std::string>(const char* name)>;
 
 // Returns this user's cache folder: PIPPIN_CACHE, else pippin in XDG_CACHE_HOME, ~/.cache or
-// (macOS) ~/Library/Caches. Empty if PIPPIN_CACHE is empty or there is no home.
+// (macOS) ~/Library/Caches. Empty if PIPPIN_CACHE is empty or HOME is not set.
 std::filesystem::path load_cache_folder(const Environment& environment);
 // Reads PIPPIN_CACHE_SIZE: "20 GB", "500M", "1000000". Returns 0 if it is not set. Throws
 // InvalidArgument.

@@ -118,7 +118,7 @@ struct Function {
 
   Var* add_input(std::string name, ValueType type);
   Var* find_input(std::string_view name) const;
-  // The block of `opset`. Throws InvalidFile if there is none.
+  // The block of `opset`. Throws InvalidFile if none exists.
   Block& block();
   const Block& block() const;
   // Throws Unsupported for an opset that Pippin does not know.

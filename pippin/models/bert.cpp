@@ -22,7 +22,7 @@ EncoderDescription bert_like(const Config& config, double epsilon) {
   config.ignore({"type_vocab_size"});
   if (encoder.num_token_types < 0 || encoder.num_token_types > kMaxSize) {
     config.invalid("type_vocab_size",
-                   fmt::format("{} is no number of types", encoder.num_token_types));
+                   fmt::format("{} is not a number of token types", encoder.num_token_types));
   }
   if (encoder.num_token_types > 0) encoder.token_types = "embeddings.token_type_embeddings";
   encoder.several_token_types = encoder.num_token_types > 1;

@@ -183,7 +183,7 @@ void check_function_name(const std::string& name, const mil::Model& model) {
                        array::to_identifier(name) == name;
   if (!allowed) {
     fail(ErrorCode::InvalidArgument,
-         "\"{}\" is no name for a function: letters, digits and _, no digit in front", name);
+         "\"{}\" is not a valid function name: letters, digits and _, no digit in front", name);
   }
   if (model.program.functions.contains(name)) {
     fail(ErrorCode::InvalidArgument, "two functions are called \"{}\"", name);
@@ -230,8 +230,7 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
   };
   using Adapting = nn::Parameters::Adapting;
   if (!options.fused_adapter.empty() && !options.adapters.empty()) {
-    fail(ErrorCode::InvalidArgument,
-         "an adapter that is fused and adapters beside the weights exclude each other");
+    fail(ErrorCode::InvalidArgument, "a fused adapter and separate adapters exclude each other");
   }
   record(options.fused_adapter.empty()
              ? parameters

@@ -103,7 +103,7 @@ def rope(dims, theta=10000.0):
 
 
 def attention(queries, keys, values, scale, window=None, softcap=None, slopes=None):
-    """Causal; query heads share key heads in groups. Rows of all heads beside each other."""
+    """Causal; query heads share key heads in groups. Rows of all heads concatenated."""
     group = len(queries) // len(keys)
     results = []
     for head, query in enumerate(queries):

@@ -98,7 +98,7 @@ Json load_config(const fs::path& source) {
   if (!fs::exists(path)) {
     fail(ErrorCode::NotFound, "{}: no config.json, so {}", text_folder(source).string(),
          mil::is_package(source) ? "the package does not say what model it holds"
-                                 : "this is no Hugging Face model");
+                                 : "this is not a Hugging Face model");
   }
   return Json::load(path, kPythonJson);
 }

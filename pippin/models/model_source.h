@@ -16,7 +16,7 @@ namespace pippin::models {
 // for a single config.json.
 std::filesystem::path text_folder(const std::filesystem::path& source);
 
-// Throws NotFound, naming what is missing.
+// Throws NotFound, naming the missing file.
 Json load_config(const std::filesystem::path& source);
 
 // The name of the source model in a package's metadata; empty for other sources.

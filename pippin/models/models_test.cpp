@@ -208,7 +208,7 @@ TEST(Llama, Context) {
 TEST(Llama, FoldersThatAreNoModels) {
   const TempDir empty;
   EXPECT_ERROR(build(empty.path()), ErrorCode::NotFound,
-               "no config.json, so this is no Hugging Face model");
+               "no config.json, so this is not at a Hugging Face model");
   EXPECT_ERROR(build(empty / "absent"), ErrorCode::NotFound, "absent: no such folder");
 }
 
@@ -340,9 +340,10 @@ TEST(Families, RefuseBlocksThatTheyHaveNoPlaceFor) {
             "layer 0 is a short convolution: the windowed family keeps keys and values only");
   EXPECT_EQ(message([&] { Anemll(convolutions.path(), {}); }),
             "'model.layers.0.conv.conv': a causal convolution has no form for this package family");
-  EXPECT_EQ(message([&] { Windowed(spaces.path(), {}); }),
-            "layer 0 is attention beside a state space: the windowed family keeps keys and values "
-            "only");
+  EXPECT_EQ(
+      message([&] { Windowed(spaces.path(), {}); }),
+      "layer 0 is parallel attention and state space: the windowed family keeps keys and values "
+      "only");
   EXPECT_EQ(message([&] { Anemll(spaces.path(), {}); }),
             "'model.layers.0.mamba.conv1d': a causal convolution has no form for this package "
             "family");
@@ -371,7 +372,7 @@ TEST(StateSpaces, WrongSizesAreNamed) {
           ErrorCode::InvalidFile, "num_heads: 3 heads of 8 are not expand * hidden_size = 32");
   refused(R"("model_type": "mamba2", "num_heads": 4, "head_dim": 8, "n_groups": 2,
              "time_step_limit": [2, 1])",
-          ErrorCode::InvalidFile, "time_step_limit: 2 to 1 is no range of steps");
+          ErrorCode::InvalidFile, "time_step_limit: 2 to 1 is not a range of steps");
   refused(R"("model_type": "mamba", "conv_kernel": 1)", ErrorCode::Unsupported,
           "conv_kernel: a convolution of one tap is not supported");
   refused(R"("model_type": "zamba2", "num_attention_heads": 4)", ErrorCode::InvalidFile,

@@ -34,7 +34,7 @@ class AttentionBesideMamba final : public Mixer {
 MixerNeeds AttentionBesideMambaOptions::needs() const {
   MixerNeeds needs = attention.needs();
   const MixerNeeds other = mamba.needs();
-  needs.name = "attention beside a state space";
+  needs.name = "parallel attention and state space";
   needs.states = other.states;
   needs.order = other.order;
   return needs;

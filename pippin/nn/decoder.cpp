@@ -159,7 +159,7 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
     if (root.at(options.embedding).is_fused()) {
       fail(ErrorCode::Unsupported,
            "an adapter that changes the embedding, which the head shares, cannot be fused; keep it "
-           "beside the weights");
+           "separate from the weights");
     }
     std::optional<Array> bias;
     if (options.head_bias) {

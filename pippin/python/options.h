@@ -40,7 +40,7 @@ class Options {
     for (const auto& [key, value] : given_) {
       const auto name = key.cast<std::string>();
       if (!known_.contains(name)) {
-        fail(ErrorCode::InvalidArgument, "there is no option \"{}\"", name);
+        fail(ErrorCode::InvalidArgument, "unknown option \"{}\"", name);
       }
     }
   }

@@ -274,7 +274,7 @@ Next run_command(Session& session, const std::string& line, const OpenModel& ope
     return Next::Leave;
   } else {
     fail(ErrorCode::InvalidArgument,
-         "there is no command {} (/? lists all; a blank before it sends it as a message)", command);
+         "unknown command {} (/? lists all; a blank before it sends it as a message)", command);
   }
   return Next::Prompt;
 }

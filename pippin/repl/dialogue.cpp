@@ -108,7 +108,7 @@ void write_calls(JsonWriter& json, const std::vector<ToolCall>& calls) {
 void Dialogue::set_parameter(const std::string& name, const std::vector<std::string>& values) {
   const Parameter* const parameter = find(name);
   if (parameter == nullptr) {
-    fail(ErrorCode::InvalidArgument, "there is no parameter \"{}\"", name);
+    fail(ErrorCode::InvalidArgument, "unknown parameter \"{}\"", name);
   }
   if (values.empty()) {
     parameters.erase(std::string(parameter->field));

@@ -31,7 +31,7 @@ class Dialogue {
   // Request fields as JSON: {"temperature": "0.7"}.
   std::map<std::string, std::string> parameters;
   std::string tools;  // a list as JSON; empty: none
-  // How much the model thinks: "on", "off", or an effort that its template supports; empty: the
+  // The amount of thinking: "on", "off", or an effort that its template supports; empty: the
   // default.
   std::string thinking;
 

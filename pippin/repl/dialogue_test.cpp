@@ -39,7 +39,7 @@ TEST(Dialogue, IsARequest) {
 TEST(Dialogue, RefusesWhatIsNoParameter) {
   Dialogue dialogue;
   EXPECT_ERROR(dialogue.set_parameter("warmth", {"1"}), ErrorCode::InvalidArgument,
-               "there is no parameter \"warmth\"");
+               "unknown parameter \"warmth\"");
   EXPECT_ERROR(dialogue.set_parameter("top_k", {"1.5"}), ErrorCode::InvalidArgument,
                "top_k: \"1.5\" is not an integer");
   EXPECT_ERROR(dialogue.set_parameter("top_p", {"1", "2"}), ErrorCode::InvalidArgument,

@@ -153,7 +153,7 @@ class LocalTransport final : public Transport {
     } else if (request.path == "/v1/models") {
       reply->send(endpoints_.models());
     } else {
-      throw server::ApiError(404, "there is no endpoint " + request.path);
+      throw server::ApiError(404, "unknown endpoint " + request.path);
     }
   }
 

@@ -311,7 +311,7 @@ void Repl::go_on() {
 std::string Repl::result_of(const ToolCall& call) {
   const auto tool = std::find_if(session_.tools.begin(), session_.tools.end(),
                                  [&](const shell::ChatTool& one) { return one.name == call.name; });
-  if (tool == session_.tools.end()) return "error: there is no tool " + call.name;
+  if (tool == session_.tools.end()) return "error: unknown tool " + call.name;
   shell::ToolCommand command;
   try {
     command = shell::command_for(*tool, call.arguments);

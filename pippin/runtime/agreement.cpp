@@ -152,7 +152,7 @@ std::vector<PartAgreement> compare_parts(Sequence& model, Sequence& source,
 
 Agreement compare_models(Model& model, Model& source, std::span<const int32_t> ids,
                          const AgreementOptions& options) {
-  if (ids.empty()) fail(ErrorCode::InvalidArgument, "there is no token to compare models on");
+  if (ids.empty()) fail(ErrorCode::InvalidArgument, "no token to compare models on");
   if (model.vocab_size() != source.vocab_size()) {
     fail(ErrorCode::InvalidArgument, "the model has a vocabulary of {} tokens, its source {}",
          model.vocab_size(), source.vocab_size());

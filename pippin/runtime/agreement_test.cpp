@@ -85,7 +85,7 @@ TEST(Agreement, RefusesWhatCannotBeCompared) {
                "tokens, its source");
   const auto c = std::make_shared<FakeModel>(64, 8);
   EXPECT_ERROR(compare_models(*a, *c, std::vector<int32_t>{}), ErrorCode::InvalidArgument,
-               "there is no token to compare models on");
+               "no token to compare models on");
   EXPECT_ERROR(compare_models(*a, *c, std::vector<int32_t>{8}), ErrorCode::InvalidArgument,
                "token id 8 is not in the model's vocabulary of 8");
 }

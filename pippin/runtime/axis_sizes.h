@@ -22,9 +22,9 @@ class AxisSizes {
   int64_t smallest() const { return sizes_.empty() ? range_.lower : sizes_.front(); }
   int64_t largest() const { return sizes_.empty() ? range_.upper : sizes_.back(); }
   bool contains(int64_t size) const { return at_most(size) == size; }
-  // The largest size that is at most `limit`; 0 if there is none.
+  // The largest size that is at most `limit`; 0 if none exists.
   int64_t at_most(int64_t limit) const;
-  // The smallest size that is at least `limit`; 0 if there is none.
+  // The smallest size that is at least `limit`; 0 if none exists.
   int64_t at_least(int64_t limit) const;
   AxisSizes intersect(const AxisSizes& other) const;
   bool empty() const { return sizes_.empty() && range_.upper < range_.lower; }

@@ -107,8 +107,7 @@ TEST(Generator, RefusesAPromptLongerThanTheContext) {
 
 TEST(Generator, RefusesWrongPrompts) {
   const auto sequence = fake_sequence(10, 50);
-  EXPECT_ERROR(generate(*sequence, {}, {}, go_on), ErrorCode::InvalidArgument,
-               "there are no tokens to feed");
+  EXPECT_ERROR(generate(*sequence, {}, {}, go_on), ErrorCode::InvalidArgument, "no tokens to feed");
   EXPECT_ERROR(generate(*sequence, Ids{50}, {}, go_on), ErrorCode::InvalidArgument,
                "token id 50 is not in the model's vocabulary of 50");
   EXPECT_ERROR(generate(*sequence, Ids{-1}, {}, go_on), ErrorCode::InvalidArgument,

@@ -38,7 +38,7 @@ void Model::feed_together(std::span<Sequence* const> sequences) {
 }
 
 void check_vocabulary(const Model& model, std::span<const int32_t> ids) {
-  if (ids.empty()) fail(ErrorCode::InvalidArgument, "there are no tokens to feed to the model");
+  if (ids.empty()) fail(ErrorCode::InvalidArgument, "no tokens to feed to the model");
   for (const int32_t id : ids) {
     if (id < 0 || id >= model.vocab_size()) {
       fail(ErrorCode::InvalidArgument, "token id {} is not in the model's vocabulary of {}", id,

@@ -12,7 +12,7 @@ namespace pippin::runtime {
 
 // Restores as many of the prompt's tokens as the file has and the family can go back to, but not
 // all of them, into an empty sequence. Returns their number; the caller feeds the rest. Returns 0
-// if there is no file; also, with a warning in the log, if the file is damaged or belongs to
+// without a file; also, with a warning in the log, if the file is damaged or belongs to
 // another model.
 int64_t restore_prompt(Sequence& sequence, const std::filesystem::path& path,
                        std::span<const int32_t> prompt);

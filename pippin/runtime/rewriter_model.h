@@ -1,7 +1,7 @@
 // Encoder–decoder models (families/rewriter.h) with the interface of language models.
 //
 // The first tokens fed to an empty sequence are the source: the encoder reads them in one pass, and
-// the logits are those of the decoder's first token. Tokens fed later are the target. There are no
+// the logits are those of the decoder's first token. Tokens fed later are the target. No
 // logits for source tokens.
 #pragma once
 

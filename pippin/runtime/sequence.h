@@ -98,7 +98,7 @@ class PIPPIN_API Sequence {
   SequenceRest copy_rest();
   // As prefill(), but from data that other sequences computed for the tokens of this sequence
   // followed by `ids`: one row per id and, if the model has a rest, the rest after the last id,
-  // which requires an empty sequence. There are no logits of the last token, so feed another one.
+  // which requires an empty sequence. The last token has no logits, so feed another one.
   // Throws the errors of prefill(), and InvalidArgument for data that does not fit; the sequence is
   // then unchanged.
   void append_rows(std::span<const int32_t> ids, std::span<const RowPiece> pieces,

@@ -65,7 +65,7 @@ class PromptCache {
   bool keeps_ends() const { return tree_.layout().has_rest; }
   // Ends a request: keeps all its data, and the sequence itself while there is room.
   void end(Lent lent, int64_t kept);
-  // Frees the memory of idle sequences. Returns false if there are none.
+  // Frees the memory of idle sequences. Returns false if none exist.
   bool drop_sequences();
 
   // The number of known tokens, and the known token after them that differs from the text's; -1:

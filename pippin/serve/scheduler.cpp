@@ -136,7 +136,7 @@ int64_t Scheduler::Loop::max_prompt() const {
 
 void Scheduler::Loop::check_prompt_logprobs(int64_t size) const {
   if (model_->capabilities().greedy_only) {
-    fail(ErrorCode::Unsupported, "the model has no logits: there are no logprobs of the prompt");
+    fail(ErrorCode::Unsupported, "the model has no logits, and so no logprobs of the prompt");
   }
   // Such a prompt is read in one pass: see read_piece().
   constexpr int64_t kMostLogits = int64_t{1} << 28;
@@ -161,7 +161,7 @@ void Scheduler::Loop::open_cache() noexcept {
   try {
     cache_ = std::make_unique<PromptCache>(model_, cache_options_);
   } catch (const std::exception& fault) {
-    log_warn("there is no prompt cache: {}", fault.what());
+    log_warn("no prompt cache: {}", fault.what());
     cache_ = std::make_unique<PromptCache>(model_, PromptCache::Options{});
   }
 }
@@ -223,7 +223,7 @@ void Scheduler::Loop::begin_waiting() {
   }
 }
 
-// Returns false if there is no room now. A task that can never begin has ended.
+// Returns false if it must wait for room. A task that can never begin has ended.
 bool Scheduler::Loop::begin(Task& task) {
   const int64_t size = std::ssize(task.to_feed());
   if (!pool_.could_hold(size)) {  // it was preempted and has grown since

@@ -315,7 +315,7 @@ TEST(Scheduler, RefusesWhatItCannotServe) {
                "the prompt has 500 tokens, the memory for caches holds 128");
   EXPECT_EQ(scheduler.max_prompt(), 128);
   EXPECT_EQ(Scheduler(many(1000), demo().tokenizer, {}).max_prompt(), 1000);
-  EXPECT_ERROR(refused({{}, {}}), ErrorCode::InvalidArgument, "there are no tokens to feed");
+  EXPECT_ERROR(refused({{}, {}}), ErrorCode::InvalidArgument, "no tokens to feed");
   EXPECT_ERROR(refused({{50}, {}}), ErrorCode::InvalidArgument, "50");
   Request odd{{1}, {}};
   odd.options.sampling.top_p = 2;

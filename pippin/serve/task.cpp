@@ -130,7 +130,7 @@ void Task::take(std::span<const float> logits, double seconds) try {
   fail(std::current_exception());
 }
 
-// Returns false if there is no token: the text has ended after the last one.
+// Returns false if no token follows: the text has ended after the last one.
 bool Task::take_row(std::span<const float> logits, size_t row) {
   if (is_cancelled()) return end(StopReason::Cancelled), false;
   if (generation_.is_complete()) return end(StopReason::MaxTokens), false;  // no more are wanted

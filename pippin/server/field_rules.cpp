@@ -215,7 +215,7 @@ constexpr FieldRule kRules[] = {
      "functions; others have no effect, x-ignored-fields names their kinds"},
     {"tool_choice", kTemplated | kOllama, Use::Honoured, "", ""},
     {"max_tool_calls", kResponses, Use::Honoured, "",
-     "repeated in the response; limits tools that a server calls, of which there are none"},
+     "repeated in the response; limits tools that a server calls; Pippin has none"},
     {"parallel_tool_calls", kConversations | kOllama, Use::Honoured, "", ""},
     {"parse_tool_calls", kConversations, Use::Only, "[true]", ""},
     {"functions", kConversations, Use::Only, "[[]]", "use tools"},

@@ -171,7 +171,7 @@ TEST_F(Fields, SayWhereATextEnds) {
   EXPECT_LE(generated(by_token), 5);
   EXPECT_EQ(choice(by_token).get_string("finish_reason"), "stop");
   EXPECT_EQ(error_of(chat(R"("stop_token_ids":[1,99999])")),
-            "400 stop_token_ids: stop_token_ids: there is no token 99999, the vocabulary has 2048");
+            "400 stop_token_ids: stop_token_ids: token 99999 is not in the vocabulary of 2048");
   // A whole story ends by itself, but not before the minimum of tokens.
   const int64_t whole = generated(chat(R"("temperature":0)"));
   EXPECT_GE(generated(chat(fmt::format(R"("temperature":0,"min_tokens":{})", whole + 20))),
@@ -196,7 +196,7 @@ TEST_F(Fields, SayWhichTokensCome) {
   const std::string text = content(R"("max_tokens":10,"allowed_token_ids":)" + list.text());
   EXPECT_EQ(text.find_first_not_of("fox "), std::string::npos) << text;
   EXPECT_EQ(error_of(chat(R"("allowed_token_ids":[])")),
-            "400 allowed_token_ids: allowed_token_ids: there is no token in the list");
+            "400 allowed_token_ids: allowed_token_ids: no token in the list");
   EXPECT_EQ(error_of(chat(R"("mirostat":1)")), "400 mirostat: mirostat: there is version 2, not 1");
   const std::string hot = R"("temperature":1.5,"seed":7,"max_tokens":30,)";
   const std::string free = content(hot + R"("top_k":0)");
@@ -209,7 +209,7 @@ TEST_F(Fields, SayWhichTokensCome) {
   EXPECT_EQ(content(hot + R"("top_k":1,"samplers":"tp")"), free);
   EXPECT_NE(content(hot + R"("top_k":1,"samplers":["top_k","temperature"])"), free);
   EXPECT_EQ(error_of(chat(R"("samplers":["top_q"])")),
-            "400 samplers: samplers: there is no sampler \"top_q\"");
+            "400 samplers: samplers: unknown sampler \"top_q\"");
   EXPECT_EQ(find_field(chat(R"("max_tokens":1,"samplers":["top_k","infill"])").headers,
                        "x-ignored-fields"),
             "samplers.infill");

@@ -141,7 +141,7 @@ struct ModelList::Slot {
 
 ModelList::ModelList(ModelListOptions options)
     : options_(std::move(options)), settings_(std::make_shared<ModelSettings>(options_)) {
-  if (options_.models.empty()) fail(ErrorCode::InvalidArgument, "there is no model to serve");
+  if (options_.models.empty()) fail(ErrorCode::InvalidArgument, "no model to serve");
   std::set<std::string> names;
   const auto check_name = [&](const std::string& name) {
     if (names.insert(name).second) return;
@@ -282,11 +282,11 @@ ModelList::Slot& ModelList::find(const std::string& name) const {
   }
   if (base != nullptr) {
     throw ApiError(404,
-                   fmt::format("there is no model \"{}\": {} has {}", name, base->entry.name,
+                   fmt::format("unknown model \"{}\": {} has {}", name, base->entry.name,
                                known.empty() ? "no adapters" : "only " + known),
                    "model", "model_not_found");
   }
-  throw ApiError(404, "there is no model \"" + name + "\", only " + known, "model",
+  throw ApiError(404, "unknown model \"" + name + "\" (known: " + known + ")", "model",
                  "model_not_found");
 }
 
@@ -578,7 +578,7 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
     const Taken taken = taken_besides(slot);
     if (taken.bytes == 0 || bytes + taken.bytes <= options_.max_bytes) break;
     if (taken.pinned_bytes > 0 && bytes + taken.pinned_bytes > options_.max_bytes) {
-      throw ApiError(503, fmt::format("model {}: there is no room for its {} bytes: pinned models "
+      throw ApiError(503, fmt::format("model {}: no room for its {} bytes: pinned models "
                                       "({}) take {} of {}",
                                       slot.entry.name, bytes, taken.pinned, taken.pinned_bytes,
                                       options_.max_bytes));
@@ -593,11 +593,11 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
     if (next != nullptr) {
       let_go(*next);
     } else if (changed_.wait_until(lock, give_up) == std::cv_status::timeout) {
-      throw ApiError(
-          503, fmt::format("model {}: there is no room for its {} bytes: models that load or still "
-                           "answer take {} of {}{}",
-                           slot.entry.name, bytes, taken.bytes, options_.max_bytes,
-                           taken.pinned.empty() ? "" : ", pinned ones: " + taken.pinned));
+      throw ApiError(503,
+                     fmt::format("model {}: no room for its {} bytes: models that load or still "
+                                 "answer take {} of {}{}",
+                                 slot.entry.name, bytes, taken.bytes, options_.max_bytes,
+                                 taken.pinned.empty() ? "" : ", pinned ones: " + taken.pinned));
     }
   }
   slot.bytes = bytes;

@@ -100,7 +100,7 @@ class ModelList {
   const runtime::LoadOptions& load_options() const { return options_.choice.load; }
   // Loads the model if it is not loaded or one of its files has changed, and waits for that. Throws
   // ApiError: 404 for a name that is not on the list, 500 with the reason for a model that cannot
-  // be loaded, 503 if there is no room for it.
+  // be loaded, 503 if it does not fit.
   OpenedModel open(const std::string& name);
   // Unloads the model if it is loaded; running requests keep it until they end. Throws ApiError:
   // 404 as above, 503 while it is being loaded.

@@ -77,7 +77,7 @@ TEST_F(ServingRoom, IsFreeWhenAModelHasAnswered) {
   ASSERT_TRUE(slow.read_until("text"));
   const std::string refused =
       error_of(server.post("/v1/completions", body("b", R"("max_tokens":1)")));
-  EXPECT_TRUE(refused.starts_with("503 -: model b: there is no room for its ")) << refused;
+  EXPECT_TRUE(refused.starts_with("503 -: model b: no room for its ")) << refused;
 }
 
 class PinnedModels : public ServingRoom {
@@ -118,7 +118,7 @@ TEST_F(PinnedModels, AreNamedWhereOthersFindNoRoom) {
       std::to_string(std::filesystem::file_size(folder_ / "b/model.safetensors"));
   const std::string refused =
       error_of(server.post("/v1/completions", body("b", R"("max_tokens":1)")));
-  EXPECT_TRUE(refused.starts_with("503 -: model b: there is no room for its ")) << refused;
+  EXPECT_TRUE(refused.starts_with("503 -: model b: no room for its ")) << refused;
   EXPECT_NE(refused.find(" bytes: pinned models (a) take "), std::string::npos) << refused;
   EXPECT_EQ(state(server, "a"), "ready");
   EXPECT_EQ(server.post("/v1/completions", body("a", R"("max_tokens":1)")).status, 200);

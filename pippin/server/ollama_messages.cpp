@@ -22,7 +22,7 @@ class OpenCalls {
     return id;
   }
   void add(const std::string& name, const std::string& id) { open_.push_back({name, id}); }
-  // Returns the id of the answered call; empty if there is none.
+  // Returns the id of the answered call; empty if none exists.
   std::string answer(const std::string& name) {
     auto found = std::find_if(open_.begin(), open_.end(),
                               [&](const Call& call) { return call.name == name; });

@@ -189,7 +189,7 @@ TEST_F(Ollama, TellsLogprobs) {
 TEST_F(Ollama, ErrorsAreTexts) {
   EXPECT_EQ(
       ollama_error(shared_->post("/api/chat", R"({"model":"gone",)" + std::string(kHello) + "}")),
-      "404 model not found: there is no model \"gone\", only demo");
+      "404 model not found: unknown model \"gone\" (known: demo)");
   EXPECT_EQ(shared_->ask("GET", "/api/chat").status, 405);
   EXPECT_TRUE(ollama_error(shared_->ask("GET", "/api/chat")).starts_with("405 "));
   EXPECT_TRUE(ollama_error(shared_->ask("GET", "/api/nothing")).starts_with("404 "));

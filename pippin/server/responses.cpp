@@ -54,7 +54,7 @@ std::string items_text(const std::vector<InputItem>& items) {
 }
 
 [[noreturn]] void refuse_unknown(const std::string& id) {
-  throw ApiError(404, "there is no stored response " + shown(id), "response_id");
+  throw ApiError(404, "no stored response " + shown(id), "response_id");
 }
 
 // Adds the items of the conversation that the request continues. Returns the model that wrote it.
@@ -68,7 +68,7 @@ std::string add_previous(KnownResponses& known, const std::string& id,
   const auto text = known.store.get(id);
   if (!text) {
     refuse(known.store.keeps()
-               ? "there is no stored response " + shown(id)
+               ? "no stored response " + shown(id)
                : "this server stores no responses (--stored-responses 0): send the whole input",
            "previous_response_not_found");
   }
@@ -98,7 +98,7 @@ Json referred_item(KnownResponses& known, const InputItem& reference) {
       }
     }
   }
-  throw ApiError(400, fmt::format("{}: there is no stored item {}", place, shown(name)), place,
+  throw ApiError(400, fmt::format("{}: no stored item {}", place, shown(name)), place,
                  "item_not_found");
 }
 

@@ -237,7 +237,7 @@ TEST_F(Responses, AreGivenAndDeleted) {
   const Json made = answer_of(post(ask(R"("max_output_tokens":4,"stream":false)")));
   const std::string path = "/v1/responses/" + made.get_string("id");
   EXPECT_EQ(answer_of(server().ask("GET", path)).dump(), made.dump());
-  const std::string gone = fmt::format("there is no stored response \"{}\"", made.get_string("id"));
+  const std::string gone = fmt::format("no stored response \"{}\"", made.get_string("id"));
   EXPECT_EQ(
       answer_of(server().ask("DELETE", path)).dump(),
       fmt::format(R"({{"id":"{}","object":"response","deleted":true}})", made.get_string("id")));
@@ -253,7 +253,7 @@ TEST_F(Responses, AreGivenAndDeleted) {
   EXPECT_EQ(server().ask("GET", "/v1/responses/" + loose.get_string("id")).status, 404);
   EXPECT_EQ(server().ask("PUT", path).status, 405);
   EXPECT_EQ(error_of(server().ask("GET", "/v1/responses/input_tokens")),
-            "404 response_id: there is no stored response \"input_tokens\"");
+            "404 response_id: no stored response \"input_tokens\"");
   EXPECT_EQ(error_of(server().ask("GET", path + "?stream=true")),
             "400 stream: stream: a response that was written is given as a whole");
 }
@@ -365,7 +365,7 @@ TEST_F(Responses, ErrorsNameTheField) {
       {ask("\"tools\":[" + tools + "]"), "400 tools: tools: has 10000 tools, at most 1024"},
       {ask(R"("tools":[{}])"), "400 tools: tools[0].type: expected a string"},
       {ask(R"("tool_choice":{"type":"web_search"},"tools":[{"type":"web_search"}])"),
-       "400 tool_choice: tool_choice: there are no tools to choose from"},
+       "400 tool_choice: tool_choice: no tools to choose from"},
       {ask(R"("model":"gone")"), "404 model: "},
       {ask(R"("max_output_tokens":0)"), "400 max_output_tokens: "},
       {ask(R"("max_output_tokens":"x")"), "400 max_output_tokens: "},
@@ -392,7 +392,7 @@ TEST_F(Responses, ErrorsNameTheField) {
            R"("mode":"auto","tools":[-1]})"),
        "400 tool_choice: tool_choice: expected an object with the name of a function"},
       {ask("\"previous_response_id\":\"" + std::string(100'000, 'x') + "\""),
-       "400 previous_response_id: previous_response_id: there is no stored response \"xxx"},
+       "400 previous_response_id: previous_response_id: no stored response \"xxx"},
       {ask(R"("include":"x")"), ""},
       {ask(R"("include":{"a":1})"), "400 include: "},
       {ask(R"("previous_response_id":7)"), "400 previous_response_id: "},
@@ -401,7 +401,7 @@ TEST_F(Responses, ErrorsNameTheField) {
       {fmt::format(R"({{"previous_response_id":"{}","input":"x"}})", other.get_string("id")),
        "400 previous_response_id: previous_response_id: model \"twin\" wrote that response, not "},
       {R"({"input":[{"type":"item_reference","id":"msg_1_0"}]})",
-       "400 input[0].id: input[0].id: there is no stored item \"msg_1_0\""},
+       "400 input[0].id: input[0].id: no stored item \"msg_1_0\""},
       {R"({"input":[{"type":"item_reference"}]})",
        "400 input[0].id: input[0].id: expected a string"},
       {R"({"input":")" + std::string(9000, 'a') + "\"}", "400 input: the prompt has "},
@@ -510,7 +510,7 @@ TEST(ResponseTools, MayBeChosenOrAllowed) {
   EXPECT_EQ(error_of(choose(R"({"type":"custom","name":"apply_patch"})")),
             "400 tool_choice: tool_choice: the type \"custom\" is not function or allowed_tools");
   EXPECT_EQ(error_of(choose(R"({"type":"function","name":"gone"})")),
-            "400 tool_choice: tool_choice: there is no tool \"gone\"");
+            "400 tool_choice: tool_choice: unknown tool \"gone\"");
 }
 
 TEST(ResponseTools, ComeAfterTextAndMayBreakOff) {

@@ -288,7 +288,7 @@ std::optional<http::Response> Server::State::check(const http::Request& head) {
     return std::nullopt;
   }
   if (!is_page && !is_routed(head.path)) {
-    return refusal(head, ApiError(404, fmt::format("there is no endpoint {}", head.path)));
+    return refusal(head, ApiError(404, fmt::format("unknown endpoint {}", head.path)));
   }
   return refusal(head, ApiError(405, fmt::format("{} does not take {}", head.path, head.method)));
 }

@@ -158,7 +158,7 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
       {story_chat(R"("logit_bias":{"x":1})"),
        "400 logit_bias: request: logit_bias: \"x\" is not a token"},
       {story_chat(R"("logit_bias":{"99999":1})"),
-       "400 logit_bias: logit_bias: there is no token 99999"},
+       "400 logit_bias: logit_bias: token 99999 is not in the vocabulary"},
       {story_chat(R"("tools":[{"type":"function"}])"), "400 tools: tools[0].name: is missing"},
       {story_chat(R"("response_format":{"type":"xml"})"),
        "400 response_format: response_format: the type \"xml\" is not text, json_object or "
@@ -175,7 +175,7 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
       {story_chat(R"("grammar":"root ::= \"a\"","guided_regex":"a")"),
        "400 guided_regex: guided_regex: the answer's form is given by grammar already"},
       {story_chat(R"("reasoning_effort":5)"), "400 reasoning_effort: "},
-      {story_chat(R"("model":"gone")"), "404 model: there is no model \"gone\", only demo"},
+      {story_chat(R"("model":"gone")"), "404 model: unknown model \"gone\" (known: demo)"},
   };
   for (const auto& [body, wanted] : cases) {
     const std::string error = error_of(server().post("/v1/chat/completions", body));
@@ -421,7 +421,7 @@ TEST_F(Serving, TellsOfItself) {
   EXPECT_EQ(json_of(server().ask("GET", "/v1/models")).at("data").size(), 1u);
   EXPECT_EQ(json_of(server().ask("GET", "/v1/models/demo")).get_int("context_length"), 512);
   EXPECT_EQ(error_of(server().ask("GET", "/v1/models/x%2Fy")),
-            "404 model: there is no model \"x/y\", only demo");
+            "404 model: unknown model \"x/y\" (known: demo)");
   EXPECT_EQ(json_of(server().ask("GET", "/props")).get_string("model"), "demo");
   server().post("/v1/completions", R"({"prompt":"a","max_tokens":1})");
   for (const char* target :
@@ -448,7 +448,7 @@ TEST_F(Serving, TellsOfItself) {
             std::string::npos);
   EXPECT_EQ(error_of(server().ask("GET", "/v1/chat/completions")),
             "405 -: /v1/chat/completions does not take GET");
-  EXPECT_EQ(error_of(server().ask("GET", "/x")), "404 -: there is no endpoint /x");
+  EXPECT_EQ(error_of(server().ask("GET", "/x")), "404 -: unknown endpoint /x");
   for (const char* target : {"//v1/models", "/v1/models/", "//v1//models//", "/v1/models/demo/"}) {
     EXPECT_EQ(server().ask("GET", target).status, 200) << target;
   }

@@ -126,8 +126,7 @@ void TextJob::check_tokens(const std::vector<int32_t>& ids, const char* param) c
   const int64_t size = model_->loaded.model->vocab_size();
   for (const int32_t id : ids) {
     if (id < size) continue;
-    throw ApiError(400,
-                   fmt::format("{}: there is no token {}, the vocabulary has {}", param, id, size),
+    throw ApiError(400, fmt::format("{}: token {} is not in the vocabulary of {}", param, id, size),
                    param);
   }
 }

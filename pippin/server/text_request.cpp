@@ -107,7 +107,7 @@ std::vector<std::string> keep_samplers(const std::vector<std::string>& names,
             return are_letters ? one.letter == name[i] : one.name == name;
           });
       if (link == kLinks.end()) {
-        throw ApiError(400, "samplers: there is no sampler \"" + name + "\"", "samplers");
+        throw ApiError(400, "samplers: unknown sampler \"" + name + "\"", "samplers");
       }
       kept.insert(link->letter);
       if (link->turn_off == nullptr) absent.push_back("samplers." + std::string(link->name));
@@ -234,7 +234,7 @@ TextRequest read_text_request(const RequestFields& body) {
   request.stop_tokens = find_tokens(body, "stop_token_ids");
   request.allowed_tokens = find_tokens(body, "allowed_token_ids");
   if (body.has("allowed_token_ids") && request.allowed_tokens.empty()) {
-    throw ApiError(400, "allowed_token_ids: there is no token in the list", "allowed_token_ids");
+    throw ApiError(400, "allowed_token_ids: no token in the list", "allowed_token_ids");
   }
   request.banned_texts = find_strings(body, "bad_words", kMaxStops);
   std::erase(request.banned_texts, "");

@@ -27,7 +27,7 @@ ToolRequest::Tools only(const ToolRequest::Tools& tools, const std::set<std::str
   for (const std::string& name : names) {
     const auto tool = std::find_if(tools->begin(), tools->end(),
                                    [&](const Tool& one) { return one.name == name; });
-    if (tool == tools->end()) refuse_choice("there is no tool \"" + name + "\"");
+    if (tool == tools->end()) refuse_choice("unknown tool \"" + name + "\"");
     found->push_back(*tool);
   }
   return found;
@@ -107,10 +107,10 @@ ToolRequest::Tools anthropic_tools(const RequestFields& body, std::vector<std::s
   });
 }
 
-// If no tool may be called, there is no choice.
+// If no tool may be called, the choice is empty.
 ToolRequest checked(ToolRequest request) {
   if (request.callable == nullptr || request.callable->empty()) {
-    if (request.choice == Choice::Required) refuse_choice("there are no tools to choose from");
+    if (request.choice == Choice::Required) refuse_choice("no tools to choose from");
     request.choice = Choice::None;
   }
   if (request.choice == Choice::None) request.offered = request.callable = nullptr;
@@ -131,7 +131,7 @@ ToolRequest openai_request(const RequestFields& body, const ToolRequest::Tools& 
     } else if (!choice->is_object()) {
       refuse_choice("expected a string or an object");
     } else if (request.offered == nullptr) {
-      refuse_choice("there are no tools to choose from");
+      refuse_choice("no tools to choose from");
     } else {
       read_choice_object(*choice, skips_others, request);
     }
@@ -165,7 +165,7 @@ ToolRequest read_anthropic_tool_request(const RequestFields& body) {
     const std::string type = find_string(*choice, "type").value_or("");
     request.is_parallel = !find_bool(*choice, "disable_parallel_tool_use").value_or(false);
     if (type == "tool") {
-      if (request.offered == nullptr) refuse_choice("there are no tools to choose from");
+      if (request.offered == nullptr) refuse_choice("no tools to choose from");
       request.choice = Choice::Required;
       request.callable = only(request.offered, {name_in(*choice)});
       request.is_parallel = false;

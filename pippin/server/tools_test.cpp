@@ -234,10 +234,10 @@ TEST(ToolCalls, ErrorsSayWhatIsWrong) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"("tools":{})", "400 tools: tools: expected a list"},
       {R"("tools":[{"type":"function"}])", "400 tools: tools[0].name: is missing"},
-      {R"("tool_choice":"required")", "400 tool_choice: tool_choice: there are no tools"},
+      {R"("tool_choice":"required")", "400 tool_choice: tool_choice: no tools"},
       {tools() + R"(,"tool_choice":"never")", "400 tool_choice: tool_choice: \"never\" is not "},
       {tools() + R"(,"tool_choice":{"type":"function","function":{"name":"x"}})",
-       "400 tool_choice: tool_choice: there is no tool \"x\""},
+       "400 tool_choice: tool_choice: unknown tool \"x\""},
       {tools() + R"(,"parallel_tool_calls":1)", "400 parallel_tool_calls: "},
       {tools() + R"(,"tool_choice":"required","guided_regex":"a")",
        "400 tool_choice: tool_choice: the answer's form is given by guided_regex already"},

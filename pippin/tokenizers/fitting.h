@@ -12,7 +12,7 @@ class Truncation {
  public:
   explicit Truncation(const Json& config);
   // Cuts the ids of a text, leaving room for `added` special tokens. Throws InvalidArgument if
-  // there is no room for any id of the text, or if the stride, which does not affect a single
+  // no id of the text fits, or if the stride, which does not affect a single
   // result, exceeds the room.
   void apply(std::vector<int32_t>& ids, size_t added) const;
 

@@ -35,7 +35,7 @@ class PrefixTrie {
     unsigned char byte = 0;
     int32_t value = -1;
   };
-  uint32_t child(uint32_t parent, unsigned char byte) const;  // 0 if there is none
+  uint32_t child(uint32_t parent, unsigned char byte) const;  // 0 if none exists
 
   std::vector<Node> nodes_;
 };

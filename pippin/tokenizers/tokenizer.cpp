@@ -107,8 +107,7 @@ Tokenizer Tokenizer::from_json(std::string_view json, std::string_view name) {
 Tokenizer Tokenizer::open(const std::filesystem::path& path) {
   const auto file = find_tokenizer_file(path);
   if (!file) {
-    fail(ErrorCode::NotFound, "{}: there is no tokenizer here ({})", path.string(),
-         tokenizer_file_names());
+    fail(ErrorCode::NotFound, "{}: no tokenizer here ({})", path.string(), tokenizer_file_names());
   }
   return Tokenizer(make_pipeline(read_tokenizer_file(*file), file->string()));
 }

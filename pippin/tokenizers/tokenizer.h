@@ -55,7 +55,7 @@ class PIPPIN_API Tokenizer {
     size_t cut = 0;  // number of ids of the texts that were cut
   };
   // Returns at most `most` ids: the longer of two texts loses ids at its end first, until both have
-  // the same length. Throws InvalidArgument if there is no room for the special tokens, Unsupported
+  // the same length. Throws InvalidArgument if the special tokens do not fit, Unsupported
   // if the tokenizer has no form for two texts.
   Texts encode_texts(std::string_view text, std::optional<std::string_view> second,
                      size_t most) const;

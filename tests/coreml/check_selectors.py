@@ -82,7 +82,7 @@ def faults(header, types):
         found.append("the header declares nothing")
     for name, member, _, version in members:
         if name not in classes:
-            found.append(f"there is no class {name}")
+            found.append(f"no class {name}")
         elif member not in classes[name]:
             found.append(f"{name} has no {member}")
         # Members introduced with iOS 11, like the framework, or before the SDK's records are always present.

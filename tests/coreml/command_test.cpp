@@ -106,7 +106,7 @@ TEST_F(CoreMlCommand, AsksForPlans) {
   EXPECT_TRUE(says(old, "compute plans from macOS 14.4 on")) << old.err;
   const auto none = run_pippin({"inspect", package, "--compute-plan", "--backend", "coreml"});
   EXPECT_EQ(none.status, 3);
-  EXPECT_TRUE(says(none, "there is no Core ML here")) << none.err;
+  EXPECT_TRUE(says(none, "Core ML is not available")) << none.err;
   EXPECT_EQ(run_pippin({"inspect", package, "--backend", "coreml"}).status, 2);
 }
 
@@ -119,7 +119,7 @@ TEST_F(CoreMlCommand, SaysWhyNot) {
   const auto result = run_pippin(elsewhere);
   EXPECT_EQ(result.status, 3);
   EXPECT_EQ(result.err,
-            "pippin: error: there is no Core ML here: it is part of macOS, and programs for other "
+            "pippin: error: Core ML is not available: it is part of macOS, and programs for other "
             "systems are built without it\n");
   const auto old = on_standin(command, {{"STANDIN_IOS", "170"}});
   EXPECT_EQ(old.status, 3);

@@ -57,7 +57,7 @@ def twins(paths):
     for path in sorted(paths):
         other = path.replace("_macos.cpp", "_linux.cpp")
         if path.endswith("_macos.cpp") and other not in paths:
-            faults.append(f"{path}: there is no {other}")
+            faults.append(f"{path}: no {other}")
     return faults
 
 

@@ -219,7 +219,7 @@ describe("the tree", () => {
       return [ids(tree.path("c")), ids(tree.path("nothing")), ids(tree.siblings(tree.get("b"))), tree.leafOf(tree.get("a")).id, tree.leafOf(tree.get("b")).id];
     }), ["abc", "ade", "bd", "e", "c"]);
   });
-  test("is not led in circles by what was imported", async () => {
+  test("is not led in circles by imported chats", async () => {
     assert.deepEqual(await evaluate(async () => {
       const { Tree } = await load("tree");
       const circle = new Tree([{ id: "a", parent: "b", created: 1 }, { id: "b", parent: "a", created: 2 }]);
@@ -231,7 +231,7 @@ describe("the tree", () => {
 });
 
 describe("the store", () => {
-  test("is brought from version to version, with what is in it", async () => {
+  test("is brought from version to version, with its contents", async () => {
     assert.deepEqual(await page.evaluate(async () => {
       const { openStore, kSteps } = await load("store");
       const old = await openStore("migrated");
@@ -312,7 +312,7 @@ describe("the store", () => {
     }), [{ top_k: 3 }, ["created", "id", "leaf", "settings", "title", "updated"], undefined, undefined, "", false, 3]);
   });
 
-  test("says what is wrong with a file", async () => {
+  test("reports the fault of a file", async () => {
     const wrong = (text) => page.evaluate(async (given) => {
       const { importChats } = await load("transfer");
       try { importChats(given); } catch (error) { return error.message; }
@@ -322,7 +322,7 @@ describe("the store", () => {
     assert.equal(await wrong("null"), "The file has no chats of this page.");
     assert.equal(await wrong({ format: "other" }), "The file has no chats of this page.");
     assert.equal(await wrong({ version: 2 }), "The file is of version 2; this page reads up to 1.");
-    assert.equal(await wrong({ chats: 1 }), "chats is no list");
+    assert.equal(await wrong({ chats: 1 }), "chats is not a list");
     assert.equal(await wrong({ chats: [{ title: "t", updated: 1, messages: [] }, { title: 1 }] }), "Chat 2: has no title or no time");
     const chat = { title: "t", updated: 1 };
     assert.equal(await wrong({ chats: [{ ...chat, messages: [{ id: "1", text: "x", created: 1, role: "root" }] }] }), "Chat 1: has a message without text, time or role");
@@ -337,7 +337,7 @@ test("a sentence is announced when it has ended", async () => {
   }), [5, 0, 0, 4, 2, 7, 0]);
 });
 
-test("requests have what was chosen, and no more", async () => {
+test("requests have the chosen settings, and no more", async () => {
   assert.deepEqual(await page.evaluate(async () => {
     const { bodyOf } = await load("request");
     const path = [{ role: "user", text: "q", files: [{ id: "f", name: "a.txt" }] }, { role: "assistant", text: "a" }];

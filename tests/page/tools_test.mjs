@@ -157,7 +157,7 @@ describe("a call of a tool", () => {
       await page.keyboard.press("Enter");
       await waitForText(page, "Done 2.");
       assert.equal(log(), "b\n");
-      assert.deepEqual(bodies[1].messages.slice(-3).map(({ content }) => content), ["error: the user did not allow this call", "b\n", "error: there is no tool absent"]);
+      assert.deepEqual(bodies[1].messages.slice(-3).map(({ content }) => content), ["error: the user did not allow this call", "b\n", "error: unknown tool absent"]);
     }));
 
   test("is stopped, and the command with it", () => withPage({ model: calling([["wait", {}]]) }, async (page, bodies) => {
@@ -197,7 +197,7 @@ describe("a call of a tool", () => {
   }));
 });
 
-test("without tools there is no box, and none are sent", async () => {
+test("without tools the box is hidden, and none are sent", async () => {
   const plain = await serveDemo();
   try {
     await withPage({ url: plain.url }, async (page) => {

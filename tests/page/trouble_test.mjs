@@ -126,7 +126,7 @@ test("works under a proxy's prefix", async () => {
   }
 });
 
-test("asks nobody but its server", () => withPage({ chat: answering("![x](https://example.org/a.png) <img src=https://example.org/b.png> https://example.org/c") }, async (page) => {
+test("sends requests only to its server", () => withPage({ chat: answering("![x](https://example.org/a.png) <img src=https://example.org/b.png> https://example.org/c") }, async (page) => {
   const asked = [];
   page.on("request", (request) => asked.push(request.url()));
   await page.reload();
@@ -166,7 +166,7 @@ test("no script but the page's own runs, and trying is seen", async () => {
 });
 
 describe("the storage", () => {
-  test("is full: what is there is shown, and can be exported", () => withPage({ chat: answering("Yes.") }, async (page) => {
+  test("is full: its chats are shown, and can be exported", () => withPage({ chat: answering("Yes.") }, async (page) => {
     await send(page, "first");
     await waitForAnswer(page);
     await page.evaluate(() => {
@@ -386,7 +386,7 @@ describe("while an answer is written", () => {
   const lines = (from, to) => Array.from({ length: to - from }, (_, i) => `Line ${from + i}.\n\n`).join("");
   const atEnd = (page) => page.$eval("#thread", (thread) => thread.scrollHeight - thread.scrollTop - thread.clientHeight < 2);
 
-  test("its end is followed until somebody scrolls", () => {
+  test("its end is followed until the user scrolls", () => {
     let write;
     return withPage({ chat: (body, to) => { write = to; to(piece(lines(0, 50))); } }, async (page) => {
       await send(page);

@@ -264,7 +264,7 @@ class Tls(ServeTest):
             self.assertTrue(answer.startswith(b"HTTP/1.1 "), answer)
             return dict(pair[0] for pair in tls.getpeercert()["subject"])["commonName"]
 
-    @unittest.skipUnless(shutil.which("openssl"), "there is no openssl")
+    @unittest.skipUnless(shutil.which("openssl"), "no openssl")
     def test_certificate_is_read_again(self):
         self.make_certificate("first")
         server = self.serve("--port", "0", "--tls-cert", self.path("cert.pem"), "--tls-key", self.path("key.pem"))

@@ -102,7 +102,7 @@ class Launch(unittest.TestCase):
         os.remove(os.path.join(self.folder.name, "codex"))
         absent = self.launch("codex")
         self.assertEqual(absent.returncode, 1)
-        self.assertIn("Codex is not installed: there is no codex in PATH; to install it: npm install -g @openai/codex",
+        self.assertIn("Codex is not installed: no codex in PATH; to install it: npm install -g @openai/codex",
                       absent.stderr)
         unknown = self.launch("emacs")
         self.assertEqual(unknown.returncode, 2)

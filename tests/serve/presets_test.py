@@ -98,7 +98,7 @@ load-on-startup = true
         self.check_refused('{"demo": {"temp": "hot"}}', 'models.json: demo.temp: expected a number, found "hot"',
                            name="models.json")
         self.check_refused("[demo]\n", "two models are called demo: name them with NAME=PATH", arguments=["demo"])
-        self.check_refused("[demo]\n", "--pin x: there is no model of this name (see pippin serve --help)",
+        self.check_refused("[demo]\n", "--pin x: unknown model (see pippin serve --help)",
                            arguments=["--pin", "x"], status=2)
         os.remove(self.path("models.ini"))
         server = self.serve("--port", "0", "--presets", self.path("models.ini"))
@@ -112,7 +112,7 @@ load-on-startup = true
         server = self.start(f"[*]\npin = true\n[a]\nmodel = {self.path('a')}\n[b]\nmodel = {self.path('b')}\n",
                             "--max-model-memory", str(size * 3 // 2))
         self.assertEqual(server.process.wait(timeout=30), 1)
-        server.wait_for(f"pippin: error: model b: there is no room for its {size} bytes: pinned models \\(a\\) take {size} of")
+        server.wait_for(f"pippin: error: model b: no room for its {size} bytes: pinned models \\(a\\) take {size} of")
 
 
 class Adapters(PresetsTest):
@@ -158,7 +158,7 @@ class Adapters(PresetsTest):
                 ("/v1/messages", {**STORY, "max_tokens": 2}, lambda answer: answer["error"]["message"]),
                 ("/api/chat", STORY, lambda answer: answer["error"].removeprefix("model not found: "))):
             status, answer = server.ask("POST", path, {**body, "model": "m:loud"})
-            self.assertEqual((status, error(answer)), (404, 'there is no model "m:loud": m has only m:formal, m:casual'))
+            self.assertEqual((status, error(answer)), (404, 'unknown model "m:loud": m has only m:formal, m:casual'))
         status, answer = server.ask("DELETE", "/api/delete", {"model": "m:formal"})
         self.assertEqual((status, answer["error"]), (403, '"m:formal" is an adapter of m, and goes with it'))
         self.assertEqual(server.ask("POST", "/models/unload", {"model": "m:formal"})[0], 200)
@@ -189,7 +189,7 @@ adapter = casual
         server.wait_for(r"models.ini:3: adapter: loud: .*m.mlpackage has no such adapter, only formal, casual\n")
         server = self.serve("--port", "0", "demo").ready()
         status, answer = server.ask("POST", "/v1/completions", {**TEXT, "model": "demo:formal"})
-        self.assertEqual((status, answer["error"]["message"]), (404, 'there is no model "demo:formal": demo has no adapters'))
+        self.assertEqual((status, answer["error"]["message"]), (404, 'unknown model "demo:formal": demo has no adapters'))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ class EnergyMeter {
   virtual ~EnergyMeter() = default;
   // Joules since the meter was created; nullopt if the machine does not report it.
   virtual std::optional<double> joules() = 0;
-  // The scope and the source of the figure, or the reason that there is none.
+  // The scope and the source of the figure, or the reason why it is missing.
   virtual std::string source() const = 0;
 };
 

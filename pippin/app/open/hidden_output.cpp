@@ -30,7 +30,7 @@ bool is_constant(const mil::Binding& binding) {
   return op != nullptr && (op->traits.has(Trait::Permutes) || op->traits.has(Trait::Converts));
 }
 
-// The only input that is not a constant; null if there are none or several.
+// The only input that is not a constant; null if none or several exist.
 Var* moving_input(const Operation& operation) {
   Var* found = nullptr;
   for (const auto& [name, argument] : operation.inputs()) {

@@ -48,7 +48,7 @@ hub::PullResult pull_for(const std::string& model, const hub::RepoSpec& spec, Mo
     return hub::pull(spec, hub::read_settings(), options);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::NotFound) throw;
-    fail(error.code(), "{} (and there is no file or folder {} here)", error.what(), model);
+    fail(error.code(), "{} (and no file or folder {} here)", error.what(), model);
   }
 }
 

@@ -27,7 +27,7 @@ uint64_t num_damaged_files() noexcept;
 // --- for MappedFile ---
 
 class GuardedRange;
-// Guards mapped memory from now on. Returns null if there is no memory for the entry.
+// Guards mapped memory from now on. Returns null if the entry cannot be allocated.
 GuardedRange* guard_range(const std::byte* data, size_t size,
                           const std::filesystem::path& path) noexcept;
 // Call before the memory is unmapped.

@@ -20,7 +20,7 @@ struct CgroupFolders {
 };
 CgroupFolders cgroup_folders(std::string_view controller, const CgroupPlaces& places);
 
-// Returns the number at the start of a file; nothing if there is none.
+// Returns the number at the start of a file; nothing if none exists.
 std::optional<double> number_in(const std::filesystem::path& path);
 
 }  // namespace pippin

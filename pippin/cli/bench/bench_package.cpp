@@ -154,7 +154,7 @@ std::string package_lines(const PackageReport& report) {
          shares);
   }
   if (report.bytes > 0) {
-    line("Memory        : {}, {:.1f} GB/s: {:.1f} % of what is read ({:.1f})",
+    line("Memory        : {}, {:.1f} GB/s: {:.1f} % of the measured rate ({:.1f})",
          format_bytes(static_cast<uint64_t>(report.bytes)), bytes / 1e9,
          share(bytes, report.machine.bytes_per_second) * 100,
          report.machine.bytes_per_second / 1e9);

@@ -27,8 +27,8 @@ struct BenchReport {
   LoadTime first, second;
   bool dropped = false;  // whether the first load had to read the disk
   uint64_t peak_memory_bytes = 0;
-  std::string energy;                 // scope and source of the measurement, or why there is none
-  app::ModelCost cost;                // its weights as the engine keeps them
+  std::string energy;   // scope and source of the measurement, or the reason why it is missing
+  app::ModelCost cost;  // its weights as the engine keeps them
   uint64_t package_weight_bytes = 0;  // per token, as stored
   std::vector<runtime::MachineReading> readings;
   std::vector<runtime::BenchmarkCase> cases;

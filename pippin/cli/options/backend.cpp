@@ -56,7 +56,7 @@ CLI::App* add_core_ml_trial_command(CLI::App& app) {
     coreml::TrialTask task;
     coreml::Trouble trouble = coreml::parse_arguments(*arguments, task);
     coreml::Framework* const framework = coreml::system_framework();
-    if (trouble.empty() && framework == nullptr) trouble = "there is no Core ML here";
+    if (trouble.empty() && framework == nullptr) trouble = "Core ML is not available";
     if (trouble.empty()) {
       trouble = coreml::run_trial(*framework, task, [] { return !cancel_requested(); });
     }

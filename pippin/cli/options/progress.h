@@ -35,7 +35,7 @@ class Progress {
   std::string amount(uint64_t count) const;
   void draw_bar(uint64_t done, uint64_t total, double seconds);
   void draw_line(uint64_t done, uint64_t total, double seconds);
-  // Since the first update, because what was done before took no time.
+  // Since the first update, because earlier progress took no time.
   double speed(uint64_t done, double seconds) const;
 
   using Clock = std::chrono::steady_clock;

@@ -67,7 +67,7 @@ TEST(SamplingArguments, ReadBiases) {
                   "\" is not of the form ID=BIAS (a number, or false for never)");
   }
   EXPECT_EQ(message(parse({"--logit-bias", "4=1"})),
-            "logit_bias: there is no token 4, the vocabulary has 4");
+            "logit_bias: token 4 is not in the vocabulary of 4");
 }
 
 TEST(SamplingArguments, OfAModelWithoutLogits) {

@@ -11,7 +11,7 @@ class App;
 namespace pippin::cli {
 
 // The word that `word` is probably a typo of: it begins with `word`, or is one or two letters away
-// (Damerau-Levenshtein distance); empty if there is none.
+// (Damerau-Levenshtein distance); empty if none exists.
 std::string nearest(const std::string& word, const std::vector<std::string>& words);
 
 // " (did you mean --temp?)" if the first argument that `app` did not expect is close to an option

@@ -34,7 +34,7 @@ class GbnfWriter {
     const auto it = std::find_if(rules_.begin(), rules_.end(),
                                  [&](const GbnfRule& rule) { return rule.name == options_.root; });
     if (it == rules_.end())
-      fail(ErrorCode::InvalidArgument, "grammar: there is no rule \"{}\"", options_.root);
+      fail(ErrorCode::InvalidArgument, "grammar: no rule \"{}\"", options_.root);
     for (bool changed = true; changed;) {
       changed = false;
       for (size_t r = 0; r < rules_.size(); ++r) {

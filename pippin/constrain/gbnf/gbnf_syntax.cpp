@@ -33,7 +33,7 @@ class GbnfParser {
              used_at_[i].second, rules_[i].name);
       }
     }
-    if (rules_.empty()) fail(ErrorCode::InvalidArgument, "grammar: there are no rules");
+    if (rules_.empty()) fail(ErrorCode::InvalidArgument, "grammar: no rules");
     return std::move(rules_);
   }
 

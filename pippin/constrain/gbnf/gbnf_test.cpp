@@ -68,11 +68,10 @@ TEST(Gbnf, BrokenGrammarsAreRefusedWithLineAndColumn) {
                "grammar, line 1, column 12: an unknown escape");
   EXPECT_ERROR(compile("root ::= \"a\" ;"), ErrorCode::InvalidArgument,
                "expected a line's end behind a rule");
-  EXPECT_ERROR(compile("a ::= \"a\""), ErrorCode::InvalidArgument,
-               "grammar: there is no rule \"root\"");
+  EXPECT_ERROR(compile("a ::= \"a\""), ErrorCode::InvalidArgument, "grammar: no rule \"root\"");
   EXPECT_ERROR(compile("root ::= \"a\"\nroot ::= \"b\""), ErrorCode::InvalidArgument,
                "the rule \"root\" is defined twice");
-  EXPECT_ERROR(compile(""), ErrorCode::InvalidArgument, "grammar: there are no rules");
+  EXPECT_ERROR(compile(""), ErrorCode::InvalidArgument, "grammar: no rules");
   EXPECT_ERROR(compile("root ::= root \"a\" | \"b\""), ErrorCode::InvalidArgument,
                "begins with itself (left recursion)");
   EXPECT_ERROR(compile("root ::= \"a\" root"), ErrorCode::InvalidArgument,

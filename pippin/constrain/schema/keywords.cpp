@@ -162,7 +162,7 @@ Branches Keywords::with_schema(const Branch& branch, SchemaId id, bool negated, 
   const Open open(*this, id, negated);
   pool_.work().count(1 + document_[id].pointer.size() / 16);
 
-  // What outer keywords evaluated does not count for this schema.
+  // Evaluations by outer keywords do not count for this schema.
   Branch inner = branch;
   inner.seen_keys = RegexPool::kNothing;
   inner.seen_items = 0;

@@ -188,7 +188,7 @@ void einsum(Builder& builder, const mil::Operation& operation) {
     fail(ErrorCode::Unsupported, "{}: \"{}\" {}", builder.where(operation),
          string_param(builder, operation, "equation"), why);
   };
-  if (!product || !product->is_of_matrices()) decline("is no product of matrices");
+  if (!product || !product->is_of_matrices()) decline("is not a product of matrices");
   const auto ordered = [&](const mil::Product::Operand& operand) {
     std::vector<int64_t> perm = operand.batch;
     perm.insert(perm.end(), {operand.own.front(), operand.summed.front()});

@@ -215,7 +215,7 @@ class Expander {
     define(operation_.output(), type, count, [&] {
       const auto given = later ? input("nonzero_data") : data;
       if (!given || given->type != type) {
-        fail(ErrorCode::Internal, "{}: its values are no constants", builder_.where(operation_));
+        fail(ErrorCode::Internal, "{}: its values are not constant", builder_.where(operation_));
       }
       const Mask ones(builder_, operation_, mask->data, count, given->count);
       std::vector<std::byte> dense(static_cast<size_t>(mil::packed_size(type, count)));

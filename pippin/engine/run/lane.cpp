@@ -171,7 +171,7 @@ void Lane::bind_state(State& state) {
     if (buffer.kind != Buffer::Kind::State) continue;
     if (memory == nullptr) memory = &state.memory<HostState>(HostState::kDevice);
     const auto index = state.find(buffer.name);
-    if (!index) fail(ErrorCode::InvalidArgument, "there is no state '{}'", buffer.name);
+    if (!index) fail(ErrorCode::InvalidArgument, "unknown state '{}'", buffer.name);
     const MutableByteSpan given = memory->bytes(*index);
     const int64_t bytes = buffer.elements.constant() * element_size(buffer.storage);
     if (std::ssize(given) != bytes) {

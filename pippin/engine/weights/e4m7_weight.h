@@ -33,8 +33,8 @@ struct E4M7Weight {
   int64_t saved_bytes() const;
 };
 
-// A weight of fp16 or bf16 in 12 bits; null if it stays as it is: there is no cache or the cache is
-// full, it is small, or its numbers have more than 8 significant bits. Polls check_cancel().
+// A weight of fp16 or bf16 in 12 bits; null if it stays as it is: without a cache, or if the cache
+// is full, it is small, or its numbers have more than 8 significant bits. Polls check_cancel().
 std::shared_ptr<const E4M7Weight> narrow_weight(const PlainWeight& weight, mil::Opset opset,
                                                 LoadCache* cache);
 

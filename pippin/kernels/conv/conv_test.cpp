@@ -246,7 +246,7 @@ std::vector<const float*> pointers_into(const std::vector<float>& x, int64_t tap
   std::mt19937 random(seed);
   std::vector<const float*> pointers;
   const auto most = static_cast<uint32_t>(static_cast<int64_t>(x.size()) - channels + 1);
-  // The pointers must be valid even if there are no taps.
+  // The pointers must be valid even without taps.
   for (int64_t i = 0; i < std::max(kTiles * taps, int64_t{1}) * kConvPlaces; ++i)
     pointers.push_back(x.data() + random() % most);
   return pointers;

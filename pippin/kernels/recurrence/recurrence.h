@@ -2,7 +2,7 @@
 // before.
 //
 // All functions for one instruction set are in one table. The result for a row (or for an element,
-// if there are no rows) does not depend on other rows in the call. A token's result depends on the
+// without rows) does not depend on other rows in the call. A token's result depends on the
 // state alone, not on the number of tokens in the call; for the passes, this holds up to rounding.
 #pragma once
 

@@ -284,7 +284,8 @@ std::vector<OpDef> elementwise_binary_ops() {
        {tensor("cond", "b"), tensor("a"), tensor("b")},
        infer_select,
        evaluate_select,
-       "a where cond is true, else b; all three broadcast. What is not chosen, NaN or infinity, "
+       "a where cond is true, else b; all three broadcast. Elements that are not chosen, even NaN "
+       "or infinity, "
        "has no effect."},
   };
   return with_traits({Trait::Elementwise}, std::move(ops));

@@ -18,7 +18,7 @@ std::vector<T> at_least_vector(std::vector<T> shape) {
 
 Infos infer_concat(InferContext& context) {
   const std::vector<const ValueInfo*> values = context.inputs("values");
-  if (values.empty()) context.reject("there are no values");
+  if (values.empty()) context.reject("no values");
   Shape shape = at_least_vector(values[0]->shape);
   const auto rank = static_cast<int64_t>(shape.size());
   const auto axis = static_cast<size_t>(normalize_axis(context, context.int_param("axis"), rank));
@@ -82,7 +82,7 @@ Tensors evaluate_concat(EvalContext& context) {
 
 Infos infer_stack(InferContext& context) {
   const std::vector<const ValueInfo*> values = context.inputs("values");
-  if (values.empty()) context.reject("there are no values");
+  if (values.empty()) context.reject("no values");
   Shape shape = values[0]->shape;
   for (const ValueInfo* value : values) {
     if (value->shape.size() != shape.size() || value->type != values[0]->type) {

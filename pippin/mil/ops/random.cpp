@@ -88,7 +88,7 @@ Tensors evaluate_categorical(EvalContext& context) {
   std::mt19937_64 generator = generator_of(context);
   Dims shape = x.shape;
   const int64_t classes = shape.back(), size = context.int_param("size");
-  if (classes < 1) context.reject("there are no classes");
+  if (classes < 1) context.reject("no classes");
   shape.back() = size;
   Tensor result(x.type, shape);
   size_t next = 0;

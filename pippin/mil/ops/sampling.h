@@ -68,7 +68,7 @@ struct Crop {
   // The pixels at one of these points.
   PixelMix mix(int64_t image_height, int64_t image_width, double row, double column) const;
 
-  // Applies the box_coordinate_mode with that name; returns false if there is none.
+  // Applies the box_coordinate_mode with that name; returns false if none exists.
   bool set_box_mode(std::string_view name);
 
  private:

@@ -34,13 +34,13 @@ struct CoreMlData {
   ByteSpan description;  // the message; a view of the parsed bytes
 };
 
-// Returns the kind, from the first bytes; throws InvalidFile if there are none.
+// Returns the kind, from the first bytes; throws InvalidFile if none exist.
 int64_t coreml_data_kind(ByteSpan bytes);
 // Throws InvalidFile if the bytes cannot have this form. The caller checks whether the description
 // is valid and matches the program next to it.
 CoreMlData parse_coreml_data(ByteSpan bytes);
 
-// The specification version alone; 0 if there is none.
+// The specification version alone; 0 if none exists.
 int64_t coreml_data_version(ByteSpan bytes);
 
 // For a file that holds a whole model: candidates for its message, the most likely first. The

@@ -20,9 +20,9 @@ struct ManifestItem {
 
 struct Manifest {
   std::vector<ManifestItem> items;  // in file order
-  std::string root;                 // the identifier of the model's item; empty if there is none
+  std::string root;                 // the identifier of the model's item; empty if none exists
 
-  // Null if there is none.
+  // Null if none exists.
   const ManifestItem* find_root() const;
 };
 

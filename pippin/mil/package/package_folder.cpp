@@ -22,7 +22,7 @@ void check_items(const Manifest& manifest, const fs::path& package) {
       fail(ErrorCode::InvalidFile, "{}: no {}", what, item.name.empty() ? "name" : "author");
     }
     if (!fs::exists(inside(package / "Data", item.path, roots, what))) {
-      fail(ErrorCode::InvalidFile, "{}: there is no {}", what, item.path);
+      fail(ErrorCode::InvalidFile, "{}: no {}", what, item.path);
     }
   }
 }

@@ -13,7 +13,7 @@ namespace pippin::mil {
 
 class PackageFolder {
  public:
-  // Opens an existing package or, if `create` is set and there is none, makes an empty one. Throws
+  // Opens an existing package or, if `create` is set and none exists, makes an empty one. Throws
   // NotFound if the package does not exist or the path has no manifest; InvalidFile if the manifest
   // is invalid or lists an item without a name, an author or its file.
   explicit PackageFolder(std::filesystem::path path, bool create = true);
@@ -39,7 +39,7 @@ class PackageFolder {
 
   // Throws NotFound if the package has no model.
   const ManifestItem& root_model() const;
-  // Null if there is none.
+  // Null if none exists.
   const ManifestItem* find_item(std::string_view name, std::string_view author) const;
 
  private:

@@ -99,7 +99,7 @@ TEST(PackageFolder, RefusesWhatIsNoPackage) {
   put_file(path / "Data/x/y", "");
   const std::string rest = R"(, "name": "y", "author": "x", "description": "")";
   EXPECT_EQ(error(R"("path": "x/y")" + rest), "no error");
-  EXPECT_NE(error(R"("path": "x/z")" + rest).find("item A: there is no x/z"), std::string::npos);
+  EXPECT_NE(error(R"("path": "x/z")" + rest).find("item A: no x/z"), std::string::npos);
   EXPECT_NE(error(R"("path": "../m")" + rest).find("leads out of the package"), std::string::npos);
   EXPECT_NE(error(R"("path": "x/y", "name": "y")").find("item A: no author"), std::string::npos);
 }

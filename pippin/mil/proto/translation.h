@@ -28,7 +28,7 @@ class Translation {
   Var* add_input(const Feature& feature, DataType type, const std::vector<int64_t>& undeclared);
 
   // Adds the inputs, which are numbers or arrays, and concatenates their elements as fp64. Throws
-  // InvalidFile for inputs of other kinds or sizes, and if there are none.
+  // InvalidFile for inputs of other kinds or sizes, and if none exist.
   Var* add_row(const std::vector<RowPiece>& pieces);
 
   using Arguments = std::initializer_list<std::pair<std::string_view, Argument>>;

@@ -62,8 +62,8 @@ void limit_steps(const Config& config, nn::Mamba2Options& mamba) {
   const Json largest = limits->at(size_t{1});
   if (!largest.is_null()) mamba.largest_step = largest.as_float();
   if (!(mamba.least_step >= 0) || !(mamba.largest_step > mamba.least_step)) {
-    config.invalid("time_step_limit", fmt::format("{} to {} is no range of steps", mamba.least_step,
-                                                  mamba.largest_step));
+    config.invalid("time_step_limit", fmt::format("{} to {} is not a range of steps",
+                                                  mamba.least_step, mamba.largest_step));
   }
 }
 

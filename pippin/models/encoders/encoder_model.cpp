@@ -72,7 +72,7 @@ void add_metadata(mil::Model& model, const fs::path& source, const Json& config)
 
 nn::EncoderInput record_inputs(EncoderRecorder& recorder, const nn::EncoderOptions& encoder) {
   const Array ids = recorder.input(family::kIds, "Token ids of the texts");
-  const Array mask = recorder.input(family::kMask, "1 for tokens, 0 for what fills up a row");
+  const Array mask = recorder.input(family::kMask, "1 for tokens, 0 for padding");
   nn::EncoderInput input{ids, mask, std::nullopt};
   if (encoder.several_token_types) {
     input.token_types =
@@ -184,7 +184,7 @@ Array language_scores(const nn::DecoderOptions& decoder, const nn::Encoder& enco
   if (score.no) rows.push_back(*score.no);
   for (const int64_t row : rows) {
     if (row < decoder.vocab_size) continue;
-    fail(ErrorCode::InvalidFile, "LogitScore: there is no token {}, the vocabulary has {}", row,
+    fail(ErrorCode::InvalidFile, "LogitScore: token {} is not in the vocabulary of {}", row,
          decoder.vocab_size);
   }
   std::string path = decoder.head;

@@ -155,7 +155,7 @@ LogitScore read_logit_score(const fs::path& folder) {
 fs::path folder_of(const fs::path& root, const Json& module) {
   const fs::path path = fs::path(module.get_string_or("path", "")).lexically_normal();
   if (path.is_absolute() || (!path.empty() && *path.begin() == "..")) {
-    fail(ErrorCode::InvalidFile, "{}: '{}' is no folder of the model", module.where("path"),
+    fail(ErrorCode::InvalidFile, "{}: '{}' is not a folder of the model", module.where("path"),
          path.string());
   }
   return path.empty() || path == "." ? root : root / path;
@@ -353,7 +353,7 @@ Prompts read_prompts(const fs::path& folder) {
   }
   prompts.default_name = config.find_string("default_prompt_name");
   if (prompts.default_name && !prompts.by_name.contains(*prompts.default_name)) {
-    fail(ErrorCode::InvalidFile, "{}: there is no prompt '{}'", config.where("default_prompt_name"),
+    fail(ErrorCode::InvalidFile, "{}: unknown prompt '{}'", config.where("default_prompt_name"),
          *prompts.default_name);
   }
   return prompts;

@@ -118,7 +118,7 @@ void* large_block(size_t bytes) {
     data = std::aligned_alloc(alignment, align_up(bytes, alignment));
   }
   if (data == nullptr) {
-    fail(ErrorCode::LimitExceeded, "an array of {} bytes: there is no memory for it", bytes);
+    fail(ErrorCode::LimitExceeded, "no memory for an array of {} bytes", bytes);
   }
   if (bytes >= kHugePage) want_huge_pages(data, bytes);
   return data;
@@ -128,12 +128,12 @@ void* large_block(size_t bytes) {
 
 Ref<Buffer> Buffer::allocate(size_t bytes) {
   if (bytes > size_t{1} << 46) {
-    fail(ErrorCode::LimitExceeded, "an array of {} bytes: there is no memory for it", bytes);
+    fail(ErrorCode::LimitExceeded, "no memory for an array of {} bytes", bytes);
   }
   if (bytes < kLargeBytes) {
     void* memory = std::malloc(kHeader + bytes);
     if (memory == nullptr) {
-      fail(ErrorCode::LimitExceeded, "an array of {} bytes: there is no memory for it", bytes);
+      fail(ErrorCode::LimitExceeded, "no memory for an array of {} bytes", bytes);
     }
     auto* buffer = new (memory) Buffer();
     buffer->data_ = static_cast<std::byte*>(memory) + kHeader;

@@ -177,7 +177,7 @@ class Exporter {
 }  // namespace
 
 mil::Model export_model(const std::vector<ExportedFunction>& functions) {
-  if (functions.empty()) fail(ErrorCode::InvalidArgument, "export: there is no function");
+  if (functions.empty()) fail(ErrorCode::InvalidArgument, "export: no function");
   mil::Model model;
   RecordedConstants constants;
   for (const ExportedFunction& function : functions) {

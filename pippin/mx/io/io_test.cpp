@@ -94,7 +94,7 @@ TEST(Files, StayMappedUntilTheyAreChanged) {
 TEST(Files, SayWhatIsWrong) {
   const TempDir folder;
   EXPECT_ERROR(load_npy(folder.path() / "none.npy"), ErrorCode::NotFound, "none.npy");
-  write_file(folder.path() / "bad.npz", "this is no archive, whatever it is called");
+  write_file(folder.path() / "bad.npz", "not an archive, whatever its name");
   EXPECT_ERROR(load_npz(folder.path() / "bad.npz"), ErrorCode::InvalidFile, "bad.npz");
   write_file(folder.path() / "bad.gguf", "GGUF");
   EXPECT_ERROR(load_gguf(folder.path() / "bad.gguf"), ErrorCode::InvalidFile, "bad.gguf");

@@ -84,7 +84,7 @@ class PIPPIN_API Module {
   // Casts floating-point parameters; leaves others unchanged.
   void set_dtype(Dtype dtype);
 
-  // The module with that full name. Throws NotFound if there is none.
+  // The module with that full name. Throws NotFound if none exists.
   Module& at(const std::string& path);
   // Replaces a module by another.
   void replace(const std::string& path, std::shared_ptr<Module> module);

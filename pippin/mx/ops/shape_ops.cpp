@@ -206,8 +206,9 @@ array flatten(const array& a, int start_axis, int end_axis) {
   const int begin = std::max(0, start_axis < 0 ? start_axis + rank : start_axis);
   const int end = std::min(rank - 1, end_axis < 0 ? end_axis + rank : end_axis);
   if (begin >= rank || end < 0 || end < begin) {
-    fail(ErrorCode::InvalidArgument, "[flatten] Axes {} to {} are none of an array of shape {}.",
-         start_axis, end_axis, to_string(a.shape()));
+    fail(ErrorCode::InvalidArgument,
+         "[flatten] Axes {} to {} are not axes of an array of shape {}.", start_axis, end_axis,
+         to_string(a.shape()));
   }
   Shape shape;
   int64_t product = 1;

@@ -30,7 +30,7 @@ class Sizes {
 
   // The expression's value in each recording; nullopt if it has other symbols.
   std::optional<std::vector<int64_t>> evaluate(const mil::Dim& dim) const;
-  // The expression with these values; nullopt if there is none.
+  // The expression with these values; nullopt if none exists.
   std::optional<mil::Dim> find(std::span<const int64_t> values);
   // Adds an expression, which find() then prefers.
   void learn(const mil::Dim& dim);

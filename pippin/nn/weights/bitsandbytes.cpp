@@ -152,7 +152,7 @@ class BitsandbytesWeights : public PackedWeights {
   static int64_t size_of(const Json& state, const char* key) {
     const int64_t size = state.at(key).as_int();
     if (size < 1 || size > int64_t{1} << 24) {
-      fail(ErrorCode::InvalidFile, "{}: {} is no size of a block", state.where(key), size);
+      fail(ErrorCode::InvalidFile, "{}: {} is not a block size", state.where(key), size);
     }
     return size;
   }

@@ -72,7 +72,7 @@ class Scales {
       if (name.size() <= kMaxPattern) return std::regex("(.*\\.)?(" + name + ")");
     } catch (const std::regex_error&) {
     }
-    fail(ErrorCode::Unsupported, "{}: alpha_pattern \"{}\" is no pattern that Pippin reads",
+    fail(ErrorCode::Unsupported, "{}: alpha_pattern \"{}\" is not a supported pattern",
          file_.string(), name.substr(0, 80));
   }
 

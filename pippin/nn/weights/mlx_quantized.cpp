@@ -90,11 +90,11 @@ class MlxWeights : public PackedWeights {
       if (words * 32 == columns * one) bits = one;
     }
     if (bits == 0 || groups < 1 || columns % groups != 0) {
-      fail(
-          ErrorCode::InvalidFile,
-          "tensor '{}' has {} words and {} scales a row for {} columns: that is no quantization of "
-          "2, 3, 4, 5, 6 or 8 bits in equal groups",
-          name, words, groups, columns);
+      fail(ErrorCode::InvalidFile,
+           "tensor '{}' has {} words and {} scales a row for {} columns: that is not a "
+           "quantization in "
+           "2, 3, 4, 5, 6 or 8 bits in equal groups",
+           name, words, groups, columns);
     }
     PackedLayout layout{rows,
                         columns,

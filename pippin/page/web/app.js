@@ -207,7 +207,7 @@ export class App {
   }
   async #run(message, call, tool) {
     if (tool) return this.runs.call(message, call, tool.command);
-    Object.assign(call, { state: "failed", output: `there is no tool ${call.name}` });
+    Object.assign(call, { state: "failed", output: `unknown tool ${call.name}` });
     this.#changedCalls(message);
   }
   #denyRest(message) {

@@ -18,7 +18,7 @@ export async function exportChats(store, chats) {
 const isText = (value) => typeof value === "string";
 const isTime = (value) => Number.isFinite(value);
 const list = (value, what) => {
-  if (!Array.isArray(value)) throw new Error(`${what} is no list`);
+  if (!Array.isArray(value)) throw new Error(`${what} is not a list`);
   return value;
 };
 

@@ -65,7 +65,7 @@ constexpr Definition kElementwiseFunctions[] = {
     {"sqrt", kOne, &unary<&mx::sqrt>},
     {"square", kOne, &unary<&mx::square>},
     {"stop_gradient", kOne, &unary<&mx::stop_gradient>,
-     "The array itself: there are no derivatives."},
+     "The array itself: derivatives are not computed."},
     {"tan", kOne, &unary<&mx::tan>},
     {"tanh", kOne, &unary<&mx::tanh>},
     {"trunc", kOne, &unary<&mx::trunc>},

@@ -131,7 +131,7 @@ bool Index::is_full() const {
   });
 }
 
-// Applies the slices, and the integers if there are no index arrays; keeps all axes.
+// Applies the slices, and the integers without index arrays; keeps all axes.
 mx::array Index::sliced(const mx::array& a) const {
   mx::Shape start(a.ndim(), 0), stop = a.shape(), step(a.ndim(), 1);
   size_t axis = 0;

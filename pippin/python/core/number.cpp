@@ -56,7 +56,7 @@ PyObject* apply(PyObject* left, PyObject* right) noexcept {
   return guarded([&] { return give(compute(left, right, op.function, op.what)); });
 }
 
-// x += y changes the object's value, for everyone who holds it.
+// x += y changes the object's value, for all its holders.
 template <const Operator& op>
 PyObject* apply_in_place(PyObject* self, PyObject* other) noexcept {
   return guarded([&] {

@@ -133,5 +133,5 @@ def tree_merge(tree_a: Any, tree_b: Any, merge_fn: Callable[[Any, Any], Any] | N
 
         return _like(tree_a, (tree_merge(at(tree_a, i), at(tree_b, i), merge_fn) for i in range(length)))
     if merge_fn is None:
-        raise ValueError("tree_merge: both trees have a leaf at the same place, and there is no merge_fn")
+        raise ValueError("tree_merge: both trees have a leaf at the same place, and no merge_fn is given")
     return merge_fn(tree_a, tree_b)

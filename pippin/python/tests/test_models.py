@@ -146,7 +146,7 @@ class Predictions(unittest.TestCase):
     @unittest.skipIf(sys.platform == "darwin", "there is a Core ML")
     def test_core_ml_is_refused_where_there_is_none(self):
         for model in pippin.Model, pippin.LanguageModel:
-            with self.assertRaisesRegex(pippin.UnsupportedError, "^there is no Core ML here: .* macOS"):
+            with self.assertRaisesRegex(pippin.UnsupportedError, "^Core ML is not available: .* macOS"):
                 model(package(), backend="coreml", compute_units="cpuOnly")
 
     def test_a_state_of_another_model_is_refused(self):

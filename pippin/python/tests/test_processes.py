@@ -124,7 +124,7 @@ def in_child(work):
         child.join()
 
 
-@unittest.skipUnless(hasattr(os, "fork"), "there is no fork()")
+@unittest.skipUnless(hasattr(os, "fork"), "no fork()")
 class Forks(unittest.TestCase):
     def test_a_model_works_in_children(self):
         model = pippin.Model(package(), num_threads=2)

@@ -125,7 +125,7 @@ class Conversions(unittest.TestCase):
 
     def test_options_that_there_are_not(self):
         for call, words in (
-            (lambda: pippin.convert(DEMO, self.output(), quantise="int4"), 'there is no option "quantise"'),
+            (lambda: pippin.convert(DEMO, self.output(), quantise="int4"), 'unknown option "quantise"'),
             (lambda: pippin.convert(DEMO, self.output(), quantize="int5"), "int5"),
             (lambda: pippin.convert(DEMO, self.output(), norms="odd"), "plain or safe"),
             (lambda: pippin.convert(DEMO, self.output(), quantize=4), "quantize: 4 is of the wrong type"),

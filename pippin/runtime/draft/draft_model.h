@@ -21,7 +21,7 @@ class TokenMap {
   explicit TokenMap(int64_t vocab_size);
   TokenMap(const Tokenizer& target, const Tokenizer& draft);
 
-  // -1 if there is none.
+  // -1 if none exists.
   int32_t to_draft(int32_t target) const { return find(to_draft_, target); }
   int32_t to_target(int32_t draft) const { return find(to_target_, draft); }
   int64_t common() const { return common_; }

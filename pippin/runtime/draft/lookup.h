@@ -25,7 +25,7 @@ class LookupPool {
   // The position of a growing text in the pool: its longest suffix that occurs there.
   class Cursor {
    public:
-    // Returns false if another thread holds the pool; there is no match then.
+    // Returns false, without a match, if another thread holds the pool.
     bool advance(LookupPool& pool, std::span<const int32_t> ids);
     int32_t length() const { return length_; }
     // Copies the tokens after the longest match, at most `most`.

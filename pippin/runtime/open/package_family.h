@@ -26,7 +26,7 @@ struct FoundPackages {
   AnemllFiles anemll;
   WindowedFiles windowed;
 
-  // The folder with the model's tokenizer. Throws NotFound if there is none; the message names the
+  // The folder with the model's tokenizer. Throws NotFound if none exists; the message names the
   // model that the package was made from, if known.
   std::filesystem::path tokenizer_folder();
 };

@@ -67,7 +67,7 @@ std::string PackageFolder::file_name(const std::string& stem) const {
 fs::path PackageFolder::package(const std::string& stem) {
   const auto found = packages_.find(stem);
   if (found == packages_.end()) {
-    fail(ErrorCode::NotFound, "{}: there is no package '{}'", path_.string(), stem);
+    fail(ErrorCode::NotFound, "{}: no package '{}'", path_.string(), stem);
   }
   if (!mil::is_archive(found->second)) return found->second;
   auto& unpacked = unpacked_[stem];

@@ -76,10 +76,9 @@ std::vector<const mil::FunctionDescription*> functions_of(const mil::Model& mode
 
 void fail_no_adapter(std::string_view adapter, const std::vector<std::string>& known) {
   if (known.empty()) {
-    fail(ErrorCode::NotFound, "there is no adapter '{}'; the model has none", adapter);
+    fail(ErrorCode::NotFound, "unknown adapter '{}'; the model has none", adapter);
   }
-  fail(ErrorCode::NotFound, "there is no adapter '{}'; there are {}", adapter,
-       fmt::join(known, ", "));
+  fail(ErrorCode::NotFound, "unknown adapter '{}'; there are {}", adapter, fmt::join(known, ", "));
 }
 
 void SharedStates::add(mil::Model& model, const std::string& where) {

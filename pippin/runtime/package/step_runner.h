@@ -20,7 +20,7 @@ namespace pippin::runtime {
 // past + i] are 0 and later ones -inf.
 void fill_causal_mask(std::span<float> mask, int64_t query, int64_t past, int64_t end);
 
-// The index of the port. Throws Internal if there is none.
+// The index of the port. Throws Internal if none exists.
 size_t find_port(std::span<const engine::Port> ports, const std::string& name);
 // The declared shapes of a function's inputs, in the order of the plan's inputs.
 std::vector<std::vector<int64_t>> declared_shapes(const engine::Plan& plan,

@@ -54,7 +54,7 @@ struct StepSchema {
 // Throws Unsupported, naming the input or output that does not fit.
 StepSchema step_schema(const mil::FunctionDescription& function);
 
-// The number at the end of a name ("logits12": 12); -1 if there is none.
+// The number at the end of a name ("logits12": 12); -1 if none exists.
 int64_t trailing_number(const std::string& name);
 // Sorted by that number.
 void sort_by_number(std::vector<std::string>& names);

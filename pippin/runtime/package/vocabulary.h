@@ -10,7 +10,7 @@
 
 namespace pippin::runtime {
 
-// The number of rows of the table that ids are looked up in; empty if there is none.
+// The number of rows of the table that ids are looked up in; empty if none exists.
 std::optional<int64_t> embedding_rows(const mil::Model& model, const StepSchema& step);
 
 // The reason why the outputs of the step are not logits; empty if they are. Outputs with far fewer

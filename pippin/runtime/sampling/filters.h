@@ -8,7 +8,7 @@
 
 namespace pippin::runtime {
 
-// Null if the options disable it. Temperature 0 has no processor: there is no draw.
+// Null if the options disable it. Temperature 0 has no processor, because nothing is drawn.
 std::unique_ptr<LogitsProcessor> make_top_k(const SamplingOptions& options);
 std::unique_ptr<LogitsProcessor> make_temperature(const SamplingOptions& options);
 std::unique_ptr<LogitsProcessor> make_top_p(const SamplingOptions& options);

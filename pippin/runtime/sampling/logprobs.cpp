@@ -10,7 +10,8 @@ namespace pippin::runtime {
 
 Logprobs logprobs_of(std::span<const float> logits, int32_t chosen, int64_t top) {
   if (chosen < 0 || static_cast<size_t>(chosen) >= logits.size()) {
-    fail(ErrorCode::InvalidArgument, "there is no token {} among {}", chosen, logits.size());
+    fail(ErrorCode::InvalidArgument, "token {} is not in the vocabulary of {}", chosen,
+         logits.size());
   }
   const double largest = *std::max_element(logits.begin(), logits.end());
   if (!std::isfinite(largest)) {

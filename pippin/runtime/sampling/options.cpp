@@ -66,7 +66,7 @@ void SamplingOptions::check() const {
     if (word.empty()) fail(ErrorCode::InvalidArgument, "bad words: one of them has no tokens");
   }
   for (const auto& [id, bias] : logit_bias) {
-    if (id < 0) fail(ErrorCode::InvalidArgument, "logit bias: there is no token {}", id);
+    if (id < 0) fail(ErrorCode::InvalidArgument, "logit bias: invalid token {}", id);
     if (std::isnan(bias) || (std::isinf(bias) && bias > 0)) {
       fail(ErrorCode::InvalidArgument,
            "logit bias of token {} is {}, must be a number, or -infinity for never", id, bias);

@@ -271,7 +271,7 @@ TEST(Logprobs, AreThoseOfTheModel) {
   EXPECT_EQ(logprobs_of(std::vector<float>{5}, 0, 9).top.size(), 1u);
   EXPECT_EQ(logprobs_of(std::vector<float>{1, -kInfinity}, 1, 0).chosen.logprob, -kInfinity);
   EXPECT_ERROR(logprobs_of(std::vector<float>{1, 2}, 2, 0), ErrorCode::InvalidArgument,
-               "there is no token 2 among 2");
+               "token 2 is not in the vocabulary of 2");
   EXPECT_ERROR(logprobs_of(std::vector<float>{-kInfinity}, 0, 0), ErrorCode::Internal,
                "no finite largest logit (1 tokens)");
 }

@@ -30,7 +30,7 @@ class WindowedPart {
     return model_.description(model_.default_function);
   }
 
-  // Makes the plan if there is none; release() frees it and the pages of its weights.
+  // Makes the plan if none exists; release() frees it and the pages of its weights.
   void prepare(ThreadPool& pool);
   void release();
   // The program and its weights.

@@ -174,7 +174,7 @@ TEST(TokenizerFiles, AFolderWithoutOneIsNamed) {
   const TempDir folder;
   EXPECT_FALSE(Tokenizer::is_tokenizer_folder(folder.path()));
   EXPECT_ERROR(Tokenizer::open(folder.path()), ErrorCode::NotFound,
-               "there is no tokenizer here (tokenizer.json");
+               "no tokenizer here (tokenizer.json");
   EXPECT_ERROR(Tokenizer::open(folder / "none"), ErrorCode::NotFound,
                "none: there is no such tokenizer");
 }

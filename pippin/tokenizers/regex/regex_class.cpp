@@ -86,7 +86,7 @@ class ClassReader {
     last_ = Last::Whole;
   }
 
-  // After "[": parses a name between colons. Returns false if there is none.
+  // After "[": parses a name between colons. Returns false if none exists.
   bool posix() {
     RegexReader ahead = in_;
     if (!ahead.take(":")) return false;

@@ -26,7 +26,7 @@ class RegexReader {
   std::string_view rest() const { return in_.substr(i_); }
   bool take(std::string_view text);
   char32_t take_character();
-  // Returns nothing if there is no digit, and the largest int for larger numbers.
+  // Returns nothing without a digit, and the largest int for larger numbers.
   std::optional<int> take_number();
 
   // Throws Unsupported: "{place}: in a pattern, {what} (at byte 7) is not supported".

@@ -2,8 +2,8 @@
 
 from ._refused import refusal
 
-start_capture = refusal("metal.start_capture", "there is no Metal device")
-stop_capture = refusal("metal.stop_capture", "there is no Metal device")
+start_capture = refusal("metal.start_capture", "no Metal device")
+stop_capture = refusal("metal.stop_capture", "no Metal device")
 
 __all__ = ["is_available", "start_capture", "stop_capture"]
 

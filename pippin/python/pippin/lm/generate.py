@@ -157,7 +157,7 @@ def stream_generate(
     check_kv_size(model, max_kv_size)
     tokens = _prompt_tokens(tokenizer, prompt)
     if not tokens:
-        raise InvalidArgumentError("prompt: there are no tokens in it")
+        raise InvalidArgumentError("prompt: it has no tokens")
     options = _sampling(sampler, logits_processors, tokenizer)
     options.update(
         max_tokens=int(max_tokens), stop=[stop] if isinstance(stop, str) else list(stop), drafts=bool(drafts),
@@ -278,7 +278,7 @@ def batch_generate(
             + ("" if prompt_caches is None else f", prompt_caches for {len(prompt_caches)}"))
     for place, tokens in enumerate(each):
         if not tokens:
-            raise InvalidArgumentError(f"prompts[{place}]: there are no tokens in it")
+            raise InvalidArgumentError(f"prompts[{place}]: it has no tokens")
     shared = _sampling(sampler, logits_processors, tokenizer)
     shared.update(logprobs=bool(return_logprobs), drafts=False, json_schema=json_schema, grammar=grammar, regex=regex,
                   choices=None if choices is None else list(choices))

@@ -51,7 +51,7 @@ def perplexity(model: LanguageModel, tokenizer: Any, text: Any, window: int = 51
 
 def _summary(losses: list[float]) -> tuple[float, float]:
     if not losses:
-        raise InvalidArgumentError("data: there are no rows in it")
+        raise InvalidArgumentError("data: it has no rows")
     mean = math.fsum(losses) / len(losses)
     value = math.exp(mean)
     if len(losses) < 2:

@@ -125,7 +125,7 @@ def update_parameters(module: Any, parameters: Any, strict: bool) -> None:
 def update_modules(module: Any, modules: Any, strict: bool) -> None:
     def place(old: Any, new: Any, path: str) -> bool:
         if not isinstance(old, (dict, list)) and strict and new != {}:
-            raise ValueError(f"module {path} is a {type(new).__name__}: there is no module to replace")
+            raise ValueError(f"module {path} is a {type(new).__name__}: no module to replace")
         return _is_module(old) and _is_module(new)
 
     _update(module, modules, strict, "module", place)

@@ -208,7 +208,7 @@ class Module(dict[str, Any]):
         if strict:
             for key in [keys] if isinstance(keys, str) else keys or []:
                 if not any(key in module for module in modules):
-                    raise KeyError(f"{type(self).__name__}: there is no {key!r} to freeze or unfreeze")
+                    raise KeyError(f"{type(self).__name__}: no {key!r} to freeze or unfreeze")
         for module in modules:
             action(module)
         return self
