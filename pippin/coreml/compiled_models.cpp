@@ -118,7 +118,7 @@ std::string CompiledModels::key_of(const fs::path& package, LoadCache* cache) co
   return key;
 }
 
-Trouble CompiledModels::run(const TrialTask& task) const {
+ErrorText CompiledModels::run(const TrialTask& task) const {
   if (!options_.trial.empty()) return run_trial_apart(options_.trial, task, options_.limit);
   return with_limit(options_.limit, [&](const KeepWaiting& keep_waiting) {
     return run_trial(framework_, task, keep_waiting);
@@ -143,12 +143,12 @@ std::shared_ptr<const CompiledModel> CompiledModels::compile(
     result->temporary = folder;
   }
   const auto start = std::chrono::steady_clock::now();
-  Trouble trouble = run(task);
+  ErrorText error_text = run(task);
   report.compile_seconds = seconds_since(start);
   auto made = compiled_in(task.target);
-  if (trouble.empty() && !made) trouble = "nothing came of it";
-  if (!trouble.empty()) {
-    fail(ErrorCode::Device, "{}: Core ML cannot compile it: {}", name, trouble);
+  if (error_text.empty() && !made) error_text = "nothing came of it";
+  if (!error_text.empty()) {
+    fail(ErrorCode::Device, "{}: Core ML cannot compile it: {}", name, error_text);
   }
   const auto kept = started ? cache->keep_folder(key, *started, fmt::format("{}, by Core ML", name))
                             : std::nullopt;

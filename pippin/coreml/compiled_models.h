@@ -47,7 +47,7 @@ class CompiledModels {
                                                const std::shared_ptr<LoadCache>& cache,
                                                LoadReport& report) const;
   std::string key_of(const std::filesystem::path& package, LoadCache* cache) const;
-  Trouble run(const TrialTask& task) const;
+  ErrorText run(const TrialTask& task) const;
 
   Framework& framework_;
   const DeviceOptions& options_;

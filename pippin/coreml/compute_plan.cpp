@@ -50,12 +50,12 @@ std::vector<FunctionPlan> ask_plans(const mil::Model& model,
     choice.units = options.units;
     if (function.name != model.default_function) choice.function = function.name;
     FunctionPlan plan{function.name, {}};
-    const Trouble trouble = with_limit(options.limit, [&](const KeepWaiting& keep_waiting) {
+    const ErrorText error_text = with_limit(options.limit, [&](const KeepWaiting& keep_waiting) {
       return system.plan(compiled->path, choice, function.name, keep_waiting, plan.operations);
     });
-    if (!trouble.empty()) {
+    if (!error_text.empty()) {
       fail(ErrorCode::Device, "{}: Core ML has no plan of {}: {}", compiled->name, function.name,
-           trouble);
+           error_text);
     }
     plans.push_back(std::move(plan));
   }

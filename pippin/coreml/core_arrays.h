@@ -16,12 +16,12 @@ std::optional<MLMultiArrayDataType> array_type(mil::DataType type);
 class MultiArray final : public CoreArray {
  public:
   explicit MultiArray(MLMultiArray* array) : array_(array) {}
-  Trouble read(const std::function<void(const Elements&)>& use) override;
-  Trouble write(const std::function<void(const Elements&)>& use) override;
+  ErrorText read(const std::function<void(const Elements&)>& use) override;
+  ErrorText write(const std::function<void(const Elements&)>& use) override;
   MLMultiArray* get() const { return array_.get(); }
 
  private:
-  Trouble access(bool writes, const std::function<void(const Elements&)>& use);
+  ErrorText access(bool writes, const std::function<void(const Elements&)>& use);
   Retained<MLMultiArray*> array_;
 };
 
@@ -31,19 +31,20 @@ class Picture final : public CoreArray {
   Picture(const Picture&) = delete;
   Picture& operator=(const Picture&) = delete;
   ~Picture() override { CVPixelBufferRelease(buffer_); }
-  Trouble read(const std::function<void(const Elements&)>& use) override;
-  Trouble write(const std::function<void(const Elements&)>& use) override;
+  ErrorText read(const std::function<void(const Elements&)>& use) override;
+  ErrorText write(const std::function<void(const Elements&)>& use) override;
   CVPixelBufferRef get() const { return buffer_; }
 
  private:
-  Trouble access(CVOptionFlags flags, const std::function<void(const Elements&)>& use);
+  ErrorText access(CVOptionFlags flags, const std::function<void(const Elements&)>& use);
   CVPixelBufferRef buffer_;
 };
 
 class ModelState final : public CoreState {
  public:
   explicit ModelState(MLState* state) : state_(state) {}
-  Trouble access(const std::string& name, const std::function<void(const Elements&)>& use) override;
+  ErrorText access(const std::string& name,
+                   const std::function<void(const Elements&)>& use) override;
   MLState* get() const { return state_.get(); }
 
  private:

@@ -14,8 +14,8 @@ std::optional<DataType> type_of(MLMultiArrayDataType type) {
 }
 
 // Calls `use` with the elements of an array, once.
-Trouble use_elements(MLMultiArray* array, bool writes,
-                     const std::function<void(const Elements&)>& use) {
+ErrorText use_elements(MLMultiArray* array, bool writes,
+                       const std::function<void(const Elements&)>& use) {
   const auto type = type_of([array dataType]);
   if (!type) return "an array of a type that Pippin does not know";
   __block Elements elements;
@@ -66,33 +66,33 @@ std::optional<MLMultiArrayDataType> array_type(DataType type) {
   }
 }
 
-Trouble MultiArray::read(const std::function<void(const Elements&)>& use) {
+ErrorText MultiArray::read(const std::function<void(const Elements&)>& use) {
   return access(false, use);
 }
 
-Trouble MultiArray::write(const std::function<void(const Elements&)>& use) {
+ErrorText MultiArray::write(const std::function<void(const Elements&)>& use) {
   return access(true, use);
 }
 
-Trouble MultiArray::access(bool writes, const std::function<void(const Elements&)>& use) {
+ErrorText MultiArray::access(bool writes, const std::function<void(const Elements&)>& use) {
   @autoreleasepool {
     @try {
       return use_elements(array_.get(), writes, use);
     } @catch (NSException* exception) {
-      return trouble_of(exception);
+      return error_text_of(exception);
     }
   }
 }
 
-Trouble Picture::read(const std::function<void(const Elements&)>& use) {
+ErrorText Picture::read(const std::function<void(const Elements&)>& use) {
   return access(kCVPixelBufferLock_ReadOnly, use);
 }
 
-Trouble Picture::write(const std::function<void(const Elements&)>& use) {
+ErrorText Picture::write(const std::function<void(const Elements&)>& use) {
   return access(0, use);
 }
 
-Trouble Picture::access(CVOptionFlags flags, const std::function<void(const Elements&)>& use) {
+ErrorText Picture::access(CVOptionFlags flags, const std::function<void(const Elements&)>& use) {
   Elements elements;
   int64_t channels = 1, size = 1;
   switch (CVPixelBufferGetPixelFormatType(buffer_)) {
@@ -123,24 +123,24 @@ Trouble Picture::access(CVOptionFlags flags, const std::function<void(const Elem
   return {};
 }
 
-Trouble ModelState::access(const std::string& name,
-                           const std::function<void(const Elements&)>& use) {
-  __block Trouble trouble = "the system has no states";
+ErrorText ModelState::access(const std::string& name,
+                             const std::function<void(const Elements&)>& use) {
+  __block ErrorText error_text = "the system has no states";
   const auto* const user = &use;
   @autoreleasepool {
     @try {
       PIPPIN_SINCE(15.0) {
-        trouble = "it was not given";
+        error_text = "it was not given";
         [state_.get() getMultiArrayForStateNamed:ns(name)
                                          handler:^(MLMultiArray* buffer) {
-                                           trouble = use_elements(buffer, true, *user);
+                                           error_text = use_elements(buffer, true, *user);
                                          }];
       }
     } @catch (NSException* exception) {
-      trouble = trouble_of(exception);
+      error_text = error_text_of(exception);
     }
   }
-  return trouble;
+  return error_text;
 }
 
 }  // namespace pippin::coreml

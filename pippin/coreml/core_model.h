@@ -1,7 +1,8 @@
 // C++ interfaces to the Core ML classes that Pippin uses: core_model.mm and core_arrays.mm are the
 // only files with Objective-C, calling Apple's framework or the stand-in of tests/coreml.
 //
-// Nothing here throws: Core ML's errors and exceptions are returned as a Trouble, with its message.
+// Nothing here throws: Core ML's errors and exceptions are returned as a ErrorText, with its
+// message.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@
 namespace pippin::coreml {
 
 // An error in one line; empty: none.
-using Trouble = std::string;
+using ErrorText = std::string;
 
 // With the numbers of MLComputeUnits.
 enum class ComputeUnits : uint8_t { CpuOnly = 0, CpuAndGpu = 1, All = 2, CpuAndNeuralEngine = 3 };
@@ -36,8 +37,8 @@ class CoreArray {
  public:
   virtual ~CoreArray() = default;
   // Calls `use`, which must not throw, with the location of the elements during the call.
-  virtual Trouble read(const std::function<void(const Elements&)>& use) = 0;
-  virtual Trouble write(const std::function<void(const Elements&)>& use) = 0;
+  virtual ErrorText read(const std::function<void(const Elements&)>& use) = 0;
+  virtual ErrorText write(const std::function<void(const Elements&)>& use) = 0;
 };
 
 // The memory formats of pictures.
@@ -54,8 +55,8 @@ class CoreState {
   virtual ~CoreState() = default;
   // Accesses the array of that name; not while a prediction runs. `use` must not throw, and may
   // write.
-  virtual Trouble access(const std::string& name,
-                         const std::function<void(const Elements&)>& use) = 0;
+  virtual ErrorText access(const std::string& name,
+                           const std::function<void(const Elements&)>& use) = 0;
 };
 
 struct Request {
@@ -75,7 +76,7 @@ struct Output {
 class Pending {
  public:
   virtual ~Pending() = default;  // waits
-  virtual Trouble wait(std::vector<Output>& outputs) = 0;
+  virtual ErrorText wait(std::vector<Output>& outputs) = 0;
 };
 
 // A loaded function of a compiled model. start() allows several predictions at a time; otherwise
@@ -85,8 +86,8 @@ class CoreModel {
   virtual ~CoreModel() = default;
   virtual const std::set<std::string>& input_names() const = 0;
   virtual const std::set<std::string>& output_names() const = 0;
-  virtual Trouble new_state(std::unique_ptr<CoreState>& state) = 0;
-  virtual Trouble predict(const Request& request, std::vector<Output>& outputs) = 0;
+  virtual ErrorText new_state(std::unique_ptr<CoreState>& state) = 0;
+  virtual ErrorText predict(const Request& request, std::vector<Output>& outputs) = 0;
   // Like predict(), but returns immediately. Null if the system does not support it.
   virtual std::unique_ptr<Pending> start(const Request& request) = 0;
 };
@@ -120,23 +121,23 @@ class Framework {
   virtual bool has_compute_plans() const = 0;        // macOS 14.4
 
   // An array in the caller's packed memory, which must outlive it.
-  virtual Trouble wrap(void* data, mil::DataType type, const std::vector<int64_t>& shape,
-                       std::shared_ptr<CoreArray>& array) = 0;
-  virtual Trouble make_picture(PixelFormat format, int64_t width, int64_t height,
-                               std::shared_ptr<CoreArray>& array) = 0;
+  virtual ErrorText wrap(void* data, mil::DataType type, const std::vector<int64_t>& shape,
+                         std::shared_ptr<CoreArray>& array) = 0;
+  virtual ErrorText make_picture(PixelFormat format, int64_t width, int64_t height,
+                                 std::shared_ptr<CoreArray>& array) = 0;
 
   // Returns the location of the compiled model: a folder of the system, from which it must be moved
-  // to be kept. If the wait ends early, there is a Trouble and no path, and the work continues in
+  // to be kept. If the wait ends early, there is a ErrorText and no path, and the work continues in
   // the background.
-  virtual Trouble compile(const std::filesystem::path& package, const KeepWaiting& keep_waiting,
-                          std::filesystem::path& compiled) = 0;
-  virtual Trouble load(const std::filesystem::path& compiled, const LoadChoice& choice,
-                       std::unique_ptr<CoreModel>& model) = 0;
+  virtual ErrorText compile(const std::filesystem::path& package, const KeepWaiting& keep_waiting,
+                            std::filesystem::path& compiled) = 0;
+  virtual ErrorText load(const std::filesystem::path& compiled, const LoadChoice& choice,
+                         std::unique_ptr<CoreModel>& model) = 0;
   // The plan of the function that `choice` names: operations in program order, those of blocks
   // after the operation that contains them.
-  virtual Trouble plan(const std::filesystem::path& compiled, const LoadChoice& choice,
-                       const std::string& function, const KeepWaiting& keep_waiting,
-                       std::vector<OperationPlan>& operations) = 0;
+  virtual ErrorText plan(const std::filesystem::path& compiled, const LoadChoice& choice,
+                         const std::string& function, const KeepWaiting& keep_waiting,
+                         std::vector<OperationPlan>& operations) = 0;
 };
 
 // Core ML; defined if core_model.mm is part of the program.

@@ -20,7 +20,7 @@ struct Arguments {
   Retained<MLPredictionOptions*> options;
 };
 
-Trouble make_arguments(const Request& request, Arguments& arguments) {
+ErrorText make_arguments(const Request& request, Arguments& arguments) {
   NSMutableDictionary<NSString*, id>* const values = [NSMutableDictionary dictionary];
   for (const NamedArray& input : request.inputs) {
     MLFeatureValue* value = nil;
@@ -35,7 +35,7 @@ Trouble make_arguments(const Request& request, Arguments& arguments) {
   NSError* error = nil;
   MLDictionaryFeatureProvider* const features =
       [[MLDictionaryFeatureProvider alloc] initWithDictionary:values error:&error];
-  if (features == nil) return trouble_of(error);
+  if (features == nil) return error_text_of(error);
   arguments.features = Retained<MLDictionaryFeatureProvider*>(features);
   [features release];
   MLPredictionOptions* const options = [[MLPredictionOptions alloc] init];
@@ -81,11 +81,11 @@ struct Arrival {
   std::condition_variable arrived;
   bool is_there = false;
   Retained<id> result;
-  Trouble trouble;
+  ErrorText error_text;
 
   void put(id given, NSError* error) {
     const std::lock_guard lock(mutex);
-    if (given == nil) trouble = trouble_of(error);
+    if (given == nil) error_text = error_text_of(error);
     result = Retained<id>(given);
     is_there = true;
     arrived.notify_all();
@@ -112,12 +112,12 @@ class Started final : public Pending {
         arguments_(std::move(arguments)),
         backings_(std::move(backings)) {}
   ~Started() override { arrival_->wait({}); }
-  Trouble wait(std::vector<Output>& outputs) override {
+  ErrorText wait(std::vector<Output>& outputs) override {
     arrival_->wait({});
     @autoreleasepool {
-      if (arrival_->trouble.empty()) take_outputs(arrival_->result.get(), backings_, outputs);
+      if (arrival_->error_text.empty()) take_outputs(arrival_->result.get(), backings_, outputs);
     }
-    return arrival_->trouble;
+    return arrival_->error_text;
   }
 
  private:
@@ -140,7 +140,7 @@ class Model final : public CoreModel {
   const std::set<std::string>& input_names() const override { return inputs_; }
   const std::set<std::string>& output_names() const override { return outputs_; }
 
-  Trouble new_state(std::unique_ptr<CoreState>& state) override {
+  ErrorText new_state(std::unique_ptr<CoreState>& state) override {
     @autoreleasepool {
       @try {
         MLState* made = nil;
@@ -152,17 +152,17 @@ class Model final : public CoreModel {
         [made release];
         return {};
       } @catch (NSException* exception) {
-        return trouble_of(exception);
+        return error_text_of(exception);
       }
     }
   }
 
-  Trouble predict(const Request& request, std::vector<Output>& outputs) override {
+  ErrorText predict(const Request& request, std::vector<Output>& outputs) override {
     @autoreleasepool {
       @try {
         Arguments arguments;
-        Trouble trouble = make_arguments(request, arguments);
-        if (!trouble.empty()) return trouble;
+        ErrorText error_text = make_arguments(request, arguments);
+        if (!error_text.empty()) return error_text;
         NSError* error = nil;
         id<MLFeatureProvider> result = nil;
         if (request.state == nullptr) {
@@ -177,11 +177,11 @@ class Model final : public CoreModel {
                                                     error:&error];
           }
         }
-        if (result == nil) return trouble_of(error);
+        if (result == nil) return error_text_of(error);
         take_outputs(result, request.backings, outputs);
         return {};
       } @catch (NSException* exception) {
-        return trouble_of(exception);
+        return error_text_of(exception);
       }
     }
   }
@@ -196,8 +196,8 @@ class Model final : public CoreModel {
     @autoreleasepool {
       @try {
         if (![model_.get() respondsToSelector:selector]) return nullptr;
-        arrival->trouble = make_arguments(request, arguments);
-        arrival->is_there = !arrival->trouble.empty();
+        arrival->error_text = make_arguments(request, arguments);
+        arrival->is_there = !arrival->error_text.empty();
         const auto kept = arrival;
         const auto handler = ^(id<MLFeatureProvider> result, NSError* error) {
           kept->put(result, error);
@@ -218,7 +218,7 @@ class Model final : public CoreModel {
           }
         }
       } @catch (NSException* exception) {
-        arrival->trouble = trouble_of(exception);
+        arrival->error_text = error_text_of(exception);
         arrival->is_there = true;
       }
     }
@@ -309,8 +309,8 @@ class CoreMl final : public Framework {
     }
   }
 
-  Trouble wrap(void* data, DataType type, const std::vector<int64_t>& shape,
-               std::shared_ptr<CoreArray>& array) override {
+  ErrorText wrap(void* data, DataType type, const std::vector<int64_t>& shape,
+                 std::shared_ptr<CoreArray>& array) override {
     const auto wanted = array_type(type);
     if (!wanted) return "Core ML has no arrays of " + std::string(mil::to_string(type));
     std::vector<int64_t> strides(shape.size(), 1);
@@ -326,18 +326,18 @@ class CoreMl final : public Framework {
                                                                      strides:numbers(strides)
                                                                  deallocator:nil
                                                                        error:&error];
-        if (made == nil) return trouble_of(error);
+        if (made == nil) return error_text_of(error);
         array = std::make_shared<MultiArray>(made);
         [made release];
         return {};
       } @catch (NSException* exception) {
-        return trouble_of(exception);
+        return error_text_of(exception);
       }
     }
   }
 
-  Trouble make_picture(PixelFormat format, int64_t width, int64_t height,
-                       std::shared_ptr<CoreArray>& array) override {
+  ErrorText make_picture(PixelFormat format, int64_t width, int64_t height,
+                         std::shared_ptr<CoreArray>& array) override {
     const OSType types[] = {kCVPixelFormatType_32BGRA, kCVPixelFormatType_OneComponent8,
                             kCVPixelFormatType_OneComponent16Half};
     CVPixelBufferRef buffer = nullptr;
@@ -351,8 +351,8 @@ class CoreMl final : public Framework {
     return {};
   }
 
-  Trouble compile(const std::filesystem::path& package, const KeepWaiting& keep_waiting,
-                  std::filesystem::path& compiled) override {
+  ErrorText compile(const std::filesystem::path& package, const KeepWaiting& keep_waiting,
+                    std::filesystem::path& compiled) override {
     @autoreleasepool {
       @try {
         const auto arrival = std::make_shared<Arrival>();
@@ -371,35 +371,35 @@ class CoreMl final : public Framework {
           arrival->put(url, error);
         }
         if (!arrival->wait(keep_waiting)) return "the wait for Core ML's compiler ended";
-        if (!arrival->trouble.empty()) return arrival->trouble;
+        if (!arrival->error_text.empty()) return arrival->error_text;
         compiled = text_of([static_cast<NSURL*>(arrival->result.get()) path]);
         return {};
       } @catch (NSException* exception) {
-        return trouble_of(exception);
+        return error_text_of(exception);
       }
     }
   }
 
-  Trouble load(const std::filesystem::path& compiled, const LoadChoice& choice,
-               std::unique_ptr<CoreModel>& model) override {
+  ErrorText load(const std::filesystem::path& compiled, const LoadChoice& choice,
+                 std::unique_ptr<CoreModel>& model) override {
     @autoreleasepool {
       @try {
         NSError* error = nil;
         MLModel* const loaded = [MLModel modelWithContentsOfURL:url_of(compiled)
                                                   configuration:configuration_of(choice)
                                                           error:&error];
-        if (loaded == nil) return trouble_of(error);
+        if (loaded == nil) return error_text_of(error);
         model = std::make_unique<Model>(loaded);
         return {};
       } @catch (NSException* exception) {
-        return trouble_of(exception);
+        return error_text_of(exception);
       }
     }
   }
 
-  Trouble plan(const std::filesystem::path& compiled, const LoadChoice& choice,
-               const std::string& function, const KeepWaiting& keep_waiting,
-               std::vector<OperationPlan>& operations) override {
+  ErrorText plan(const std::filesystem::path& compiled, const LoadChoice& choice,
+                 const std::string& function, const KeepWaiting& keep_waiting,
+                 std::vector<OperationPlan>& operations) override {
     @autoreleasepool {
       @try {
         PIPPIN_SINCE(14.4) {
@@ -411,7 +411,7 @@ class CoreMl final : public Framework {
                            kept->put(plan, error);
                          }];
           if (!arrival->wait(keep_waiting)) return "the wait for Core ML's plan ended";
-          if (!arrival->trouble.empty()) return arrival->trouble;
+          if (!arrival->error_text.empty()) return arrival->error_text;
           MLComputePlan* const plan = static_cast<MLComputePlan*>(arrival->result.get());
           MLModelStructureProgramFunction* const found =
               [[[[plan modelStructure] program] functions] objectForKey:ns(function)];
@@ -421,7 +421,7 @@ class CoreMl final : public Framework {
         }
         return "the system has no compute plans";
       } @catch (NSException* exception) {
-        return trouble_of(exception);
+        return error_text_of(exception);
       }
     }
   }

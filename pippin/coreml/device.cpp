@@ -84,13 +84,13 @@ class CoreMlDevice final : public engine::Device {
     std::shared_ptr<const CompiledModel> compiled = compile_once(model, cache, report);
     report.model = compiled->name;
     std::unique_ptr<CoreModel> loaded;
-    Trouble trouble;
+    ErrorText error_text;
     for (const bool again : {false, true}) {
       compiled_.try_function(*compiled, choice.function, report);
       const auto start = std::chrono::steady_clock::now();
-      trouble = framework_.load(compiled->path, choice, loaded);
+      error_text = framework_.load(compiled->path, choice, loaded);
       report.load_seconds = seconds_since(start);
-      if (trouble.empty()) {
+      if (error_text.empty()) {
         return std::make_shared<LoadedFunction>(framework_, compiled, std::move(loaded));
       }
       // The cached model may be from another version of the system, or be gone.
@@ -99,7 +99,7 @@ class CoreMlDevice final : public engine::Device {
       compiled_models_.erase(&model);
       compiled = compile_once(model, cache, report);
     }
-    fail(ErrorCode::Device, "{}: Core ML cannot load it: {}", compiled->name, trouble);
+    fail(ErrorCode::Device, "{}: Core ML cannot load it: {}", compiled->name, error_text);
   }
 
   // All functions of a model are compiled together.

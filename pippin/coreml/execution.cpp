@@ -29,8 +29,8 @@ std::vector<int64_t> core_shape(const std::vector<int64_t>& shape) {
   return shape.empty() ? std::vector<int64_t>{1} : shape;
 }
 
-void check(const Trouble& trouble, const Feature& feature) {
-  if (!trouble.empty()) fail(ErrorCode::Device, "'{}': {}", feature.name, trouble);
+void check(const ErrorText& error_text, const Feature& feature) {
+  if (!error_text.empty()) fail(ErrorCode::Device, "'{}': {}", feature.name, error_text);
 }
 
 void make_room(engine::Memory& memory, size_t bytes) {

@@ -5,8 +5,8 @@
 namespace pippin::coreml {
 namespace {
 
-[[noreturn]] void fail_prediction(const std::string& name, const Trouble& trouble) {
-  fail(ErrorCode::Device, "{}: Core ML's prediction failed: {}", name, trouble);
+[[noreturn]] void fail_prediction(const std::string& name, const ErrorText& error_text) {
+  fail(ErrorCode::Device, "{}: Core ML's prediction failed: {}", name, error_text);
 }
 
 }  // namespace
@@ -14,8 +14,8 @@ namespace {
 std::vector<Output> LoadedFunction::predict(const Request& request) {
   const std::lock_guard lock(mutex_);
   std::vector<Output> outputs;
-  const Trouble trouble = model_->predict(request, outputs);
-  if (!trouble.empty()) fail_prediction(name(), trouble);
+  const ErrorText error_text = model_->predict(request, outputs);
+  if (!error_text.empty()) fail_prediction(name(), error_text);
   return outputs;
 }
 
@@ -30,8 +30,8 @@ std::vector<std::vector<Output>> LoadedFunction::predict_together(
   }
   for (size_t i = 0; i < started.size(); ++i) {
     if (started[i] == nullptr) continue;
-    const Trouble trouble = started[i]->wait(outputs[i]);
-    if (!trouble.empty()) fail_prediction(name(), trouble);
+    const ErrorText error_text = started[i]->wait(outputs[i]);
+    if (!error_text.empty()) fail_prediction(name(), error_text);
   }
   return outputs;
 }

@@ -53,12 +53,12 @@ inline std::string text_of(NSString* string) {
   return text != nullptr ? text : "";
 }
 
-inline Trouble trouble_of(NSError* error) {
+inline ErrorText error_text_of(NSError* error) {
   std::string text = text_of([error localizedDescription]);
   return text.empty() ? "Core ML says no more than that it failed" : text;
 }
 
-inline Trouble trouble_of(NSException* exception) {
+inline ErrorText error_text_of(NSException* exception) {
   return text_of([exception name]) + ": " + text_of([exception reason]);
 }
 

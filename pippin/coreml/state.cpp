@@ -12,11 +12,11 @@ namespace {
 template <typename Use>
 void with_elements(CoreState& state, const mil::Feature& feature, Use&& use) {
   bool fits = false;
-  const Trouble trouble = state.access(feature.name, [&](const Elements& elements) {
+  const ErrorText error_text = state.access(feature.name, [&](const Elements& elements) {
     fits = elements.type == feature.data_type && elements.shape == feature.shape;
     if (fits) use(elements);
   });
-  if (!trouble.empty()) fail(ErrorCode::Device, "state '{}': {}", feature.name, trouble);
+  if (!error_text.empty()) fail(ErrorCode::Device, "state '{}': {}", feature.name, error_text);
   if (!fits) fail(ErrorCode::Device, "state '{}' is not what the package says", feature.name);
 }
 
@@ -94,8 +94,8 @@ CoreState& CoreStateMemory::for_run(CoreModel& model, const std::vector<mil::Fea
   if (shared == nullptr) {
     Shared made;
     for (const mil::Feature& feature : wanted) made.names.insert(feature.name);
-    const Trouble trouble = model.new_state(made.state);
-    if (!trouble.empty()) fail(ErrorCode::Device, "Core ML makes no state: {}", trouble);
+    const ErrorText error_text = model.new_state(made.state);
+    if (!error_text.empty()) fail(ErrorCode::Device, "Core ML makes no state: {}", error_text);
     shared_.push_back(std::move(made));
     shared = &shared_.back();
   }

@@ -25,10 +25,10 @@ size_t elements_of(const std::vector<int64_t>& shape) {
   return count;
 }
 
-Trouble compile(Framework& framework, const TrialTask& task, const KeepWaiting& keep_waiting) {
+ErrorText compile(Framework& framework, const TrialTask& task, const KeepWaiting& keep_waiting) {
   fs::path made;
-  Trouble trouble = framework.compile(task.package, keep_waiting, made);
-  if (!trouble.empty()) return trouble;
+  ErrorText error_text = framework.compile(task.package, keep_waiting, made);
+  if (!error_text.empty()) return error_text;
   const fs::path target = task.target / made.filename();
   std::error_code error;
   fs::rename(made, target, error);
@@ -40,34 +40,34 @@ Trouble compile(Framework& framework, const TrialTask& task, const KeepWaiting& 
   return {};
 }
 
-Trouble predict(Framework& framework, const TrialTask& task) {
+ErrorText predict(Framework& framework, const TrialTask& task) {
   const mil::Model model = mil::read_package(task.compiled);
   const std::string function =
       task.choice.function.empty() ? model.default_function : task.choice.function;
   const mil::FunctionDescription& description = model.description(function);
   std::unique_ptr<CoreModel> loaded;
-  Trouble trouble = framework.load(task.compiled, task.choice, loaded);
-  if (!trouble.empty()) return trouble;
+  ErrorText error_text = framework.load(task.compiled, task.choice, loaded);
+  if (!error_text.empty()) return error_text;
   std::unique_ptr<CoreState> state;
-  if (!description.states.empty()) trouble = loaded->new_state(state);
+  if (!description.states.empty()) error_text = loaded->new_state(state);
   Request request;
   request.state = state.get();
   std::vector<std::vector<std::byte>> memory;
   for (const mil::Feature& feature : description.inputs) {
-    if (!trouble.empty()) return trouble;
+    if (!error_text.empty()) return error_text;
     std::shared_ptr<CoreArray> array;
     if (feature.kind == mil::Feature::Kind::Image) {
       const mil::ImageSize size = feature.image.size;
-      trouble = framework.make_picture(pixel_format(feature.image.color_space), size.width,
-                                       size.height, array);
+      error_text = framework.make_picture(pixel_format(feature.image.color_space), size.width,
+                                          size.height, array);
     } else {
       memory.emplace_back(
           mil::packed_size(feature.data_type, static_cast<int64_t>(elements_of(feature.shape))));
-      trouble = framework.wrap(memory.back().data(), feature.data_type, feature.shape, array);
+      error_text = framework.wrap(memory.back().data(), feature.data_type, feature.shape, array);
     }
     request.inputs.push_back({feature.name, array});
   }
-  if (!trouble.empty()) return trouble;
+  if (!error_text.empty()) return error_text;
   std::vector<Output> outputs;
   return loaded->predict(request, outputs);
 }
@@ -81,7 +81,7 @@ std::vector<std::string> to_arguments(const TrialTask& task) {
           std::string(kFunction) + task.choice.function};
 }
 
-Trouble parse_arguments(const std::vector<std::string>& arguments, TrialTask& task) {
+ErrorText parse_arguments(const std::vector<std::string>& arguments, TrialTask& task) {
   if (arguments.size() == 3 && arguments[0] == "make") {
     task.package = arguments[1];
     task.target = arguments[2];
@@ -95,24 +95,24 @@ Trouble parse_arguments(const std::vector<std::string>& arguments, TrialTask& ta
   return "expected: make PACKAGE FOLDER, or try COMPILED UNITS function=NAME";
 }
 
-Trouble with_limit(std::chrono::seconds limit,
-                   const std::function<Trouble(const KeepWaiting&)>& work) {
+ErrorText with_limit(std::chrono::seconds limit,
+                     const std::function<ErrorText(const KeepWaiting&)>& work) {
   const auto end = std::chrono::steady_clock::now() + limit;
-  Trouble trouble =
+  ErrorText error_text =
       work([&] { return !cancel_requested() && std::chrono::steady_clock::now() < end; });
   check_cancel();
-  if (!trouble.empty() && std::chrono::steady_clock::now() >= end) {
-    trouble = fmt::format("it took longer than {} s", limit.count());
+  if (!error_text.empty() && std::chrono::steady_clock::now() >= end) {
+    error_text = fmt::format("it took longer than {} s", limit.count());
   }
-  return trouble;
+  return error_text;
 }
 
-Trouble run_trial(Framework& framework, const TrialTask& task, const KeepWaiting& keep_waiting) {
+ErrorText run_trial(Framework& framework, const TrialTask& task, const KeepWaiting& keep_waiting) {
   return task.package.empty() ? predict(framework, task) : compile(framework, task, keep_waiting);
 }
 
-Trouble run_trial_apart(const std::vector<std::string>& program, const TrialTask& task,
-                        std::chrono::seconds limit) {
+ErrorText run_trial_apart(const std::vector<std::string>& program, const TrialTask& task,
+                          std::chrono::seconds limit) {
   std::vector<std::string> command = program;
   for (std::string& argument : to_arguments(task)) command.push_back(std::move(argument));
   const ChildResult result = run_child(command, limit);

@@ -21,17 +21,17 @@ struct TrialTask {
 };
 std::vector<std::string> to_arguments(const TrialTask& task);
 // Returns an error in the arguments, or an empty string.
-Trouble parse_arguments(const std::vector<std::string>& arguments, TrialTask& task);
+ErrorText parse_arguments(const std::vector<std::string>& arguments, TrialTask& task);
 
-// The result of `work`, which checks whether to continue; if `limit` expired first, its trouble
+// The result of `work`, which checks whether to continue; if `limit` expired first, its error_text
 // says so. Throws Cancelled.
-Trouble with_limit(std::chrono::seconds limit,
-                   const std::function<Trouble(const KeepWaiting&)>& work);
+ErrorText with_limit(std::chrono::seconds limit,
+                     const std::function<ErrorText(const KeepWaiting&)>& work);
 
 // Runs in this process.
-Trouble run_trial(Framework& framework, const TrialTask& task, const KeepWaiting& keep_waiting);
+ErrorText run_trial(Framework& framework, const TrialTask& task, const KeepWaiting& keep_waiting);
 // Runs in a separate process: `program` and the arguments. Cancelling ends the child (Cancelled).
-Trouble run_trial_apart(const std::vector<std::string>& program, const TrialTask& task,
-                        std::chrono::seconds limit);
+ErrorText run_trial_apart(const std::vector<std::string>& program, const TrialTask& task,
+                          std::chrono::seconds limit);
 
 }  // namespace pippin::coreml

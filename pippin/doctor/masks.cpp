@@ -132,7 +132,7 @@ void measure(std::vector<MaskConstant>& masks) {
   }
 }
 
-std::string trouble_of(const MaskConstant& mask) {
+std::string fault_of(const MaskConstant& mask) {
   if (mask.infinite && mask.operation->type() == "mul") return "infinity times what may be 0";
   if (mask.masked_row) return "a row of -infinity alone";
   return mask.beyond == 0 ? std::string() : fmt::format("{:g} is infinite in fp16", mask.beyond);
@@ -141,8 +141,8 @@ std::string trouble_of(const MaskConstant& mask) {
 void check_masks(const Subject& subject, Findings& findings) {
   for (const FunctionView& function : subject.functions) {
     for (const MaskConstant& mask : mask_constants(function)) {
-      if (std::string trouble = trouble_of(mask); !trouble.empty()) {
-        findings.add(kMask, function, *mask.operation, std::move(trouble));
+      if (std::string fault = fault_of(mask); !fault.empty()) {
+        findings.add(kMask, function, *mask.operation, std::move(fault));
       } else if (mask.infinite) {
         findings.add(kInfinite, function, *mask.operation);
       }
@@ -173,7 +173,7 @@ std::vector<MaskConstant> mask_constants(const FunctionView& function) {
 }
 
 bool is_bad_mask(const MaskConstant& mask) {
-  return !trouble_of(mask).empty();
+  return !fault_of(mask).empty();
 }
 
 const Group& mask_rules() {

@@ -34,10 +34,10 @@ std::string compile(NSURL* url, NSURL** compiled) {
   std::filesystem::path made;
   const std::filesystem::path folder = temporary() / std::to_string(number);
   std::filesystem::create_directories(folder);
-  const std::string trouble =
+  const std::string error_text =
       standin::compile(standin_text([url path]), folder, standin::settings().ios, made);
-  if (trouble.empty()) *compiled = [NSURL fileURLWithPath:standin_string(made.string())];
-  return trouble;
+  if (error_text.empty()) *compiled = [NSURL fileURLWithPath:standin_string(made.string())];
+  return error_text;
 }
 
 // "float16 [1, 4]"
@@ -193,8 +193,8 @@ STANDIN_MEMBERS
 }
 + (NSURL*)compileModelAtURL:(NSURL*)modelURL error:(NSError**)error {
   NSURL* compiled = nil;
-  const std::string trouble = compile(modelURL, &compiled);
-  if (!trouble.empty() && error != nullptr) *error = standin_error(trouble);
+  const std::string error_text = compile(modelURL, &compiled);
+  if (!error_text.empty() && error != nullptr) *error = standin_error(error_text);
   return compiled;
 }
 
@@ -205,8 +205,8 @@ STANDIN_MEMBERS
   const auto handler = Block_copy(completionHandler);
   standin_later([url, handler] {
     NSURL* compiled = nil;
-    const std::string trouble = compile(url, &compiled);
-    handler(compiled, trouble.empty() ? nil : standin_error(trouble));
+    const std::string error_text = compile(url, &compiled);
+    handler(compiled, error_text.empty() ? nil : standin_error(error_text));
     Block_release(handler);
     [url release];
   });
@@ -217,12 +217,12 @@ STANDIN_MEMBERS
                                  error:(NSError**)error {
   std::shared_ptr<standin::EngineModel> loaded;
   const std::string function = standin_text([configuration functionName]);
-  std::string trouble = "it was told to fail";
+  std::string error_text = "it was told to fail";
   if (!standin::acts_up(standin::settings().load)) {
-    trouble = standin::EngineModel::load(standin_text([url path]), function, loaded);
+    error_text = standin::EngineModel::load(standin_text([url path]), function, loaded);
   }
-  if (!trouble.empty()) {
-    if (error != nullptr) *error = standin_error(trouble);
+  if (!error_text.empty()) {
+    if (error != nullptr) *error = standin_error(error_text);
     return nil;
   }
   MLModel* const model = [[[MLModel alloc] init] autorelease];
@@ -248,9 +248,9 @@ STANDIN_MEMBERS
 - (MLState*)newState {
   standin_needs(_cmd);
   std::unique_ptr<pippin::engine::State> state;
-  const std::string trouble = own->model_->new_state(state);
-  if (!trouble.empty()) {
-    [NSException raise:NSMallocException format:@"%s", trouble.c_str()];
+  const std::string error_text = own->model_->new_state(state);
+  if (!error_text.empty()) {
+    [NSException raise:NSMallocException format:@"%s", error_text.c_str()];
   }
   ++standin::counters().states;
   return [[MLState stateFor:own->model_->description() state:std::move(state)] retain];
@@ -272,9 +272,9 @@ STANDIN_MEMBERS
   const mil::FunctionDescription& function = own->model_->description();
   HostArrays inputs, outputs;
   for (const mil::Feature& feature : function.inputs) {
-    const std::string trouble = take_input(
+    const std::string error_text = take_input(
         feature, [input featureValueForName:standin_string(feature.name)], inputs[feature.name]);
-    if (!trouble.empty()) return refuse(trouble);
+    if (!error_text.empty()) return refuse(error_text);
   }
   for (NSString* name in [input featureNames]) {
     if (!inputs.contains(standin_text(name))) {
@@ -284,8 +284,8 @@ STANDIN_MEMBERS
   std::unique_ptr<pippin::engine::State> none;
   if (state == nil) {
     if (!function.states.empty()) return refuse("the model has states, and none was given");
-    const std::string trouble = own->model_->new_state(none);
-    if (!trouble.empty()) return refuse(trouble);
+    const std::string error_text = own->model_->new_state(none);
+    if (!error_text.empty()) return refuse(error_text);
   } else {
     for (const mil::Feature& wanted : function.states) {
       const auto index = [state state].find(wanted.name);
@@ -297,9 +297,9 @@ STANDIN_MEMBERS
       }
     }
   }
-  const std::string trouble =
+  const std::string error_text =
       own->model_->predict(inputs, state != nil ? [state state] : *none, outputs);
-  if (!trouble.empty()) return refuse(trouble);
+  if (!error_text.empty()) return refuse(error_text);
   NSMutableDictionary* const results = [NSMutableDictionary dictionary];
   NSDictionary* const backings =
       standin_has(@selector(setOutputBackings:)) ? [options outputBackings] : nil;

@@ -161,11 +161,11 @@ HELD(MLModelStructure*, modelStructure)
       error = standin_error("it was told to fail");
     } else {
       mil::Model model;
-      const std::string trouble = standin::read_model(standin_text([kept_url path]), model);
-      if (trouble.empty()) {
+      const std::string error_text = standin::read_model(standin_text([kept_url path]), model);
+      if (error_text.empty()) {
         plan = [MLComputePlan holding:@{@"modelStructure" : structure_of(model, kept)}];
       } else {
-        error = standin_error(trouble);
+        error = standin_error(error_text);
       }
     }
     handler(plan, error);

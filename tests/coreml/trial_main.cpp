@@ -9,10 +9,10 @@
 int main(int count, char** arguments) {
   namespace coreml = pippin::coreml;
   coreml::TrialTask task;
-  coreml::Trouble trouble = coreml::parse_arguments({arguments + 1, arguments + count}, task);
-  if (trouble.empty()) {
-    trouble = coreml::run_trial(*coreml::system_framework(), task, [] { return true; });
+  coreml::ErrorText error_text = coreml::parse_arguments({arguments + 1, arguments + count}, task);
+  if (error_text.empty()) {
+    error_text = coreml::run_trial(*coreml::system_framework(), task, [] { return true; });
   }
-  if (!trouble.empty()) std::fprintf(stderr, "%s\n", trouble.c_str());
-  return trouble.empty() ? 0 : 1;
+  if (!error_text.empty()) std::fprintf(stderr, "%s\n", error_text.c_str());
+  return error_text.empty() ? 0 : 1;
 }

@@ -54,14 +54,14 @@ CLI::App* add_core_ml_trial_command(CLI::App& app) {
   sub->add_option("ARGUMENTS", *arguments);
   sub->callback([arguments] {
     coreml::TrialTask task;
-    coreml::Trouble trouble = coreml::parse_arguments(*arguments, task);
+    coreml::ErrorText error_text = coreml::parse_arguments(*arguments, task);
     coreml::Framework* const framework = coreml::system_framework();
-    if (trouble.empty() && framework == nullptr) trouble = "Core ML is not available";
-    if (trouble.empty()) {
-      trouble = coreml::run_trial(*framework, task, [] { return !cancel_requested(); });
+    if (error_text.empty() && framework == nullptr) error_text = "Core ML is not available";
+    if (error_text.empty()) {
+      error_text = coreml::run_trial(*framework, task, [] { return !cancel_requested(); });
     }
-    if (trouble.empty()) return;
-    std::fprintf(stderr, "%s\n", trouble.c_str());
+    if (error_text.empty()) return;
+    std::fprintf(stderr, "%s\n", error_text.c_str());
     throw CLI::RuntimeError(1);
   });
   return sub;
