@@ -174,15 +174,15 @@ py::dict generate_together(const PyLanguageModel& model, const Prompts& prompts,
   Together together(model, prompts, static_cast<size_t>(at_most));
   together.keeps_sequences = keeps_sequences;
   run_work(
-      [&](Errands& errands) {
+      [&](BackgroundWork& background) {
         for (size_t i = 0; i < options.size(); ++i) {
-          TextRequest request = request_of(model, options[i], errands, i);
+          TextRequest request = request_of(model, options[i], background, i);
           texts.push_back(std::make_unique<Text>(*model.parts().model.model, request));
         }
       },
-      [&](Errands& errands) {
+      [&](BackgroundWork& background) {
         together.run(texts, begun, [&](size_t count) {
-          if (!progress.is_none()) errands.ask([&] { progress(count, prompts.size()); });
+          if (!progress.is_none()) background.call_python([&] { progress(count, prompts.size()); });
         });
       });
   return result_of(together, texts);

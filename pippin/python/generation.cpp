@@ -77,7 +77,7 @@ void take_drafts(Options& options, const PyLanguageModel& model, TextRequest& re
   request.options.max_drafts = most;
 }
 
-void take_progress(Options& options, TextRequest& request, Errands& errands) {
+void take_progress(Options& options, TextRequest& request, BackgroundWork& background) {
   constexpr int64_t kPiece = 2048;
   const py::object progress = options.take_object("prompt_progress_callback");
   int64_t piece = kPiece;
@@ -86,21 +86,22 @@ void take_progress(Options& options, TextRequest& request, Errands& errands) {
   if (progress.is_none()) return;
   request.piece = piece;
   request.progress =
-      [&errands, call = std::shared_ptr<py::object>(new py::object(progress), [](py::object* kept) {
-                   const Locked lock;
-                   delete kept;
-                 })](int64_t done, int64_t total) { errands.ask([&] { (*call)(done, total); }); };
+      [&background,
+       call = std::shared_ptr<py::object>(new py::object(progress), [](py::object* kept) {
+         const Locked lock;
+         delete kept;
+       })](int64_t done, int64_t total) { background.call_python([&] { (*call)(done, total); }); };
 }
 
 }  // namespace
 
-TextRequest request_of(const PyLanguageModel& model, const py::dict& given, Errands& errands,
-                       uint64_t number) {
+TextRequest request_of(const PyLanguageModel& model, const py::dict& given,
+                       BackgroundWork& background, uint64_t number) {
   Options options(given);
   TextRequest request;
   TextSettings settings;
   Sampling sampling = sampling_of(options.take_object("sampler"), options.take_object("processors"),
-                                  model.model(), errands, number);
+                                  model.model(), background, number);
   take_sampling(options, sampling.options);
   settings.sampling = sampling.options;
   settings.processors = std::move(sampling.processors);
@@ -119,7 +120,7 @@ TextRequest request_of(const PyLanguageModel& model, const py::dict& given, Erra
   options.take("end_tokens", end_tokens);
   if (end_tokens) request.options.end_ids = *end_tokens;
   take_drafts(options, model, request);
-  take_progress(options, request, errands);
+  take_progress(options, request, background);
   options.refuse_others();
   request.options.sampling.check();
   return request;
@@ -143,7 +144,7 @@ Generation::Generation(const PyLanguageModel& model, std::shared_ptr<PySequence>
     : model_(model.model()),
       sequence_(std::move(sequence)),
       prompt_(std::move(prompt)),
-      request_(request_of(model, options, errands_)) {
+      request_(request_of(model, options, background_)) {
   model.parts().check(sequence_->idle());
   watch(request_, [this](const runtime::ChosenToken& token, Row row) {
     (token.is_end ? end_ : chosen_) = {token.id, {}, token.was_drafted, std::move(row)};
@@ -158,12 +159,12 @@ Generation::Generation(const PyLanguageModel& model, std::shared_ptr<PySequence>
 void Generation::start(Sequence& sequence) try {
   thread_ = Thread([this, &sequence] {
     try {
-      errands_.inside([&] { write(sequence); });
+      background_.inside([&] { write(sequence); });
     } catch (...) {
       error_ = std::current_exception();
     }
     sequence_->end();
-    errands_.change([this] { has_ended_ = true; });
+    background_.change([this] { has_ended_ = true; });
   });
 } catch (const Error&) {
   sequence_->end();  // the thread was not started
@@ -203,20 +204,20 @@ void Generation::write(Sequence& sequence) {
 }
 
 bool Generation::give(Token token) {
-  if (!errands_.wait_for_room([this] { return tokens_.size() < kAhead; })) return false;
-  errands_.change([&] { tokens_.push_back(std::move(token)); });
+  if (!background_.wait_for_room([this] { return tokens_.size() < kAhead; })) return false;
+  background_.change([&] { tokens_.push_back(std::move(token)); });
   return true;
 }
 
 Token Generation::next() {
   try {
-    errands_.wait([this] { return !tokens_.empty() || has_ended_; });
+    background_.wait([this] { return !tokens_.empty() || has_ended_; });
   } catch (...) {
     close();
     throw;
   }
   std::optional<Token> token;
-  errands_.change([&] {
+  background_.change([&] {
     if (tokens_.empty()) return;
     token = std::move(tokens_.front());
     tokens_.pop_front();
@@ -231,7 +232,7 @@ Token Generation::next() {
 }
 
 void Generation::close() {
-  errands_.stop();
+  background_.stop();
   without_lock([&] { thread_ = {}; });
 }
 
@@ -243,7 +244,7 @@ std::optional<int32_t> Generation::end_token() {
 
 const runtime::TextResult& Generation::result() {
   bool has_ended = false;
-  errands_.change([&] { has_ended = has_ended_; });
+  background_.change([&] { has_ended = has_ended_; });
   if (!has_ended) fail(ErrorCode::InvalidArgument, "the text has not ended yet");
   return result_;
 }

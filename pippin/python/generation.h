@@ -13,7 +13,7 @@
 #include <pybind11/pybind11.h>
 
 #include "pippin/base/threads/thread.h"
-#include "pippin/python/errands.h"
+#include "pippin/python/background_work.h"
 #include "pippin/python/language.h"
 #include "pippin/python/sampling.h"
 #include "pippin/runtime/text.h"
@@ -42,7 +42,7 @@ struct TextRequest {
 };
 // Throws InvalidArgument or Unsupported for unknown options and invalid values.
 TextRequest request_of(const PyLanguageModel& model, const pybind11::dict& options,
-                       Errands& errands, uint64_t number = 0);
+                       BackgroundWork& background, uint64_t number = 0);
 // Calls `token` with each chosen token and its logits.
 void watch(TextRequest& request, std::function<void(const runtime::ChosenToken&, Row)> token);
 
@@ -74,13 +74,13 @@ class Generation {
   const LanguageModel model_;
   const std::shared_ptr<PySequence> sequence_;
   const std::vector<int32_t> prompt_;
-  Errands errands_;
+  BackgroundWork background_;
   TextRequest request_;
   runtime::TextResult result_;
   Token chosen_, end_;        // of the thread
   Token last_;                // of Python
   double read_seconds_ = 0;   // for the prompt's pieces
-  std::deque<Token> tokens_;  // this and the members below: guarded by the errands' mutex
+  std::deque<Token> tokens_;  // this and the members below: guarded by the mutex of background_
   bool has_ended_ = false;
   std::exception_ptr error_;
   Thread thread_;  // destroyed first

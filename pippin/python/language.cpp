@@ -12,9 +12,9 @@
 #include "pippin/app/facts/machine.h"
 #include "pippin/base/error.h"
 #include "pippin/io/load_cache.h"
+#include "pippin/python/background_work.h"
 #include "pippin/python/bindings.h"
 #include "pippin/python/docstrings.h"
-#include "pippin/python/errands.h"
 #include "pippin/python/errors.h"
 #include "pippin/python/generation.h"
 #include "pippin/python/options.h"
@@ -87,10 +87,10 @@ std::unique_ptr<PyLanguageModel> open(const LoadArguments& given, const py::obje
   options.compute.device = open_device(given.backend, given.compute_units);
   if (given.load_cache) options.compute.cache = default_load_cache();
   std::optional<LanguageModel> model;
-  run_work([&](Errands& errands) {
+  run_work([&](BackgroundWork& background) {
     if (!progress.is_none()) {
       options.progress = [&](const std::string& repository, uint64_t done, uint64_t total) {
-        errands.ask([&] { progress(repository, done, total); });
+        background.call_python([&] { progress(repository, done, total); });
       };
     }
     model.emplace(LanguageModel::load(given.path, options));
@@ -160,7 +160,7 @@ py::array_t<float> losses(const PyLanguageModel& model, const std::vector<int32_
          tokens.size());
   }
   std::vector<float> result;
-  run_work([&](Errands& /*errands*/) {
+  run_work([&](BackgroundWork& /*background*/) {
     runtime::check_vocabulary(*model.parts().model.model, tokens);
     result = losses_of(*model.model().new_sequence(), tokens);
   });
@@ -171,7 +171,7 @@ py::array_t<float> losses(const PyLanguageModel& model, const std::vector<int32_
 py::array_t<float> all_logits(const PyLanguageModel& model, const std::vector<int32_t>& tokens,
                               PySequence* sequence) {
   std::vector<float> result;
-  run_work([&](Errands& /*errands*/) {
+  run_work([&](BackgroundWork& /*background*/) {
     runtime::check_vocabulary(*model.parts().model.model, tokens);
     if (sequence != nullptr) {
       result = sequence->idle().all_logits(tokens);

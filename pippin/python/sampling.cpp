@@ -56,14 +56,14 @@ std::string type_of(const py::handle& object) {
 // A function (tokens, logits) -> logits.
 class PythonProcessor final : public runtime::LogitsProcessor {
  public:
-  PythonProcessor(py::object function, int64_t vocab_size, Errands& errands)
+  PythonProcessor(py::object function, int64_t vocab_size, BackgroundWork& background)
       : function_(shared(std::move(function))),
         row_(static_cast<size_t>(vocab_size)),
-        errands_(&errands) {}
+        background_(&background) {}
 
   void process(const SamplingContext& context, Candidates& candidates) override {
     fill(row_, candidates);
-    errands_->ask([&] {
+    background_->call_python([&] {
       const auto tokens = context.history.tokens();
       py::array_t<int32_t> history(static_cast<py::ssize_t>(tokens.size()), tokens.data());
       take((*function_)(history, array_of(row_)));
@@ -92,7 +92,7 @@ class PythonProcessor final : public runtime::LogitsProcessor {
 
   std::shared_ptr<py::object> function_;
   std::vector<float> row_;
-  Errands* errands_;
+  BackgroundWork* background_;
 };
 
 int32_t token_of(const py::object& given, size_t vocab_size) {
@@ -118,15 +118,15 @@ int32_t token_of(const py::object& given, size_t vocab_size) {
 // A function log probabilities -> token: removes all other candidates.
 class PythonChoice final : public runtime::LogitsProcessor {
  public:
-  PythonChoice(py::object function, int64_t vocab_size, Errands& errands)
+  PythonChoice(py::object function, int64_t vocab_size, BackgroundWork& background)
       : function_(shared(std::move(function))),
         row_(static_cast<size_t>(vocab_size)),
-        errands_(&errands) {}
+        background_(&background) {}
 
   void process(const SamplingContext& /*context*/, Candidates& candidates) override {
     fill(row_, candidates);
     int32_t token = 0;
-    errands_->ask(
+    background_->call_python(
         [&] { token = token_of((*function_)(array_of(log_softmax(row_))), row_.size()); });
     const size_t place = candidates.find(token);
     if (place == candidates.size()) {
@@ -142,7 +142,7 @@ class PythonChoice final : public runtime::LogitsProcessor {
  private:
   std::shared_ptr<py::object> function_;
   std::vector<float> row_;
-  Errands* errands_;
+  BackgroundWork* background_;
 };
 
 void check_callable(const py::handle& object, const char* name) {
@@ -174,7 +174,7 @@ class CalledSampler {
 };
 
 Sampling sampling_of(const py::object& sampler, const py::object& processors,
-                     const LanguageModel& model, Errands& errands, uint64_t number) {
+                     const LanguageModel& model, BackgroundWork& background, uint64_t number) {
   const int64_t vocab_size = model.vocab_size();
   Sampling result;
   if (!processors.is_none()) {
@@ -185,7 +185,7 @@ Sampling sampling_of(const py::object& sampler, const py::object& processors,
       }
       check_callable(one, "logits_processors");
       result.processors.push_back(std::make_shared<PythonProcessor>(
-          py::reinterpret_borrow<py::object>(one), vocab_size, errands));
+          py::reinterpret_borrow<py::object>(one), vocab_size, background));
     }
   }
   if (sampler.is_none()) {
@@ -200,7 +200,7 @@ Sampling sampling_of(const py::object& sampler, const py::object& processors,
     return result;
   }
   check_callable(sampler, "sampler");
-  result.choice.push_back(std::make_shared<PythonChoice>(sampler, vocab_size, errands));
+  result.choice.push_back(std::make_shared<PythonChoice>(sampler, vocab_size, background));
   return result;
 }
 

@@ -10,7 +10,7 @@
 #include <pybind11/pybind11.h>
 
 #include "pippin/api/llm.h"
-#include "pippin/python/errands.h"
+#include "pippin/python/background_work.h"
 #include "pippin/runtime/generator.h"
 #include "pippin/runtime/sampling/options.h"
 #include "pippin/runtime/sampling/processor.h"
@@ -41,10 +41,10 @@ struct Sampling {
 // `sampler`: a PySampler, a function of log probabilities [1, vocabulary] that returns a token, or
 // None for the model's own. `processors`: a list of PyProcessors and functions of tokens and logits
 // [1, vocabulary] that return logits, or None. Functions are called by the thread that waits for
-// `errands`, which must outlive the result. Throws InvalidArgument for other objects. `number`: the
-// text's index among those sampled together.
+// `background`, which must outlive the result. Throws InvalidArgument for other objects. `number`:
+// the text's index among those sampled together.
 Sampling sampling_of(const pybind11::object& sampler, const pybind11::object& processors,
-                     const LanguageModel& model, Errands& errands, uint64_t number = 0);
+                     const LanguageModel& model, BackgroundWork& background, uint64_t number = 0);
 
 // Records the scores after the processors before it.
 class ScoreTap final : public runtime::LogitsProcessor {

@@ -13,9 +13,9 @@
 #include "pippin/app/open/hub_model.h"
 #include "pippin/base/error.h"
 #include "pippin/python/arrays.h"
+#include "pippin/python/background_work.h"
 #include "pippin/python/bindings.h"
 #include "pippin/python/docstrings.h"
-#include "pippin/python/errands.h"
 
 namespace pippin::python {
 namespace {
@@ -26,7 +26,7 @@ using Texts = std::vector<std::string>;
 std::unique_ptr<TextEncoder> open(const std::filesystem::path& path, const std::string& tokenizer,
                                   int threads) {
   std::optional<TextEncoder> made;
-  run_work([&](Errands& /*errands*/) {
+  run_work([&](BackgroundWork& /*background*/) {
     TextEncoderOptions options;
     options.tokenizer = tokenizer;
     options.threads = threads;
@@ -39,7 +39,7 @@ py::object embed(const TextEncoder& own, const Texts& texts,
                  const std::optional<std::string>& prompt_name,
                  const std::optional<std::string>& prompt, int64_t dimensions, bool refuse_long) {
   Embeddings made;
-  run_work([&](Errands& /*errands*/) {
+  run_work([&](BackgroundWork& /*background*/) {
     made = own.embed(texts, {prompt_name, prompt, refuse_long, dimensions});
   });
   const size_t width = made.vectors.front().size();
@@ -53,7 +53,8 @@ py::object embed(const TextEncoder& own, const Texts& texts,
 std::vector<double> score(const TextEncoder& own, const std::string& query, const Texts& documents,
                           bool refuse_long) {
   Scores made;
-  run_work([&](Errands& /*errands*/) { made = own.score(query, documents, refuse_long); });
+  run_work(
+      [&](BackgroundWork& /*background*/) { made = own.score(query, documents, refuse_long); });
   return made.scores;
 }
 

@@ -15,9 +15,9 @@
 #include "pippin/app/read_answer.h"
 #include "pippin/base/error.h"
 #include "pippin/chat/json.h"
+#include "pippin/python/background_work.h"
 #include "pippin/python/bindings.h"
 #include "pippin/python/docstrings.h"
-#include "pippin/python/errands.h"
 #include "pippin/python/errors.h"
 
 namespace pippin::python {
@@ -30,7 +30,7 @@ constexpr size_t kLongText = size_t{1} << 20;  // so that Ctrl-C can interrupt
 
 std::unique_ptr<PyTokenizer> open_tokenizer(const std::filesystem::path& path) {
   std::optional<Tokenizer> made;
-  run_work([&](Errands& /*errands*/) {
+  run_work([&](BackgroundWork& /*background*/) {
     made = app::open_tokenizer(app::resolve_model(path.string(), app::ModelPart::Tokenizer));
   });
   return std::make_unique<PyTokenizer>(*std::move(made), path.string());
@@ -53,7 +53,7 @@ Ids encode(const PyTokenizer& own, const std::string& text, bool add_special_tok
   if (text.size() < kLongText) {
     without_lock(work);
   } else {
-    run_work([&](Errands& /*errands*/) { work(); });
+    run_work([&](BackgroundWork& /*background*/) { work(); });
   }
   return ids;
 }
@@ -71,7 +71,7 @@ py::dict vocabulary(const PyTokenizer& own, bool special) {
 std::unique_ptr<PyTemplate> open_template(const std::filesystem::path& path,
                                           const std::string& name) {
   std::optional<ChatTemplate> made;
-  run_work([&](Errands& /*errands*/) {
+  run_work([&](BackgroundWork& /*background*/) {
     const std::string local = app::resolve_model(path.string(), app::ModelPart::Tokenizer);
     made = ChatTemplate::from_sources(app::read_template_sources(local), name);
   });

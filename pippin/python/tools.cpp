@@ -22,8 +22,8 @@
 #include "pippin/io/load_cache.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/mil/package/summary.h"
+#include "pippin/python/background_work.h"
 #include "pippin/python/bindings.h"
-#include "pippin/python/errands.h"
 #include "pippin/python/options.h"
 
 namespace pippin::python {
@@ -35,15 +35,15 @@ namespace fs = std::filesystem;
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
 // Null without a callback. Any thread of the work may call it.
-Progress progress_of(const py::object& call, Errands& errands) {
+Progress progress_of(const py::object& call, BackgroundWork& background) {
   if (call.is_none()) return nullptr;
-  return [&](uint64_t done, uint64_t total) { errands.ask([&] { call(done, total); }); };
+  return [&](uint64_t done, uint64_t total) { background.call_python([&] { call(done, total); }); };
 }
 
 // Downloads on the way are reported to the same function.
-app::PullObserver observer_of(const py::object& call, Errands& errands) {
+app::PullObserver observer_of(const py::object& call, BackgroundWork& background) {
   return [&](const std::string& /*repository*/, hub::PullOptions& options) {
-    options.progress = progress_of(call, errands);
+    options.progress = progress_of(call, background);
     options.notice = [](const std::string& line) { log_warn("{}", line); };
     return std::shared_ptr<void>();
   };
@@ -109,13 +109,13 @@ py::object convert(const fs::path& source, const fs::path& output, const py::obj
                    const py::dict& given) {
   app::ConvertOptions options = convert_options(given);
   std::string report;
-  run_work([&](Errands& errands) {
+  run_work([&](BackgroundWork& background) {
     app::check_convert_options(source, options);
     const std::string local = options.random_weights
                                   ? source.string()
                                   : app::resolve_model(source.string(), app::ModelPart::All,
-                                                       observer_of(progress, errands));
-    options.progress = progress_of(progress, errands);
+                                                       observer_of(progress, background));
+    options.progress = progress_of(progress, background);
     report = app::to_json(app::convert(local, output, options));
   });
   return parsed(report);
@@ -130,11 +130,11 @@ py::object compress(const fs::path& source, const fs::path& output, const py::ob
   options.take("min_target", compressed.min_target);
   options.refuse_others();
   std::string report;
-  run_work([&](Errands& errands) {
+  run_work([&](BackgroundWork& background) {
     app::check_compress_options(compressed);
     const std::string local = app::resolve_model(source.string(), app::ModelPart::Package,
-                                                 observer_of(progress, errands));
-    compressed.progress = progress_of(progress, errands);
+                                                 observer_of(progress, background));
+    compressed.progress = progress_of(progress, background);
     report = app::to_json(app::compress_package(local, output, compressed));
   });
   return parsed(report);
@@ -143,9 +143,9 @@ py::object compress(const fs::path& source, const fs::path& output, const py::ob
 py::object inspect(const fs::path& path, bool mil, bool values) {
   if (values && !mil) fail(ErrorCode::InvalidArgument, "values: are shown with mil=True alone");
   std::string text;
-  run_work([&](Errands& errands) {
-    const std::string files =
-        app::resolve_model(path.string(), app::ModelPart::Files, observer_of(py::none(), errands));
+  run_work([&](BackgroundWork& background) {
+    const std::string files = app::resolve_model(path.string(), app::ModelPart::Files,
+                                                 observer_of(py::none(), background));
     if (const auto gguf = mil ? std::nullopt : app::find_gguf(files)) {
       text = app::gguf_summary_json(*gguf);
       return;
@@ -200,12 +200,12 @@ py::object verify(const fs::path& model, const fs::path& against, const py::obje
          verified.agreement.window, verified.agreement.greedy_tokens);
   }
   std::string report;
-  run_work([&](Errands& errands) {
+  run_work([&](BackgroundWork& background) {
     if (!text.empty()) tokens.text = app::read_text(text.string());
     runtime::LoadOptions source_load = load;
     source_load.adapter.clear();
-    const auto pulls = observer_of(py::none(), errands);
-    verified.agreement.progress = progress_of(progress, errands);
+    const auto pulls = observer_of(py::none(), background);
+    verified.agreement.progress = progress_of(progress, background);
     report = app::to_json(app::verify(
         {model.string(), "", load, pulls, false},
         {against.string(), tokenizer.string(), source_load, pulls, false}, tokens, verified));
@@ -235,8 +235,8 @@ py::object pull(const std::string& repo, const py::object& progress, const py::d
   request.local_dir = local_dir.string();
   request.cache_dir = cache_dir.string();
   std::string report;
-  run_work([&](Errands& errands) {
-    report = app::to_json(app::pull(request, observer_of(progress, errands)));
+  run_work([&](BackgroundWork& background) {
+    report = app::to_json(app::pull(request, observer_of(progress, background)));
   });
   return parsed(report);
 }
@@ -248,7 +248,7 @@ void bind_tools(py::module_& module) {
       "_resolve_model",
       [](const std::string& model) {
         std::string local;
-        run_work([&](Errands& /*errands*/) { local = app::resolve_model(model); });
+        run_work([&](BackgroundWork& /*background*/) { local = app::resolve_model(model); });
         return local;
       },
       py::arg("model"), "The file or folder of a model on this machine.");

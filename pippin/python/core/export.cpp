@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "pippin/python/background_work.h"
 #include "pippin/python/core/dtypes.h"
 #include "pippin/python/core/families.h"
 #include "pippin/python/core/function.h"
 #include "pippin/python/core/object.h"
-#include "pippin/python/errands.h"
 
 namespace pippin::python::core {
 
@@ -57,7 +57,7 @@ mx::ExportedResults call_body(const py::object& body, const mx::ExportedArrays& 
 }
 
 // (name, inputs, [(name, shape) of a state], body)
-mx::ExportedFunction function_of(py::handle item, Errands& errands) {
+mx::ExportedFunction function_of(py::handle item, BackgroundWork& background) {
   const auto tuple = item.cast<py::tuple>();
   mx::ExportedFunction function;
   function.name = tuple[0].cast<std::string>();
@@ -68,9 +68,10 @@ mx::ExportedFunction function_of(py::handle item, Errands& errands) {
   }
   // The list of functions owns it and outlives the export.
   PyObject* const body = tuple[3].cast<py::object>().ptr();
-  function.body = [body, &errands](const mx::ExportedArrays& given) {
+  function.body = [body, &background](const mx::ExportedArrays& given) {
     mx::ExportedResults results;
-    errands.ask([&] { results = call_body(py::reinterpret_borrow<py::object>(body), given); });
+    background.call_python(
+        [&] { results = call_body(py::reinterpret_borrow<py::object>(body), given); });
     return results;
   };
   return function;
@@ -84,10 +85,10 @@ constexpr Definition kExportFunctions[] = {
        const auto given = py::reinterpret_borrow<py::list>(args.raw(1));
        std::vector<mx::ExportedFunction> functions;
        run_work(
-           [&](Errands& errands) {
-             for (const py::handle item : given) functions.push_back(function_of(item, errands));
+           [&](BackgroundWork& background) {
+             for (const py::handle item : given) functions.push_back(function_of(item, background));
            },
-           [&](Errands&) { mx::export_package(path, functions); });
+           [&](BackgroundWork&) { mx::export_package(path, functions); });
        return give_none();
      }},
 };

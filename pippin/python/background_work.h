@@ -1,8 +1,8 @@
 // Runs the library's work on a separate thread. Meanwhile the calling Python thread checks for
 // signals, passes log lines to Python's logging, and runs Python code on behalf of the work.
 //
-//   run_work([&](Errands& errands) {
-//     convert(..., [&](uint64_t done, uint64_t total) { errands.ask([&] { progress(done, total); }); });
+//   run_work([&](BackgroundWork& background) {
+//     convert(..., [&](uint64_t done, uint64_t total) { background.call_python([&] { progress(done, total); }); });
 //   });
 #pragma once
 
@@ -19,21 +19,21 @@
 
 namespace pippin::python {
 
-class Errands {
+class BackgroundWork {
  public:
   // Needs the GIL: reads the level of Python's logger "pippin".
-  Errands();
-  Errands(const Errands&) = delete;
-  Errands& operator=(const Errands&) = delete;
+  BackgroundWork();
+  BackgroundWork(const BackgroundWork&) = delete;
+  BackgroundWork& operator=(const BackgroundWork&) = delete;
 
   // --- for the work's threads ---
 
   // Calls `work` with this work's cancel token and log.
   void inside(const std::function<void()>& work);
-  // Runs `errand` on the waiting thread, with the GIL, and returns when it is done. Throws
-  // Cancelled if the errand raised an exception, which wait() rethrows, or if the caller has
+  // Runs `callback` on the waiting thread, with the GIL, and returns when it is done. Throws
+  // Cancelled if the callback raised an exception, which wait() rethrows, or if the caller has
   // stopped waiting.
-  void ask(const std::function<void()>& errand);
+  void call_python(const std::function<void()>& callback);
   // Changes the state that wait() checks.
   void change(const std::function<void()>& change);
   // Waits until `has_room`; returns false if the caller has stopped waiting.
@@ -42,7 +42,7 @@ class Errands {
   // --- for Python's threads, with the GIL ---
 
   // Returns when `is_ready`, which is called while the state does not change. Throws the exceptions
-  // of errands and signal handlers.
+  // of callbacks and signal handlers.
   void wait(const std::function<bool()>& is_ready);
   // Cancels the work: the caller stops waiting. Does not need the GIL.
   void stop();
@@ -50,22 +50,22 @@ class Errands {
  private:
   using Line = std::pair<LogLevel, std::string>;
 
-  void run(const std::function<void()>& errand);
+  void run(const std::function<void()>& callback);
 
   CancelToken cancel_;
   const LogLevel level_;
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
-  const std::function<void()>* errand_ = nullptr;
+  const std::function<void()>* callback_ = nullptr;
   bool is_running_ = false, has_raised_ = false, is_stopped_ = false;
   std::deque<Line> lines_;
 };
 
 // Runs the work while this Python thread waits; needs the GIL. Throws the exceptions of the work
-// and of Errands::wait(). The work has ended in any case.
-void run_work(const std::function<void(Errands& errands)>& work);
+// and of BackgroundWork::wait(). The work has ended in any case.
+void run_work(const std::function<void(BackgroundWork& background)>& work);
 // The same, after preparations that need the GIL.
-void run_work(const std::function<void(Errands& errands)>& prepare,
-              const std::function<void(Errands& errands)>& work);
+void run_work(const std::function<void(BackgroundWork& background)>& prepare,
+              const std::function<void(BackgroundWork& background)>& work);
 
 }  // namespace pippin::python

@@ -1,4 +1,4 @@
-#include "pippin/python/errands.h"
+#include "pippin/python/background_work.h"
 
 #include <chrono>
 #include <exception>
@@ -43,9 +43,9 @@ void write_line(LogLevel level, const std::string& line) {
 
 }  // namespace
 
-Errands::Errands() : level_(wanted_level()) {}
+BackgroundWork::BackgroundWork() : level_(wanted_level()) {}
 
-void Errands::inside(const std::function<void()>& work) {
+void BackgroundWork::inside(const std::function<void()>& work) {
   const CancelScope cancel(cancel_);
   const LogScope log(level_, [this](LogLevel level, std::string_view line) {
     const std::lock_guard lock(mutex_);
@@ -55,102 +55,102 @@ void Errands::inside(const std::function<void()>& work) {
   work();
 }
 
-void Errands::ask(const std::function<void()>& errand) {
+void BackgroundWork::call_python(const std::function<void()>& callback) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return errand_ == nullptr || is_stopped_; });
+  changed_.wait(lock, [&] { return callback_ == nullptr || is_stopped_; });
   if (is_stopped_) fail(ErrorCode::Cancelled, "cancelled: the caller has gone");
-  errand_ = &errand;
+  callback_ = &callback;
   has_raised_ = false;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return errand_ != &errand || (is_stopped_ && !is_running_); });
-  const bool is_done = errand_ != &errand && !has_raised_;
-  if (errand_ == &errand) errand_ = nullptr;
+  changed_.wait(lock, [&] { return callback_ != &callback || (is_stopped_ && !is_running_); });
+  const bool is_done = callback_ != &callback && !has_raised_;
+  if (callback_ == &callback) callback_ = nullptr;
   if (!is_done) fail(ErrorCode::Cancelled, "a callback ended this");
 }
 
-void Errands::change(const std::function<void()>& change) {
+void BackgroundWork::change(const std::function<void()>& change) {
   const std::lock_guard lock(mutex_);
   change();
   changed_.notify_all();
 }
 
-bool Errands::wait_for_room(const std::function<bool()>& has_room) {
+bool BackgroundWork::wait_for_room(const std::function<bool()>& has_room) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return has_room() || is_stopped_; });
   return !is_stopped_;
 }
 
-void Errands::run(const std::function<void()>& errand) {
+void BackgroundWork::run(const std::function<void()>& callback) {
   const auto done = [&](bool raised) {
     const std::lock_guard lock(mutex_);
-    errand_ = nullptr;
+    callback_ = nullptr;
     is_running_ = false;
     has_raised_ = raised;
     changed_.notify_all();
   };
   try {
-    errand();
+    callback();
   } catch (...) {
-    stop();  // before other errands run
+    stop();  // before other callbacks run
     done(true);
     throw;
   }
   done(false);
 }
 
-void Errands::wait(const std::function<bool()>& is_ready) {
+void BackgroundWork::wait(const std::function<bool()>& is_ready) {
   while (true) {
-    const std::function<void()>* errand = nullptr;
+    const std::function<void()>* callback = nullptr;
     std::deque<Line> lines;
     bool ready = false;
     without_lock([&] {
       std::unique_lock lock(mutex_);
-      const auto is_asked = [&] { return errand_ != nullptr && !is_running_; };
+      const auto is_asked = [&] { return callback_ != nullptr && !is_running_; };
       changed_.wait_for(lock, kCheckInterval,
                         [&] { return is_asked() || !lines_.empty() || is_ready(); });
       lines.swap(lines_);
       ready = is_ready();
       if (is_asked() && !ready) {  // a result that is ready comes first
-        errand = errand_;
+        callback = callback_;
         is_running_ = true;
       }
     });
-    if (errand != nullptr) run(*errand);
+    if (callback != nullptr) run(*callback);
     for (const auto& [level, line] : lines) write_line(level, line);
     if (ready) return;
     check_signals();
   }
 }
 
-void Errands::stop() {
+void BackgroundWork::stop() {
   cancel_.request();
   const std::lock_guard lock(mutex_);
   is_stopped_ = true;
   changed_.notify_all();
 }
 
-void run_work(const std::function<void(Errands& errands)>& work) {
-  run_work([](Errands& /*errands*/) {}, work);
+void run_work(const std::function<void(BackgroundWork& background)>& work) {
+  run_work([](BackgroundWork& /*background*/) {}, work);
 }
 
-void run_work(const std::function<void(Errands& errands)>& prepare,
-              const std::function<void(Errands& errands)>& work) {
-  Errands errands;
-  prepare(errands);
+void run_work(const std::function<void(BackgroundWork& background)>& prepare,
+              const std::function<void(BackgroundWork& background)>& work) {
+  BackgroundWork background;
+  prepare(background);
   std::exception_ptr error;
   bool has_ended = false;
   Thread thread([&] {
     try {
-      errands.inside([&] { work(errands); });
+      background.inside([&] { work(background); });
     } catch (...) {
       error = std::current_exception();
     }
-    errands.change([&] { has_ended = true; });
+    background.change([&] { has_ended = true; });
   });
   try {
-    errands.wait([&] { return has_ended; });
+    background.wait([&] { return has_ended; });
   } catch (...) {
-    errands.stop();
+    background.stop();
     without_lock([&] { thread = {}; });
     throw;
   }
