@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Passes an answer from one thread to another.
-class LocalReply final : public server::NotedReply {
+class LocalReply final : public server::LoggedReply {
  public:
   void send(http::Response response) override {
     const std::lock_guard lock(mutex_);

@@ -25,7 +25,7 @@ int64_t now() {
       .count();
 }
 
-OnJobEnd noting(const std::shared_ptr<NotedReply>& reply) {
+OnJobEnd noting(const std::shared_ptr<LoggedReply>& reply) {
   return [reply](const Usage& usage, const ApiError*) { reply->note_usage(usage); };
 }
 
@@ -125,7 +125,7 @@ void write_model(JsonWriter& json, const ModelStatus& status, const std::string&
 
 }  // namespace
 
-void note_ignored(NotedReply& reply, const RequestFields& fields, const TextJobOptions& job,
+void note_ignored(LoggedReply& reply, const RequestFields& fields, const TextJobOptions& job,
                   const std::vector<std::string>& unheeded) {
   std::vector<std::string> names = fields.ignored();
   names.insert(names.end(), job.request.unheeded.begin(), job.request.unheeded.end());

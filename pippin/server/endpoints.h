@@ -20,8 +20,8 @@
 
 namespace pippin::server {
 
-// A reply that also takes notes for the log, the metrics and the headers.
-class NotedReply : public http::Reply {
+// A reply that also records data for the log, the metrics and the headers.
+class LoggedReply : public http::Reply {
  public:
   virtual void note_model(const std::string& name) = 0;
   virtual void note_usage(const Usage& usage) = 0;
@@ -32,7 +32,7 @@ class NotedReply : public http::Reply {
 
 // Reports the fields of a text request that have no effect; `unheeded` are those that the model's
 // template does not support.
-void note_ignored(NotedReply& reply, const RequestFields& fields, const TextJobOptions& job,
+void note_ignored(LoggedReply& reply, const RequestFields& fields, const TextJobOptions& job,
                   const std::vector<std::string>& unheeded = {});
 
 // Stored and running responses of the Responses API.
@@ -58,7 +58,7 @@ class Endpoints {
         responses_(std::make_shared<KnownResponses>(responses)) {}
 
   // Each handler answers or throws ApiError.
-  using Replying = std::shared_ptr<NotedReply>;
+  using Replying = std::shared_ptr<LoggedReply>;
   void chat(const http::Request& request, const Replying& reply);
   void completions(const http::Request& request, const Replying& reply);
   void messages(const http::Request& request, const Replying& reply);

@@ -83,7 +83,7 @@ class Server::State {
   std::vector<std::string> urls() const { return http_.urls(); }
 
  private:
-  class Noted;
+  class Logged;
   struct Running {
     std::string id, path, model;
     Clock::time_point since;
@@ -120,9 +120,9 @@ class Server::State {
 };
 
 // Adds the common headers to an answer, and reports it to metrics and log when it ends.
-class Server::State::Noted final : public NotedReply {
+class Server::State::Logged final : public LoggedReply {
  public:
-  Noted(State& state, const http::Request& request, std::shared_ptr<http::Reply> reply)
+  Logged(State& state, const http::Request& request, std::shared_ptr<http::Reply> reply)
       : state_(state), number_(request.number), reply_(std::move(reply)) {
     record_.id = request_name(request, state.names_);
     record_.method = request.method;
@@ -133,9 +133,9 @@ class Server::State::Noted final : public NotedReply {
     const std::lock_guard lock(state_.mutex_);
     state_.running_[number_] = {record_.id, record_.path, {}, start_};
   }
-  Noted(const Noted&) = delete;
-  Noted& operator=(const Noted&) = delete;
-  ~Noted() override {
+  Logged(const Logged&) = delete;
+  Logged& operator=(const Logged&) = delete;
+  ~Logged() override {
     record_.seconds = seconds_since(start_);
     if (reply_->is_gone()) record_.status = 499;
     {
@@ -295,27 +295,27 @@ std::optional<http::Response> Server::State::check(const http::Request& head) {
 
 void Server::State::handle(const std::shared_ptr<const http::Request>& request,
                            std::shared_ptr<http::Reply> reply) {
-  const auto noted = std::make_shared<Noted>(*this, *request, std::move(reply));
-  if (request->method == "OPTIONS") return noted->send({.status = 204});
+  const auto logged = std::make_shared<Logged>(*this, *request, std::move(reply));
+  if (request->method == "OPTIONS") return logged->send({.status = 204});
   if (const page::File* file = page::find(request->path)) {
     if (request->path != "/" || wants_page(*request)) {
-      return noted->send(page_response(*file, *request));
+      return logged->send(page_response(*file, *request));
     }
   }
   const Route& route = *find_route(request->method, request->path);
   const Dialect dialect = dialect_of(request->path);
   try {
-    if (route.handler == nullptr) return noted->send(answer_now(route.status, *request));
-    const bool is_taken = workers_.add([this, &route, request, noted, dialect] {
+    if (route.handler == nullptr) return logged->send(answer_now(route.status, *request));
+    const bool is_taken = workers_.add([this, &route, request, logged, dialect] {
       try {
-        if (!noted->is_gone()) (endpoints_.*route.handler)(*request, noted);
+        if (!logged->is_gone()) (endpoints_.*route.handler)(*request, logged);
       } catch (...) {
-        noted->send(error_response(api_error(std::current_exception()), dialect));
+        logged->send(error_response(api_error(std::current_exception()), dialect));
       }
     });
     if (!is_taken) throw ApiError(503, "too many requests wait");
   } catch (...) {
-    noted->send(error_response(api_error(std::current_exception()), dialect));
+    logged->send(error_response(api_error(std::current_exception()), dialect));
   }
 }
 
