@@ -172,7 +172,7 @@ void Connection::start(bool is_above_limit) {
   is_above_limit_ = is_above_limit;
   transport_->limit(shared_.options.read_timeout);
   transport_->handshake([self = shared_from_this()](const ErrorCodeOfIo& error) {
-    if (error) return self->lose();
+    if (error) return self->drop_connection();
     self->read_request();
   });
 }
@@ -202,7 +202,7 @@ void Connection::on_head(const ErrorCodeOfIo& error) {
   transport_->write(asio::buffer(out_), [self = shared_from_this()](const ErrorCodeOfIo& failure) {
     self->is_writing_ = false;
     self->out_.clear();
-    if (failure) return self->lose();
+    if (failure) return self->drop_connection();
     self->read_body();
   });
 }
@@ -262,13 +262,13 @@ void Connection::refuse(const ErrorCodeOfIo& error) {
   }
   if (error == beast::error::timeout) {
     if (is_above_limit_) return refuse(503, kTooMany);
-    if (buffer_.size() == 0 && !parser_->got_some()) return lose();
+    if (buffer_.size() == 0 && !parser_->got_some()) return drop_connection();
     return refuse(408, fmt::format("the request was not complete after {} s",
                                    shared_.options.read_timeout.count() / 1000));
   }
   if (error == Fault::end_of_stream || error == Fault::partial_message ||
       error.category() != beast::http::make_error_code(Fault::bad_version).category()) {
-    return lose();
+    return drop_connection();
   }
   refuse(error == Fault::bad_version ? 505 : 400,
          fmt::format("the request is not HTTP/1.1: {}", error.message()));
@@ -300,10 +300,10 @@ void Connection::answer_and_close(const Response& response) {
 }
 
 void Connection::stop() {
-  if (current_ == 0 && !is_writing_ && queue_.empty()) lose();
+  if (current_ == 0 && !is_writing_ && queue_.empty()) drop_connection();
 }
 
-void Connection::lose() {
+void Connection::drop_connection() {
   if (is_closed_) return;
   is_closed_ = true;
   forget();
@@ -371,7 +371,7 @@ void Connection::end(uint64_t number) {
 
 void Connection::abandon(uint64_t number) {
   if (number != current_ || has_ended_) return;
-  if (has_begun_) return lose();  // a body without an end marks it as truncated
+  if (has_begun_) return drop_connection();  // a body without an end marks it as truncated
   send(number, shared_.callbacks.refuse(*request_, 500, "the request was not answered"));
 }
 
@@ -381,7 +381,7 @@ void Connection::queue(std::string bytes) {
   queued_bytes_ += bytes.size();
   queue_.push_back(std::move(bytes));
   // A complete answer may have any size; a stream is cut if the client does not read it.
-  if (!has_ended_ && queued_bytes_ > shared_.options.max_unread_bytes) return lose();
+  if (!has_ended_ && queued_bytes_ > shared_.options.max_unread_bytes) return drop_connection();
   pump();
 }
 
@@ -411,7 +411,7 @@ void Connection::pump() {
 void Connection::on_written(const ErrorCodeOfIo& error) {
   is_writing_ = false;
   if (is_closed_) return;
-  if (error) return lose();
+  if (error) return drop_connection();
   pump();
 }
 
@@ -432,9 +432,9 @@ void Connection::finish_answer() {
 void Connection::linger() {
   transport_->limit(kLinger);
   transport_->finish([self = shared_from_this()](const ErrorCodeOfIo& error) {
-    if (error) return self->lose();
+    if (error) return self->drop_connection();
     self->transport_->limit(kLinger);
-    self->transport_->discard([self](const ErrorCodeOfIo&) { self->lose(); });
+    self->transport_->discard([self](const ErrorCodeOfIo&) { self->drop_connection(); });
   });
 }
 
@@ -449,14 +449,14 @@ void Connection::watch() {
 void Connection::look(uint64_t number) {
   if (number != current_ || is_closed_) return;
   const Peer peer = look_at(transport_->socket().native_handle());
-  if (peer == Peer::Gone) return lose();
+  if (peer == Peer::Gone) return drop_connection();
   if (peer == Peer::Finished && has_ended_) {
     is_half_closed_ = true;  // only writing is left
   } else if (peer == Peer::Finished && !is_half_closed_) {
     // The client may have closed only its sending half. A client that has left resets the
     // connection on a write, so a line that every client ignores distinguishes the two.
     const bool may_have_interim = parser_->get().version() >= 11 && !request_->is_encrypted;
-    if (has_begun_ ? comment_.empty() : !may_have_interim) return lose();
+    if (has_begun_ ? comment_.empty() : !may_have_interim) return drop_connection();
     is_half_closed_ = true;
     if (has_begun_) {
       write(number, comment_);

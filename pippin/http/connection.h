@@ -30,7 +30,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes at once if idle, else after the answer.
   void stop();
   // Closes at once, and notifies the reply.
-  void lose();
+  void drop_connection();
   // Returns whether it began after the server had begun to stop.
   bool is_late() const { return is_late_; }
 

@@ -133,7 +133,7 @@ class Server::Loop {
 
   void cut() {
     for (Acceptor& acceptor : acceptors_) close(acceptor);
-    for (const auto& connection : all()) connection->lose();
+    for (const auto& connection : all()) connection->drop_connection();
     grace_timer_.cancel();
   }
 
