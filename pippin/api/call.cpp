@@ -12,16 +12,16 @@ namespace pippin {
 
 struct Call::Impl {
   // A run in progress: excludes other runs of this call.
-  class Use {
+  class BusyScope {
    public:
-    explicit Use(Impl& call) : call_(call) {
+    explicit BusyScope(Impl& call) : call_(call) {
       if (call_.is_used.exchange(true, std::memory_order_acquire)) {
         fail(ErrorCode::InvalidArgument, "the call is in use: one thread at a time may run it");
       }
     }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-    ~Use() { call_.is_used.store(false, std::memory_order_release); }
+    BusyScope(const BusyScope&) = delete;
+    BusyScope& operator=(const BusyScope&) = delete;
+    ~BusyScope() { call_.is_used.store(false, std::memory_order_release); }
 
    private:
     Impl& call_;
@@ -32,7 +32,7 @@ struct Call::Impl {
     of->executable->check_inputs(given);
     function = std::move(of);
     inputs = std::move(given);
-    const Model::Impl::Use use(*function->model);
+    const Model::Impl::PredictionLock lock(*function->model);
     planned = function->executable->plan_call(inputs, wanted);
   }
 
@@ -43,14 +43,14 @@ struct Call::Impl {
 
   void run(State& state, Values& into) {
     check(state);
-    const Model::Impl::Use use(*function->model);
+    const Model::Impl::PredictionLock lock(*function->model);
     if (planned != nullptr && planned->run(inputs, state.impl_->state, into)) return;
     function->executable->run_into(inputs, state.impl_->state, into);
   }
 
   Values predict(State& state) {
     check(state);
-    const Model::Impl::Use use(*function->model);
+    const Model::Impl::PredictionLock lock(*function->model);
     if (planned != nullptr) {
       if (auto results = planned->run(inputs, state.impl_->state)) return std::move(*results);
     }
@@ -84,17 +84,17 @@ Call Function::prepare(Values inputs) const {
 }
 
 void Call::run(State& state) {
-  const Impl::Use use(*impl_);
+  const Impl::BusyScope busy(*impl_);
   impl_->run(state, impl_->outputs);
 }
 
 Values Call::predict(State& state) {
-  const Impl::Use use(*impl_);
+  const Impl::BusyScope busy(*impl_);
   return impl_->predict(state);
 }
 
 void Call::predict(State& state, Values& outputs) {
-  const Impl::Use use(*impl_);
+  const Impl::BusyScope busy(*impl_);
   api::check_targets(impl_->function->executable->outputs(), outputs);
   impl_->run(state, outputs);
 }
@@ -105,7 +105,7 @@ void Call::run(State& state, const CancelToken& cancel) {
 }
 
 void Call::run() {
-  const Impl::Use use(*impl_);
+  const Impl::BusyScope busy(*impl_);
   const Function::Impl& function = *impl_->function;
   if (!impl_->own) {
     impl_->own = State(

@@ -123,7 +123,7 @@ State Function::make_state() const {
 Values Function::predict(const Values& inputs, State& state) const {
   impl_->executable->check_names(inputs);
   impl_->check_state(*state.impl_);
-  const Model::Impl::Use use(*impl_->model);
+  const Model::Impl::PredictionLock lock(*impl_->model);
   return impl_->executable->run(inputs, state.impl_->state);
 }
 
@@ -131,7 +131,7 @@ void Function::predict(const Values& inputs, State& state, Values& outputs) cons
   api::check_targets(impl_->executable->outputs(), outputs);
   impl_->executable->check_names(inputs);
   impl_->check_state(*state.impl_);
-  const Model::Impl::Use use(*impl_->model);
+  const Model::Impl::PredictionLock lock(*impl_->model);
   impl_->executable->run_into(inputs, state.impl_->state, outputs);
 }
 
@@ -141,7 +141,7 @@ Values Function::predict(const Values& inputs) const {
 }
 
 std::string Function::describe() const {
-  const Model::Impl::Use use(*impl_->model);
+  const Model::Impl::PredictionLock lock(*impl_->model);
   return impl_->executable->describe();
 }
 

@@ -37,15 +37,15 @@ struct PIPPIN_LOCAL Model::Impl {
 
   // Locks the model for one prediction. Throws Cancelled if the call is cancelled while it waits,
   // and the errors of OpenedFiles.
-  class Use {
+  class PredictionLock {
    public:
-    explicit Use(Impl& model) : model_(model) {
+    explicit PredictionLock(Impl& model) : model_(model) {
       model_.files.check_unchanged();
       model_.lock.lock_unless_cancelled();
     }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
-    ~Use() { model_.lock.unlock(); }
+    PredictionLock(const PredictionLock&) = delete;
+    PredictionLock& operator=(const PredictionLock&) = delete;
+    ~PredictionLock() { model_.lock.unlock(); }
 
    private:
     Impl& model_;

@@ -75,16 +75,16 @@ std::span<const T> needed_items(const T* items, int64_t count, const char* name)
 
 // Locks an object that one thread at a time may use: it has is_used, and `name` is for messages.
 template <typename T>
-class Use {
+class BusyScope {
  public:
-  Use(T& object, const char* name) : object_(object) {
+  BusyScope(T& object, const char* name) : object_(object) {
     if (object_.is_used.exchange(true, std::memory_order_acquire)) {
       fail(ErrorCode::InvalidArgument, "the {} is in use: one thread at a time may use it", name);
     }
   }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-  ~Use() { object_.is_used.store(false, std::memory_order_release); }
+  BusyScope(const BusyScope&) = delete;
+  BusyScope& operator=(const BusyScope&) = delete;
+  ~BusyScope() { object_.is_used.store(false, std::memory_order_release); }
 
  private:
   T& object_;

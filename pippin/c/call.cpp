@@ -67,7 +67,7 @@ void pippin_call_free(pippin_call* call) {
 pippin_code pippin_call_set_input(pippin_call* call, const char* name, const pippin_tensor* tensor,
                                   pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(call, "call"), "call");
+    const c::BusyScope busy(c::needed(call, "call"), "call");
     const std::string_view wanted = c::needed_text(name, "name");
     const Tensor& value = c::needed(tensor, "tensor").tensor;
     if (const auto set = call->inputs.find(wanted); set != call->inputs.end()) {
@@ -84,7 +84,7 @@ pippin_code pippin_call_set_input(pippin_call* call, const char* name, const pip
 pippin_code pippin_call_set_output(pippin_call* call, const char* name, pippin_tensor* tensor,
                                    pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(call, "call"), "call");
+    const c::BusyScope busy(c::needed(call, "call"), "call");
     const std::string_view wanted = c::needed_text(name, "name");
     const Tensor& value = c::needed(tensor, "tensor").tensor;
     call->prepared.reset();
@@ -95,14 +95,14 @@ pippin_code pippin_call_set_output(pippin_call* call, const char* name, pippin_t
 
 pippin_code pippin_call_set_state(pippin_call* call, pippin_state* state, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(call, "call"), "call");
+    const c::BusyScope busy(c::needed(call, "call"), "call");
     call->state = state == nullptr ? nullptr : state->state;
   });
 }
 
 pippin_code pippin_call_clear(pippin_call* call, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(call, "call"), "call");
+    const c::BusyScope busy(c::needed(call, "call"), "call");
     call->prepared.reset();
     call->inputs.clear();
     call->outputs.clear();
@@ -113,7 +113,7 @@ pippin_code pippin_call_clear(pippin_call* call, pippin_error** error) {
 
 pippin_code pippin_call_run(pippin_call* call, const pippin_cancel* cancel, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(call, "call"), "call");
+    const c::BusyScope busy(c::needed(call, "call"), "call");
     const c::CancelBy scope(cancel);
     c::run(*call);
   });

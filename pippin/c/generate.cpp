@@ -64,7 +64,7 @@ pippin_code pippin_generate(pippin_session* session, const int32_t* prompt, int6
                             void* user, const pippin_cancel* cancel, pippin_completion** completion,
                             pippin_error** error) {
   return c::give(completion, "completion", error, [&] {
-    const c::Use use(c::needed(session, "session"), "session");
+    const c::BusyScope busy(c::needed(session, "session"), "session");
     const auto ids = c::needed_items(prompt, count, "prompt");
     const c::CancelBy scope(cancel);
     return std::make_unique<pippin_completion>(

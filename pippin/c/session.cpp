@@ -82,7 +82,7 @@ pippin_code pippin_session_tokens(pippin_session* session, int32_t** ids, int64_
                                   pippin_error** error) {
   return c::guarded(error, [&] {
     c::needed(ids, "ids") = nullptr;
-    const c::Use use(c::needed(session, "session"), "session");
+    const c::BusyScope busy(c::needed(session, "session"), "session");
     const std::vector<int32_t> tokens = session->tokens();
     *ids = c::copy_out(std::span<const int32_t>(tokens));
     if (count != nullptr) *count = std::ssize(tokens);
@@ -92,7 +92,7 @@ pippin_code pippin_session_tokens(pippin_session* session, int32_t** ids, int64_
 pippin_code pippin_session_feed(pippin_session* session, const int32_t* ids, int64_t count,
                                 const pippin_cancel* cancel, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(session, "session"), "session");
+    const c::BusyScope busy(c::needed(session, "session"), "session");
     const auto tokens = c::needed_items(ids, count, "ids");
     const c::CancelBy scope(cancel);
     session->decoder = pippin::TokenDecoder(session->model);
@@ -109,7 +109,7 @@ const float* pippin_session_logits(const pippin_session* session, int64_t* count
 pippin_code pippin_session_next(pippin_session* session, pippin_sampler* sampler,
                                 const pippin_cancel* cancel, int32_t* id, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(session, "session"), "session");
+    const c::BusyScope busy(c::needed(session, "session"), "session");
     c::needed(id, "id");
     const c::CancelBy scope(cancel);
     const std::span<const float> logits = session->last_logits();
@@ -129,7 +129,7 @@ pippin_code pippin_session_text(pippin_session* session, int32_t id, const char*
                                 int64_t* bytes, pippin_error** error) {
   return c::guarded(error, [&] {
     c::needed(text, "text") = nullptr;
-    const c::Use use(c::needed(session, "session"), "session");
+    const c::BusyScope busy(c::needed(session, "session"), "session");
     if (id == -1) {
       session->piece = session->decoder.finish();
       session->decoder = pippin::TokenDecoder(session->model);
@@ -143,7 +143,7 @@ pippin_code pippin_session_text(pippin_session* session, int32_t id, const char*
 
 pippin_code pippin_session_reset(pippin_session* session, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(session, "session"), "session");
+    const c::BusyScope busy(c::needed(session, "session"), "session");
     session->sequence->reset();
     session->forget();
   });
@@ -151,7 +151,7 @@ pippin_code pippin_session_reset(pippin_session* session, pippin_error** error) 
 
 pippin_code pippin_session_truncate(pippin_session* session, int64_t count, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(session, "session"), "session");
+    const c::BusyScope busy(c::needed(session, "session"), "session");
     session->truncate(count);
   });
 }
@@ -159,7 +159,7 @@ pippin_code pippin_session_truncate(pippin_session* session, int64_t count, pipp
 pippin_code pippin_session_fork(pippin_session* session, pippin_session** fork,
                                 pippin_error** error) {
   return c::give(fork, "fork", error, [&] {
-    const c::Use use(c::needed(session, "session"), "session");
+    const c::BusyScope busy(c::needed(session, "session"), "session");
     auto copy = std::make_unique<pippin_session>(session->model, session->sequence->fork());
     copy->pending = session->pending;
     copy->copied_logits.assign(session->logits.begin(), session->logits.end());
@@ -170,7 +170,7 @@ pippin_code pippin_session_fork(pippin_session* session, pippin_session** fork,
 
 pippin_code pippin_session_save(pippin_session* session, const char* path, pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(session, "session"), "session");
+    const c::BusyScope busy(c::needed(session, "session"), "session");
     c::needed(path, "path");
     if (session->pending) session->feed({});
     session->sequence->save(path);
@@ -180,7 +180,7 @@ pippin_code pippin_session_save(pippin_session* session, const char* path, pippi
 pippin_code pippin_session_restore(pippin_session* session, const char* path,
                                    pippin_error** error) {
   return c::guarded(error, [&] {
-    const c::Use use(c::needed(session, "session"), "session");
+    const c::BusyScope busy(c::needed(session, "session"), "session");
     session->sequence->restore(&c::needed(path, "path"));
     session->forget();
   });
