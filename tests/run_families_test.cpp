@@ -122,7 +122,7 @@ TEST(Anemll, FillsTheContextAndNoMore) {
   EXPECT_ERROR(model.sequence->decode(1), ErrorCode::LimitExceeded,
                "the sequence would have 33 tokens, the model's context holds 32");
   EXPECT_EQ(model.sequence->position(), kContext);
-  EXPECT_EQ(model.model->kept_on_shift(), 24);  // (32 / 4 - 2) * 4
+  EXPECT_EQ(model.model->tokens_after_shift(), 24);  // (32 / 4 - 2) * 4
 }
 
 TEST(Anemll, MetaNamesTheFilesInItsManyWays) {

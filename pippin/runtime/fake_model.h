@@ -14,11 +14,11 @@ namespace pippin::runtime {
 class FakeModel : public Model {
  public:
   struct Options {
-    int64_t kept_on_shift = 0;
+    int64_t tokens_after_shift = 0;
     Capabilities capabilities = {};
   };
   FakeModel(int64_t context, int64_t vocab_size, const Options& options) {
-    tell({context, vocab_size, options.kept_on_shift, options.capabilities});
+    tell({context, vocab_size, options.tokens_after_shift, options.capabilities});
   }
   FakeModel(int64_t context, int64_t vocab_size) : FakeModel(context, vocab_size, Options()) {}
 

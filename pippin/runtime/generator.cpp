@@ -86,8 +86,9 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     // The last token is fed after this.
     std::vector<int32_t> kept(prompt.begin(), prompt.end());
     kept.insert(kept.end(), generation.ids().begin(), generation.ids().end() - 1);
-    const auto count = std::clamp<int64_t>(
-        model.kept_on_shift() - 1, 0, std::min<int64_t>(std::ssize(kept), model.context() - 1));
+    const auto count =
+        std::clamp<int64_t>(model.tokens_after_shift() - 1, 0,
+                            std::min<int64_t>(std::ssize(kept), model.context() - 1));
     sequence.reset();
     if (count > 0) sequence.prefill(std::span(kept).last(static_cast<size_t>(count)));
     ++result.shifts;

@@ -33,7 +33,7 @@ PIPPIN_API std::string_view to_string(StopReason reason);
 enum class Overflow {
   Stop,   // the text ends: StopReason::ContextFull
   Shift,  // the oldest tokens are dropped: by the model itself if it slides, otherwise by
-          // restarting with the last kept_on_shift() tokens
+          // restarting with the last tokens_after_shift() tokens
   Error,  // LimitExceeded
 };
 

@@ -164,7 +164,7 @@ TEST(Generator, CancelledInThePrompt) {
 
 // Keeps the last 5 of 12 tokens on a shift.
 std::unique_ptr<Sequence> shifting_sequence() {
-  return std::make_shared<FakeModel>(12, 100, FakeModel::Options{.kept_on_shift = 5})
+  return std::make_shared<FakeModel>(12, 100, FakeModel::Options{.tokens_after_shift = 5})
       ->new_sequence();
 }
 

@@ -8,7 +8,7 @@ namespace pippin::runtime {
 
 void Model::tell(const Facts& facts) {
   facts_ = facts;
-  if (facts_.kept_on_shift == 0) facts_.kept_on_shift = (facts_.context + 1) / 2;
+  if (facts_.tokens_after_shift == 0) facts_.tokens_after_shift = (facts_.context + 1) / 2;
 }
 
 uint64_t Model::saved_bytes() const {

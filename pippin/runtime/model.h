@@ -52,7 +52,7 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
   int64_t vocab_size() const { return facts_.vocab_size; }
   const Capabilities& capabilities() const { return facts_.capabilities; }
   // The number of last tokens to restart with when a sequence fills the context and is to continue.
-  int64_t kept_on_shift() const { return facts_.kept_on_shift; }
+  int64_t tokens_after_shift() const { return facts_.tokens_after_shift; }
 
   // The bytes of weights that a token does not have to read, because some weights are kept in a
   // smaller form than in the packages (engine/weights/e4m7_weight.h).
@@ -74,7 +74,7 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
   struct Facts {
     int64_t context = 0;
     int64_t vocab_size = 0;
-    int64_t kept_on_shift = 0;  // 0: half of the context
+    int64_t tokens_after_shift = 0;  // 0: half of the context
     Capabilities capabilities;
   };
   Model() = default;

@@ -24,7 +24,7 @@ class RowModel : public runtime::Model {
       : keeps_(keeps) {
     tell({.context = context,
           .vocab_size = vocab_size,
-          .kept_on_shift = 0,
+          .tokens_after_shift = 0,
           .capabilities = {
               .truncate = keeps == Keeps::Rows, .save = true, .many_sequences = many_sequences}});
   }

@@ -17,7 +17,7 @@ class AnemllModel final : public Model {
     const int64_t batch = std::max<int64_t>(shared_->declared_batch, 1);
     tell({.context = shared_->context,
           .vocab_size = shared_->vocab_size,
-          .kept_on_shift = std::max<int64_t>((shared_->context / batch - 2) * batch, 0),
+          .tokens_after_shift = std::max<int64_t>((shared_->context / batch - 2) * batch, 0),
           .capabilities = {.truncate = true,
                            .fork = true,
                            .save = true,

@@ -73,7 +73,7 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
   tell({.context = context_,
         .vocab_size = vocab_size_,
         // ANEMLL's number: the context less two batches.
-        .kept_on_shift = std::max<int64_t>((context_ / chunk_ - 2) * chunk_, 0),
+        .tokens_after_shift = std::max<int64_t>((context_ / chunk_ - 2) * chunk_, 0),
         .capabilities = {.truncate = carried_.empty(),
                          .fork = true,
                          .save = true,
