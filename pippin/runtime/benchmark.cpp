@@ -235,7 +235,7 @@ void check_benchmark(const Model& model, const BenchmarkOptions& options) {
     }
     // Unsigned: the sum of two non-negative numbers fits.
     const uint64_t needed = static_cast<uint64_t>(one.tokens) + static_cast<uint64_t>(one.depth);
-    if (!model.capabilities().slides && needed > static_cast<uint64_t>(model.context())) {
+    if (!model.capabilities().sliding_window && needed > static_cast<uint64_t>(model.context())) {
       fail(ErrorCode::InvalidArgument, "{} needs {} tokens of context, the model has {}",
            one.name(), needed, model.context());
     }

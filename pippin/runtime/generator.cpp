@@ -42,8 +42,9 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
   const Model& model = sequence.model();
   Generation generation(model, options);
   const auto prompt_size = static_cast<int64_t>(prompt.size());
-  const bool slides = options.overflow == Overflow::Shift && model.capabilities().slides;
-  if (!slides && prompt_size > model.context() - sequence.position()) {
+  const bool is_sliding =
+      options.overflow == Overflow::Shift && model.capabilities().sliding_window;
+  if (!is_sliding && prompt_size > model.context() - sequence.position()) {
     fail(ErrorCode::LimitExceeded, "the prompt has {} tokens, the model's context holds {}",
          sequence.position() + prompt_size, model.context());
   }
@@ -79,7 +80,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
       fail(ErrorCode::LimitExceeded, "prompt and text fill the model's context of {} tokens",
            model.context());
     }
-    if (slides) {
+    if (is_sliding) {
       result.shifts = -1;
       return true;
     }

@@ -197,9 +197,9 @@ TEST(Generator, AFullContextIsAnErrorWhereAsked) {
 }
 
 TEST(Generator, AModelThatSlidesGoesOnOnlyWhereAsked) {
-  const auto sequence =
-      std::make_shared<FakeModel>(4, 100, FakeModel::Options{.capabilities = {.slides = true}})
-          ->new_sequence();
+  const auto sequence = std::make_shared<FakeModel>(
+                            4, 100, FakeModel::Options{.capabilities = {.sliding_window = true}})
+                            ->new_sequence();
   GenerateOptions options{.max_tokens = 9};
   EXPECT_EQ(generate(*sequence, Ids{1, 2}, options, go_on).reason, StopReason::ContextFull);
   sequence->reset();

@@ -35,7 +35,7 @@ struct Capabilities {
   // One pass returns the logits after each of its tokens; otherwise each of these tokens takes its
   // own pass.
   bool every_row = true;
-  bool slides = false;  // sliding window: a sequence may be longer than the context
+  bool sliding_window = false;  // a sequence may be longer than the context
   // The model computes the argmax itself and has no logits: they are -inf except that token's.
   bool greedy_only = false;
 };

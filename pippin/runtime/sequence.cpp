@@ -26,7 +26,7 @@ std::span<const int32_t> Sequence::tokens() const {
 }
 
 void Sequence::check_room(int64_t added) const {
-  if (!model_->capabilities().slides && added > model_->context() - position()) {
+  if (!model_->capabilities().sliding_window && added > model_->context() - position()) {
     fail(ErrorCode::LimitExceeded,
          "the sequence would have {} tokens, the model's context holds {}", position() + added,
          model_->context());
@@ -209,7 +209,7 @@ void Sequence::check(const SavedSequence& saved, const std::string& path) const 
          saved.context, model_->context());
   }
   const auto count = std::ssize(saved.tokens);
-  if (!model_->capabilities().slides && count > model_->context()) {
+  if (!model_->capabilities().sliding_window && count > model_->context()) {
     fail(ErrorCode::InvalidFile, "{}: has {} tokens, the model's context holds {}", path, count,
          model_->context());
   }

@@ -98,7 +98,7 @@ std::vector<int64_t> without_zero(std::vector<int64_t> values) {
 // Sets options that were not given as large as the model's context allows.
 void fit_defaults(const CLI::App& options, const runtime::Model& model,
                   runtime::BenchmarkOptions& benchmark) {
-  if (model.capabilities().slides) return;
+  if (model.capabilities().sliding_window) return;
   if (options.count("--n-prompt") == 0) {
     for (int64_t& length : benchmark.prompts) length = std::min(length, model.context());
   }

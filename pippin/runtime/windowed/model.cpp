@@ -20,7 +20,7 @@ class WindowedModel final : public Model {
                            .save = true,
                            .many_sequences = true,
                            .shares_passes = !shared_->options.low_memory,
-                           .slides = shared_->options.slide}});
+                           .sliding_window = shared_->options.slide}});
   }
 
  protected:
