@@ -53,7 +53,7 @@ class Scheduler::Loop {
   bool feed_piece(Task& task, int64_t size);
   bool copy_piece(Task& task);
   void keep_decoded();
-  void let_go(Task& task);
+  void return_sequence(Task& task);
   void check_files();
   void log_lookup(std::span<const int32_t> tokens);
   void make_room();

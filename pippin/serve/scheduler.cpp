@@ -416,7 +416,7 @@ void Scheduler::Loop::keep_decoded() {
 }
 
 // Returns the sequence with its computed data. A failed one may have wrong data.
-void Scheduler::Loop::let_go(Task& task) {
+void Scheduler::Loop::return_sequence(Task& task) {
   PromptCache::Lent lent = task.give_up();
   if (!task.has_failed()) cache_->end(std::move(lent), task.kept);
 }
@@ -471,7 +471,7 @@ void Scheduler::Loop::remove_ended() {
   const auto ended = std::erase_if(running_, [&](const auto& task) {
     if (!task->has_ended()) return false;
     pool_.give_back(task->held_blocks);
-    let_go(*task);
+    return_sequence(*task);
     return true;
   });
   if (ended > 0 || running_.empty()) is_tight_ = false;

@@ -178,7 +178,7 @@ void ModelList::stop() {
                         [](const auto& slot) { return slot->state == ModelState::Loading; });
   });
   for (const auto& slot : slots_) {
-    if (slot->is_loaded()) let_go(*slot);
+    if (slot->is_loaded()) unload_slot(*slot);
   }
 }
 
@@ -307,7 +307,7 @@ OpenedModel ModelList::open(const std::string& name) {
     if (const auto changed = find_change(slot)) {
       log_warn("model {}: {} was written to since it was loaded: it is loaded again",
                slot.entry.name, *changed);
-      let_go(slot);
+      unload_slot(slot);
       slot.is_examined = false;
     }
   }
@@ -359,7 +359,7 @@ void ModelList::check_files(Slot& slot, uint64_t first_mapping) {
       slot.entry.name, *damaged);
   if (slot.is_loaded() && slot.first_mapping == first_mapping) {
     log_warn("{}", what);
-    let_go(slot);
+    unload_slot(slot);
   }
   throw ApiError(500, what, "model");
 }
@@ -370,7 +370,7 @@ void ModelList::unload(const std::string& name) {
   if (slot.state == ModelState::Loading) {
     throw ApiError(503, "the model \"" + name + "\" is being loaded", "model");
   }
-  if (slot.is_loaded()) let_go(slot);
+  if (slot.is_loaded()) unload_slot(slot);
 }
 
 void ModelList::keep(const std::string& name, std::chrono::milliseconds time) {
@@ -461,10 +461,10 @@ std::optional<std::string> ModelList::remove(const std::string& name) {
     throw ApiError(503, "the model \"" + name + "\" is being loaded", "model");
   }
   each_adapter([&](Slot& one) {
-    if (one.is_loaded()) let_go(one);
+    if (one.is_loaded()) unload_slot(one);
     one.is_listed = false;
   });
-  if (slot.is_loaded()) let_go(slot);
+  if (slot.is_loaded()) unload_slot(slot);
   slot.is_listed = slot.is_examined = false;
   return slot.entry.path;
 }
@@ -591,7 +591,7 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
       if (next == nullptr || order(*other) < order(*next)) next = other.get();
     }
     if (next != nullptr) {
-      let_go(*next);
+      unload_slot(*next);
     } else if (changed_.wait_until(lock, give_up) == std::cv_status::timeout) {
       throw ApiError(503,
                      fmt::format("model {}: no room for its {} bytes: models that load or still "
@@ -605,7 +605,7 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
 
 // Running requests keep the model. Another thread destroys it: a scheduler must not end in its own
 // thread.
-void ModelList::let_go(Slot& slot) {
+void ModelList::unload_slot(Slot& slot) {
   log_info("model {}: unloaded", slot.entry.name);
   leaving_.push_back({std::move(slot.model), std::move(slot.encoder), slot.path, slot.bytes});
   slot.model.reset();
@@ -642,7 +642,7 @@ void ModelList::watch() {
       if (slot->is_in_use()) {
         slot->used = Clock::now();
       } else if (Clock::now() - slot->used >= keep_alive) {
-        let_go(*slot);
+        unload_slot(*slot);
       }
     }
   }

@@ -159,7 +159,7 @@ class ModelList {
   void make_room(Slot& slot, uint64_t bytes);
   struct Taken;
   Taken taken_besides(const Slot& slot) const;
-  void let_go(Slot& slot);
+  void unload_slot(Slot& slot);
   bool is_of(const FileOrigin& file, const Slot& slot, uint64_t first_mapping) const;
   std::optional<std::string> find_change(const Slot& slot) const;
   std::optional<std::string> find_damage(const Slot& slot, uint64_t first_mapping) const;

@@ -17,7 +17,7 @@ class Counted {
 
   void keep() const noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
   // Drops a reference; returns true for the last owner.
-  bool let_go() const noexcept { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  bool release() const noexcept { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   bool has_one_owner() const noexcept { return count_.load(std::memory_order_acquire) == 1; }
   uint32_t owners() const noexcept { return count_.load(std::memory_order_acquire); }
 
@@ -48,7 +48,7 @@ class Ref {
     return *this;
   }
   ~Ref() {
-    if (object_ != nullptr && object_->let_go()) T::destroy(object_);
+    if (object_ != nullptr && object_->release()) T::destroy(object_);
   }
 
   void reset() noexcept { Ref().swap(*this); }
