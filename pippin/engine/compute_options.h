@@ -29,7 +29,7 @@ struct ComputeOptions {
   std::shared_ptr<LoadCache> cache = nullptr;
   // A row of a product with plain weights has the same bits whatever the number of rows, so that a
   // token of a prompt gives the result that it gives alone. Slower; sequences need it.
-  bool steady_rows = false;
+  bool batch_invariant = false;
   bool fusion = true;                        // combine patterns of operations into one step
   std::shared_ptr<Device> device = nullptr;  // engine/device.h; null: the CPU
 };

@@ -290,7 +290,7 @@ TEST(Plan, ComputesWantedRowsOnly) {
   State state({});
   const auto run = [&](const mil::Model& model, std::optional<WantedRows> rows) {
     PlanOptions options;
-    options.compute.steady_rows = true;
+    options.compute.batch_invariant = true;
     Execution execution(Plan::make(model, "main", options), pool);
     execution.bind({{1, kRows, kWidth}}, state);
     const auto x = execution.float_input(0);

@@ -10,12 +10,12 @@ class BatchedDotStep : public Step {
  public:
   BatchedDotStep(Storage weights, const ComputeOptions& options)
       : kernel_(kernels::choose_dot(weight_type(weights), options.cpu)),
-        steady_rows_(options.steady_rows) {}
+        batch_invariant_(options.batch_invariant) {}
 
   std::string kernel_name() const override { return kernel_.name; }
 
   int64_t scratch_bytes() const override {
-    return steady_rows_ || views[1].shape[1].upper() < kernels::kManyRows ? 0 : kPanelBytes;
+    return batch_invariant_ || views[1].shape[1].upper() < kernels::kManyRows ? 0 : kPanelBytes;
   }
 
   void run(const StepContext& context) const noexcept override {
@@ -38,7 +38,7 @@ class BatchedDotStep : public Step {
       return args;
     };
     // One thread's share of the columns of one batch.
-    const bool panels = !steady_rows_ && m >= kernels::kManyRows &&
+    const bool panels = !batch_invariant_ && m >= kernels::kManyRows &&
                         kernels::packed_floats(kernel_, n, k) <= kernels::kMostPacked;
     const auto multiply = [&](int thread, const kernels::DotArgs& args) {
       if (!panels) return kernel_.function(args);
@@ -69,7 +69,7 @@ class BatchedDotStep : public Step {
   static constexpr int64_t kPanelBytes = kernels::kMostPacked * sizeof(float);
 
   const kernels::DotKernel& kernel_;
-  bool steady_rows_;
+  bool batch_invariant_;
 };
 
 }  // namespace

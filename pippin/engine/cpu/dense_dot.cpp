@@ -8,7 +8,7 @@
 namespace pippin::engine {
 namespace {
 
-enum class Rows { Any, Steady, Packed };  // Packed: panels of w, for many rows of x
+enum class Rows { Any, BatchInvariant, Packed };  // Packed: panels of w, for many rows of x
 
 class DenseDotStep : public WeightStep {
  public:
@@ -25,7 +25,9 @@ class DenseDotStep : public WeightStep {
     return num_columns() * x().shape[1].upper() * kernels::bytes_per_weight(stored);
   }
 
-  int row_axis() const override { return rows_ == Rows::Steady ? WeightStep::row_axis() : -1; }
+  int row_axis() const override {
+    return rows_ == Rows::BatchInvariant ? WeightStep::row_axis() : -1;
+  }
 
   int64_t scratch_bytes() const override {
     return takes_panels(x().shape[0].upper()) ? panel_bytes(x().shape[1].upper()) : 0;
@@ -89,9 +91,9 @@ class DenseDotStep : public WeightStep {
 
 StepPointer make_dense_dot(const DotNode& dot, const StepSource& source) {
   const auto& weight = std::get<DenseWeight>(dot.products.front().weight);
-  const Rows rows = weight.is_panels             ? Rows::Packed
-                    : source.options.steady_rows ? Rows::Steady
-                                                 : Rows::Any;
+  const Rows rows = weight.is_panels                 ? Rows::Packed
+                    : source.options.batch_invariant ? Rows::BatchInvariant
+                                                     : Rows::Any;
   return std::make_unique<DenseDotStep>(
       source.cpu(), dot, kernels::choose_dot(weight_type(weight.storage), source.cpu()), rows);
 }

@@ -53,7 +53,7 @@ class Builder {
   const CpuFeatures& cpu() const { return region_.compute.cpu; }
   mil::Opset opset() const { return region_.opset; }
   Precision precision() const { return region_.compute.precision; }
-  bool steady_rows() const { return region_.compute.steady_rows; }
+  bool batch_invariant() const { return region_.compute.batch_invariant; }
   LoadCache* cache() const { return region_.compute.cache.get(); }  // or null
   bool fusion() const { return region_.compute.fusion && precision() != Precision::Reference; }
   const mil::Inference& inference() const { return inference_; }

@@ -91,7 +91,7 @@ std::string layer(const std::string& form) {
 
 PlanOptions rows_options(int64_t rows) {
   PlanOptions options;
-  options.compute.steady_rows = true;
+  options.compute.batch_invariant = true;
   options.input_ranges["x"] = {{1, 1}, {rows, rows}, {kWidth, kWidth}};
   options.input_ranges["mask"] = {{rows, rows}, {rows, 64}};
   return options;

@@ -72,7 +72,7 @@ class E4M7Weights : public testing::Test {
           mil::Value::of_source(value.type, std::make_shared<Mapped>(MappedFile::open(weights_)));
     }
     PlanOptions options;
-    options.compute.steady_rows = true;
+    options.compute.batch_invariant = true;
     options.compute.precision = precision;
     options.compute.cache = cache;
     ThreadPool pool(2);

@@ -39,7 +39,7 @@ std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& mode
                                                           const engine::ComputeOptions& compute) {
   engine::PlanOptions options;
   options.compute = compute;
-  options.compute.steady_rows = true;
+  options.compute.batch_invariant = true;
   const mil::SizeRange one = {1, 1};
   auto& ranges = options.input_ranges;
   ranges[schema.tokens] = {one, query};
