@@ -28,9 +28,9 @@
 #include "pippin/io/npz.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/encoders/encoder_decoder.h"
 #include "pippin/models/encoders/encoder_model.h"
-#include "pippin/models/encoders/rewriter.h"
-#include "pippin/runtime/rewriter_model.h"
+#include "pippin/runtime/encoder_decoder_model.h"
 #include "pippin/tokenizers/tokenizer.h"
 #include "tests/encoder_testing.h"
 #include "tests/gguf_testing.h"
@@ -449,7 +449,7 @@ INSTANTIATE_TEST_SUITE_P(
              [](const fs::path& folder, As as) { return t5_file(folder, "t5encoder", as); }}),
     [](const auto& test) { return std::string(test.param.golden); });
 
-TEST(GgufRewriters, WriteWhatTheirCheckpointsDo) {
+TEST(GgufEncoderDecoders, WriteWhatTheirCheckpointsDo) {
   for (const char* name : {"t5", "flan_t5"}) {
     PIPPIN_SHARED_OR_SKIP(folder, std::string("architectures2/") + name);
     const NpzFile golden = NpzFile::open(folder / "golden.npz");
@@ -457,12 +457,12 @@ TEST(GgufRewriters, WriteWhatTheirCheckpointsDo) {
     const TempDir dir;
     t5_file(folder, "t5", As::Values).write(dir / "m.gguf");
     const fs::path made = app::gguf_folder(dir / "m.gguf");
-    EXPECT_EQ(models::text_task(made), models::TextTask::Rewrite);
+    EXPECT_EQ(models::text_task(made), models::TextTask::EncodeDecode);
     const mil::Model program =
-        models::build_rewriter(made, {.compute = BuildOptions::Compute::Float32Direct});
+        models::build_encoder_decoder(made, {.compute = BuildOptions::Compute::Float32Direct});
     ThreadPool pool(1);
     const auto model =
-        std::make_shared<runtime::RewriterModel>(program, pool, runtime::LoadOptions{});
+        std::make_shared<runtime::EncoderDecoderModel>(program, pool, runtime::LoadOptions{});
     const auto sequence = model->new_sequence();
     std::span<const float> logits = sequence->prefill(source.as<int32_t>());
     for (const int32_t id : written.as<int32_t>()) {

@@ -99,7 +99,7 @@ TEST(DoctorCheckpoints, LanguageModelsAreCleanButForWhatIsSaid) {
   if (examined == 0) GTEST_SKIP() << shared_data_absent("architectures");
 }
 
-TEST(DoctorCheckpoints, UnusualLayersEncodersAndRewritersToo) {
+TEST(DoctorCheckpoints, UnusualLayersEncodersAndEncoderDecodersToo) {
   const Ids pooled = {"fp32-compute", "range-shape"};  // sums of rows are fp32
   const std::vector<std::pair<std::string, Ids>> checkpoints = {
       {"bert_cls", pooled + Ids{"dynamic-slice"}},

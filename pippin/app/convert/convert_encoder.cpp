@@ -6,8 +6,8 @@
 #include "pippin/base/error.h"
 #include "pippin/families/encoder.h"
 #include "pippin/families/stateful.h"
+#include "pippin/models/encoders/encoder_decoder.h"
 #include "pippin/models/encoders/encoder_model.h"
-#include "pippin/models/encoders/rewriter.h"
 #include "pippin/models/model_source.h"
 
 namespace pippin::app {
@@ -39,12 +39,13 @@ ConvertResult convert_encoder(const fs::path& source, const fs::path& output,
   const auto start = std::chrono::steady_clock::now();
   check_encoder_options(options);
   check_package_output(output);
-  const bool rewrites = options.family != families::encoder::kName &&
-                        models::text_task(source) == models::TextTask::Rewrite;
+  const bool is_encoder_decoder = options.family != families::encoder::kName &&
+                                  models::text_task(source) == models::TextTask::EncodeDecode;
   models::PackedMatrices packed;
   mil::Model model =
-      rewrites ? models::build_rewriter(source, {.context = options.context, .packed = &packed})
-               : models::build_encoder(source, {.context = options.context, .packed = &packed});
+      is_encoder_decoder
+          ? models::build_encoder_decoder(source, {.context = options.context, .packed = &packed})
+          : models::build_encoder(source, {.context = options.context, .packed = &packed});
   ConvertResult result =
       write_converted(model, output, models::encoder_files(source), options, recipe, start);
   result.packed = models::packed_summary(packed);

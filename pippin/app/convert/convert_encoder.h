@@ -1,5 +1,5 @@
 // convert() for models that embed or score texts, and for encoder-decoder models: the families
-// `encoder` and `rewriter`.
+// `encoder` and `encoder-decoder`.
 #pragma once
 
 #include <filesystem>

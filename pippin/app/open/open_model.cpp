@@ -10,11 +10,11 @@
 #include "pippin/demo/demo_model.h"
 #include "pippin/families/package.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/encoders/encoder_decoder.h"
 #include "pippin/models/encoders/encoder_model.h"
-#include "pippin/models/encoders/rewriter.h"
 #include "pippin/models/model_source.h"
 #include "pippin/models/registry.h"
-#include "pippin/runtime/rewriter_model.h"
+#include "pippin/runtime/encoder_decoder_model.h"
 
 namespace pippin::app {
 namespace {
@@ -61,12 +61,12 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
          "`pippin convert` makes a package of it",
          models::model_name(folder, models::load_config(folder)));
   }
-  if (models::text_task(folder) == models::TextTask::Rewrite) {
+  if (models::text_task(folder) == models::TextTask::EncodeDecode) {
     if (!choice.load.adapter.empty()) {
       fail(ErrorCode::Unsupported, "{}: adapters are not supported for encoder-decoder models",
            folder.string());
     }
-    return models::build_rewriter(
+    return models::build_encoder_decoder(
         folder,
         {.context = choice.load.context, .compute = models::BuildOptions::Compute::Float32Direct});
   }
@@ -146,7 +146,7 @@ int64_t own_context(const runtime::RunnableModel& model) {
 HiddenModel open_hidden(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given, false);
   const auto made = [&](mil::Model model, const runtime::LoadOptions& load) {
-    if (runtime::RewriterModel::takes(model)) {
+    if (runtime::EncoderDecoderModel::takes(model)) {
       fail(ErrorCode::Unsupported,
            "{}: turns texts into other texts and gives no embeddings; a model of its encoder alone "
            "does",

@@ -110,7 +110,7 @@ TextTask text_task(const fs::path& source) {
   if (!is_encoder_type(type)) {
     return config.get_bool_or("is_causal", true) ? TextTask::Generate : TextTask::Embed;
   }
-  return name.ends_with("ForConditionalGeneration") ? TextTask::Rewrite : TextTask::Embed;
+  return name.ends_with("ForConditionalGeneration") ? TextTask::EncodeDecode : TextTask::Embed;
 }
 
 bool only_encodes(const fs::path& source) {

@@ -23,8 +23,8 @@ struct EncoderBuildOptions {
 enum class TextTask {
   Generate,  // none of the others
   Embed,
-  Score,    // a classifier: a cross-encoder
-  Rewrite,  // an encoder and a decoder: T5
+  Score,         // a classifier: a cross-encoder
+  EncodeDecode,  // an encoder and a decoder: T5
 };
 // Throws the errors of reading config.json.
 TextTask text_task(const std::filesystem::path& source);

@@ -2,7 +2,7 @@
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
-#include "pippin/families/rewriter.h"
+#include "pippin/families/encoder_decoder.h"
 
 namespace pippin::nn {
 
@@ -11,8 +11,8 @@ using array::Index;
 
 CrossStates::CrossStates(array::Builder& builder, mil::DataType type,
                          const std::vector<int64_t>& dims)
-    : keys_(builder.state(families::rewriter::kCrossKeys, type, dims)),
-      values_(builder.state(families::rewriter::kCrossValues, type, dims)) {}
+    : keys_(builder.state(families::encoder_decoder::kCrossKeys, type, dims)),
+      values_(builder.state(families::encoder_decoder::kCrossValues, type, dims)) {}
 
 void CrossStates::write(int64_t layer, const Array& keys, const Array& values) {
   const auto put = [&](array::State& state, const Array& rows) {

@@ -8,9 +8,9 @@
 #include "pippin/base/threads/thread.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/runtime/anemll/model.h"
+#include "pippin/runtime/encoder_decoder_model.h"
 #include "pippin/runtime/package/functions.h"
 #include "pippin/runtime/package/vocabulary.h"
-#include "pippin/runtime/rewriter_model.h"
 #include "pippin/runtime/stateful/model.h"
 
 namespace pippin::runtime {
@@ -88,7 +88,7 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
 
 bool is_language_model(const mil::Model& model) {
   if (model.is_pipeline()) return false;
-  if (RewriterModel::takes(model)) return true;
+  if (EncoderDecoderModel::takes(model)) return true;
   return std::any_of(model.functions.begin(), model.functions.end(), [&](const auto& function) {
     try {
       const StepSchema step = step_schema(function);
@@ -103,8 +103,8 @@ bool is_language_model(const mil::Model& model) {
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   const auto program = std::make_shared<const mil::Model>(std::move(model));
-  if (RewriterModel::takes(*program)) {
-    return joined(pool, program, std::make_shared<RewriterModel>(*program, *pool, options));
+  if (EncoderDecoderModel::takes(*program)) {
+    return joined(pool, program, std::make_shared<EncoderDecoderModel>(*program, *pool, options));
   }
   return joined(pool, program, make_stateful_model(*program, *pool, options));
 }

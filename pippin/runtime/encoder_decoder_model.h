@@ -1,4 +1,4 @@
-// Encoder–decoder models (families/rewriter.h) with the interface of language models.
+// Encoder–decoder models (families/encoder_decoder.h) with the interface of language models.
 //
 // The first tokens fed to an empty sequence are the source: the encoder reads them in one pass, and
 // the logits are those of the decoder's first token. Tokens fed later are the target. No
@@ -18,13 +18,13 @@
 
 namespace pippin::runtime {
 
-class RewriterModel final : public Model {
+class EncoderDecoderModel final : public Model {
  public:
   // Whether the program is an encoder–decoder.
   static bool takes(const mil::Model& model);
 
   // `model` and `pool` must outlive it. Throws Unsupported for other programs.
-  RewriterModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options);
+  EncoderDecoderModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options);
 
   int64_t most_tokens() const { return most_tokens_; }  // of the source, and of the target
   engine::State new_state() const;

@@ -1,6 +1,6 @@
 // The complete T5 (Raffel et al. 2020), Flan-T5, mT5 and UMT5: the decoder's layers attend to
 // earlier target tokens and to the encoded source.
-#include "pippin/models/encoders/rewriter.h"
+#include "pippin/models/encoders/encoder_decoder.h"
 
 #include <cmath>
 #include <optional>
@@ -13,8 +13,8 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/families/encoder_decoder.h"
 #include "pippin/families/package.h"
-#include "pippin/families/rewriter.h"
 #include "pippin/families/stateful.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/config/common.h"
@@ -30,7 +30,7 @@ namespace pippin::models {
 namespace {
 
 namespace fs = std::filesystem;
-namespace rewriting = families::rewriter;
+namespace encoder_decoder = families::encoder_decoder;
 namespace stateful = families::stateful;
 using array::Array;
 
@@ -60,9 +60,9 @@ DecoderLayers layers_of(const T5Config& sizes, int64_t index) {
   return {own, across};
 }
 
-class RewriterRecorder {
+class EncoderDecoderRecorder {
  public:
-  RewriterRecorder(const Config& config, const nn::Parameters& parameters, int64_t context)
+  EncoderDecoderRecorder(const Config& config, const nn::Parameters& parameters, int64_t context)
       : sizes_(config),
         context_(context),
         described_(describe_encoder(config).encoder),
@@ -108,10 +108,10 @@ class RewriterRecorder {
   nn::Parameters decoder_;
 };
 
-void RewriterRecorder::record_encode(mil::Model& model) const {
+void EncoderDecoderRecorder::record_encode(mil::Model& model) const {
   array::Builder builder;
   const mil::Dim source = mil::Dim::symbol("source", 1, context_);
-  const Array ids = builder.input(rewriting::kSourceIds, mil::DataType::Int32, {1, source});
+  const Array ids = builder.input(encoder_decoder::kSourceIds, mil::DataType::Int32, {1, source});
   const Array all =
       array::cast(array::record_one("greater_equal", {{"x", ids}, {"y", array::constant(0)}}),
                   mil::DataType::Int32);
@@ -122,23 +122,23 @@ void RewriterRecorder::record_encode(mil::Model& model) const {
     const auto [keys, values] = nn::CrossProjection(at, sizes_.attention())(states);
     cross.write(i, keys, values);
   }
-  builder.output(rewriting::kStates, states);
+  builder.output(encoder_decoder::kStates, states);
   mil::FunctionDescription& function = model.functions.emplace_back();
-  function.name = rewriting::kEncode;
-  function.inputs.push_back(mil::array_feature(rewriting::kSourceIds, "Token ids of the source",
-                                               mil::DataType::Int32, {1, 1},
-                                               {{1, 1}, {1, context_}}));
+  function.name = encoder_decoder::kEncode;
+  function.inputs.push_back(mil::array_feature(encoder_decoder::kSourceIds,
+                                               "Token ids of the source", mil::DataType::Int32,
+                                               {1, 1}, {{1, 1}, {1, context_}}));
   function.outputs.push_back(
-      mil::array_feature(rewriting::kStates, "States of the source", type()));
-  for (const char* name : {rewriting::kCrossKeys, rewriting::kCrossValues}) {
+      mil::array_feature(encoder_decoder::kStates, "States of the source", type()));
+  for (const char* name : {encoder_decoder::kCrossKeys, encoder_decoder::kCrossValues}) {
     function.states.push_back(state(name, cross_dims()));
   }
   model.specification_version = mil::specification_version(builder.opset());
-  model.program.functions.emplace(rewriting::kEncode, builder.build());
+  model.program.functions.emplace(encoder_decoder::kEncode, builder.build());
 }
 
 // v1.0 models share the embedding with the head, and scale its input.
-Array RewriterRecorder::logits(const Array& x, const nn::Embedding& embedding) const {
+Array EncoderDecoderRecorder::logits(const Array& x, const nn::Embedding& embedding) const {
   if (!sizes_.tied) {
     return nn::Linear(parameters_.at("lm_head"), sizes_.width, sizes_.vocab_size)(x);
   }
@@ -146,8 +146,9 @@ Array RewriterRecorder::logits(const Array& x, const nn::Embedding& embedding) c
   return embedding.as_linear("lm_head")(scaled);
 }
 
-Array RewriterRecorder::decode(const Array& ids, const nn::Pass& pass, const Array& source_mask,
-                               nn::Cache& own_cache, nn::Cache& cross_cache) const {
+Array EncoderDecoderRecorder::decode(const Array& ids, const nn::Pass& pass,
+                                     const Array& source_mask, nn::Cache& own_cache,
+                                     nn::Cache& cross_cache) const {
   const nn::Embedding embedding(parameters_.at(sizes_.embedding), sizes_.vocab_size, sizes_.width);
   array::Builder& builder = array::Builder::current();
   const Array queries = array::range(builder.dim_array(pass.past), builder.dim_array(pass.end));
@@ -173,14 +174,14 @@ Array RewriterRecorder::decode(const Array& ids, const nn::Pass& pass, const Arr
   return logits(norm(x), embedding);
 }
 
-void RewriterRecorder::record_decode(mil::Model& model) const {
+void EncoderDecoderRecorder::record_decode(mil::Model& model) const {
   array::Builder builder;
   const mil::Dim query = mil::Dim::symbol("query", 1, context_);
   const mil::Dim end = mil::Dim::symbol("end", 1, context_);
   const mil::Dim source = mil::Dim::symbol("source", 1, context_);
   const Array ids = builder.input(stateful::kIds, mil::DataType::Int32, {1, query});
   const Array mask = builder.input(stateful::kMask, type(), {1, 1, query, end});
-  const Array source_mask = builder.input(rewriting::kSourceMask, type(), {1, 1, 1, source});
+  const Array source_mask = builder.input(encoder_decoder::kSourceMask, type(), {1, 1, 1, source});
   const nn::StatefulCacheShape shape = cache_shape();
   nn::StatefulCache own(builder, type(), shape);
   const nn::CrossStates cross(builder, type(), cross_dims());
@@ -197,20 +198,20 @@ void RewriterRecorder::record_decode(mil::Model& model) const {
           stateful::kMask,
           "Added to attention scores: 0 where a position is seen, -inf where it is not", type(),
           {1, 1, 1, 1}, {one, one, any, any}),
-      mil::array_feature(rewriting::kSourceMask, "The same for the tokens of the source", type(),
-                         {1, 1, 1, 1}, {one, one, one, any})};
+      mil::array_feature(encoder_decoder::kSourceMask, "The same for the tokens of the source",
+                         type(), {1, 1, 1, 1}, {one, one, one, any})};
   function.outputs.push_back(mil::array_feature(
       stateful::kLogits, "Scores of the next token, for every new position", type()));
   for (const auto& own_state : shape.states) {
     function.states.push_back(state(own_state.name, own_state.dims));
   }
-  for (const char* name : {rewriting::kCrossKeys, rewriting::kCrossValues}) {
+  for (const char* name : {encoder_decoder::kCrossKeys, encoder_decoder::kCrossValues}) {
     function.states.push_back(state(name, cross_dims()));
   }
   model.program.functions.emplace(families::kMain, builder.build());
 }
 
-mil::Model RewriterRecorder::record() {
+mil::Model EncoderDecoderRecorder::record() {
   mil::Model model;
   model.program.attributes.emplace(families::kBuildInfo, build_info());
   record_encode(model);
@@ -222,7 +223,8 @@ mil::Model RewriterRecorder::record() {
 
 }  // namespace
 
-mil::Model build_rewriter(const fs::path& source, const RewriterBuildOptions& options) {
+mil::Model build_encoder_decoder(const fs::path& source,
+                                 const EncoderDecoderBuildOptions& options) {
   const Json json = load_config(source);
   const Config config(json);
   const int64_t start = config.json().get_int_or("decoder_start_token_id", 0);
@@ -233,7 +235,7 @@ mil::Model build_rewriter(const fs::path& source, const RewriterBuildOptions& op
   }
   BuildOptions build;
   build.compute = options.compute;
-  RewriterRecorder recorder(
+  EncoderDecoderRecorder recorder(
       config, open_parameters(source, precision(build), {.doubled_norms = build.doubled_norms}),
       context);
   config.refuse_unread();
@@ -251,8 +253,8 @@ mil::Model build_rewriter(const fs::path& source, const RewriterBuildOptions& op
     values[families::kArchitectureKey] = std::string(classes->at(size_t{0}).as_string());
   }
   values[families::kVersionKey] = PIPPIN_VERSION;
-  values[families::kFamilyKey] = rewriting::kName;
-  values[rewriting::kStartKey] = std::to_string(start);
+  values[families::kFamilyKey] = encoder_decoder::kName;
+  values[encoder_decoder::kStartKey] = std::to_string(start);
   return model;
 }
 

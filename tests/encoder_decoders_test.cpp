@@ -10,12 +10,12 @@
 #include "pippin/base/testing.h"
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/runner.h"
-#include "pippin/families/rewriter.h"
+#include "pippin/families/encoder_decoder.h"
 #include "pippin/io/npz.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/models/encoders/rewriter.h"
-#include "pippin/runtime/rewriter_model.h"
+#include "pippin/models/encoders/encoder_decoder.h"
+#include "pippin/runtime/encoder_decoder_model.h"
 
 namespace pippin {
 namespace {
@@ -67,52 +67,53 @@ void expect_golden(runtime::Model& model, const Golden& golden, double tolerance
   }
 }
 
-class Rewriters : public testing::TestWithParam<const char*> {};
+class EncoderDecoders : public testing::TestWithParam<const char*> {};
 
-TEST_P(Rewriters, FolderInFloat32) {
+TEST_P(EncoderDecoders, FolderInFloat32) {
   PIPPIN_SHARED_OR_SKIP(folder, std::string("architectures2/") + GetParam());
   const Golden golden(folder);
   const mil::Model program =
-      models::build_rewriter(folder, {.compute = BuildOptions::Compute::Float32Direct});
+      models::build_encoder_decoder(folder, {.compute = BuildOptions::Compute::Float32Direct});
   mil::verify(program.program);
   ThreadPool pool(1);
   const auto model =
-      std::make_shared<runtime::RewriterModel>(program, pool, runtime::LoadOptions{});
+      std::make_shared<runtime::EncoderDecoderModel>(program, pool, runtime::LoadOptions{});
   expect_golden(*model, golden, 2e-5);
 
-  const auto runner = engine::Runner::make(program, families::rewriter::kEncode, pool);
+  const auto runner = engine::Runner::make(program, families::encoder_decoder::kEncode, pool);
   engine::State state = model->new_state();
   engine::HostTensor ids{mil::DataType::Int32, {1, std::ssize(golden.source)}, {}, {}, {}, {}};
   const auto bytes = std::as_bytes(std::span(golden.source));
   ids.bytes.assign(bytes.begin(), bytes.end());
   engine::NamedHostTensors inputs;
-  inputs.emplace(families::rewriter::kSourceIds, ids);
+  inputs.emplace(families::encoder_decoder::kSourceIds, ids);
   const auto outputs = runner->run(inputs, state);
-  const auto states = engine::to_tensor(outputs.find(families::rewriter::kStates)->second).values;
+  const auto states =
+      engine::to_tensor(outputs.find(families::encoder_decoder::kStates)->second).values;
   ASSERT_EQ(states.size(), golden.states.size());
   for (size_t i = 0; i < states.size(); ++i) ASSERT_NEAR(states[i], golden.states[i], 2e-5);
 }
 
-TEST_P(Rewriters, PackageInFloat16) {
+TEST_P(EncoderDecoders, PackageInFloat16) {
   PIPPIN_SHARED_OR_SKIP(folder, std::string("architectures2/") + GetParam());
   const Golden golden(folder);
   const TempDir out;
-  mil::write_package(models::build_rewriter(folder), out / "model.mlpackage");
+  mil::write_package(models::build_encoder_decoder(folder), out / "model.mlpackage");
   const mil::Model program = mil::read_package(out / "model.mlpackage");
   ThreadPool pool(1);
   const auto model =
-      std::make_shared<runtime::RewriterModel>(program, pool, runtime::LoadOptions{});
+      std::make_shared<runtime::EncoderDecoderModel>(program, pool, runtime::LoadOptions{});
   // Measured: 4.3e-3, from the rounding of weights.
   expect_golden(*model, golden, 1e-2);
 }
 
-TEST_P(Rewriters, RefuseWhatTheyCannot) {
+TEST_P(EncoderDecoders, RefuseWhatTheyCannot) {
   PIPPIN_SHARED_OR_SKIP(folder, std::string("architectures2/") + GetParam());
-  const mil::Model program = models::build_rewriter(
+  const mil::Model program = models::build_encoder_decoder(
       folder, {.context = 8, .compute = BuildOptions::Compute::Float32Direct});
   ThreadPool pool(1);
   const auto model =
-      std::make_shared<runtime::RewriterModel>(program, pool, runtime::LoadOptions{});
+      std::make_shared<runtime::EncoderDecoderModel>(program, pool, runtime::LoadOptions{});
   const auto sequence = model->new_sequence();
   const std::vector<int32_t> nine(9, 3), seven(7, 3);
   EXPECT_ERROR(sequence->prefill(nine), ErrorCode::LimitExceeded, "9 tokens of a source");
@@ -122,7 +123,7 @@ TEST_P(Rewriters, RefuseWhatTheyCannot) {
   EXPECT_ERROR(sequence->decode(3), ErrorCode::LimitExceeded, "9 tokens written");
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Rewriters, testing::Values("flan_t5", "t5"));
+INSTANTIATE_TEST_SUITE_P(Models, EncoderDecoders, testing::Values("flan_t5", "t5"));
 
 }  // namespace
 }  // namespace pippin

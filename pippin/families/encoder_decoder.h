@@ -1,5 +1,5 @@
-// The family `rewriter`: one package X.mlpackage with an encoder and a decoder (T5), which maps one
-// text to another.
+// The family `encoder-decoder`: one package X.mlpackage with an encoder and a decoder (T5), which
+// maps one text to another.
 //
 //   function  takes                                gives                keeps
 //   encode    input_ids int32 (1, source)          last_hidden_state    crossKeys, crossValues
@@ -11,9 +11,9 @@
 // tokens after end - q others, as in the family `stateful`. The default function is `main`.
 #pragma once
 
-namespace pippin::families::rewriter {
+namespace pippin::families::encoder_decoder {
 
-inline constexpr const char* kName = "rewriter";
+inline constexpr const char* kName = "encoder-decoder";
 
 inline constexpr const char* kEncode = "encode";
 inline constexpr const char* kSourceIds = "input_ids";
@@ -26,4 +26,4 @@ inline constexpr const char* kCrossValues = "crossValues";
 // User-defined metadata: the token with which the decoder begins.
 inline constexpr const char* kStartKey = "pippin.decoder_start";
 
-}  // namespace pippin::families::rewriter
+}  // namespace pippin::families::encoder_decoder

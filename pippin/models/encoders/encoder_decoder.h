@@ -1,5 +1,5 @@
-// From a folder with an encoder and a decoder (T5) to a recorded program of the family `rewriter`
-// (families/rewriter.h).
+// From a folder with an encoder and a decoder (T5) to a recorded program of the family
+// `encoder-decoder` (families/encoder_decoder.h).
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace pippin::models {
 
-struct RewriterBuildOptions {
+struct EncoderDecoderBuildOptions {
   int64_t context = 0;  // largest number of tokens of a source, and of the target; 0: 512
   BuildOptions::Compute compute = BuildOptions::Compute::Float16Package;
   PackedMatrices* packed = nullptr;  // as in BuildOptions
 };
 
 // Throws like models::build().
-mil::Model build_rewriter(const std::filesystem::path& source,
-                          const RewriterBuildOptions& options = {});
+mil::Model build_encoder_decoder(const std::filesystem::path& source,
+                                 const EncoderDecoderBuildOptions& options = {});
 
 }  // namespace pippin::models

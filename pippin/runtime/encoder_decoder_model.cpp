@@ -1,4 +1,4 @@
-#include "pippin/runtime/rewriter_model.h"
+#include "pippin/runtime/encoder_decoder_model.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,8 +6,8 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/numbers/ranges.h"
+#include "pippin/families/encoder_decoder.h"
 #include "pippin/families/package.h"
-#include "pippin/families/rewriter.h"
 #include "pippin/families/stateful.h"
 #include "pippin/runtime/package/model_digest.h"
 #include "pippin/runtime/package/step_runner.h"
@@ -15,7 +15,7 @@
 namespace pippin::runtime {
 namespace {
 
-namespace rewriting = families::rewriter;
+namespace encoder_decoder = families::encoder_decoder;
 namespace stateful = families::stateful;
 
 constexpr int64_t kMostAtOnce = 64;  // tokens of the target that are given
@@ -34,34 +34,35 @@ bool has_input(const mil::FunctionDescription& function, const char* name, size_
 }
 
 int64_t most_tokens_of(const mil::Model& model, const LoadOptions& options) {
-  if (!RewriterModel::takes(model)) {
+  if (!EncoderDecoderModel::takes(model)) {
     fail(ErrorCode::Unsupported,
          "not an encoder-decoder program: it must have the "
          "functions {} and {} of the family {}",
-         rewriting::kEncode, families::kMain, rewriting::kName);
+         encoder_decoder::kEncode, families::kMain, encoder_decoder::kName);
   }
-  const int64_t most = find_function(model, rewriting::kEncode)->inputs.front().ranges.at(1).upper;
+  const int64_t most =
+      find_function(model, encoder_decoder::kEncode)->inputs.front().ranges.at(1).upper;
   return options.context > 0 ? std::min(options.context, most) : most;
 }
 
 // The states of both functions; states that both have must agree in shape.
 std::vector<mil::Feature> states_of(const mil::Model& model) {
   std::vector<mil::Feature> states;
-  for (const char* name : {families::kMain, rewriting::kEncode}) {
+  for (const char* name : {families::kMain, encoder_decoder::kEncode}) {
     for (const mil::Feature& state : find_function(model, name)->states) states.push_back(state);
   }
   return states;
 }
 
 int32_t start_of(const mil::Model& model) {
-  const auto found = model.metadata.user_defined.find(rewriting::kStartKey);
+  const auto found = model.metadata.user_defined.find(encoder_decoder::kStartKey);
   if (found == model.metadata.user_defined.end()) return 0;
   return static_cast<int32_t>(std::strtol(found->second.c_str(), nullptr, 10));
 }
 
-class RewriterSequence final : public Sequence {
+class EncoderDecoderSequence final : public Sequence {
  public:
-  explicit RewriterSequence(const std::shared_ptr<RewriterModel>& model)
+  explicit EncoderDecoderSequence(const std::shared_ptr<EncoderDecoderModel>& model)
       : Sequence(model), family_(*model), state_(model->new_state()) {}
 
  protected:
@@ -104,7 +105,7 @@ class RewriterSequence final : public Sequence {
     return {position(), "the source is encoded in one pass and cannot be cut"};
   }
   void copy(const Sequence& other) override {
-    const auto& source = static_cast<const RewriterSequence&>(other);
+    const auto& source = static_cast<const EncoderDecoderSequence&>(other);
     state_ = source.state_.clone();
     source_ = source.source_;
   }
@@ -121,28 +122,30 @@ class RewriterSequence final : public Sequence {
     for (int64_t i = 0; i < count; ++i) ranges::copy(row(i), next_row(feeding).begin());
   }
 
-  RewriterModel& family_;
+  EncoderDecoderModel& family_;
   engine::State state_;
   int64_t source_ = 0;  // number of source tokens
 };
 
 }  // namespace
 
-bool RewriterModel::takes(const mil::Model& model) {
-  const auto* const encode = find_function(model, rewriting::kEncode);
+bool EncoderDecoderModel::takes(const mil::Model& model) {
+  const auto* const encode = find_function(model, encoder_decoder::kEncode);
   const auto* const decode = find_function(model, families::kMain);
-  return encode != nullptr && decode != nullptr && has_input(*encode, rewriting::kSourceIds, 2) &&
+  return encode != nullptr && decode != nullptr &&
+         has_input(*encode, encoder_decoder::kSourceIds, 2) &&
          has_input(*decode, stateful::kIds, 2) && has_input(*decode, stateful::kMask, 4) &&
-         has_input(*decode, rewriting::kSourceMask, 4);
+         has_input(*decode, encoder_decoder::kSourceMask, 4);
 }
 
-RewriterModel::RewriterModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options)
+EncoderDecoderModel::EncoderDecoderModel(const mil::Model& model, ThreadPool& pool,
+                                         const LoadOptions& options)
     : program_(model),
       pool_(pool),
       compute_(options.compute),
       most_tokens_(most_tokens_of(model, options)),
       start_(start_of(model)),
-      encode_(make(rewriting::kEncode, {1, most_tokens_})),
+      encode_(make(encoder_decoder::kEncode, {1, most_tokens_})),
       step_(make(families::kMain, {1, 1})),
       several_(make(families::kMain, {2, std::min(kMostAtOnce, most_tokens_)})) {
   engine::State state = new_state();
@@ -152,39 +155,39 @@ RewriterModel::RewriterModel(const mil::Model& model, ThreadPool& pool, const Lo
         .capabilities = {.fork = true, .many_sequences = true}});
 }
 
-engine::Execution RewriterModel::make(const char* function, mil::SizeRange query) const {
+engine::Execution EncoderDecoderModel::make(const char* function, mil::SizeRange query) const {
   const mil::SizeRange one{1, 1}, any{1, most_tokens_};
   engine::PlanOptions options;
   options.compute = compute_;
   auto& ranges = options.input_ranges;
-  if (std::string_view(function) == rewriting::kEncode) {
-    ranges[rewriting::kSourceIds] = {one, query};
+  if (std::string_view(function) == encoder_decoder::kEncode) {
+    ranges[encoder_decoder::kSourceIds] = {one, query};
   } else {
     ranges[stateful::kIds] = {one, query};
     ranges[stateful::kMask] = {one, one, query, {query.lower, most_tokens_}};
-    ranges[rewriting::kSourceMask] = {one, one, one, any};
+    ranges[encoder_decoder::kSourceMask] = {one, one, one, any};
   }
   return engine::Execution(engine::Plan::make(program_, function, options), pool_);
 }
 
-engine::State RewriterModel::new_state() const {
+engine::State EncoderDecoderModel::new_state() const {
   return engine::State(states_of(program_), compute_);
 }
 
-void RewriterModel::encode(std::span<const int32_t> source, engine::State& state) {
+void EncoderDecoderModel::encode(std::span<const int32_t> source, engine::State& state) {
   encode_.bind({{1, std::ssize(source)}}, state);
   ranges::copy(source, encode_.int_input(0).begin());
   encode_.run_cancellable();
 }
 
-std::span<const float> RewriterModel::decode(std::span<const int32_t> ids, int64_t past,
-                                             int64_t source, engine::State& state) {
+std::span<const float> EncoderDecoderModel::decode(std::span<const int32_t> ids, int64_t past,
+                                                   int64_t source, engine::State& state) {
   const int64_t query = std::ssize(ids), end = past + query;
   engine::Execution& execution = query == 1 ? step_ : several_;
   const auto inputs = execution.plan().inputs();
   const size_t tokens = find_port(inputs, stateful::kIds);
   const size_t mask = find_port(inputs, stateful::kMask);
-  const size_t source_mask = find_port(inputs, rewriting::kSourceMask);
+  const size_t source_mask = find_port(inputs, encoder_decoder::kSourceMask);
   std::vector<std::vector<int64_t>> shapes(inputs.size());
   shapes[tokens] = {1, query};
   shapes[mask] = {1, 1, query, end};
@@ -198,13 +201,13 @@ std::span<const float> RewriterModel::decode(std::span<const int32_t> ids, int64
   return execution.float_output(find_port(execution.plan().outputs(), stateful::kLogits));
 }
 
-std::unique_ptr<Sequence> RewriterModel::make_sequence() {
-  return std::make_unique<RewriterSequence>(
-      std::static_pointer_cast<RewriterModel>(shared_from_this()));
+std::unique_ptr<Sequence> EncoderDecoderModel::make_sequence() {
+  return std::make_unique<EncoderDecoderSequence>(
+      std::static_pointer_cast<EncoderDecoderModel>(shared_from_this()));
 }
 
-void RewriterModel::add_to(Digest& digest) {
-  digest.update(as_byte_span(std::string_view(rewriting::kName)));
+void EncoderDecoderModel::add_to(Digest& digest) {
+  digest.update(as_byte_span(std::string_view(encoder_decoder::kName)));
   add_program(digest, program_);
 }
 
