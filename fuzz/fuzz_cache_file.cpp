@@ -6,7 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/io/load_cache_files.h"
-#include "pippin/serve/cache_file.h"
+#include "pippin/scheduling/cache_file.h"
 
 namespace pippin {
 namespace {
@@ -15,9 +15,10 @@ constexpr size_t kHeaderSizeAt = 16, kFileSizeAt = 24;
 
 void read(ByteSpan bytes, uint64_t file_bytes) {
   try {
-    const serve::CacheFileHeader header = serve::parse_header(bytes, file_bytes, "x.rows");
-    const auto again = serve::to_bytes(header);
-    if (serve::parse_header(again, again.size() + header.content_bytes, "x").tokens !=
+    const scheduling::CacheFileHeader header =
+        scheduling::parse_header(bytes, file_bytes, "x.rows");
+    const auto again = scheduling::to_bytes(header);
+    if (scheduling::parse_header(again, again.size() + header.content_bytes, "x").tokens !=
         header.tokens) {
       __builtin_trap();
     }
@@ -27,7 +28,7 @@ void read(ByteSpan bytes, uint64_t file_bytes) {
 
 void read_mended(ByteSpan bytes) {
   std::vector<std::byte> mended(bytes.begin(), bytes.end());
-  if (mended.size() < serve::kFixedHeader + sizeof(uint64_t)) return;
+  if (mended.size() < scheduling::kFixedHeader + sizeof(uint64_t)) return;
   const uint64_t size = mended.size();
   std::memcpy(mended.data() + kHeaderSizeAt, &size, sizeof(size));
   uint64_t file_bytes = 0;

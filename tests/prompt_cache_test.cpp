@@ -7,17 +7,17 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/testing.h"
-#include "pippin/serve/requests_testing.h"
-#include "pippin/serve/scheduler.h"
+#include "pippin/scheduling/requests_testing.h"
+#include "pippin/scheduling/scheduler.h"
 #include "tests/sequence_families.h"
 
 namespace pippin {
 namespace {
 
 using namespace sequence_families;
-using serve::Asked;
-using serve::Outcome;
-using serve::Scheduler;
+using scheduling::Asked;
+using scheduling::Outcome;
+using scheduling::Scheduler;
 using Ids = std::vector<int32_t>;
 
 class PromptCacheOfFamilies : public testing::TestWithParam<Family> {
@@ -31,8 +31,8 @@ class PromptCacheOfFamilies : public testing::TestWithParam<Family> {
     }
     return ids;
   }
-  static serve::Request request(Ids ids) {
-    serve::Request request{std::move(ids), {}};
+  static scheduling::Request request(Ids ids) {
+    scheduling::Request request{std::move(ids), {}};
     request.options.max_tokens = 4;
     return request;
   }
@@ -51,7 +51,7 @@ TEST_P(PromptCacheOfFamilies, GivesTheSameTokens) {
   std::vector<Ids> expected;
   for (const Ids& ids : prompts) {
     Scheduler scheduler(model_, tokenizer_, {.cache_ram = 0});
-    const Asked asked = serve::ask(scheduler, request(ids));
+    const Asked asked = scheduling::ask(scheduler, request(ids));
     EXPECT_EQ(asked.heard->wait().cached_tokens, 0);
     EXPECT_EQ(asked.heard->error(), "");
     expected.push_back(asked.heard->ids);
@@ -61,10 +61,10 @@ TEST_P(PromptCacheOfFamilies, GivesTheSameTokens) {
     {
       Scheduler scheduler(model_, tokenizer_, {.cache_ram = 1 << 26, .cache_disk = disk_.path()});
       for (size_t i = 0; i < prompts.size(); ++i) {
-        const Asked asked = serve::ask(scheduler, request(prompts[i]));
+        const Asked asked = scheduling::ask(scheduler, request(prompts[i]));
         cached += asked.heard->wait().cached_tokens;
         EXPECT_EQ(asked.heard->ids, expected[i]) << "prompt " << i << ", run " << run;
-        serve::wait_until_idle(scheduler);
+        scheduling::wait_until_idle(scheduler);
       }
       EXPECT_EQ(scheduler.state().cache.read > 0, run == 1);
       EXPECT_EQ(scheduler.state().cache.discarded, 0U);
@@ -74,7 +74,7 @@ TEST_P(PromptCacheOfFamilies, GivesTheSameTokens) {
     // All at once.
     Scheduler scheduler(model_, tokenizer_, {.cache_ram = 1 << 26});
     std::vector<Asked> all;
-    for (const Ids& ids : prompts) all.push_back(serve::ask(scheduler, request(ids)));
+    for (const Ids& ids : prompts) all.push_back(scheduling::ask(scheduler, request(ids)));
     for (size_t i = 0; i < all.size(); ++i) {
       all[i].heard->wait();
       EXPECT_EQ(all[i].heard->ids, expected[i]) << "prompt " << i << ", together";

@@ -2,7 +2,7 @@
 // stderr and everything else is dropped. Warn is only for problems that need the user's attention.
 // Choices (kernel, threads, memory) are logged once at Debug, never per token. Prompts, tokens and
 // keys are never logged at any level, except that Debug lines show the two tokens at which a prompt
-// differs from the prompt cache (serve/prompt_cache.h).
+// differs from the prompt cache (scheduling/prompt_cache.h).
 #pragma once
 
 #include <functional>

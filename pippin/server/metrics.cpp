@@ -100,7 +100,7 @@ std::string Metrics::text(const std::vector<ModelStatus>& models, int connection
   describe(out, "connections", "gauge", "Open connections");
   fmt::format_to(to, "pippin_connections {}\n", connections);
 
-  std::vector<std::pair<std::string, serve::SchedulerState>> states;
+  std::vector<std::pair<std::string, scheduling::SchedulerState>> states;
   for (const ModelStatus& status : models) {
     if (status.model == nullptr) continue;
     states.emplace_back(label(status.name), status.model->scheduler->state());
@@ -111,7 +111,7 @@ std::string Metrics::text(const std::vector<ModelStatus>& models, int connection
       fmt::format_to(to, "pippin_{}{{model=\"{}\"}} {}\n", name, model, value(state));
     }
   };
-  using State = serve::SchedulerState;
+  using State = scheduling::SchedulerState;
   each("requests_waiting", "gauge", "Requests that wait", [](const State& s) { return s.waiting; });
   each("requests_reading", "gauge", "Requests whose prompt is being read",
        [](const State& s) { return s.reading; });

@@ -17,7 +17,7 @@
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
 #include "pippin/runtime/sequence.h"
-#include "pippin/serve/block_pool.h"
+#include "pippin/scheduling/block_pool.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/model_names.h"
 #include "pippin/server/thinking.h"
@@ -48,7 +48,7 @@ uint64_t bytes_at(const fs::path& path) {
 // prompts"
 std::string sizes_of(const ServedModel& model) {
   std::string text = fmt::format("; context {}", model.loaded.model->context());
-  const int64_t tokens = model.scheduler->state().blocks * serve::kBlockTokens;
+  const int64_t tokens = model.scheduler->state().blocks * scheduling::kBlockTokens;
   if (tokens == 0) return text;
   const uint64_t bytes = model.loaded.model->new_sequence()->row_layout().row_bytes();
   text += fmt::format("; memory for {} tokens of all conversations, {}", tokens,
@@ -85,7 +85,7 @@ bool belongs_to(const fs::path& file, const fs::path& model) {
 }  // namespace
 
 ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
-                         const serve::SchedulerOptions& options)
+                         const scheduling::SchedulerOptions& options)
     : name(std::move(called)),
       loaded(std::move(opened)),
       end_ids(app::end_tokens(loaded, false)),
@@ -100,7 +100,7 @@ ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
     auto syntax = answer::read_call_syntax(*loaded.chat_template);
     if (syntax) calls = std::make_shared<answer::CallSyntax>(std::move(*syntax));
   }
-  scheduler = std::make_unique<serve::Scheduler>(loaded.model, loaded.tokenizer, options);
+  scheduler = std::make_unique<scheduling::Scheduler>(loaded.model, loaded.tokenizer, options);
 }
 
 struct ModelList::Slot {
@@ -498,7 +498,7 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     } else {
       runtime::LoadedModel loaded = app::open_model(choice);
       set_sampling(settings.sampling, loaded);
-      serve::SchedulerOptions scheduler = settings.scheduler;
+      scheduling::SchedulerOptions scheduler = settings.scheduler;
       scheduler.drafts = app::open_drafts(settings.draft, loaded, choice);
       scheduler.check_files = [this, &slot, first_mapping] { check_files(slot, first_mapping); };
       made = std::make_shared<ServedModel>(slot.entry.name, std::move(loaded), scheduler);

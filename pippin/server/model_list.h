@@ -19,7 +19,7 @@
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/files/mapped_origin.h"
 #include "pippin/base/threads/thread.h"
-#include "pippin/serve/scheduler.h"
+#include "pippin/scheduling/scheduler.h"
 #include "pippin/server/embedder.h"
 #include "pippin/server/model_settings.h"
 
@@ -29,7 +29,7 @@ namespace pippin::server {
 struct ServedModel {
   // Derives the template's properties: its marks of thoughts, its switch, its form of tool calls.
   ServedModel(std::string called, runtime::LoadedModel opened,
-              const serve::SchedulerOptions& options);
+              const scheduling::SchedulerOptions& options);
 
   std::string name;
   runtime::LoadedModel loaded;
@@ -42,10 +42,10 @@ struct ServedModel {
   std::unique_ptr<app::FormCompiler> forms;
   uint64_t bytes = 0;
   double load_seconds = 0;
-  app::ModelChoice choice;                      // as opened
-  std::mutex embedder_mutex;                    // guards `embedder`
-  std::shared_ptr<Embedder> embedder;           // null: not requested yet
-  std::unique_ptr<serve::Scheduler> scheduler;  // destroyed first
+  app::ModelChoice choice;                           // as opened
+  std::mutex embedder_mutex;                         // guards `embedder`
+  std::shared_ptr<Embedder> embedder;                // null: not requested yet
+  std::unique_ptr<scheduling::Scheduler> scheduler;  // destroyed first
 };
 
 struct ModelEntry {

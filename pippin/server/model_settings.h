@@ -8,7 +8,7 @@
 #include "pippin/app/open/draft_choice.h"
 #include "pippin/app/open/open_model.h"
 #include "pippin/app/sampling_choice.h"
-#include "pippin/serve/scheduler.h"
+#include "pippin/scheduling/scheduler.h"
 #include "pippin/server/request_fields.h"
 
 namespace pippin::server {
@@ -16,7 +16,7 @@ namespace pippin::server {
 struct ModelSettings {
   app::ModelChoice choice;  // the path is the entry's
   app::DraftChoice draft;
-  serve::SchedulerOptions scheduler;
+  scheduling::SchedulerOptions scheduler;
   app::SamplingChoice sampling;      // overrides the model's recommendation
   std::vector<FieldDefault> fields;  // for requests that lack them
   // Idle time before it is unloaded; negative: until memory is short. ModelList::keep() overrides

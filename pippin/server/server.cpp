@@ -358,7 +358,7 @@ http::Response Server::State::slots(const http::Request& request) const {
   int64_t id = 0, idle = 0;
   for (const ModelStatus& status : models_.all()) {
     if (status.model == nullptr) continue;
-    const serve::SchedulerState state = status.model->scheduler->state();
+    const scheduling::SchedulerState state = status.model->scheduler->state();
     const int64_t running = state.reading + state.decoding;
     const int64_t count = status.model->scheduler->max_running();
     idle += std::max<int64_t>(count - running, 0);
@@ -389,7 +389,7 @@ http::Response Server::State::requests() const {
   json.end_array().key("models").begin_array();
   for (const ModelStatus& status : models_.all()) {
     if (status.model == nullptr) continue;
-    const serve::SchedulerState state = status.model->scheduler->state();
+    const scheduling::SchedulerState state = status.model->scheduler->state();
     json.begin_object().member("model", status.name).member("waiting", state.waiting);
     json.member("reading", state.reading).member("decoding", state.decoding);
     json.member("cache_blocks_used", state.blocks_used).member("cache_blocks", state.blocks);

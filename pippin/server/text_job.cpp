@@ -45,10 +45,10 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   answer::AnswerParserOptions parser_options() const;
   void write(size_t choice, Piece piece);
   void on_prompt(size_t choice, int64_t done, int64_t total);
-  void on_prompt_logprobs(size_t choice, std::span<const serve::PromptLogprobs> logprobs);
+  void on_prompt_logprobs(size_t choice, std::span<const scheduling::PromptLogprobs> logprobs);
   void tell_prompt(size_t choice);
-  bool on_token(size_t choice, const serve::Token& token);
-  void on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest);
+  bool on_token(size_t choice, const scheduling::Token& token);
+  void on_end(size_t choice, const scheduling::Outcome& outcome, std::string_view rest);
   void cancel() noexcept;
   void forget_jobs();
   void finish(const ApiError* error);
@@ -74,19 +74,19 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   // A separate mutex: a write may wait for the connection while mutex_ is locked, and the
   // connection ends jobs.
   std::mutex jobs_mutex_;
-  std::vector<std::shared_ptr<serve::Job>> jobs_;
+  std::vector<std::shared_ptr<scheduling::Job>> jobs_;
 };
 
 // Listens to the scheduler for one choice.
-class TextJob::Choice final : public serve::Listener {
+class TextJob::Choice final : public scheduling::Listener {
  public:
   Choice(std::shared_ptr<TextJob> job, size_t index) : job_(std::move(job)), index_(index) {}
   void on_prompt(int64_t done, int64_t total) override { job_->on_prompt(index_, done, total); }
-  void on_prompt_logprobs(std::span<const serve::PromptLogprobs> logprobs) override {
+  void on_prompt_logprobs(std::span<const scheduling::PromptLogprobs> logprobs) override {
     job_->on_prompt_logprobs(index_, logprobs);
   }
-  bool on_token(const serve::Token& token) override { return job_->on_token(index_, token); }
-  void on_end(const serve::Outcome& outcome, std::string_view rest) override {
+  bool on_token(const scheduling::Token& token) override { return job_->on_token(index_, token); }
+  void on_end(const scheduling::Outcome& outcome, std::string_view rest) override {
     job_->on_end(index_, outcome, rest);
   }
 
@@ -296,11 +296,12 @@ void TextJob::on_prompt(size_t choice, int64_t done, int64_t total) {
   if (!has_ended_) writer_->on_progress(done, total);
 }
 
-void TextJob::on_prompt_logprobs(size_t choice, std::span<const serve::PromptLogprobs> logprobs) {
+void TextJob::on_prompt_logprobs(size_t choice,
+                                 std::span<const scheduling::PromptLogprobs> logprobs) {
   const std::lock_guard lock(mutex_);
   if (has_ended_) return;
   const Tokenizer& tokenizer = model_->loaded.tokenizer;
-  for (const serve::PromptLogprobs& one : logprobs) {
+  for (const scheduling::PromptLogprobs& one : logprobs) {
     PromptToken token{one.chosen.id, tokenizer.token_bytes(one.chosen.id), one};
     for (const auto& top : one.top) token.top_texts.push_back(tokenizer.token_bytes(top.id));
     readings_[choice].prompt.push_back(std::move(token));
@@ -318,7 +319,7 @@ void TextJob::tell_prompt(size_t choice) {
   writer_->on_prompt_tokens(choice / choices, std::move(tokens));
 }
 
-bool TextJob::on_token(size_t choice, const serve::Token& token) {
+bool TextJob::on_token(size_t choice, const scheduling::Token& token) {
   const std::lock_guard lock(mutex_);
   if (has_ended_ || reply_->is_gone()) return false;
   Reading& reading = readings_[choice];
@@ -352,7 +353,7 @@ void TextJob::write(size_t choice, Piece piece) {
   writer_->on_piece(choice, piece);
 }
 
-void TextJob::on_end(size_t choice, const serve::Outcome& outcome, std::string_view rest) {
+void TextJob::on_end(size_t choice, const scheduling::Outcome& outcome, std::string_view rest) {
   const std::lock_guard lock(mutex_);
   // The choices of a prompt count its tokens only once, as OpenAI does.
   if (choice % static_cast<size_t>(options_.request.choices) == 0) {
@@ -409,7 +410,7 @@ void TextJob::finish(const ApiError* error) {
 }
 
 void TextJob::forget_jobs() {
-  std::vector<std::shared_ptr<serve::Job>> ended;
+  std::vector<std::shared_ptr<scheduling::Job>> ended;
   const std::lock_guard lock(jobs_mutex_);
   ended.swap(jobs_);
 }

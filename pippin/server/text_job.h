@@ -13,7 +13,7 @@
 
 #include "pippin/answer/answer_part.h"
 #include "pippin/http/server.h"
-#include "pippin/serve/scheduler.h"
+#include "pippin/scheduling/scheduler.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/form_queue.h"
 #include "pippin/server/line_limits.h"
@@ -38,7 +38,7 @@ struct PromptToken {
   std::string text;
   // Nothing for the first token; the likely tokens at its position are in it, their texts in
   // top_texts.
-  std::optional<serve::PromptLogprobs> logprobs = std::nullopt;
+  std::optional<scheduling::PromptLogprobs> logprobs = std::nullopt;
   std::vector<std::string> top_texts = {};
 };
 using PromptTokens = std::vector<PromptToken>;

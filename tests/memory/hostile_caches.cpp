@@ -1,7 +1,7 @@
 #include "pippin/io/load_cache_files.h"
 #include "pippin/io/zip_testing.h"
 #include "pippin/runtime/sequence_file.h"
-#include "pippin/serve/cache_file.h"
+#include "pippin/scheduling/cache_file.h"
 #include "tests/memory/hostile.h"
 
 namespace pippin {
@@ -24,19 +24,19 @@ std::vector<Hostile> hostile_caches() {
     sequence.check({{"keys", 24, 2, 4}});
   };
   const auto none = [](size_t) { return ByteSpan(); };
-  serve::CacheFileHeader header;
+  scheduling::CacheFileHeader header;
   header.identity = std::string(64, 'd');
   header.tokens.resize(100'000);
   header.is_rest = true;
   header.parts.resize(50'000);
   const auto read_header = [](const std::string& file) {
-    serve::parse_header(as_byte_span(file), uint64_t{1} << 40, "x.rows");
+    scheduling::parse_header(as_byte_span(file), uint64_t{1} << 40, "x.rows");
   };
   std::string footer = load_cache::to_bytes({.key = std::string(64, 'a'), .array_bytes = 1 << 30});
   return {
       {"sequence, arrays", 16, text_of(runtime::to_bytes(saved, arrays, none)), read_sequence},
       {"sequence, tokens", 16, text_of(runtime::to_bytes(long_one, {}, none)), read_sequence},
-      {"prompt cache", 16, text_of(serve::to_bytes(header)), read_header},
+      {"prompt cache", 16, text_of(scheduling::to_bytes(header)), read_header},
       {"load cache", 16, footer,
        [](const std::string& file) { load_cache::parse_footer(file, (1 << 30) + file.size()); }},
   };

@@ -121,7 +121,7 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
     return command.add_option(name, value, help)->type_name(type);
   };
   app::ModelChoice& choice = arguments.given.choice;
-  serve::SchedulerOptions& scheduler = arguments.given.scheduler;
+  scheduling::SchedulerOptions& scheduler = arguments.given.scheduler;
   option("--tokenizer", choice.tokenizer, "FOLDER", "Tokenizer for packages without one");
   add_load_options(command, choice.load, "--pin-threads");
   add_template_option(command, choice.load);

@@ -8,11 +8,11 @@
 
 #include "pippin/base/log.h"
 #include "pippin/base/testing.h"
-#include "pippin/serve/block_pool.h"
-#include "pippin/serve/requests_testing.h"
-#include "pippin/serve/row_model_testing.h"
+#include "pippin/scheduling/block_pool.h"
+#include "pippin/scheduling/requests_testing.h"
+#include "pippin/scheduling/row_model_testing.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 using runtime::StopReason;
@@ -233,4 +233,4 @@ TEST(CachedRequest, SaysAtDebugWhereATextDiffers) {
 }
 
 }  // namespace
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -32,7 +32,7 @@
 #include "pippin/runtime/text.h"
 #include "pippin/tokenizers/tokenizer.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 struct Request {
   std::vector<int32_t> prompt;
@@ -171,4 +171,4 @@ class Scheduler {
   std::unique_ptr<Loop> loop_;
 };
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -24,7 +24,7 @@
 #include "pippin/base/bytes.h"
 #include "pippin/runtime/sequence_rows.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 // A file that exists or will be written. Another thread changes its state.
 struct CacheFile {
@@ -90,4 +90,4 @@ class OpenCacheFile {
   CacheFileHeader header_;
 };
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

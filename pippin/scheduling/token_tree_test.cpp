@@ -1,4 +1,4 @@
-#include "pippin/serve/token_tree.h"
+#include "pippin/scheduling/token_tree.h"
 
 #include <functional>
 #include <numeric>
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 // Runs on a thread whose stack has room for a few hundred calls, also under a sanitizer.
@@ -73,4 +73,4 @@ TEST(TokenTree, PruningKeepsWhatLeadsToSomething) {
 }
 
 }  // namespace
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

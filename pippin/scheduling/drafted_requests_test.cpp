@@ -8,11 +8,11 @@
 
 #include "pippin/base/testing.h"
 #include "pippin/runtime/draft/drafts.h"
-#include "pippin/serve/block_pool.h"
-#include "pippin/serve/requests_testing.h"
-#include "pippin/serve/row_model_testing.h"
+#include "pippin/scheduling/block_pool.h"
+#include "pippin/scheduling/requests_testing.h"
+#include "pippin/scheduling/row_model_testing.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 using runtime::StopReason;
@@ -139,4 +139,4 @@ TEST_F(DraftedRequests, StatesHaveNone) {
 }
 
 }  // namespace
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

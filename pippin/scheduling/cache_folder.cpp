@@ -1,4 +1,4 @@
-#include "pippin/serve/cache_folder.h"
+#include "pippin/scheduling/cache_folder.h"
 
 #include <algorithm>
 #include <chrono>
@@ -17,7 +17,7 @@
 #include "pippin/io/digest.h"
 #include "pippin/io/load_cache_files.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 namespace fs = std::filesystem;
@@ -268,7 +268,7 @@ void CacheFolder::read_ahead(const std::shared_ptr<CacheFile>& file, std::vector
 }
 
 void CacheFolder::ask_for(CacheFile& file) const {
-  if (!std::exchange(file.is_asked_for, true)) serve::ask_for(folder_ / file.name);
+  if (!std::exchange(file.is_asked_for, true)) scheduling::ask_for(folder_ / file.name);
 }
 
 std::shared_ptr<const runtime::RowMemory> CacheFolder::read(CacheFile& file,
@@ -321,4 +321,4 @@ CacheFolder::Counts CacheFolder::counts() const {
   return counts_;
 }
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

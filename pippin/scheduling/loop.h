@@ -14,13 +14,13 @@
 #include "pippin/base/call_context.h"
 #include "pippin/base/threads/thread.h"
 #include "pippin/runtime/batch.h"
-#include "pippin/serve/block_pool.h"
-#include "pippin/serve/piece_size.h"
-#include "pippin/serve/prompt_cache.h"
-#include "pippin/serve/scheduler.h"
-#include "pippin/serve/task.h"
+#include "pippin/scheduling/block_pool.h"
+#include "pippin/scheduling/piece_size.h"
+#include "pippin/scheduling/prompt_cache.h"
+#include "pippin/scheduling/scheduler.h"
+#include "pippin/scheduling/task.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 class Scheduler::Loop {
  public:
@@ -96,4 +96,4 @@ class Scheduler::Loop {
   Thread thread_;  // declared last: it uses all of the above
 };
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

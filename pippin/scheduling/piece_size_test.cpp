@@ -1,8 +1,8 @@
-#include "pippin/serve/piece_size.h"
+#include "pippin/scheduling/piece_size.h"
 
 #include <gtest/gtest.h>
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 TEST(PieceSize, BeginsSmall) {
@@ -39,4 +39,4 @@ TEST(PieceSize, LeavesNoShortRest) {
 }
 
 }  // namespace
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -1,8 +1,8 @@
-#include "pippin/serve/block_pool.h"
+#include "pippin/scheduling/block_pool.h"
 
 #include <gtest/gtest.h>
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 TEST(BlockPool, CountsBlocksOfAllHolders) {
@@ -37,4 +37,4 @@ TEST(BlockPool, HasOneBlockAtLeast) {
 }
 
 }  // namespace
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -15,7 +15,7 @@
 #include "pippin/runtime/sequence.h"
 #include "pippin/runtime/sequence_file.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 class RowModel : public runtime::Model {
  public:
@@ -149,4 +149,4 @@ inline std::vector<int32_t> expected_of(const RowModel& model, std::vector<int32
   return result;
 }
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -1,4 +1,4 @@
-#include "pippin/serve/prompt_cache.h"
+#include "pippin/scheduling/prompt_cache.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include "pippin/io/digest.h"
 #include "pippin/runtime/prompt_file.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 using runtime::Sequence;
@@ -467,4 +467,4 @@ CacheState PromptCache::state() const {
   return state;
 }
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -1,4 +1,4 @@
-#include "pippin/serve/prompt_cache.h"
+#include "pippin/scheduling/prompt_cache.h"
 
 #include <algorithm>
 #include <random>
@@ -8,9 +8,9 @@
 
 #include "pippin/base/numbers/ranges.h"
 #include "pippin/base/testing.h"
-#include "pippin/serve/row_model_testing.h"
+#include "pippin/scheduling/row_model_testing.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 using Ids = std::vector<int32_t>;
@@ -269,4 +269,4 @@ TEST(PromptCache, TellsWhereATextDiffers) {
 }
 
 }  // namespace
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

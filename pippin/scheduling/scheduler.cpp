@@ -1,4 +1,4 @@
-#include "pippin/serve/scheduler.h"
+#include "pippin/scheduling/scheduler.h"
 
 #include <algorithm>
 #include <string>
@@ -13,9 +13,9 @@
 #include "pippin/base/platform/free_memory.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/threads/cancel.h"
-#include "pippin/serve/loop.h"
+#include "pippin/scheduling/loop.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 using runtime::StopReason;
 
@@ -490,4 +490,4 @@ void Scheduler::Loop::publish() {
   published_ = counts_;
 }
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

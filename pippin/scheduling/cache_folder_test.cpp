@@ -1,4 +1,4 @@
-#include "pippin/serve/cache_folder.h"
+#include "pippin/scheduling/cache_folder.h"
 
 #include <algorithm>
 #include <chrono>
@@ -23,7 +23,7 @@
 #include "pippin/base/numbers/ranges.h"
 #include "pippin/base/testing.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 namespace fs = std::filesystem;
@@ -314,4 +314,4 @@ TEST_F(CacheFolders, TwoMayUseOne) {
 }
 
 }  // namespace
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 constexpr int64_t kBlockTokens = 64;
 
@@ -32,4 +32,4 @@ class BlockPool {
   int64_t total_, used_ = 0;
 };
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 // Updates its estimates with each measurement. Used by one thread.
 class PieceSize {
@@ -29,4 +29,4 @@ class PieceSize {
   double rate_ = 0;  // 0: not measured
 };
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

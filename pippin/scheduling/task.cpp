@@ -1,11 +1,11 @@
-#include "pippin/serve/task.h"
+#include "pippin/scheduling/task.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "pippin/base/stopwatch.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 using runtime::StopReason;
 
@@ -185,4 +185,4 @@ void Task::finish() noexcept {
   }
 }
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -1,8 +1,8 @@
-#include "pippin/serve/block_pool.h"
+#include "pippin/scheduling/block_pool.h"
 
 #include <algorithm>
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 BlockPool::BlockPool(int64_t tokens)
     : is_unlimited_(tokens < 0),
@@ -22,4 +22,4 @@ void BlockPool::give_back(int64_t& held) {
   held = 0;
 }
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -1,8 +1,8 @@
-#include "pippin/serve/piece_size.h"
+#include "pippin/scheduling/piece_size.h"
 
 #include <algorithm>
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 int64_t PieceSize::choose(int64_t left, double decode_seconds) const {
   if (rate_ == 0) return std::min(left, kFirst);
@@ -23,4 +23,4 @@ void PieceSize::measured(int64_t tokens, double seconds) {
   rate_ = rate_ == 0 ? rate : (rate_ + rate) / 2;
 }
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "pippin/runtime/sequence_rows.h"
-#include "pippin/serve/cache_file.h"
+#include "pippin/scheduling/cache_file.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 enum class ItemKind : uint8_t { Rest, Rows };
 
@@ -119,4 +119,4 @@ class TokenTree {
 // The memory of an item, including partly filled pages.
 uint64_t memory_of(const Item& item);
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

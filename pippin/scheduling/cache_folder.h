@@ -19,9 +19,9 @@
 
 #include "pippin/base/threads/thread.h"
 #include "pippin/base/threads/worker.h"
-#include "pippin/serve/cache_file.h"
+#include "pippin/scheduling/cache_file.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 class CacheFolder {
  public:
@@ -105,4 +105,4 @@ class CacheFolder {
   Worker reader_;
 };
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

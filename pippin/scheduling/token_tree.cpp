@@ -1,9 +1,9 @@
-#include "pippin/serve/token_tree.h"
+#include "pippin/scheduling/token_tree.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 uint64_t memory_of(const Item& item) {
   return item.is_in_memory() ? item.content.bytes->memory() : 0;
@@ -203,4 +203,4 @@ void TokenTree::prune_all() {
   }
 }
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -1,4 +1,4 @@
-#include "pippin/serve/cache_file.h"
+#include "pippin/scheduling/cache_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +17,7 @@
 #include "pippin/base/platform/file_cache.h"
 #include "pippin/io/load_cache_files.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 namespace fs = std::filesystem;
@@ -263,4 +263,4 @@ std::shared_ptr<const runtime::RowMemory> OpenCacheFile::read() const {
   return memory;
 }
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -1,4 +1,4 @@
-#include "pippin/serve/scheduler.h"
+#include "pippin/scheduling/scheduler.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -12,11 +12,11 @@
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/runtime/fake_model.h"
-#include "pippin/serve/block_pool.h"
-#include "pippin/serve/piece_size.h"
-#include "pippin/serve/requests_testing.h"
+#include "pippin/scheduling/block_pool.h"
+#include "pippin/scheduling/piece_size.h"
+#include "pippin/scheduling/requests_testing.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 namespace {
 
 using runtime::StopReason;
@@ -347,4 +347,4 @@ TEST(Scheduler, AQueueHasAnEnd) {
 }
 
 }  // namespace
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

@@ -25,11 +25,11 @@
 
 #include "pippin/runtime/model.h"
 #include "pippin/runtime/sequence.h"
-#include "pippin/serve/cache_folder.h"
-#include "pippin/serve/scheduler.h"
-#include "pippin/serve/token_tree.h"
+#include "pippin/scheduling/cache_folder.h"
+#include "pippin/scheduling/scheduler.h"
+#include "pippin/scheduling/token_tree.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 class PromptCache {
  public:
@@ -117,4 +117,4 @@ class PromptCache {
   CacheState counts_;
 };
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

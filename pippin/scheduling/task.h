@@ -12,10 +12,10 @@
 #include "pippin/runtime/draft/drafts.h"
 #include "pippin/runtime/generation.h"
 #include "pippin/runtime/text_stream.h"
-#include "pippin/serve/prompt_cache.h"
-#include "pippin/serve/scheduler.h"
+#include "pippin/scheduling/prompt_cache.h"
+#include "pippin/scheduling/scheduler.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 // Only the scheduler's thread uses it, except for cancel().
 class Task final : public Job {
@@ -99,4 +99,4 @@ class Task final : public Job {
   Outcome outcome_;
 };
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling

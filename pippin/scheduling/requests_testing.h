@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "pippin/base/testing.h"
-#include "pippin/serve/scheduler.h"
+#include "pippin/scheduling/scheduler.h"
 #include "pippin/tokenizers/tokenizer.h"
 
-namespace pippin::serve {
+namespace pippin::scheduling {
 
 using Ids = std::vector<int32_t>;
 
@@ -122,4 +122,4 @@ inline SchedulerState wait_until_idle(const Scheduler& scheduler) {
   }
 }
 
-}  // namespace pippin::serve
+}  // namespace pippin::scheduling
