@@ -9,14 +9,14 @@
 #include <string>
 #include <string_view>
 
-#include "pippin/answer/known_syntaxes.h"
-#include "pippin/answer/syntax_testing.h"
 #include "pippin/base/exception.h"
 #include "pippin/base/text.h"
 #include "pippin/io/json.h"
+#include "pippin/model_output/known_syntaxes.h"
+#include "pippin/model_output/syntax_testing.h"
 
 using namespace pippin;
-using namespace pippin::answer;
+using namespace pippin::model_output;
 
 namespace {
 

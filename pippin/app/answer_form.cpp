@@ -32,8 +32,8 @@ std::string key_of(const AnswerForm& form) {
   json.value(static_cast<int>(form.whitespace));
   if (form.calls.has_value()) {
     json.value(form.calls->is_required).value(form.calls->is_parallel);
-    json.raw(answer::tools_json(*form.calls->tools));
-    for (const answer::Tool& tool : *form.calls->tools) json.value(tool.is_strict);
+    json.raw(model_output::tools_json(*form.calls->tools));
+    for (const model_output::Tool& tool : *form.calls->tools) json.value(tool.is_strict);
   }
   if (form.thoughts.has_value()) {
     for (const AnswerForm::Mark* mark : {&form.thoughts->begin, &form.thoughts->end})
@@ -79,12 +79,12 @@ Symbol add_form(Grammar& grammar, const AnswerForm& form, const Tokenizer& token
     return add_answer(grammar, form, {.whitespace = form.whitespace}, &tokenizer);
   };
   if (!form.calls.has_value()) return said();
-  if (form.calls->is_required) return answer::add_calls(grammar, *form.calls, &tokenizer);
+  if (form.calls->is_required) return model_output::add_calls(grammar, *form.calls, &tokenizer);
   if (form.kind == AnswerForm::Kind::Text)
-    return answer::add_text_and_calls(grammar, *form.calls, &tokenizer);
+    return model_output::add_text_and_calls(grammar, *form.calls, &tokenizer);
   const RuleId either = grammar.add_rule("answer");
   grammar.add_alternative(either, {said()});
-  grammar.add_alternative(either, {answer::add_calls(grammar, *form.calls, &tokenizer)});
+  grammar.add_alternative(either, {model_output::add_calls(grammar, *form.calls, &tokenizer)});
   return Symbol::rule(either);
 }
 

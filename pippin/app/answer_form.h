@@ -11,9 +11,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pippin/answer/call_grammar.h"
 #include "pippin/constrain/constraint.h"
 #include "pippin/constrain/schema/schema.h"
+#include "pippin/model_output/call_grammar.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::app {
@@ -25,7 +25,7 @@ struct AnswerForm {
   std::vector<std::string> choices;  // one of these
   // Calls of tools. If required, they replace the rest; otherwise they are an alternative or, for
   // Kind::Text, may follow it.
-  std::optional<answer::CallRules> calls;
+  std::optional<model_output::CallRules> calls;
   constrain::Whitespace whitespace = constrain::Whitespace::Compact;
 
   // Thoughts may precede the answer, between these marks: given as text, or as tokens if they are

@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/answer/answer_parser.h"
-#include "pippin/answer/read_syntax.h"
-#include "pippin/answer/syntax_testing.h"
 #include "pippin/app/answer_form.h"
 #include "pippin/base/testing.h"
 #include "pippin/chat/json.h"
+#include "pippin/model_output/answer_parser.h"
+#include "pippin/model_output/read_syntax.h"
+#include "pippin/model_output/syntax_testing.h"
 
 namespace pippin::app {
 namespace {
@@ -19,26 +19,26 @@ namespace {
 struct Model {
   Tokenizer tokenizer;
   ChatTemplate chat;
-  std::shared_ptr<const answer::CallSyntax> syntax;
+  std::shared_ptr<const model_output::CallSyntax> syntax;
 };
 
 Model open(const std::filesystem::path& folder) {
   auto chat = ChatTemplate::from_folder(folder);
   if (!chat) throw Error(ErrorCode::NotFound, "no template");
-  auto syntax = answer::read_call_syntax(*chat);
+  auto syntax = model_output::read_call_syntax(*chat);
   if (!syntax) throw Error(ErrorCode::NotFound, "no syntax");
-  return {Tokenizer::open(folder), *chat, std::make_shared<answer::CallSyntax>(*syntax)};
+  return {Tokenizer::open(folder), *chat, std::make_shared<model_output::CallSyntax>(*syntax)};
 }
 
-answer::Answer parse(const Model& model, std::span<const int32_t> ids) {
-  answer::AnswerParserOptions options;
+model_output::Answer parse(const Model& model, std::span<const int32_t> ids) {
+  model_output::AnswerParserOptions options;
   options.syntax = model.syntax;
-  options.tools = answer::some_tools();
+  options.tools = model_output::some_tools();
   options.make_id = [] { return "made"; };
-  answer::AnswerParser parser(std::move(options));
+  model_output::AnswerParser parser(std::move(options));
   StreamDecoder decoder(model.tokenizer, true,
-                        answer::shown_tokens(*model.syntax, model.tokenizer));
-  answer::Answer answer;
+                        model_output::shown_tokens(*model.syntax, model.tokenizer));
+  model_output::Answer answer;
   for (const int32_t id : ids) answer.add(parser.push(id, decoder.push(id)));
   answer.add(parser.finish(decoder.finish(), false));
   return answer;
@@ -50,8 +50,9 @@ std::string written(const Model& model, size_t count) {
     const chat::Value messages =
         chat::parse_json(R"([{"role": "user", "content": "Go"})" + last + "]", "messages");
     chat::Dict context{{"messages", messages}};
-    answer::add_tools(
-        model.chat, chat::parse_json(answer::tools_json(*answer::some_tools()), "tools"), context);
+    model_output::add_tools(
+        model.chat,
+        chat::parse_json(model_output::tools_json(*model_output::some_tools()), "tools"), context);
     return model.chat.render(context, end);
   };
   std::string calls;
@@ -65,7 +66,7 @@ std::string written(const Model& model, size_t count) {
       render(R"(, {"role": "assistant", "content": "", "tool_calls": [)" + calls + "]}",
              PromptEnd::Conversation);
   EXPECT_TRUE(text.starts_with(prompt)) << text;
-  std::string answer(answer::behind_thoughts(std::string_view(text).substr(prompt.size())));
+  std::string answer(model_output::behind_thoughts(std::string_view(text).substr(prompt.size())));
   answer.erase(0, answer.find_first_not_of('\n'));
   // Some templates escape quotes for HTML by mistake.
   for (size_t at = 0; (at = answer.find("&#34;", at)) != std::string::npos; ++at) {
@@ -81,7 +82,7 @@ TEST_P(CallForms, TakeWhatTheTemplateWrites) {
   const Model model = open(folder);
   FormCompiler compiler(model.tokenizer);
   AnswerForm form{.kind = AnswerForm::Kind::Text};
-  form.calls = {model.syntax, answer::some_tools(), true, true};
+  form.calls = {model.syntax, model_output::some_tools(), true, true};
   for (const size_t count : {size_t{1}, size_t{2}}) {
     if (count == 2 && model.syntax->has_one_call) continue;
     constrain::ConstrainedText text(compiler.compile(form));
@@ -93,7 +94,7 @@ TEST_P(CallForms, TakeWhatTheTemplateWrites) {
       taken.push_back(id);
     }
     EXPECT_TRUE(text.can_end());
-    const answer::Answer answer = parse(model, taken);
+    const model_output::Answer answer = parse(model, taken);
     ASSERT_EQ(answer.calls.size(), count) << answer.content;
     EXPECT_EQ(answer.content, "");
     for (const auto& call : answer.calls) {
@@ -107,7 +108,7 @@ TEST_P(CallForms, WhatTheyAllowIsRead) {
   const Model model = open(folder);
   FormCompiler compiler(model.tokenizer);
   AnswerForm form{.kind = AnswerForm::Kind::Text};
-  form.calls = {model.syntax, answer::some_tools(), true, true};
+  form.calls = {model.syntax, model_output::some_tools(), true, true};
   std::mt19937 random(1);
   int read = 0;
   for (int i = 0; i < 10; ++i) {
@@ -125,7 +126,7 @@ TEST_P(CallForms, WhatTheyAllowIsRead) {
     }
     if (!text.can_end()) continue;
     ++read;
-    const answer::Answer answer = parse(model, ids);
+    const model_output::Answer answer = parse(model, ids);
     EXPECT_GE(answer.calls.size(), 1U) << model.tokenizer.decode(ids, false);
     for (const auto& call : answer.calls) EXPECT_TRUE(call.is_complete) << call.arguments;
   }

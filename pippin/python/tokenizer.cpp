@@ -146,7 +146,7 @@ std::string render(const PyTemplate& own, const py::object& messages, const py::
 py::dict read_answer(const PyTemplate& own, const std::string& text, const py::object& messages,
                      const py::kwargs& more) {
   const app::Conversation conversation = conversation_of(messages, more);
-  answer::Answer answer;
+  model_output::Answer answer;
   without_lock([&] { answer = app::read_answer(own.chat, conversation, text); });
   return py::module_::import("json").attr("loads")(app::to_json(answer));
 }

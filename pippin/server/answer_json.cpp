@@ -118,7 +118,7 @@ std::string_view to_string(Finish finish) {
 }
 
 std::string content_of(const Piece& piece) {
-  answer::Answer answer;
+  model_output::Answer answer;
   answer.add(piece.parts);
   return answer.content;
 }

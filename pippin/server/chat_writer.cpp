@@ -71,14 +71,14 @@ class WholeChat final : public AnswerWriter {
 
  private:
   struct Choice {
-    answer::Answer answer;
+    model_output::Answer answer;
     std::string logprobs;
     Finish finish = Finish::Stop;
   };
 
   void write_choice(JsonWriter& json, size_t index) const {
     const Choice& choice = choices_[index];
-    const answer::Answer& answer = choice.answer;
+    const model_output::Answer& answer = choice.answer;
     json.begin_object();
     json.member("index", index);
     json.key("message").begin_object();
@@ -142,7 +142,7 @@ class ChatStream final : public AnswerWriter {
       write_logged(writer.begin_array(), piece);
       logprobs = writer.end_array().text();
     }
-    for (const answer::AnswerPart& part : piece.parts) {
+    for (const model_output::AnswerPart& part : piece.parts) {
       // The beginning of the call has been sent, and a broken call cannot be taken back.
       if (part.kind == PartKind::CallEnd || part.kind == PartKind::CallBroken) continue;
       send(
@@ -173,8 +173,8 @@ class ChatStream final : public AnswerWriter {
   }
 
  private:
-  using PartKind = answer::AnswerPart::Kind;
-  static void write_part(JsonWriter& json, const answer::AnswerPart& part) {
+  using PartKind = model_output::AnswerPart::Kind;
+  static void write_part(JsonWriter& json, const model_output::AnswerPart& part) {
     if (part.kind == PartKind::Content) {
       json.member("content", part.text);
     } else if (part.kind == PartKind::Thoughts) {

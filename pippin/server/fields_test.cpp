@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pippin/answer/syntax_testing.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/model_output/syntax_testing.h"
 #include "pippin/server/field_rules.h"
 #include "pippin/server/server_testing.h"
 

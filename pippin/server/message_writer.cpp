@@ -72,7 +72,7 @@ class WholeMessage final : public AnswerWriter {
  private:
   const std::shared_ptr<http::Reply> reply_;
   const AnswerOptions options_;
-  answer::Answer answer_;
+  model_output::Answer answer_;
   std::string stop_;
   Finish finish_ = Finish::Stop;
 };
@@ -95,8 +95,8 @@ class MessageStream final : public AnswerWriter {
     write("message_start", json.end_object().end_object());
   }
   void on_piece(size_t /*choice*/, const Piece& piece) override {
-    using PartKind = answer::AnswerPart::Kind;
-    for (const answer::AnswerPart& part : piece.parts) {
+    using PartKind = model_output::AnswerPart::Kind;
+    for (const model_output::AnswerPart& part : piece.parts) {
       if (part.kind == PartKind::Thoughts) {
         add("thinking", part.text);
       } else if (part.kind == PartKind::Content) {
@@ -154,7 +154,7 @@ class MessageStream final : public AnswerWriter {
     if (!block_) open(kind);
     write_delta(*block_ + "_delta", kind, text);
   }
-  void open_call(const answer::AnswerPart& call) {
+  void open_call(const model_output::AnswerPart& call) {
     close();
     block_ = "tool_use";
     JsonWriter json;

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "pippin/answer/syntax_testing.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/model_output/syntax_testing.h"
 #include "pippin/server/server_testing.h"
 
 namespace pippin::server {
@@ -230,7 +230,7 @@ TEST(Messages, HaveTextsInOtherBlocks) {
 
 // Checks which tools the prompt contains, by the number of tokens of their definitions.
 TEST(MessageTools, ComeAndGo) {
-  const TemplateServer model(answer::template_source(answer::kHermes));
+  const TemplateServer model(model_output::template_source(model_output::kHermes));
   const auto tool = [](const std::string& name, const std::string& more = "") {
     return R"({"name":")" + name +
            R"(","description":"One two three","input_schema":{"type":"object"})" + more + "}";
@@ -268,7 +268,7 @@ TEST(MessageTools, ComeAndGo) {
 }
 
 TEST(MessageTools, OfAnthropicsServersAreSkippedOrRefused) {
-  const TemplateServer model(answer::template_source(answer::kHermes));
+  const TemplateServer model(model_output::template_source(model_output::kHermes));
   const std::string search = R"({"type":"web_search_20250305","name":"web_search","max_uses":8})";
   const std::string own = R"({"type":"custom","name":"own","input_schema":{"type":"object"}})";
   EXPECT_EQ(model.ignored(R"("tools":[)" + search + "," + own + "]," + kHello),

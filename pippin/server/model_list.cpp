@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "pippin/answer/read_syntax.h"
 #include "pippin/app/facts/model_facts.h"
 #include "pippin/app/open/hub_model.h"
 #include "pippin/app/prompt_tokens.h"
@@ -16,6 +15,7 @@
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/text.h"
+#include "pippin/model_output/read_syntax.h"
 #include "pippin/runtime/sequence.h"
 #include "pippin/scheduling/block_pool.h"
 #include "pippin/server/api_error.h"
@@ -93,12 +93,12 @@ ServedModel::ServedModel(std::string called, runtime::LoadedModel opened,
       forms(std::make_unique<app::FormCompiler>(loaded.tokenizer)) {
   if (loaded.chat_template) {
     template_source = loaded.chat_template->source();
-    auto marks = answer::find_reasoning(*loaded.chat_template, &loaded.tokenizer);
-    if (marks) reasoning = std::make_shared<answer::ReasoningMarks>(std::move(*marks));
+    auto marks = model_output::find_reasoning(*loaded.chat_template, &loaded.tokenizer);
+    if (marks) reasoning = std::make_shared<model_output::ReasoningMarks>(std::move(*marks));
     thinking_switch = find_thinking_switch(*loaded.chat_template);
-    takes_tools = answer::takes_tools(*loaded.chat_template);
-    auto syntax = answer::read_call_syntax(*loaded.chat_template);
-    if (syntax) calls = std::make_shared<answer::CallSyntax>(std::move(*syntax));
+    takes_tools = model_output::takes_tools(*loaded.chat_template);
+    auto syntax = model_output::read_call_syntax(*loaded.chat_template);
+    if (syntax) calls = std::make_shared<model_output::CallSyntax>(std::move(*syntax));
   }
   scheduler = std::make_unique<scheduling::Scheduler>(loaded.model, loaded.tokenizer, options);
 }

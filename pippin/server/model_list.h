@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "pippin/answer/call_syntax.h"
-#include "pippin/answer/reasoning.h"
 #include "pippin/app/answer_form.h"
 #include "pippin/app/open/open_model.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/files/mapped_origin.h"
 #include "pippin/base/threads/thread.h"
+#include "pippin/model_output/call_syntax.h"
+#include "pippin/model_output/reasoning.h"
 #include "pippin/scheduling/scheduler.h"
 #include "pippin/server/embedder.h"
 #include "pippin/server/model_settings.h"
@@ -34,11 +34,11 @@ struct ServedModel {
   std::string name;
   runtime::LoadedModel loaded;
   std::vector<int32_t> end_ids, chat_end_ids;
-  std::string template_source;                              // empty: none
-  std::shared_ptr<const answer::ReasoningMarks> reasoning;  // null: none
-  std::string thinking_switch;                              // of the template (thinking.h)
-  std::shared_ptr<const answer::CallSyntax> calls;          // of tools; null: unknown
-  bool takes_tools = false;                                 // whether the template supports tools
+  std::string template_source;                                    // empty: none
+  std::shared_ptr<const model_output::ReasoningMarks> reasoning;  // null: none
+  std::string thinking_switch;                                    // of the template (thinking.h)
+  std::shared_ptr<const model_output::CallSyntax> calls;          // of tools; null: unknown
+  bool takes_tools = false;  // whether the template supports tools
   std::unique_ptr<app::FormCompiler> forms;
   uint64_t bytes = 0;
   double load_seconds = 0;

@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/answer/syntax_testing.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/model_output/syntax_testing.h"
 #include "pippin/server/keep_alive.h"
 #include "pippin/server/model_names.h"
 #include "pippin/server/ollama_messages.h"
@@ -363,7 +363,7 @@ TEST(OllamaModels, ThatAreBrokenAreListedWithTheOthers) {
 // If the template supports tools, calls arrive whole.
 TEST(OllamaModels, CallTools) {
   const TempDir folder;
-  write_file(folder / "template.jinja", answer::template_source(answer::kHermes));
+  write_file(folder / "template.jinja", model_output::template_source(model_output::kHermes));
   Options options = demo_options();
   options.models.choice.load.chat_template = (folder / "template.jinja").string();
   const DemoServer server(options);

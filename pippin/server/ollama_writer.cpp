@@ -9,8 +9,8 @@
 namespace pippin::server {
 namespace {
 
-using answer::Answer;
-using answer::AnswerPart;
+using model_output::Answer;
+using model_output::AnswerPart;
 
 int64_t nanoseconds(double seconds) {
   return static_cast<int64_t>(std::max(seconds, 0.0) * 1e9);

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "pippin/answer/read_syntax.h"
-#include "pippin/answer/told_calls.h"
 #include "pippin/base/error.h"
 #include "pippin/chat/json.h"
+#include "pippin/model_output/read_syntax.h"
+#include "pippin/model_output/told_calls.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/chat_messages.h"
 #include "pippin/server/fill_in.h"
@@ -89,7 +89,8 @@ std::string render_by(const ChatTemplate& chat, Context& context, const Value& m
   return {};
 }
 
-void set_tools(const ServedModel& model, const std::vector<answer::Tool>& tools, Dict& context) {
+void set_tools(const ServedModel& model, const std::vector<model_output::Tool>& tools,
+               Dict& context) {
   if (!model.takes_tools) {
     throw ApiError(400, "tools: the model's chat template takes none", "tools");
   }
@@ -97,8 +98,8 @@ void set_tools(const ServedModel& model, const std::vector<answer::Tool>& tools,
     throw ApiError(400, "tools: the model's chat template does not tell how it calls them",
                    "tools");
   }
-  answer::add_tools(*model.loaded.chat_template,
-                    chat::parse_json(answer::tools_json(tools), "tools"), context);
+  model_output::add_tools(*model.loaded.chat_template,
+                          chat::parse_json(model_output::tools_json(tools), "tools"), context);
 }
 
 // Visits a string, a list of tokens, or each element of a list of these.
@@ -140,7 +141,7 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
                                     : PromptEnd::Conversation;
   const bool knows_developer = model.template_source.find("developer") != std::string::npos;
   Value spoken = knows_developer ? messages : without_developer(messages);
-  if (model.calls != nullptr) spoken = answer::told_calls(*model.calls, spoken);
+  if (model.calls != nullptr) spoken = model_output::told_calls(*model.calls, spoken);
   RenderedChat result;
   Context context = context_of(model, spoken, body, result.unheeded);
   if (tools.offered != nullptr) set_tools(model, *tools.offered, context.values);
@@ -162,7 +163,7 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
     throw ApiError(400, fmt::format("{}: the prompt has no tokens", param), std::string(param));
   }
   result.is_thinking =
-      model.reasoning != nullptr && answer::begins_thinking(*model.reasoning, result.text);
+      model.reasoning != nullptr && model_output::begins_thinking(*model.reasoning, result.text);
   return result;
 }
 

@@ -11,7 +11,7 @@
 namespace pippin::server {
 namespace {
 
-using PartKind = answer::AnswerPart::Kind;
+using PartKind = model_output::AnswerPart::Kind;
 
 constexpr std::array<std::string_view, 3> kPrefixes = {"rs", "msg", "fc"};  // by Kind
 constexpr std::array<std::string_view, 3> kPartTypes = {"reasoning_text", "output_text", ""};
@@ -61,7 +61,7 @@ void ResponseOutput::write_item(JsonWriter& json, const Item& item) const {
   json.member("status", kStatuses[static_cast<size_t>(item.status)]).end_object();
 }
 
-void ResponseOutput::open(Kind kind, const answer::AnswerPart& part) {
+void ResponseOutput::open(Kind kind, const model_output::AnswerPart& part) {
   if (is_open()) end_item(Status::Completed);
   const std::string id =
       fmt::format("{}_{}_{}", kPrefixes[static_cast<size_t>(kind)], name_, items_.size());
@@ -120,7 +120,7 @@ void ResponseOutput::end_item(Status status) {
 }
 
 // A stream cannot take back the call: it stays, marked incomplete.
-void ResponseOutput::break_call(const answer::AnswerPart& part) {
+void ResponseOutput::break_call(const model_output::AnswerPart& part) {
   if (!is_open() || items_.back().kind != Kind::Call) return;
   if (emit_) return end_item(Status::Incomplete);
   items_.pop_back();
@@ -133,7 +133,7 @@ void ResponseOutput::add(const Piece& piece) {
     write_logged(token, piece);
     waiting_logprobs_ += (waiting_logprobs_.empty() ? "" : ",") + token.text();
   }
-  for (const answer::AnswerPart& part : piece.parts) {
+  for (const model_output::AnswerPart& part : piece.parts) {
     // The logprobs of a message's tokens wait for the text of these tokens.
     const std::string logprobs = std::exchange(waiting_logprobs_, {});
     if (part.kind == PartKind::Thoughts) {

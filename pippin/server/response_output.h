@@ -45,9 +45,9 @@ class ResponseOutput {
     Status status = Status::InProgress;
   };
 
-  void open(Kind kind, const answer::AnswerPart& part = {});
+  void open(Kind kind, const model_output::AnswerPart& part = {});
   void extend(Kind kind, const std::string& text, const std::string& logprobs);
-  void break_call(const answer::AnswerPart& part);
+  void break_call(const model_output::AnswerPart& part);
   void end_item(Status status);
   void write_item(JsonWriter& json, const Item& item) const;
   void write_part(JsonWriter& json, const Item& item, bool is_empty) const;

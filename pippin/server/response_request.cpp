@@ -104,7 +104,7 @@ void write_or(JsonWriter& json, const RequestFields& body, const char* name,
 void write_tools(JsonWriter& json, const RequestFields& body) {
   json.key("tools").begin_array();
   if (const auto tools = body.find("tools")) {
-    for (const answer::Tool& tool : answer::read_response_tools(*tools)) {
+    for (const model_output::Tool& tool : model_output::read_response_tools(*tools)) {
       json.begin_object().member("type", "function").member("name", tool.name);
       json.member("description", tool.description).key("parameters").value(tool.parameters);
       json.member("strict", tool.is_strict).end_object();

@@ -456,7 +456,7 @@ constexpr const char* kTools =
     R"("additionalProperties":false}}])";
 
 TEST(ResponseTools, AreCalled) {
-  const ToolServer server(answer::kHermes);
+  const ToolServer server(model_output::kHermes);
   const std::string required = std::string(kTools) +
                                R"(,"tool_choice":"required")"
                                R"(,"parallel_tool_calls":false,"max_output_tokens":100)";
@@ -493,7 +493,7 @@ TEST(ResponseTools, AreCalled) {
 }
 
 TEST(ResponseTools, MayBeChosenOrAllowed) {
-  const ToolServer server(answer::kHermes);
+  const ToolServer server(model_output::kHermes);
   const auto choose = [&](const std::string& choice) {
     return server.respond(
         ask(std::string(kTools) + R"(,"max_output_tokens":60,"tool_choice":)" + choice));
@@ -514,7 +514,7 @@ TEST(ResponseTools, MayBeChosenOrAllowed) {
 }
 
 TEST(ResponseTools, ComeAfterTextAndMayBreakOff) {
-  const ToolServer server(answer::kHermes);
+  const ToolServer server(model_output::kHermes);
   const std::string tools = std::string(kTools) + R"(,"max_output_tokens":100,)";
   const std::string two =
       "I look.\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"ab\"}}\n"

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "pippin/answer/answer_parser.h"
 #include "pippin/base/error.h"
+#include "pippin/model_output/answer_parser.h"
 #include "pippin/runtime/banned_texts.h"
 #include "pippin/runtime/constrained_sampling.h"
 #include "pippin/runtime/thinking_budget.h"
@@ -42,7 +42,7 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   std::optional<app::AnswerForm> form() const;
   void compile(const FormQueue& forms, const app::AnswerForm& form) noexcept;
   void submit(const std::shared_ptr<constrain::Constraint>& constraint);
-  answer::AnswerParserOptions parser_options() const;
+  model_output::AnswerParserOptions parser_options() const;
   void write(size_t choice, Piece piece);
   void on_prompt(size_t choice, int64_t done, int64_t total);
   void on_prompt_logprobs(size_t choice, std::span<const scheduling::PromptLogprobs> logprobs);
@@ -62,7 +62,7 @@ class TextJob final : public std::enable_shared_from_this<TextJob> {
   std::unique_ptr<AnswerWriter> writer_;
   OnJobEnd on_end_;
   struct Reading {
-    answer::AnswerParser parser;
+    model_output::AnswerParser parser;
     std::optional<LineLimits> lines;
     bool has_calls = false;  // complete ones
     PromptTokens prompt;     // of the first choice of a prompt whose logprobs were requested
@@ -111,7 +111,8 @@ runtime::TextOptions TextJob::text_options() const {
   options.end_ids.insert(options.end_ids.end(), request.stop_tokens.begin(),
                          request.stop_tokens.end());
   options.logprobs = request.top_logprobs;
-  if (has_marks()) options.shown_tokens = answer::shown_tokens(*model_->calls, loaded.tokenizer);
+  if (has_marks())
+    options.shown_tokens = model_output::shown_tokens(*model_->calls, loaded.tokenizer);
   options.stop = request.stop;
   options.stop.insert(options.stop.end(), loaded.config.stop_strings.begin(),
                       loaded.config.stop_strings.end());
@@ -147,7 +148,7 @@ void TextJob::add_processors(runtime::TextOptions& options) const {
         std::make_shared<runtime::BannedTexts>(request.banned_texts, model_->forms->vocabulary()));
   }
   if (options_.is_chat && request.thinking_budget >= 0 && model_->reasoning != nullptr) {
-    const auto mark = [](const answer::Mark& one) {
+    const auto mark = [](const model_output::Mark& one) {
       return runtime::ThinkingMark{one.text, one.ids};
     };
     options.processors.push_back(std::make_shared<runtime::ThinkingBudget>(
@@ -160,14 +161,14 @@ void TextJob::add_processors(runtime::TextOptions& options) const {
 bool TextJob::has_marks() const {
   if (!options_.is_chat || model_->calls == nullptr) return false;
   return options_.tools.callable != nullptr ||
-         model_->calls->shape == answer::CallSyntax::Shape::Channels;
+         model_->calls->shape == model_output::CallSyntax::Shape::Channels;
 }
 
-answer::AnswerParserOptions TextJob::parser_options() const {
-  answer::AnswerParserOptions options;
+model_output::AnswerParserOptions TextJob::parser_options() const {
+  model_output::AnswerParserOptions options;
   if (!options_.is_chat) return options;
-  const auto is_id = [](const answer::CallPiece& piece) {
-    return piece.kind == answer::CallPiece::Kind::Id;
+  const auto is_id = [](const model_output::CallPiece& piece) {
+    return piece.kind == model_output::CallPiece::Kind::Id;
   };
   options.reasoning = model_->reasoning;
   options.splits_thoughts = options_.splits_reasoning;
@@ -207,9 +208,9 @@ std::optional<app::AnswerForm> TextJob::form() const {
   }
   const bool may_think = !says_all || options_.is_thinking;
   const bool knows_thoughts =
-      form.calls.has_value() && model_->calls->shape == answer::CallSyntax::Shape::Channels;
+      form.calls.has_value() && model_->calls->shape == model_output::CallSyntax::Shape::Channels;
   if (options_.is_chat && may_think && !knows_thoughts && model_->reasoning != nullptr) {
-    const auto mark = [](const answer::Mark& one) {
+    const auto mark = [](const model_output::Mark& one) {
       return app::AnswerForm::Mark{one.text, one.ids};
     };
     form.thoughts = {mark(model_->reasoning->begin), mark(model_->reasoning->end),
@@ -261,7 +262,7 @@ void TextJob::submit(const std::shared_ptr<constrain::Constraint>& constraint) {
     for (const auto& prompt : options_.prompts) {
       for (uint64_t choice = 0; choice < choices; ++choice) {
         options.sampling.seed = seed + choice;
-        readings_.push_back({answer::AnswerParser(parser_options())});
+        readings_.push_back({model_output::AnswerParser(parser_options())});
         if (options_.lines) readings_.back().lines.emplace(*options_.lines);
         const auto listener = std::make_shared<Choice>(shared_from_this(), readings_.size() - 1);
         // Only once for all choices of a prompt.
@@ -343,12 +344,12 @@ bool TextJob::on_token(size_t choice, const scheduling::Token& token) {
 
 void TextJob::write(size_t choice, Piece piece) {
   if (options_.hides_thoughts) {
-    std::erase_if(piece.parts, [](const answer::AnswerPart& part) {
-      return part.kind == answer::AnswerPart::Kind::Thoughts;
+    std::erase_if(piece.parts, [](const model_output::AnswerPart& part) {
+      return part.kind == model_output::AnswerPart::Kind::Thoughts;
     });
   }
-  for (const answer::AnswerPart& part : piece.parts) {
-    if (part.kind == answer::AnswerPart::Kind::CallEnd) readings_[choice].has_calls = true;
+  for (const model_output::AnswerPart& part : piece.parts) {
+    if (part.kind == model_output::AnswerPart::Kind::CallEnd) readings_[choice].has_calls = true;
   }
   writer_->on_piece(choice, piece);
 }

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "pippin/answer/answer_part.h"
 #include "pippin/http/server.h"
+#include "pippin/model_output/answer_part.h"
 #include "pippin/scheduling/scheduler.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/form_queue.h"
@@ -45,7 +45,7 @@ using PromptTokens = std::vector<PromptToken>;
 
 // The part of a choice that one token adds.
 struct Piece {
-  answer::AnswerParts parts;  // may be empty
+  model_output::AnswerParts parts;  // may be empty
   // Only if they were requested, with the bytes of each token.
   const runtime::Logprobs* logprobs = nullptr;
   std::string token = {};

@@ -11,7 +11,7 @@
 namespace pippin::server {
 namespace {
 
-using answer::Tool;
+using model_output::Tool;
 
 class ToolList {
  public:
@@ -28,7 +28,7 @@ class ToolList {
   void add(const Json& definition) {
     std::vector<std::string> others;
     const std::string list = "[" + definition.dump() + "]";
-    for (Tool& tool : answer::read_anthropic_tools(Json::parse(list, "tool"), others)) {
+    for (Tool& tool : model_output::read_anthropic_tools(Json::parse(list, "tool"), others)) {
       tool.is_deferred = false;
       const auto known = std::find_if(tools_.begin(), tools_.end(),
                                       [&](const Tool& one) { return one.name == tool.name; });

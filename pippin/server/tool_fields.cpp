@@ -15,7 +15,7 @@ namespace pippin::server {
 namespace {
 
 using Choice = ToolRequest::Choice;
-using answer::Tool;
+using model_output::Tool;
 
 [[noreturn]] void refuse_choice(const std::string& what) {
   throw ApiError(400, "tool_choice: " + what, "tool_choice");
@@ -87,7 +87,8 @@ ToolRequest::Tools anthropic_tools(const RequestFields& body, std::vector<std::s
   return read_field("tools", [&]() -> ToolRequest::Tools {
     std::vector<std::string> others;
     std::vector<Tool> found;
-    if (const auto tools = body.find("tools")) found = answer::read_anthropic_tools(*tools, others);
+    if (const auto tools = body.find("tools"))
+      found = model_output::read_anthropic_tools(*tools, others);
     if (found.empty() && !others.empty()) {
       throw ApiError(400,
                      "tools[0].type: " + others[0] + " is a tool of Anthropic's, not the caller's",
@@ -148,11 +149,11 @@ bool ToolRequest::is_constrained() const {
 }
 
 ToolRequest read_tool_request(const RequestFields& body) {
-  return openai_request(body, tools_of(body, answer::read_tools), false);
+  return openai_request(body, tools_of(body, model_output::read_tools), false);
 }
 
 ToolRequest read_response_tool_request(const RequestFields& body) {
-  return openai_request(body, tools_of(body, answer::read_response_tools), true);
+  return openai_request(body, tools_of(body, model_output::read_response_tools), true);
 }
 
 ToolRequest read_anthropic_tool_request(const RequestFields& body) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/answer/tool.h"
+#include "pippin/model_output/tool.h"
 #include "pippin/server/request_fields.h"
 
 namespace pippin::server {
@@ -19,7 +19,7 @@ struct ToolRequest {
     Auto,      // the model decides
     Required,  // one or more calls, and nothing else
   };
-  using Tools = std::shared_ptr<const std::vector<answer::Tool>>;
+  using Tools = std::shared_ptr<const std::vector<model_output::Tool>>;
   Tools offered;   // in the prompt; null: none
   Tools callable;  // some of `offered`; null: none
   Choice choice = Choice::None;

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "pippin/answer/syntax_testing.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/model_output/syntax_testing.h"
 #include "pippin/server/server_testing.h"
 
 namespace pippin::server {
@@ -17,7 +17,8 @@ namespace pippin::server {
 // Uses the demo model with a template of this syntax of calls.
 class ToolServer {
  public:
-  explicit ToolServer(std::string_view calls) : ToolServer(answer::template_source(calls), 0) {}
+  explicit ToolServer(std::string_view calls)
+      : ToolServer(model_output::template_source(calls), 0) {}
   // Uses a complete template.
   ToolServer(const std::string& source, int /*whole*/, Options options = demo_options()) {
     const std::filesystem::path file = folder_ / "template.jinja";

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pippin/answer/syntax_testing.h"
+#include "pippin/model_output/syntax_testing.h"
 #include "pippin/server/tool_server_testing.h"
 
 namespace pippin::server {
@@ -38,8 +38,9 @@ void expect_weather(const std::string& arguments) {
 const std::string kWeather = R"("tool_choice":{"type":"function","function":{"name":"weather"}})";
 
 TEST(ToolCalls, OfEveryShapeAreMadeWhereTheyAreRequired) {
-  for (const std::string_view calls : {answer::kHermes, answer::kTagged, answer::kList,
-                                       answer::kNamed, answer::kPython, answer::kBare}) {
+  for (const std::string_view calls :
+       {model_output::kHermes, model_output::kTagged, model_output::kList, model_output::kNamed,
+        model_output::kPython, model_output::kBare}) {
     const ToolServer server(calls);
     for (const std::string more : {"", R"(,"temperature":1.5,"seed":7)"}) {
       const Json choice = choice_of(server.chat(tools() + "," + kWeather + more));
@@ -90,7 +91,7 @@ Stream read_stream(const http::Answer& answer) {
 }
 
 TEST(ToolCalls, ComeInPieces) {
-  const ToolServer server(answer::kHermes);
+  const ToolServer server(model_output::kHermes);
   const std::string request = tools() + R"(,"tool_choice":"required","seed":3,"temperature":1)";
   const Json calls = choice_of(server.chat(request)).at("message").at("tool_calls");
   const Stream stream = read_stream(server.chat(request + R"(,"stream":true)"));
@@ -103,7 +104,7 @@ TEST(ToolCalls, ComeInPieces) {
 }
 
 TEST(ToolCalls, OneAtMostWhereTheyAreNotParallel) {
-  const ToolServer server(answer::kPython);
+  const ToolServer server(model_output::kPython);
   const std::string request = tools() + R"(,"tool_choice":"required","parallel_tool_calls":false)";
   EXPECT_EQ(choice_of(server.chat(request)).at("message").at("tool_calls").size(), 1U);
   // A second call that the model writes nevertheless ends the answer.
@@ -115,7 +116,7 @@ TEST(ToolCalls, OneAtMostWhereTheyAreNotParallel) {
 }
 
 TEST(ToolCalls, AreReadFromWhatTheModelWrites) {
-  const ToolServer server(answer::kHermes);
+  const ToolServer server(model_output::kHermes);
   const auto said = [&](const std::string& text, const std::string& more = "") {
     // A grammar determines the whole answer, with calls or without.
     JsonWriter literal, grammar;
@@ -150,7 +151,7 @@ TEST(ToolCalls, AreReadFromWhatTheModelWrites) {
 }
 
 TEST(ToolCalls, OfStrictToolsKeepToTheirSchema) {
-  const ToolServer server(answer::kHermes);
+  const ToolServer server(model_output::kHermes);
   // Free text is allowed, but a call that begins is valid; the demo model writes stories.
   const Json choice = choice_of(server.chat(tools(R"("strict":true,)") + R"(,"max_tokens":20)"));
   EXPECT_FALSE(choice.at("message").contains("tool_calls"));
@@ -163,7 +164,7 @@ TEST(ToolCalls, OfStrictToolsKeepToTheirSchema) {
 }
 
 TEST(ToolCalls, TakeTheFormOfTextsBesideThem) {
-  const ToolServer server(answer::kHermes);
+  const ToolServer server(model_output::kHermes);
   const Json message =
       choice_of(server.chat(tools() + R"(,"guided_choice":["yes"])")).at("message");
   if (message.contains("tool_calls")) {
@@ -174,7 +175,7 @@ TEST(ToolCalls, TakeTheFormOfTextsBesideThem) {
 }
 
 TEST(ToolCalls, InTheHistoryAreWrittenAsTheModelDoes) {
-  const ToolServer server(answer::kTagged);
+  const ToolServer server(model_output::kTagged);
   const auto prompt = [&](const std::string& arguments) {
     const std::string call = R"({"id":"a","type":"function","function":{"name":"weather")" +
                              (arguments.empty() ? "" : ",\"arguments\":" + arguments) + "}}";
@@ -200,7 +201,7 @@ TEST(ToolCalls, InTheHistoryAreWrittenAsTheModelDoes) {
 }
 
 TEST(ToolCalls, OfAnthropicsEndpoint) {
-  const ToolServer server(answer::kHermes);
+  const ToolServer server(model_output::kHermes);
   const std::string request = std::string(R"("max_tokens":150,"tools":[{"name":"weather",)") +
                               R"("description":"Tells","input_schema":)" + kSchema + "}]" +
                               R"(,"tool_choice":{"type":"tool","name":"weather"})";
@@ -230,7 +231,7 @@ TEST(ToolCalls, OfAnthropicsEndpoint) {
 }
 
 TEST(ToolCalls, ErrorsSayWhatIsWrong) {
-  const ToolServer server(answer::kHermes);
+  const ToolServer server(model_output::kHermes);
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"("tools":{})", "400 tools: tools: expected a list"},
       {R"("tools":[{"type":"function"}])", "400 tools: tools[0].name: is missing"},

@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "pippin/answer/read_syntax.h"
-#include "pippin/answer/reasoning.h"
 #include "pippin/app/open/gguf_model.h"
 #include "pippin/app/open/open_text.h"
 #include "pippin/app/text_encoder.h"
@@ -19,6 +17,8 @@
 #include "pippin/io/digest.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/model_output/read_syntax.h"
+#include "pippin/model_output/reasoning.h"
 #include "pippin/runtime/package/functions.h"
 
 namespace pippin::app {
@@ -84,8 +84,9 @@ void read_template(const chat::TemplateSources& sources, ModelFacts& facts) {
   const auto chat = ChatTemplate::from_sources(sources);
   if (!chat) return;
   facts.template_source = chat->source();
-  facts.takes_tools = answer::takes_tools(*chat) && answer::read_call_syntax(*chat).has_value();
-  facts.thinks = answer::find_reasoning(*chat, nullptr).has_value();
+  facts.takes_tools =
+      model_output::takes_tools(*chat) && model_output::read_call_syntax(*chat).has_value();
+  facts.thinks = model_output::find_reasoning(*chat, nullptr).has_value();
 }
 
 }  // namespace
