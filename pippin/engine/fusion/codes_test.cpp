@@ -80,10 +80,10 @@ void expect_same(const Case& item) {
 TEST(CodeConvolution, IsOfIntegers) {
   const Case item{{1, 6, 9, 11}, {5, 6, 3, 3}, {1, 5, 9, 11}, {1, 1}, {1, 1, 1, 1}};
   EXPECT_EQ(described(model_of(item)).find("(reference)"), std::string::npos);
-  EXPECT_NE(described(model_of(item)).find("conv of codes (conv_scalar) + relu"),
+  EXPECT_NE(described(model_of(item)).find("quantized conv (conv_scalar) + relu"),
             std::string::npos);
-  EXPECT_EQ(described(model_of(item)).find("round to codes"), std::string::npos);
-  EXPECT_EQ(described(model_of(item), false).find("conv of codes"), std::string::npos);
+  EXPECT_EQ(described(model_of(item)).find("quantize + dequantize"), std::string::npos);
+  EXPECT_EQ(described(model_of(item), false).find("quantized conv"), std::string::npos);
 }
 
 TEST(CodeConvolution, AgreesWithTheReference) {
@@ -110,7 +110,7 @@ TEST(CodeConvolution, AgreesWithTheReference) {
            {{1, 2, 2, 1}, {2, 2, 3, 3}, {1, 2, 3, 2}, {1, 1}, {2, 1, 1, 2}}}) {
     SCOPED_TRACE(
         fmt::format("{} by {}, {} of zero {}", item.x, item.weight, item.codes, item.zero));
-    EXPECT_NE(described(model_of(item)).find("conv of codes"), std::string::npos);
+    EXPECT_NE(described(model_of(item)).find("quantized conv"), std::string::npos);
     expect_same(item);
   }
 }
@@ -118,7 +118,7 @@ TEST(CodeConvolution, AgreesWithTheReference) {
 TEST(CodeConvolution, NearMisses) {
   const auto computed = [](const Case& item) {
     expect_same(item);
-    return described(model_of(item)).find("conv of codes") != std::string::npos;
+    return described(model_of(item)).find("quantized conv") != std::string::npos;
   };
   // Groups, depthwise convolutions, few places.
   EXPECT_FALSE(
@@ -159,9 +159,9 @@ TEST(CodeConvolution, SharesThePairs) {
       ++found;
     return found;
   };
-  EXPECT_EQ(count("pairs of codes"), 1) << plan;
-  EXPECT_EQ(count("conv of codes"), 2) << plan;
-  EXPECT_EQ(count("round to codes"), 1) << plan;
+  EXPECT_EQ(count("quantized pairs"), 1) << plan;
+  EXPECT_EQ(count("quantized conv"), 2) << plan;
+  EXPECT_EQ(count("quantize + dequantize"), 1) << plan;
   expect_same_values(model, {{{1, 4, 8, 8}}});
 }
 

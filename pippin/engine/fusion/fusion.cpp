@@ -20,7 +20,7 @@ std::span<const Fusion> fusions() {
       {"gate", {"mul"}, fuse_gate},
       {"residual", {"add"}, fuse_residual},
       {"codes", {"dequantize"}, fuse_codes},
-      {"convolution of codes", {"conv"}, fuse_code_convolution},
+      {"quantized convolution", {"conv"}, fuse_code_convolution},
       {"recurrence", {"slice_update"}, fuse_recurrence},
       {"recurrence", {"add"}, fuse_skip},
       {"causal_convolution", {"slice_update"}, fuse_causal_convolution},

@@ -30,7 +30,7 @@ struct Namer {
   std::string operator()(const CodeNode& code) const {
     return code.op == CodeOp::Quantize     ? "quantize"
            : code.op == CodeOp::Dequantize ? "dequantize"
-                                           : "round to codes";
+                                           : "quantize + dequantize";
   }
   std::string operator()(const CopyNode&) const {
     const Storage to = node.views[0].storage, from = node.views[1].storage;
@@ -62,7 +62,7 @@ struct Namer {
   std::string operator()(const NarrowNode&) const { return "narrow"; }
   std::string operator()(const OneHotNode&) const { return "one_hot"; }
   std::string operator()(const PackConvNode&) const { return "pack conv"; }
-  std::string operator()(const PairNode&) const { return "pairs of codes"; }
+  std::string operator()(const PairNode&) const { return "quantized pairs"; }
   std::string operator()(const PlaneNode& plane) const {
     std::string name = std::visit(*this, plane.work);
     for (const Finish& finish : plane.finishes) name += " + " + finish.name;
@@ -74,7 +74,7 @@ struct Namer {
   }
   std::string operator()(const ConvNode& conv) const {
     const bool pairs = conv.operands == ConvNode::Operands::Pairs;
-    return with_kernel(pairs ? "conv of codes" : "conv", kernel);
+    return with_kernel(pairs ? "quantized conv" : "conv", kernel);
   }
   std::string operator()(const PlacesConvNode&) const {
     return with_kernel("conv of places", kernel);

@@ -87,10 +87,11 @@ void quantize_like(Module& module, const ArrayMap& weights) {
     const int64_t groups = scales->ndim() == 0 ? 0 : scales->shape(-1);
     const int64_t code_bits = codes->ndim() == 0 ? 0 : codes->shape(-1) * 32;
     if (groups <= 0 || width % groups != 0 || code_bits % width != 0) {
-      fail(ErrorCode::InvalidArgument,
-           "[load_weights] {}: expected quantized weights of width {}, found codes of shape {} and "
-           "scales of shape {}.",
-           name, width, to_string(codes->shape()), to_string(scales->shape()));
+      fail(
+          ErrorCode::InvalidArgument,
+          "[load_weights] {}: expected quantized weights of width {}, found values of shape {} and "
+          "scales of shape {}.",
+          name, width, to_string(codes->shape()), to_string(scales->shape()));
     }
     const std::string mode = find(name + ".biases") != nullptr ? "affine"
                              : width / groups == 16            ? "nvfp4"

@@ -89,7 +89,7 @@ class Dequantize final : public Primitive {
       if (taken == nullptr) break;
       if (!part->primitive || part->primitive->name() != "take" ||
           part->inputs[1].get() != taken->inputs[1].get()) {
-        refuse_record(name(), "of codes that are computed ");
+        refuse_record(name(), "of quantized values that are computed ");
       }
       part = part->inputs[0].get();
     }
