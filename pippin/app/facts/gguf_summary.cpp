@@ -19,7 +19,7 @@
 #include "pippin/io/gguf.h"
 #include "pippin/io/gguf_metadata.h"
 #include "pippin/io/json.h"
-#include "pippin/kernels/blocks/blocks.h"
+#include "pippin/kernels/ggml_blocks/ggml_blocks.h"
 #include "pippin/models/gguf/gguf.h"
 
 namespace pippin::app {
@@ -47,7 +47,7 @@ struct Summary {
 
 std::string form_of(std::string_view type) {
   if (type == "F32" || type == "F16" || type == "BF16") return "values";
-  for (const kernels::BlockForm& form : kernels::block_forms()) {
+  for (const kernels::GgmlForm& form : kernels::ggml_forms()) {
     const bool same =
         std::equal(type.begin(), type.end(), form.name.begin(), form.name.end(),
                    [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });

@@ -10,7 +10,7 @@
 
 #include "pippin/app/open/hub_model.h"
 #include "pippin/families/stateful.h"
-#include "pippin/kernels/blocks/blocks.h"
+#include "pippin/kernels/ggml_blocks/ggml_blocks.h"
 #include "pippin/mil/derived_source.h"
 #include "pippin/mil/ops/op.h"
 #include "pippin/mil/package/package.h"
@@ -146,7 +146,7 @@ class FunctionCost {
     const mil::StoredBlocks* blocks = derived != nullptr ? derived->blocks() : nullptr;
     if (blocks == nullptr) return source.size();
     if (!counted_blocks_.insert(blocks).second) return 0;
-    const auto forms = kernels::block_forms();
+    const auto forms = kernels::ggml_forms();
     const auto form = std::find_if(forms.begin(), forms.end(),
                                    [&](const auto& one) { return one.name == blocks->form; });
     if (form == forms.end()) return source.size();

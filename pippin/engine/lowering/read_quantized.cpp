@@ -99,7 +99,7 @@ class Reader {
         (mil::find_argument(operation_, "offset") && blocks_of("offset") != stored)) {
       return nullptr;
     }
-    const auto forms = kernels::block_forms();
+    const auto forms = kernels::ggml_forms();
     const auto form = std::find_if(forms.begin(), forms.end(),
                                    [&](const auto& one) { return one.name == stored->form; });
     const Dims dims{stored->rows, stored->columns};
@@ -107,8 +107,8 @@ class Reader {
       return nullptr;
     }
     const auto* bytes = reinterpret_cast<const uint8_t*>(stored->bytes.data());
-    const kernels::BlockMatrix matrix{form->type, bytes, stored->rows, stored->columns,
-                                      stored->order.empty() ? nullptr : stored->order.data()};
+    const kernels::GgmlMatrix matrix{form->type, bytes, stored->rows, stored->columns,
+                                     stored->order.empty() ? nullptr : stored->order.data()};
     return block_weight(matrix, constexpr_constant(operation_, "scale")->type.data_type);
   }
 

@@ -7,8 +7,8 @@
 namespace pippin::engine {
 namespace {
 
-using kernels::BlockForm;
-using kernels::BlockMatrix;
+using kernels::GgmlForm;
+using kernels::GgmlMatrix;
 using kernels::QuantizedMatrix;
 
 // Rows that are unpacked together: as many as a tile of the kernels has; fewer for few rows of
@@ -16,7 +16,7 @@ using kernels::QuantizedMatrix;
 constexpr int64_t kManyRows = kernels::kQuantizedDotGrain, kFewRows = 8;
 
 // The form of `rows` unpacked rows of k columns.
-QuantizedMatrix unpacked_form(const BlockForm& form, int64_t rows, int64_t k) {
+QuantizedMatrix unpacked_form(const GgmlForm& form, int64_t rows, int64_t k) {
   QuantizedMatrix matrix{};
   matrix.n = rows;
   matrix.k = k;
@@ -34,7 +34,7 @@ QuantizedMatrix unpacked_form(const BlockForm& form, int64_t rows, int64_t k) {
 // The parts of the memory of unpacked rows.
 struct Parts {
   int64_t scales, offsets, total;
-  Parts(const BlockForm& form, int64_t rows, int64_t k) {
+  Parts(const GgmlForm& form, int64_t rows, int64_t k) {
     const int64_t numbers = align_up<int64_t>(rows * (k / form.group) * 4, 64);
     scales = align_up<int64_t>(rows * k, 64);
     offsets = scales + numbers;
@@ -44,8 +44,8 @@ struct Parts {
 
 }  // namespace
 
-std::shared_ptr<const QuantizedWeight> block_weight(const BlockMatrix& blocks, mil::DataType type) {
-  const BlockForm& form = kernels::block_form(blocks.type);
+std::shared_ptr<const QuantizedWeight> block_weight(const GgmlMatrix& blocks, mil::DataType type) {
+  const GgmlForm& form = kernels::ggml_form(blocks.type);
   QuantizedWeight weight;
   weight.matrix = unpacked_form(form, blocks.n, blocks.k);
   weight.matrix.codes = blocks.bytes;
@@ -64,7 +64,7 @@ void WeightRows::expand(const QuantizedWeight& weight, int64_t i, int64_t begin,
                         float* y) const noexcept {
   if (!weight.blocks) return kernels_.expand(weight.matrix, i, begin, end, y);
   constexpr int64_t kPiece = 256;  // columns: a multiple of every type's
-  const BlockForm& form = kernels::block_form(weight.blocks->type);
+  const GgmlForm& form = kernels::ggml_form(weight.blocks->type);
   uint8_t codes[kPiece];
   float scales[kPiece / 16], offsets[kPiece / 16];
   for (int64_t first = begin / kPiece * kPiece; first < end; first += kPiece) {
@@ -84,10 +84,10 @@ void WeightRows::expand(const QuantizedWeight& weight, int64_t i, int64_t begin,
 void WeightRows::dot(const QuantizedWeight& weight, const kernels::QuantizedDotArgs& args,
                      std::byte* memory) const noexcept {
   if (!weight.blocks) return kernels_.dot(args);
-  const BlockMatrix& blocks = *weight.blocks;
-  const kernels::BlockDotArgs row = {&blocks, args.x, args.bias, args.y, args.n_begin, args.n_end};
+  const GgmlMatrix& blocks = *weight.blocks;
+  const kernels::GgmlDotArgs row = {&blocks, args.x, args.bias, args.y, args.n_begin, args.n_end};
   if (args.x->m == 1 && blocks_.dot_row != nullptr && blocks_.dot_row(row)) return;
-  const BlockForm& form = kernels::block_form(blocks.type);
+  const GgmlForm& form = kernels::ggml_form(blocks.type);
   const int64_t k = blocks.k, count = k / form.columns, groups = k / form.group;
   const int64_t together = args.x->m <= kernels_.few_rows ? kFewRows : kManyRows;
   const Parts parts(form, together, k);
@@ -114,7 +114,7 @@ void WeightRows::dot(const QuantizedWeight& weight, const kernels::QuantizedDotA
 
 int64_t WeightRows::unpacked_bytes(const QuantizedWeight& weight) {
   if (!weight.blocks) return 0;
-  return Parts(kernels::block_form(weight.blocks->type), kManyRows, weight.matrix.k).total;
+  return Parts(kernels::ggml_form(weight.blocks->type), kManyRows, weight.matrix.k).total;
 }
 
 }  // namespace pippin::engine

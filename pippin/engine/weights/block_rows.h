@@ -1,6 +1,6 @@
 // Rows of a QuantizedWeight for computation, whether the package holds codes and scales or a file
-// has them in ggml's blocks (kernels/blocks/). Blocks are unpacked a few rows at a time during the
-// product, so that only the file's own bits are read from memory.
+// has them in ggml's blocks (kernels/ggml_blocks/). Blocks are unpacked a few rows at a time during
+// the product, so that only the file's own bits are read from memory.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace pippin::engine {
 
 // The weight of these blocks; its values are declared as `type`.
-std::shared_ptr<const QuantizedWeight> block_weight(const kernels::BlockMatrix& blocks,
+std::shared_ptr<const QuantizedWeight> block_weight(const kernels::GgmlMatrix& blocks,
                                                     mil::DataType type);
 
 class WeightRows {
@@ -33,7 +33,7 @@ class WeightRows {
 
  private:
   const kernels::QuantizedDotKernels& kernels_;
-  const kernels::BlockKernels& blocks_;
+  const kernels::GgmlBlockKernels& blocks_;
 };
 
 }  // namespace pippin::engine

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "pippin/engine/compute_options.h"
-#include "pippin/kernels/blocks/blocks.h"
+#include "pippin/kernels/ggml_blocks/ggml_blocks.h"
 #include "pippin/kernels/quantized_dot/quantized_dot.h"
 #include "pippin/mil/data_type.h"
 
@@ -30,7 +30,7 @@ struct QuantizedWeight {
   int64_t bytes = 0;                            // of codes, scales and palettes: read by a dot
   // Blocks of a file, which hold codes and scales: `matrix` describes their unpacked form
   // (weights/block_rows.h), and its pointers must not be read.
-  std::optional<kernels::BlockMatrix> blocks = std::nullopt;
+  std::optional<kernels::GgmlMatrix> blocks = std::nullopt;
 };
 
 // All elements in row-major order in the declared type, on as many threads as pays off.

@@ -1,25 +1,25 @@
 // GGUF's blocks as packed matrices: io/weight_file.h names a tensor "NAME" of such a type
-// "NAME.q4_k", bytes by rows. kernels/blocks/ decodes them.
+// "NAME.q4_k", bytes by rows. kernels/ggml_blocks/ decodes them.
 #include <algorithm>
 
 #include "pippin/base/error.h"
-#include "pippin/kernels/blocks/blocks.h"
+#include "pippin/kernels/ggml_blocks/ggml_blocks.h"
 #include "pippin/nn/weights/packed_weights.h"
 
 namespace pippin::nn {
 namespace {
 
 using Shift = PackedLayout::Shift;
-using kernels::BlockForm;
+using kernels::GgmlForm;
 
-PackedLayout layout_of(const BlockForm& form, int64_t rows, int64_t columns) {
+PackedLayout layout_of(const GgmlForm& form, int64_t rows, int64_t columns) {
   const Shift shift = form.has_offsets ? Shift::Bias : Shift::None;
   return {rows, columns, form.code_bits, form.is_signed, shift, form.group};
 }
 
-class BlockMatrix : public PackedMatrix {
+class GgmlMatrix : public PackedMatrix {
  public:
-  BlockMatrix(const BlockForm& form, int64_t rows, int64_t columns, PackedPart part)
+  GgmlMatrix(const GgmlForm& form, int64_t rows, int64_t columns, PackedPart part)
       : PackedMatrix(layout_of(form, rows, columns)),
         form_(form),
         part_(std::move(part)),
@@ -52,18 +52,18 @@ class BlockMatrix : public PackedMatrix {
                              form_.has_offsets ? offsets : nullptr});
   }
 
-  const BlockForm& form_;
+  const GgmlForm& form_;
   PackedPart part_;
   mil::StoredBlocks blocks_;
 };
 
-std::string tensor_name(const std::string& name, const BlockForm& form) {
+std::string tensor_name(const std::string& name, const GgmlForm& form) {
   return name + "." + std::string(form.name);
 }
 
-const BlockForm* form_of(const Checkpoint& checkpoint, const std::string& name) {
-  const auto forms = kernels::block_forms();
-  const auto found = std::find_if(forms.begin(), forms.end(), [&](const BlockForm& form) {
+const GgmlForm* form_of(const Checkpoint& checkpoint, const std::string& name) {
+  const auto forms = kernels::ggml_forms();
+  const auto found = std::find_if(forms.begin(), forms.end(), [&](const GgmlForm& form) {
     return checkpoint.contains(tensor_name(name, form));
   });
   return found == forms.end() ? nullptr : &*found;
@@ -73,21 +73,21 @@ class GgufWeights : public PackedWeights {
  public:
   std::vector<std::string> tensors(const Checkpoint& checkpoint,
                                    const std::string& name) const override {
-    const BlockForm* form = form_of(checkpoint, name);
+    const GgmlForm* form = form_of(checkpoint, name);
     return form == nullptr ? std::vector<std::string>()
                            : std::vector<std::string>{tensor_name(name, *form)};
   }
 
   PackedPtr matrix(const std::shared_ptr<const Checkpoint>& checkpoint, const std::string& name,
                    int64_t rows, int64_t columns) const override {
-    const BlockForm& form = *form_of(*checkpoint, name);
+    const GgmlForm& form = *form_of(*checkpoint, name);
     const std::string tensor = tensor_name(name, form);
     if (columns % form.columns != 0) {
       fail(ErrorCode::InvalidFile, "tensor '{}': rows of {} are not whole blocks of {}", tensor,
            columns, form.columns);
     }
     PackedPart part(checkpoint, tensor, {rows, columns / form.columns * form.bytes}, {Dtype::U8});
-    return std::make_shared<BlockMatrix>(form, rows, columns, std::move(part));
+    return std::make_shared<GgmlMatrix>(form, rows, columns, std::move(part));
   }
 };
 

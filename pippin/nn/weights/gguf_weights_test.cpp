@@ -10,7 +10,7 @@
 #include "pippin/base/testing.h"
 #include "pippin/engine/plan.h"
 #include "pippin/io/safetensors_writer.h"
-#include "pippin/kernels/blocks/blocks.h"
+#include "pippin/kernels/ggml_blocks/ggml_blocks.h"
 #include "pippin/nn/weights/packed_forms.h"
 #include "pippin/nn/weights/packed_weights.h"
 
@@ -19,8 +19,7 @@ namespace {
 
 constexpr int64_t kRows = 12, kColumns = 512;
 
-std::shared_ptr<const Checkpoint> checkpoint_of(const TempDir& dir,
-                                                const kernels::BlockForm& form) {
+std::shared_ptr<const Checkpoint> checkpoint_of(const TempDir& dir, const kernels::GgmlForm& form) {
   const int64_t row = kColumns / form.columns * form.bytes;
   std::mt19937 random(11);
   std::vector<std::byte> bytes(static_cast<size_t>(kRows * row));
@@ -64,7 +63,7 @@ struct Model {
 
 TEST(GgufWeights, PlansReadTheBlocks) {
   ThreadPool pool(2);
-  for (const kernels::BlockForm& form : kernels::block_forms()) {
+  for (const kernels::GgmlForm& form : kernels::ggml_forms()) {
     SCOPED_TRACE(form.name);
     const TempDir dir;
     const auto checkpoint = checkpoint_of(dir, form);

@@ -11,13 +11,13 @@
 #include <optional>
 #include <string_view>
 
-#include "pippin/kernels/blocks/args.h"
+#include "pippin/kernels/ggml_blocks/args.h"
 #include "pippin/kernels/kernel.h"
 
 namespace pippin::kernels {
 
-struct BlockForm {
-  BlockType type;
+struct GgmlForm {
+  GgmlType type;
   std::string_view name;  // "q4_k"
   int64_t columns, bytes;
   int64_t group;  // number of columns that share a scale: 16 or 32
@@ -25,16 +25,16 @@ struct BlockForm {
   bool is_signed, has_offsets;
 };
 
-// All types, in the order of BlockType.
-std::span<const BlockForm> block_forms();
-const BlockForm& block_form(BlockType type);
+// All types, in the order of GgmlType.
+std::span<const GgmlForm> ggml_forms();
+const GgmlForm& ggml_form(GgmlType type);
 
-int64_t row_bytes(const BlockMatrix& w);
-const uint8_t* row_of(const BlockMatrix& w, int64_t i);
+int64_t row_bytes(const GgmlMatrix& w);
+const uint8_t* row_of(const GgmlMatrix& w, int64_t i);
 
 // The tables in this build, best first.
-std::span<const Listed<BlockKernels>> block_kernels();
+std::span<const Listed<GgmlBlockKernels>> ggml_kernels();
 // Returns the first table that `cpu` can run.
-const BlockKernels& choose_blocks(const CpuFeatures& cpu);
+const GgmlBlockKernels& choose_blocks(const CpuFeatures& cpu);
 
 }  // namespace pippin::kernels

@@ -1,6 +1,6 @@
 #include "pippin/kernels/vec/neon.h"
 // Must come first: the headers below use these vectors.
-#include "pippin/kernels/blocks/args.h"
+#include "pippin/kernels/ggml_blocks/args.h"
 
 namespace pippin::kernels {
 namespace {
@@ -75,10 +75,10 @@ PIPPIN_VEC F widen(const uint8_t* p) {
 }  // namespace
 }  // namespace pippin::kernels
 
-#include "pippin/kernels/blocks/vector_unpack.h"
+#include "pippin/kernels/ggml_blocks/vector_unpack.h"
 
 namespace pippin::kernels {
 
-const BlockKernels blocks_neon = {"blocks_neon", unpack};
+const GgmlBlockKernels ggml_blocks_neon = {"ggml_blocks_neon", unpack};
 
 }  // namespace pippin::kernels

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "pippin/base/numbers/float16.h"
-#include "pippin/kernels/blocks/blocks.h"
+#include "pippin/kernels/ggml_blocks/ggml_blocks.h"
 
 namespace pippin::kernels {
 namespace {
@@ -176,40 +176,40 @@ struct Reader {
   void (*codes)(Bytes block, uint8_t* out);
   void (*scales)(Bytes block, float* scales, float* offsets);
 };
-Reader reader_of(BlockType type) {
+Reader reader_of(GgmlType type) {
   switch (type) {
-    case BlockType::Q80:
+    case GgmlType::Q80:
       return {q8_0_codes, one_scale};
-    case BlockType::Q40:
+    case GgmlType::Q40:
       return {q4_0_codes, one_scale};
-    case BlockType::Q41:
+    case GgmlType::Q41:
       return {q4_1_codes, scale_and_bias};
-    case BlockType::Q50:
+    case GgmlType::Q50:
       return {q5_0_codes, one_scale};
-    case BlockType::Q51:
+    case GgmlType::Q51:
       return {q5_1_codes, scale_and_bias};
-    case BlockType::Iq4Nl:
+    case GgmlType::Iq4Nl:
       return {iq4_nl_codes, one_scale};
-    case BlockType::Iq4Xs:
+    case GgmlType::Iq4Xs:
       return {iq4_xs_codes, iq4_xs_scales};
-    case BlockType::Mxfp4:
+    case GgmlType::Mxfp4:
       return {mxfp4_codes, mxfp4_scales};
-    case BlockType::Q2K:
+    case GgmlType::Q2K:
       return {q2_k_codes, q2_k_scales};
-    case BlockType::Q3K:
+    case GgmlType::Q3K:
       return {q3_k_codes, q3_k_scales};
-    case BlockType::Q4K:
+    case GgmlType::Q4K:
       return {q4_k_codes, k_scales};
-    case BlockType::Q5K:
+    case GgmlType::Q5K:
       return {q5_k_codes, k_scales};
-    case BlockType::Q6K:
+    case GgmlType::Q6K:
       break;
   }
   return {q6_k_codes, q6_k_scales};
 }
 
-void unpack(BlockType type, const UnpackArgs& args) noexcept {
-  const BlockForm& form = block_form(type);
+void unpack(GgmlType type, const UnpackArgs& args) noexcept {
+  const GgmlForm& form = ggml_form(type);
   const Reader reader = reader_of(type);
   const int64_t groups = form.columns / form.group;
   for (int64_t i = 0; i < args.count; ++i) {
@@ -222,6 +222,6 @@ void unpack(BlockType type, const UnpackArgs& args) noexcept {
 
 }  // namespace
 
-const BlockKernels blocks_scalar = {"blocks_scalar", unpack};
+const GgmlBlockKernels ggml_blocks_scalar = {"ggml_blocks_scalar", unpack};
 
 }  // namespace pippin::kernels

@@ -1,6 +1,6 @@
 #include "pippin/kernels/vec/avx2.h"
 // Must come first: the headers below use these vectors.
-#include "pippin/kernels/blocks/avx2_dot.h"
+#include "pippin/kernels/ggml_blocks/avx2_dot.h"
 
 namespace pippin::kernels {
 namespace {
@@ -69,10 +69,10 @@ PIPPIN_VEC F widen(const uint8_t* p) {
 }  // namespace
 }  // namespace pippin::kernels
 
-#include "pippin/kernels/blocks/vector_unpack.h"
+#include "pippin/kernels/ggml_blocks/vector_unpack.h"
 
 namespace pippin::kernels {
 
-const BlockKernels blocks_avx2 = {"blocks_avx2", unpack, avx2_dot_row};
+const GgmlBlockKernels ggml_blocks_avx2 = {"ggml_blocks_avx2", unpack, avx2_dot_row};
 
 }  // namespace pippin::kernels

@@ -1,8 +1,8 @@
 #include "pippin/kernels/quantized_dot/avx2_products.h"
 // Must come first: the headers below use these bytes.
-#include "pippin/kernels/blocks/avx2_dot.h"
-#include "pippin/kernels/blocks/code_tables.h"
-#include "pippin/kernels/blocks/vector_dot_row.h"
+#include "pippin/kernels/ggml_blocks/avx2_dot.h"
+#include "pippin/kernels/ggml_blocks/code_tables.h"
+#include "pippin/kernels/ggml_blocks/vector_dot_row.h"
 
 // A chunk is 64 columns of a row in two registers of bytes. If units have 32 columns, the halves of
 // the first register are columns 0 to 15 of its two units and those of the second columns 16 to 31,
@@ -505,33 +505,33 @@ struct Q3K {
 
 }  // namespace
 
-bool avx2_dot_row(const BlockDotArgs& args) noexcept {
+bool avx2_dot_row(const GgmlDotArgs& args) noexcept {
   switch (args.w->type) {
-    case BlockType::Q80:
+    case GgmlType::Q80:
       return dot_row<Q80>(args);
-    case BlockType::Q40:
+    case GgmlType::Q40:
       return dot_row<Q40>(args);
-    case BlockType::Q41:
+    case GgmlType::Q41:
       return dot_row<Q41>(args);
-    case BlockType::Q50:
+    case GgmlType::Q50:
       return dot_row<Q50>(args);
-    case BlockType::Q51:
+    case GgmlType::Q51:
       return dot_row<Q51>(args);
-    case BlockType::Iq4Nl:
+    case GgmlType::Iq4Nl:
       return dot_row<Iq4Nl>(args);
-    case BlockType::Iq4Xs:
+    case GgmlType::Iq4Xs:
       return dot_row<Iq4Xs>(args);
-    case BlockType::Mxfp4:
+    case GgmlType::Mxfp4:
       return dot_row<Mxfp4>(args);
-    case BlockType::Q2K:
+    case GgmlType::Q2K:
       return dot_row<Q2K>(args);
-    case BlockType::Q3K:
+    case GgmlType::Q3K:
       return dot_row<Q3K>(args);
-    case BlockType::Q4K:
+    case GgmlType::Q4K:
       return dot_row<Q4K>(args);
-    case BlockType::Q5K:
+    case GgmlType::Q5K:
       return dot_row<Q5K>(args);
-    case BlockType::Q6K:
+    case GgmlType::Q6K:
       return dot_row<Q6K>(args);
   }
   return false;

@@ -1,6 +1,6 @@
 #include "pippin/kernels/quantized_dot/avx512vnni_bytes.h"
 // Must come first: the headers below use these bytes.
-#include "pippin/kernels/blocks/vector_dot_row.h"
+#include "pippin/kernels/ggml_blocks/vector_dot_row.h"
 
 namespace pippin::kernels {
 namespace {
@@ -227,29 +227,29 @@ struct Q80 : FourBlocks<34> {
   }
 };
 
-bool dot_one_row(const BlockDotArgs& args) noexcept {
+bool dot_one_row(const GgmlDotArgs& args) noexcept {
   switch (args.w->type) {
-    case BlockType::Q80:
+    case GgmlType::Q80:
       return dot_row<Q80>(args);
-    case BlockType::Q40:
+    case GgmlType::Q40:
       return dot_row<Q40>(args);
-    case BlockType::Q4K:
+    case GgmlType::Q4K:
       return dot_row<Q4K>(args);
-    case BlockType::Q5K:
+    case GgmlType::Q5K:
       return dot_row<Q5K>(args);
-    case BlockType::Q6K:
+    case GgmlType::Q6K:
       return dot_row<Q6K>(args);
     default:
       return false;
   }
 }
 
-void unpack(BlockType type, const UnpackArgs& args) noexcept {
-  blocks_avx2.unpack(type, args);
+void unpack(GgmlType type, const UnpackArgs& args) noexcept {
+  ggml_blocks_avx2.unpack(type, args);
 }
 
 }  // namespace
 
-const BlockKernels blocks_avx512vnni = {"blocks_avx512vnni", unpack, dot_one_row};
+const GgmlBlockKernels ggml_blocks_avx512vnni = {"ggml_blocks_avx512vnni", unpack, dot_one_row};
 
 }  // namespace pippin::kernels

@@ -1,4 +1,4 @@
-#include "pippin/kernels/blocks/blocks.h"
+#include "pippin/kernels/ggml_blocks/ggml_blocks.h"
 
 #include <algorithm>
 #include <cctype>
@@ -23,7 +23,7 @@ struct Unpacked {
   std::vector<uint8_t> codes;
   std::vector<float> scales, offsets;
 
-  Unpacked(const BlockForm& form, int64_t count)
+  Unpacked(const GgmlForm& form, int64_t count)
       : codes(static_cast<size_t>(count * form.columns)),
         scales(static_cast<size_t>(count * form.columns / form.group)),
         offsets(form.has_offsets ? scales.size() : 0) {}
@@ -43,13 +43,13 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 // block, for sanitizers.
 TEST(Blocks, KernelsGiveWhatTheReferenceGives) {
   std::mt19937 random(5);
-  for (const BlockForm& form : block_forms()) {
+  for (const GgmlForm& form : ggml_forms()) {
     for (const int64_t count : {1, 2, 7, 8, 9, 70}) {
       std::vector<uint8_t> blocks(static_cast<size_t>(count * form.bytes));
       for (uint8_t& byte : blocks) byte = static_cast<uint8_t>(random());
       Unpacked expected(form, count);
-      blocks_scalar.unpack(form.type, expected.args(blocks, count));
-      for (const BlockKernels* kernels : runnable(block_kernels(), detect_cpu())) {
+      ggml_blocks_scalar.unpack(form.type, expected.args(blocks, count));
+      for (const GgmlBlockKernels* kernels : runnable(ggml_kernels(), detect_cpu())) {
         Unpacked unpacked(form, count);
         UnpackArgs args = unpacked.args(blocks, count);
         args.next = count == 7 ? blocks.data() : nullptr;
@@ -82,7 +82,7 @@ void* aligned(std::vector<std::byte>& memory) {
 
 // A matrix of random blocks whose scales are finite, and one row of activations.
 struct Product {
-  Product(const BlockForm& of, int64_t n, int64_t k, bool reversed)
+  Product(const GgmlForm& of, int64_t n, int64_t k, bool reversed)
       : form(of), w{of.type, nullptr, n, k, nullptr} {
     std::mt19937 random(static_cast<uint32_t>(n + k));
     bytes.resize(static_cast<size_t>(n * row_bytes(w)));
@@ -106,8 +106,8 @@ struct Product {
     };
     do {
       for (int64_t i = 0; i < form.bytes; ++i) block[i] = static_cast<uint8_t>(random());
-      blocks_scalar.unpack(form.type, {block, 1, nullptr, one.codes.data(), one.scales.data(),
-                                       form.has_offsets ? one.offsets.data() : nullptr});
+      ggml_blocks_scalar.unpack(form.type, {block, 1, nullptr, one.codes.data(), one.scales.data(),
+                                            form.has_offsets ? one.offsets.data() : nullptr});
     } while (!finite(one.scales) || !finite(one.offsets));
   }
 
@@ -115,7 +115,7 @@ struct Product {
     unpacked = std::make_unique<Unpacked>(form, w.n * w.k / form.columns);
     const int64_t count = w.k / form.columns, groups = w.k / form.group;
     for (int64_t i = 0; i < w.n; ++i) {
-      blocks_scalar.unpack(
+      ggml_blocks_scalar.unpack(
           form.type,
           {row_of(w, i), count, nullptr, &unpacked->codes[static_cast<size_t>(i * w.k)],
            &unpacked->scales[static_cast<size_t>(i * groups)],
@@ -138,8 +138,8 @@ struct Product {
     return matrix;
   }
 
-  BlockForm form;
-  BlockMatrix w;
+  GgmlForm form;
+  GgmlMatrix w;
   std::vector<uint8_t> bytes;
   std::vector<int64_t> order;
   std::vector<float> x, bias;
@@ -148,11 +148,11 @@ struct Product {
 
 TEST(Blocks, ProductsHaveTheBitsOfUnpackedRows) {
   for (const CpuLevel& level : cpu_levels(detect_cpu())) {
-    const BlockKernels& kernels = choose_blocks(level.cpu);
+    const GgmlBlockKernels& kernels = choose_blocks(level.cpu);
     const QuantizedDotKernels& dots = choose_quantized_dot(level.cpu);
     if (kernels.dot_row == nullptr) continue;
     int known = 0;
-    for (const BlockForm& form : block_forms()) {
+    for (const GgmlForm& form : ggml_forms()) {
       for (const int64_t k : {32, 64, 96, 128, 192, 256, 384, 512, 768, 5888}) {
         if (k % form.columns != 0) continue;
         Product product(form, 11, k, k == 512);
@@ -178,12 +178,12 @@ TEST(Blocks, ProductsHaveTheBitsOfUnpackedRows) {
 
 // All 256 scales of MXFP4's exponents.
 TEST(Blocks, ExponentsBecomePowersOfTwo) {
-  for (const BlockKernels* kernels : runnable(block_kernels(), detect_cpu())) {
+  for (const GgmlBlockKernels* kernels : runnable(ggml_kernels(), detect_cpu())) {
     for (int exponent = 0; exponent < 256; ++exponent) {
       std::vector<uint8_t> block(17, 0x21);
       block[0] = static_cast<uint8_t>(exponent);
-      Unpacked unpacked(block_form(BlockType::Mxfp4), 1);
-      kernels->unpack(BlockType::Mxfp4, unpacked.args(block, 1));
+      Unpacked unpacked(ggml_form(GgmlType::Mxfp4), 1);
+      kernels->unpack(GgmlType::Mxfp4, unpacked.args(block, 1));
       EXPECT_EQ(unpacked.scales[0], std::ldexp(1.0f, exponent - 128)) << kernels->name;
       EXPECT_EQ(unpacked.codes[0], 1);
       EXPECT_EQ(unpacked.codes[16], 2);
@@ -202,9 +202,9 @@ TEST(Blocks, Q4KIsReadAsItIsDefined) {
   block[12] = 9 | 3 << 4;      // low halves of scale 4 and of minimum 4
   block[16] = 0xba;            // column 0: 10, column 32: 11
   block[16 + 64 + 31] = 0xdc;  // column 159: 12, column 191: 13
-  for (const BlockKernels* kernels : runnable(block_kernels(), detect_cpu())) {
-    Unpacked unpacked(block_form(BlockType::Q4K), 1);
-    kernels->unpack(BlockType::Q4K, unpacked.args(block, 1));
+  for (const GgmlBlockKernels* kernels : runnable(ggml_kernels(), detect_cpu())) {
+    Unpacked unpacked(ggml_form(GgmlType::Q4K), 1);
+    kernels->unpack(GgmlType::Q4K, unpacked.args(block, 1));
     EXPECT_EQ(unpacked.scales[0], 5);
     EXPECT_EQ(unpacked.offsets[0], 14);
     EXPECT_EQ(unpacked.scales[4], 9 + 32);
@@ -219,7 +219,7 @@ TEST(Blocks, Q4KIsReadAsItIsDefined) {
 
 TEST(Blocks, TheDocumentHasARowForEachType) {
   const std::string document = read_file(source_dir() / "docs/formats.md");
-  for (const BlockForm& form : block_forms()) {
+  for (const GgmlForm& form : ggml_forms()) {
     std::string name(form.name);
     std::transform(name.begin(), name.end(), name.begin(),
                    [](char letter) { return static_cast<char>(std::toupper(letter)); });

@@ -12,8 +12,8 @@
 // Shifts move bits across byte borders; a mask follows.
 #pragma once
 
-#include "pippin/kernels/blocks/args.h"
-#include "pippin/kernels/blocks/code_tables.h"
+#include "pippin/kernels/ggml_blocks/args.h"
+#include "pippin/kernels/ggml_blocks/code_tables.h"
 
 namespace pippin::kernels {
 namespace {
@@ -264,33 +264,33 @@ void unpack_blocks(const UnpackArgs& a) {
   }
 }
 
-void unpack(BlockType type, const UnpackArgs& args) noexcept {
+void unpack(GgmlType type, const UnpackArgs& args) noexcept {
   switch (type) {
-    case BlockType::Q80:
+    case GgmlType::Q80:
       return unpack_blocks<Q80>(args);
-    case BlockType::Q40:
+    case GgmlType::Q40:
       return unpack_blocks<Q40>(args);
-    case BlockType::Q41:
+    case GgmlType::Q41:
       return unpack_blocks<Q41>(args);
-    case BlockType::Q50:
+    case GgmlType::Q50:
       return unpack_blocks<Q50>(args);
-    case BlockType::Q51:
+    case GgmlType::Q51:
       return unpack_blocks<Q51>(args);
-    case BlockType::Iq4Nl:
+    case GgmlType::Iq4Nl:
       return unpack_blocks<Iq4Nl>(args);
-    case BlockType::Iq4Xs:
+    case GgmlType::Iq4Xs:
       return unpack_blocks<Iq4Xs>(args);
-    case BlockType::Mxfp4:
+    case GgmlType::Mxfp4:
       return unpack_blocks<Mxfp4>(args);
-    case BlockType::Q2K:
+    case GgmlType::Q2K:
       return unpack_blocks<Q2K>(args);
-    case BlockType::Q3K:
+    case GgmlType::Q3K:
       return unpack_blocks<Q3K>(args);
-    case BlockType::Q4K:
+    case GgmlType::Q4K:
       return unpack_blocks<Q4K>(args);
-    case BlockType::Q5K:
+    case GgmlType::Q5K:
       return unpack_blocks<Q5K>(args);
-    case BlockType::Q6K:
+    case GgmlType::Q6K:
       return unpack_blocks<Q6K>(args);
   }
 }

@@ -8,7 +8,7 @@
 
 namespace pippin::kernels {
 
-enum class BlockType : uint8_t {
+enum class GgmlType : uint8_t {
   Q80,
   Q40,
   Q41,
@@ -38,33 +38,33 @@ struct UnpackArgs {
 };
 
 // W[n, k]; its row i is row rows[i] of the file, or row i.
-struct BlockMatrix {
-  BlockType type;
+struct GgmlMatrix {
+  GgmlType type;
   const uint8_t* bytes;
   int64_t n, k;         // k is a multiple of the type's columns
   const int64_t* rows;  // null: in order
 };
 
 // y[j] for the columns j in [n_begin, n_end) and one row of x.
-struct BlockDotArgs {
-  const BlockMatrix* w;
+struct GgmlDotArgs {
+  const GgmlMatrix* w;
   const QuantizedRows* x;
   const float* bias;  // for column 0; or null
   float* y;           // for column 0
   int64_t n_begin, n_end;
 };
 
-struct BlockKernels {
+struct GgmlBlockKernels {
   const char* name;
-  void (*unpack)(BlockType type, const UnpackArgs& args) noexcept;
+  void (*unpack)(GgmlType type, const UnpackArgs& args) noexcept;
   // Multiplies blocks directly while reading them, with the same bits as quantized_dot/ on unpacked
   // blocks. Returns false without doing anything for types and numbers of columns that it does not
   // support; null: it supports none.
-  bool (*dot_row)(const BlockDotArgs& args) noexcept = nullptr;
+  bool (*dot_row)(const GgmlDotArgs& args) noexcept = nullptr;
 };
 
-#define PIPPIN_BLOCKS(flag, name) extern const BlockKernels name;
-#include "pippin/kernels/blocks/kernels.inc"
-#undef PIPPIN_BLOCKS
+#define PIPPIN_GGML_BLOCKS(flag, name) extern const GgmlBlockKernels name;
+#include "pippin/kernels/ggml_blocks/kernels.inc"
+#undef PIPPIN_GGML_BLOCKS
 
 }  // namespace pippin::kernels

@@ -14,7 +14,7 @@
 //   codes<kAt>      the bytes of chunk kAt
 #pragma once
 
-#include "pippin/kernels/blocks/args.h"
+#include "pippin/kernels/ggml_blocks/args.h"
 #include "pippin/kernels/quantized_dot/vector_few.h"
 
 namespace pippin::kernels {
@@ -70,7 +70,7 @@ PIPPIN_VEC void turn(F (&share)[kOffsetSums]) {
 }
 
 template <typename Type>
-bool dot_row(const BlockDotArgs& a) {
+bool dot_row(const GgmlDotArgs& a) {
   const QuantizedRows& x = *a.x;
   if (x.k % Type::kStep != 0) return false;
   const int64_t row_bytes = x.k / Type::kStep * Type::kBytes;
