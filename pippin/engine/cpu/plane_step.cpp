@@ -63,8 +63,8 @@ kernels::ConvBounds PlaneStep::bounds() const noexcept {
   return bounds;
 }
 
-void PlaneStep::finish_places(const StepContext& context, int64_t first, int64_t count,
-                              int64_t begin, int64_t end, bool is_bounded) const noexcept {
+void PlaneStep::finish_channels_last(const StepContext& context, int64_t first, int64_t count,
+                                     int64_t begin, int64_t end, bool is_bounded) const noexcept {
   const Operand& y = context.operands[0];
   const int64_t channels = y.shape[1], from = first * channels + begin;
   float* const to = y.floats() + from;

@@ -32,8 +32,8 @@ class PlaneStep : public Step {
               int64_t count) const noexcept;
   // Applies them to the channels [begin, end) of `count` places, counted through all batches, of a
   // y with channels last; skips the clamp that bounds() describes.
-  void finish_places(const StepContext& context, int64_t first, int64_t count, int64_t begin,
-                     int64_t end, bool is_bounded = false) const noexcept;
+  void finish_channels_last(const StepContext& context, int64_t first, int64_t count, int64_t begin,
+                            int64_t end, bool is_bounded = false) const noexcept;
   // The bounds of the first finish, for kernels that can clamp; empty if it is not a clamp.
   kernels::ConvBounds bounds() const noexcept;
 

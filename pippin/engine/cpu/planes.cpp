@@ -1,8 +1,8 @@
 // Chooses the step of a node over planes.
 #include <algorithm>
 
+#include "pippin/engine/cpu/channels_last_step.h"
 #include "pippin/engine/cpu/conv_step.h"
-#include "pippin/engine/cpu/places_step.h"
 #include "pippin/engine/cpu/steps.h"
 #include "pippin/engine/cpu/window_step.h"
 #include "pippin/engine/cpu/winograd_step.h"
@@ -41,14 +41,14 @@ struct PlaneMaker {
   StepPointer operator()(const ChannelNode&) const {
     return std::make_unique<ChannelStep>(cpu, finishes);
   }
-  StepPointer operator()(const ChannelsWindowNode& node) const {
-    return std::make_unique<ChannelsWindowStep>(cpu, node, finishes);
+  StepPointer operator()(const ChannelsLastWindowNode& node) const {
+    return std::make_unique<ChannelsLastWindowStep>(cpu, node, finishes);
   }
   StepPointer operator()(const ConvNode& node) const {
     return std::make_unique<ConvStep>(cpu, node, finishes);
   }
-  StepPointer operator()(const PlacesConvNode& node) const {
-    return std::make_unique<PlacesConvStep>(cpu, node, finishes);
+  StepPointer operator()(const ChannelsLastConvNode& node) const {
+    return std::make_unique<ChannelsLastConvStep>(cpu, node, finishes);
   }
   StepPointer operator()(const WindowNode& node) const {
     return std::make_unique<WindowStep>(cpu, node, finishes);

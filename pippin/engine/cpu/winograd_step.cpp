@@ -129,8 +129,8 @@ void WinogradStep::compute(const StepContext& context, const PlacePointers& tile
   for (int64_t tile = 0; tile < kTiles; ++tile) {
     scratch.rows[tile] = scratch.elements + std::min(tile, job.count - 1) * channels;
   }
-  const int64_t panels = kernels::packed_places_weights(kernels_, outputs, channels);
-  kernels::ConvPlacesArgs args{};
+  const int64_t panels = kernels::packed_channels_last_weights(kernels_, outputs, channels);
+  kernels::ChannelsLastConvArgs args{};
   args.x = scratch.rows;
   args.x_stride = kConvPlaces;
   args.taps = 1;
@@ -145,7 +145,7 @@ void WinogradStep::compute(const StepContext& context, const PlacePointers& tile
         args.w = context.operands[2].floats() + i * panels + output * channels;
         args.y = scratch.products + i * scratch.product_stride + output - begin;
         args.n = std::min(kernels_.outputs, end - output);
-        kernels_.places_tile(args);
+        kernels_.channels_last_tile(args);
       }
     }
     write(context, job, begin, end, scratch);
@@ -179,7 +179,7 @@ void WinogradStep::write(const StepContext& context, const Job& job, int64_t beg
     }
     const int64_t count = std::min(some * kWinogradSide, width - w);
     for (int64_t r = 0; r < args.rows; ++r) {
-      finish_places(context, first + r * width, count, begin, end);
+      finish_channels_last(context, first + r * width, count, begin, end);
     }
     done += some;
   }

@@ -31,11 +31,11 @@ View packed_weights(Builder& builder, const mil::Operation& operation,
   return panels;
 }
 
-// The panels of places_tile for all groups, or, for weights of one channel, those of a tap next to
-// each other. With `row_taps` > 1, that many taps of a row count as channels.
-View places_weights(Builder& builder, const mil::Operation& operation,
-                    const Convolution& convolution, bool by_channel, int64_t row_taps) {
-  const ConvPanels panels = panels_of(builder, ConvPanels::Form::Places, convolution);
+// The panels of channels_last_tile for all groups, or, for weights of one channel, those of a tap
+// next to each other. With `row_taps` > 1, that many taps of a row count as channels.
+View channels_last_weights(Builder& builder, const mil::Operation& operation,
+                           const Convolution& convolution, bool by_channel, int64_t row_taps) {
+  const ConvPanels panels = panels_of(builder, ConvPanels::Form::ChannelsLast, convolution);
   const int64_t k = convolution.k(), taps = num_taps(convolution.windows);
   const View w = builder.view(operation, "weight");
   const auto by_tap = [&] {
@@ -106,9 +106,9 @@ std::optional<View> rows_as_channels(Builder& builder, Convolution& convolution,
 }
 
 // The convolution with channels last; nothing if it does not suit that layout.
-std::optional<View> conv_of_places(Builder& builder, const mil::Operation& operation,
-                                   Convolution convolution, const View& given,
-                                   const std::optional<View>& bias) {
+std::optional<View> channels_last_conv(Builder& builder, const mil::Operation& operation,
+                                       Convolution convolution, const View& given,
+                                       const std::optional<View>& bias) {
   constexpr int64_t kFewChannels = 4;  // fewer take longer to point at than to multiply, for each
                                        // tap
   const int64_t inputs = convolution.channels * convolution.groups;
@@ -129,18 +129,19 @@ std::optional<View> conv_of_places(Builder& builder, const mil::Operation& opera
   const View y = allocate_channels_last(builder, shape);
   std::vector<View> views = {
       as_planes(y), as_planes(*x),
-      places_weights(builder, operation, convolution, by_channel, turned ? row_taps : 1)};
+      channels_last_weights(builder, operation, convolution, by_channel, turned ? row_taps : 1)};
   if (bias) views.push_back(*bias);
   if (by_channel) {
     builder.emit(
         PlaneNode{
-            ChannelsWindowNode{
+            ChannelsLastWindowNode{
                 "depthwise conv", WindowOp::Weights, convolution.windows, {}, bias.has_value()},
             {}},
         std::move(views));
   } else {
     builder.emit(
-        PlaneNode{PlacesConvNode{convolution.windows, convolution.groups, bias.has_value()}, {}},
+        PlaneNode{ChannelsLastConvNode{convolution.windows, convolution.groups, bias.has_value()},
+                  {}},
         std::move(views));
   }
   return y;
@@ -203,7 +204,7 @@ void conv(Builder& builder, const mil::Operation& operation) {
                  std::move(views));
     return builder.define_output(operation, y);
   }
-  if (const auto y = conv_of_places(builder, operation, convolution, given, bias)) {
+  if (const auto y = channels_last_conv(builder, operation, convolution, given, bias)) {
     return builder.define_output(operation, *y);
   }
   // Elements of a row that are not adjacent would be gathered once for each tap.

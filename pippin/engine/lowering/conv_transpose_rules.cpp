@@ -202,7 +202,7 @@ class TransposedConv {
   void compute(const PhaseBlock& block, const View& all) {
     const Convolution convolution = phase_convolution(axes_, block, shape_, groups_);
     if (places_ && convolution.k() > 0 && has_few_taps(convolution.windows)) {
-      return compute_places(convolution, block, all);
+      return compute_channels_last(convolution, block, all);
     }
     const int64_t phases = num_phases(block);
     const bool whole = !places_ && axes_[0].stride * axes_[1].stride * axes_[2].stride == 1;
@@ -226,7 +226,7 @@ class TransposedConv {
   }
 
   // The same with channels last: at each place, all outputs of a phase, then those of the next.
-  void compute_places(Convolution convolution, const PhaseBlock& block, const View& all) {
+  void compute_channels_last(Convolution convolution, const PhaseBlock& block, const View& all) {
     for (WindowAxis& axis : convolution.windows) {
       const int64_t least = *std::min_element(axis.taps.begin(), axis.taps.end());
       for (int64_t& tap : axis.taps) tap -= least;
@@ -236,14 +236,14 @@ class TransposedConv {
     Shape shape = {all.shape[0], Dim(convolution.outputs)};
     for (const TransposedAxis& axis : axes_) shape.push_back(axis.count());
     const View y = whole ? all : allocate_channels_last(builder_, shape);
-    std::vector<View> views = {y, x_, places_weights(convolution, block)};
+    std::vector<View> views = {y, x_, channels_last_weights(convolution, block)};
     const bool has_bias = operation_.find_input("bias") != nullptr;
     if (has_bias) {
       const View one = builder_.contiguous(builder_.floats(operation_, "bias"));
       const View all_phases = broadcast_view(one, {Dim(num_phases(block)), one.shape[0]});
       views.push_back(*reshape_view(builder_.contiguous(all_phases), {Dim(convolution.outputs)}));
     }
-    builder_.emit(PlaneNode{PlacesConvNode{convolution.windows, 1, has_bias}, {}},
+    builder_.emit(PlaneNode{ChannelsLastConvNode{convolution.windows, 1, has_bias}, {}},
                   std::move(views));
     if (whole) return;
     const View places = phase_places(all, axes_, block);
@@ -270,8 +270,8 @@ class TransposedConv {
                          convolution, phases_first);
   }
 
-  View places_weights(const Convolution& convolution, const PhaseBlock& block) {
-    const ConvPanels panels = panels_of(builder_, ConvPanels::Form::Places, convolution);
+  View channels_last_weights(const Convolution& convolution, const PhaseBlock& block) {
+    const ConvPanels panels = panels_of(builder_, ConvPanels::Form::ChannelsLast, convolution);
     return weights_constant(
         builder_, operation_, [&] { return panels.pack(rows_of(convolution, block, true)); },
         panels.floats(), variant_of(block, fmt::format("{} places", panels.kernel())));

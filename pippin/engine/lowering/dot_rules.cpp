@@ -232,10 +232,10 @@ void lower_pointwise_conv(Builder& builder, const mil::Operation& operation) {
     return builder.matrix(*reshape_view(builder.contiguous(w), {w.shape[0], w.shape[1]}), 1);
   });
   const View y = weight_product(builder, weight, "conv");
-  Shape places_first = builder.info(operation.output()).shape;
-  places_first.erase(places_first.begin() + 1);
-  places_first.push_back(y.shape[1]);
-  builder.define_output(operation, permuted(*reshape_view(y, places_first), last, 1));
+  Shape channels_last_order = builder.info(operation.output()).shape;
+  channels_last_order.erase(channels_last_order.begin() + 1);
+  channels_last_order.push_back(y.shape[1]);
+  builder.define_output(operation, permuted(*reshape_view(y, channels_last_order), last, 1));
 }
 
 void add_dot_rules(Rules& rules) {

@@ -21,7 +21,7 @@ TEST(Planes, WhatFollowsIsDoneToEachPiece) {
   text.op("y", "tensor<fp32, [1, 4, 6, 7]>", "silu(x = p)");
   const mil::Model model = text.returns("y");
   EXPECT_NE(
-      described(model).find("conv of places (conv_scalar) + mean + batch_norm + prelu + silu"),
+      described(model).find("channels-last conv (conv_scalar) + mean + batch_norm + prelu + silu"),
       std::string::npos)
       << described(model);
   expect_same_values(model, {{{1, 3, 6, 7}}}, {Fill::Ordinary, Fill::Zeros, Fill::Extremes});
@@ -61,7 +61,8 @@ TEST(Planes, ResidualsOfOlderAndYoungerSteps) {
     text.op("s", shape, younger ? "add(x = r, y = c)" : "add(x = c, y = other)");
     text.op("y", shape, "relu(x = s)");
     const mil::Model model = text.returns("y");
-    EXPECT_NE(described(model).find("conv of places (conv_scalar) + add + relu"), std::string::npos)
+    EXPECT_NE(described(model).find("channels-last conv (conv_scalar) + add + relu"),
+              std::string::npos)
         << described(model);
     expect_same_values(model, {{{1, 3, 6, 7}, {1, 4, 6, 7}}}, {Fill::Ordinary, Fill::Zeros});
   }
@@ -105,7 +106,7 @@ TEST(Planes, FormulasAreDoneToEachPiece) {
     for (const auto& [result, call] : lines) text.op(result, shape, call);
     const mil::Model model = text.returns("y");
     const std::string steps = described(model);
-    EXPECT_NE(steps.find("conv of places (conv_scalar)" + name + " f32"), std::string::npos)
+    EXPECT_NE(steps.find("channels-last conv (conv_scalar)" + name + " f32"), std::string::npos)
         << steps;
     // Computed once, for all readers.
     EXPECT_EQ(steps.find("conv of"), steps.rfind("conv of")) << steps;

@@ -98,21 +98,21 @@ View as_planes(const View& view) {
 namespace {
 
 // The permutation of the axes [N, C, spatial...] to [N, spatial..., C], and its inverse.
-std::vector<int64_t> places_first(int64_t rank) {
+std::vector<int64_t> channels_last_order(int64_t rank) {
   return axes_last({1}, rank);
 }
 
 }  // namespace
 
 View allocate_channels_last(Builder& builder, const mil::Shape& shape) {
-  const std::vector<int64_t> order = places_first(static_cast<int64_t>(shape.size()));
+  const std::vector<int64_t> order = channels_last_order(static_cast<int64_t>(shape.size()));
   mil::Shape places;
   for (const int64_t axis : order) places.push_back(shape[static_cast<size_t>(axis)]);
   return transpose_view(builder.allocate(Storage::F32, places), inverse(order));
 }
 
 View channels_last(Builder& builder, const View& view) {
-  const std::vector<int64_t> order = places_first(view.rank());
+  const std::vector<int64_t> order = channels_last_order(view.rank());
   if (view.strides[1] == Dim(1)) return view;
   return transpose_view(builder.contiguous(transpose_view(view, order)), inverse(order));
 }

@@ -31,7 +31,7 @@ void pool(Builder& builder, const mil::Operation& operation) {
   if (op != WindowOp::Norm && has_channels_last(given) &&
       given.shape[1].lower() >= kLeastChannels && has_few_taps(windows)) {
     const View y = allocate_channels_last(builder, shape);
-    builder.emit(PlaneNode{ChannelsWindowNode{operation.type(), which, windows, pad_end}, {}},
+    builder.emit(PlaneNode{ChannelsLastWindowNode{operation.type(), which, windows, pad_end}, {}},
                  {as_planes(y), as_planes(given)});
     return builder.define_output(operation, y);
   }

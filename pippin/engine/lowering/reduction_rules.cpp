@@ -40,8 +40,8 @@ void fold(Builder& builder, const mil::Operation& operation) {
 }
 
 // The mean over all places of maps with channels last is one window of each channel.
-bool reduce_places(Builder& builder, const mil::Operation& operation, const View& x,
-                   const std::set<int64_t>& axes) {
+bool reduce_channels_last(Builder& builder, const mil::Operation& operation, const View& x,
+                          const std::set<int64_t>& axes) {
   const bool spatial = x.rank() > 3 && x.rank() <= kPlaneRank && has_channels_last(x) &&
                        static_cast<int64_t>(axes.size()) == x.rank() - 2 && *axes.begin() == 2;
   const View planes = spatial ? as_planes(x) : x;
@@ -56,7 +56,7 @@ bool reduce_places(Builder& builder, const mil::Operation& operation, const View
   if (!has_few_taps(windows)) return false;
   const View y = builder.allocate(Storage::F32, builder.info(operation.output()).shape);
   const View place = *reshape_view(y, {x.shape[0], x.shape[1], Dim(1), Dim(1), Dim(1)});
-  builder.emit(PlaneNode{ChannelsWindowNode{operation.type(), WindowOp::Average, windows}, {}},
+  builder.emit(PlaneNode{ChannelsLastWindowNode{operation.type(), WindowOp::Average, windows}, {}},
                {place, planes});
   builder.define_output(operation, y);
   return true;
@@ -68,7 +68,7 @@ void reduce(Builder& builder, const mil::Operation& operation) {
   if (!mil::is_float(output.type)) return fold(builder, operation);
   const View x = builder.floats(operation, "x");
   const std::set<int64_t> axes = axes_param(builder, operation, x.rank());
-  if (op == ReduceOp::Mean && reduce_places(builder, operation, x, axes)) return;
+  if (op == ReduceOp::Mean && reduce_channels_last(builder, operation, x, axes)) return;
   const View rows = reduced_rows(builder, x, axes);
   const View y = builder.allocate(Storage::F32, output.shape);
   builder.emit(ReduceNode{operation.type(), op}, {column(y), rows});

@@ -69,15 +69,15 @@ struct Namer {
     return name;
   }
   std::string operator()(const ChannelNode&) const { return "by channel"; }
-  std::string operator()(const ChannelsWindowNode& window) const {
-    return with_kernel(window.name + " of places", kernel);
+  std::string operator()(const ChannelsLastWindowNode& window) const {
+    return with_kernel("channels-last " + window.name, kernel);
   }
   std::string operator()(const ConvNode& conv) const {
     const bool pairs = conv.operands == ConvNode::Operands::Pairs;
     return with_kernel(pairs ? "quantized conv" : "conv", kernel);
   }
-  std::string operator()(const PlacesConvNode&) const {
-    return with_kernel("conv of places", kernel);
+  std::string operator()(const ChannelsLastConvNode&) const {
+    return with_kernel("channels-last conv", kernel);
   }
   std::string operator()(const WindowNode& window) const {
     return with_kernel(window.name, kernel);

@@ -73,7 +73,7 @@ struct ConvNode {
 
 // The same with channels last: y without gaps; x with channels last, or channels first in any
 // layout; the panels of all groups one after another, with the taps in this layout.
-struct PlacesConvNode {
+struct ChannelsLastConvNode {
   Windows windows;
   int64_t groups = 1;
   bool has_bias = false;
@@ -108,7 +108,7 @@ struct WindowNode {
 
 // The same with channels last: y and x with channels last, y without gaps; w [taps, C], a bias [C]
 // if any. All of WindowOp except Norm.
-struct ChannelsWindowNode {
+struct ChannelsLastWindowNode {
   std::string name;
   WindowOp op{};
   Windows windows;
@@ -120,7 +120,8 @@ struct ChannelsWindowNode {
 struct ChannelNode {};
 
 struct PlaneNode {
-  std::variant<ChannelNode, ChannelsWindowNode, ConvNode, PlacesConvNode, WindowNode, WinogradNode>
+  std::variant<ChannelNode, ChannelsLastWindowNode, ConvNode, ChannelsLastConvNode, WindowNode,
+               WinogradNode>
       work;
   std::vector<Finish> finishes;
 };

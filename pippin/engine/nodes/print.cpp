@@ -98,13 +98,13 @@ struct Parameters {
     visit("off", node.off);
   }
   void operator()(const PlaneNode& node) const { std::visit(*this, node.work); }
-  void operator()(const ChannelsWindowNode& node) const { visit_windows(node.windows, visit); }
+  void operator()(const ChannelsLastWindowNode& node) const { visit_windows(node.windows, visit); }
   void operator()(const ConvNode& node) const {
     visit_windows(node.windows, visit);
     visit("groups", node.groups);
     visit("bias", node.has_bias);
   }
-  void operator()(const PlacesConvNode& node) const {
+  void operator()(const ChannelsLastConvNode& node) const {
     visit_windows(node.windows, visit);
     visit("groups", node.groups);
     visit("bias", node.has_bias);

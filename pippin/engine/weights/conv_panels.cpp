@@ -20,12 +20,13 @@ int64_t ConvPanels::group_floats() const {
   switch (form_) {
     case Form::Rows:
       return kernels::packed_conv_weights(kernels, each(), channels_ * taps_);
-    case Form::Places:
-      return kernels::packed_places_weights(kernels, each(), channels_ * taps_);
+    case Form::ChannelsLast:
+      return kernels::packed_channels_last_weights(kernels, each(), channels_ * taps_);
     case Form::Winograd:
       break;
   }
-  return kernels::packed_places_weights(kernels, each(), channels_) * kernels::kWinogradProducts;
+  return kernels::packed_channels_last_weights(kernels, each(), channels_) *
+         kernels::kWinogradProducts;
 }
 
 int64_t ConvPanels::floats() const {
@@ -43,8 +44,8 @@ std::vector<std::byte> ConvPanels::pack(const std::vector<float>& rows) const {
       case Form::Rows:
         kernels::pack_conv_weights(kernels, row, channels_, taps_, i % each(), to);
         break;
-      case Form::Places:
-        kernels::pack_places_weights(kernels, row, channels_, taps_, i % each(), to);
+      case Form::ChannelsLast:
+        kernels::pack_channels_last_weights(kernels, row, channels_, taps_, i % each(), to);
         break;
       case Form::Winograd:
         kernels::pack_winograd_weights(kernels, row, channels_, outputs_, i, to);

@@ -13,9 +13,9 @@ namespace pippin::engine {
 class ConvPanels {
  public:
   enum class Form : uint8_t {
-    Rows,      // of ConvNode
-    Places,    // of PlacesConvNode
-    Winograd,  // of WinogradNode
+    Rows,          // of ConvNode
+    ChannelsLast,  // of ChannelsLastConvNode
+    Winograd,      // of WinogradNode
   };
   // `outputs` of all groups, each with `channels` times `taps` weights.
   ConvPanels(Form form, int64_t groups, int64_t outputs, int64_t channels, int64_t taps,

@@ -45,7 +45,7 @@ struct ConvWindowArgs {
   int64_t n;
 };
 
-// Positions in a tile of `places_tile`, `channels_sum` and `channels_max`.
+// Positions in a tile of `channels_last_tile`, `channels_sum` and `channels_max`.
 constexpr int64_t kConvPlaces = 6;
 
 // Stored values are min(max(sum, least), most); NaN stays.
@@ -55,7 +55,7 @@ struct ConvBounds {
 
 // Channels-last convolution: y[i][n] = bias[n] + sum over taps t and channels k of x[t][i][k] *
 // w[t][k][n], or y += that sum.
-struct ConvPlacesArgs {
+struct ChannelsLastConvArgs {
   // [taps][kConvPlaces] per tile: pointers to the first channel that a tap reads for a position;
   // all are readable, also those from `places` on. With an x_step [taps]: pointers for position 0;
   // position i reads x_step * i elements further.
@@ -124,7 +124,7 @@ struct WinogradOutArgs {
 struct ConvKernels {
   const char* name;
   int64_t rows, columns;  // size of `tile`'s panels
-  int64_t outputs;        // width of `places_tile`'s panels
+  int64_t outputs;        // width of `channels_last_tile`'s panels
 
   void (*tile)(const ConvTileArgs& args) noexcept;
   // The same if every element of w and x holds two 16-bit integers, of neighbouring k. Their
@@ -135,7 +135,7 @@ struct ConvKernels {
   void (*window_sum)(const ConvWindowArgs& args) noexcept;
   // NaN if any x is; w is not read.
   void (*window_max)(const ConvWindowArgs& args) noexcept;
-  void (*places_tile)(const ConvPlacesArgs& args) noexcept;
+  void (*channels_last_tile)(const ChannelsLastConvArgs& args) noexcept;
   void (*channels_sum)(const ConvChannelsArgs& args) noexcept;
   // NaN if any x is, -inf without taps; w and bias are not read.
   void (*channels_max)(const ConvChannelsArgs& args) noexcept;

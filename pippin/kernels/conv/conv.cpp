@@ -35,7 +35,7 @@ const ConvKernels& choose_conv(const CpuFeatures& cpu) {
 int64_t packed_conv_weights(const ConvKernels& kernels, int64_t outputs, int64_t k) {
   return panels_of(kernels.rows, outputs, k);
 }
-int64_t packed_places_weights(const ConvKernels& kernels, int64_t outputs, int64_t k) {
+int64_t packed_channels_last_weights(const ConvKernels& kernels, int64_t outputs, int64_t k) {
   return panels_of(kernels.outputs, outputs, k);
 }
 
@@ -43,8 +43,8 @@ void pack_conv_weights(const ConvKernels& kernels, const float* w, int64_t chann
                        int64_t output, float* panels) {
   pack_panel(kernels.rows, w, channels, taps, output, panels);
 }
-void pack_places_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
-                         int64_t output, float* panels) {
+void pack_channels_last_weights(const ConvKernels& kernels, const float* w, int64_t channels,
+                                int64_t taps, int64_t output, float* panels) {
   pack_panel(kernels.outputs, w, channels, taps, output, panels);
 }
 
@@ -58,7 +58,8 @@ void pack_winograd_weights(const ConvKernels& kernels, const float* w, int64_t c
       {1.0 / 24, -1.0 / 12, 1.0 / 6},
       {0, 0, 1},
   };
-  const int64_t size = packed_places_weights(kernels, outputs, channels), rows = kernels.outputs;
+  const int64_t size = packed_channels_last_weights(kernels, outputs, channels),
+                rows = kernels.outputs;
   float* panel = panels + output / rows * rows * channels + output % rows;
   for (int64_t channel = 0; channel < channels; ++channel) {
     for (int64_t i = 0; i < kWinogradProducts; ++i) {

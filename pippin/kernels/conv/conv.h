@@ -44,14 +44,14 @@ int64_t packed_conv_weights(const ConvKernels& kernels, int64_t outputs, int64_t
 void pack_conv_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
                        int64_t output, float* panels);
 
-// The same two functions for `places_tile`: panels of ConvKernels::outputs, each
+// The same two functions for `channels_last_tile`: panels of ConvKernels::outputs, each
 // [taps][channels][outputs].
-int64_t packed_places_weights(const ConvKernels& kernels, int64_t outputs, int64_t k);
-void pack_places_weights(const ConvKernels& kernels, const float* w, int64_t channels, int64_t taps,
-                         int64_t output, float* panels);
+int64_t packed_channels_last_weights(const ConvKernels& kernels, int64_t outputs, int64_t k);
+void pack_channels_last_weights(const ConvKernels& kernels, const float* w, int64_t channels,
+                                int64_t taps, int64_t output, float* panels);
 
 // Transforms one output's weights [channels][3][3] and writes them into the panels (for
-// places_tile) of the 36 products, one after another. The panels must be zeroed.
+// channels_last_tile) of the 36 products, one after another. The panels must be zeroed.
 void pack_winograd_weights(const ConvKernels& kernels, const float* w, int64_t channels,
                            int64_t outputs, int64_t output, float* panels);
 

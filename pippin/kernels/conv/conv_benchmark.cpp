@@ -31,8 +31,8 @@ void places(benchmark::State& state, const ConvKernels& table, int64_t k) {
   std::vector<const float*> pointers;
   for (int64_t i = 0; i < kConvPlaces; ++i) pointers.push_back(&x[i * k]);
   for (auto _ : state) {
-    table.places_tile({pointers.data(), 0, 0, 1, k, w.data(), 0, nullptr, false, y.data(),
-                       table.outputs, kConvPlaces, table.outputs});
+    table.channels_last_tile({pointers.data(), 0, 0, 1, k, w.data(), 0, nullptr, false, y.data(),
+                              table.outputs, kConvPlaces, table.outputs});
     benchmark::ClobberMemory();
   }
   state.SetItemsProcessed(state.iterations() * k * kConvPlaces * table.outputs);

@@ -265,33 +265,34 @@ TEST_P(Conv, TilesOfPlaces) {
         if (ugly) make_ugly(x);
         const auto w = normal(n * channels * taps + 1, 6), bias = normal(n, 7);
         std::vector<float> panels(
-            static_cast<size_t>(packed_places_weights(table, n, channels * taps)) + 1);
+            static_cast<size_t>(packed_channels_last_weights(table, n, channels * taps)) + 1);
         for (int64_t i = 0; i < n; ++i) {
-          pack_places_weights(table, &w[i * channels * taps], channels, taps, i, panels.data());
+          pack_channels_last_weights(table, &w[i * channels * taps], channels, taps, i,
+                                     panels.data());
         }
         const auto pointers = pointers_into(x, taps, channels + 2, 8);
         const int64_t stride = n + 3;
         std::vector<float> y(static_cast<size_t>(kTiles * kConvPlaces * stride), kGuard), want = y;
-        ConvPlacesArgs args{pointers.data(),
-                            taps * kConvPlaces,
-                            2,
-                            taps / 2,
-                            channels,
-                            panels.data(),
-                            channels * table.outputs,
-                            places % 2 == 0 ? bias.data() : nullptr,
-                            false,
-                            y.data(),
-                            stride,
-                            places,
-                            n};
-        table.places_tile(args);
+        ChannelsLastConvArgs args{pointers.data(),
+                                  taps * kConvPlaces,
+                                  2,
+                                  taps / 2,
+                                  channels,
+                                  panels.data(),
+                                  channels * table.outputs,
+                                  places % 2 == 0 ? bias.data() : nullptr,
+                                  false,
+                                  y.data(),
+                                  stride,
+                                  places,
+                                  n};
+        table.channels_last_tile(args);
         args.x += args.taps * kConvPlaces;
         args.w += args.taps * args.w_stride;
         args.taps = taps - args.taps;
         args.add = true;
         if (places == 3 || places == 4) args.bounds = kSomeBounds;
-        table.places_tile(args);
+        table.channels_last_tile(args);
         for (int64_t i = 0; i < places; ++i) {
           for (int64_t j = 0; j < n; ++j) {
             double sum = places % 2 == 0 ? bias[j] : 0;
@@ -379,30 +380,30 @@ TEST_P(Conv, RowsOfPlacesAreAsTheirPlaces) {
         auto x = normal(taps * 7 + kTiles * kConvPlaces * step + channels + 2, 5);
         if (count == 5) make_ugly(x);
         const RowOfPlaces row = row_of_places(x, taps, step, 1);
-        const auto panels = normal(packed_places_weights(table, n, channels * taps) + 1, 6);
+        const auto panels = normal(packed_channels_last_weights(table, n, channels * taps) + 1, 6);
         const auto bias = normal(n, 7);
         std::vector<float> want(static_cast<size_t>(kTiles * kConvPlaces * n), kGuard), got = want;
-        ConvPlacesArgs args{row.places.data(),
-                            taps * kConvPlaces,
-                            2,
-                            taps,
-                            channels,
-                            panels.data(),
-                            channels * table.outputs,
-                            bias.data(),
-                            false,
-                            want.data(),
-                            n,
-                            count,
-                            n};
-        table.places_tile(args);
+        ChannelsLastConvArgs args{row.places.data(),
+                                  taps * kConvPlaces,
+                                  2,
+                                  taps,
+                                  channels,
+                                  panels.data(),
+                                  channels * table.outputs,
+                                  bias.data(),
+                                  false,
+                                  want.data(),
+                                  n,
+                                  count,
+                                  n};
+        table.channels_last_tile(args);
         for (float& element : want)
           element = element == kGuard ? kGuard : within(kSomeBounds, element);
         args.bounds = kSomeBounds;
         args.x = row.taps.data();
         args.x_step = step;
         args.y = got.data();
-        table.places_tile(args);
+        table.channels_last_tile(args);
         expect_near(got, want, 0);
       }
     }
@@ -455,7 +456,7 @@ TEST_P(Conv, WinogradSums) {
   const ConvKernels& table = *GetParam();
   for (const auto& [outputs, channels] : {std::pair(5, 7), std::pair(17, 16), std::pair(1, 33)}) {
     const auto w = normal(outputs * channels * 9, 7), bias = normal(outputs, 8);
-    const int64_t size = packed_places_weights(table, outputs, channels);
+    const int64_t size = packed_channels_last_weights(table, outputs, channels);
     std::vector<float> panels(static_cast<size_t>(size * kWinogradProducts));
     for (int64_t i = 0; i < outputs; ++i) {
       pack_winograd_weights(table, &w[i * channels * 9], channels, outputs, i, panels.data());
@@ -474,10 +475,10 @@ TEST_P(Conv, WinogradSums) {
       std::vector<float> products(static_cast<size_t>(kWinogradProducts * apart), kInf);
       for (int64_t first = 0; first < outputs; first += table.outputs) {
         for (int64_t i = 0; i < kWinogradProducts; ++i) {
-          table.places_tile({pointers.data(), kConvPlaces, i * stride, 1, channels,
-                             &panels[i * size + first * channels], 0, nullptr, false,
-                             &products[i * apart + first], outputs, tiles,
-                             std::min<int64_t>(table.outputs, outputs - first)});
+          table.channels_last_tile({pointers.data(), kConvPlaces, i * stride, 1, channels,
+                                    &panels[i * size + first * channels], 0, nullptr, false,
+                                    &products[i * apart + first], outputs, tiles,
+                                    std::min<int64_t>(table.outputs, outputs - first)});
         }
       }
       const int64_t rows = 1 + tiles % kWinogradSide, columns = kWinogradSide - tiles % 3;

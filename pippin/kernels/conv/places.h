@@ -42,8 +42,8 @@ struct Seen {
 // kUsed positions that `seen` points to and kWide vectors of outputs. If not kWhole, only `places`
 // positions exist and the last vector has `last` elements.
 template <int kUsed, int kWide, bool kWhole, bool kRow>
-PIPPIN_VEC void places_part(const ConvPlacesArgs& a, Seen<kRow> seen, float* y, int64_t places,
-                            int64_t last) {
+PIPPIN_VEC void places_part(const ChannelsLastConvArgs& a, Seen<kRow> seen, float* y,
+                            int64_t places, int64_t last) {
   const auto get = [&](const float* p, int v) {
     return kWhole || v + 1 < kWide || last == kLanes ? load(p + v * kLanes)
                                                      : load_part(p + v * kLanes, last);
@@ -102,7 +102,7 @@ PIPPIN_VEC void places_part(const ConvPlacesArgs& a, Seen<kRow> seen, float* y, 
 }
 
 template <int kWide, bool kRow>
-void places_tiles(const ConvPlacesArgs& a) {
+void channels_last_tiles(const ChannelsLastConvArgs& a) {
   const int64_t last = a.n - (kWide - 1) * kLanes;
   Seen<kRow> seen{a.x, a.first, a.x_step};
   float* y = a.y;
@@ -125,11 +125,11 @@ void places_tiles(const ConvPlacesArgs& a) {
 }
 
 template <int kWide>
-void places_wide(const ConvPlacesArgs& a) {
-  a.x_step > 0 ? places_tiles<kWide, true>(a) : places_tiles<kWide, false>(a);
+void places_wide(const ChannelsLastConvArgs& a) {
+  a.x_step > 0 ? channels_last_tiles<kWide, true>(a) : channels_last_tiles<kWide, false>(a);
 }
 
-void places_tile(const ConvPlacesArgs& a) noexcept {
+void channels_last_tile(const ChannelsLastConvArgs& a) noexcept {
   const int64_t vectors = (a.n + kLanes - 1) / kLanes;
   if constexpr (kOutputVectors > 2) {
     if (vectors == 4) return places_wide<4>(a);

@@ -104,7 +104,7 @@ const float* seen(const Args& a, int64_t tap, int64_t place) {
   return a.x[place / kConvPlaces * a.x_stride + tap * kConvPlaces + place % kConvPlaces];
 }
 
-void places_tile(const ConvPlacesArgs& a) noexcept {
+void channels_last_tile(const ChannelsLastConvArgs& a) noexcept {
   for (int64_t i = 0; i < a.places; ++i) {
     for (int64_t n = 0; n < a.n; ++n) {
       float sum = !a.add && a.bias != nullptr ? a.bias[n] : 0;
@@ -194,8 +194,9 @@ void winograd_out(const WinogradOutArgs& a) noexcept {
 
 }  // namespace
 
-const ConvKernels conv_scalar = {"conv_scalar", kRows,        kColumns,    kOutputs,    tile,
-                                 tile_pairs,    pack,         window_sum,  window_max,  places_tile,
-                                 channels_sum,  channels_max, winograd_in, winograd_out};
+const ConvKernels conv_scalar = {
+    "conv_scalar", kRows,        kColumns,    kOutputs,    tile,
+    tile_pairs,    pack,         window_sum,  window_max,  channels_last_tile,
+    channels_sum,  channels_max, winograd_in, winograd_out};
 
 }  // namespace pippin::kernels

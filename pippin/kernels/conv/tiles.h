@@ -263,7 +263,7 @@ void window_max(const ConvWindowArgs& a) noexcept {
 
 constexpr ConvKernels table(const char* name) {
   return {name,         kRows,        kColumns,    kOutputs,    tile,
-          tile_pairs,   pack,         window_sum,  window_max,  places_tile,
+          tile_pairs,   pack,         window_sum,  window_max,  channels_last_tile,
           channels_sum, channels_max, winograd_in, winograd_out};
 }
 

@@ -9,10 +9,10 @@
 
 namespace pippin::engine {
 
-class PlacesConvStep : public PlaneStep {
+class ChannelsLastConvStep : public PlaneStep {
  public:
-  PlacesConvStep(const CpuFeatures& cpu, const PlacesConvNode& node,
-                 const std::vector<Finish>& finishes);
+  ChannelsLastConvStep(const CpuFeatures& cpu, const ChannelsLastConvNode& node,
+                       const std::vector<Finish>& finishes);
 
   std::string kernel_name() const override { return kernels_.name; }
   int64_t scratch_bytes() const override;
@@ -29,10 +29,10 @@ class PlacesConvStep : public PlaneStep {
   bool bias_;
 };
 
-class ChannelsWindowStep : public PlaneStep {
+class ChannelsLastWindowStep : public PlaneStep {
  public:
-  ChannelsWindowStep(const CpuFeatures& cpu, const ChannelsWindowNode& node,
-                     const std::vector<Finish>& finishes);
+  ChannelsLastWindowStep(const CpuFeatures& cpu, const ChannelsLastWindowNode& node,
+                         const std::vector<Finish>& finishes);
 
   std::string kernel_name() const override { return kernels_.name; }
   int64_t scratch_bytes() const override;

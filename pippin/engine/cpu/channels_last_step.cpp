@@ -1,4 +1,4 @@
-#include "pippin/engine/cpu/places_step.h"
+#include "pippin/engine/cpu/channels_last_step.h"
 
 #include <algorithm>
 #include <limits>
@@ -24,7 +24,7 @@ int64_t most_tiles(int64_t taps) {
 }
 
 // The working memory of a thread.
-struct PlacesScratch {
+struct ChannelsLastScratch {
   const float** pointers;
   int64_t* offsets;
   float* outside;
@@ -32,15 +32,15 @@ struct PlacesScratch {
 int64_t floats_in_front(int64_t taps) {
   return (most_tiles(taps) * kConvPlaces + 1) * taps * 2;
 }
-PlacesScratch places_scratch(std::byte* bytes, int64_t taps) {
-  PlacesScratch scratch{};
+ChannelsLastScratch channels_last_scratch(std::byte* bytes, int64_t taps) {
+  ChannelsLastScratch scratch{};
   scratch.pointers = reinterpret_cast<const float**>(bytes);
   scratch.offsets =
       reinterpret_cast<int64_t*>(scratch.pointers + most_tiles(taps) * kConvPlaces * taps);
   scratch.outside = reinterpret_cast<float*>(scratch.offsets + taps);
   return scratch;
 }
-int64_t places_scratch_bytes(int64_t taps, int64_t channels) {
+int64_t channels_last_scratch_bytes(int64_t taps, int64_t channels) {
   const int64_t floats = floats_in_front(taps) + channels;
   return (floats * element_size(Storage::F32) + 63) / 64 * 64;
 }
@@ -66,25 +66,25 @@ void share_jobs(ThreadPool& pool, int64_t jobs, int64_t work, int64_t worth,
 
 }  // namespace
 
-struct PlacesConvStep::Job {
+struct ChannelsLastConvStep::Job {
   int64_t group;
   int64_t begin, end;    // of the group's outputs
   int64_t first, count;  // places
 };
 
-PlacesConvStep::PlacesConvStep(const CpuFeatures& cpu, const PlacesConvNode& node,
-                               const std::vector<Finish>& finishes)
+ChannelsLastConvStep::ChannelsLastConvStep(const CpuFeatures& cpu, const ChannelsLastConvNode& node,
+                                           const std::vector<Finish>& finishes)
     : PlaneStep(cpu, finishes, /*has_weights=*/true),
       kernels_(kernels::choose_conv(cpu)),
       windows_(node.windows),
       groups_(node.groups),
       bias_(node.has_bias) {}
 
-int64_t PlacesConvStep::scratch_bytes() const {
-  return places_scratch_bytes(num_taps(windows_), views[1].shape[1].upper());
+int64_t ChannelsLastConvStep::scratch_bytes() const {
+  return channels_last_scratch_bytes(num_taps(windows_), views[1].shape[1].upper());
 }
 
-void PlacesConvStep::run(const StepContext& context) const noexcept {
+void ChannelsLastConvStep::run(const StepContext& context) const noexcept {
   const Operand& y = context.operands[0];
   const Operand& x = context.operands[1];
   if (y.size() == 0) return;
@@ -122,14 +122,14 @@ void PlacesConvStep::run(const StepContext& context) const noexcept {
   share_jobs(context.pool, jobs, y.size() * k, int64_t{1} << 19, make_worker);
 }
 
-void PlacesConvStep::compute(const StepContext& context, const PlacePointers& places,
-                             const Job& job, std::byte* bytes) const noexcept {
+void ChannelsLastConvStep::compute(const StepContext& context, const PlacePointers& places,
+                                   const Job& job, std::byte* bytes) const noexcept {
   const Operand& y = context.operands[0];
   const Operand& x = context.operands[1];
   const int64_t taps = num_taps(windows_);
   const int64_t channels = x.shape[1] / groups_;
   const int64_t outputs = y.shape[1] / groups_, width = kernels_.outputs;
-  const PlacesScratch scratch = places_scratch(bytes, taps);
+  const ChannelsLastScratch scratch = channels_last_scratch(bytes, taps);
   std::fill_n(scratch.outside, channels, 0.0F);
   const PlacePointers::Run run = places.run(job.first, job.count);
   const bool is_run = run.step > 0 && run.count == job.count;
@@ -141,12 +141,12 @@ void PlacesConvStep::compute(const StepContext& context, const PlacePointers& pl
   }
   const float* panels =
       context.operands[2].floats() +
-      job.group * kernels::packed_places_weights(kernels_, outputs, taps * channels);
+      job.group * kernels::packed_channels_last_weights(kernels_, outputs, taps * channels);
   const int64_t offset = job.group * outputs;
   float* to = y.floats() + job.first * y.shape[1] + offset;
   const int64_t some_channels = ceil_div(channels, ceil_div(channels, kTerms));
   const int64_t some_taps = std::max<int64_t>(1, kTerms / some_channels);
-  kernels::ConvPlacesArgs args{};
+  kernels::ChannelsLastConvArgs args{};
   args.w_stride = channels * width;
   args.y_stride = y.shape[1];
   args.places = job.count;
@@ -166,15 +166,16 @@ void PlacesConvStep::compute(const StepContext& context, const PlacePointers& pl
         args.bias = bias_ ? context.operands[3].floats() + offset + output : nullptr;
         args.x = scratch.pointers + tap * (is_run ? 1 : kConvPlaces);
         args.y = to + output;
-        kernels_.places_tile(args);
+        kernels_.channels_last_tile(args);
       }
     }
   }
-  finish_places(context, job.first, job.count, offset + job.begin, offset + job.end, true);
+  finish_channels_last(context, job.first, job.count, offset + job.begin, offset + job.end, true);
 }
 
-ChannelsWindowStep::ChannelsWindowStep(const CpuFeatures& cpu, const ChannelsWindowNode& node,
-                                       const std::vector<Finish>& finishes)
+ChannelsLastWindowStep::ChannelsLastWindowStep(const CpuFeatures& cpu,
+                                               const ChannelsLastWindowNode& node,
+                                               const std::vector<Finish>& finishes)
     : PlaneStep(cpu, finishes, node.op == WindowOp::Weights),
       kernels_(kernels::choose_conv(cpu)),
       op_(node.op),
@@ -182,11 +183,11 @@ ChannelsWindowStep::ChannelsWindowStep(const CpuFeatures& cpu, const ChannelsWin
       pad_end_(node.pad_end),
       bias_(node.has_bias) {}
 
-int64_t ChannelsWindowStep::scratch_bytes() const {
-  return places_scratch_bytes(num_taps(windows_), views[1].shape[1].upper());
+int64_t ChannelsLastWindowStep::scratch_bytes() const {
+  return channels_last_scratch_bytes(num_taps(windows_), views[1].shape[1].upper());
 }
 
-void ChannelsWindowStep::run(const StepContext& context) const noexcept {
+void ChannelsLastWindowStep::run(const StepContext& context) const noexcept {
   const Operand& y = context.operands[0];
   if (y.size() == 0) return;
   const PlacePointers places(windows_, context.operands[1], y);
@@ -205,11 +206,12 @@ void ChannelsWindowStep::run(const StepContext& context) const noexcept {
   share_jobs(context.pool, jobs, y.size() * (taps + 4), int64_t{1} << 17, make_worker);
 }
 
-void ChannelsWindowStep::compute(const StepContext& context, const PlacePointers& places,
-                                 int64_t first, int64_t count, std::byte* bytes) const noexcept {
+void ChannelsLastWindowStep::compute(const StepContext& context, const PlacePointers& places,
+                                     int64_t first, int64_t count,
+                                     std::byte* bytes) const noexcept {
   const Operand& y = context.operands[0];
   const int64_t taps = num_taps(windows_), channels = y.shape[1];
-  const PlacesScratch scratch = places_scratch(bytes, taps);
+  const ChannelsLastScratch scratch = channels_last_scratch(bytes, taps);
   float outside = 0;
   if (op_ == WindowOp::Max) outside = -std::numeric_limits<float>::infinity();
   std::fill_n(scratch.outside, channels, outside);
@@ -235,12 +237,12 @@ void ChannelsWindowStep::compute(const StepContext& context, const PlacePointers
     compute_run(context, args, first + done);
   }
   if (op_ == WindowOp::Average || op_ == WindowOp::Inside) divide(context, first, count);
-  finish_places(context, first, count, 0, channels, is_bounded);
+  finish_channels_last(context, first, count, 0, channels, is_bounded);
 }
 
 // All channels of the places from `first` on that `args` describes.
-void ChannelsWindowStep::compute_run(const StepContext& context, kernels::ConvChannelsArgs args,
-                                     int64_t first) const noexcept {
+void ChannelsLastWindowStep::compute_run(const StepContext& context, kernels::ConvChannelsArgs args,
+                                         int64_t first) const noexcept {
   const Operand& y = context.operands[0];
   const int64_t channels = y.shape[1];
   for (int64_t channel = 0; channel < channels; channel += kChannelsAtATime) {
@@ -254,8 +256,8 @@ void ChannelsWindowStep::compute_run(const StepContext& context, kernels::ConvCh
 }
 
 // Divides sums by the number of places that count.
-void ChannelsWindowStep::divide(const StepContext& context, int64_t first,
-                                int64_t count) const noexcept {
+void ChannelsLastWindowStep::divide(const StepContext& context, int64_t first,
+                                    int64_t count) const noexcept {
   const Operand& y = context.operands[0];
   const Operand& x = context.operands[1];
   for (int64_t place = first; place < first + count; ++place) {
