@@ -1,4 +1,4 @@
-// Trouble that a page can meet: a server that disconnects, proxies, full and newer storage, other tabs, long answers,
+// Failures that a page can meet: a server that disconnects, proxies, full and newer storage, other tabs, long answers,
 // hostile ones.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
