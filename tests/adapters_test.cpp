@@ -172,16 +172,17 @@ void expect_merged(const Fixture& fixture, double direct_tolerance = 1e-5) {
   fused.fused_adapter = fixture.adapter();
   EXPECT_LT(largest_difference(logits_of(models::build(fixture.base(), fused)), expected),
             direct_tolerance);
-  BuildOptions beside = options;
-  beside.adapters = {{"style", fixture.adapter()}, {"other", fixture.adapter()}};
-  EXPECT_LT(largest_difference(logits_of(models::build(fixture.base(), beside), "style"), expected),
-            direct_tolerance);
-  EXPECT_EQ(logits_of(models::build(fixture.base(), beside)), unchanged);
+  BuildOptions separate = options;
+  separate.adapters = {{"style", fixture.adapter()}, {"other", fixture.adapter()}};
+  EXPECT_LT(
+      largest_difference(logits_of(models::build(fixture.base(), separate), "style"), expected),
+      direct_tolerance);
+  EXPECT_EQ(logits_of(models::build(fixture.base(), separate)), unchanged);
 
   // Through a package, whose functions share one copy of the weights.
-  beside.compute = BuildOptions::Compute::Float16Package;
+  separate.compute = BuildOptions::Compute::Float16Package;
   const fs::path package = fixture.scratch("m.mlpackage");
-  mil::write_package(models::build(fixture.base(), beside), package);
+  mil::write_package(models::build(fixture.base(), separate), package);
   mil::Model read = mil::read_package(package);
   EXPECT_TRUE(read.multifunction);
   EXPECT_EQ(read.metadata.user_defined.at("pippin.adapters"), "style,other");

@@ -48,7 +48,7 @@ bool keeps_zeros(const Operation& operation) {
 }
 
 // The additional operand of an operation if it is a constant number; otherwise nullopt.
-std::optional<double> number_beside(const Operation& operation, std::string_view parameter) {
+std::optional<double> number_operand(const Operation& operation, std::string_view parameter) {
   const mil::Value* value = operation.constant_input(parameter);
   if (value == nullptr || !value->type.is_tensor() || value->type.num_elements() != 1) return {};
   return value->to_doubles().front();
@@ -56,10 +56,10 @@ std::optional<double> number_beside(const Operation& operation, std::string_view
 
 // The bound with which add, maximum or clip keeps its result above zero.
 std::optional<double> lower_bound(const Operation& operation) {
-  if (operation.type() == "clip") return number_beside(operation, "alpha");
+  if (operation.type() == "clip") return number_operand(operation, "alpha");
   if (!is_one_of<2>({"add", "maximum"}, operation)) return {};
-  const auto x = number_beside(operation, "x");
-  return x ? x : number_beside(operation, "y");
+  const auto x = number_operand(operation, "x");
+  return x ? x : number_operand(operation, "y");
 }
 
 const Operation* producer_of_input(const Operation& operation) {
@@ -88,7 +88,7 @@ bool is_divisor(const FunctionView& function, const Var* var, int steps) {
     if (user->outputs().empty()) return false;
     if (user->type() == "real_div") return user->input_var("y") == var;
     if (user->type() == "pow") {
-      return user->input_var("x") == var && number_beside(*user, "y").value_or(0) < 0;
+      return user->input_var("x") == var && number_operand(*user, "y").value_or(0) < 0;
     }
     return steps > 0 && keeps_zeros(*user) && is_divisor(function, user->output(), steps - 1);
   });
@@ -96,7 +96,7 @@ bool is_divisor(const FunctionView& function, const Var* var, int steps) {
 
 // As stated in the program, otherwise the operation's default; nullopt if it is computed.
 std::optional<double> epsilon_of(const Operation& operation) {
-  if (operation.find_input("epsilon") != nullptr) return number_beside(operation, "epsilon");
+  if (operation.find_input("epsilon") != nullptr) return number_operand(operation, "epsilon");
   const mil::OpDef* op = mil::find_op(operation.type());
   if (op == nullptr) return {};
   for (const mil::Parameter& parameter : op->parameters) {

@@ -48,7 +48,7 @@ class Partial {
   fs::path target_, path_;
 };
 
-void write_beside(const fs::path& target, std::string_view text) {
+void write_next_to(const fs::path& target, std::string_view text) {
   Partial partial(target);
   FileWriter writer(partial.path());
   writer.write(text);
@@ -357,7 +357,7 @@ void LoadCache::store_alias(const std::string& alias, const std::string& key) {
     if (use->has_warned || !use->is_prepared) return;  // no entry is stored that it could name
   }
   try {
-    write_beside(alias_path(alias), load_cache::alias_text(key));
+    write_next_to(alias_path(alias), load_cache::alias_text(key));
   } catch (const Error& fault) {
     warn(fault.what());
   } catch (const fs::filesystem_error& fault) {

@@ -57,7 +57,7 @@ const ModelFile* find_model_file(std::string_view path) {
 }
 
 std::vector<fs::path> files_of_row(const fs::path& folder, const ModelFile& row) {
-  if (!row.beside.empty() && !fs::is_regular_file(folder / row.beside)) return {};
+  if (!row.required_file.empty() && !fs::is_regular_file(folder / row.required_file)) return {};
   if (row.name.find('*') == std::string_view::npos) {
     if (!fs::is_regular_file(folder / row.name)) return {};
     return {folder / row.name};

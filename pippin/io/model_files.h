@@ -28,7 +28,7 @@ enum class FileRole : uint8_t {
 struct ModelFile {
   FileRole role;
   std::string_view name;
-  std::string_view beside = {};  // a file that must exist for this one to count
+  std::string_view required_file = {};  // a file that must exist for this one to count
 };
 
 inline constexpr std::array kModelFiles = {

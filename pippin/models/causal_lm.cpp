@@ -151,7 +151,7 @@ std::string prompt_run(const nn::DecoderOptions& decoder) {
   const bool experts =
       std::any_of(decoder.layers.begin(), decoder.layers.end(), [](const nn::LayerOptions& layer) {
         return std::holds_alternative<nn::ExpertsOptions>(layer.feed_forward) ||
-               std::holds_alternative<nn::MlpBesideExpertsOptions>(layer.feed_forward);
+               std::holds_alternative<nn::MlpWithExpertsOptions>(layer.feed_forward);
       });
   return experts ? "512" : "";
 }
@@ -237,7 +237,7 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
              : parameters.adapted(open(options.fused_adapter), Adapting::Fuse),
          families::kMain, stateful::kPrefill);
   for (const auto& [name, folder] : options.adapters) {
-    record(parameters.adapted(open(folder), Adapting::Beside), name, stateful::prefill_of(name));
+    record(parameters.adapted(open(folder), Adapting::Separate), name, stateful::prefill_of(name));
     std::string& names = model.metadata.user_defined[stateful::kAdaptersKey];
     names += (names.empty() ? "" : ",") + name;
   }

@@ -23,7 +23,7 @@ nn::DecoderOptions falcon_h1(const Config& config) {
   model.embedding_scale = config.number("embedding_multiplier", 1.0);
   model.logit_scale = config.number("lm_head_multiplier", 1.0);
 
-  nn::AttentionBesideMambaOptions mixer;
+  nn::AttentionWithMambaOptions mixer;
   mixer.mamba = hybrid_mamba(config, model, config.find_size("mamba_d_ssm"));
   mixer.mamba.output_bias = config.flag("projectors_bias", false);
   const bool normed = config.flag("mamba_rms_norm", false);

@@ -72,7 +72,7 @@ void add_ropes(const Config& config, const std::vector<bool>& sliding, nn::Decod
 
 // The dense network of each layer stays, experts are added.
 void add_experts(const Config& config, nn::DecoderOptions& model) {
-  nn::MlpBesideExpertsOptions both;
+  nn::MlpWithExpertsOptions both;
   both.experts = experts_of(config, model, {.top_k_key = "top_k_experts"});
   nn::RouterOptions& router = both.experts.router;
   router.path = "router.proj";

@@ -91,8 +91,8 @@ Array DecoderLayer::residual(const Array& x, const MixerInput& input) const {
     const Array predictions = altup_->predict(x);
     const Array active = altup_->active(predictions);
     const Array tokens = normed(attention_norm_, active);
-    const Array beside = altup_->laurel(tokens);
-    const Array h = (active + mix(tokens) + beside) * std::sqrt(0.5);
+    const Array laurel = altup_->laurel(tokens);
+    const Array h = (active + mix(tokens) + laurel) * std::sqrt(0.5);
     const Array row = row_of(input.carry.rows.value(), input.layer);
     return altup_->correct(predictions, h + feed(normed(mlp_norm_, h)), row);
   }

@@ -12,14 +12,14 @@
 #include "pippin/nn/attention/attention.h"
 #include "pippin/nn/attention/disentangled_attention.h"
 #include "pippin/nn/attention/latent_attention.h"
-#include "pippin/nn/attention_beside_mamba.h"
+#include "pippin/nn/attention_with_mamba.h"
 #include "pippin/nn/experts/experts.h"
-#include "pippin/nn/experts/mlp_beside_experts.h"
 #include "pippin/nn/layers/feed_forward.h"
 #include "pippin/nn/layers/layer_rows.h"
 #include "pippin/nn/layers/mixer.h"
 #include "pippin/nn/layers/mlp.h"
 #include "pippin/nn/layers/norm.h"
+#include "pippin/nn/mlp_with_experts.h"
 #include "pippin/nn/recurrent/gated_delta.h"
 #include "pippin/nn/recurrent/lightning_attention.h"
 #include "pippin/nn/recurrent/mamba.h"
@@ -34,12 +34,12 @@ namespace pippin::nn {
 // Each has needs() and make(parameters).
 using MixerOptions =
     std::variant<AttentionOptions, LatentAttentionOptions, ShortConvolutionOptions, MambaOptions,
-                 Mamba2Options, RecurrentUnitOptions, AttentionBesideMambaOptions,
-                 SharedBlockOptions, GatedDeltaOptions, LightningAttentionOptions,
-                 DisentangledAttentionOptions, NoMixerOptions>;
+                 Mamba2Options, RecurrentUnitOptions, AttentionWithMambaOptions, SharedBlockOptions,
+                 GatedDeltaOptions, LightningAttentionOptions, DisentangledAttentionOptions,
+                 NoMixerOptions>;
 // Each has make(parameters).
 using FeedForwardOptions =
-    std::variant<MLPOptions, ExpertsOptions, MlpBesideExpertsOptions, NoFeedForwardOptions>;
+    std::variant<MLPOptions, ExpertsOptions, MlpWithExpertsOptions, NoFeedForwardOptions>;
 
 struct LayerOptions {
   // With f and g for mixer and feed-forward:

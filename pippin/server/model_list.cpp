@@ -546,7 +546,7 @@ struct ModelList::Taken {
 };
 
 // Returns the bytes of other models' files.
-ModelList::Taken ModelList::taken_besides(const Slot& slot) const {
+ModelList::Taken ModelList::taken_by_others(const Slot& slot) const {
   Taken taken;
   std::set<fs::path> counted = {slot.path};
   const auto count = [&](const fs::path& path, uint64_t bytes) {
@@ -575,7 +575,7 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
   const auto give_up = Clock::now() + options_.room_wait;
   while (options_.max_bytes > 0) {
     if (is_stopped_) throw ApiError(503, "the server is ending");
-    const Taken taken = taken_besides(slot);
+    const Taken taken = taken_by_others(slot);
     if (taken.bytes == 0 || bytes + taken.bytes <= options_.max_bytes) break;
     if (taken.pinned_bytes > 0 && bytes + taken.pinned_bytes > options_.max_bytes) {
       throw ApiError(503, fmt::format("model {}: no room for its {} bytes: pinned models "

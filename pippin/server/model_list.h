@@ -158,7 +158,7 @@ class ModelList {
   void load(Slot& slot, std::unique_lock<std::mutex>& lock);
   void make_room(Slot& slot, uint64_t bytes);
   struct Taken;
-  Taken taken_besides(const Slot& slot) const;
+  Taken taken_by_others(const Slot& slot) const;
   void unload_slot(Slot& slot);
   bool is_of(const FileOrigin& file, const Slot& slot, uint64_t first_mapping) const;
   std::optional<std::string> find_change(const Slot& slot) const;

@@ -110,11 +110,11 @@ class Matcher {
     }
     const Var* y = root.input_var("x");
     if (!is_waiting(builder_, uncast(y)) && !is_waiting(builder_, y)) return false;
-    if (const auto weighted = beside_waiting(y, "mul")) {
+    if (const auto weighted = with_waiting(y, "mul")) {
       y = weighted->waiting;
       weights = weighted->other;
     }
-    if (const auto sum = beside_waiting(y, "add")) {
+    if (const auto sum = with_waiting(y, "add")) {
       const auto bias = stack_of(builder_, sum->other);
       if (!bias) return false;
       down_bias = *bias;
@@ -140,7 +140,7 @@ class Matcher {
   struct Sides {
     const Var *waiting, *other;
   };
-  std::optional<Sides> beside_waiting(const Var* var, const char* type) {
+  std::optional<Sides> with_waiting(const Var* var, const char* type) {
     const Operation* operation = producer(var, type);
     if (operation == nullptr) return std::nullopt;
     const Var *x = operation->input_var("x"), *y = operation->input_var("y");
@@ -166,13 +166,13 @@ class Matcher {
   }
 
   bool take_entry(const Var* var, Entry& entry) {
-    if (const auto sum = beside_waiting(var, "add")) {
+    if (const auto sum = with_waiting(var, "add")) {
       const auto bias = stack_of(builder_, sum->other);
       if (!bias) return false;
       entry.bias = *bias;
       var = sum->waiting;
     }
-    if (const auto weighted = beside_waiting(var, "mul")) {
+    if (const auto weighted = with_waiting(var, "mul")) {
       entry.weights = weighted->other;
       var = weighted->waiting;
     }

@@ -21,7 +21,7 @@ Linear::Linear(const Parameters& parameters, int64_t in_features, int64_t out_fe
                const WeightLayout& layout)
     : path_(parameters.path()),
       weight_(parameters.get("weight", {out_features, in_features}, layout)),
-      adapter_(parameters.matrices_beside(out_features, in_features, layout)),
+      adapter_(parameters.separate_matrices(out_features, in_features, layout)),
       convolution_(parameters.style().convolutions),
       order_(parameters.input_order("weight")) {
   if (!layout.part.empty()) path_ += "." + layout.part;
@@ -86,7 +86,7 @@ array::Array Linear::convolve(const array::Array& x) const {
 Embedding::Embedding(const Parameters& parameters, int64_t num_embeddings, int64_t features)
     : path_(parameters.path()),
       weight_(parameters.get("weight", {num_embeddings, features})),
-      adapter_(parameters.matrices_beside(num_embeddings, features)),
+      adapter_(parameters.separate_matrices(num_embeddings, features)),
       convolutions_(parameters.style().convolutions) {}
 
 Embedding::Embedding(const Parameters& parameters, array::Array table)

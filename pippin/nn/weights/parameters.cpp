@@ -323,8 +323,8 @@ std::optional<array::Array> Parameters::stored(std::string_view name, int64_t el
   return get_stored(full, {elements}, type.value_or(this->type()));
 }
 
-std::optional<AdapterMatrices> Parameters::matrices_beside(int64_t out, int64_t in,
-                                                           const WeightLayout& layout) const {
+std::optional<AdapterMatrices> Parameters::separate_matrices(int64_t out, int64_t in,
+                                                             const WeightLayout& layout) const {
   const LowRank* change = this->change();
   if (change == nullptr || adaptation_->how == Adapting::Fuse) return std::nullopt;
   const int64_t rows = layout.stored_rows > 0 ? layout.stored_rows : out;

@@ -65,8 +65,8 @@ class Parameters {
              const Style& style = {});
 
   enum class Adapting {
-    Fuse,   // get() gives the sum
-    Beside  // get() gives the base's matrix, matrices_beside() the change
+    Fuse,     // get() gives the sum
+    Separate  // get() gives the base's matrix, separate_matrices() the change
   };
   Parameters adapted(std::shared_ptr<const LoraAdapter> adapter, Adapting how) const;
   // The same with packed forms of matrices that the checkpoint may have; null: none.
@@ -107,8 +107,8 @@ class Parameters {
   bool keeps_weight_types() const;
 
   // The change of get("weight", {out, in}, layout) that is computed separately, if any.
-  std::optional<AdapterMatrices> matrices_beside(int64_t out, int64_t in,
-                                                 const WeightLayout& layout = {}) const;
+  std::optional<AdapterMatrices> separate_matrices(int64_t out, int64_t in,
+                                                   const WeightLayout& layout = {}) const;
   // Whether this module's matrix is the sum with an adapter's change.
   bool is_fused() const;
   // Throws what get() throws, for a tensor of these dims as stored in the file: data of a size from

@@ -50,20 +50,20 @@ void check_range(const Whole& whole, Dtype dtype) {
                         " would overflow.");
 }
 
-mx::array whole_number(PyObject* object, std::optional<Dtype> beside) {
+mx::array whole_number(PyObject* object, std::optional<Dtype> other_type) {
   const Whole whole = whole_of(object);
   const Dtype alone = whole.is_beyond                                  ? mx::uint64
                       : whole.value > INT_MAX || whole.value < INT_MIN ? mx::int64
                                                                        : mx::int32;
-  Dtype dtype = beside.value_or(alone);
+  Dtype dtype = other_type.value_or(alone);
   if (dtype == mx::bool_) dtype = alone;
   if (mx::is_integer(dtype)) check_range(whole, dtype);
   if (whole.is_beyond) return mx::array(static_cast<unsigned long long>(whole.value), dtype);
   return mx::array(whole.value, dtype);
 }
 
-mx::array fraction(double value, std::optional<Dtype> beside) {
-  return mx::array(value, beside && mx::is_inexact(*beside) ? *beside : mx::float32);
+mx::array fraction(double value, std::optional<Dtype> other_type) {
+  return mx::array(value, other_type && mx::is_inexact(*other_type) ? *other_type : mx::float32);
 }
 
 mx::array complex_number(PyObject* object) {
@@ -72,12 +72,13 @@ mx::array complex_number(PyObject* object) {
   return mx::array(mx::complex64_t{static_cast<float>(value.real), static_cast<float>(value.imag)});
 }
 
-// A Python number as an array, with the type that it has next to an array of type `beside`.
-std::optional<mx::array> scalar(PyObject* object, std::optional<Dtype> beside) {
-  if (PyFloat_CheckExact(object) != 0) return fraction(PyFloat_AS_DOUBLE(object), beside);
-  if (PyBool_Check(object) != 0) return mx::array(object == Py_True, beside.value_or(mx::bool_));
-  if (PyLong_Check(object) != 0) return whole_number(object, beside);
-  if (PyFloat_Check(object) != 0) return fraction(PyFloat_AS_DOUBLE(object), beside);
+// A Python number as an array, with the type that it has next to an array of type `other_type`.
+std::optional<mx::array> scalar(PyObject* object, std::optional<Dtype> other_type) {
+  if (PyFloat_CheckExact(object) != 0) return fraction(PyFloat_AS_DOUBLE(object), other_type);
+  if (PyBool_Check(object) != 0)
+    return mx::array(object == Py_True, other_type.value_or(mx::bool_));
+  if (PyLong_Check(object) != 0) return whole_number(object, other_type);
+  if (PyFloat_Check(object) != 0) return fraction(PyFloat_AS_DOUBLE(object), other_type);
   if (PyComplex_Check(object) != 0) return complex_number(object);
   return std::nullopt;
 }
@@ -101,15 +102,15 @@ mx::array typed(const mx::array& a, std::optional<Dtype> dtype) {
 
 }  // namespace
 
-std::optional<mx::array> try_array(PyObject* object, std::optional<Dtype> beside) {
+std::optional<mx::array> try_array(PyObject* object, std::optional<Dtype> other_type) {
   if (is_array(object)) return value_of(object);
-  if (auto number = scalar(object, beside)) return number;
+  if (auto number = scalar(object, other_type)) return number;
   if (object == Py_None || PyList_Check(object) != 0 || PyTuple_Check(object) != 0 ||
       PyUnicode_Check(object) != 0) {
     return std::nullopt;
   }
   if (auto made = of_accessor(object)) return made;
-  return read_memory(object, beside);
+  return read_memory(object, other_type);
 }
 
 mx::array create(PyObject* object, std::optional<Dtype> dtype) {

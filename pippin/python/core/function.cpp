@@ -201,8 +201,8 @@ std::optional<mx::array> Args::maybe_array(size_t i) const {
 
 std::pair<mx::array, mx::array> Args::operands(size_t a, size_t b) const {
   PyObject *const left = values_[a], *const right = values_[b];
-  const auto weak = [&](size_t i, const mx::array& beside) {
-    if (auto found = try_array(values_[i], beside.dtype())) return *std::move(found);
+  const auto weak = [&](size_t i, const mx::array& other) {
+    if (auto found = try_array(values_[i], other.dtype())) return *std::move(found);
     refuse(i, "an array or a number");
   };
   if (is_array(left)) {

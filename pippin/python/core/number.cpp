@@ -25,9 +25,9 @@ using Binary = mx::array (*)(const mx::array&, const mx::array&);
                         (other == Py_None ? "None" : "a " + std::string(Py_TYPE(other)->tp_name)));
 }
 
-std::optional<mx::array> operand(PyObject* object, PyObject* beside) {
+std::optional<mx::array> operand(PyObject* object, PyObject* other) {
   if (is_array(object)) return value_of(object);
-  return try_array(object, value_of(beside).dtype());
+  return try_array(object, value_of(other).dtype());
 }
 
 // At least one of the operands is an array.

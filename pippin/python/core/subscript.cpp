@@ -26,12 +26,12 @@ PyObject* get(PyObject* self, PyObject* index) noexcept {
   });
 }
 
-mx::array update_of(PyObject* object, const mx::array& beside) {
-  if (auto found = try_array(object, beside.dtype())) {
-    return mx::astype(*found, beside.dtype());
+mx::array update_of(PyObject* object, const mx::array& other) {
+  if (auto found = try_array(object, other.dtype())) {
+    return mx::astype(*found, other.dtype());
   }
   if (PyList_Check(object) != 0 || PyTuple_Check(object) != 0) {
-    return create(object, beside.dtype());
+    return create(object, other.dtype());
   }
   throw py::value_error("Cannot assign a " + std::string(Py_TYPE(object)->tp_name) +
                         " to elements of an array.");

@@ -43,7 +43,7 @@ std::string tokenizer_file_names() {
   for (const ModelFile& row : kModelFiles) {
     if (row.role != FileRole::Tokenizer) continue;
     names += fmt::format("{}{}{}{}", names.empty() ? "" : ", ", row.name,
-                         row.beside.empty() ? "" : " with ", row.beside);
+                         row.required_file.empty() ? "" : " with ", row.required_file);
   }
   return names;
 }

@@ -13,7 +13,7 @@
 namespace pippin::nn {
 
 // Names of norms and paths are those of the layer, whose input comes without a norm.
-struct MlpBesideExpertsOptions {
+struct MlpWithExpertsOptions {
   MLPOptions mlp;
   ExpertsOptions experts;  // with the norm of their input
   std::string mlp_path = "mlp";

@@ -12,7 +12,7 @@
 
 namespace pippin::nn {
 
-struct AttentionBesideMambaOptions {
+struct AttentionWithMambaOptions {
   AttentionOptions attention;
   Mamba2Options mamba;
   std::string attention_path = "self_attn", mamba_path = "mamba";

@@ -1,13 +1,13 @@
-#include "pippin/nn/experts/mlp_beside_experts.h"
+#include "pippin/nn/mlp_with_experts.h"
 
 namespace pippin::nn {
 namespace {
 
 using array::Array;
 
-class MlpBesideExperts final : public FeedForward {
+class MlpWithExperts final : public FeedForward {
  public:
-  MlpBesideExperts(const Parameters& parameters, const MlpBesideExpertsOptions& options)
+  MlpWithExperts(const Parameters& parameters, const MlpWithExpertsOptions& options)
       : mlp_norm_(norm(parameters, options, options.mlp_norm)),
         mlp_post_norm_(norm(parameters, options, options.mlp_post_norm)),
         experts_post_norm_(norm(parameters, options, options.experts_post_norm)),
@@ -20,7 +20,7 @@ class MlpBesideExperts final : public FeedForward {
   }
 
  private:
-  static Norm norm(const Parameters& parameters, const MlpBesideExpertsOptions& options,
+  static Norm norm(const Parameters& parameters, const MlpWithExpertsOptions& options,
                    const NamedNorm& named) {
     return Norm(parameters.at(named.name), options.mlp.features, named.norm);
   }
@@ -31,9 +31,8 @@ class MlpBesideExperts final : public FeedForward {
 
 }  // namespace
 
-std::unique_ptr<const FeedForward> MlpBesideExpertsOptions::make(
-    const Parameters& parameters) const {
-  return std::make_unique<MlpBesideExperts>(parameters, *this);
+std::unique_ptr<const FeedForward> MlpWithExpertsOptions::make(const Parameters& parameters) const {
+  return std::make_unique<MlpWithExperts>(parameters, *this);
 }
 
 }  // namespace pippin::nn

@@ -1,4 +1,4 @@
-#include "pippin/nn/attention_beside_mamba.h"
+#include "pippin/nn/attention_with_mamba.h"
 
 #include "pippin/array/ops.h"
 
@@ -11,9 +11,9 @@ Array scaled(const Array& x, double scale) {
   return scale == 1.0 ? x : x * scale;
 }
 
-class AttentionBesideMamba final : public Mixer {
+class AttentionWithMamba final : public Mixer {
  public:
-  AttentionBesideMamba(const Parameters& parameters, const AttentionBesideMambaOptions& options)
+  AttentionWithMamba(const Parameters& parameters, const AttentionWithMambaOptions& options)
       : options_(options),
         attention_(options.attention.make(parameters.at(options.attention_path))),
         mamba_(options.mamba.make(parameters.at(options.mamba_path))) {}
@@ -25,13 +25,13 @@ class AttentionBesideMamba final : public Mixer {
   }
 
  private:
-  AttentionBesideMambaOptions options_;
+  AttentionWithMambaOptions options_;
   std::unique_ptr<const Mixer> attention_, mamba_;
 };
 
 }  // namespace
 
-MixerNeeds AttentionBesideMambaOptions::needs() const {
+MixerNeeds AttentionWithMambaOptions::needs() const {
   MixerNeeds needs = attention.needs();
   const MixerNeeds other = mamba.needs();
   needs.name = "parallel attention and state space";
@@ -40,8 +40,8 @@ MixerNeeds AttentionBesideMambaOptions::needs() const {
   return needs;
 }
 
-std::unique_ptr<const Mixer> AttentionBesideMambaOptions::make(const Parameters& parameters) const {
-  return std::make_unique<AttentionBesideMamba>(parameters, *this);
+std::unique_ptr<const Mixer> AttentionWithMambaOptions::make(const Parameters& parameters) const {
+  return std::make_unique<AttentionWithMamba>(parameters, *this);
 }
 
 }  // namespace pippin::nn
