@@ -17,8 +17,8 @@
 #include "pippin/io/json.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/encoder_model.h"
-#include "pippin/models/encoders/sentence_modules.h"
 #include "pippin/models/model_source.h"
+#include "pippin/models/sentence_transformer.h"
 #include "pippin/tokenizers/unicode/unicode.h"
 
 namespace pippin::app {
@@ -64,7 +64,7 @@ bool is_text_encoder(const fs::path& model) {
     return runtime::EncoderModel::takes(mil::read_package(model));
   }
   if (!fs::is_directory(model)) return false;
-  if (!fs::exists(model / "config.json") && !models::has_sentence_modules(model)) return false;
+  if (!fs::exists(model / "config.json") && !models::is_sentence_transformer(model)) return false;
   const models::TextTask task = models::text_task(model);
   return task == models::TextTask::Embed || task == models::TextTask::Score;
 }

@@ -20,10 +20,10 @@
 #include "pippin/models/config/common.h"
 #include "pippin/models/encoders.h"
 #include "pippin/models/encoders/encoder_recorder.h"
-#include "pippin/models/encoders/sentence_modules.h"
 #include "pippin/models/encoders/static_embedding.h"
 #include "pippin/models/family/package_part.h"
 #include "pippin/models/model_source.h"
+#include "pippin/models/sentence_transformer.h"
 
 namespace pippin::models {
 namespace {
@@ -97,8 +97,8 @@ std::string score_activation(const fs::path& folder, const Json& config, int64_t
 
 TextTask text_task(const fs::path& source) {
   if (is_static_embedding(source)) return TextTask::Embed;
-  if (fs::is_directory(source) && has_sentence_modules(source)) {
-    return read_sentence_modules(source, false).scores() ? TextTask::Score : TextTask::Embed;
+  if (fs::is_directory(source) && is_sentence_transformer(source)) {
+    return read_sentence_transformer(source, false).scores() ? TextTask::Score : TextTask::Embed;
   }
   const Json config = load_config(source);
   const std::string name = class_name(config);
@@ -117,27 +117,27 @@ bool only_encodes(const fs::path& source) {
   const TextTask task = text_task(source);
   if (task != TextTask::Embed && task != TextTask::Score) return false;
   if (is_static_embedding(source)) return true;
-  const bool modules = fs::is_directory(source) && has_sentence_modules(source);
+  const bool modules = fs::is_directory(source) && is_sentence_transformer(source);
   const Json config =
-      load_config(modules ? read_sentence_modules(source, false).transformer : source);
+      load_config(modules ? read_sentence_transformer(source, false).transformer : source);
   return is_encoder_type(config.get_string_or("model_type", "")) ||
          !config.get_bool_or("is_causal", true);
 }
 
 namespace {
 
-using Kind = SentenceModules::Kind;
+using Kind = SentenceTransformer::Kind;
 
 // The folder's modules: from modules.json, or by config.json's class.
-SentenceModules modules_of(const fs::path& source, bool causal) {
-  if (text_task(source) == TextTask::Score && !has_sentence_modules(source)) {
-    SentenceModules modules;
+SentenceTransformer modules_of(const fs::path& source, bool causal) {
+  if (text_task(source) == TextTask::Score && !is_sentence_transformer(source)) {
+    SentenceTransformer modules;
     modules.kind = Kind::Classifier;
     modules.transformer = source;
     if (fs::is_directory(source)) modules.max_tokens = read_max_tokens(source);
     return modules;
   }
-  return read_sentence_modules(source, causal);
+  return read_sentence_transformer(source, causal);
 }
 
 // Records an encoder's program once it is described and its parameters are open.
@@ -151,7 +151,7 @@ class EncoderProgram {
 
   const fs::path& source_;
   const EncoderBuildOptions& options_;
-  SentenceModules modules_;
+  SentenceTransformer modules_;
   Json json_;
   Config config_;
   EncoderDescription described_;
@@ -273,8 +273,8 @@ mil::Model build_encoder(const fs::path& source, const EncoderBuildOptions& opti
 
 fs::path encoder_text_folder(const fs::path& source) {
   fs::path folder = text_folder(source);
-  if (folder.empty() || mil::is_package(source) || !has_sentence_modules(source)) return folder;
-  const fs::path inner = read_sentence_modules(source, false).transformer;
+  if (folder.empty() || mil::is_package(source) || !is_sentence_transformer(source)) return folder;
+  const fs::path inner = read_sentence_transformer(source, false).transformer;
   const bool has_own = !files_of_role(folder, FileRole::Tokenizer).empty();
   return has_own || files_of_role(inner, FileRole::Tokenizer).empty() ? folder : inner;
 }

@@ -112,7 +112,7 @@ Array as_float(const Array& x) {
   return array::cast(x, mil::DataType::Float32);
 }
 
-Array apply_modules(const SentenceModules& modules, Array x, nn::Precision precision) {
+Array apply_modules(const SentenceTransformer& modules, Array x, nn::Precision precision) {
   for (const SentenceModule& module : modules.modules) x = apply_module(module, x, precision);
   const auto width = x.dim(1);
   if (!modules.dimensions || !width.is_constant() || width.constant() <= *modules.dimensions) {

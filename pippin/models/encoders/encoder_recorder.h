@@ -9,7 +9,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/mil/model.h"
 #include "pippin/models/encoders/encoder_model.h"
-#include "pippin/models/encoders/sentence_modules.h"
+#include "pippin/models/sentence_transformer.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::models {
@@ -34,6 +34,7 @@ class EncoderRecorder {
 array::Array as_float(const array::Array& x);
 
 // (batch, features) after all of the modules, cut to the first `dimensions` if set.
-array::Array apply_modules(const SentenceModules& modules, array::Array x, nn::Precision precision);
+array::Array apply_modules(const SentenceTransformer& modules, array::Array x,
+                           nn::Precision precision);
 
 }  // namespace pippin::models

@@ -16,8 +16,8 @@
 #include "pippin/io/checkpoint.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/encoders/encoder_recorder.h"
-#include "pippin/models/encoders/sentence_modules.h"
 #include "pippin/models/registry.h"
+#include "pippin/models/sentence_transformer.h"
 #include "pippin/nn/attention/pooling.h"
 #include "pippin/nn/weights/packed_weights.h"
 
@@ -72,8 +72,8 @@ std::string name_of(const fs::path& source) {
 }  // namespace
 
 mil::Model build_static_embedding(const fs::path& source, const EncoderBuildOptions& options) {
-  const SentenceModules modules = read_sentence_modules(source, false);
-  const bool is_model2vec = !has_sentence_modules(source);
+  const SentenceTransformer modules = read_sentence_transformer(source, false);
+  const bool is_model2vec = !is_sentence_transformer(source);
   const int64_t most = is_model2vec ? kModel2VecTokens : modules.max_tokens.value_or(kMostTokens);
   if (options.context > kMostTokens || options.context < 0) {
     fail(ErrorCode::InvalidArgument, "texts of {} tokens: up to {} are possible", options.context,

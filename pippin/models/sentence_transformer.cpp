@@ -1,4 +1,4 @@
-#include "pippin/models/encoders/sentence_modules.h"
+#include "pippin/models/sentence_transformer.h"
 
 #include <algorithm>
 #include <array>
@@ -87,7 +87,7 @@ nn::PoolingOptions ways_of(const Json& config) {
   return pooling;
 }
 
-void read_pooling(const fs::path& folder, SentenceModules& result) {
+void read_pooling(const fs::path& folder, SentenceTransformer& result) {
   const Json config = config_of(folder);
   result.pooling = ways_of(config);
   if (result.pooling.empty()) {
@@ -164,10 +164,10 @@ fs::path folder_of(const fs::path& root, const Json& module) {
 // Reads modules.json from its first module to its last.
 class ModuleReader {
  public:
-  ModuleReader(const fs::path& root, SentenceModules& result) : root_(root), result_(result) {}
+  ModuleReader(const fs::path& root, SentenceTransformer& result) : root_(root), result_(result) {}
 
   void read(const Json& module) {
-    using Kind = SentenceModules::Kind;
+    using Kind = SentenceTransformer::Kind;
     const std::string type = class_of(module.at("type").as_string());
     const fs::path folder = folder_of(root_, module);
     if (ended_) refuse(module, type, "after the scores");
@@ -216,7 +216,7 @@ class ModuleReader {
   }
 
   const fs::path& root_;
-  SentenceModules& result_;
+  SentenceTransformer& result_;
   bool first_ = false, pooled_ = false, ended_ = false;
 };
 
@@ -245,13 +245,13 @@ std::string transformer_task(const fs::path& folder) {
 
 }  // namespace
 
-bool has_sentence_modules(const fs::path& folder) {
+bool is_sentence_transformer(const fs::path& folder) {
   return fs::exists(folder / "modules.json");
 }
 
 bool is_static_embedding(const fs::path& folder) {
   if (!fs::is_directory(folder)) return false;
-  if (has_sentence_modules(folder)) {
+  if (is_sentence_transformer(folder)) {
     const auto modules = Json::load(folder / "modules.json", kPythonJson).elements();
     return !modules.empty() &&
            class_of(modules.front().at("type").as_string()) == "StaticEmbedding";
@@ -278,13 +278,13 @@ std::optional<int64_t> read_max_tokens(const fs::path& folder) {
   return most->as_int();
 }
 
-SentenceModules read_sentence_modules(const fs::path& folder, bool causal) {
-  using Kind = SentenceModules::Kind;
-  SentenceModules result;
+SentenceTransformer read_sentence_transformer(const fs::path& folder, bool causal) {
+  using Kind = SentenceTransformer::Kind;
+  SentenceTransformer result;
   result.transformer = folder;
   const Json config = sentence_config(folder);
   const std::string type = config.get_string_or("model_type", "");
-  if (has_sentence_modules(folder)) {
+  if (is_sentence_transformer(folder)) {
     ModuleReader reader(folder, result);
     for (const Json& module : Json::load(folder / "modules.json", kPythonJson).elements()) {
       reader.read(module);
@@ -312,7 +312,7 @@ SentenceModules read_sentence_modules(const fs::path& folder, bool causal) {
          "CrossEncoder)",
          config.where("model_type"), type);
   }
-  if (type == "CrossEncoder" && !result.scores() && has_sentence_modules(folder)) {
+  if (type == "CrossEncoder" && !result.scores() && is_sentence_transformer(folder)) {
     fail(ErrorCode::Unsupported, "{}: a cross-encoder needs a module that gives its scores",
          (folder / "modules.json").string());
   }

@@ -40,7 +40,7 @@ struct LogitScore {
   std::optional<int64_t> no;
 };
 
-struct SentenceModules {
+struct SentenceTransformer {
   enum class Kind {
     Embedding,   // an encoder, its pooling, modules
     Static,      // the mean of the rows of a table, modules
@@ -61,13 +61,13 @@ struct SentenceModules {
 };
 
 // Whether a folder has modules.json.
-bool has_sentence_modules(const std::filesystem::path& folder);
+bool is_sentence_transformer(const std::filesystem::path& folder);
 // Whether it is a table of static embeddings, by modules.json or model2vec's config.json.
 bool is_static_embedding(const std::filesystem::path& folder);
 // For a folder without modules.json, sentence-transformers' defaults: the mean of the states; the
 // last state of a causal model. Throws Unsupported for unknown modules and poolings, InvalidFile,
 // NotFound (a folder that modules.json names).
-SentenceModules read_sentence_modules(const std::filesystem::path& folder, bool causal);
+SentenceTransformer read_sentence_transformer(const std::filesystem::path& folder, bool causal);
 
 // Largest number of tokens of a text: max_seq_length, else the tokenizer's model_max_length;
 // nothing if both are absent.
