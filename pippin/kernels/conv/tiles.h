@@ -4,7 +4,7 @@
 #pragma once
 
 #include "pippin/kernels/conv/args.h"
-#include "pippin/kernels/conv/places.h"
+#include "pippin/kernels/conv/channels_last.h"
 #include "pippin/kernels/conv/winograd.h"
 
 namespace pippin::kernels {

@@ -42,8 +42,8 @@ struct Seen {
 // kUsed positions that `seen` points to and kWide vectors of outputs. If not kWhole, only `places`
 // positions exist and the last vector has `last` elements.
 template <int kUsed, int kWide, bool kWhole, bool kRow>
-PIPPIN_VEC void places_part(const ChannelsLastConvArgs& a, Seen<kRow> seen, float* y,
-                            int64_t places, int64_t last) {
+PIPPIN_VEC void channels_last_part(const ChannelsLastConvArgs& a, Seen<kRow> seen, float* y,
+                                   int64_t places, int64_t last) {
   const auto get = [&](const float* p, int v) {
     return kWhole || v + 1 < kWide || last == kLanes ? load(p + v * kLanes)
                                                      : load_part(p + v * kLanes, last);
@@ -116,27 +116,27 @@ void channels_last_tiles(const ChannelsLastConvArgs& a) {
   };
   int64_t left = a.places;
   for (; last == kLanes && left >= kPlaces; left -= kPlaces, move_on()) {
-    places_part<kPlaces, kWide, true>(a, seen, y, kPlaces, last);
+    channels_last_part<kPlaces, kWide, true>(a, seen, y, kPlaces, last);
   }
   for (; left > kPlaces / 2; left -= kPlaces, move_on()) {
-    places_part<kPlaces, kWide, false>(a, seen, y, left, last);
+    channels_last_part<kPlaces, kWide, false>(a, seen, y, left, last);
   }
-  if (left > 0) places_part<kPlaces / 2, kWide, false>(a, seen, y, left, last);
+  if (left > 0) channels_last_part<kPlaces / 2, kWide, false>(a, seen, y, left, last);
 }
 
 template <int kWide>
-void places_wide(const ChannelsLastConvArgs& a) {
+void channels_last_wide(const ChannelsLastConvArgs& a) {
   a.x_step > 0 ? channels_last_tiles<kWide, true>(a) : channels_last_tiles<kWide, false>(a);
 }
 
 void channels_last_tile(const ChannelsLastConvArgs& a) noexcept {
   const int64_t vectors = (a.n + kLanes - 1) / kLanes;
   if constexpr (kOutputVectors > 2) {
-    if (vectors == 4) return places_wide<4>(a);
-    if (vectors == 3) return places_wide<3>(a);
+    if (vectors == 4) return channels_last_wide<4>(a);
+    if (vectors == 3) return channels_last_wide<3>(a);
   }
-  if (vectors == 2) return places_wide<2>(a);
-  if (vectors == 1) return places_wide<1>(a);
+  if (vectors == 2) return channels_last_wide<2>(a);
+  if (vectors == 1) return channels_last_wide<1>(a);
 }
 
 // Sums or maxima of kWide vectors of channels at kUsed positions.
