@@ -43,6 +43,7 @@ class PIPPIN_API Call {
   // The prepared values; must not be used during a run. Inputs may be replaced; with one of another
   // accepted type or shape, the call runs without the plan.
   Values& inputs();
+  // The prepared outputs; must not be used during a run.
   const Values& outputs() const;
 
   // Whether it has a plan for these shapes, and memory for it. Functions that cannot be planned

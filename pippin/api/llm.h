@@ -42,6 +42,7 @@ using runtime::StopReason;
 
 struct LanguageModelParts;
 
+// Options of LanguageModel::load().
 struct LanguageModelOptions : runtime::LoadOptions {
   // A folder, a file or org/name. Empty: the model's own tokenizer.
   std::string tokenizer = {};
@@ -52,18 +53,23 @@ struct LanguageModelOptions : runtime::LoadOptions {
 // The required form of a text (docs/constraints.md): JSON matching a schema, any JSON object, a
 // text of a grammar (GBNF), a match of a regular expression, one of a list.
 struct TextForm {
+  // The kinds of forms.
   enum class Kind : uint8_t { JsonSchema, JsonObject, Grammar, Regex, Choice };
-  Kind kind = Kind::JsonObject;
-  std::string text = {};                  // of the schema, the grammar or the expression
-  std::vector<std::string> choices = {};  // one of these
+  Kind kind = Kind::JsonObject;           // decides which of the other members is used
+  std::string text = {};                  // the schema, the grammar or the expression
+  std::vector<std::string> choices = {};  // for Kind::Choice: the text is one of these
 };
 
 // Settings of text generation. Defaults come from the model's own files.
 struct TextSettings {
+  // The choice of tokens; by default, LanguageModel::default_sampling().
   std::optional<SamplingOptions> sampling;
-  int64_t max_tokens = -1;        // negative: no limit
-  std::vector<std::string> stop;  // the text ends before the first of these
-  Overflow overflow = Overflow::Stop;
+  // The most tokens to generate; negative: the max_new_tokens of the model's own files, or no
+  // limit.
+  int64_t max_tokens = -1;
+  // The text ends before the first of these, or of the model's own stop strings.
+  std::vector<std::string> stop;
+  Overflow overflow = Overflow::Stop;  // the action at the end of the context
   // Compiled once per model and cached. A form that is invalid or not supported throws
   // InvalidArgument, InvalidFile, Unsupported or LimitExceeded before anything is generated.
   std::optional<TextForm> form = {};
@@ -75,13 +81,13 @@ struct TextSettings {
 
 // The generated text and its statistics.
 struct Completion {
-  std::string text;
-  std::vector<int32_t> ids;        // without the end token
-  std::vector<Logprobs> logprobs;  // one per id, if requested
-  StopReason reason = StopReason::MaxTokens;
-  int64_t prompt_tokens = 0;  // of the whole conversation
-  int64_t cached_tokens = 0;  // of these, how many were in the cache already
-  runtime::Timings timings;
+  std::string text;                           // the generated text, UTF-8
+  std::vector<int32_t> ids;                   // the generated tokens, without the end token
+  std::vector<Logprobs> logprobs;             // one per id, if requested
+  StopReason reason = StopReason::MaxTokens;  // the reason for the end of the text
+  int64_t prompt_tokens = 0;  // the tokens of the whole conversation before the text
+  int64_t cached_tokens = 0;  // those of prompt_tokens that were in the cache already
+  runtime::Timings timings;   // of this call
 };
 
 // Called with each piece of text, which is valid UTF-8. Returning false ends the text with
@@ -92,40 +98,52 @@ using OnText = std::function<bool(std::string_view piece)>;
 // end with -1 and the text held back. Returning false ends the text with StopReason::Callback.
 using OnToken = std::function<bool(int32_t id, std::string_view piece)>;
 
+// A loaded language model with its tokenizer and chat template.
 class PIPPIN_API LanguageModel {
  public:
-  // `model` is a package, a folder of packages, a Hugging Face folder, org/name on the Hub (taken
-  // from the cache or downloaded into it), or "demo", the model inside Pippin. An existing path
-  // takes precedence. Throws NotFound; InvalidFile; Network; Unsupported for a model that is not a
+  // Loads a package, a folder of packages, a Hugging Face folder, org/name on the Hub (taken from
+  // the cache or downloaded into it), or "demo", the model inside Pippin. An existing path takes
+  // precedence. Throws NotFound; InvalidFile; Network; Unsupported for a model that is not a
   // language model or needs something that Pippin lacks.
   static LanguageModel load(const std::string& model, const LanguageModelOptions& options = {});
 
-  const std::string& name() const;  // as given to load()
-  int64_t context() const;          // the most tokens that a sequence can have
+  // The name that load() was given.
+  const std::string& name() const;
+  // The most tokens that a sequence can have.
+  int64_t context() const;
+  // The number of tokens, and of logits.
   int64_t vocab_size() const;
+  // The abilities of the model's sequences.
   const Capabilities& capabilities() const;
+  // Whether encode(messages) and render() work.
   bool has_chat_template() const;
-  const SamplingOptions& default_sampling() const;  // from generation_config.json, else greedy
-  std::vector<int32_t> end_tokens() const;          // that end a text or an answer
+  // The sampling options of generation_config.json, else greedy ones.
+  const SamplingOptions& default_sampling() const;
+  // The tokens that end a text or an answer.
+  std::vector<int32_t> end_tokens() const;
+  // The threads that the model computes with.
   int num_threads() const;
 
-  // Token ids of a text, with the special tokens that begin or end it.
+  // Returns the token ids of a text, with the special tokens that begin or end it. Throws
+  // LimitExceeded beyond 2^30 bytes.
   std::vector<int32_t> encode(std::string_view text, bool add_special_tokens = true) const;
-  // Token ids of a conversation, up to where the assistant's answer begins. Throws InvalidArgument
-  // if the model has no chat template or the template rejects the conversation; Unsupported for a
-  // template that uses something that Pippin lacks.
+  // Returns the token ids of a conversation, up to where the assistant's answer begins. Throws
+  // InvalidArgument if the model has no chat template or the template rejects the conversation;
+  // Unsupported for a template that uses something that Pippin lacks.
   std::vector<int32_t> encode(std::span<const Message> messages) const;
-  // The text that the model's chat template makes of a conversation in JSON: the list of messages,
-  // or an object with "messages" and other values that the template uses ("tools", "documents",
-  // "add_generation_prompt" ...), by default up to where the assistant's answer begins.
-  // encode(text, false) returns its tokens. Throws as encode(), and InvalidFile for anything else.
+  // Returns the text that the model's chat template makes of a conversation in JSON: the list of
+  // messages, or an object with "messages" and other values that the template uses ("tools",
+  // "documents", "add_generation_prompt" ...), by default up to where the assistant's answer
+  // begins. encode(text, false) returns its tokens. Throws as encode(), and InvalidFile for
+  // anything else.
   std::string render(std::string_view conversation) const;
-  // Ids that are not in the vocabulary are skipped.
+  // Returns the text of token ids. Ids that are not in the vocabulary are skipped.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
-  // An empty sequence. Throws LimitExceeded if it does not fit into memory; Unsupported for a
+  // Returns an empty sequence. Throws LimitExceeded if there is no memory for it; Unsupported for a
   // second sequence of a model that can have only one (capabilities()).
   std::unique_ptr<Sequence> new_sequence() const;
+  // Returns an empty batch, for steps of several sequences of this model.
   Batch new_batch() const;
 
   // Appends `prompt` to the sequence and generates text until something ends it. The same seed
@@ -134,7 +152,7 @@ class PIPPIN_API LanguageModel {
   // LimitExceeded if the prompt does not fit, Unsupported for sampling from a model without logits.
   Completion generate(Sequence& sequence, std::span<const int32_t> prompt,
                       const TextSettings& settings = {}, const OnText& on_text = {}) const;
-  // The same, token by token.
+  // As generate(), token by token.
   Completion generate_tokens(Sequence& sequence, std::span<const int32_t> prompt,
                              const TextSettings& settings, const OnToken& on_token) const;
 
@@ -152,13 +170,16 @@ class PIPPIN_API LanguageModel {
 // token could change is held back.
 class PIPPIN_API TokenDecoder {
  public:
+  // Starts a text; keeps the model alive.
   explicit TokenDecoder(const LanguageModel& model, bool skip_special_tokens = true);
   TokenDecoder(TokenDecoder&&) noexcept;
   TokenDecoder& operator=(TokenDecoder&&) noexcept;
   ~TokenDecoder();
 
+  // Adds a token and returns the text that is certain now.
   std::string push(int32_t id);
-  std::string finish();  // the rest; no tokens may follow
+  // Returns the rest; no tokens may follow.
+  std::string finish();
 
  private:
   struct Impl;
@@ -170,18 +191,22 @@ class PIPPIN_API TokenDecoder {
 // without a chat template continues the concatenated texts of the messages.
 class PIPPIN_API Chat {
  public:
+  // Starts an empty conversation. Throws as LanguageModel::new_sequence().
   explicit Chat(LanguageModel model, TextSettings settings = {});
 
   // The conversation, which may be changed freely between answers.
   std::vector<Message> messages;
-  TextSettings settings;
+  TextSettings settings;  // used by every answer; may be changed between answers as well
 
   // Appends a user message and then the answer. If it throws, neither is kept.
   Completion send(std::string text, const OnText& on_text = {});
-  // Answers the current messages and appends the answer, even if it is incomplete.
+  // Answers the current messages and appends the answer, even if it is incomplete. Throws as
+  // LanguageModel::encode() and generate(), and InvalidArgument if the messages have no tokens.
   Completion answer(const OnText& on_text = {});
 
+  // The model.
   const LanguageModel& model() const { return model_; }
+  // The tokens and the cache of the conversation so far.
   const Sequence& sequence() const { return *sequence_; }
 
  private:

@@ -18,6 +18,7 @@
 
 namespace pippin {
 
+// The element types of tensors.
 enum class DataType : uint8_t {
   Bool,
   Int8,
@@ -34,11 +35,12 @@ enum class DataType : uint8_t {
   String,
 };
 
-// "float32", "int64", "bool", "string", ...
+// Returns "float32", "int64", "bool", "string", ...
 PIPPIN_API std::string_view to_string(DataType type);
-// Bytes of an element; 0 for strings.
+// Returns the bytes of an element; 0 for strings.
 PIPPIN_API int64_t byte_size(DataType type);
 
+// Returns the element type of a C++ type; others do not compile.
 template <typename T>
 constexpr DataType data_type_of() {
   if constexpr (std::is_same_v<T, int8_t>) {
@@ -76,7 +78,7 @@ class PIPPIN_API Tensor {
   // the size overflows.
   Tensor(DataType type, std::vector<int64_t> shape);
 
-  // Throws InvalidArgument if the shape has another number of elements.
+  // Copies row-major values. Throws InvalidArgument if the shape has another number of elements.
   template <typename T>
   static Tensor from(std::span<const T> values, std::vector<int64_t> shape) {
     return from_bytes(data_type_of<T>(), std::as_bytes(values), std::move(shape));
@@ -85,41 +87,53 @@ class PIPPIN_API Tensor {
   static Tensor from(const std::vector<T>& values, std::vector<int64_t> shape) {
     return from(std::span<const T>(values), std::move(shape));
   }
+  // Copies row-major elements of a type as bytes. Throws InvalidArgument if the shape has another
+  // number of bytes, and for strings.
   static Tensor from_bytes(DataType type, std::span<const std::byte> bytes,
                            std::vector<int64_t> shape);
+  // Makes a tensor of strings. Throws InvalidArgument if the shape has another number of elements.
   static Tensor from_strings(std::vector<std::string> strings, std::vector<int64_t> shape);
 
   // Refers to the caller's memory, which is copied only if another layout or type is needed. `data`
   // points to the first element; `strides` are the bytes from one element to the next along each
   // axis and may be 0 or negative; without strides: row-major without gaps. The memory must stay
-  // valid until `release` is called: once, by the thread that destroys the last copy of the tensor.
-  // `release` must not throw. Any alignment is allowed. A tensor of const memory cannot be written
-  // to.
+  // valid until `release` is called: once, by the thread that destroys the last copy of the tensor;
+  // it must not throw. Any alignment is allowed. A tensor of const memory cannot be written to.
   //
   // Throws InvalidArgument for strings, for null if there are elements, and for another number of
-  // strides than axes; LimitExceeded if an address overflows. `release` is then not called.
+  // strides than axes; LimitExceeded if an address overflows; `release` is then not called.
   static Tensor wrap(DataType type, std::vector<int64_t> shape, void* data,
                      std::vector<int64_t> strides = {}, std::function<void()> release = {});
   static Tensor wrap(DataType type, std::vector<int64_t> shape, const void* data,
                      std::vector<int64_t> strides = {}, std::function<void()> release = {});
 
+  // The element type.
   DataType type() const { return type_; }
-  const std::vector<int64_t>& shape() const { return shape_; }  // empty: a scalar
-  int64_t size() const { return size_; }                        // elements
+  // The sizes of the axes; empty: a scalar.
+  const std::vector<int64_t>& shape() const { return shape_; }
+  // The number of elements.
+  int64_t size() const { return size_; }
 
+  // Whether the elements are in memory of wrap() or shared().
   bool is_wrapped() const { return wrapped_ != nullptr; }
-  bool is_contiguous() const;            // row-major without gaps
-  bool is_writable() const;              // false for const memory
-  std::vector<int64_t> strides() const;  // in bytes; 0 for strings
-  const std::byte* first_byte() const;   // of the element [0, 0, ...]; null for strings
-  // A tensor that owns a copy of the elements.
+  // Whether the elements are row-major without gaps.
+  bool is_contiguous() const;
+  // Whether the elements may be written; false for const memory.
+  bool is_writable() const;
+  // The bytes from one element to the next along each axis; 0 for strings.
+  std::vector<int64_t> strides() const;
+  // The first byte of the element [0, 0, ...]; null for strings.
+  const std::byte* first_byte() const;
+  // Returns a tensor that owns a copy of the elements.
   Tensor copy() const;
   // Moves the elements of `tensor` into memory that copies of the result share. Wrapped memory and
   // strings stay unchanged.
   static Tensor shared(Tensor tensor);
-  // Copies all elements, in row-major order without gaps, to or from other memory. Throw
-  // InvalidArgument for another number of bytes, for strings, and for writing to const memory.
+  // Copies all elements, in row-major order without gaps, to other memory. Throws InvalidArgument
+  // for another number of bytes and for strings.
   void copy_to(std::span<std::byte> target) const;
+  // Copies all elements, in row-major order without gaps, from other memory. Throws InvalidArgument
+  // for another number of bytes, for strings, and for const memory.
   void copy_from(std::span<const std::byte> source);
 
   // The elements. Throw InvalidArgument if they have another type, or are wrapped memory that is
@@ -138,17 +152,20 @@ class PIPPIN_API Tensor {
   // Like data(), for any type and alignment; empty for strings.
   std::span<const std::byte> bytes() const { return plain_bytes(1); }
   std::span<std::byte> bytes() { return plain_bytes(1); }
+  // The elements of a tensor of strings, in row-major order; empty for other types.
   const std::vector<std::string>& strings() const { return strings_; }
 
-  // Converts every element, rounding if necessary. Throw InvalidArgument for strings.
+  // Converts every element to float, rounding if necessary. Throws InvalidArgument for strings.
   std::vector<float> to_floats() const;
+  // Converts every element to double, rounding if necessary. Throws InvalidArgument for strings.
   std::vector<double> to_doubles() const;
-  // The same values in another type. Floats are rounded to narrower floats. Any other conversion
-  // must be exact, or InvalidArgument is thrown: integers must be in range, floats that become
-  // integers must be whole, integers must fit the precision of floats, and finite floats must stay
-  // finite.
+  // Returns the same values in another type. Floats are rounded to narrower floats. Throws
+  // InvalidArgument for any other conversion that is not exact: integers must be in range, floats
+  // that become integers must be whole, integers must fit the precision of floats, and finite
+  // floats must stay finite.
   Tensor to(DataType type) const;
-  // The same elements in another shape. Throws InvalidArgument for another number of elements.
+  // Returns the same elements in another shape. Throws InvalidArgument for another number of
+  // elements.
   Tensor reshaped(std::vector<int64_t> shape) const;
 
  private:
@@ -172,22 +189,25 @@ class PIPPIN_API Tensor {
 
 // Pixels [height, width, channels], from the top.
 struct Image {
-  int64_t width = 0, height = 0;
+  int64_t width = 0, height = 0;    // in pixels
   int channels = 3;                 // 1: gray; 3: red, green, blue
-  DataType type = DataType::UInt8;  // or Float16, of one channel
-  std::vector<std::byte> pixels;
+  DataType type = DataType::UInt8;  // UInt8, or Float16 of one channel
+  std::vector<std::byte> pixels;    // row by row; the bytes of width * height * channels values
 };
 
 // A classifier's probabilities: classes in `keys`, strings or int64 [n]; float64 [n] in `values`.
 struct Dictionary {
-  Tensor keys;
-  Tensor values;
+  Tensor keys;    // the classes: strings or int64, [n]
+  Tensor values;  // their probabilities: float64, [n]
 };
 
+// An input or output of a prediction.
 using Value = std::variant<Tensor, Image, Dictionary>;
+// Values by the names that the model declares.
 using Values = std::map<std::string, Value, std::less<>>;
 
-// The tensor of that name. Throws NotFound if none exists, InvalidArgument if it is not a tensor.
+// Returns the tensor of that name. Throws NotFound if there is none, InvalidArgument if it is not a
+// tensor.
 PIPPIN_API const Tensor& tensor_at(const Values& values, std::string_view name);
 
 }  // namespace pippin

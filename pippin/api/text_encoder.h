@@ -19,10 +19,12 @@
 
 namespace pippin {
 
+// Options of TextEncoder::load().
 struct TextEncoderOptions : runtime::LoadOptions {
   std::string tokenizer = {};  // a folder, a file or org/name. Empty: the model's own tokenizer
 };
 
+// Settings of TextEncoder::embed().
 struct EmbedSettings {
   // The name of the model's prompt to put before each text; by default the model's default prompt,
   // and none for an empty name.
@@ -32,36 +34,43 @@ struct EmbedSettings {
   int64_t dimensions = 0;  // truncates embeddings to this size and normalizes again; 0: all
 };
 
+// The result of TextEncoder::embed().
 struct Embeddings {
   std::vector<std::vector<float>> vectors;  // one per text, all of the same size
   int64_t tokens = 0;                       // total over all texts
   int64_t cut_texts = 0;                    // number of truncated texts
 };
 
+// The result of TextEncoder::score().
 struct Scores {
   std::vector<double> scores;  // one per document
-  int64_t tokens = 0;
-  int64_t cut_texts = 0;  // number of documents truncated with the query
+  int64_t tokens = 0;          // total over all pairs
+  int64_t cut_texts = 0;       // number of documents truncated with the query
 };
 
+// A loaded embedding model or cross-encoder with its tokenizer.
 class PIPPIN_API TextEncoder {
  public:
   // Loads a folder as on the Hub, a package that `pippin convert` made from one, or org/name.
   // Throws NotFound, Unsupported, InvalidFile, Network.
   static TextEncoder load(const std::string& path, const TextEncoderOptions& options = {});
 
-  // Throws Unsupported for a cross-encoder; InvalidArgument for an empty list, a text without
-  // tokens, an unknown prompt name, too many dimensions, and (refuse_long) a text of too many
-  // tokens, with its number.
+  // Returns a vector for each text. Throws Unsupported for a cross-encoder; InvalidArgument for an
+  // empty list, a text without tokens, an unknown prompt name, too many dimensions, and
+  // (refuse_long) a text of too many tokens, with its number.
   Embeddings embed(const std::vector<std::string>& texts, const EmbedSettings& settings = {}) const;
-  // The score of the query with each document by a cross-encoder; for an embedding model, the
-  // cosine of the two. Throws as embed().
+  // Returns the score of the query with each document by a cross-encoder; for an embedding model,
+  // the cosine of the two. Throws as embed().
   Scores score(const std::string& query, const std::vector<std::string>& documents,
                bool refuse_long = false) const;
 
+  // Whether it scores pairs; otherwise it embeds texts.
   bool is_cross_encoder() const;
-  int64_t max_tokens() const;  // per text, including special tokens
+  // The most tokens of a text, including special tokens; more are truncated.
+  int64_t max_tokens() const;
+  // The name of the checkpoint that it was made from, or "the model".
   const std::string& name() const;
+  // The names for EmbedSettings::prompt_name.
   std::vector<std::string> prompt_names() const;
 
  private:

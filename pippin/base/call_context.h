@@ -19,6 +19,7 @@ namespace engine {
 class Profile;
 }
 
+// The context of the calls of a thread.
 struct PIPPIN_API CallContext {
   const CancelScope* cancel = nullptr;       // innermost scope; null: cannot be cancelled
   std::shared_ptr<Logger> logger;            // null: the default of log.h
@@ -32,6 +33,7 @@ struct PIPPIN_API CallContext {
 // scopes must end in reverse order.
 class PIPPIN_API ContextScope {
  public:
+  // Enters a context.
   explicit ContextScope(const CallContext& context) noexcept;
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;

@@ -10,6 +10,7 @@
 
 namespace pippin {
 
+// Instruction sets, as levels of which each includes those that it builds on.
 struct CpuFeatures {
   bool scalar = true;       // every processor
   bool avx2 = false;        // AVX2, FMA and F16C
@@ -30,14 +31,16 @@ PIPPIN_API CpuFeatures detect_cpu();
 // machine lacks it.
 PIPPIN_API CpuFeatures limit_cpu(const CpuFeatures& available, std::string_view level);
 
+// A named level of features, as in PIPPIN_CPU.
 struct CpuLevel {
-  std::string name;
-  CpuFeatures cpu;
+  std::string name;  // "avx2", for example
+  CpuFeatures cpu;   // its features and those that it builds on
 };
 // Returns the levels in `available`, starting with "scalar"; tests run on each.
 PIPPIN_API std::vector<CpuLevel> cpu_levels(const CpuFeatures& available);
 
 // Returns detect_cpu(), limited by the environment variable PIPPIN_CPU if it is set; computed once.
+// Throws as limit_cpu().
 PIPPIN_API const CpuFeatures& cpu_features();
 
 // Returns "avx2 avx512 vnni256 avx512vnni", for logs and benchmarks.

@@ -4,4 +4,5 @@
 // belongs to a marked class, or is marked itself (tests/install/check_symbols.py).
 #pragma once
 
+// Marks a declaration whose symbol the shared library exports.
 #define PIPPIN_API __attribute__((visibility("default")))

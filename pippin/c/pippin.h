@@ -36,36 +36,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Marks functions that the shared library exports.
 #define PIPPIN_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+// An error of a call: a code and a line of text.
 typedef struct pippin_error pippin_error;
-typedef struct pippin_cancel pippin_cancel;
-typedef struct pippin_options pippin_options;
-typedef struct pippin_model pippin_model;
-typedef struct pippin_function pippin_function;
+typedef struct pippin_cancel pippin_cancel;      // a switch that cancels calls from outside
+typedef struct pippin_options pippin_options;    // options by name
+typedef struct pippin_model pippin_model;        // a loaded model
+typedef struct pippin_function pippin_function;  // a function of a model, ready to predict
+// The declaration of an input, an output or a state; borrowed, never freed.
 typedef struct pippin_feature pippin_feature;
-typedef struct pippin_tensor pippin_tensor;
-typedef struct pippin_state pippin_state;
-typedef struct pippin_call pippin_call;
+typedef struct pippin_tensor pippin_tensor;  // an array of numbers or texts
+typedef struct pippin_state pippin_state;    // a model's memory between predictions
+typedef struct pippin_call pippin_call;      // a repeated prediction
+// A loaded language model with its tokenizer.
 typedef struct pippin_language_model pippin_language_model;
-typedef struct pippin_session pippin_session;
-typedef struct pippin_sampler pippin_sampler;
-typedef struct pippin_completion pippin_completion;
+typedef struct pippin_session pippin_session;        // a sequence of tokens in a language model
+typedef struct pippin_sampler pippin_sampler;        // chooses tokens
+typedef struct pippin_completion pippin_completion;  // a generated text
 
 // --- versions ---
 
-// The number in the version of the newest symbols, which increases when the interface grows.
+// Returns the number in the version of the newest symbols, which increases when the interface
+// grows.
 PIPPIN_API uint32_t pippin_abi_version(void);
-// "0.1.0"
-PIPPIN_API const char* pippin_version(void);
+PIPPIN_API const char* pippin_version(void);  // returns the version: "0.1.0"
 
 // --- errors ---
 
-typedef int32_t pippin_code;
+typedef int32_t pippin_code;  // PIPPIN_OK or an error code
+// The values of pippin_code.
 enum {
   PIPPIN_OK = 0,
   PIPPIN_ERROR_INVALID_FILE = 1,  // a file's contents violate its format
@@ -80,52 +85,62 @@ enum {
   PIPPIN_ERROR_INTERNAL = 10
 };
 
-PIPPIN_API pippin_code pippin_error_code(const pippin_error* error);  // NULL: PIPPIN_OK
-// One line that states the error, the place and the numbers; "" for NULL.
+// Returns the error's code; PIPPIN_OK for NULL.
+PIPPIN_API pippin_code pippin_error_code(const pippin_error* error);
+// Returns one line that states the error, the place and the numbers; "" for NULL.
 PIPPIN_API const char* pippin_error_message(const pippin_error* error);
-PIPPIN_API void pippin_error_free(pippin_error* error);
+PIPPIN_API void pippin_error_free(pippin_error* error);  // frees an error
 
 // --- functions without an object ---
 
 // Frees memory returned as `char**` or `int32_t**`.
 PIPPIN_API void pippin_free(void* memory);
 
+// Levels of log lines; OFF: none.
 enum { PIPPIN_LOG_DEBUG = 0, PIPPIN_LOG_INFO = 1, PIPPIN_LOG_WARN = 2, PIPPIN_LOG_OFF = 4 };
 // Receives one line without its line break, from any thread, one at a time. Must not call Pippin.
 typedef void (*pippin_log_function)(void* user, int32_t level, const char* line);
 // Sets the receiver of lines of this level and above, for calls of any thread that begin later;
-// NULL, the initial value: none. `user` must stay valid during such calls.
+// NULL, the initial value: none. `user` must stay valid during such calls. Errors: INVALID_ARGUMENT
+// for another level.
 PIPPIN_API pippin_code pippin_set_log(pippin_log_function log, void* user, int32_t level,
                                       pippin_error** error);
 
 // --- cancelling ---
 
-// Cancels the calls that it is passed to, from outside, with PIPPIN_ERROR_CANCELLED. It must
-// outlive them.
+// Makes an object that cancels the calls that it is passed to, from outside, with
+// PIPPIN_ERROR_CANCELLED. It must outlive them.
 PIPPIN_API pippin_code pippin_cancel_new(pippin_cancel** cancel, pippin_error** error);
+// Frees the object; no call may be using it.
 PIPPIN_API void pippin_cancel_free(pippin_cancel* cancel);
-// May be called from any thread and from a signal handler. It stays triggered until it is reset.
+// Cancels. May be called from any thread and from a signal handler. It stays triggered until it is
+// reset.
 PIPPIN_API void pippin_cancel_trigger(pippin_cancel* cancel);
-PIPPIN_API void pippin_cancel_reset(pippin_cancel* cancel);
+PIPPIN_API void pippin_cancel_reset(pippin_cancel* cancel);  // makes it ready for other calls
+// Returns 1 if it is triggered, otherwise 0.
 PIPPIN_API int32_t pippin_cancel_is_triggered(const pippin_cancel* cancel);
 
 // --- options ---
 
-// Options by name, as text. One object may be passed to any function with options: each uses the
-// options that concern it. NULL means none.
+// Makes an empty list of options by name, as text. It may be passed to any function with options:
+// each uses the options that concern it. NULL in place of it means none.
 PIPPIN_API pippin_code pippin_options_new(pippin_options** options, pippin_error** error);
-PIPPIN_API void pippin_options_free(pippin_options* options);
-// PIPPIN_ERROR_NOT_FOUND for an unknown name, PIPPIN_ERROR_INVALID_ARGUMENT for an invalid value.
+PIPPIN_API void pippin_options_free(pippin_options* options);  // frees the options
+// Sets an option, replacing an earlier value. Errors: NOT_FOUND for an unknown name,
+// INVALID_ARGUMENT for an invalid value.
 PIPPIN_API pippin_code pippin_options_set(pippin_options* options, const char* name,
                                           const char* value, pippin_error** error);
-// The options, for index 0 to pippin_option_count() - 1. The texts are always valid.
-PIPPIN_API int64_t pippin_option_count(void);
+PIPPIN_API int64_t pippin_option_count(void);  // returns the number of options that exist
+// Returns the name of an option, for index 0 to pippin_option_count() - 1; always valid.
 PIPPIN_API const char* pippin_option_name(int64_t index);
+// Returns a description of an option and its values, for index 0 to pippin_option_count() - 1;
+// always valid.
 PIPPIN_API const char* pippin_option_help(int64_t index);
 
 // --- tensors ---
 
-typedef int32_t pippin_type;
+typedef int32_t pippin_type;  // an element type
+// The values of pippin_type.
 enum {
   PIPPIN_BOOL = 0,  // a byte, 0 or 1
   PIPPIN_INT8 = 1,
@@ -142,11 +157,12 @@ enum {
   PIPPIN_STRING = 12
 };
 
-// A tensor of zeros, row-major without gaps. `shape` has `rank` sizes, at most 64; it may be NULL
-// if rank is 0.
+// Makes a tensor of zeros, row-major without gaps. `shape` has `rank` sizes, at most 64; it may be
+// NULL if rank is 0. Errors: INVALID_ARGUMENT for negative sizes and PIPPIN_STRING, LIMIT_EXCEEDED.
 PIPPIN_API pippin_code pippin_tensor_new(pippin_type type, int32_t rank, const int64_t* shape,
                                          pippin_tensor** tensor, pippin_error** error);
-// A tensor of PIPPIN_STRING: copies as many texts as the shape has elements.
+// Makes a tensor of PIPPIN_STRING: copies as many texts as the shape has elements. Errors:
+// INVALID_ARGUMENT, LIMIT_EXCEEDED.
 PIPPIN_API pippin_code pippin_tensor_new_strings(int32_t rank, const int64_t* shape,
                                                  const char* const* strings, pippin_tensor** tensor,
                                                  pippin_error** error);
@@ -154,19 +170,21 @@ PIPPIN_API pippin_code pippin_tensor_new_strings(int32_t rank, const int64_t* sh
 // `strides`, which may be NULL without gaps, are the bytes from one element to the next
 // along each axis and may be negative or 0. The memory must stay valid until `release`, which may
 // be NULL, is called with `user`: once, by the thread that frees the last object using it. It is
-// not called after an error.
+// not called after an error. Errors: INVALID_ARGUMENT for strings and for NULL with elements,
+// LIMIT_EXCEEDED if an address overflows.
 PIPPIN_API pippin_code pippin_tensor_wrap(pippin_type type, int32_t rank, const int64_t* shape,
                                           const int64_t* strides, void* data,
                                           void (*release)(void* user), void* user,
                                           pippin_tensor** tensor, pippin_error** error);
-// The same for read-only memory.
+// As pippin_tensor_wrap(), for read-only memory.
 PIPPIN_API pippin_code pippin_tensor_wrap_const(pippin_type type, int32_t rank,
                                                 const int64_t* shape, const int64_t* strides,
                                                 const void* data, void (*release)(void* user),
                                                 void* user, pippin_tensor** tensor,
                                                 pippin_error** error);
-// A new tensor with the elements in another type, row-major without gaps. Floats are rounded to
-// narrower ones; any other conversion must be exact.
+// Makes a new tensor with the elements in another type, row-major without gaps. Floats are rounded
+// to narrower ones. Errors: INVALID_ARGUMENT for any other conversion that is not exact, and for
+// strings.
 PIPPIN_API pippin_code pippin_tensor_convert(const pippin_tensor* tensor, pippin_type type,
                                              pippin_tensor** converted, pippin_error** error);
 // Exchange memory with other libraries through DLPack's structure of this name (not the versioned
@@ -175,27 +193,41 @@ PIPPIN_API pippin_code pippin_tensor_convert(const pippin_tensor* tensor, pippin
 // UNSUPPORTED: other devices and types, strings, const memory, strides that are not multiples of
 // the element size.
 struct DLManagedTensor;
+// Imports memory of another library through DLPack's structure of this name (not the versioned
+// one), in main memory. Its deleter is called when the last object using it is freed, and not after
+// an error. Errors: UNSUPPORTED for other devices and types.
 PIPPIN_API pippin_code pippin_tensor_from_dlpack(struct DLManagedTensor* managed,
                                                  pippin_tensor** tensor, pippin_error** error);
+// Exports a tensor through DLPack. The result must be released by its deleter, from any thread.
+// Errors: UNSUPPORTED for strings, const memory, and strides that are not multiples of the element
+// size.
 PIPPIN_API pippin_code pippin_tensor_to_dlpack(const pippin_tensor* tensor,
                                                struct DLManagedTensor** managed,
                                                pippin_error** error);
-// Memory used by calls stays valid until they are freed too.
+// Frees a tensor. Memory used by calls stays valid until they are freed too.
 PIPPIN_API void pippin_tensor_free(pippin_tensor* tensor);
 
-PIPPIN_API pippin_type pippin_tensor_type(const pippin_tensor* tensor);  // -1 for NULL
+// Returns the element type; -1 for NULL.
+PIPPIN_API pippin_type pippin_tensor_type(const pippin_tensor* tensor);
+// Returns the number of axes.
 PIPPIN_API int32_t pippin_tensor_rank(const pippin_tensor* tensor);
+// Returns the sizes of the axes.
 PIPPIN_API const int64_t* pippin_tensor_shape(const pippin_tensor* tensor);
-PIPPIN_API const int64_t* pippin_tensor_strides(const pippin_tensor* tensor);  // in bytes
-PIPPIN_API int64_t pippin_tensor_size(const pippin_tensor* tensor);            // elements
-// The first element. NULL for strings and, for write access, for const memory.
+// Returns the bytes from one element to the next along each axis.
+PIPPIN_API const int64_t* pippin_tensor_strides(const pippin_tensor* tensor);
+// Returns the number of elements.
+PIPPIN_API int64_t pippin_tensor_size(const pippin_tensor* tensor);
+// Returns the first element, for reading and writing; NULL for strings and const memory.
 PIPPIN_API void* pippin_tensor_data(pippin_tensor* tensor);
+// Returns the first element, for reading; NULL for strings.
 PIPPIN_API const void* pippin_tensor_const_data(const pippin_tensor* tensor);
-// For PIPPIN_STRING, in row-major order; NULL for other types.
+// Returns an element of a tensor of PIPPIN_STRING, counted in row-major order; NULL for other
+// types.
 PIPPIN_API const char* pippin_tensor_string(const pippin_tensor* tensor, int64_t index);
 
 // --- features: inputs, outputs and states, as declared by a model ---
 
+// The kinds of features.
 enum {
   PIPPIN_KIND_MULTI_ARRAY = 0,
   PIPPIN_KIND_IMAGE = 1,       // a tensor [1, 3, height, width], or of one channel: 0 to 255
@@ -207,25 +239,32 @@ enum {
   PIPPIN_KIND_STATE = 7
 };
 
-PIPPIN_API const char* pippin_feature_name(const pippin_feature* feature);
+PIPPIN_API const char* pippin_feature_name(const pippin_feature* feature);  // returns the name
+// Returns the author's description; may be "".
 PIPPIN_API const char* pippin_feature_description(const pippin_feature* feature);
-// "float32 [1, 1..128]", as in error messages.
+// Returns "float32 [1, 1..128]", as in error messages.
 PIPPIN_API const char* pippin_feature_text(const pippin_feature* feature);
-PIPPIN_API int32_t pippin_feature_kind(const pippin_feature* feature);      // -1 for NULL
-PIPPIN_API pippin_type pippin_feature_type(const pippin_feature* feature);  // -1 for NULL
-// The default shape; of rank 0 if none is declared, as for outputs whose shape depends on the
-// input.
+// Returns a PIPPIN_KIND; -1 for NULL.
+PIPPIN_API int32_t pippin_feature_kind(const pippin_feature* feature);
+// Returns the element type; -1 for NULL.
+PIPPIN_API pippin_type pippin_feature_type(const pippin_feature* feature);
+// Returns the number of axes of the default shape; 0 if none is declared, as for outputs whose
+// shape depends on the input.
 PIPPIN_API int32_t pippin_feature_rank(const pippin_feature* feature);
+// Returns the sizes of the default shape.
 PIPPIN_API const int64_t* pippin_feature_shape(const pippin_feature* feature);
-// The sizes allowed for an axis; `*upper` below 0: unlimited. Returns 0 and sets nothing if no
+// Sets the sizes allowed for an axis; `*upper` below 0: unlimited. Returns 0 and sets nothing if no
 // range is declared; the arguments may be NULL.
 PIPPIN_API int32_t pippin_feature_range(const pippin_feature* feature, int32_t axis, int64_t* lower,
                                         int64_t* upper);
-// The only shapes allowed, if the number is not 0.
+// Returns the number of shapes that are allowed, if only some are; 0 otherwise.
 PIPPIN_API int64_t pippin_feature_shape_count(const pippin_feature* feature);
+// Returns one of the allowed shapes and sets its rank; NULL for an index out of range.
 PIPPIN_API const int64_t* pippin_feature_enumerated_shape(const pippin_feature* feature,
                                                           int64_t index, int32_t* rank);
+// Returns 1 for an input that may be omitted, otherwise 0.
 PIPPIN_API int32_t pippin_feature_is_optional(const pippin_feature* feature);
+// Returns the value of an omitted input, in the default shape.
 PIPPIN_API double pippin_feature_default_value(const pippin_feature* feature);
 
 // --- models ---
@@ -234,27 +273,38 @@ PIPPIN_API double pippin_feature_default_value(const pippin_feature* feature);
 // NOT_FOUND, INVALID_FILE, IO, UNSUPPORTED for any other kind of model.
 PIPPIN_API pippin_code pippin_model_load(const char* path, const pippin_options* options,
                                          pippin_model** model, pippin_error** error);
-PIPPIN_API void pippin_model_free(pippin_model* model);
+PIPPIN_API void pippin_model_free(pippin_model* model);  // frees a model
+// Returns the number of functions.
 PIPPIN_API int64_t pippin_model_function_count(const pippin_model* model);
+// Returns the name of a function; NULL for an index out of range.
 PIPPIN_API const char* pippin_model_function_name(const pippin_model* model, int64_t index);
+// Returns the name of the default function.
 PIPPIN_API const char* pippin_model_default_function(const pippin_model* model);
-// "author", "license", "version", "short_description", or a key of the model's own; NULL if absent.
+// Returns the text of "author", "license", "version", "short_description", or a key of the model's
+// own; NULL if absent.
 PIPPIN_API const char* pippin_model_metadata(const pippin_model* model, const char* key);
+// Returns the number of texts that the model has.
 PIPPIN_API int64_t pippin_model_metadata_count(const pippin_model* model);
+// Returns the key of a text; NULL for an index out of range.
 PIPPIN_API const char* pippin_model_metadata_key(const pippin_model* model, int64_t index);
 
 // Prepares a function to run, which takes time: keep it. `name` NULL: the default function. Errors:
 // NOT_FOUND; UNSUPPORTED for an operation, with its name and opset; INVALID_FILE.
 PIPPIN_API pippin_code pippin_function_open(const pippin_model* model, const char* name,
                                             pippin_function** function, pippin_error** error);
-PIPPIN_API void pippin_function_free(pippin_function* function);
+PIPPIN_API void pippin_function_free(pippin_function* function);  // frees a function
+// Returns the name.
 PIPPIN_API const char* pippin_function_name(const pippin_function* function);
+// The roles of features.
 enum { PIPPIN_INPUT = 0, PIPPIN_OUTPUT = 1, PIPPIN_STATE = 2 };
+// Returns the number of features of a role.
 PIPPIN_API int64_t pippin_function_feature_count(const pippin_function* function, int32_t role);
+// Returns a feature; NULL for an index out of range.
 PIPPIN_API const pippin_feature* pippin_function_feature(const pippin_function* function,
                                                          int32_t role, int64_t index);
-// The names of a classifier's outputs for label and probabilities; "" for other models.
+// Returns the name of a classifier's output for the label; "" for other models.
 PIPPIN_API const char* pippin_function_label_name(const pippin_function* function);
+// Returns the name of a classifier's output for probabilities; "" for other models.
 PIPPIN_API const char* pippin_function_probabilities_name(const pippin_function* function);
 // Describes how the last prediction was computed; the caller frees it with pippin_free(). Empty
 // without the option "trace". Waits for a prediction that is running.
@@ -263,48 +313,56 @@ PIPPIN_API pippin_code pippin_function_describe(const pippin_function* function,
 
 // --- states: a model's memory between predictions, initially zeros ---
 
-// A state for this function, and for others of the model that declare no further states.
+// Makes a state for this function, and for others of the model that declare no further states.
 PIPPIN_API pippin_code pippin_state_new(const pippin_function* function, pippin_state** state,
                                         pippin_error** error);
-// A state for all functions; states of the same name are shared. UNSUPPORTED if two of them differ.
+// Makes a state for all functions; states of the same name are shared. Errors: UNSUPPORTED if two
+// of them differ.
 PIPPIN_API pippin_code pippin_state_new_for_model(const pippin_model* model, pippin_state** state,
                                                   pippin_error** error);
-// A copy with the same contents.
+// Makes a copy with the same contents.
 PIPPIN_API pippin_code pippin_state_clone(const pippin_state* state, pippin_state** clone,
                                           pippin_error** error);
-PIPPIN_API void pippin_state_free(pippin_state* state);
+PIPPIN_API void pippin_state_free(pippin_state* state);  // frees a state
+// Returns the number of arrays.
 PIPPIN_API int64_t pippin_state_feature_count(const pippin_state* state);
+// Returns the declaration of an array; NULL for an index out of range.
 PIPPIN_API const pippin_feature* pippin_state_feature(const pippin_state* state, int64_t index);
+// Sets all arrays to zeros.
 PIPPIN_API pippin_code pippin_state_reset(pippin_state* state, pippin_error** error);
-// Copy all elements of a state out or in, row-major without gaps, in its declared type. `bytes`
-// must be their exact size.
+// Copies all elements of an array out, row-major without gaps, in its declared type. `bytes` must
+// be their exact size. Errors: NOT_FOUND, INVALID_ARGUMENT for another size.
 PIPPIN_API pippin_code pippin_state_read(const pippin_state* state, const char* name, void* data,
                                          int64_t bytes, pippin_error** error);
+// Copies all elements of an array in, row-major without gaps, in its declared type. `bytes` must be
+// their exact size. Errors: NOT_FOUND, INVALID_ARGUMENT for another size.
 PIPPIN_API pippin_code pippin_state_write(pippin_state* state, const char* name, const void* data,
                                           int64_t bytes, pippin_error** error);
-// Write all of them to an .npz file, completely or not at all, and read them back. NOT_FOUND,
-// INVALID_FILE, or INVALID_ARGUMENT if names, shapes or values do not fit; nothing is changed then.
+// Writes all arrays to an .npz file, completely or not at all. Errors: IO.
 PIPPIN_API pippin_code pippin_state_save(const pippin_state* state, const char* path,
                                          pippin_error** error);
+// Reads all arrays from an .npz file. Errors: NOT_FOUND, IO, INVALID_FILE, or INVALID_ARGUMENT if
+// names, shapes or values do not fit; nothing is changed then.
 PIPPIN_API pippin_code pippin_state_load(pippin_state* state, const char* path,
                                          pippin_error** error);
 
 // --- calls: repeated predictions ---
 
-// A call keeps its inputs, outputs and state; set those that change and run it again.
+// Makes a call of a function. It keeps its inputs, outputs and state; set those that change and run
+// it again.
 PIPPIN_API pippin_code pippin_call_new(const pippin_function* function, pippin_call** call,
                                        pippin_error** error);
-PIPPIN_API void pippin_call_free(pippin_call* call);
-// Each run reads the current contents of the tensor's memory. The tensor is checked against the
-// declaration when the call runs.
+PIPPIN_API void pippin_call_free(pippin_call* call);  // frees a call
+// Sets an input. Each run reads the current contents of the tensor's memory. The tensor is checked
+// against the declaration when the call runs.
 PIPPIN_API pippin_code pippin_call_set_input(pippin_call* call, const char* name,
                                              const pippin_tensor* tensor, pippin_error** error);
-// Runs write this output to the tensor's memory; it must have the declared type and the shape of
-// the result. Once one is set, outputs that are not set are dropped. If all are set and the
-// function can be planned, runs allocate nothing from the second one on.
+// Sets the tensor that runs write an output to; it must have the declared type and the shape of the
+// result. Once one is set, outputs that are not set are dropped. If all are set and the function
+// can be planned, runs allocate nothing from the second one on.
 PIPPIN_API pippin_code pippin_call_set_output(pippin_call* call, const char* name,
                                               pippin_tensor* tensor, pippin_error** error);
-// NULL, the initial value: each run starts with zeros.
+// Sets the state that runs read and write. NULL, the initial value: each run starts with zeros.
 PIPPIN_API pippin_code pippin_call_set_state(pippin_call* call, pippin_state* state,
                                              pippin_error** error);
 // Removes inputs, outputs and state.
@@ -316,11 +374,13 @@ PIPPIN_API pippin_code pippin_call_clear(pippin_call* call, pippin_error** error
 // then unchanged, and the state's contents undefined.
 PIPPIN_API pippin_code pippin_call_run(pippin_call* call, const pippin_cancel* cancel,
                                        pippin_error** error);
-// The result of the last run, or the tensor that was set. For a dictionary its values and, with the
-// suffix _keys, its keys. Keeps its elements when the call runs again, unless it was set. NOT_FOUND
-// if the name is not an output or was dropped.
+// Returns the result of the last run, or the tensor that was set; of a dictionary, its values. It
+// keeps its elements when the call runs again, unless it was set. Errors: NOT_FOUND if the name is
+// not an output or was dropped.
 PIPPIN_API pippin_code pippin_call_output(const pippin_call* call, const char* name,
                                           pippin_tensor** tensor, pippin_error** error);
+// Returns the keys of a dictionary, as pippin_call_output(). Errors: also INVALID_ARGUMENT if the
+// output is not a dictionary.
 PIPPIN_API pippin_code pippin_call_output_keys(const pippin_call* call, const char* name,
                                                pippin_tensor** tensor, pippin_error** error);
 
@@ -333,12 +393,15 @@ PIPPIN_API pippin_code pippin_language_model_load(const char* model, const pippi
                                                   const pippin_cancel* cancel,
                                                   pippin_language_model** loaded,
                                                   pippin_error** error);
+// Frees a language model.
 PIPPIN_API void pippin_language_model_free(pippin_language_model* model);
-// The maximum number of tokens in a session.
+// Returns the maximum number of tokens in a session.
 PIPPIN_API int64_t pippin_language_model_context(const pippin_language_model* model);
+// Returns the number of tokens in the vocabulary, and of logits.
 PIPPIN_API int64_t pippin_language_model_vocab_size(const pippin_language_model* model);
+// Returns 1 if pippin_language_model_render() works, otherwise 0.
 PIPPIN_API int32_t pippin_language_model_has_chat_template(const pippin_language_model* model);
-// Whether the token ends a text or an answer.
+// Returns 1 if the token ends a text or an answer, otherwise 0.
 PIPPIN_API int32_t pippin_language_model_is_end(const pippin_language_model* model, int32_t id);
 
 // The caller frees the results of the following functions with pippin_free(); *count and *bytes,
@@ -366,12 +429,14 @@ PIPPIN_API pippin_code pippin_language_model_render(const pippin_language_model*
 
 // --- sessions: a sequence of tokens and the model's state for it ---
 
+// Makes an empty session. Errors: LIMIT_EXCEEDED, UNSUPPORTED for a second session of a model that
+// can have only one.
 PIPPIN_API pippin_code pippin_session_open(const pippin_language_model* model,
                                            pippin_session** session, pippin_error** error);
-PIPPIN_API void pippin_session_free(pippin_session* session);
-// The number of tokens.
+PIPPIN_API void pippin_session_free(pippin_session* session);  // frees a session
+// Returns the number of tokens.
 PIPPIN_API int64_t pippin_session_position(const pippin_session* session);
-// The tokens; the caller frees them with pippin_free().
+// Returns the tokens; the caller frees them with pippin_free(), and `count` may be NULL.
 PIPPIN_API pippin_code pippin_session_tokens(pippin_session* session, int32_t** ids, int64_t* count,
                                              pippin_error** error);
 // Appends tokens. `cancel` may be NULL. Errors: INVALID_ARGUMENT for ids that are not in the
@@ -402,27 +467,29 @@ PIPPIN_API pippin_code pippin_session_truncate(pippin_session* session, int64_t 
 // A second session with the same tokens, for two continuations.
 PIPPIN_API pippin_code pippin_session_fork(pippin_session* session, pippin_session** fork,
                                            pippin_error** error);
-// Write the tokens and the computed state to a file, and read them back; feed another token before
-// choosing the next. NOT_FOUND, INVALID_FILE for a damaged file, INVALID_ARGUMENT for one of
-// another model or context; nothing is changed then.
+// Writes the tokens and the computed state to a file. Errors: UNSUPPORTED if the model cannot, IO.
 PIPPIN_API pippin_code pippin_session_save(pippin_session* session, const char* path,
                                            pippin_error** error);
+// Reads the tokens and the computed state from a file; feed another token before choosing the next.
+// Errors: NOT_FOUND, INVALID_FILE for a damaged file, UNSUPPORTED for another version,
+// INVALID_ARGUMENT for one of another model or context; nothing is changed then.
 PIPPIN_API pippin_code pippin_session_restore(pippin_session* session, const char* path,
                                               pippin_error** error);
 
-// Chooses tokens for one session, by the sampling options and otherwise the model's own settings.
-// It has its own random numbers: the same seed gives the same tokens.
+// Makes an object that chooses tokens for one session, by the sampling options and otherwise the
+// model's own settings. It has its own random numbers: the same seed gives the same tokens. Errors:
+// INVALID_ARGUMENT for an option out of range.
 PIPPIN_API pippin_code pippin_sampler_new(const pippin_language_model* model,
                                           const pippin_options* options, pippin_sampler** sampler,
                                           pippin_error** error);
-PIPPIN_API void pippin_sampler_free(pippin_sampler* sampler);
+PIPPIN_API void pippin_sampler_free(pippin_sampler* sampler);  // frees a sampler
 
 // --- texts ---
 
 // A token of a generated text. `size` is sizeof(pippin_token) in the library: later versions append
 // members.
 typedef struct pippin_token {
-  uint32_t size;
+  uint32_t size;     // sizeof(pippin_token) in the library
   int32_t id;        // -1 at the end, with the text held back
   const char* text;  // the text it adds: whole characters, often ""; valid during the callback
   int64_t bytes;     // of the text
@@ -430,6 +497,7 @@ typedef struct pippin_token {
 // Returning 0 ends the text.
 typedef int32_t (*pippin_token_function)(void* user, const pippin_token* token);
 
+// Reasons for the end of a text.
 enum {
   PIPPIN_STOP_END_OF_TEXT = 0,
   PIPPIN_STOP_MAX_TOKENS = 1,
@@ -447,15 +515,17 @@ PIPPIN_API pippin_code pippin_generate(pippin_session* session, const int32_t* p
                                        pippin_token_function on_token, void* user,
                                        const pippin_cancel* cancel, pippin_completion** completion,
                                        pippin_error** error);
-PIPPIN_API void pippin_completion_free(pippin_completion* completion);
+PIPPIN_API void pippin_completion_free(pippin_completion* completion);  // frees a completion
+// Returns the text; `bytes`, which may be NULL, is set to its size.
 PIPPIN_API const char* pippin_completion_text(const pippin_completion* completion, int64_t* bytes);
-// Without the token that ended the text.
+// Returns the tokens without the one that ended the text; `count`, which may be NULL, is set.
 PIPPIN_API const int32_t* pippin_completion_ids(const pippin_completion* completion,
                                                 int64_t* count);
-PIPPIN_API int32_t pippin_completion_reason(const pippin_completion* completion);  // -1 for NULL
-// "prompt_tokens" (of the whole session), "cached_tokens" (of these, those already computed),
-// "prompt_seconds", "first_token_seconds", "generate_seconds", "prompt_tokens_per_second",
-// "tokens_per_second". Returns 0 and sets nothing for another name.
+// Returns the reason for the end of the text, a PIPPIN_STOP; -1 for NULL.
+PIPPIN_API int32_t pippin_completion_reason(const pippin_completion* completion);
+// Sets `*number` to a number of this name: "prompt_tokens" (of the whole session), "cached_tokens"
+// (of these, those already computed), "prompt_seconds", "first_token_seconds", "generate_seconds",
+// "prompt_tokens_per_second", "tokens_per_second". Returns 0 and sets nothing for another name.
 PIPPIN_API int32_t pippin_completion_number(const pippin_completion* completion, const char* name,
                                             double* number);
 

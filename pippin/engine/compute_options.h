@@ -15,6 +15,7 @@ namespace pippin::engine {
 
 class Device;
 
+// The precision of computations.
 enum class Precision : uint8_t {
   Fast,       // as Exact, but kernels may round activations to 8 bits inside quantized products
   Exact,      // fp32 arithmetic on the values that the package stores
@@ -22,10 +23,11 @@ enum class Precision : uint8_t {
               // its declared type: slow
 };
 
+// The options of computations.
 struct ComputeOptions {
-  Precision precision = Precision::Fast;
-  CpuFeatures cpu = cpu_features();  // features that kernels may use; at most those of the machine
-  // Keeps arrays that planning computes, for later processes; null: nothing is kept.
+  Precision precision = Precision::Fast;  // the precision of computations
+  CpuFeatures cpu = cpu_features();       // what kernels may use; at most what the machine has
+  // Keeps arrays that planning computes from one process to the next; null: they are not kept.
   std::shared_ptr<LoadCache> cache = nullptr;
   // A row of a product with plain weights has the same bits whatever the number of rows, so that a
   // token of a prompt gives the result that it gives alone. Slower; sequences need it.

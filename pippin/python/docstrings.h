@@ -10,7 +10,7 @@ encoder = pippin.TextEncoder("BAAI/bge-small-en-v1.5")
 vectors = encoder.embed(["A red fox.", "A brown dog."])      # float32 (2, 384)
 scores = encoder.score("what is red?", ["A red fox.", "A brown dog."])
 
-It may be used by several threads. Models of other kinds are rejected:
+It may be used by several threads. Raises NotFoundError, InvalidFileError, NetworkError, or UnsupportedError for models of other kinds:
 
 >>> pippin.TextEncoder("demo.mlpackage")
 Traceback (most recent call last):
@@ -37,6 +37,8 @@ A view is the state's own memory:
 Models whose states have the same names, shapes and types may share one. While a prediction uses it, calls of other threads fail.)";
 
 inline constexpr const char* kModel = R"(A Core ML model: an .mlpackage, .mlmodelc or .mlmodel.
+
+Raises NotFoundError, InvalidFileError, InputOutputError, or UnsupportedError for a model of another kind.
 
 >>> model = pippin.Model("demo.mlpackage")
 >>> model.inputs()["inputIds"]
@@ -78,6 +80,8 @@ inline constexpr const char* kGeneration =
 inline constexpr const char* kTokenizer =
     R"(Converts texts to token ids and back: from a package, a folder, a tokenizer.json or another file, or org/name on the Hub.
 
+Raises NotFoundError if there is none, InvalidFileError, NetworkError, or UnsupportedError for an unknown kind of stage.
+
 >>> tokenizer = pippin.Tokenizer("demo.mlpackage")
 >>> ids = tokenizer.encode("Once upon a time")
 >>> tokenizer.decode(ids)
@@ -95,6 +99,8 @@ inline constexpr const char* kTextStream =
 
 inline constexpr const char* kChatTemplate =
     R"(Renders a conversation as the text that a model was trained on: from a package, a folder, a file or org/name on the Hub.
+
+Raises NotFoundError if there is none, InvalidFileError, NetworkError, or UnsupportedError for features that Pippin lacks.
 
 >>> template = pippin.ChatTemplate.from_source("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}")
 >>> template.render([{"role": "user", "content": "Hello"}])
@@ -127,6 +133,8 @@ True)";
 inline constexpr const char* kLanguageModel =
     R"(A language model: a package, a folder, org/name on the Hub, or "demo".
 
+context: the most tokens of a sequence, 0 for the model's; num_threads: 0 for one per core; precision: "fast", "exact" or "reference"; progress(repository, done, total) is called with bytes during a download. Raises NotFoundError, InvalidFileError, NetworkError, or UnsupportedError for a model that is not a language model.
+
 >>> model = pippin.LanguageModel("demo")
 >>> model.has_chat_template
 True
@@ -158,7 +166,7 @@ inline constexpr const char* kPackageItem =
 inline constexpr const char* kCompile =
     R"(Writes a package or bare model as a compiled model, output, which must end in .mlmodelc.
 
-Weight files are shared, not copied, where the disk allows.
+Weight files are shared, not copied, where the disk allows. Raises NotFoundError, InvalidFileError, InputOutputError, and InvalidArgumentError for another suffix.
 
 >>> pippin.compile("demo.mlpackage", "demo.mlmodelc")
 'demo.mlmodelc'

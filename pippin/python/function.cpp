@@ -173,9 +173,12 @@ void bind_functions(py::module_& module) {
       .def_property_readonly(
           "name", [](const PyFunction& self) { return self.function().name(); },
           "Its name in the model.")
-      .def_property_readonly("inputs", features(&Function::inputs), "FeatureInfo by name.")
-      .def_property_readonly("outputs", features(&Function::outputs), "FeatureInfo by name.")
-      .def_property_readonly("states", features(&Function::states), "FeatureInfo by name.")
+      .def_property_readonly("inputs", features(&Function::inputs),
+                             "The declared inputs: FeatureInfo by name.")
+      .def_property_readonly("outputs", features(&Function::outputs),
+                             "The declared outputs: FeatureInfo by name.")
+      .def_property_readonly("states", features(&Function::states),
+                             "The declared states: FeatureInfo by name.")
       .def(
           "predict",
           [](PyFunction& self, const py::object& inputs, const py::object& state,
@@ -185,8 +188,12 @@ void bind_functions(py::module_& module) {
           py::arg("inputs"), py::arg("state") = py::none(), py::kw_only(),
           py::arg("out") = py::none(), py::arg("as_tensors") = false,
           py::arg("as_pictures") = false, py::arg("cancel") = py::none(),
-          "Outputs by name. Arrays are read in place; with `out`, a dict of arrays, results "
-          "are written there.")
+          "Returns the outputs by name, in the declared types, a scalar as (1,): NumPy arrays, "
+          "Tensors with as_tensors, and PIL images with as_pictures where an image is declared. "
+          "Inputs are read in place. With `out`, a dict of arrays, the outputs named there are "
+          "written into them, and `out` is returned. Raises InvalidArgumentError for inputs, "
+          "states and targets that are not as declared, LimitExceededError, CancelledError, "
+          "DeviceError, and InvalidFileError if an operation rejects its data.")
       .def(
           "predict_batch",
           [](PyFunction& self, const py::object& batch, bool as_tensors, bool as_pictures,
@@ -195,7 +202,8 @@ void bind_functions(py::module_& module) {
           },
           py::arg("batch"), py::kw_only(), py::arg("as_tensors") = false,
           py::arg("as_pictures") = false, py::arg("cancel") = py::none(),
-          "The outputs of each dict of inputs, one after the other.")
+          "Returns the outputs of each dict of inputs, one after the other. Raises the errors of "
+          "predict(), with the position in the batch.")
       .def(
           "predict_async",
           [](const py::object& self, const py::object& inputs, const py::object& state,
@@ -207,14 +215,14 @@ void bind_functions(py::module_& module) {
           py::arg("inputs"), py::arg("state") = py::none(), py::kw_only(),
           py::arg("out") = py::none(), py::arg("as_tensors") = false,
           py::arg("as_pictures") = false,
-          "Awaits predict() in a thread. A task that is cancelled cancels the prediction, and ends "
-          "when that has ended.")
+          "Awaits predict() in a thread, and raises its errors. A task that is cancelled cancels "
+          "the prediction, and ends when that has ended.")
       .def(
           "make_state",
           [](const PyFunction& self) {
             return std::make_unique<PyState>(self.function().make_state());
           },
-          "A new state, all zeros.")
+          "Returns a new state, all zeros. Raises LimitExceededError.")
       .def("__repr__",
            [](const PyFunction& self) {
              return fmt::format("Function({} of {})", self.function().name(), self.source().path);

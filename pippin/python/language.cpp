@@ -207,7 +207,9 @@ void bind_sequence(py::module_& module) {
           "The smallest count, other than 0, that truncate() accepts now.")
       .def(
           "truncate", [](PySequence& own, int64_t count) { own.idle().truncate(count); },
-          py::arg("count"), "Keeps the first `count` tokens.")
+          py::arg("count"),
+          "Keeps the first `count` tokens. Raises InvalidArgumentError for more than there are, "
+          "UnsupportedError if the model cannot go back that far (earliest).")
       .def(
           "reset", [](PySequence& own) { own.idle().reset(); }, "Forgets all tokens.")
       .def(
@@ -216,15 +218,22 @@ void bind_sequence(py::module_& module) {
             Sequence& sequence = own.idle();
             without_lock([&] { sequence.save(path); });
           },
-          py::arg("path"), "Writes a file for restore().")
+          py::arg("path"),
+          "Writes a file for restore(). Raises UnsupportedError if the model cannot, "
+          "InputOutputError.")
       .def(
           "restore",
           [](PySequence& own, const std::filesystem::path& path) {
             Sequence& sequence = own.idle();
             without_lock([&] { sequence.restore(path); });
           },
-          py::arg("path"), "Restores a sequence of the same model from a file.")
-      .def("fork", fork, "An independent copy.");
+          py::arg("path"),
+          "Restores a sequence of the same model from a file. Raises NotFoundError, "
+          "InvalidFileError for a damaged file, UnsupportedError for another version, and "
+          "InvalidArgumentError for a file of another model or context; nothing changes then.")
+      .def("fork", fork,
+           "Returns an independent copy. Raises UnsupportedError if the model cannot, "
+           "LimitExceededError.");
 }
 
 }  // namespace
@@ -279,25 +288,31 @@ void bind_language(py::module_& module) {
             without_lock([&] { ids = own.model().encode(text, add_special_tokens); });
             return ids;
           },
-          py::arg("text"), py::arg("add_special_tokens") = true, "The tokens of a text.")
+          py::arg("text"), py::arg("add_special_tokens") = true,
+          "Returns the tokens of a text. Raises LimitExceededError beyond 2^30 bytes.")
       .def(
           "encode_chat",
           [](const PyLanguageModel& own, const py::list& messages) {
             return own.model().encode(messages_of(messages));
           },
-          py::arg("messages"), "Tokens of a conversation, up to where the answer begins.")
+          py::arg("messages"),
+          "Returns the tokens of a conversation, dicts with \"role\" and \"content\", up to where "
+          "the answer begins. Raises InvalidArgumentError without a chat template, or if the "
+          "template rejects the conversation.")
       .def(
           "decode",
           [](const PyLanguageModel& own, const std::vector<int32_t>& ids, bool skip) {
             return own.model().decode(ids, skip);
           },
-          py::arg("ids"), py::arg("skip_special_tokens") = true, "The text of tokens.")
+          py::arg("ids"), py::arg("skip_special_tokens") = true,
+          "Returns the text of tokens; ids that are not in the vocabulary are skipped.")
       .def(
           "new_sequence",
           [](const PyLanguageModel& own) {
             return std::make_shared<PySequence>(own.model().new_sequence());
           },
-          "A sequence without tokens.")
+          "Returns a sequence without tokens. Raises LimitExceededError, and UnsupportedError for "
+          "a second sequence of a model that can have only one.")
       .def(
           "generate",
           [](const PyLanguageModel& own, const std::shared_ptr<PySequence>& sequence,
@@ -305,13 +320,18 @@ void bind_language(py::module_& module) {
             return std::make_unique<Generation>(own, sequence, prompt, options);
           },
           py::arg("sequence"), py::arg("prompt"), py::arg("options") = py::dict(),
-          "Appends the prompt to the sequence and generates a text after it.")
+          "Appends the prompt, a list of tokens, to the sequence and returns a Generation, which "
+          "yields the text after it. Raises InvalidArgumentError for unknown options and values "
+          "out of range; the Generation raises LimitExceededError if the prompt does not fit.")
       .def("generate_together", &generate_together, py::arg("prompts"), py::arg("sequences"),
            py::arg("options"), py::arg("at_most") = 32, py::arg("keep_sequences") = false,
            py::arg("progress") = py::none(),
-           "Generates a text after each prompt; the sequences share passes over the weights.")
+           "Generates a text after each prompt, lists of tokens; the sequences share passes over "
+           "the weights. Raises the errors of generate().")
       .def("losses", &losses, py::arg("tokens"),
-           "-log of the probability of each token but the first.")
+           "Returns -log of the probability of each token but the first, float32 (tokens - 1,). "
+           "Raises InvalidArgumentError for fewer than two tokens and for ids that are not in the "
+           "vocabulary, LimitExceededError beyond the context.")
       .def("_all_logits", &all_logits, py::arg("tokens"), py::arg("sequence") = py::none())
       .def(
           "__call__",

@@ -119,8 +119,12 @@ void bind_models(py::module_& module) {
           py::arg("inputs"), py::arg("state") = py::none(), py::kw_only(),
           py::arg("out") = py::none(), py::arg("function") = "", py::arg("as_tensors") = false,
           py::arg("as_pictures") = false, py::arg("cancel") = py::none(),
-          "Outputs by name. Arrays are read in place; with `out`, a dict of arrays, results "
-          "are written there.")
+          "Returns the outputs by name, in the declared types, a scalar as (1,): NumPy arrays, "
+          "Tensors with as_tensors, and PIL images with as_pictures where an image is declared. "
+          "Inputs are read in place. With `out`, a dict of arrays, the outputs named there are "
+          "written into them, and `out` is returned. Raises InvalidArgumentError for inputs, "
+          "states and targets that are not as declared, LimitExceededError, CancelledError, "
+          "DeviceError, and InvalidFileError if an operation rejects its data.")
       .def(
           "predict_batch",
           [](PyModel& self, const py::object& batch, const std::string& function, bool as_tensors,
@@ -129,7 +133,8 @@ void bind_models(py::module_& module) {
           },
           py::arg("batch"), py::kw_only(), py::arg("function") = "", py::arg("as_tensors") = false,
           py::arg("as_pictures") = false, py::arg("cancel") = py::none(),
-          "The outputs of each dict of inputs, one after the other.")
+          "Returns the outputs of each dict of inputs, one after the other. Raises the errors of "
+          "predict(), with the position in the batch.")
       .def(
           "predict_async",
           [](const py::object& self, const py::object& inputs, const py::object& state,
@@ -143,18 +148,24 @@ void bind_models(py::module_& module) {
           py::arg("inputs"), py::arg("state") = py::none(), py::kw_only(),
           py::arg("out") = py::none(), py::arg("function") = "", py::arg("as_tensors") = false,
           py::arg("as_pictures") = false,
-          "Awaits predict() in a thread. A task that is cancelled cancels the prediction, and ends "
-          "when that has ended.")
+          "Awaits predict() in a thread, and raises its errors. A task that is cancelled cancels "
+          "the prediction, and ends when that has ended.")
       .def("function", &PyModel::function, py::arg("name") = "",
-           "A function by name, or the default one. It is planned on first use.")
+           "Returns a function by name, or the default one, planned on first use. Raises "
+           "NotFoundError; UnsupportedError for an operation, with its name and opset; "
+           "InvalidFileError.")
       .def("make_state", &PyModel::make_state, py::arg("function") = "",
-           "A new state, all zeros, for all functions or for one.")
+           "Returns a new state, all zeros, for all functions or for one. Raises NotFoundError for "
+           "an unknown function, and UnsupportedError if states of the same name differ between "
+           "functions.")
       .def(
           "compile",
           [](const PyModel& self, const std::filesystem::path& path) {
             without_lock([&] { self.model().compile(path); });
           },
-          py::arg("path"), "Writes the model in the form of Core ML's compiler, an .mlmodelc.")
+          py::arg("path"),
+          "Writes the model in the form of Core ML's compiler, an .mlmodelc. Raises "
+          "InvalidArgumentError for another suffix, InputOutputError.")
       .def_property_readonly(
           "path", [](const PyModel& self) { return self.source().path; },
           "The absolute path that it was opened from.")
@@ -168,11 +179,14 @@ void bind_models(py::module_& module) {
           "metadata", [](const PyModel& self) { return metadata_of(self.model()); },
           "The model's metadata; user_defined is a dict of its own keys.")
       .def("inputs", descriptions(&Function::inputs), py::arg("function") = "",
-           "A description of each input, by name.")
+           "Returns a description of each input, by name: {\"x\": \"float32 [1, 4]\"}. Raises "
+           "NotFoundError for an unknown function.")
       .def("outputs", descriptions(&Function::outputs), py::arg("function") = "",
-           "A description of each output, by name.")
+           "Returns a description of each output, by name. Raises NotFoundError for an unknown "
+           "function.")
       .def("states", descriptions(&Function::states), py::arg("function") = "",
-           "A description of each state, by name.")
+           "Returns a description of each state, by name. Raises NotFoundError for an unknown "
+           "function.")
       .def(
           "features",
           [](const PyModel& self, const std::string& name) {
@@ -180,8 +194,9 @@ void bind_models(py::module_& module) {
             return declared(asked.describe(name.empty() ? asked.default_function() : name));
           },
           py::arg("function") = "",
-          "inputs, outputs and states: lists of dicts with name, description, kind, type, shape, "
-          "ranges, enumerated_shapes, optional, default_value and color_space. Prepares nothing.")
+          "Returns inputs, outputs and states: lists of dicts with name, description, kind, type, "
+          "shape, ranges, enumerated_shapes, optional, default_value and color_space. Prepares "
+          "nothing. Raises NotFoundError for an unknown function.")
       .def("__repr__", [](const PyModel& self) { return "Model(" + self.source().path + ")"; })
       .def(py::pickle([](const PyModel& self) { return self.source().arguments(); },
                       [](const py::tuple& arguments) {

@@ -83,8 +83,9 @@ void bind_states(py::module_& module) {
   type.def("__getitem__", &read, py::arg("name"), "A copy of the array.")
       .def("__setitem__", &write, py::arg("name"), py::arg("array"), "Copies an array in.")
       .def("view", &view, py::arg("name"), py::kw_only(), py::arg("as_tensor") = false,
-           "The state's own array, for reading and writing between predictions. It stays valid as "
-           "long as it is kept.")
+           "Returns the state's own array, for reading and writing between predictions. It stays "
+           "valid as long as it is kept. Raises NotFoundError, UnsupportedError for memory of a "
+           "device, and InvalidArgumentError while a prediction uses the state.")
       .def("keys", &names_of, "The names of the arrays.")
       .def(
           "values",
@@ -116,8 +117,10 @@ void bind_states(py::module_& module) {
             const auto used = self.use();
             self.state.reset();
           },
-          "Sets all arrays to zero.")
-      .def("copy", &copy, "The same values in memory of its own.")
+          "Sets all arrays to zero. Raises InvalidArgumentError while a prediction uses the state.")
+      .def("copy", &copy,
+           "Returns a state with the same values in memory of its own. Raises InvalidArgumentError "
+           "while a prediction uses the state, LimitExceededError.")
       .def("__copy__", &copy)
       .def(
           "__deepcopy__", [](PyState& self, const py::object&) { return copy(self); },
@@ -128,7 +131,9 @@ void bind_states(py::module_& module) {
             const auto used = self.use();
             without_lock([&] { self.state.save(path); });
           },
-          py::arg("path"), "Writes all arrays into an .npz file.")
+          py::arg("path"),
+          "Writes all arrays into an .npz file. Raises InputOutputError, and InvalidArgumentError "
+          "while a prediction uses the state.")
       .def(
           "load",
           [](PyState& self, const std::filesystem::path& path) {
@@ -136,9 +141,9 @@ void bind_states(py::module_& module) {
             without_lock([&] { self.state.load(path); });
           },
           py::arg("path"),
-          "Reads what save() wrote, here or for another model with the same states. The file has "
-          "to "
-          "have all arrays, in their shapes; otherwise nothing changes.");
+          "Reads a file of save(), here or for another model with the same states. Raises "
+          "NotFoundError, InvalidFileError, or InvalidArgumentError unless the file has all "
+          "arrays, in their shapes; nothing changes then.");
   py::module_::import("collections.abc").attr("Mapping").attr("register")(type);
 }
 

@@ -69,18 +69,20 @@ void bind_encoders(py::module_& module) {
       .def("embed", &embed, py::arg("texts"), py::kw_only(), py::arg("prompt_name") = py::none(),
            py::arg("prompt") = py::none(), py::arg("dimensions") = 0,
            py::arg("refuse_long") = false,
-           "A float32 array (texts, n). prompt_name: the model's prompt of that name goes before "
-           "each text, the model's default one where nothing is said, none for \"\". prompt: the "
-           "text of it. dimensions: that many numbers, at length 1 again. refuse_long: texts of "
-           "more than max_tokens are refused; else they are cut.")
+           "Returns a float32 array (texts, n). prompt_name: the model's prompt of that name goes "
+           "before each text, by default the model's default one, none for \"\". prompt: its text. "
+           "dimensions: keeps that many numbers, normalized again. refuse_long: rejects texts of "
+           "more than max_tokens; otherwise they are truncated. Raises UnsupportedError for a "
+           "cross-encoder, and InvalidArgumentError for no texts, a text without tokens, an "
+           "unknown prompt, too many dimensions and a text that is too long.")
       .def("score", &score, py::arg("query"), py::arg("documents"), py::kw_only(),
            py::arg("refuse_long") = false,
-           "How well each document answers the query, a list of numbers: a cross-encoder's "
-           "scores, or the cosines of an embedding model.")
+           "Returns how well each document answers the query, a list of numbers: a cross-encoder's "
+           "scores, or the cosines of an embedding model. Raises InvalidArgumentError as embed().")
       .def_property_readonly("is_cross_encoder", &TextEncoder::is_cross_encoder,
                              "Whether it scores pairs of texts, not single ones.")
       .def_property_readonly("max_tokens", &TextEncoder::max_tokens,
-                             "The most tokens of a text, special ones included.")
+                             "The most tokens of a text, including special ones.")
       .def_property_readonly("name", &TextEncoder::name,
                              "The name of the model that it was made from.")
       .def_property_readonly("prompt_names", &TextEncoder::prompt_names,

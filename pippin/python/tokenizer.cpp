@@ -155,9 +155,10 @@ void bind_template(py::module_& module) {
   py::class_<PyTemplate>(module, "ChatTemplate", docs::kChatTemplate)
       .def(py::init(&open_template), py::arg("path"), py::kw_only(), py::arg("name") = "",
            "name: of several templates the one of this name.")
-      .def_static("from_source", &from_source, py::arg("source"),
-                  py::arg("special_tokens") = py::dict(),
-                  "From a text; special_tokens: {\"bos_token\": \"<s>\"}.")
+      .def_static(
+          "from_source", &from_source, py::arg("source"), py::arg("special_tokens") = py::dict(),
+          "Makes a template from its text; special_tokens: {\"bos_token\": \"<s>\"}. Raises "
+          "InvalidFileError for an invalid text, UnsupportedError for features that Pippin lacks.")
       .def_property_readonly(
           "source", [](const PyTemplate& own) { return own.chat.source(); },
           "The text of the template.")
@@ -166,12 +167,14 @@ void bind_template(py::module_& module) {
           "{\"bos_token\": \"<s>\"}: what it was made with.")
       .def(py::pickle(&state_of, &template_of))
       .def("render", &render, py::arg("messages"),
-           "The text of a conversation, a list of messages with \"role\" and \"content\". "
+           "Returns the text of a conversation, a list of messages with \"role\" and \"content\". "
            "Keywords are the template's variables (tools, documents, enable_thinking ...), and "
-           "add_generation_prompt, continue_final_message, now (the time as a text).")
+           "add_generation_prompt, continue_final_message, now (the time as a text). Raises "
+           "InvalidArgumentError for values that JSON cannot express and if the template rejects "
+           "the conversation.")
       .def("read_answer", &read_answer, py::arg("answer"), py::arg("messages"),
-           "The parts of an answer to a conversation: a dict of content, reasoning_content "
-           "and tool_calls. Keywords are those of render().");
+           "Returns the parts of an answer to a conversation: a dict of content, reasoning_content "
+           "and tool_calls. Keywords are those of render(). Raises its errors.");
 }
 
 }  // namespace
@@ -184,11 +187,14 @@ void bind_tokenizer(py::module_& module) {
           [](const std::string& json) {
             return PyTokenizer(Tokenizer::from_json(json, "tokenizer"), "");
           },
-          py::arg("json"), "From the text of a tokenizer.json.")
+          py::arg("json"),
+          "Makes a tokenizer from the text of a tokenizer.json. Raises InvalidFileError, "
+          "UnsupportedError for an unknown kind of stage.")
       .def("encode", &encode, py::arg("text"), py::arg("add_special_tokens") = true, py::kw_only(),
            py::arg("fitted") = false,
-           "The ids of a text. fitted: cut and filled up to what the file says of truncation and "
-           "padding.")
+           "Returns the ids of a text, with special tokens. fitted: truncated and padded as the "
+           "file says. Raises LimitExceededError beyond 2^30 bytes, InvalidArgumentError if "
+           "truncation or padding is not possible.")
       .def(
           "encode_batch",
           [](const PyTokenizer& own, const std::vector<std::string>& texts, bool add_special_tokens,
@@ -201,7 +207,7 @@ void bind_tokenizer(py::module_& module) {
             return all;
           },
           py::arg("texts"), py::arg("add_special_tokens") = true, py::kw_only(),
-          py::arg("fitted") = false, "The ids of each text.")
+          py::arg("fitted") = false, "Returns the ids of each text, as encode().")
       .def(
           "decode",
           [](const PyTokenizer& own, const Ids& ids, bool skip_special_tokens) {
@@ -210,7 +216,7 @@ void bind_tokenizer(py::module_& module) {
             return text;
           },
           py::arg("ids"), py::arg("skip_special_tokens") = true,
-          "The text of ids; ids without a token are skipped.")
+          "Returns the text of ids; ids without a token are skipped.")
       .def(
           "decode_batch",
           [](const PyTokenizer& own, const std::vector<Ids>& all, bool skip_special_tokens) {
@@ -219,24 +225,27 @@ void bind_tokenizer(py::module_& module) {
             for (const Ids& ids : all) texts.push_back(own.decode(ids, skip_special_tokens));
             return texts;
           },
-          py::arg("sequences"), py::arg("skip_special_tokens") = true, "The text of each.")
-      .def("token_to_id", &Tokenizer::token_to_id, py::arg("token"), "A token's id, or None.")
-      .def("id_to_token", &Tokenizer::id_to_token, py::arg("id"), "An id's token, or None.")
+          py::arg("sequences"), py::arg("skip_special_tokens") = true,
+          "Returns the text of each list of ids, as decode().")
+      .def("token_to_id", &Tokenizer::token_to_id, py::arg("token"),
+           "Returns a token's id, or None.")
+      .def("id_to_token", &Tokenizer::id_to_token, py::arg("id"), "Returns an id's token, or None.")
       .def("is_special", &Tokenizer::is_special, py::arg("id"),
            "Whether it is a special token such as <s>, which texts leave out.")
       .def(
           "token_bytes",
           [](const PyTokenizer& own, int32_t id) { return py::bytes(own.token_bytes(id)); },
-          py::arg("id"), "The bytes that the token adds within a text.")
+          py::arg("id"),
+          "Returns the bytes that the token adds within a text; none for an id without a token.")
       .def_property_readonly("vocab_size", &Tokenizer::vocab_size,
-                             "The largest id plus one, added tokens included.")
+                             "The largest id plus one, including added tokens.")
       .def("__len__", &Tokenizer::vocab_size)
       .def(
           "get_vocab", [](const PyTokenizer& own) { return vocabulary(own, false); },
-          "{token: id}, added tokens too.")
+          "Returns {token: id}, including added tokens.")
       .def_property_readonly(
           "special_tokens", [](const PyTokenizer& own) { return vocabulary(own, true); },
-          "{token: id}")
+          "{token: id} of the special tokens.")
       .def(py::pickle(
           [](const PyTokenizer& own) { return path_of(own.path, "tokenizer"); },
           [](const py::tuple& path) { return open_tokenizer(path[0].cast<std::string>()); }))
@@ -245,11 +254,12 @@ void bind_tokenizer(py::module_& module) {
           [](const PyTokenizer& own, bool skip_special_tokens) {
             return StreamDecoder(own, skip_special_tokens);
           },
-          py::arg("skip_special_tokens") = true, "A TextStream, which decodes ids as they arrive.");
+          py::arg("skip_special_tokens") = true,
+          "Returns a TextStream, which decodes ids as they arrive.");
   py::class_<StreamDecoder>(module, "TextStream", docs::kTextStream)
       .def("push", &StreamDecoder::push, py::arg("id"),
-           "The text that is certain after this id; often empty.")
-      .def("finish", &StreamDecoder::finish, "The rest; no ids may follow.");
+           "Returns the text that is certain after this id; often empty.")
+      .def("finish", &StreamDecoder::finish, "Returns the rest; no ids may follow.");
   bind_template(module);
 }
 

@@ -27,28 +27,33 @@
 
 namespace pippin::runtime {
 
-// May be used by any thread, by one at a time.
+// Sequences of one model and the tokens that they take in one step. May be used by any thread, by
+// one at a time.
 class PIPPIN_API Batch {
  public:
+  // An empty batch for sequences of this model.
   explicit Batch(std::shared_ptr<Model> model);
 
-  // Returns the index of the entry, counted from 0. The sequence must live until clear(). Throws
-  // InvalidArgument for a sequence of another model, a sequence that is already in the batch, no
-  // ids, or ids outside the vocabulary; Unsupported for Rows::Every if the model has no logits.
+  // Adds tokens of a sequence and returns the index of the entry, counted from 0. The sequence must
+  // live until clear(). Throws InvalidArgument after run(), for a sequence of another model, a
+  // sequence that is already in the batch, no ids, or ids outside the vocabulary; Unsupported for
+  // several rows of logits if the model has none.
   size_t add(Sequence& sequence, std::span<const int32_t> ids, Rows rows = Rows::Last);
   size_t add(Sequence& sequence, int32_t id, Rows rows = Rows::Last) {
     return add(sequence, {&id, 1}, rows);
   }
 
   // Feeds all entries, once. Before any is fed, throws LimitExceeded if one would exceed the
-  // context and InvalidArgument if one is in use by another thread. After any other Error each
-  // sequence has either been fed or not; its position() tells.
+  // context and InvalidArgument if one is in use by another thread or the batch has run. After any
+  // other Error each sequence has either been fed or not; its position() tells.
   void run();
 
-  // The wanted logits after run(), [rows, vocab_size]; empty for Rows::None. Valid until the next
-  // call of the sequence for Rows::Last, until clear() for Rows::Every.
+  // Returns the wanted logits after run(), [rows, vocab_size]; empty for Rows::None. Valid until
+  // the next call of the sequence for Rows::Last, until clear() for Rows::Every.
   std::span<const float> logits(size_t index) const;
+  // The number of entries.
   size_t size() const { return items_.size(); }
+  // Removes all entries, for the next step.
   void clear();
 
  private:

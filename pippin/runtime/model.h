@@ -48,8 +48,11 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  int64_t context() const { return facts_.context; }  // the most tokens of a sequence
+  // The most tokens of a sequence.
+  int64_t context() const { return facts_.context; }
+  // The number of tokens, and of logits.
   int64_t vocab_size() const { return facts_.vocab_size; }
+  // The abilities of its sequences.
   const Capabilities& capabilities() const { return facts_.capabilities; }
   // The number of last tokens to restart with when a sequence fills the context and is to continue.
   int64_t tokens_after_shift() const { return facts_.tokens_after_shift; }
@@ -101,7 +104,7 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
   mutable TurnLock lock_;  // guards plans, threads and scratch memory
 };
 
-// Throws InvalidArgument for no ids or an id outside the vocabulary.
+// Throws InvalidArgument for no ids or an id outside the vocabulary; the message has its position.
 PIPPIN_API void check_vocabulary(const Model& model, std::span<const int32_t> ids);
 
 }  // namespace pippin::runtime

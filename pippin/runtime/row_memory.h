@@ -10,19 +10,23 @@
 
 namespace pippin::runtime {
 
+// A block of memory; empty by default.
 class PIPPIN_API RowMemory {
  public:
   RowMemory() = default;
-  // The content is undefined. Throws LimitExceeded.
+  // Allocates `size` bytes with undefined content. Throws LimitExceeded.
   explicit RowMemory(uint64_t size);
   RowMemory(RowMemory&& other) noexcept;
   RowMemory& operator=(RowMemory&& other) noexcept;
   ~RowMemory();
 
+  // The bytes that were requested.
   ByteSpan bytes() const { return {data_, size_}; }
   MutableByteSpan bytes() { return {data_, size_}; }
+  // The number of bytes that were requested.
   uint64_t size() const { return size_; }
-  uint64_t memory() const;  // including padding to pages
+  // The bytes that it takes, including padding to pages.
+  uint64_t memory() const;
 
  private:
   std::byte* data_ = nullptr;

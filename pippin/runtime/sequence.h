@@ -28,20 +28,22 @@ struct SavedSequence;
 
 // The output of a part of a model (a layer, a chunk of layers): a row of `width` numbers per token.
 struct HiddenStates {
-  std::string name;
-  int64_t width = 0;
-  std::vector<float> rows;
+  std::string name;         // the name of the part
+  int64_t width = 0;        // the numbers per token
+  std::vector<float> rows;  // [tokens, width]
 };
 
 // The fed tokens whose logits are wanted. Others are not computed if that saves work.
 enum class Rows : uint8_t { None, Last, Every };
 
+// Tokens in a model, with the cache of their computation.
 class PIPPIN_API Sequence {
  public:
   virtual ~Sequence() = default;
   Sequence(const Sequence&) = delete;
   Sequence& operator=(const Sequence&) = delete;
 
+  // The model.
   Model& model() const { return *model_; }
   // The number of tokens fed so far, not counting a call that another thread is in.
   int64_t position() const { return position_.load(std::memory_order_relaxed); }
@@ -53,6 +55,7 @@ class PIPPIN_API Sequence {
   // sequence would exceed the context, Cancelled between pieces of a long prompt: the pieces done
   // by then stay fed; position() tells how many tokens.
   std::span<const float> prefill(std::span<const int32_t> ids);
+  // As prefill() for one token.
   std::span<const float> decode(int32_t id) { return prefill({&id, 1}); }
   // As prefill(), but with the logits after every token, [ids.size(), vocab_size]. Throws
   // Unsupported if the model has no logits.
@@ -60,17 +63,18 @@ class PIPPIN_API Sequence {
   // Feeds tokens to an empty sequence and returns the hidden states after each part of the model.
   // If the model has no parts, feeds and returns nothing.
   std::vector<HiddenStates> trace(std::span<const int32_t> ids);
-  // The most likely next token, if the model computes the argmax itself.
+  // Returns the most likely next token, if the model computes the argmax itself.
   std::optional<int32_t> greedy_token();
 
-  void reset();  // forgets all tokens
+  // Forgets all tokens.
+  void reset();
   // Drops all but the first `count` tokens; the sequence then behaves as if only these had been
   // fed. Throws InvalidArgument for more tokens than there are, Unsupported if the sequence cannot
   // go back that far.
   void truncate(int64_t count);
-  // The smallest count other than 0 that truncate() accepts now.
+  // Returns the smallest count other than 0 that truncate() accepts now.
   int64_t earliest() const;
-  // The number of tokens that can be fed now such that all of them could be dropped again:
+  // Returns the number of tokens that can be fed now such that all of them could be dropped again:
   // INT64_MAX for any number, 0 for none.
   int64_t droppable() const;
   // Returns an independent sequence with the same tokens and a copy of the filled part of the
@@ -78,23 +82,26 @@ class PIPPIN_API Sequence {
   std::unique_ptr<Sequence> fork() const;
 
   // Writes the tokens and the filled part of the cache to a file, which is written completely or
-  // not at all. restore() replaces this sequence's content by a file's. The file has no logits, so
-  // feed another token. restore() throws InvalidFile for a file that is truncated, damaged or of
-  // another kind, Unsupported for another version of the format, InvalidArgument for a sequence of
-  // another model or context; the sequence is then unchanged.
+  // not at all. The file has no logits, so feed another token after restore(). Throws Unsupported
+  // if the model cannot, Io.
   void save(const std::filesystem::path& path);
+  // Replaces this sequence's content by a file's. Throws NotFound, Io; InvalidFile for a file that
+  // is truncated, damaged or of another kind; Unsupported for another version of the format;
+  // InvalidArgument for a sequence of another model or context; the sequence is then unchanged.
   void restore(const std::filesystem::path& path);
 
   // --- computed rows, for other sequences of the model (sequence_rows.h) ---
 
-  // The layout of the data to copy. Empty for a model without caches or whose sequences cannot be
-  // saved.
+  // Returns the layout of the data to copy. Empty for a model without caches or whose sequences
+  // cannot be saved.
   RowLayout row_layout();
-  // The bytes of the caches that are filled.
+  // Returns the bytes of the caches that are filled.
   uint64_t cached_bytes();
-  // Copies the rows of tokens [begin, end), which fill `target`. Throws InvalidArgument.
+  // Copies the rows of tokens [begin, end), which fill `target`. Throws InvalidArgument for another
+  // size, for tokens that the sequence does not have, and beyond RowLayout::limit.
   void copy_rows(int64_t begin, int64_t end, MutableByteSpan target);
-  // Copies the rest in its current state. Throws InvalidArgument, LimitExceeded.
+  // Copies the rest in its current state. Throws InvalidArgument if the model has no rest or the
+  // sequence is beyond RowLayout::limit, LimitExceeded.
   SequenceRest copy_rest();
   // As prefill(), but from data that other sequences computed for the tokens of this sequence
   // followed by `ids`: one row per id and, if the model has a rest, the rest after the last id,

@@ -31,28 +31,32 @@ class DecodeChain;
 // Immutable, cheap to copy, and thread-safe.
 class PIPPIN_API Tokenizer {
  public:
+  // Loads a tokenizer.json. Throws NotFound, Io, InvalidFile, or Unsupported for an unknown kind of
+  // stage, with its position in the file.
   static Tokenizer from_file(const std::filesystem::path& tokenizer_json);
   // Opens a file of any of the formats above, or the best one of a folder, in the order of
-  // io/model_files.h. Throws NotFound if a folder has none of them.
+  // io/model_files.h. Throws NotFound if a folder has none of them, and the errors of from_file().
   static Tokenizer open(const std::filesystem::path& path);
   // Returns whether open() would find a tokenizer in this folder.
   static bool is_tokenizer_folder(const std::filesystem::path& folder);
-  // `name` starts error messages.
+  // Reads the text of a tokenizer.json; `name` starts error messages. Throws InvalidFile,
+  // Unsupported.
   static Tokenizer from_json(std::string_view json, std::string_view name);
 
-  // Bytes of `text` that are not UTF-8 are read as U+FFFD. Encoding or decoding a long text throws
-  // Cancelled when the thread's work is cancelled (base/threads/cancel.h).
+  // Returns the ids of a text, with the special tokens that begin or end it. Bytes of `text` that
+  // are not UTF-8 are read as U+FFFD. Throws LimitExceeded beyond 2^30 bytes. Encoding or decoding
+  // a long text throws Cancelled when the thread's work is cancelled (base/threads/cancel.h).
   std::vector<int32_t> encode(std::string_view text, bool add_special_tokens = true) const;
   // Encodes as the library's encode(): truncated as the file says (with room for the special
   // tokens), then padded. Throws InvalidArgument if the truncation or padding is not possible.
   std::vector<int32_t> encode_fitted(std::string_view text, bool add_special_tokens = true) const;
-  // Skips ids that name no token.
+  // Returns the text of ids. Skips ids that name no token.
   std::string decode(std::span<const int32_t> ids, bool skip_special_tokens = true) const;
 
   // One text, or a pair for cross-encoders, with the special tokens.
   struct Texts {
-    std::vector<int32_t> ids, types;
-    size_t cut = 0;  // number of ids of the texts that were cut
+    std::vector<int32_t> ids, types;  // the ids, and the text (0 or 1) that each belongs to
+    size_t cut = 0;                   // number of ids of the texts that were cut
   };
   // Returns at most `most` ids: the longer of two texts loses ids at its end first, until both have
   // the same length. Throws InvalidArgument if the special tokens do not fit, Unsupported
@@ -63,10 +67,13 @@ class PIPPIN_API Tokenizer {
   // Returns the bytes that a token adds in the middle of a text, including a leading space. They
   // may become valid UTF-8 only when other tokens' bytes follow. Empty if the id names no token.
   std::string token_bytes(int32_t id) const;
-  // The largest id + 1, including added tokens.
+  // Returns the largest id + 1, including added tokens.
   int64_t vocab_size() const;
+  // Returns the id of a token as the vocabulary writes it; nullopt if there is none.
   std::optional<int32_t> token_to_id(std::string_view token) const;
+  // Returns a token as the vocabulary writes it; nullopt if the id names none.
   std::optional<std::string> id_to_token(int32_t id) const;
+  // Returns whether the id is that of a special token.
   bool is_special(int32_t id) const;
 
  private:
@@ -89,6 +96,7 @@ class PIPPIN_API StreamDecoder {
   StreamDecoder& operator=(StreamDecoder&&) noexcept;
   ~StreamDecoder();
 
+  // Adds an id and returns the text that is certain now.
   std::string push(int32_t id);
   // Returns the rest of the text. No ids may be added afterwards.
   std::string finish();

@@ -7,13 +7,16 @@
 
 namespace pippin {
 
+// IEEE 754 binary16: 1 sign bit, 5 bits of exponent, 10 of fraction.
 struct float16 {
-  uint16_t bits;
+  uint16_t bits;  // the sign is the highest bit
 };
+// The upper half of a float: 1 sign bit, 8 bits of exponent, 7 of fraction.
 struct bfloat16 {
-  uint16_t bits;
+  uint16_t bits;  // the sign is the highest bit
 };
 
+// Returns the same number as float; exact.
 inline float to_float(float16 value) {
   const uint32_t sign = uint32_t{value.bits & 0x8000u} << 16;
   const uint32_t exponent = (value.bits >> 10) & 0x1f;
@@ -25,6 +28,7 @@ inline float to_float(float16 value) {
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
 }
 
+// Returns the nearest number, ties to even; infinity from 65520 on.
 inline float16 to_float16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
@@ -42,10 +46,12 @@ inline float16 to_float16(float value) {
   return {static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13))};
 }
 
+// Returns the same number as float; exact.
 inline float to_float(bfloat16 value) {
   return std::bit_cast<float>(uint32_t{value.bits} << 16);
 }
 
+// Returns the nearest number, ties to even.
 inline bfloat16 to_bfloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<uint16_t>((bits >> 16) | 0x40u)};

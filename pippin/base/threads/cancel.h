@@ -15,6 +15,7 @@
 
 namespace pippin {
 
+// A flag that one thread sets and calls of others poll.
 class CancelToken {
  public:
   CancelToken() = default;
@@ -25,6 +26,7 @@ class CancelToken {
   void request() noexcept { requested_.store(true, std::memory_order_relaxed); }
   // Resets the token for another call.
   void reset() noexcept { requested_.store(false, std::memory_order_relaxed); }
+  // Returns whether request() was called since the last reset().
   bool is_requested() const noexcept { return requested_.load(std::memory_order_relaxed); }
 
  private:
@@ -48,6 +50,7 @@ class PIPPIN_API CancelProbe {
 // scope.
 class PIPPIN_API CancelScope {
  public:
+  // Enters the scope on this thread; `probe`, if there is one, is polled by this thread only.
   explicit CancelScope(const CancelToken& token, CancelProbe* probe = nullptr);
   CancelScope(const CancelScope&) = delete;
   CancelScope& operator=(const CancelScope&) = delete;

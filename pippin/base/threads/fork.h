@@ -25,8 +25,11 @@ class PIPPIN_API ForkMutex {
   ForkMutex(const ForkMutex&) = delete;
   ForkMutex& operator=(const ForkMutex&) = delete;
 
+  // Waits for the lock.
   void lock() noexcept;
+  // Takes the lock if it is free; returns whether it was.
   bool try_lock() noexcept;
+  // Releases the lock.
   void unlock() noexcept;
 
   // Call once, by the lock's holder. Returns whether a thread that does not exist in this process
@@ -46,11 +49,14 @@ class PIPPIN_API ForkMutex {
 template <typename T>
 class ForkGuarded {
  public:
+  // The value and its lock.
   class Access {
    public:
+    // Waits for the lock; replaces a value that was abandoned by a fork.
     explicit Access(ForkGuarded& of) : lock_(of.mutex_), value_(of.value_) {
       if (of.mutex_.take_abandoned()) new (&value_) T();  // not destroyed: it may be invalid
     }
+    // The value:
     T* operator->() const { return &value_; }
     T& operator*() const { return value_; }
 
@@ -74,10 +80,12 @@ class PIPPIN_API TurnLock {
   TurnLock(const TurnLock&) = delete;
   TurnLock& operator=(const TurnLock&) = delete;
 
+  // Waits for the lock.
   void lock() noexcept;
   // Like lock(), but throws Cancelled if the current call (base/threads/cancel.h) is cancelled
   // during the wait.
   void lock_unless_cancelled();
+  // Releases the lock to the thread that has waited longest.
   void unlock() noexcept;
 
  private:
@@ -96,6 +104,7 @@ class PIPPIN_API TurnLock {
 // An object that another thread modifies and that must be consistent in a child.
 class PIPPIN_API ForkRest {
  public:
+  // Registers the object for forks.
   ForkRest();
   ForkRest(const ForkRest&) = delete;
   ForkRest& operator=(const ForkRest&) = delete;

@@ -14,6 +14,8 @@
 
 namespace pippin::mx {
 
+// The element types: bool, integers of 8 to 64 bits, floats of 16 to 64 bits and complex64, two
+// float32.
 enum class Dtype : uint8_t {
   Bool,
   UInt8,
@@ -30,8 +32,9 @@ enum class Dtype : uint8_t {
   BFloat16,
   Complex64,
 };
-inline constexpr int kNumDtypes = 14;
+inline constexpr int kNumDtypes = 14;  // the number of element types
 
+// The element types under MLX's names:
 // NOLINTBEGIN(readability-identifier-naming): as in MLX
 inline constexpr Dtype bool_ = Dtype::Bool;
 inline constexpr Dtype uint8 = Dtype::UInt8;
@@ -48,12 +51,14 @@ inline constexpr Dtype float64 = Dtype::Float64;
 inline constexpr Dtype bfloat16 = Dtype::BFloat16;
 inline constexpr Dtype complex64 = Dtype::Complex64;
 
+// An element of complex64.
 struct complex64_t {
-  float real, imag;
+  float real, imag;  // the two parts
 };
 // NOLINTEND(readability-identifier-naming)
 
-// Groups of types: each is part of the ones above it (generic > number > integer > ...).
+// Groups of types: each is part of the ones above it (generic > number > integer > signed,
+// unsigned; number > inexact > floating, complex).
 enum class DtypeCategory : uint8_t {
   ComplexFloating,
   Floating,
@@ -65,50 +70,63 @@ enum class DtypeCategory : uint8_t {
   Generic,
 };
 
+// Returns the bytes of an element.
 constexpr size_t size_of(Dtype dtype) {
   constexpr uint8_t kSizes[kNumDtypes] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8};
   return kSizes[static_cast<int>(dtype)];
 }
-// "float32", "bool", ...
+// Returns the name: "float32", "bool", "signedinteger" ...
 PIPPIN_API std::string_view to_string(Dtype dtype);
 PIPPIN_API std::string_view to_string(DtypeCategory category);
 
+// Returns the type of an operation on both, by the rules above.
 PIPPIN_API Dtype promote_types(Dtype a, Dtype b);
+// Returns whether a type or category belongs to a category. bool belongs to generic only.
 PIPPIN_API bool issubdtype(Dtype dtype, DtypeCategory category);
 PIPPIN_API bool issubdtype(DtypeCategory a, DtypeCategory b);
-// Whether `from` promotes to `to`: floats never become integers.
+// Returns whether `from` promotes to `to`: floats never become integers.
 PIPPIN_API bool can_cast(Dtype from, Dtype to);
 
+// Returns whether the type is float16, bfloat16, float32 or float64.
 constexpr bool is_floating(Dtype dtype) {
   return dtype == float16 || dtype == float32 || dtype == float64 || dtype == bfloat16;
 }
+// Returns whether the type is a float or complex64.
 constexpr bool is_inexact(Dtype dtype) {
   return is_floating(dtype) || dtype == complex64;
 }
+// Returns whether the type is an unsigned integer.
 constexpr bool is_unsigned(Dtype dtype) {
   return dtype >= uint8 && dtype <= uint64;
 }
+// Returns whether the type is a signed integer.
 constexpr bool is_signed_integer(Dtype dtype) {
   return dtype >= int8 && dtype <= int64;
 }
+// Returns whether the type is an integer; bool is not.
 constexpr bool is_integer(Dtype dtype) {
   return dtype >= uint8 && dtype <= int64;
 }
-// The type itself if it is inexact, otherwise float32.
+// Returns the type itself if it is inexact, otherwise float32.
 constexpr Dtype at_least_float(Dtype dtype) {
   return is_inexact(dtype) ? dtype : float32;
 }
 
 // The properties of a floating-point type.
 struct FloatInfo {
+  // The lowest and the largest finite number, the step from 1 to the next number, and the smallest
+  // positive number of full precision.
   double min, max, eps, smallest_normal;
 };
+// The properties of an integer type.
 struct IntegerInfo {
-  int64_t min;
-  uint64_t max;
+  int64_t min;   // the smallest number
+  uint64_t max;  // the largest number
 };
-// Throw InvalidArgument for a type of another kind.
+// Returns the properties of a floating-point type; for complex64, those of float32. Throws
+// InvalidArgument for other types.
 PIPPIN_API FloatInfo finfo(Dtype dtype);
+// Returns the properties of an integer type. Throws InvalidArgument for other types.
 PIPPIN_API IntegerInfo iinfo(Dtype dtype);
 
 // The dtype of a C++ type.
@@ -170,6 +188,7 @@ template <>
 struct DtypeOf<complex64_t> {
   static constexpr Dtype value = complex64;
 };
+// The dtype of a C++ type.
 template <typename T>
 // NOLINTNEXTLINE(readability-identifier-naming): used like a function
 inline constexpr Dtype dtype_of = DtypeOf<T>::value;

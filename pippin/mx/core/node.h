@@ -30,11 +30,16 @@ class PIPPIN_API Inputs {
   Inputs& operator=(const Inputs&) = delete;
   ~Inputs() { clear(); }
 
-  void reserve(size_t count);  // only for an empty list
+  // Makes room for `count` nodes; only for an empty list.
+  void reserve(size_t count);
+  // Appends a node; beyond three, only after reserve().
   void push_back(Ref<Node> node) noexcept { all()[size_++] = std::move(node); }
+  // Releases all nodes.
   void clear() noexcept;
 
+  // The number of nodes.
   size_t size() const noexcept { return size_; }
+  // The node at an index.
   Ref<Node>& operator[](size_t index) noexcept { return all()[index]; }
   const Ref<Node>& operator[](size_t index) const noexcept {
     return many_ != nullptr ? many_[index] : few_[index];
@@ -49,29 +54,32 @@ class PIPPIN_API Inputs {
   uint32_t size_ = 0;
 };
 
+// The value behind an array.
 struct PIPPIN_API Node final : Counted {
+  // A node without value or primitive. Throws InvalidArgument for a negative size, LimitExceeded
+  // beyond 2^48 elements.
   Node(Dtype type, Shape sizes);
 
   // Destroys it, and everything that only it needed, one after another.
   static void destroy(Node* node) noexcept;
 
-  Dtype dtype;
-  std::atomic<bool> is_available{false};
-  bool row_major = false;  // once available
-  uint32_t mark = 0;       // for the evaluator and other walkers that hold its lock
-  int64_t size;
-  Shape shape;
+  Dtype dtype;                            // the element type; never changes
+  std::atomic<bool> is_available{false};  // whether the numbers are computed
+  bool row_major = false;                 // once available
+  uint32_t mark = 0;                      // for the evaluator and other walkers that hold its lock
+  int64_t size;                           // the number of elements
+  Shape shape;                            // the sizes of the axes; never change
 
   // Available nodes: element i of axis a is strides[a] * i elements after `data`.
   Ref<Buffer> buffer;
-  std::byte* data = nullptr;
-  Strides strides;
+  std::byte* data = nullptr;  // the element [0, 0, ...]
+  Strides strides;            // in elements
   // The results of a primitive that has several. Such a node has no storage itself.
   std::unique_ptr<std::vector<Ref<Node>>> parts;
 
   // Recorded nodes. An input of a function that is being traced has neither these nor a value.
   Ref<const Primitive> primitive;
-  Inputs inputs;
+  Inputs inputs;  // the nodes that the primitive reads
 
   // For the primitive that computes the node:
   int64_t bytes() const noexcept { return size * static_cast<int64_t>(size_of(dtype)); }
@@ -84,6 +92,7 @@ struct PIPPIN_API Node final : Counted {
   // Whether an input's memory may become this node's: it is row-major, of the same size, writable,
   // and owned by this node alone.
   bool may_take(const Node& input) const noexcept;
+  // Sets `row_major` from shape and strides.
   void set_row_major() noexcept { row_major = is_row_major(shape, strides); }
 };
 

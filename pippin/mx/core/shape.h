@@ -12,29 +12,35 @@
 
 namespace pippin::mx {
 
+// The sizes of an array's axes.
 using Shape = SmallVector<int64_t, 5>;
-using Strides = SmallVector<int64_t, 5>;  // in elements
+// The distances between neighbours along each axis, in elements.
+using Strides = SmallVector<int64_t, 5>;
 
-// "(2,3)", "(2,)", "()".
+// Returns "(2,3)", "(2,)" or "()".
 PIPPIN_API std::string to_string(const Shape& shape);
 
-// The product of the sizes. Throws InvalidArgument for a negative size, LimitExceeded if the
-// product overflows.
+// Returns the product of the sizes. Throws InvalidArgument for a negative size, LimitExceeded
+// beyond 2^48 elements.
 PIPPIN_API int64_t num_elements(const Shape& shape);
 
+// Returns the strides of contiguous elements in row-major order.
 PIPPIN_API Strides row_major_strides(const Shape& shape);
-// Whether the elements are contiguous in index order. Ignores axes of size 1.
+// Returns whether the elements are contiguous in index order. Ignores axes of size 1.
 PIPPIN_API bool is_row_major(const Shape& shape, const Strides& strides);
 
-// NumPy's rule. The errors name `op`.
+// Returns the common shape by NumPy's rule: axes are aligned at the end, and axes of size 1 are
+// repeated. Throws InvalidArgument, naming `op`, for other sizes that differ.
 PIPPIN_API Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
-// The strides of an array of `shape` broadcast to `wanted`.
+// Returns the strides of an array of `shape` broadcast to `wanted`: 0 along repeated axes.
 PIPPIN_API Strides broadcast_strides(const Shape& shape, const Strides& strides,
                                      const Shape& wanted);
 
-// The axis counted from the start. Throws InvalidArgument if it does not exist.
+// Returns the axis counted from the start. Throws InvalidArgument, naming `op`, if it does not
+// exist.
 PIPPIN_API int normal_axis(std::string_view op, int axis, size_t ndim);
-// Normalizes several axes and sorts them; rejects duplicates.
+// Returns several axes counted from the start, sorted. Throws InvalidArgument, naming `op`, if one
+// does not exist or is given twice.
 PIPPIN_API std::vector<int> normal_axes(std::string_view op, std::span<const int> axes,
                                         size_t ndim);
 

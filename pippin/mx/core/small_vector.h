@@ -14,24 +14,30 @@
 
 namespace pippin::mx {
 
-// T is trivial; up to N elements are stored in the object.
+// A vector of trivial elements; up to N of them are stored in the object. The members are those of
+// std::vector; as there, indices and iterators are not checked.
 template <typename T, size_t N>
 class SmallVector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
+  // As in std::vector:
   using value_type = T;
   using iterator = T*;
   using const_iterator = const T*;
 
   SmallVector() = default;
+  // `count` copies of a value.
   explicit SmallVector(size_t count, T value = T()) { resize(count, value); }
+  // These elements.
   SmallVector(std::initializer_list<T> values) : SmallVector(values.begin(), values.end()) {}
+  // The elements from `first` up to `last`, converted to T.
   template <typename It, typename = typename std::iterator_traits<It>::iterator_category>
   SmallVector(It first, It last) {
     reserve(static_cast<size_t>(std::distance(first, last)));
     for (; first != last; ++first) data()[size_++] = static_cast<T>(*first);
   }
+  // These elements, converted to T.
   template <typename U>
   // NOLINTNEXTLINE(google-explicit-constructor): a vector of numbers is a shape
   SmallVector(const std::vector<U>& values) : SmallVector(values.begin(), values.end()) {}
@@ -52,6 +58,7 @@ class SmallVector {
   }
   ~SmallVector() { delete[] heap_; }
 
+  // As in std::vector:
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   T* data() { return heap_ != nullptr ? heap_ : here_; }
@@ -67,6 +74,7 @@ class SmallVector {
   T& front() { return data()[0]; }
   const T& front() const { return data()[0]; }
 
+  // As in std::vector:
   void clear() { size_ = 0; }
   void reserve(size_t count) {
     if (count <= capacity_) return;

@@ -10,22 +10,27 @@
 
 namespace pippin::mx {
 
+// A function from arrays to arrays.
 using Function = std::function<std::vector<array>(const std::vector<array>&)>;
 
-// `shapeless` promises that the operations do not depend on shapes. It is only a hint: a function
-// recorded for one shape is recorded again, once, for another.
+// Returns a function that calls `function` with placeholders once for each combination of argument
+// types and shapes, and repeats the recorded operations from then on. What the function does
+// besides operations on arrays happens only while it is recorded. `shapeless` promises that the
+// operations do not depend on shapes; it is only a hint.
 PIPPIN_API Function compile(Function function, bool shapeless = false);
-// Off: compiled functions call the original ones.
+// Turns compilation on or off for the process: while it is off, compiled functions call the
+// original ones.
 PIPPIN_API void enable_compile(bool on = true);
+// Returns whether compiled functions use their recordings.
 PIPPIN_API bool is_compile_enabled();
 
 // The mechanism of compile(), for code that finds the arguments in another way.
 class PIPPIN_API Trace {
  public:
-  // An array without a value, for recording a function.
+  // Returns an array without a value, for recording a function.
   static array placeholder(Dtype dtype, const Shape& shape);
-  // Records `outputs` as a function of `inputs`, which are placeholders. Computes what depends on
-  // none of them.
+  // Records `outputs` as a function of `inputs`, which are placeholders. Computes everything that
+  // depends on none of them. Throws InvalidArgument if a placeholder of another function is used.
   Trace(const std::vector<array>& inputs, const std::vector<array>& outputs);
   // Returns the outputs for other inputs of the same types and shapes. Throws InvalidArgument for
   // others.

@@ -36,12 +36,13 @@ using Fits = bool (*)(const Module*);
 
 // The value of a name in a module: an array or another module.
 struct Slot {
-  std::string name;
-  std::optional<array> value;
-  std::shared_ptr<Module> module;
-  Fits fits;
+  std::string name;                // the name in the module
+  std::optional<array> value;      // the array, if it is one
+  std::shared_ptr<Module> module;  // the module, if it is one
+  Fits fits;                       // decides whether a module may replace this one
 };
 
+// Options of Module::load_weights().
 struct WeightOptions {
   bool strict = true;  // requires weights and parameters to have the same names
   // Weights whose names contain one of these are skipped.
@@ -50,6 +51,7 @@ struct WeightOptions {
   std::function<std::optional<std::string>(const std::string& name)> rename = {};
 };
 
+// A tree of named arrays and modules.
 class PIPPIN_API Module {
  public:
   Module() = default;
@@ -59,41 +61,46 @@ class PIPPIN_API Module {
   Module& operator=(Module&&) noexcept = default;
   virtual ~Module();
 
-  // All arrays of the tree with their full names, in the order of declaration.
+  // Returns all arrays of the tree with their full names, in the order of declaration.
   ArrayMap parameters() const;
-  // The direct child modules.
+  // Returns the direct child modules by name.
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> children() const;
-  // This module, as "", and all modules below it, parents first.
+  // Returns this module, as "", and all modules below it, parents first.
   std::vector<std::pair<std::string, Module*>> named_modules();
 
   // Sets parameters by their full names. Shapes must match the parameters', and floats must stay
-  // floats, of any type. `strict`: a name that is not a parameter is an error. Checks everything
-  // before setting anything.
+  // floats, of any type. With `strict`, a name that is not a parameter is an error; otherwise it is
+  // ignored. Throws InvalidArgument, with the name, before anything is set.
   void update(const ArrayMap& arrays, bool strict = true);
-  // The same; `strict` also requires every parameter.
+  // As update(), but layers whose weights are quantized become quantized layers (quantize_like()),
+  // and `strict` also requires every parameter.
   void load_weights(const ArrayMap& weights, bool strict = true);
-  // Loads .safetensors, .npz, .bin (PyTorch), .gguf, or a folder of those (load_checkpoint). Layers
-  // whose weights are quantized there (NAME.scales next to NAME.weight) become quantized layers.
-  // Errors begin with the path.
+  // Loads .safetensors, .npz, .bin (PyTorch), .gguf, or a folder of those (load_checkpoint()).
+  // Throws its errors, and InvalidArgument, beginning with the path, for weights that do not fit or
+  // have equal names.
   void load_weights(const std::filesystem::path& path, const WeightOptions& options = {});
-  // Saves as .safetensors or .npz.
+  // Saves all parameters as .safetensors or .npz. Throws InvalidArgument for another extension, Io.
   void save_weights(const std::filesystem::path& file) const;
 
-  // Replaces every parameter by the result of `change`, which must have the same shape.
+  // Replaces every parameter by the result of `change`. Throws InvalidArgument if that has another
+  // shape.
   void apply(const std::function<array(const array&)>& change);
-  // Casts floating-point parameters; leaves others unchanged.
+  // Casts floating-point parameters; leaves others unchanged. Throws InvalidArgument for types that
+  // are not floats.
   void set_dtype(Dtype dtype);
 
-  // The module with that full name. Throws NotFound if none exists.
+  // Returns the module with that full name; itself for "". Throws NotFound if there is none.
   Module& at(const std::string& path);
-  // Replaces a module by another.
+  // Replaces a module by another. Throws NotFound, or InvalidArgument if it is declared as a type
+  // that the other one is not.
   void replace(const std::string& path, std::shared_ptr<Module> module);
 
-  // The module that quantize() replaces this one by; null: unchanged.
+  // Returns the module that quantize() replaces this one by; null, the default: unchanged.
   virtual std::shared_ptr<Module> to_quantized(int group_size, int bits,
                                                const std::string& mode) const;
 
-  // For handles: adds a name.
+  // Adds a name, for handles. Throws InvalidArgument for an empty name, one with dots, and one that
+  // exists.
   std::shared_ptr<Slot> add(const std::string& name, array value);
   std::shared_ptr<Slot> add(const std::string& name, std::shared_ptr<Module> module, Fits fits);
 
@@ -112,15 +119,18 @@ class PIPPIN_API Layer : public Module {
   Layer(Layer&&) noexcept = default;
   Layer& operator=(Layer&&) noexcept = default;
   ~Layer() override;
+  // Returns the layer's output; each layer says its shape.
   virtual array operator()(const array& x) const = 0;
 };
 
 // A member that is an array.
 class Parameter {
  public:
+  // Adds the array to a module under this name.
   Parameter(Module& of, const std::string& name, array value)
       : slot_(of.add(name, std::move(value))) {}
 
+  // The current array:
   const array& operator*() const { return *slot_->value; }
   const array* operator->() const { return &*slot_->value; }
   operator const array&() const {  // NOLINT(google-explicit-constructor): used as an array
@@ -135,6 +145,7 @@ class Parameter {
 template <typename M = Layer>
 class Child {
  public:
+  // Adds the module to another one under this name.
   template <std::derived_from<M> N>
   Child(Module& of, const std::string& name, N module)
       : Child(of, name, std::make_shared<N>(std::move(module))) {}
@@ -145,8 +156,10 @@ class Child {
           return dynamic_cast<const M*>(other) != nullptr;
         })) {}
 
+  // The current module:
   M& operator*() const { return static_cast<M&>(*slot_->module); }
   M* operator->() const { return &**this; }
+  // Calls the current module.
   template <typename... Args>
   decltype(auto) operator()(Args&&... args) const {
     return (**this)(std::forward<Args>(args)...);
@@ -156,16 +169,20 @@ class Child {
   std::shared_ptr<Slot> slot_;
 };
 
-// Modules named "0", "1", ...
+// Modules named "0", "1", ... by position.
 template <typename M = Layer>
 class List : public Module {
  public:
+  // Appends a module.
   template <std::derived_from<M> N>
   void push_back(N module) {
     children_.emplace_back(*this, std::to_string(children_.size()), std::move(module));
   }
+  // The number of modules.
   size_t size() const { return children_.size(); }
+  // The module at an index; not checked.
   M& operator[](size_t index) const { return *children_[index]; }
+  // Iterates over the handles:
   auto begin() const { return children_.begin(); }
   auto end() const { return children_.end(); }
 

@@ -81,7 +81,8 @@ def convert(source: Path, output: Path, *, progress: Progress | None = None, **o
     packages. Options are those of `pippin convert`, with underscores: quantize="int4", per="block:32",
     context=4096, family="anemll", adapter=["NAME=DIR"] (or {NAME: DIR}), except_=["*lm_head*"] ...
     progress(done, total) is called with bytes of weights; an exception from it ends the work. The output is
-    written completely or not at all.
+    written completely or not at all. Raises NotFoundError, InvalidFileError, NetworkError, UnsupportedError for an
+    architecture that Pippin lacks, and InvalidArgumentError for unknown options and values out of range.
 
     >>> made = pippin.convert("checkpoint", "made.mlpackage", quantize="int8", context=128)
     >>> made.packages, made.context, made.compression is not None
@@ -93,7 +94,8 @@ def convert(source: Path, output: Path, *, progress: Progress | None = None, **o
 
 def compress(package: Path, output: Path, *, progress: Progress | None = None, **options: Any) -> Compressed:
     """Quantizes, palettizes or prunes the weights of a package. Options are those of `pippin compress`,
-    in the form that convert() takes.
+    in the form that convert() takes. Raises NotFoundError, InvalidFileError, UnsupportedError, and
+    InvalidArgumentError for unknown options and values out of range.
 
     >>> smaller = pippin.compress("demo.mlpackage", "smaller.mlpackage", palettize=4)
     >>> smaller.bytes < pippin.compress("demo.mlpackage", "small.mlpackage", quantize="int8").bytes
@@ -105,7 +107,7 @@ def compress(package: Path, output: Path, *, progress: Progress | None = None, *
 def inspect(package: Path, *, mil: bool = False, values: bool = False) -> Any:
     """Describes a package: a dict of its functions, inputs, outputs, states, weights and metadata; for a
     GGUF its weights, its metadata and how it runs. With mil=True returns the text of the program, with
-    values=True including the elements of weights.
+    values=True including the elements of weights. Raises NotFoundError, InvalidFileError.
 
     >>> pippin.inspect("demo.mlpackage")["default_function"]
     'main'
@@ -118,7 +120,8 @@ def inspect(package: Path, *, mil: bool = False, values: bool = False) -> Any:
 def verify(model: Path, against: Path, *, progress: Progress | None = None, **options: Any) -> Verified:
     """Compares a package with the model that it was made from, on `text`, a file, or `ids`, a list.
     Limits (max_kl=0.01, min_top1=99, same_greedy=True ...) and other options are those of `pippin
-    verify`; `broken` lists the limits that are exceeded.
+    verify`; `broken` lists the limits that are exceeded. Raises NotFoundError, InvalidFileError,
+    UnsupportedError, and InvalidArgumentError for unknown options and ids.
 
     >>> agreement = pippin.verify("demo.mlpackage", "checkpoint", ids=[401, 433, 259, 413], max_kl=0.01)
     >>> agreement.holds, agreement.broken
@@ -129,7 +132,8 @@ def verify(model: Path, against: Path, *, progress: Progress | None = None, **op
 
 def pull(repo: str, *files: str, progress: Progress | None = None, **options: Any) -> Pulled:
     """Downloads a model from the Hugging Face Hub into its cache, unless it is there already. Options are
-    those of `pippin pull`: revision, include, exclude, local_dir, cache_dir, token, max_workers.
+    those of `pippin pull`: revision, include, exclude, local_dir, cache_dir, token, max_workers. Raises NotFoundError for an unknown
+    repository or file, NetworkError, InputOutputError, and InvalidArgumentError for unknown options.
 
     >>> pippin.pull("HuggingFaceTB/SmolLM2-135M-Instruct").path  # doctest: +SKIP
     '/home/me/.cache/huggingface/hub/models--HuggingFaceTB--SmolLM2-135M-Instruct/snapshots/...'

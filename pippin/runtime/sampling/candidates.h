@@ -12,30 +12,37 @@
 
 namespace pippin::runtime {
 
+// A token and its score.
 struct Candidate {
-  int32_t id;
+  int32_t id;    // the token
   double score;  // a logit: log probability plus a constant
 };
 
+// Candidates in order of id; initially the whole vocabulary.
 class PIPPIN_API Candidates {
  public:
   // Adds one candidate per logit, [vocab_size]. Throws Internal if one is NaN or none is finite.
   void assign(std::span<const float> logits);
 
-  std::span<const Candidate> items() const { return items_; }  // in order of id
+  // The candidates that are left, in order of id.
+  std::span<const Candidate> items() const { return items_; }
+  // The number of candidates that are left.
   size_t size() const { return items_.size(); }
-  // The index of a token in items(), or size() if it was removed.
+  // Returns the index of a token in items(), or size() if it was removed.
   size_t find(int32_t id) const;
 
+  // Sets the score of items()[place].
   void set_score(size_t place, double score) {
     items_[place].score = score;
     weights_are_known_ = false;
   }
+  // Sets every score to change(candidate).
   template <typename Change>  // change(candidate) returns the new score
   void change_scores(Change&& change) {
     for (Candidate& candidate : items_) candidate.score = change(candidate);
     weights_are_known_ = false;
   }
+  // Removes the candidates for which keep(index) returns false.
   template <typename Keep>  // removes those with keep(index) false
   void keep_if(Keep&& keep) {
     size_t kept = 0;
@@ -53,12 +60,13 @@ class PIPPIN_API Candidates {
   // are removed.
   void keep_only(std::span<const uint64_t> words);
 
-  // The index of the largest score, the first one among equals. Throws InvalidArgument if no
-  // candidate with a finite score is left.
+  // Returns the index of the largest score, the first one among equals. Throws InvalidArgument if
+  // no candidate with a finite score is left.
   size_t best() const;
-  // The probabilities by index, up to a common factor: the best candidate before any removal has 1.
+  // Returns the probabilities by index, up to a common factor: the best candidate before any
+  // removal has 1. Throws as best().
   std::span<const double> weights();
-  // The sum of the weights.
+  // Returns the sum of the weights. Throws as best().
   double total();
 
  private:

@@ -9,20 +9,22 @@
 
 namespace pippin::runtime {
 
+// A token and its log probability.
 struct TokenLogprob {
-  int32_t id = 0;
-  double logprob = 0;  // natural logarithm
+  int32_t id = 0;      // the token
+  double logprob = 0;  // the natural logarithm of its probability
 };
 
+// Log probabilities of one step.
 struct Logprobs {
-  TokenLogprob chosen;
+  TokenLogprob chosen;  // the token that was chosen
   std::vector<TokenLogprob>
       top;  // the most likely tokens, best first; lower ids first among equals
 };
 
-// From the model's logits, [vocab_size]: those of the `chosen` token and of the `top` most likely
-// ones. Throws InvalidArgument if `chosen` is not in the vocabulary, Internal if no logit is
-// finite.
+// Returns the log probabilities of the `chosen` token and of the `top` most likely ones, from the
+// model's logits [vocab_size]. Throws InvalidArgument if `chosen` is not in the vocabulary,
+// Internal if no logit is finite.
 PIPPIN_API Logprobs logprobs_of(std::span<const float> logits, int32_t chosen, int64_t top);
 
 }  // namespace pippin::runtime

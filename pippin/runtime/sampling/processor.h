@@ -17,16 +17,22 @@ namespace pippin::runtime {
 // The tokens of a sequence so far: the prompt, then the text.
 class PIPPIN_API TokenHistory {
  public:
+  // The occurrences of a token.
   struct Count {
-    int64_t all = 0, generated = 0;
+    int64_t all = 0, generated = 0;  // in prompt and text, and in the text alone
   };
 
+  // Appends tokens of the prompt.
   void add_prompt(std::span<const int32_t> ids);
+  // Appends a token of the text.
   void add_generated(int32_t id);
 
+  // All tokens, in order.
   std::span<const int32_t> tokens() const { return tokens_; }
+  // The index in tokens() where the text begins.
   size_t first_generated() const { return first_generated_; }
-  // The occurrences of each token among the last `last_n`; 0: among all.
+  // Returns the occurrences of each token among the last `last_n`; 0: among all. Valid until the
+  // next call.
   const std::unordered_map<int32_t, Count>& counts(int64_t last_n) const;
 
  private:
@@ -36,11 +42,13 @@ class PIPPIN_API TokenHistory {
   mutable std::unordered_map<int32_t, Count> recent_;  // scratch
 };
 
+// The state of a generation that processors read.
 struct SamplingContext {
-  const TokenHistory& history;
-  RandomGenerator& random;  // this generation's own: the same seed draws the same numbers
+  const TokenHistory& history;  // the tokens so far
+  RandomGenerator& random;      // this generation's own: the same seed draws the same numbers
 };
 
+// A step of the sampling chain.
 class PIPPIN_API LogitsProcessor {
  public:
   virtual ~LogitsProcessor() = default;

@@ -16,6 +16,8 @@ __all__ = [
 
 
 class DeviceType(enum.Enum):
+    """The kinds of devices. Only the CPU is available."""
+
     cpu = 0
     gpu = 1
 
@@ -40,10 +42,12 @@ class Device:
 
     @property
     def type(self) -> DeviceType:
+        """The kind of device."""
         return self._type
 
     @property
     def index(self) -> int:
+        """The number of the device among those of its kind."""
         return self._index
 
     def __eq__(self, other: object) -> bool:
@@ -95,23 +99,28 @@ def _checked(device: Any) -> Device:
 
 
 def default_device() -> Device:
+    """Returns the CPU."""
     return _device
 
 
 def set_default_device(device: Device | DeviceType) -> None:
+    """Accepts the CPU. Raises ValueError for a GPU, TypeError for anything else."""
     _checked(device)
 
 
 def is_available(device: Device | DeviceType) -> bool:
+    """Returns whether the device is the CPU."""
     return (device.type if isinstance(device, Device) else device) is cpu
 
 
 def device_count(device_type: DeviceType) -> int:
+    """Returns 1 for the CPU, 0 for other kinds."""
     return 1 if device_type is cpu else 0
 
 
 def device_info(d: Device | DeviceType | None = None) -> dict[str, str | int]:
-    """Properties of the processor."""
+    """Returns properties of the processor: architecture, name, and sizes of memory in bytes. Raises ValueError for a
+    GPU."""
     if d is not None:
         _checked(d)
     name = platform.processor() or platform.machine()
@@ -127,11 +136,13 @@ def _total_memory() -> int:
 
 
 def default_stream(device: Device | DeviceType) -> Stream:
+    """Returns the stream set by set_default_stream(). Raises ValueError for a GPU."""
     _checked(device)
     return _default
 
 
 def set_default_stream(stream: Stream) -> None:
+    """Sets the stream that default_stream() returns; it has no effect on the computation."""
     global _default
     _checked(stream)
     _default = stream
@@ -145,14 +156,17 @@ def _new(kind: type[Stream], device: Device | DeviceType) -> Any:
 
 
 def new_stream(device: Device | DeviceType) -> Stream:
+    """Returns a new stream of the CPU. Raises ValueError for a GPU."""
     return _new(Stream, device)
 
 
 def new_thread_unsafe_stream(device: Device | DeviceType) -> Stream:
+    """Returns a new stream of the CPU, as new_stream()."""
     return _new(Stream, device)
 
 
 def new_thread_local_stream(device: Device | DeviceType) -> ThreadLocalStream:
+    """Returns a new stream of the CPU, as new_stream()."""
     return _new(ThreadLocalStream, device)
 
 
@@ -180,6 +194,7 @@ class StreamContext:
 
 
 def stream(s: Stream | Device | DeviceType) -> StreamContext:
+    """Returns a context in which this stream is the default one."""
     return StreamContext(s)
 
 

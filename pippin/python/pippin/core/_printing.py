@@ -19,10 +19,12 @@ class PrintOptions:
 
 
 def get_printoptions() -> PrintOptions:
+    """Returns the options for printing arrays."""
     return PrintOptions(_core._print_precision())
 
 
 def set_printoptions(precision: int = -1) -> None:
+    """Sets the digits after the decimal point; -1: six significant digits."""
     _core._set_print_precision(precision)
 
 

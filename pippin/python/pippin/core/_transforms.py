@@ -28,12 +28,15 @@ class custom_function:
         return self._function(*args, **kwargs)
 
     def vjp(self, f: _F) -> _F:
+        """Returns `f`; it is never called."""
         return f
 
     def jvp(self, f: _F) -> _F:
+        """Returns `f`; it is never called."""
         return f
 
     def vmap(self, f: _F) -> _F:
+        """Returns `f`; it is never called."""
         return f
 
 

@@ -4,4 +4,5 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
+    """Returns False."""
     return False

@@ -24,6 +24,8 @@ class MLState:
         return self.__proxy__.read_state(name)
 
     def write_state(self, name: str, value: Any) -> None:
+        """Copies an array into the state. Raises NotFoundError for an unknown name, InvalidArgumentError for another
+        shape."""
         self.__proxy__.write_state(name, value)
 
 
@@ -35,10 +37,13 @@ class MLModelAsset:
 
     @classmethod
     def from_path(cls, compiled_model_path: str) -> MLModelAsset:
+        """Returns a model in a compiled folder. Raises the errors of pippin.Model."""
         return cls(_MLModelAssetProxy(path=compiled_model_path))
 
     @classmethod
     def from_memory(cls, spec_data: bytes, blob_mapping: dict[str, bytes] | None = None) -> MLModelAsset:
+        """Returns a model from its serialized specification and the weight files that it names. Raises the errors of
+        pippin.Model."""
         return cls(_MLModelAssetProxy(specification=spec_data, blobs=blob_mapping))
 
 
@@ -61,6 +66,7 @@ class CompiledMLModel:
         cls, asset: MLModelAsset, compute_units: ComputeUnit = ComputeUnit.ALL,
         function_name: str | None = None, optimization_hints: dict[str, Any] | None = None,
     ) -> CompiledMLModel:
+        """Returns the model of an asset."""
         return cls("", compute_units, function_name, optimization_hints, asset)
 
     def predict(self, data: dict[str, Any] | list[dict[str, Any]], state: MLState | None = None) -> Any:
@@ -76,14 +82,17 @@ class CompiledMLModel:
         return self._proxy.predict(data, None if state is None else state.__proxy__)
 
     def make_state(self) -> MLState:
+        """Returns a new state, all zeros."""
         return MLState(self._proxy.newState())
 
     @property
     def load_duration_in_nano_seconds(self) -> int:
+        """The time that loading took."""
         return self._proxy.get_load_duration_in_nano_seconds()
 
     @property
     def last_predict_duration_in_nano_seconds(self) -> int | None:
+        """The time of the last prediction; None before the first."""
         return self._proxy.get_last_predict_duration_in_nano_seconds()
 
 
@@ -109,30 +118,37 @@ class MLModel(CompiledMLModel):
 
     @property
     def input_description(self) -> dict[str, str]:
+        """The author's descriptions of the inputs, by name."""
         return self._described("inputs")
 
     @property
     def output_description(self) -> dict[str, str]:
+        """The author's descriptions of the outputs, by name."""
         return self._described("outputs")
 
     @property
     def user_defined_metadata(self) -> dict[str, str]:
+        """The author's further texts, by key."""
         return self._proxy._model.metadata["user_defined"]
 
     @property
     def short_description(self) -> str:
+        """The author's description of the model."""
         return self._proxy._model.metadata["short_description"]
 
     @property
     def author(self) -> str:
+        """The author."""
         return self._proxy._model.metadata["author"]
 
     @property
     def license(self) -> str:
+        """The license."""
         return self._proxy._model.metadata["license"]
 
     @property
     def version(self) -> str:
+        """The model's version."""
         return self._proxy._model.metadata["version"]
 
     def get_compiled_model_path(self) -> str:
@@ -141,6 +157,7 @@ class MLModel(CompiledMLModel):
 
     @classmethod
     def get_available_compute_devices(cls) -> list[MLComputeDevice]:
+        """Returns the CPU."""
         return MLComputeDevice.get_all_compute_devices()
 
     def save(self, save_path: str) -> None:

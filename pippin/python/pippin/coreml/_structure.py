@@ -34,12 +34,17 @@ class SpecializationStrategy(enum.Enum):
 
 
 class MLComputeDevice:
+    """A processor that computes operations."""
+
     @classmethod
     def get_all_compute_devices(cls) -> list[MLComputeDevice]:
+        """Returns the CPU."""
         return [_plan.cpu(sys.modules[__name__])]
 
 
 class MLCPUComputeDevice(MLComputeDevice):
+    """The CPU."""
+
     def __init__(self, proxy: Any) -> None:
         self.__proxy__ = proxy
 
@@ -115,17 +120,22 @@ class MLModelStructure:
 
     @classmethod
     def load_from_path(cls, compiled_model_path: str) -> MLModelStructure:
+        """Returns the structure of a model at a path. Raises the errors of pippin.Model."""
         return _plan.read_structure(compiled_model_path, sys.modules[__name__])
 
 
 @dataclass(frozen=True)
 class MLComputePlanDeviceUsage:
+    """The device of an operation, and the devices that could compute it."""
+
     preferred_compute_device: MLComputeDevice
     supported_compute_devices: list[MLComputeDevice]
 
 
 @dataclass(frozen=True)
 class MLComputePlanCost:
+    """The cost of an operation."""
+
     weight: float  # the operation's share of its function, 0 to 1
 
 
@@ -137,18 +147,22 @@ class MLComputePlan:
 
     @classmethod
     def load_from_path(cls, path: str, compute_units: ComputeUnit = ComputeUnit.ALL) -> MLComputePlan:
+        """Returns the plan of a model at a path. Raises the errors of pippin.Model."""
         return _plan.make_plan(path, sys.modules[__name__])
 
     @property
     def model_structure(self) -> MLModelStructure:
+        """The model's structure, whose operations the other methods take."""
         return self.__proxy__.model_structure
 
     def get_compute_device_usage_for_mlprogram_operation(
         self, operation: MLModelStructureProgramOperation
     ) -> MLComputePlanDeviceUsage | None:
+        """Returns the device of an operation; None for constants."""
         return self.__proxy__.get_compute_device_usage_for_mlprogram_operation(operation)
 
     def get_estimated_cost_for_mlprogram_operation(
         self, operation: MLModelStructureProgramOperation
     ) -> MLComputePlanCost | None:
+        """Returns the cost of an operation; None for constants."""
         return self.__proxy__.get_estimated_cost_for_mlprogram_operation(operation)

@@ -24,7 +24,8 @@ def convert(
 ) -> Converted:
     """Converts a checkpoint to a package: mlx_path, or mlx_path/model.mlpackage if that does not end in
     .mlpackage; load() takes either. quantize: to q_bits (4 or 8) with a scale and a zero point for each
-    q_group_size inputs (64). Other weights are float16. Options are those of pippin.convert().
+    q_group_size inputs (64). Other weights are float16. Options are those of pippin.convert(). Raises its
+    errors, InvalidArgumentError if the output exists, and UnsupportedError for other types and numbers of bits.
 
     >>> from pippin import lm
     >>> lm.convert("checkpoint", "converted", quantize=True, q_group_size=32).path

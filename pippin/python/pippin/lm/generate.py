@@ -145,6 +145,9 @@ def stream_generate(
     prompt_cache: the cache that the text continues and extends. draft_model: a smaller model with the same
     vocabulary, which drafts tokens: when that is faster, or always num_draft_tokens at a time.
     An answer can be constrained to a JSON Schema, a GBNF grammar, a regular expression, or a list of choices.
+    Raises InvalidArgumentError for a prompt without tokens, values out of range and an invalid constraint,
+    LimitExceededError for a prompt that does not fit the context, and UnsupportedError for kv_bits, input_embeddings
+    and a max_kv_size below the context.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -204,7 +207,7 @@ def _responses(generation: _pippin.Generation, prompt_tokens: int, max_tokens: i
 def generate_step(prompt: Any, model: LanguageModel, *, max_tokens: int = 256,
                   **options: Any) -> Iterator[tuple[int, Any]]:
     """Yields each token after the prompt, a list or an array, with the log probabilities of all. End
-    tokens do not end it; max_tokens does. Options are those of stream_generate() that need no text.
+    tokens do not end it; max_tokens does. Options are those of stream_generate() that need no text. Raises its errors.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -222,7 +225,7 @@ class _NoEnds:
 
 def generate(model: LanguageModel, tokenizer: Any, prompt: Any, verbose: bool = False, **options: Any) -> str:
     """Returns the whole text. verbose=True prints it while it is generated, followed by its speed. Options
-    are those of stream_generate().
+    are those of stream_generate(). Raises its errors.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -257,7 +260,8 @@ def batch_generate(
 ) -> BatchResponse:
     """Generates texts for several prompts at once: they share each pass over the weights, so they take
     little longer than one. prompt_caches are copied and not changed. max_tokens: one for all, or
-    one for each. completion_batch_size: the number of texts generated at a time, each with its own memory.
+    one for each. completion_batch_size: the number of texts generated at a time, each with its own memory. Raises the
+    errors of stream_generate(), and InvalidArgumentError for lists of different lengths and sizes below 1.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")

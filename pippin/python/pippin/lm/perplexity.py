@@ -15,7 +15,7 @@ __all__ = ["eval_ppl", "perplexity"]
 
 def eval_ppl(model: LanguageModel, data: Sequence[Any], batch_size: int = 8) -> tuple[float, float]:
     """The perplexity over rows of tokens, and its standard error. Rows are read one by one, regardless of
-    batch_size.
+    batch_size. Raises InvalidArgumentError if there are no rows, LimitExceededError for rows beyond the context.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -31,6 +31,7 @@ def eval_ppl(model: LanguageModel, data: Sequence[Any], batch_size: int = 8) -> 
 
 def perplexity(model: LanguageModel, tokenizer: Any, text: Any, window: int = 512) -> float:
     """The perplexity of a text, or of tokens, in windows of `window` tokens, at most the model's context.
+    Raises InvalidArgumentError for fewer than two tokens.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")

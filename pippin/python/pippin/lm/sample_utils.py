@@ -101,7 +101,7 @@ def apply_top_k(logprobs: Any, top_k: int) -> Any:
 
 def apply_min_p(logprobs: Any, min_p: float, min_tokens_to_keep: int = 1) -> Any:
     """The log probabilities with tokens at -inf that are less likely than `min_p` times the most likely one; at
-    least min_tokens_to_keep tokens stay."""
+    least min_tokens_to_keep tokens stay. Raises ValueError for values out of range."""
     if not 0 <= min_p <= 1:
         raise ValueError(f"min_p: {min_p} is not between 0 and 1")
     if not isinstance(min_tokens_to_keep, int) or min_tokens_to_keep < 1:
@@ -139,7 +139,7 @@ def apply_top_p(logprobs: Any, top_p: float) -> Any:
 
 def apply_xtc(logits: Any, xtc_probability: float, xtc_threshold: float, xtc_special_tokens: Sequence[int]) -> Any:
     """With probability xtc_probability, the logits with the tokens above the threshold at -inf, except the
-    least likely of them."""
+    least likely of them. Raises ValueError for a probability outside [0, 1] or a threshold outside [0, 0.5]."""
     import numpy
 
     if not 0 <= xtc_threshold <= 0.5:

@@ -207,7 +207,8 @@ class TokenizerWrapper:
     ) -> Any:
         """The tokens of a conversation, a list of {"role", "content"}, or of a list of conversations; with
         tokenize=False their texts. add_generation_prompt=True adds the beginning of an answer. Other keywords are
-        variables of the template (enable_thinking=False)."""
+        variables of the template (enable_thinking=False). Raises InvalidArgumentError without a chat template, and if
+        the template rejects the conversation; UnsupportedError for padding, truncation and return_tensors."""
         for name in ("padding", "truncation", "max_length", "return_tensors", "return_assistant_tokens_mask"):
             if variables.pop(name, None):
                 raise UnsupportedError(f"apply_chat_template: {name} is not taken; lists of tokens come back")

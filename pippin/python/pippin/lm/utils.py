@@ -32,8 +32,10 @@ def load(
     tokenizer_config may have eos_token (one or more tokens that end texts, in addition to the model's own)
     and chat_template (a text). `adapter` names one of a package's adapters; for a checkpoint's folder it is an
     adapter's folder, as adapter_path is. `context` is at most the model's. `backend`: "cpu", or "coreml" on a Mac,
-    where `compute_units` are all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly. `progress` is called with a repository's name, the bytes done and the total.
-    Models' own code is never run, so trust_remote_code has no effect, and weights are always mapped.
+    where `compute_units` are all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly. `progress` is called with a repository's
+    name, the bytes done and the total. Models' own code is never run, so trust_remote_code has no effect, and weights
+    are always mapped. Raises NotFoundError, InvalidFileError, NetworkError, and UnsupportedError for models and options
+    that Pippin lacks, by name.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo.mlpackage", context=256)

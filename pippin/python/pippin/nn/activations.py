@@ -9,14 +9,17 @@ from .module import Module
 
 
 def sigmoid(x: mx.array) -> mx.array:
+    """1 / (1 + exp(-x)), element by element."""
     return mx.sigmoid(x)
 
 
 def tanh(x: mx.array) -> mx.array:
+    """The hyperbolic tangent, element by element."""
     return mx.tanh(x)
 
 
 def relu(x: mx.array) -> mx.array:
+    """max(x, 0)"""
     return mx.maximum(x, 0)
 
 
@@ -31,6 +34,7 @@ def relu6(x: mx.array) -> mx.array:
 
 
 def leaky_relu(x: mx.array, negative_slope: float = 0.01) -> mx.array:
+    """max(x, negative_slope * x)"""
     return mx.maximum(negative_slope * x, x)
 
 
@@ -40,18 +44,22 @@ def prelu(x: mx.array, alpha: mx.array) -> mx.array:
 
 
 def elu(x: mx.array, alpha: float = 1.0) -> mx.array:
+    """x if it is positive, otherwise alpha * (exp(x) - 1)."""
     return mx.where(x > 0, x, alpha * (mx.exp(x) - 1))
 
 
 def celu(x: mx.array, alpha: float = 1.0) -> mx.array:
+    """max(x, 0) + alpha * (exp(min(x, 0) / alpha) - 1)"""
     return mx.maximum(x, 0.0) + alpha * (mx.exp(mx.minimum(x, 0.0) / alpha) - 1)
 
 
 def selu(x: mx.array) -> mx.array:
+    """elu() with alpha 1.67326, times 1.0507 (Klambauer et al., 2017)."""
     return 1.0507 * elu(x, 1.67326)
 
 
 def silu(x: mx.array) -> mx.array:
+    """x * sigmoid(x), also called swish."""
     return x * mx.sigmoid(x)
 
 
@@ -77,14 +85,17 @@ def glu(x: mx.array, axis: int = -1) -> mx.array:
 
 
 def softmax(x: mx.array, axis: int = -1) -> mx.array:
+    """exp(x) / sum(exp(x)) along `axis`."""
     return mx.softmax(x, axis=axis)
 
 
 def softmin(x: mx.array, axis: int = -1) -> mx.array:
+    """softmax(-x) along `axis`."""
     return mx.softmax(-x, axis=axis)
 
 
 def log_softmax(x: mx.array, axis: int = -1) -> mx.array:
+    """The logarithm of softmax(x) along `axis`."""
     # Subtracts the largest element: large ones would lose their differences to rounding.
     x = x - mx.max(x, axis=axis, keepdims=True)
     return x - mx.logsumexp(x, axis=axis, keepdims=True)
@@ -96,10 +107,12 @@ def softplus(x: mx.array) -> mx.array:
 
 
 def log_sigmoid(x: mx.array) -> mx.array:
+    """The logarithm of sigmoid(x)."""
     return -softplus(-x)
 
 
 def softsign(x: mx.array) -> mx.array:
+    """x / (1 + |x|)"""
     return x / (1 + mx.abs(x))
 
 
@@ -114,48 +127,63 @@ def hard_shrink(x: mx.array, lambd: float = 0.5) -> mx.array:
 
 
 def hard_tanh(x: mx.array, min_val: float = -1.0, max_val: float = 1.0) -> mx.array:
+    """x, clamped to [min_val, max_val]."""
     return mx.minimum(mx.maximum(x, min_val), max_val)
 
 
 def hardswish(x: mx.array) -> mx.array:
+    """x * relu6(x + 3) / 6"""
     return x * relu6(x + 3) / 6
 
 
 def mish(x: mx.array) -> mx.array:
+    """x * tanh(softplus(x))"""
     return x * mx.tanh(softplus(x))
 
 
 def step(x: mx.array, threshold: float = 0.0) -> mx.array:
-    """1 above the threshold, 0 otherwise."""
+    """1 from the threshold on, 0 below, as integers."""
     return mx.where(x >= threshold, 1, 0)
 
 
 class Sigmoid(Module):
+    """sigmoid() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return sigmoid(x)
 
 
 class Tanh(Module):
+    """tanh() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return tanh(x)
 
 
 class ReLU(Module):
+    """relu() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return relu(x)
 
 
 class ReLU2(Module):
+    """relu2() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return relu2(x)
 
 
 class ReLU6(Module):
+    """relu6() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return relu6(x)
 
 
 class LeakyReLU(Module):
+    """leaky_relu() as a module."""
+
     def __init__(self, negative_slope: float = 1e-2) -> None:
         super().__init__()
         self._negative_slope = negative_slope
@@ -176,6 +204,8 @@ class PReLU(Module):
 
 
 class ELU(Module):
+    """elu() as a module."""
+
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         self._alpha = alpha
@@ -185,6 +215,8 @@ class ELU(Module):
 
 
 class CELU(Module):
+    """celu() as a module."""
+
     def __init__(self, alpha: float = 1.0) -> None:
         super().__init__()
         self._alpha = alpha
@@ -194,11 +226,15 @@ class CELU(Module):
 
 
 class SELU(Module):
+    """selu() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return selu(x)
 
 
 class SiLU(Module):
+    """silu() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return silu(x)
 
@@ -219,6 +255,8 @@ class GELU(Module):
 
 
 class GLU(Module):
+    """glu() as a module."""
+
     def __init__(self, axis: int = -1) -> None:
         super().__init__()
         self.axis = axis
@@ -228,36 +266,50 @@ class GLU(Module):
 
 
 class Softmax(Module):
+    """softmax() along the last axis, as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return softmax(x)
 
 
 class Softmin(Module):
+    """softmin() along the last axis, as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return softmin(x)
 
 
 class LogSoftmax(Module):
+    """log_softmax() along the last axis, as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return log_softmax(x)
 
 
 class Softplus(Module):
+    """softplus() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return softplus(x)
 
 
 class LogSigmoid(Module):
+    """log_sigmoid() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return log_sigmoid(x)
 
 
 class Softsign(Module):
+    """softsign() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return softsign(x)
 
 
 class Softshrink(Module):
+    """softshrink() as a module."""
+
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
@@ -267,6 +319,8 @@ class Softshrink(Module):
 
 
 class HardShrink(Module):
+    """hard_shrink() as a module."""
+
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
@@ -276,21 +330,29 @@ class HardShrink(Module):
 
 
 class HardTanh(Module):
+    """hard_tanh() to [-1, 1], as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return hard_tanh(x)
 
 
 class Hardswish(Module):
+    """hardswish() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return hardswish(x)
 
 
 class Mish(Module):
+    """mish() as a module."""
+
     def __call__(self, x: mx.array) -> mx.array:
         return mish(x)
 
 
 class Step(Module):
+    """step() as a module."""
+
     def __init__(self, threshold: float = 0.0) -> None:
         super().__init__()
         self.threshold = threshold

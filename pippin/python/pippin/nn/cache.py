@@ -36,9 +36,11 @@ class FixedCache:
         self.keys, self.values, self.offset = keys, values, offset
 
     def size_with(self, length: int) -> int:
+        """The capacity, whatever the number of tokens."""
         return self.keys.shape[2]
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
+        """Writes the keys and values of new tokens at `offset` and returns all, in the type of the new ones."""
         self.keys[...] = mx.slice_update(self.keys, keys.astype(self.keys.dtype), self.offset, axes=(2,))
         self.values[...] = mx.slice_update(self.values, values.astype(self.values.dtype), self.offset, axes=(2,))
         return self.keys.astype(keys.dtype), self.values.astype(values.dtype)

@@ -55,6 +55,9 @@ class _Convolution(Module):
 
 
 class Conv1d(_Convolution):
+    """Convolves x (batch, length, in_channels) with a weight (out_channels, kernel_size, in_channels / groups). Raises
+    ValueError if groups do not divide the channels."""
+
     _dims = 1
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: int, stride: int = 1, padding: int = 0,
@@ -66,6 +69,9 @@ class Conv1d(_Convolution):
 
 
 class Conv2d(_Convolution):
+    """Convolves x (batch, height, width, in_channels) with a weight (out_channels, kernel..., in_channels / groups).
+    Raises ValueError if groups do not divide the channels."""
+
     _dims = 2
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, padding: Size = 0,
@@ -77,6 +83,8 @@ class Conv2d(_Convolution):
 
 
 class Conv3d(_Convolution):
+    """Convolves x (batch, depth, height, width, in_channels) with a weight (out_channels, kernel..., in_channels)."""
+
     _dims = 3
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Size, stride: Size = 1, padding: Size = 0,
@@ -100,6 +108,9 @@ class _Transposed(_Convolution):
 
 
 class ConvTranspose1d(_Transposed):
+    """The transposed convolution of x (batch, length, in_channels): (length - 1) * stride - 2 * padding + dilation *
+    (kernel_size - 1) + output_padding + 1 places."""
+
     _dims = 1
 
     def _operation(self, x: mx.array, weight: mx.array, *how: Any) -> mx.array:
@@ -107,6 +118,8 @@ class ConvTranspose1d(_Transposed):
 
 
 class ConvTranspose2d(_Transposed):
+    """The transposed convolution of x (batch, height, width, in_channels); sizes as those of ConvTranspose1d."""
+
     _dims = 2
 
     def _operation(self, x: mx.array, weight: mx.array, *how: Any) -> mx.array:
@@ -114,6 +127,8 @@ class ConvTranspose2d(_Transposed):
 
 
 class ConvTranspose3d(_Transposed):
+    """The transposed convolution of x (batch, depth, height, width, in_channels); sizes as those of ConvTranspose1d."""
+
     _dims = 3
 
     def _operation(self, x: mx.array, weight: mx.array, *how: Any) -> mx.array:

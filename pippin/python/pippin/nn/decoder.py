@@ -29,6 +29,7 @@ def place(module: Module, path: str, child: Any) -> Any:
 
 
 def at(module: Module, path: str) -> Any:
+    """The module at a path of names separated by dots."""
     for name in path.split("."):
         module = module[name]
     return module
@@ -58,6 +59,7 @@ class ShiftedNorm(Module):
 
 
 def make_norm(dims: int, options: SimpleNamespace, scale: float = 1.0) -> Module:
+    """A norm of the kind that the options name."""
     scale *= options.scale
     if options.one_plus or scale != 1 or not options.weight:
         return ShiftedNorm(dims, options, scale)
@@ -86,6 +88,8 @@ class Rotary:
 
 
 class Attention(Module):
+    """Self-attention of a decoder layer: (batch, length, features) to the same shape."""
+
     def __init__(self, features: int, options: SimpleNamespace) -> None:
         super().__init__()
         self._options = options
@@ -197,6 +201,7 @@ class Masks:
 
 
 def place_feed_forward(module: Module, features: int, options: SimpleNamespace) -> None:
+    """Adds the linear layers of a feed-forward network to a module."""
     hidden, names, bias = options.hidden_features, options.names, options.bias
     if options.fused:
         place(module, names.gate, Linear(features, 2 * hidden, bias=bias))
@@ -221,6 +226,8 @@ def feed_forward(module: Module, options: SimpleNamespace, x: mx.array) -> mx.ar
 
 
 class FeedForward(Module):
+    """The feed-forward network of a decoder layer: (batch, length, features) to the same shape."""
+
     def __init__(self, features: int, options: SimpleNamespace) -> None:
         super().__init__()
         self._options = options
@@ -306,9 +313,11 @@ class Decoder(Module):
 
     @property
     def layers(self) -> list[DecoderLayer]:
+        """The layers, in order."""
         return at(self, self._paths.layers)
 
     def make_cache(self) -> list[KVCache]:
+        """Returns an empty KVCache for each layer."""
         return [KVCache() for _ in self.layers]
 
     def cache_shapes(self, capacity: int) -> list[tuple[int, ...]]:

@@ -14,18 +14,22 @@ Initializer = Callable[..., mx.array]
 
 
 def constant(value: float, dtype: mx.Dtype = mx.float32) -> Initializer:
+    """initializer(a): every element is `value`."""
     return lambda a: mx.full(a.shape, value, dtype=dtype)
 
 
 def normal(mean: float = 0.0, std: float = 1.0, dtype: mx.Dtype = mx.float32) -> Initializer:
+    """initializer(a): normal, with this mean and standard deviation."""
     return lambda a: mx.random.normal(a.shape, dtype, mean, std)
 
 
 def uniform(low: float = 0.0, high: float = 1.0, dtype: mx.Dtype = mx.float32) -> Initializer:
+    """initializer(a): uniform in [low, high)."""
     return lambda a: mx.random.uniform(low, high, a.shape, dtype)
 
 
 def identity(dtype: mx.Dtype = mx.float32) -> Initializer:
+    """initializer(a): the identity matrix. Raises ValueError if `a` is not a square matrix."""
     def initializer(arr: mx.array) -> mx.array:
         if arr.ndim != 2 or arr.shape[0] != arr.shape[1]:
             raise ValueError(f"identity: {arr.shape} is not a square matrix")

@@ -95,6 +95,7 @@ class Embedding(Module):
 
     def to_quantized(self, group_size: int | None = None, bits: int | None = None, mode: str = "affine",
                      quantize_input: bool = False) -> QuantizedEmbedding:
+        """The layer with a packed table. Raises ValueError with `quantize_input`."""
         if quantize_input:
             raise ValueError("to_quantized: an embedding's input are numbers of rows, which are not quantized")
         return QuantizedEmbedding.from_embedding(self, group_size, bits, mode)

@@ -73,11 +73,13 @@ def binary_cross_entropy(inputs: mx.array, targets: mx.array, weights: mx.array 
 
 
 def l1_loss(predictions: mx.array, targets: mx.array, reduction: str = "mean") -> mx.array:
+    """|predictions - targets|. Raises ValueError for different shapes."""
     _same_shape("l1_loss", predictions=predictions, targets=targets)
     return _reduced(mx.abs(predictions - targets), reduction)
 
 
 def mse_loss(predictions: mx.array, targets: mx.array, reduction: str = "mean") -> mx.array:
+    """(predictions - targets)². Raises ValueError for different shapes."""
     _same_shape("mse_loss", predictions=predictions, targets=targets)
     return _reduced(mx.square(predictions - targets), reduction)
 
@@ -131,6 +133,7 @@ def huber_loss(inputs: mx.array, targets: mx.array, delta: float = 1.0, reductio
 
 
 def log_cosh_loss(inputs: mx.array, targets: mx.array, reduction: str = "none") -> mx.array:
+    """log(cosh(inputs - targets))"""
     errors = inputs - targets
     return _reduced(mx.logaddexp(errors, -errors) - math.log(2), reduction)
 

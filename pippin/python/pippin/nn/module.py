@@ -41,6 +41,7 @@ class Module(dict[str, Any]):
 
     @property
     def training(self) -> bool:
+        """Whether the module is in training mode, as it is initially."""
         return self._training
 
     @property
@@ -84,18 +85,22 @@ class Module(dict[str, Any]):
 
     @staticmethod
     def is_module(value: Any) -> bool:
+        """Whether a value is a module."""
         return isinstance(value, Module)
 
     @staticmethod
     def valid_child_filter(module: Module, key: str, value: Any) -> bool:
+        """Whether an item may hold modules: a module, a dict or a list."""
         return isinstance(value, (dict, list))
 
     @staticmethod
     def valid_parameter_filter(module: Module, key: str, value: Any) -> bool:
+        """Whether an item may hold parameters: an array, a dict or a list whose name does not begin with "_"."""
         return isinstance(value, (dict, list, mx.array)) and not key.startswith("_")
 
     @staticmethod
     def trainable_parameter_filter(module: Module, key: str, value: Any) -> bool:
+        """Whether an item may hold parameters that are not frozen."""
         return Module.valid_parameter_filter(module, key, value) and key not in module._no_grad
 
     def filter_and_map(self, filter_fn: Filter, map_fn: Callable[[Any], Any] | None = None,
@@ -107,6 +112,7 @@ class Module(dict[str, Any]):
                              is_leaf_fn or (lambda module, key, value: not isinstance(value, (dict, list))))
 
     def parameters(self) -> dict[str, Any]:
+        """The tree of all parameters."""
         return self.filter_and_map(self.valid_parameter_filter)
 
     def trainable_parameters(self) -> dict[str, Any]:
@@ -150,9 +156,11 @@ class Module(dict[str, Any]):
         return self
 
     def modules(self) -> list[Module]:
+        """This module and all modules at any depth."""
         return [module for _, module in self.named_modules()]
 
     def named_modules(self) -> list[tuple[str, Module]]:
+        """(path, module) of this module, whose path is "", and of all modules at any depth."""
         found: list[tuple[str, Module]] = []
         self.apply_to_modules(lambda path, module: found.append((path, module)))
         return found
@@ -221,4 +229,5 @@ class Module(dict[str, Any]):
         return self.apply_to_modules(lambda path, module: module._set_training_mode(mode))
 
     def eval(self) -> Module:
+        """Sets the evaluation mode of every module: train(False)."""
         return self.train(False)

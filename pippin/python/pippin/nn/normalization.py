@@ -128,6 +128,7 @@ class BatchNorm(_Norm):
             self.freeze(keys=["running_mean", "running_var"], recurse=False)
 
     def unfreeze(self, *args: Any, **kwargs: Any) -> Module:
+        """The opposite of freeze(); the running mean and variance stay frozen."""
         super().unfreeze(*args, **kwargs)
         return self.freeze(keys=["running_mean", "running_var"], recurse=False)
 

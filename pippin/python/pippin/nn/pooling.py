@@ -84,24 +84,38 @@ class _AvgPool(_Pool):
 
 
 class MaxPool1d(_MaxPool):
+    """The maximum of windows of x (batch, length, channels): (length + 2 * padding - kernel_size) // stride + 1 places.
+    The stride is kernel_size by default. Raises ValueError for windows larger than the padded input."""
+
     _dims = 1
 
 
 class MaxPool2d(_MaxPool):
+    """The maximum of windows of x (batch, height, width, channels), as MaxPool1d."""
+
     _dims = 2
 
 
 class MaxPool3d(_MaxPool):
+    """The maximum of windows of x (batch, depth, height, width, channels), as MaxPool1d."""
+
     _dims = 3
 
 
 class AvgPool1d(_AvgPool):
+    """The mean of windows of x (batch, length, channels), including zeros of the padding; sizes as those of
+    MaxPool1d."""
+
     _dims = 1
 
 
 class AvgPool2d(_AvgPool):
+    """The mean of windows of x (batch, height, width, channels), as AvgPool1d."""
+
     _dims = 2
 
 
 class AvgPool3d(_AvgPool):
+    """The mean of windows of x (batch, depth, height, width, channels), as AvgPool1d."""
+
     _dims = 3

@@ -75,6 +75,7 @@ class QuantizedLinear(_Quantized):
     @classmethod
     def from_linear(cls, linear_layer: Any, group_size: int | None = None, bits: int | None = None,
                     mode: str = "affine") -> QuantizedLinear:
+        """The layer with its weight packed."""
         made = cls.__new__(cls)
         _Quantized.__init__(made, group_size, bits, mode)
         made._pack(linear_layer.weight)
@@ -106,6 +107,7 @@ class QuantizedEmbedding(_Quantized):
     @classmethod
     def from_embedding(cls, embedding_layer: Any, group_size: int | None = None, bits: int | None = None,
                        mode: str = "affine") -> QuantizedEmbedding:
+        """The layer with its table packed."""
         made = cls.__new__(cls)
         _Quantized.__init__(made, group_size, bits, mode)
         made.num_embeddings, made.dims = embedding_layer.weight.shape
@@ -122,6 +124,7 @@ class QuantizedEmbedding(_Quantized):
                              group_size=self.group_size, bits=self.bits, mode=self.mode)
 
     def as_linear(self, x: mx.array) -> mx.array:
+        """x times the table: the scores of its rows, for models whose output shares the embedding."""
         return self._times(x)
 
 
@@ -139,6 +142,7 @@ class QQLinear(_Quantized):
     @classmethod
     def from_linear(cls, linear_layer: Any, group_size: int | None = None, bits: int | None = None,
                     mode: str = "nvfp4") -> QQLinear:
+        """The layer, in its mode of training or evaluation. Raises NotImplementedError for a layer with a bias."""
         if "bias" in linear_layer:
             raise NotImplementedError("QQLinear: layers with a bias are not supported")
         made = cls.__new__(cls)
@@ -153,10 +157,12 @@ class QQLinear(_Quantized):
             self._settings())
 
     def quantize(self) -> None:
+        """Packs the weight, unless it is packed."""
         if "scales" not in self:
             self._pack(self.weight)
 
     def dequantize(self) -> None:
+        """Makes the weight plain, unless it is."""
         if "scales" in self:
             self.weight = mx.dequantize(self.weight, self.scales, group_size=self.group_size, bits=self.bits,
                                         mode=self.mode)

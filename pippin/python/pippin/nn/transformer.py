@@ -68,6 +68,8 @@ class _Layer(Module):
 
 
 class TransformerEncoderLayer(_Layer):
+    """Self-attention and a feed-forward network: (batch, length, dims) to the same shape."""
+
     def __init__(self, dims: int, num_heads: int, mlp_dims: int | None = None, dropout: float = 0.0,
                  activation: Activation = relu, norm_first: bool = True) -> None:
         super().__init__(dims, mlp_dims, activation, norm_first)
@@ -81,6 +83,9 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to the encoder's result and a feed-forward network: (batch, length, dims) to the same
+    shape."""
+
     def __init__(self, dims: int, num_heads: int, mlp_dims: int | None = None, dropout: float = 0.0,
                  activation: Activation = relu, norm_first: bool = True) -> None:
         super().__init__(dims, mlp_dims, activation, norm_first)
@@ -113,6 +118,8 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
+    """Several decoder layers and a norm: (batch, length, dims) to the same shape."""
+
     def __init__(self, num_layers: int, dims: int, num_heads: int, mlp_dims: int | None = None, dropout: float = 0.0,
                  activation: Activation = relu, norm_first: bool = True, checkpoint: bool = False) -> None:
         super().__init__()

@@ -111,7 +111,8 @@ def _metadata_file(file_name: str | os.PathLike[str]) -> str:
 
 def save_prompt_cache(file_name: str | os.PathLike[str], cache: PromptCache,
                       metadata: Mapping[str, str] | None = None) -> None:
-    """Writes the cache to a file. Metadata is written next to it, to FILE.json.
+    """Writes the cache to a file. Metadata is written next to it, to FILE.json. Raises
+    UnsupportedError if the model's sequences cannot be saved, InputOutputError.
 
     >>> from pippin import lm
     >>> model, tokenizer = lm.load("demo")
@@ -137,7 +138,8 @@ def save_prompt_cache(file_name: str | os.PathLike[str], cache: PromptCache,
 def load_prompt_cache(file_name: str | os.PathLike[str], model: LanguageModel | bool | None = None,
                       return_metadata: bool = False) -> Any:
     """Loads a file of save_prompt_cache(), for the model that made it: read at once if the model is
-    given, else when a text continues it. With return_metadata returns a pair.
+    given, else when a text continues it. With return_metadata returns a pair. Raises FileNotFoundError,
+    InvalidFileError for a damaged file, and InvalidArgumentError for a file of another model.
 
     >>> from pippin import lm
     >>> lm.load_prompt_cache("/none.cache")
