@@ -39,8 +39,9 @@ const std::vector<FeatureInfo>& State::features() const {
 
 Tensor State::get(std::string_view name) const {
   const FeatureInfo& feature = impl_->at(name);
-  const engine::State& state = impl_->state;
-  return Tensor::from_bytes(feature.type, state.bytes(name), feature.shape);
+  const MutableByteSpan here = impl_->state.here(name);
+  if (!here.empty()) return Tensor::from_bytes(feature.type, here, feature.shape);
+  return Tensor::from_bytes(feature.type, impl_->state.read(name), feature.shape);
 }
 
 void State::set(std::string_view name, const Tensor& value) {
@@ -49,7 +50,13 @@ void State::set(std::string_view name, const Tensor& value) {
     if (value.shape() != feature.shape) {
       fail(ErrorCode::InvalidArgument, "shape {}; expected {}", value.shape(), to_string(feature));
     }
-    value.to(feature.type).copy_to(impl_->state.bytes(name));
+    const Tensor converted = value.to(feature.type);
+    const MutableByteSpan here = impl_->state.here(name);
+    if (!here.empty()) return converted.copy_to(here);
+    const auto& state = impl_->state.features().at(*impl_->state.find(name));
+    std::vector<std::byte> bytes(engine::state_bytes(state));
+    converted.copy_to(bytes);
+    impl_->state.write(name, bytes);
   });
 }
 
@@ -59,11 +66,11 @@ void State::reset() {
 
 Tensor State::view(std::string_view name) {
   const FeatureInfo& feature = impl_->at(name);
-  if (!impl_->state.is_here()) {
+  const MutableByteSpan here = impl_->state.here(name);
+  if (here.empty() && impl_->state.size_bytes() > 0) {
     fail(ErrorCode::Unsupported, "state '{}' is in memory of the device: take a copy", name);
   }
-  void* const data = impl_->state.bytes(name).data();
-  return Tensor::wrap(feature.type, feature.shape, data, {}, [impl = impl_] {});
+  return Tensor::wrap(feature.type, feature.shape, here.data(), {}, [impl = impl_] {});
 }
 
 State State::clone() const {

@@ -23,11 +23,11 @@ void with_elements(CoreState& state, const mil::Feature& feature, Use&& use) {
 }  // namespace
 
 CoreStateMemory::CoreStateMemory(const std::vector<mil::Feature>& states)
-    : features_(states), mirrors_(states.size()) {}
+    : features_(states), waiting_(states.size()) {}
 
 void CoreStateMemory::reset() {
   shared_.clear();  // new objects hold zeros
-  for (Mirror& mirror : mirrors_) mirror = {};
+  for (auto& bytes : waiting_) bytes.clear();
 }
 
 CoreStateMemory::Shared* CoreStateMemory::find(const std::string& name) const {
@@ -36,36 +36,42 @@ CoreStateMemory::Shared* CoreStateMemory::find(const std::string& name) const {
   return found == shared_.end() ? nullptr : &*found;
 }
 
-CoreStateMemory::Mirror& CoreStateMemory::mirror(size_t index) const {
-  Mirror& mirror = mirrors_.at(index);
-  if (mirror.is_known) return mirror;
-  const mil::Feature& feature = features_[index];
-  mirror.bytes.assign(engine::state_bytes(feature), std::byte{0});
+void CoreStateMemory::read_rows(size_t index, const engine::StateRows& rows, std::byte* to,
+                                uint64_t stride) const {
+  const mil::Feature& feature = features_.at(index);
   if (Shared* const shared = find(feature.name)) {
     with_elements(*shared->state, feature,
-                  [&](const Elements& elements) { pack(elements, mirror.bytes.data()); });
+                  [&](const Elements& elements) { pack_rows(elements, rows, to, stride); });
+  } else if (!waiting_[index].empty()) {
+    engine::read_rows(waiting_[index].data(), rows, to, stride);
+  } else {
+    for (uint64_t group = 0; group < rows.groups; ++group) {
+      std::fill_n(to + group * stride, rows.group_bytes(), std::byte{0});
+    }
   }
-  mirror.is_known = true;
-  return mirror;
 }
 
-ByteSpan CoreStateMemory::bytes(size_t index) const {
-  return mirror(index).bytes;
-}
-
-MutableByteSpan CoreStateMemory::bytes(size_t index) {
-  Mirror& own = mirror(index);
-  own.is_written = true;
-  return own.bytes;
+void CoreStateMemory::write_rows(size_t index, const engine::StateRows& rows, const std::byte* from,
+                                 uint64_t stride) {
+  const mil::Feature& feature = features_.at(index);
+  if (Shared* const shared = find(feature.name)) {
+    with_elements(*shared->state, feature,
+                  [&](const Elements& elements) { unpack_rows(from, rows, stride, elements); });
+    return;
+  }
+  waiting_[index].resize(engine::state_bytes(feature));
+  engine::write_rows(waiting_[index].data(), rows, from, stride);
 }
 
 std::unique_ptr<engine::StateMemory> CoreStateMemory::clone() const {
   auto copy = std::make_unique<CoreStateMemory>(features_);
+  copy->waiting_ = waiting_;
   for (size_t i = 0; i < features_.size(); ++i) {
-    // Arrays that were neither used in a run nor written are zeros, as in a new state.
-    if (!mirrors_[i].is_known && find(features_[i].name) == nullptr) continue;
-    copy->mirrors_[i].bytes = mirror(i).bytes;
-    copy->mirrors_[i].is_known = copy->mirrors_[i].is_written = true;
+    Shared* const shared = find(features_[i].name);
+    if (shared == nullptr) continue;
+    copy->waiting_[i].resize(engine::state_bytes(features_[i]));
+    with_elements(*shared->state, features_[i],
+                  [&](const Elements& elements) { pack(elements, copy->waiting_[i].data()); });
   }
   return copy;
 }
@@ -101,12 +107,11 @@ CoreState& CoreStateMemory::for_run(CoreModel& model, const std::vector<mil::Fea
   }
   for (size_t i = 0; i < features_.size(); ++i) {
     if (!shared->names.contains(features_[i].name)) continue;
-    Mirror& mirror = mirrors_[i];
-    if (mirror.is_written) {
-      with_elements(*shared->state, features_[i],
-                    [&](const Elements& elements) { unpack(mirror.bytes.data(), elements); });
-    }
-    mirror = {};
+    std::vector<std::byte>& bytes = waiting_[i];
+    if (bytes.empty()) continue;
+    with_elements(*shared->state, features_[i],
+                  [&](const Elements& elements) { unpack(bytes.data(), elements); });
+    bytes = {};
   }
   return *shared->state;
 }

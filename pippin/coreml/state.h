@@ -1,5 +1,5 @@
 // States in Core ML's memory: MLState objects, which only a loaded model can create and which all
-// functions and chunks with the same states share, and copies for the host.
+// functions and chunks with the same states share.
 #pragma once
 
 #include <memory>
@@ -17,32 +17,28 @@ class CoreStateMemory final : public engine::StateMemory {
   explicit CoreStateMemory(const std::vector<mil::Feature>& states);
 
   void reset() override;
-  // Throw Device if Core ML does not return it.
-  ByteSpan bytes(size_t index) const override;
-  MutableByteSpan bytes(size_t index) override;
+  // Throw Device if Core ML gives no access to the array.
+  void read_rows(size_t index, const engine::StateRows& rows, std::byte* to,
+                 uint64_t stride) const override;
+  void write_rows(size_t index, const engine::StateRows& rows, const std::byte* from,
+                  uint64_t stride) override;
   std::unique_ptr<engine::StateMemory> clone() const override;
 
-  // For a run of a model with these states: the object to pass, with the host's changes. Throws
+  // For a run of a model with these states: the object to pass. Throws
   // InvalidArgument if a state is missing or has another shape; Unsupported if models share only
   // some of their states.
   CoreState& for_run(CoreModel& model, const std::vector<mil::Feature>& wanted);
 
  private:
-  // The host's copy of one array.
-  struct Mirror {
-    std::vector<std::byte> bytes;
-    bool is_known = false;    // bytes equal the state's
-    bool is_written = false;  // the host's copy is newer
-  };
   struct Shared {
     std::set<std::string> names;
     std::unique_ptr<CoreState> state;
   };
   Shared* find(const std::string& name) const;
-  Mirror& mirror(size_t index) const;
 
   std::vector<mil::Feature> features_;
-  mutable std::vector<Mirror> mirrors_;
+  // What was written before there was an object, packed; empty: zeros.
+  std::vector<std::vector<std::byte>> waiting_;
   mutable std::vector<Shared> shared_;
 };
 

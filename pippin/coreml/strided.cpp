@@ -44,6 +44,25 @@ void for_each_run(const Elements& elements, Body&& body) {
   }
 }
 
+// Calls body(elements, packed, size) for the pieces of rows that are contiguous on both sides.
+template <typename Byte, typename Body>
+void for_each_piece(const Elements& elements, const engine::StateRows& rows, Byte* packed,
+                    uint64_t stride, Body&& body) {
+  if (rows.size() == 0) return;
+  const uint64_t size = item_size(elements.type), group = rows.rows * rows.row_bytes;
+  for_each_run(elements, [&](int64_t offset, size_t index, size_t count) {
+    const uint64_t begin = index * size, end = begin + count * size;
+    for (uint64_t i = begin / group; i * group < end; ++i) {
+      const uint64_t first = i * group + rows.first * rows.row_bytes;
+      const uint64_t from = std::max(begin, first);
+      const uint64_t to = std::min(end, first + rows.group_bytes());
+      if (from >= to) continue;
+      body(elements.data + static_cast<uint64_t>(offset) * size + (from - begin),
+           packed + i * stride + (from - first), to - from);
+    }
+  });
+}
+
 template <typename From, typename To>
 To convert(From value) {
   if constexpr (std::is_integral_v<From> && sizeof(To) < sizeof(From)) {
@@ -143,6 +162,22 @@ void unpack(const std::byte* packed, const Elements& to) {
   for_each_run(to, [&](int64_t offset, size_t index, size_t count) {
     std::memcpy(to.data + static_cast<size_t>(offset) * size, packed + index * size, count * size);
   });
+}
+
+void pack_rows(const Elements& from, const engine::StateRows& rows, std::byte* packed,
+               uint64_t stride) {
+  for_each_piece(from, rows, packed, stride,
+                 [](const std::byte* elements, std::byte* to, uint64_t size) {
+                   std::memcpy(to, elements, size);
+                 });
+}
+
+void unpack_rows(const std::byte* packed, const engine::StateRows& rows, uint64_t stride,
+                 const Elements& to) {
+  for_each_piece(to, rows, packed, stride,
+                 [](std::byte* elements, const std::byte* from, uint64_t size) {
+                   std::memcpy(elements, from, size);
+                 });
 }
 
 PixelFormat pixel_format(mil::ColorSpace space) {

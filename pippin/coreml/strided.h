@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "pippin/coreml/core_model.h"
+#include "pippin/engine/state.h"
 #include "pippin/mil/model.h"
 
 namespace pippin::coreml {
@@ -20,6 +21,11 @@ void from_plan(const std::byte* packed, const Elements& to);
 // Copies the same elements to packed memory.
 void pack(const Elements& from, std::byte* packed);
 void unpack(const std::byte* packed, const Elements& to);
+// The same of rows, groups of which are `stride` bytes apart in the packed memory.
+void pack_rows(const Elements& from, const engine::StateRows& rows, std::byte* packed,
+               uint64_t stride);
+void unpack_rows(const std::byte* packed, const engine::StateRows& rows, uint64_t stride,
+                 const Elements& to);
 
 // Converts between a picture (CoreArray's [height, width, channels]) and the program's fp32 [1,
 // channels, height, width]; bytes are rounded and clamped to 0 to 255.

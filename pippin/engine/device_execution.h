@@ -26,6 +26,10 @@ class DeviceExecution {
   virtual MutableByteSpan input_bytes(size_t index, size_t lane) = 0;
   // Returns false if the device cannot; the caller must then write the input.
   virtual bool lend_input(size_t /*index*/, ByteSpan /*bytes*/, size_t /*lane*/) { return false; }
+  // False where it cannot, as where the program does more with the input than mask attention.
+  virtual bool put_causal_mask(size_t /*index*/, int64_t /*past*/, size_t /*lane*/) {
+    return false;
+  }
   // May compute rows that are not wanted.
   virtual void run(size_t lane, std::optional<WantedRows> rows) = 0;
   // May return early.
@@ -33,6 +37,15 @@ class DeviceExecution {
   // Two or more distinct lanes, each with a State of its own.
   virtual void run_together(std::span<const size_t> lanes) = 0;
   virtual ByteSpan output_bytes(size_t index, size_t lane) const = 0;  // fp32 or int32
+  // Bytes [begin, begin + size) of an output, for devices that can fetch them alone.
+  virtual ByteSpan output_part(size_t index, size_t begin, size_t size, size_t lane) const {
+    return output_bytes(index, lane).subspan(begin, size);
+  }
+  // Nothing where the device leaves it to the caller.
+  virtual std::optional<int32_t> largest(size_t /*index*/, size_t /*begin*/, size_t /*count*/,
+                                         size_t /*lane*/) const {
+    return std::nullopt;
+  }
   virtual std::span<const int64_t> output_shape(size_t index, size_t lane) const = 0;
 };
 

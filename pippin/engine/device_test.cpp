@@ -129,8 +129,7 @@ TEST(Device, RunsPlansInSeatsWithStates) {
     for (const size_t lane : lanes) compare(lane);
   }
   for (size_t i = 0; i < 3; ++i) {
-    const auto a = there_all[i].state().bytes("cache"), b = here_all[i].state().bytes("cache");
-    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << "state " << i;
+    EXPECT_EQ(there_all[i].state().read("cache"), here_all[i].state().read("cache")) << i;
   }
   EXPECT_EQ(device->plans(), 1);
   EXPECT_EQ(device->states(), 3);
@@ -161,14 +160,17 @@ TEST(Device, StatesAreReadWrittenAndCloned) {
   one.prepare(execution, 0, 3);
   execution.run();
   const std::vector<float> first = result(execution, 0);
-  const ByteSpan cache = std::as_const(one.state()).bytes("cache");
-  ASSERT_EQ(cache.size(), 16U * 4 * 2);
-  // The rows of another sequence, appended.
+  EXPECT_EQ(one.state().read("cache").size(), 16U * 4 * 2);
+  // The rows of another sequence after those that are there.
   source.prepare(execution, 0, 3);
-  const MutableByteSpan target = source.state().bytes("cache");
-  std::copy_n(cache.begin(), 3 * 4 * 2, target.begin() + 3 * 4 * 2);
-  State with_both =
-      source.state().clone();  // the copy includes rows that were written and not fetched yet
+  std::vector<std::byte> rows(3 * 4 * 2);
+  one.state().read_rows(0, {1, 16, 4 * 2, 0, 3}, rows.data(), rows.size());
+  source.state().write_rows(0, {1, 16, 4 * 2, 3, 3}, rows.data(), rows.size());
+  EXPECT_EQ(fault([&] {
+              one.state().read_rows(0, {1, 16, 4 * 2, 14, 3}, rows.data(), rows.size());
+            }).second,
+            "rows [14, 17) of 16 in 1 groups, of 8 bytes each: state 'cache' has 128 bytes");
+  State with_both = source.state().clone();
   execution.run();
   const std::vector<float> doubled = result(execution, 0);
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(doubled[i], 2 * first[i], 0.02F);
@@ -178,7 +180,7 @@ TEST(Device, StatesAreReadWrittenAndCloned) {
   execution.run();
   EXPECT_EQ(result(execution, 0), doubled);
   clone.state().reset();
-  const ByteSpan zeros = std::as_const(clone.state()).bytes("cache");
+  const std::vector<std::byte> zeros = clone.state().read("cache");
   EXPECT_TRUE(
       std::all_of(zeros.begin(), zeros.end(), [](std::byte b) { return b == std::byte(0); }));
 }

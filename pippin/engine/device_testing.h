@@ -21,19 +21,15 @@
 
 namespace pippin::engine {
 
-// States in the interpreter's doubles, with a mirror for the host: filled on request, copied back
-// before a run if the host may have written it, discarded after the run.
+// States in the interpreter's doubles.
 class ReferenceStateMemory final : public StateMemory {
  public:
-  // The number of arrays copied to mirrors, and back.
+  // Bytes copied to the host and back.
   struct Copies {
-    std::atomic<int64_t> to_host = 0, to_device = 0;
+    std::atomic<uint64_t> to_host = 0, to_device = 0;
   };
   ReferenceStateMemory(std::vector<mil::Feature> states, std::shared_ptr<Copies> copies)
-      : features_(std::move(states)),
-        copies_(std::move(copies)),
-        mirrors_(features_.size()),
-        written_(features_.size()) {
+      : features_(std::move(states)), copies_(std::move(copies)) {
     reset();
   }
 
@@ -41,58 +37,36 @@ class ReferenceStateMemory final : public StateMemory {
     for (const mil::Feature& feature : features_) {
       values_.states[feature.name] = mil::Tensor(feature.data_type, feature.shape);
     }
-    forget_mirrors();
   }
-  ByteSpan bytes(size_t index) const override { return mirror(index); }
-  MutableByteSpan bytes(size_t index) override {
-    written_[index] = true;
-    return mirror(index);
+  void read_rows(size_t index, const StateRows& rows, std::byte* to,
+                 uint64_t stride) const override {
+    engine::read_rows(packed(index).data(), rows, to, stride);
+    copies_->to_host += rows.size();
+  }
+  void write_rows(size_t index, const StateRows& rows, const std::byte* from,
+                  uint64_t stride) override {
+    const mil::Feature& feature = features_.at(index);
+    std::vector<std::byte> bytes = packed(index);
+    engine::write_rows(bytes.data(), rows, from, stride);
+    values_.states[feature.name] = mil::tensor_from_bytes(feature.data_type, feature.shape, bytes);
+    copies_->to_device += rows.size();
   }
   std::unique_ptr<StateMemory> clone() const override {
     auto copy = std::make_unique<ReferenceStateMemory>(features_, copies_);
     copy->values_ = values_;
-    for (size_t i = 0; i < features_.size(); ++i) {
-      if (written_[i]) copy->values_.states[features_[i].name] = host_value(i);
-    }
     return copy;
   }
 
-  // For a run.
-  ReferenceState& values() {
-    for (size_t i = 0; i < features_.size(); ++i) {
-      if (!written_[i]) continue;
-      values_.states[features_[i].name] = host_value(i);
-      ++copies_->to_device;
-    }
-    forget_mirrors();
-    return values_;
-  }
+  ReferenceState& values() { return values_; }
 
  private:
-  std::vector<std::byte>& mirror(size_t index) const {
-    std::vector<std::byte>& bytes = mirrors_.at(index);
-    if (bytes.empty()) {
-      bytes = mil::to_bytes(values_.states.at(features_[index].name));
-      ++copies_->to_host;
-    }
-    return bytes;
-  }
-  mil::Tensor host_value(size_t index) const {
-    const mil::Feature& feature = features_[index];
-    return mil::tensor_from_bytes(feature.data_type, feature.shape, mirrors_[index]);
-  }
-  void forget_mirrors() {
-    // Makes it visible to late readers that the mirror is no longer that of the state.
-    for (auto& mirror : mirrors_) std::fill(mirror.begin(), mirror.end(), std::byte{0xA5});
-    for (auto& mirror : mirrors_) mirror.clear();
-    std::fill(written_.begin(), written_.end(), false);
+  std::vector<std::byte> packed(size_t index) const {
+    return mil::to_bytes(values_.states.at(features_.at(index).name));
   }
 
   std::vector<mil::Feature> features_;
   const std::shared_ptr<Copies> copies_;
   ReferenceState values_;
-  mutable std::vector<std::vector<std::byte>> mirrors_;
-  std::vector<bool> written_;
 };
 
 class ReferenceDevice final : public Device {

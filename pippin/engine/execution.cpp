@@ -56,6 +56,10 @@ bool Execution::lend_input(size_t index, ByteSpan bytes, size_t lane) {
   return ask([&] { return device_->lend_input(index, bytes, lane); });
 }
 
+bool Execution::put_causal_mask(size_t index, int64_t past, size_t lane) {
+  return ask([&] { return device_->put_causal_mask(index, past, lane); });
+}
+
 std::span<float> Execution::float_input(size_t index, size_t lane) {
   const MutableByteSpan bytes = input_bytes(index, lane);
   return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
@@ -93,6 +97,19 @@ void Execution::run_together(std::span<const size_t> lanes) {
 std::span<const float> Execution::float_output(size_t index, size_t lane) const {
   const ByteSpan bytes = ask([&] { return device_->output_bytes(index, lane); });
   return {reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+std::span<const float> Execution::float_output(size_t index, size_t begin, size_t count,
+                                               size_t lane) const {
+  const ByteSpan bytes = ask([&] {
+    return device_->output_part(index, begin * sizeof(float), count * sizeof(float), lane);
+  });
+  return {reinterpret_cast<const float*>(bytes.data()), count};
+}
+
+std::optional<int32_t> Execution::largest(size_t index, size_t begin, size_t count,
+                                          size_t lane) const {
+  return ask([&] { return device_->largest(index, begin, count, lane); });
 }
 
 std::span<const int32_t> Execution::int_output(size_t index, size_t lane) const {

@@ -19,8 +19,7 @@ void load_states(const mil::Model& model, const OpCase& item, const fs::path& fi
     if (found == stored.end()) continue;
     mil::Tensor tensor = found->second;
     tensor.type = feature.data_type;
-    const auto bytes = mil::to_bytes(tensor);
-    std::copy(bytes.begin(), bytes.end(), state.bytes(feature.name).begin());
+    state.write(feature.name, mil::to_bytes(tensor));
   }
 }
 

@@ -111,12 +111,16 @@ class Execution {
   // on devices that cannot, with several lanes, and for elements that are not aligned.
   bool lend_input(size_t index, ByteSpan bytes, size_t lane = 0);
 
-  // Throws only if an operation without a kernel runs on the reference and its value rule rejects
-  // the data, and InvalidArgument if an integer input that determines positions (a cache's next
-  // row) has a value that the program's shapes do not allow.
-  // `rows`: only these rows of the outputs [.., 1, rows, columns] are needed; for outputs that a
-  // product computes row by row and that nothing else reads, the other rows are not computed and
-  // are unspecified.
+  // Instead of writing a mask [.., rows, keys] of floats: row i is 0 for keys [0, past + i] and
+  // -inf after them, in all runs until the input is written. False, with nothing done, on devices
+  // that want it written.
+  bool put_causal_mask(size_t index, int64_t past, size_t lane = 0);
+
+  // Throws only where an operation without a kernel runs on the reference and its value rule
+  // refuses the data, and InvalidArgument where an integer input that says positions (a cache's
+  // next row) has a value that the program's shapes refuse.
+  // `rows`: only these are wanted of the outputs [.., 1, rows, columns]; of those that a product
+  // makes row by row and nothing else reads, the others are not computed and have any values.
   void run(size_t lane = 0, std::optional<WantedRows> rows = std::nullopt);
   // Like run(), but ends between two steps with Cancelled if the call is cancelled
   // (base/threads/cancel.h): the contents of the state are then undefined.
@@ -130,6 +134,12 @@ class Execution {
   // Valid until the next bind() or run() of the lane.
   std::span<const float> float_output(size_t index, size_t lane = 0) const;
   std::span<const int32_t> int_output(size_t index, size_t lane = 0) const;
+  // Elements [begin, begin + count) of a float output, of which devices transfer no others.
+  std::span<const float> float_output(size_t index, size_t begin, size_t count, size_t lane) const;
+  // Where among these elements the largest is, the first of equals, found by the device: nothing is
+  // transferred but the answer. Nothing on devices that leave it to the caller, and where one is
+  // NaN or none is finite.
+  std::optional<int32_t> largest(size_t index, size_t begin, size_t count, size_t lane) const;
   std::vector<int64_t> output_shape(size_t index, size_t lane = 0) const;
   std::span<const int64_t> output_dims(size_t index, size_t lane = 0) const;  // the same
 

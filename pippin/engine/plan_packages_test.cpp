@@ -23,8 +23,7 @@ mil::Tensor output_tensor(const Execution& execution, size_t index) {
 }
 
 mil::Tensor state_tensor(State& state, const mil::Feature& feature) {
-  const ByteSpan bytes = state.bytes(feature.name);
-  return mil::tensor_from_bytes(feature.data_type, feature.shape, bytes);
+  return mil::tensor_from_bytes(feature.data_type, feature.shape, state.read(feature.name));
 }
 
 // Every step of NAME.json with the inputs, outputs and states of NAME.npz, all steps with one

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/engine/device.h"
 #include "pippin/mil/data_type.h"
 
@@ -24,7 +26,33 @@ std::vector<mil::Feature> each_once(const std::vector<mil::Feature>& states) {
   return result;
 }
 
+StateRows all_rows(uint64_t bytes) {
+  return {.row_bytes = bytes, .count = 1};
+}
+
 }  // namespace
+
+void read_rows(const std::byte* array, const StateRows& rows, std::byte* to, uint64_t stride) {
+  if (rows.size() == 0) return;
+  for (uint64_t group = 0; group < rows.groups; ++group) {
+    const uint64_t row = group * rows.rows + rows.first;
+    std::memcpy(to + group * stride, array + row * rows.row_bytes, rows.group_bytes());
+  }
+}
+
+void write_rows(std::byte* array, const StateRows& rows, const std::byte* from, uint64_t stride) {
+  if (rows.size() == 0) return;
+  for (uint64_t group = 0; group < rows.groups; ++group) {
+    const uint64_t row = group * rows.rows + rows.first;
+    std::memcpy(array + row * rows.row_bytes, from + group * stride, rows.group_bytes());
+  }
+}
+
+void StateMemory::copy_rows(size_t index, const StateRows& rows, const StateMemory& from) {
+  std::vector<std::byte> bytes(rows.size());
+  from.read_rows(index, rows, bytes.data(), rows.group_bytes());
+  write_rows(index, rows, bytes.data(), rows.group_bytes());
+}
 
 State::State(const std::vector<mil::Feature>& states, const ComputeOptions& compute)
     : features_(each_once(states)),
@@ -64,12 +92,54 @@ size_t State::at(std::string_view name) const {
   fail(ErrorCode::NotFound, "unknown state '{}'", name);
 }
 
-ByteSpan State::bytes(std::string_view name) const {
-  return std::as_const(*memory_).bytes(at(name));
+std::vector<std::byte> State::read(std::string_view name) const {
+  const size_t index = at(name);
+  std::vector<std::byte> bytes(state_bytes(features_[index]));
+  memory_->read_rows(index, all_rows(bytes.size()), bytes.data(), bytes.size());
+  return bytes;
 }
 
-MutableByteSpan State::bytes(std::string_view name) {
-  return memory_->bytes(at(name));
+void State::write(std::string_view name, ByteSpan bytes) {
+  const size_t index = at(name);
+  if (bytes.size() != state_bytes(features_[index])) {
+    fail(ErrorCode::InvalidArgument, "{} bytes for state '{}', which has {}", bytes.size(), name,
+         state_bytes(features_[index]));
+  }
+  memory_->write_rows(index, all_rows(bytes.size()), bytes.data(), bytes.size());
+}
+
+void State::check(size_t index, const StateRows& rows) const {
+  const mil::Feature& state = features_.at(index);
+  const auto all = checked_mul(rows.groups, rows.rows);
+  const auto size = all ? checked_mul(*all, rows.row_bytes) : std::nullopt;
+  if (size != state_bytes(state) || rows.first > rows.rows || rows.count > rows.rows - rows.first) {
+    fail(ErrorCode::InvalidArgument,
+         "rows [{}, {}) of {} in {} groups, of {} bytes each: state '{}' has {} bytes", rows.first,
+         rows.first + rows.count, rows.rows, rows.groups, rows.row_bytes, state.name,
+         state_bytes(state));
+  }
+}
+
+void State::read_rows(size_t index, const StateRows& rows, std::byte* to, uint64_t stride) const {
+  check(index, rows);
+  memory_->read_rows(index, rows, to, stride);
+}
+
+void State::write_rows(size_t index, const StateRows& rows, const std::byte* from,
+                       uint64_t stride) {
+  check(index, rows);
+  memory_->write_rows(index, rows, from, stride);
+}
+
+void State::copy_rows(size_t index, const StateRows& rows, const State& from) {
+  if (from.device_ != device_) from.fail_elsewhere(device_);
+  check(index, rows);
+  from.check(index, rows);
+  memory_->copy_rows(index, rows, *from.memory_);
+}
+
+MutableByteSpan State::here(std::string_view name) const {
+  return memory_->here(at(name));
 }
 
 uint64_t State::size_bytes() const {

@@ -19,19 +19,38 @@
 
 namespace pippin::engine {
 
-// The arrays of a State on a device, by their index in State::features().
+// Rows [first, first + count) of each group of a state that is [groups, rows, row_bytes].
+struct StateRows {
+  uint64_t groups = 1, rows = 1, row_bytes = 0;
+  uint64_t first = 0, count = 0;
+
+  uint64_t group_bytes() const { return count * row_bytes; }
+  uint64_t size() const { return groups * group_bytes(); }
+};
+
+// Copies rows of the packed array at `array`; `stride` bytes apart are the groups of the other
+// side.
+void read_rows(const std::byte* array, const StateRows& rows, std::byte* to, uint64_t stride);
+void write_rows(std::byte* array, const StateRows& rows, const std::byte* from, uint64_t stride);
+
+// The arrays of a State on a device, by their index in State::features(). Rows lie within their
+// array: State checks them.
 class StateMemory {
  public:
   virtual ~StateMemory() = default;
   virtual void reset() = 0;  // back to zeros
-  // Like State::bytes(): a copy of the device's memory, which, without const, the next run copies
-  // back.
-  virtual ByteSpan bytes(size_t index) const = 0;
-  virtual MutableByteSpan bytes(size_t index) = 0;
+  // As State's: what is copied from and to the device are these rows and no others.
+  virtual void read_rows(size_t index, const StateRows& rows, std::byte* to,
+                         uint64_t stride) const = 0;
+  virtual void write_rows(size_t index, const StateRows& rows, const std::byte* from,
+                          uint64_t stride) = 0;
+  // From memory of the same device. By default by way of the host.
+  virtual void copy_rows(size_t index, const StateRows& rows, const StateMemory& from);
   // Throws LimitExceeded.
   virtual std::unique_ptr<StateMemory> clone() const = 0;
-  // Whether bytes() is the memory that runs read and write, permanently, without copies.
-  virtual bool is_here() const { return false; }
+  // The array itself, as long as the state lives, where the host can read and write what runs do;
+  // elsewhere empty.
+  virtual MutableByteSpan here(size_t /*index*/) const { return {}; }
 };
 
 class State {
@@ -51,13 +70,20 @@ class State {
 
   // Name, element type and shape of each.
   const std::vector<mil::Feature>& features() const { return features_; }
-  // The packed elements of a state, for reading, or for reading and writing before the next run.
-  // Valid until the next run with this State. Throws NotFound.
-  ByteSpan bytes(std::string_view name) const;
-  MutableByteSpan bytes(std::string_view name);
+  // All packed elements of a state. Throw NotFound; InvalidArgument for another size.
+  std::vector<std::byte> read(std::string_view name) const;
+  void write(std::string_view name, ByteSpan bytes);
+  // Rows of the state with that index in features(), from or to memory in which a group begins
+  // `stride` bytes after the one before. Nothing else is transferred between host and device. Throw
+  // InvalidArgument for rows that the state does not have.
+  void read_rows(size_t index, const StateRows& rows, std::byte* to, uint64_t stride) const;
+  void write_rows(size_t index, const StateRows& rows, const std::byte* from, uint64_t stride);
+  // The same rows of another State of this device.
+  void copy_rows(size_t index, const StateRows& rows, const State& from);
+  // The elements where runs read and write them, valid as long as the state; empty where the host
+  // cannot. Throws NotFound.
+  MutableByteSpan here(std::string_view name) const;
   uint64_t size_bytes() const;
-  // Whether bytes() stays valid as long as the state, and is the memory that runs read and write.
-  bool is_here() const { return memory_->is_here(); }
 
   // --- for executions ---
 
@@ -74,6 +100,7 @@ class State {
  private:
   State(std::vector<mil::Feature> states, std::string device, std::unique_ptr<StateMemory> memory);
   size_t at(std::string_view name) const;
+  void check(size_t index, const StateRows& rows) const;
   [[noreturn]] void fail_elsewhere(std::string_view device) const;
 
   std::vector<mil::Feature> features_;

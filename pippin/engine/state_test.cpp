@@ -28,10 +28,10 @@ TEST(State, TellsWhatItHas) {
   ASSERT_EQ(state.features().size(), 2U);
   EXPECT_EQ(state.features()[0].name, "keys");
   EXPECT_EQ(state.features()[1].shape, std::vector<int64_t>{1});
-  EXPECT_EQ(state.bytes("keys").size(), 12U);
+  EXPECT_EQ(state.here("keys").size(), 12U);
   EXPECT_EQ(state.size_bytes(), 16U);
   try {
-    state.bytes("values");
+    state.here("values");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::NotFound);
@@ -48,17 +48,17 @@ TEST(State, ACloneGoesOnByItself) {
     return std::all_of(bytes.begin(), bytes.end(),
                        [&](std::byte b) { return b == std::byte(value); });
   };
-  fill(state.bytes("a"), 1);
-  fill(state.bytes("b"), 2);
+  fill(state.here("a"), 1);
+  fill(state.here("b"), 2);
   State copy = state.clone();
   EXPECT_NE(copy.id(), state.id());
-  fill(state.bytes("a"), 3);
-  EXPECT_TRUE(all_are(copy.bytes("a"), 1));
-  EXPECT_TRUE(all_are(copy.bytes("b"), 2));
+  fill(state.here("a"), 3);
+  EXPECT_TRUE(all_are(copy.here("a"), 1));
+  EXPECT_TRUE(all_are(copy.here("b"), 2));
   copy.reset();
-  EXPECT_TRUE(all_are(copy.bytes("b"), 0));
-  EXPECT_TRUE(all_are(state.bytes("a"), 3));
-  EXPECT_TRUE(all_are(state.bytes("b"), 2));
+  EXPECT_TRUE(all_are(copy.here("b"), 0));
+  EXPECT_TRUE(all_are(state.here("a"), 3));
+  EXPECT_TRUE(all_are(state.here("b"), 2));
 }
 
 #if defined(__linux__)
@@ -66,9 +66,9 @@ TEST(State, ACloneGoesOnByItself) {
 TEST(State, ACloneTakesNoMemoryForWhatWasNeverWritten) {
   constexpr int64_t kPages = 16384, kPage = 4096;
   State state({feature("cache", mil::DataType::Int8, {kPages * kPage})});
-  state.bytes("cache")[1000 * kPage + 5] = std::byte{1};
+  state.here("cache")[1000 * kPage + 5] = std::byte{1};
   State copy = state.clone();
-  const MutableByteSpan bytes = copy.bytes("cache");
+  const MutableByteSpan bytes = copy.here("cache");
   std::vector<unsigned char> resident(kPages);
   ASSERT_EQ(::mincore(bytes.data(), bytes.size(), resident.data()), 0);
   const auto there = [](unsigned char page) { return (page & 1) != 0; };

@@ -194,7 +194,9 @@ std::span<const float> EncoderDecoderModel::decode(std::span<const int32_t> ids,
   shapes[source_mask] = {1, 1, 1, source};
   execution.bind(shapes, state);
   ranges::copy(ids, execution.int_input(tokens).begin());
-  fill_causal_mask(execution.float_input(mask), query, past, end);
+  if (!execution.put_causal_mask(mask, past)) {
+    fill_causal_mask(execution.float_input(mask), query, past, end);
+  }
   const std::span<float> seen = execution.float_input(source_mask);
   std::fill(seen.begin(), seen.end(), 0.0f);
   execution.run_cancellable();

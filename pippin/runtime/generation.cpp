@@ -13,6 +13,7 @@ Generation::Generation(const Model& model, const GenerateOptions& options)
       num_logprobs_(options.logprobs),
       on_chosen_(options.on_chosen) {
   const bool greedy = options.sampling.is_plain_greedy() && options.processors.empty();
+  is_greedy_ = greedy && options.logprobs < 0 && !options.on_chosen;
   // If the model has logits, scanning their row is faster than running its argmax.
   asks_model_ = greedy && model.capabilities().greedy_only;
   if (model.capabilities().greedy_only && (!greedy || options.logprobs >= 0)) {
@@ -24,7 +25,8 @@ Generation::Generation(const Model& model, const GenerateOptions& options)
 }
 
 bool Generation::choose(Sequence& sequence, std::span<const float> logits, int32_t draft) {
-  const auto known = asks_model_ ? sequence.greedy_token() : std::nullopt;
+  const bool asks = asks_model_ || (is_greedy_ && logits.empty());
+  const auto known = asks ? sequence.greedy_token() : std::nullopt;
   const int32_t id = known ? *known : sampler_.sample(logits);
   const bool is_end = std::find(end_ids_.begin(), end_ids_.end(), id) != end_ids_.end();
   if (on_chosen_) on_chosen_({id, logits, is_end, id == draft});

@@ -28,6 +28,10 @@ class Generation {
   static constexpr int32_t kNone = -1;
   bool choose(Sequence& sequence, std::span<const float> logits, int32_t draft = kNone);
 
+  // Whether the most likely token of a row suffices, without its logits: choose() takes no logits
+  // where the sequence has its greedy_token().
+  bool is_greedy() const { return is_greedy_; }
+
   // The tokens that certainly come next; changed by choose().
   std::span<const int32_t> certain() const { return sampler_.certain(); }
   // Whether a constraint allows only the end.
@@ -47,6 +51,7 @@ class Generation {
   Sampler sampler_;
   std::vector<int32_t> end_ids_;
   int64_t max_tokens_, num_logprobs_;
+  bool is_greedy_;   // and nothing looks at the logits
   bool asks_model_;  // the model computes the argmax itself
   std::function<void(const ChosenToken&)> on_chosen_;
   std::vector<int32_t> ids_;

@@ -55,9 +55,12 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
   Timings& timings = result.timings;
   timings.prompt_tokens = prompt_size;
   const auto start = Clock::now();
+  const auto feed = [&](std::span<const int32_t> ids) {
+    return generation.is_greedy() ? sequence.prefill_greedy(ids) : sequence.prefill(ids);
+  };
   std::span<const float> logits;
   try {
-    logits = sequence.prefill(prompt);
+    logits = feed(prompt);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Cancelled) throw;
     result.reason = StopReason::Cancelled;
@@ -134,7 +137,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
         fed.insert(fed.end(), drafts.begin(), drafts.end());
       }
       if (fed.size() == 1) {
-        logits = sequence.decode(fed.front());
+        logits = feed(fed);
       } else {
         rows = sequence.all_logits(fed);
         logits = rows;

@@ -82,6 +82,14 @@ std::span<const float> Sequence::prefill(std::span<const int32_t> ids) {
   return row_;
 }
 
+std::span<const float> Sequence::prefill_greedy(std::span<const int32_t> ids) {
+  const Use use(*this);
+  check(ids);
+  feed_new(ids, {.token_suffices = true});
+  if (greedy_token_) return {};
+  return row_;
+}
+
 std::vector<float> Sequence::all_logits(std::span<const int32_t> ids) {
   const Use use(*this);
   if (model_->capabilities().greedy_only) {
@@ -172,13 +180,11 @@ std::vector<CacheArray> Sequence::arrays(int64_t /*count*/) {
   return {};
 }
 
-ByteSpan Sequence::read_cache(size_t /*index*/) {
-  return {};
-}
+void Sequence::read_cache(size_t /*index*/, const engine::StateRows& /*rows*/, std::byte* /*to*/,
+                          uint64_t /*stride*/) {}
 
-MutableByteSpan Sequence::write_cache(size_t /*index*/) {
-  return {};
-}
+void Sequence::write_cache(size_t /*index*/, const engine::StateRows& /*rows*/,
+                           const std::byte* /*from*/, uint64_t /*stride*/) {}
 
 void Sequence::save(const std::filesystem::path& path) {
   std::vector<std::byte> bytes;
@@ -190,7 +196,10 @@ void Sequence::save(const std::filesystem::path& path) {
     }
     saved.marks = marks();
     saved.tokens = tokens_;
-    bytes = to_bytes(saved, arrays(position()), [&](size_t index) { return read_cache(index); });
+    const auto read = [&](size_t index, const engine::StateRows& rows, std::byte* to) {
+      read_cache(index, rows, to, rows.group_bytes());
+    };
+    bytes = to_bytes(saved, arrays(position()), read);
   }
   PendingOutput output(path);
   FileWriter writer(output.path());
@@ -235,7 +244,9 @@ void Sequence::restore(const std::filesystem::path& path) {
   file.check(arrays(count));
   greedy_token_.reset();
   forget();
-  file.read([&](size_t index) { return write_cache(index); });
+  file.read([&](size_t index, const engine::StateRows& rows, const std::byte* from) {
+    write_cache(index, rows, from, rows.group_bytes());
+  });
   set_marks(saved.marks);
   tokens_ = std::move(tokens);
   finish();

@@ -21,6 +21,10 @@
 #include "pippin/runtime/model.h"
 #include "pippin/runtime/sequence_rows.h"
 
+namespace pippin::engine {
+struct StateRows;
+}
+
 namespace pippin::runtime {
 
 struct CacheArray;
@@ -57,13 +61,17 @@ class PIPPIN_API Sequence {
   std::span<const float> prefill(std::span<const int32_t> ids);
   // As prefill() for one token.
   std::span<const float> decode(int32_t id) { return prefill({&id, 1}); }
+  // As prefill(), for callers that want the most likely token alone: there are no logits, but
+  // greedy_token(), if the device finds it without a transfer of logits.
+  std::span<const float> prefill_greedy(std::span<const int32_t> ids);
   // As prefill(), but with the logits after every token, [ids.size(), vocab_size]. Throws
   // Unsupported if the model has no logits.
   std::vector<float> all_logits(std::span<const int32_t> ids);
   // Feeds tokens to an empty sequence and returns the hidden states after each part of the model.
   // If the model has no parts, feeds and returns nothing.
   std::vector<HiddenStates> trace(std::span<const int32_t> ids);
-  // Returns the most likely next token, if the model computes the argmax itself.
+  // The most likely next token, if the model computes the argmax itself, or prefill_greedy() gave
+  // no logits.
   std::optional<int32_t> greedy_token();
 
   // Forgets all tokens.
@@ -118,6 +126,7 @@ class PIPPIN_API Sequence {
     Rows rows = Rows::Last;
     std::vector<float>* every = nullptr;         // rows of logits
     std::vector<HiddenStates>* trace = nullptr;  // null: not wanted
+    bool token_suffices = false;                 // of Rows::Last: the most likely next token
 
     // Whether results after every token are wanted.
     bool wants_every() const { return rows == Rows::Every || trace != nullptr; }
@@ -150,10 +159,12 @@ class PIPPIN_API Sequence {
   // The layouts of the caches of a sequence that has or will have `count` tokens, without copying
   // from a device. None by default.
   virtual std::vector<CacheArray> arrays(int64_t count);
-  // The contents of the cache with that index, valid until the next call. A device may copy all of
-  // it to the host here and, after write_cache(), back before the next run.
-  virtual ByteSpan read_cache(size_t index);
-  virtual MutableByteSpan write_cache(size_t index);
+  // Copies rows of the cache with that index, from or to memory in which a group begins `stride`
+  // bytes after the one before: of a cache on a device nothing else.
+  virtual void read_cache(size_t index, const engine::StateRows& rows, std::byte* to,
+                          uint64_t stride);
+  virtual void write_cache(size_t index, const engine::StateRows& rows, const std::byte* from,
+                           uint64_t stride);
   // RowLayout::limit.
   virtual int64_t row_limit() const { return INT64_MAX; }
   // Called when the caches have received the rows of tokens that were not fed here.

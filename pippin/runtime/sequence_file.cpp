@@ -60,18 +60,8 @@ CacheArray cache_array(std::string name, uint64_t bytes, const std::vector<int64
   return array;
 }
 
-void copy_filled(const CacheArray& form, ByteSpan from, MutableByteSpan to) {
-  const uint64_t row = form.row_bytes();
-  for (uint64_t group = 0; group < form.groups; ++group) {
-    const uint64_t at = (group * form.rows + form.first) * row;
-    const ByteSpan rows = from.subspan(at, form.filled * row);
-    std::copy(rows.begin(), rows.end(), to.begin() + static_cast<int64_t>(at));
-  }
-}
-
 std::vector<std::byte> to_bytes(const SavedSequence& sequence,
-                                const std::vector<CacheArray>& arrays,
-                                const std::function<ByteSpan(size_t)>& read) {
+                                const std::vector<CacheArray>& arrays, const ReadRows& read) {
   Writer writer;
   writer.put_text(kMagic);
   writer.put(kVersion);
@@ -84,17 +74,15 @@ std::vector<std::byte> to_bytes(const SavedSequence& sequence,
   writer.put(static_cast<uint64_t>(arrays.size()));
   for (size_t i = 0; i < arrays.size(); ++i) {
     const CacheArray& array = arrays[i];
-    const ByteSpan bytes = read(i);
     writer.put(static_cast<uint64_t>(array.name.size()));
     writer.put_text(array.name);
-    const uint64_t size = array.row_bytes();
-    for (const uint64_t number : {array.groups, array.rows, array.first, array.filled, size}) {
+    const engine::StateRows rows = array.filled_rows();
+    for (const uint64_t number : {rows.groups, rows.rows, rows.first, rows.count, rows.row_bytes}) {
       writer.put(number);
     }
-    for (uint64_t group = 0; group < array.groups; ++group) {
-      const uint64_t row = group * array.rows + array.first;
-      writer.put_bytes(bytes.subspan(row * size, array.filled * size));
-    }
+    const size_t begin = writer.bytes().size();
+    writer.bytes().resize(begin + rows.size());
+    read(i, rows, writer.bytes().data() + begin);
   }
   const uint64_t total = writer.bytes().size() + sizeof(uint64_t);
   std::memcpy(writer.bytes().data() + kMagic.size() + sizeof(kVersion), &total, sizeof(total));
@@ -169,15 +157,12 @@ void SequenceFile::check(const std::vector<CacheArray>& arrays) const {
   }
 }
 
-void SequenceFile::read(const std::function<MutableByteSpan(size_t)>& write) const {
+void SequenceFile::read(const WriteRows& write) const {
   for (size_t i = 0; i < arrays_.size(); ++i) {
     const CacheArray& form = arrays_[i].form;
-    const MutableByteSpan bytes = write(i);
-    const uint64_t size = arrays_[i].row_bytes, piece = form.filled * size;
-    for (uint64_t group = 0; piece > 0 && group < form.groups; ++group) {
-      std::memcpy(bytes.data() + (group * form.rows + form.first) * size,
-                  arrays_[i].content.data() + group * piece, piece);
-    }
+    const engine::StateRows rows{form.groups, form.rows, arrays_[i].row_bytes, form.first,
+                                 form.filled};
+    if (rows.size() > 0) write(i, rows, arrays_[i].content.data());
   }
 }
 

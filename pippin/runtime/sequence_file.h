@@ -17,6 +17,7 @@
 
 #include "pippin/base/bytes.h"
 #include "pippin/base/files/mapped_file.h"
+#include "pippin/engine/state.h"
 
 namespace pippin::runtime {
 
@@ -31,15 +32,17 @@ struct CacheArray {
   bool by_token = false;
 
   uint64_t row_bytes() const { return bytes / (groups * rows); }
+  // Rows of it; those that are filled.
+  engine::StateRows rows_of(uint64_t begin, uint64_t count) const {
+    return {groups, rows, row_bytes(), begin, count};
+  }
+  engine::StateRows filled_rows() const { return rows_of(first, filled); }
 };
 
 // An array with one row for each of `length` tokens, of which the first `filled` are filled. If the
 // shape does not show which axis is the tokens', the whole array is one row.
 CacheArray cache_array(std::string name, uint64_t bytes, const std::vector<int64_t>& shape,
                        int64_t length, int64_t filled);
-
-// Copies the filled rows from one array of that layout to another.
-void copy_filled(const CacheArray& form, ByteSpan from, MutableByteSpan to);
 
 struct SavedSequence {
   std::string digest;
@@ -48,10 +51,14 @@ struct SavedSequence {
   std::vector<int32_t> tokens;
 };
 
-// The content of a file. `read` returns the content of the array with that index.
+// Copies rows of the array with that index, group after group.
+using ReadRows = std::function<void(size_t index, const engine::StateRows& rows, std::byte* to)>;
+using WriteRows =
+    std::function<void(size_t index, const engine::StateRows& rows, const std::byte* from)>;
+
+// The content of a file.
 std::vector<std::byte> to_bytes(const SavedSequence& sequence,
-                                const std::vector<CacheArray>& arrays,
-                                const std::function<ByteSpan(size_t)>& read);
+                                const std::vector<CacheArray>& arrays, const ReadRows& read);
 
 class SequenceFile {
  public:
@@ -64,8 +71,8 @@ class SequenceFile {
   const SavedSequence& sequence() const { return sequence_; }
   // Throws InvalidFile if the arrays differ from those of the file.
   void check(const std::vector<CacheArray>& arrays) const;
-  // Fills arrays after check(); `write` returns the memory of the array with that index.
-  void read(const std::function<MutableByteSpan(size_t)>& write) const;
+  // Fills arrays after check().
+  void read(const WriteRows& write) const;
 
  private:
   struct Stored {

@@ -12,15 +12,6 @@
 namespace pippin::runtime {
 namespace {
 
-// Calls body(bytes, rows) with each group of a piece.
-template <typename Body>
-void each_group(const RowLayout::Part& part, uint64_t& at, uint64_t rows, const Body& body) {
-  for (uint64_t group = 0; group < part.groups; ++group) {
-    body(group, at);
-    at += rows * part.row_bytes;
-  }
-}
-
 void check_piece(const RowLayout& layout, const RowPiece& piece) {
   const bool fits =
       piece.first >= 0 && piece.count >= 0 && piece.rows >= 0 &&
@@ -83,10 +74,11 @@ void cut_piece(const RowLayout& layout, const RowPiece& piece, MutableByteSpan t
   for (const auto& part : layout.parts) {
     const auto first = static_cast<uint64_t>(piece.first) * part.row_bytes;
     const auto size = static_cast<uint64_t>(piece.count) * part.row_bytes;
-    each_group(part, at, static_cast<uint64_t>(piece.rows), [&](uint64_t, uint64_t from) {
-      if (size > 0) std::memcpy(to, piece.bytes.data() + from + first, size);
+    for (uint64_t group = 0; group < part.groups; ++group) {
+      if (size > 0) std::memcpy(to, piece.bytes.data() + at + first, size);
       to += size;
-    });
+      at += static_cast<uint64_t>(piece.rows) * part.row_bytes;
+    }
   }
 }
 
@@ -128,13 +120,9 @@ void Sequence::copy_rows(int64_t begin, int64_t end, MutableByteSpan target) {
   for (size_t i = 0; i < caches.size() && count > 0; ++i) {
     const CacheArray& cache = caches[i];
     if (!cache.by_token) continue;
-    const uint64_t size = cache.row_bytes();
-    const ByteSpan bytes = read_cache(i);
-    for (uint64_t group = 0; group < cache.groups; ++group) {
-      const uint64_t row = group * cache.rows + static_cast<uint64_t>(begin);
-      std::memcpy(to, bytes.data() + row * size, count * size);
-      to += count * size;
-    }
+    const engine::StateRows rows = cache.rows_of(static_cast<uint64_t>(begin), count);
+    read_cache(i, rows, to, rows.group_bytes());
+    to += rows.size();
   }
 }
 
@@ -156,14 +144,10 @@ SequenceRest Sequence::copy_rest() {
     const CacheArray& cache = caches[i];
     if (cache.by_token) continue;
     rest.parts.push_back({cache.first, cache.filled});
-    const uint64_t piece = cache.filled * cache.row_bytes();
-    if (piece == 0) continue;
-    const ByteSpan bytes = read_cache(i);
-    for (uint64_t group = 0; group < cache.groups; ++group) {
-      const uint64_t row = group * cache.rows + cache.first;
-      std::memcpy(to, bytes.data() + row * cache.row_bytes(), piece);
-      to += piece;
-    }
+    const engine::StateRows rows = cache.filled_rows();
+    if (rows.size() == 0) continue;
+    read_cache(i, rows, to, rows.group_bytes());
+    to += rows.size();
   }
   rest.bytes = std::move(memory);
   return rest;
@@ -211,17 +195,15 @@ void Sequence::put_rows(const std::vector<CacheArray>& caches, std::span<const R
     const CacheArray& cache = caches[i];
     if (!cache.by_token) continue;
     const uint64_t size = cache.row_bytes();
-    const MutableByteSpan bytes = write_cache(i);
     auto row = static_cast<uint64_t>(position());
     for (size_t p = 0; p < pieces.size(); ++p) {
       const auto count = static_cast<uint64_t>(pieces[p].count);
       const uint64_t first = static_cast<uint64_t>(pieces[p].first) * size;
-      each_group({cache.groups, size}, at[p], static_cast<uint64_t>(pieces[p].rows),
-                 [&](uint64_t group, uint64_t from) {
-                   if (count == 0) return;
-                   std::memcpy(bytes.data() + (group * cache.rows + row) * size,
-                               pieces[p].bytes.data() + from + first, count * size);
-                 });
+      const uint64_t stride = static_cast<uint64_t>(pieces[p].rows) * size;
+      if (count > 0) {
+        write_cache(i, cache.rows_of(row, count), pieces[p].bytes.data() + at[p] + first, stride);
+      }
+      at[p] += cache.groups * stride;
       row += count;
     }
   }
@@ -234,13 +216,9 @@ void Sequence::put_rest(const std::vector<CacheArray>& caches, const SequenceRes
   for (size_t i = 0; i < caches.size(); ++i) {
     const CacheArray& cache = caches[i];
     if (cache.by_token) continue;
-    const uint64_t piece = part->filled * cache.row_bytes();
-    const MutableByteSpan bytes = piece > 0 ? write_cache(i) : MutableByteSpan();
-    for (uint64_t group = 0; group < cache.groups && piece > 0; ++group) {
-      const uint64_t row = group * cache.rows + part->first;
-      std::memcpy(bytes.data() + row * cache.row_bytes(), from, piece);
-      from += piece;
-    }
+    const engine::StateRows rows = cache.rows_of(part->first, part->filled);
+    if (rows.size() > 0) write_cache(i, rows, from, rows.group_bytes());
+    from += rows.size();
     ++part;
   }
   set_marks(rest.marks);

@@ -122,13 +122,21 @@ class RowSequence final : public runtime::Sequence {
     if (own_.has_state()) result.push_back({"state", sizeof(state_), 1, 1, 0, 1, false});
     return result;
   }
-  ByteSpan read_cache(size_t index) override { return write_cache(index); }
-  MutableByteSpan write_cache(size_t index) override {
+  void read_cache(size_t index, const engine::StateRows& rows, std::byte* to,
+                  uint64_t stride) override {
+    engine::read_rows(cache(index).data(), rows, to, stride);
+  }
+  void write_cache(size_t index, const engine::StateRows& rows, const std::byte* from,
+                   uint64_t stride) override {
+    engine::write_rows(cache(index).data(), rows, from, stride);
+  }
+
+ private:
+  MutableByteSpan cache(size_t index) {
     if (index == (own_.has_rows() ? 2 : 0)) return std::as_writable_bytes(std::span(&state_, 1));
     return std::as_writable_bytes(std::span(index == 0 ? rows_ : wide_));
   }
 
- private:
   RowModel& own_;
   std::vector<uint64_t> rows_, wide_;
   uint64_t state_ = 0;

@@ -88,7 +88,7 @@ ROOMS = {
         "fusion": ["nodes", "run", "weights", "cpu", "lowering"],
         "planning": ["", "nodes", "run", "cpu", "lowering", "fusion"],
         "reference": [""],
-        "dynamic": ["", "nodes", "run", "planning"],
+        "dynamic": ["", "nodes", "run", "cpu", "planning"],
     },
     "mx": {
         "core": [],

@@ -8,25 +8,27 @@
 namespace pippin::engine {
 namespace {
 
+void summarize(ThreadPool& pool, const Operand& summary, const Operand& mask) {
+  for (int64_t batch = 0; batch < mask.shape[0]; ++batch) {
+    kernels::MaskArgs args{};
+    args.mask = mask.floats() + batch * mask.strides[0];
+    args.head_stride = mask.strides[1];
+    args.row_stride = mask.strides[2];
+    args.key_stride = mask.strides[3];
+    args.heads = mask.shape[1];
+    args.rows = mask.shape[2];
+    args.keys = mask.shape[3];
+    args.summary = summary.floats() + batch * summary.strides[0];
+    args.summary_head_stride = summary.strides[1];
+    args.summary_row_stride = summary.strides[2];
+    kernels::summarize_mask(pool, args);
+  }
+}
+
 class MaskSummaryStep : public Step {
  public:
   void run(const StepContext& context) const noexcept override {
-    const Operand& summary = context.operands[0];
-    const Operand& mask = context.operands[1];
-    for (int64_t batch = 0; batch < mask.shape[0]; ++batch) {
-      kernels::MaskArgs args{};
-      args.mask = mask.floats() + batch * mask.strides[0];
-      args.head_stride = mask.strides[1];
-      args.row_stride = mask.strides[2];
-      args.key_stride = mask.strides[3];
-      args.heads = mask.shape[1];
-      args.rows = mask.shape[2];
-      args.keys = mask.shape[3];
-      args.summary = summary.floats() + batch * summary.strides[0];
-      args.summary_head_stride = summary.strides[1];
-      args.summary_row_stride = summary.strides[2];
-      kernels::summarize_mask(context.pool, args);
-    }
+    summarize(context.pool, context.operands[0], context.operands[1]);
   }
 };
 
@@ -39,14 +41,22 @@ class AttentionStep : public Step {
 
   std::string kernel_name() const override { return kernel_.name; }
 
-  int64_t scratch_bytes() const override { return scratch_floats() * element_size(Storage::F32); }
+  int64_t scratch_bytes() const override {
+    return (tile_floats() + summary_floats()) * element_size(Storage::F32);
+  }
 
   void run(const StepContext& context) const noexcept override {
     const Operand& out = context.operands[0];
     const Operand& q = context.operands[1];
     const Operand& k = context.operands[2];
     const Operand& v = context.operands[3];
-    const int64_t scratch = scratch_floats();
+    const int64_t scratch = tile_floats() + summary_floats();
+    Operand summary;
+    if (node_.has_summary) {
+      summary = context.operands[AttentionNode::kMask + 1];
+    } else if (node_.is_masked) {
+      summary = own_summary(context);
+    }
     for (int64_t batch = 0; batch < out.shape[0]; ++batch) {
       kernels::AttentionArgs args{};
       args.q = q.floats() + batch * q.strides[0];
@@ -63,12 +73,11 @@ class AttentionStep : public Step {
       args.v_dim_stride = v.strides[3];
       if (node_.has_sinks) args.sinks = context.operands.back().floats();
       if (node_.is_masked) {
-        const Operand& mask = context.operands[4];
+        const Operand& mask = context.operands[AttentionNode::kMask];
         args.mask = mask.floats() + batch * mask.strides[0];
         args.mask_head_stride = mask.strides[1];
         args.mask_row_stride = mask.strides[2];
         args.mask_key_stride = mask.strides[3];
-        const Operand& summary = context.operands[5];
         args.summary = summary.floats() + batch * summary.strides[0];
         args.summary_head_stride = summary.strides[1];
         args.summary_row_stride = summary.strides[2];
@@ -92,7 +101,36 @@ class AttentionStep : public Step {
   }
 
  private:
-  int64_t scratch_floats() const {
+  // The summary of a mask that comes without, after the first thread's tile.
+  Operand own_summary(const StepContext& context) const {
+    Operand summary;
+    const Operand& mask = context.operands[AttentionNode::kMask];
+    summary.data = context.scratch + tile_floats() * element_size(Storage::F32);
+    int64_t size = 2 * kernels::mask_chunks(mask.shape[3]);
+    for (int axis = 2; axis >= 0; --axis) {
+      if (mask.strides[axis] == 0) continue;
+      summary.strides[axis] = size;
+      size *= mask.shape[axis];
+    }
+    Operand once = mask;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (mask.strides[axis] == 0) once.shape[axis] = 1;
+    }
+    summarize(context.pool, summary, once);
+    return summary;
+  }
+
+  int64_t summary_floats() const {
+    if (!node_.is_masked || node_.has_summary) return 0;
+    const View& mask = views[AttentionNode::kMask];
+    int64_t size = 2 * kernels::mask_chunks(mask.shape[3].upper());
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (!(mask.strides[axis] == mil::Dim(0))) size *= mask.shape[axis].upper();
+    }
+    return (size + 15) / 16 * 16;
+  }
+
+  int64_t tile_floats() const {
     kernels::AttentionArgs args{};
     args.heads = views[1].shape[1].upper();
     args.kv_heads = views[2].shape[1].upper();

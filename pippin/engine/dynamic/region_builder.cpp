@@ -4,6 +4,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/engine/cpu/make_plan.h"
 #include "pippin/mil/check/infer.h"
 #include "pippin/mil/ops/op.h"
 
@@ -66,29 +67,29 @@ class Draft {
                      [](const Operation* o) { return !mil::is_constant(*o); })) {
       return result;
     }
-    auto plan = std::make_shared<CpuPlan>();
+    NodePlan plan;
     for (size_t i = 0; i < region_.inputs.size(); ++i) {
       const RegionInput& input = region_.inputs[i];
-      plan->input_ports.push_back(input.port);
+      plan.inputs.push_back(input.port);
       const RunValue& value = request_.value_of(input.var);
       PlannedRegion::Input key{input.var, value.shape(), std::nullopt};
       if (numbers_.contains(input.var)) key.numbers = value.integers(kMaxNumbers);
-      plan->axes.add(input.port.name, value.shape());
+      plan.axes.add(input.port.name, value.shape());
       const ValueInfo& info = inference_.of(input.var);
       if (!key.numbers && info.elements) {
         key.position = true;
         for (size_t k = 0; k < info.elements->size(); ++k) {
-          plan->values.push_back({i, k, (*info.elements)[k].symbols().at(0)->id});
+          plan.values.push_back({i, k, (*info.elements)[k].symbols().at(0)->id});
         }
       }
       result->inputs.push_back(std::move(key));
     }
-    plan->constraints = inference_.constraints;
-    plan->state_features = {};
+    plan.constraints = inference_.constraints;
     region_.compute = request_.compute;
-    plan_region(region_, inference_, *plan, failed);
+    region_.target = cpu_target(request_.compute);
+    plan_region(region_, inference_, plan, failed);
     result->outputs = region_.outputs;
-    result->plan = std::move(plan);
+    result->plan = make_plan(std::move(plan), request_.compute);
     return result;
   }
 

@@ -38,8 +38,8 @@ struct PlannedRegion {
   };
   std::vector<Input> inputs;
   std::vector<const mil::Var*> outputs;
-  std::shared_ptr<const CpuPlan> plan;  // null: nothing to run
-  size_t stop = 0;                      // the operation after the last of the region
+  std::shared_ptr<const Plan> plan;  // null: nothing to run
+  size_t stop = 0;                   // the operation after the last of the region
 
   bool fits(const std::function<const RunValue&(const mil::Var*)>& value_of) const;
 };

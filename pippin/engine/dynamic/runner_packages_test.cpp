@@ -56,7 +56,7 @@ void run_package(const fs::path& root, const std::string& name, const RunnerOpti
                        [&name = var](const auto& entry) { return entry.name == name; });
       ASSERT_NE(feature, states.end()) << var;
       const mil::Tensor actual =
-          mil::tensor_from_bytes(feature->data_type, feature->shape, state.bytes(var));
+          mil::tensor_from_bytes(feature->data_type, feature->shape, state.read(var));
       EXPECT_EQ(difference(actual, expected, tolerance), "") << var;
     }
   }

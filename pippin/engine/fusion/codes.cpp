@@ -144,7 +144,8 @@ bool fuse_code_convolution(Builder& builder, const Operation& operation) {
   if (!input || input->scales.slices.size() != 1) return false;
   const Convolution convolution = convolution_of(builder, operation);
   const View x = builder.floats(*input->quantize, "input");
-  const bool planes = convolution.groups == 1 && !is_by_channel(convolution, as_planes(x)) &&
+  const bool planes = convolution.groups == 1 &&
+                      !is_by_channel(builder, convolution, as_planes(x)) &&
                       !(is_pointwise(convolution.windows) && is_list(x));
   const auto levels =
       planes ? levels_of(*weight, convolution.outputs, convolution.k()) : std::nullopt;

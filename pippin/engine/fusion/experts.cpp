@@ -235,7 +235,9 @@ class Matcher {
 std::shared_ptr<const E4M7Weight> narrow_matrices(Builder& builder, const Var* weight,
                                                   Storage storage, const std::byte* data) {
   const bool half = storage == Storage::F16 || storage == Storage::BF16;
-  if (!half || builder.precision() != Precision::Fast) return nullptr;
+  if (!half || !builder.target().takes_narrow || builder.precision() != Precision::Fast) {
+    return nullptr;
+  }
   const auto shape = *mil::constant_shape(builder.info(weight).shape);
   return narrow_weight({weight, weight_type(storage), data, shape[0] * shape[1], shape[2]},
                        builder.opset(), builder.cache());

@@ -35,7 +35,10 @@ bool fuse(Builder& builder, const mil::Operation& operation) {
     return false;
   }
   for (const Fusion& fusion : fusions()) {
-    if (!fusion.roots.contains(operation.type())) continue;
+    if (!fusion.roots.contains(operation.type()) ||
+        builder.target().lacks_fusions.contains(fusion.name)) {
+      continue;
+    }
     try {
       if (!fusion.fuse(builder, operation)) continue;
     } catch (const Error& error) {

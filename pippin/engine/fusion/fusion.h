@@ -64,10 +64,8 @@ bool fuse_causal_convolution(Builder& builder, const mil::Operation& root);
 bool fuse_skip(Builder& builder, const mil::Operation& root);
 bool fuse_convolution_silu(Builder& builder, const mil::Operation& root);
 
-// Whether a device computes products that read the same x as fast in one node.
-using SharesInput = std::function<bool(const DotNode& a, const DotNode& b)>;
-// Products of the same x with several weights become one node.
+// Products of the same x with several weights become one node. `shares_input`: Target's.
 void merge_products(std::vector<Node>& nodes, std::span<const Buffer> buffers,
-                    const SharesInput& share_input);
+                    const std::function<bool(const DotNode&, const DotNode&)>& shares_input);
 
 }  // namespace pippin::engine

@@ -28,7 +28,7 @@ void absorb(Node& node, const Node& other) {
 }  // namespace
 
 void merge_products(std::vector<Node>& nodes, std::span<const Buffer> buffers,
-                    const SharesInput& share_input) {
+                    const std::function<bool(const DotNode&, const DotNode&)>& shares_input) {
   const auto is_constant = [&](const View& view) {
     return buffers[static_cast<size_t>(view.buffer)].kind == Buffer::Kind::Constant;
   };
@@ -36,7 +36,7 @@ void merge_products(std::vector<Node>& nodes, std::span<const Buffer> buffers,
     const DotNode& a = *first.as<DotNode>();
     const DotNode& b = *node.as<DotNode>();
     return !a.has_residual && !b.has_residual && a.name == b.name &&
-           same_elements(first.x(), node.x()) && share_input(a, b);
+           same_elements(first.x(), node.x()) && shares_input(a, b);
   };
   std::unordered_map<int, std::vector<Node*>> by_input;  // the buffer of x
   std::vector<bool> merged(nodes.size());

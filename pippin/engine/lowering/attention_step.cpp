@@ -89,13 +89,15 @@ View emit_attention(Builder& builder, const AttentionViews& attention) {
       if (mask.shape[i] == Dim(1)) mask.strides[i] = 0;
     }
     views.push_back(mask);
-    views.push_back(mask_summary(builder, mask));
+    if (builder.target().takes_mask_summaries) views.push_back(mask_summary(builder, mask));
   }
   if (attention.sinks) {
     views.push_back(builder.contiguous(builder.view_as(*attention.sinks, Storage::F32)));
   }
   builder.emit(AttentionNode{attention.scale, attention.over_root, attention.softcap,
-                             attention.mask.has_value(), attention.sinks.has_value()},
+                             attention.mask.has_value(),
+                             attention.mask.has_value() && builder.target().takes_mask_summaries,
+                             attention.sinks.has_value()},
                std::move(views));
   return out;
 }

@@ -418,7 +418,8 @@ std::shared_ptr<const QuantizedWeight> Builder::quantized(const mil::Var* var) c
 
 bool Builder::keep_quantized(const mil::Operation& operation) {
   auto weight = read_quantized_weight(*this, operation);
-  if (weight == nullptr) return false;
+  const auto& takes = target().takes_quantized;
+  if (weight == nullptr || !takes || !takes(*weight)) return false;
   const bool large = weight->matrix.n * weight->matrix.k > kSmall;
   quantized_.insert_or_assign(operation.output(), std::move(weight));
   return large;

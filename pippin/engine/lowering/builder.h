@@ -17,6 +17,7 @@
 #include "pippin/engine/lowering/common_operations.h"
 #include "pippin/engine/nodes/buffer.h"
 #include "pippin/engine/nodes/node.h"
+#include "pippin/engine/nodes/target.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/run/step.h"
 #include "pippin/engine/weights/cached_array.h"
@@ -42,6 +43,7 @@ struct Region {
   std::set<uint64_t> symbols;  // ids of all symbols that shapes may depend on
   mil::Opset opset = mil::Opset::CoreML5;
   ComputeOptions compute;
+  Target target;  // of the device that will run the plan
 };
 
 class Builder {
@@ -50,7 +52,9 @@ class Builder {
   Builder(const Region& region, const mil::Inference& inference,
           const std::set<const mil::Operation*>& copied_reads);
 
+  // Of the processor that makes the plan.
   const CpuFeatures& cpu() const { return region_.compute.cpu; }
+  const Target& target() const { return region_.target; }
   mil::Opset opset() const { return region_.opset; }
   Precision precision() const { return region_.compute.precision; }
   bool batch_invariant() const { return region_.compute.batch_invariant; }

@@ -211,7 +211,7 @@ void conv(Builder& builder, const mil::Operation& operation) {
   const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
   const View y = builder.allocate(Storage::F32, shape);
   const View planes = as_planes(y);
-  if (is_by_channel(convolution, x)) {
+  if (is_by_channel(builder, convolution, x)) {
     const View w = *reshape_view(builder.contiguous(builder.floats(operation, "weight")),
                                  {Dim(convolution.outputs), Dim(convolution.k())});
     emit_convolution(builder, convolution, planes, x, true, w, bias);

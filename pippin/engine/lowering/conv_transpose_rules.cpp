@@ -217,7 +217,7 @@ class TransposedConv {
       bias = *reshape_view(builder_.contiguous(one), {Dim(convolution.outputs)});
     }
     const View x = x_.strides.back() == Dim(1) ? x_ : builder_.contiguous(x_);
-    const bool by_channel = is_by_channel(convolution, x);
+    const bool by_channel = is_by_channel(builder_, convolution, x);
     emit_convolution(builder_, convolution, y, x, by_channel,
                      weights(convolution, block, by_channel), bias);
     if (whole) return;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/limits.h"
 #include "pippin/engine/lowering/rules.h"
 #include "pippin/engine/weights/cached_array.h"
 #include "pippin/engine/weights/copy_operand.h"
@@ -49,10 +48,10 @@ bool is_list(const View& x) {
   return rows || tokens || places.lower() < kFewPlaces;
 }
 
-bool is_by_channel(const Convolution& convolution, const View& x) {
+bool is_by_channel(const Builder& builder, const Convolution& convolution, const View& x) {
   constexpr int64_t kFewOutputs = 4;
   return convolution.channels == 1 && convolution.outputs <= kFewOutputs * convolution.groups &&
-         convolution.k() > 1 && fits_windows(convolution.windows, x);
+         convolution.k() > 1 && fits_windows(builder, convolution.windows, x);
 }
 
 bool is_plain_constant(const Builder& builder, const View& w) {
@@ -75,6 +74,9 @@ std::vector<float> weight_floats(Builder& builder, const View& w, int64_t count)
 
 ConvPanels panels_of(const Builder& builder, ConvPanels::Form form,
                      const Convolution& convolution) {
+  if (!builder.target().takes_panels) {
+    fail(ErrorCode::Unsupported, "the device takes no panels of convolutions");
+  }
   return {form,
           convolution.groups,
           convolution.outputs,

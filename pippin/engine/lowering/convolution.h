@@ -37,7 +37,7 @@ std::optional<View> list_of_places(const View& planes, const Convolution& convol
 bool is_list(const View& x);
 
 // Whether each channel of x has a few outputs of its own.
-bool is_by_channel(const Convolution& convolution, const View& x);
+bool is_by_channel(const Builder& builder, const Convolution& convolution, const View& x);
 
 // Weights that are known floats, stored contiguously.
 bool is_plain_constant(const Builder& builder, const View& w);

@@ -142,6 +142,11 @@ Windows windows_of(const Builder& builder, const mil::Operation& operation,
   return windows;
 }
 
+bool fits_windows(const Builder& builder, const Windows& windows, const View& x) {
+  const auto& fits = builder.target().fits_windows;
+  return !fits || fits(windows, x);
+}
+
 bool finish_where_computed(Builder& builder, const mil::Operation& operation, const Var* x,
                            const std::vector<Finish>& finishes) {
   const auto index = own_node(builder, x, operation);

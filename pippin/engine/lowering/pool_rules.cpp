@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/cpu/limits.h"
 #include "pippin/engine/lowering/planes.h"
 #include "pippin/engine/lowering/rules.h"
 
@@ -36,7 +35,7 @@ void pool(Builder& builder, const mil::Operation& operation) {
     return builder.define_output(operation, y);
   }
   const View x = as_planes(given.strides.back() == Dim(1) ? given : builder.contiguous(given));
-  if (!fits_windows(windows, x)) {
+  if (!fits_windows(builder, windows, x)) {
     fail(ErrorCode::Unsupported, "{}: its windows are too large", builder.where(operation));
   }
   const View y = builder.allocate(Storage::F32, shape);

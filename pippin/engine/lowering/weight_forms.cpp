@@ -48,7 +48,10 @@ std::optional<PlainWeight> whole_constant(Builder& builder, const WeightUse& use
 
 // Halves that need no more than 12 bits, with the sums of batch-invariant rows.
 std::optional<FoundWeight> narrow(Builder& builder, const WeightUse& use) {
-  if (builder.precision() != Precision::Fast || !builder.batch_invariant()) return std::nullopt;
+  if (!builder.target().takes_narrow || builder.precision() != Precision::Fast ||
+      !builder.batch_invariant()) {
+    return std::nullopt;
+  }
   const auto whole = whole_constant(builder, use);
   if (!whole || whole->type == kernels::WeightType::F32) return std::nullopt;
   auto weight = narrow_weight(*whole, builder.opset(), builder.cache());
@@ -59,7 +62,8 @@ std::optional<FoundWeight> narrow(Builder& builder, const WeightUse& use) {
 // Panels that a cache keeps.
 std::optional<FoundWeight> packed_once(Builder& builder, const WeightUse& use) {
   const Dim& rows = use.x.shape[0];
-  if (builder.batch_invariant() || !rows.is_constant() || !takes_panels(rows.constant())) {
+  if (!builder.target().takes_panels || builder.batch_invariant() || !rows.is_constant() ||
+      !takes_panels(rows.constant())) {
     return std::nullopt;
   }
   const auto stored = whole_constant(builder, use);

@@ -6,13 +6,15 @@ namespace pippin::engine {
 // softmax(softcap(scale * q · kᵀ) + mask) · v, or with one more score in each row's softmax: its
 // head's sink, which has no value. Query head h reads head h / (heads / kv_heads) of k and v.
 //
-// views: out, q, k, v[, mask, summary][, sinks]: the sinks [heads], the others [batch, heads, rows,
-// columns], and the summary's numbers last.
+// views: out, q, k, v[, mask[, summary]][, sinks]: the sinks [heads], the others [batch, heads,
+// rows, columns], and the summary's numbers last.
 struct AttentionNode {
   double scale = 1;
   bool over_root = false;  // scale is divided by the square root of head_dim
-  double softcap = 0;      // 0: no cap
-  bool is_masked = false, has_sinks = false;
+  double softcap = 0;      // none
+  bool is_masked = false, has_summary = false, has_sinks = false;
+
+  static constexpr size_t kMask = 4;  // among the views
 };
 
 // The mask's smallest and largest entries by chunks of keys. views: summary [batch, heads, rows,

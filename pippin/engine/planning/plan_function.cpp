@@ -1,13 +1,8 @@
-// The plan of a whole function on the CPU.
-#include <algorithm>
-#include <set>
-
+// The plan of a whole function.
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/log.h"
-#include "pippin/base/numbers/checked.h"
-#include "pippin/base/text.h"
+#include "pippin/engine/cpu/make_plan.h"
 #include "pippin/engine/planning/planning.h"
 
 namespace pippin::engine {
@@ -18,21 +13,22 @@ using mil::Shape;
 
 class Maker {
  public:
-  Maker(const mil::Model& model, std::string_view function_name, const PlanOptions& options)
+  Maker(const mil::Model& model, std::string_view function_name, const PlanOptions& options,
+        const Target& target)
       : function_(model.program.function(function_name)),
         description_(model.description(function_name)),
-        options_(options),
-        plan_(std::make_shared<CpuPlan>()) {
-    plan_->function_name = function_name;
+        options_(options) {
+    plan_.function = function_name;
+    region_.target = target;
   }
 
-  std::shared_ptr<const Plan> make() {
+  NodePlan make() {
     declare_inputs();
     const mil::Inference inference = mil::infer(function_, input_shapes_, input_elements_);
-    plan_->constraints = inference.constraints;
-    plan_->state_features = description_.states;
+    plan_.constraints = inference.constraints;
+    plan_.states = description_.states;
     const mil::Block& block = function_.block();
-    for (const InputAxis& axis : plan_->axes.all()) {
+    for (const InputAxis& axis : plan_.axes.all()) {
       for (const auto& symbol : axis.dim.symbols()) region_.symbols.insert(symbol->id);
     }
     region_.opset = function_.opset_version();
@@ -42,14 +38,14 @@ class Maker {
     if (region_.outputs.empty()) {
       region_.outputs.assign(block.outputs().begin(), block.outputs().end());
     }
-    plan_region(region_, inference, *plan_);
-    return plan_;
+    plan_region(region_, inference, plan_);
+    return std::move(plan_);
   }
 
  private:
   void declare_inputs() {
     for (const mil::Feature& feature : description_.inputs) {
-      const size_t index = plan_->input_ports.size();
+      const size_t index = plan_.inputs.size();
       if (feature.kind != mil::Feature::Kind::MultiArray) {
         fail(ErrorCode::Unsupported, "input '{}' is not a multi-array", feature.name);
       }
@@ -58,10 +54,9 @@ class Maker {
         fail(ErrorCode::InvalidFile, "the description names an input '{}' that the program lacks",
              feature.name);
       }
-      mil::Shape shape = plan_->axes.add(feature.name, *var, declared_ranges(feature), options_);
-      plan_->input_ports.push_back(
-          {feature.name, feature.data_type, mil::is_float(feature.data_type)});
-      region_.inputs.push_back({var, plan_->input_ports.back(), shape});
+      mil::Shape shape = plan_.axes.add(feature.name, *var, declared_ranges(feature), options_);
+      plan_.inputs.push_back({feature.name, feature.data_type, mil::is_float(feature.data_type)});
+      region_.inputs.push_back({var, plan_.inputs.back(), shape});
       declare_values(*var, shape, index);
       input_shapes_[feature.name] = std::move(shape);
     }
@@ -79,14 +74,14 @@ class Maker {
     for (int64_t i = 0; i < mil::num_elements(*dims); ++i) {
       elements.push_back(Dim::symbol(fmt::format("{}({})", var.name, i), 0, INT32_MAX));
       const uint64_t symbol = elements.back().symbols().front()->id;
-      plan_->values.push_back({input, static_cast<size_t>(i), symbol});
+      plan_.values.push_back({input, static_cast<size_t>(i), symbol});
     }
   }
 
   const mil::Function& function_;
   const mil::FunctionDescription& description_;
   const PlanOptions& options_;
-  std::shared_ptr<CpuPlan> plan_;
+  NodePlan plan_;
   Region region_;
   std::map<std::string, Shape> input_shapes_;
   std::map<std::string, std::vector<Dim>> input_elements_;
@@ -94,9 +89,15 @@ class Maker {
 
 }  // namespace
 
+NodePlan plan_nodes(const mil::Model& model, std::string_view function, const PlanOptions& options,
+                    const Target& target) {
+  return Maker(model, function, options, target).make();
+}
+
 std::shared_ptr<const Plan> plan_function(const mil::Model& model, std::string_view function,
                                           const PlanOptions& options) {
-  return Maker(model, function, options).make();
+  return make_plan(plan_nodes(model, function, options, cpu_target(options.compute)),
+                   options.compute);
 }
 
 }  // namespace pippin::engine

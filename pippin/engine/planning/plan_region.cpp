@@ -1,15 +1,12 @@
-// Plans a region: lowers its operations to nodes, drops nodes whose results are not read, assigns
-// one arena by lifetimes; then makes the device's steps.
+// Planning a region: lowering its operations to nodes, dropping those whose results are not read,
+// one arena by lifetimes.
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/log.h"
 #include "pippin/base/numbers/checked.h"
-#include "pippin/base/text.h"
-#include "pippin/engine/cpu/make_step.h"
 #include "pippin/engine/fusion/fusion.h"
 #include "pippin/engine/planning/memory_plan.h"
 #include "pippin/engine/planning/planning.h"
@@ -21,7 +18,7 @@ using mil::Dim;
 
 class RegionPlanner {
  public:
-  RegionPlanner(const Region& region, const mil::Inference& inference, CpuPlan& plan,
+  RegionPlanner(const Region& region, const mil::Inference& inference, NodePlan& plan,
                 const mil::Operation** operation_in_work)
       : region_(region),
         inference_(inference),
@@ -52,7 +49,7 @@ class RegionPlanner {
   void lower_region(Builder& builder) {
     plan_->input_views.clear();
     plan_->output_views.clear();
-    plan_->output_ports.clear();
+    plan_->outputs.clear();
     for (const RegionInput& input : region_.inputs) {
       const Storage storage = run_storage(input.var->type.data_type);
       View view;
@@ -85,7 +82,7 @@ class RegionPlanner {
         view = copy;
       }
       plan_->output_views.push_back(view);
-      plan_->output_ports.push_back({var->name, type, storage == Storage::F32});
+      plan_->outputs.push_back({var->name, type, storage == Storage::F32});
     }
   }
 
@@ -114,10 +111,8 @@ class RegionPlanner {
 
   void finish(Builder& builder) {
     drop_dead_nodes(builder.nodes(), builder.buffers(), plan_->output_views);
-    if (region_.compute.fusion) {
-      merge_products(builder.nodes(), builder.buffers(), [&](const DotNode& a, const DotNode& b) {
-        return share_input(a, b, region_.compute);
-      });
+    if (region_.compute.fusion && region_.target.shares_input) {
+      merge_products(builder.nodes(), builder.buffers(), region_.target.shares_input);
     }
     plan_->nodes = std::move(builder.nodes());
     plan_->buffers = std::move(builder.buffers());
@@ -126,16 +121,6 @@ class RegionPlanner {
     drop_unknown_constraints();
     drop_unused_values();
     place_buffers();
-    std::set<const std::byte*> counted;
-    for (const Node& node : plan_->nodes) {
-      const auto& step = plan_->steps.emplace_back(make_step(node, region_.compute));
-      plan_->scratch_size =
-          std::max(plan_->scratch_size, align_up<int64_t>(step->scratch_bytes(), 64));
-      plan_->weights_read += step->weight_bytes();
-      plan_->weights_saved += step->saved_bytes(counted);
-    }
-    log_debug("plan: {} steps, arena {}, {} of weights a run", plan_->steps.size(),
-              format_bytes(plan_->arena_bytes()), format_bytes(plan_->weight_bytes()));
   }
 
   // The rules of data-dependent values check them against the declared size.
@@ -211,21 +196,21 @@ class RegionPlanner {
       placed.push_back(slots[i]);
     }
     plan_->arena_size = plan_memory(placed);
-    plan_->buffer_offsets.assign(buffers.size(), -1);
+    plan_->offsets.assign(buffers.size(), -1);
     for (const ArenaSlot& slot : placed) {
-      plan_->buffer_offsets[static_cast<size_t>(slot.buffer)] = slot.offset;
+      plan_->offsets[static_cast<size_t>(slot.buffer)] = slot.offset;
     }
   }
 
   const Region& region_;
   const mil::Inference& inference_;
-  CpuPlan* plan_;
+  NodePlan* plan_;
   const mil::Operation** operation_in_work_;
 };
 
 }  // namespace
 
-void plan_region(const Region& region, const mil::Inference& inference, CpuPlan& plan,
+void plan_region(const Region& region, const mil::Inference& inference, NodePlan& plan,
                  const mil::Operation** operation_in_work) {
   RegionPlanner(region, inference, plan, operation_in_work).run();
 }

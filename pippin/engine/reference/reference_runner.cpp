@@ -19,15 +19,14 @@ class ReferenceRunner : public Runner {
     ReferenceState values;
     for (const mil::Feature& feature : states_) {
       values.states[feature.name] =
-          mil::tensor_from_bytes(feature.data_type, feature.shape, state.bytes(feature.name));
+          mil::tensor_from_bytes(feature.data_type, feature.shape, state.read(feature.name));
     }
     NamedHostTensors outputs;
     for (const auto& [name, tensor] : interpreter_.run(tensors, values)) {
       outputs.emplace(name, to_host(tensor));
     }
     for (const mil::Feature& feature : states_) {
-      const std::vector<std::byte> bytes = mil::to_bytes(values.states.at(feature.name));
-      std::memcpy(state.bytes(feature.name).data(), bytes.data(), bytes.size());
+      state.write(feature.name, mil::to_bytes(values.states.at(feature.name)));
     }
     return outputs;
   }

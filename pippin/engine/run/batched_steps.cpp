@@ -17,8 +17,7 @@ int64_t columns_upper(const View& view) {
 
 }  // namespace
 
-BatchedSteps::BatchedSteps(const LaneLayout& layout, size_t lanes) : layout_(layout) {
-  const CpuPlan& plan = layout.plan;
+BatchedSteps::BatchedSteps(const CpuPlan& plan, size_t lanes) : plan_(plan) {
   steps_.resize(plan.steps.size());
   int64_t staging = 0;
   size_t most_views = 0;
@@ -31,10 +30,10 @@ BatchedSteps::BatchedSteps(const LaneLayout& layout, size_t lanes) : layout_(lay
     int64_t rows = 1, width = 0;
     for (const View& view : step.views) {
       const auto buffer = static_cast<size_t>(view.buffer);
-      const bool constant = plan.buffers[buffer].kind == Buffer::Kind::Constant;
+      const bool constant = plan.node_plan.buffers[buffer].kind == Buffer::Kind::Constant;
       joint.has_rows.push_back(!constant);
       if (constant) continue;
-      joint.in_arenas = joint.in_arenas && plan.buffer_offsets[buffer] >= 0;
+      joint.in_arenas = joint.in_arenas && plan.node_plan.offsets[buffer] >= 0;
       joint.joins = joint.joins && view.rank() == joint.axis + 2 && view.storage == Storage::F32;
       if (!joint.joins) break;
       rows = std::max(rows, view.shape[static_cast<size_t>(joint.axis)].upper());
@@ -64,7 +63,7 @@ void BatchedSteps::run(size_t step, std::span<const Lane* const> lanes, ThreadPo
     gather(step, lanes, pool, scratch, error);
     return;
   }
-  layout_.plan.steps[step]->run({{operands_.data(), first.size()}, {}, pool, scratch, &error});
+  plan_.steps[step]->run({{operands_.data(), first.size()}, {}, pool, scratch, &error});
 }
 
 // Sets operands_ to all rows in place; returns false if their layout does not allow it.
@@ -114,7 +113,7 @@ void BatchedSteps::gather(size_t step, std::span<const Lane* const> lanes, Threa
       place += rows * columns;
     }
     copy_rows(step, part, /*back=*/false, pool);
-    const Step& what = *layout_.plan.steps[step];
+    const Step& what = *plan_.steps[step];
     what.run({{operands_.data(), first.size()}, {}, pool, scratch, &error});
     copy_rows(step, part, /*back=*/true, pool);
     begin = end;
@@ -125,7 +124,7 @@ void BatchedSteps::gather(size_t step, std::span<const Lane* const> lanes, Threa
 void BatchedSteps::copy_rows(size_t step, std::span<const Lane* const> lanes, bool back,
                              ThreadPool& pool) {
   const JointStep& joint = steps_[step];
-  const size_t written = layout_.plan.steps[step]->num_written;
+  const size_t written = plan_.steps[step]->num_written;
   const auto copy = [&](size_t v, int64_t begin, int64_t end) {
     const Operand& all = operands_[v];
     const int64_t columns = all.shape[joint.axis + 1];

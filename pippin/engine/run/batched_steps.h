@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "pippin/engine/run/cpu_plan.h"
 #include "pippin/engine/run/lane.h"
 #include "pippin/engine/run/memory.h"
 
@@ -20,7 +21,7 @@ namespace pippin::engine {
 class BatchedSteps {
  public:
   // For at most that many lanes.
-  BatchedSteps(const LaneLayout& layout, size_t lanes);
+  BatchedSteps(const CpuPlan& plan, size_t lanes);
 
   bool joins(size_t step) const { return steps_[step].joins; }
   int64_t scratch_bytes() const { return scratch_; }  // for each thread, a multiple of 64
@@ -42,7 +43,7 @@ class BatchedSteps {
               std::exception_ptr& error);
   void copy_rows(size_t step, std::span<const Lane* const> lanes, bool back, ThreadPool& pool);
 
-  const LaneLayout& layout_;
+  const CpuPlan& plan_;
   std::vector<JointStep> steps_;
   int64_t scratch_ = 0;
   Memory staging_;  // floats, if rows are copied together

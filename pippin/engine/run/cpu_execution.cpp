@@ -10,6 +10,7 @@
 #include "pippin/engine/device_execution.h"
 #include "pippin/engine/run/batched_steps.h"
 #include "pippin/engine/run/cpu_plan.h"
+#include "pippin/engine/run/host_state.h"
 #include "pippin/engine/run/lane.h"
 #include "pippin/engine/run/memory.h"
 #include "pippin/engine/run/output_rows.h"
@@ -21,14 +22,18 @@ namespace {
 // The distance between two lanes' arenas. Rows of several lanes are read by one kernel: at
 // multiples of the page size they would share a few cache sets.
 int64_t lane_stride(const CpuPlan& plan) {
-  return align_up<int64_t>(std::max<int64_t>(plan.arena_size, 1), 4096) + 5 * 64;
+  return align_up<int64_t>(std::max<int64_t>(plan.node_plan.arena_size, 1), 4096) + 5 * 64;
+}
+
+std::byte* state_address(State& state, size_t index) {
+  return state.memory<HostState>(HostState::kDevice).here(index).data();
 }
 
 class CpuExecution final : public DeviceExecution {
  public:
   CpuExecution(const CpuPlan& plan, ThreadPool& pool)
       : plan_(plan),
-        layout_(std::make_shared<const LaneLayout>(plan)),
+        layout_(std::make_shared<const LaneLayout>(plan.node_plan, LaneMemory{state_address, {}})),
         pool_(pool),
         stride_(lane_stride(plan)),
         arenas_(plan.arena_bytes(), "working memory"),
@@ -45,13 +50,14 @@ class CpuExecution final : public DeviceExecution {
     const auto bytes = checked_mul<int64_t>(stride_, static_cast<int64_t>(count));
     if (!bytes) fail(ErrorCode::LimitExceeded, "{} sequences do not fit into memory", count);
     Memory larger(static_cast<uint64_t>(*bytes), "working memory of several sequences");
-    auto steps = std::make_unique<BatchedSteps>(*layout_, count);
+    auto steps = std::make_unique<BatchedSteps>(plan_, count);
     lanes_.reserve(count);
     together_.reserve(count);
     errors_.resize(count);
     for (size_t i = 0; i < lanes_.size(); ++i) {
       std::byte* arena = larger.data() + static_cast<int64_t>(i) * stride_;
-      std::copy_n(arenas_.data() + static_cast<int64_t>(i) * stride_, plan_.arena_size, arena);
+      std::copy_n(arenas_.data() + static_cast<int64_t>(i) * stride_, plan_.node_plan.arena_size,
+                  arena);
       lanes_[i].move_to(arena);
     }
     arenas_ = std::move(larger);
@@ -104,7 +110,7 @@ class CpuExecution final : public DeviceExecution {
   void run_together(std::span<const size_t> lanes) override {
     together_.clear();
     for (const size_t index : lanes) {
-      lanes_.at(index).take_values();
+      take_values(lanes_.at(index));
       together_.push_back(&lanes_[index]);
     }
     Profile* profile = active_profile();
@@ -137,6 +143,11 @@ class CpuExecution final : public DeviceExecution {
     return static_cast<size_t>(operand.size() * element_size(operand.storage));
   }
 
+  static void take_values(Lane& lane) {
+    lane.take_values(
+        [&](size_t input, size_t element) { return lane.input(input).ints()[element]; });
+  }
+
   void reserve_scratch() {
     scratch_ =
         Memory(static_cast<uint64_t>(scratch_size_) * static_cast<uint64_t>(pool_.num_threads()),
@@ -144,7 +155,7 @@ class CpuExecution final : public DeviceExecution {
   }
 
   void run_steps(size_t lane, const std::optional<WantedRows>& rows, bool may_stop) {
-    lanes_.at(lane).take_values();
+    take_values(lanes_.at(lane));
     Profile* profile = active_profile();
     const auto begin = profile != nullptr ? Profile::Clock::now() : Profile::Clock::time_point();
     for (size_t i = 0; i < plan_.steps.size(); ++i) {

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "pippin/engine/nodes/print.h"
-#include "pippin/io/json.h"
-
 namespace pippin::engine {
 
 std::string CpuPlan::describe() const {
@@ -22,19 +19,6 @@ std::string CpuPlan::describe() const {
     text += "\n";
   }
   return text;
-}
-
-std::string CpuPlan::nodes_text() const {
-  std::string text;
-  for (const Node& node : nodes) text += node_text(node, buffers) + "\n";
-  return text;
-}
-
-std::string CpuPlan::nodes_json() const {
-  JsonWriter json;
-  json.begin_array();
-  for (const Node& node : nodes) write_node(json, node, buffers);
-  return json.end_array().text();
 }
 
 }  // namespace pippin::engine

@@ -15,11 +15,23 @@ void HostState::reset() {
   for (Memory& array : arrays_) array.zero();
 }
 
-ByteSpan HostState::bytes(size_t index) const {
-  return {arrays_.at(index).data(), arrays_.at(index).size()};
+void HostState::read_rows(size_t index, const StateRows& rows, std::byte* to,
+                          uint64_t stride) const {
+  engine::read_rows(arrays_.at(index).data(), rows, to, stride);
 }
 
-MutableByteSpan HostState::bytes(size_t index) {
+void HostState::write_rows(size_t index, const StateRows& rows, const std::byte* from,
+                           uint64_t stride) {
+  engine::write_rows(arrays_.at(index).data(), rows, from, stride);
+}
+
+void HostState::copy_rows(size_t index, const StateRows& rows, const StateMemory& from) {
+  if (rows.size() == 0) return;
+  const uint64_t begin = rows.first * rows.row_bytes;
+  write_rows(index, rows, from.here(index).data() + begin, rows.rows * rows.row_bytes);
+}
+
+MutableByteSpan HostState::here(size_t index) const {
   return {arrays_.at(index).data(), arrays_.at(index).size()};
 }
 

@@ -14,10 +14,13 @@ class HostState : public StateMemory {
   explicit HostState(const std::vector<mil::Feature>& states);
 
   void reset() override;
-  ByteSpan bytes(size_t index) const override;
-  MutableByteSpan bytes(size_t index) override;  // in place, valid as long as the state
+  void read_rows(size_t index, const StateRows& rows, std::byte* to,
+                 uint64_t stride) const override;
+  void write_rows(size_t index, const StateRows& rows, const std::byte* from,
+                  uint64_t stride) override;
+  void copy_rows(size_t index, const StateRows& rows, const StateMemory& from) override;
   std::unique_ptr<StateMemory> clone() const override;
-  bool is_here() const override { return true; }
+  MutableByteSpan here(size_t index) const override;
 
  private:
   std::vector<Memory> arrays_;

@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
-#include "pippin/engine/run/host_state.h"
 
 namespace pippin::engine {
 
 using mil::Dim;
 
-LaneLayout::LaneLayout(const CpuPlan& made) : plan(made) {
+LaneLayout::LaneLayout(const NodePlan& made, LaneMemory given)
+    : plan(made), memory(std::move(given)) {
   for (const Node& node : plan.nodes) {
     first_operand.push_back(slots.size());
     first_scalar.push_back(scalars.size());
@@ -80,9 +80,10 @@ Lane::Lane(std::shared_ptr<const LaneLayout> layout, std::byte* arena)
   for (size_t i = 0; i < bases_.size(); ++i) {
     const Buffer& buffer = plan().buffers[i];
     if (buffer.kind == Buffer::Kind::Constant) {
-      bases_[i] = const_cast<std::byte*>(buffer.data);
+      const auto& constants = layout_->memory.constants;
+      bases_[i] = constants.empty() ? const_cast<std::byte*>(buffer.data) : constants[i];
       extents_[i] = buffer.elements.constant();
-    } else if (plan().buffer_offsets[i] >= 0) {
+    } else if (plan().offsets[i] >= 0) {
       extents_[i] = buffer.elements.upper();
     }
   }
@@ -100,8 +101,8 @@ Lane::Lane(std::shared_ptr<const LaneLayout> layout, std::byte* arena)
 void Lane::move_to(std::byte* arena) {
   arena_ = arena;
   for (size_t i = 0; i < bases_.size(); ++i) {
-    if (plan().buffers[i].kind != Buffer::Kind::Constant && plan().buffer_offsets[i] >= 0) {
-      bases_[i] = arena + plan().buffer_offsets[i];
+    if (plan().buffers[i].kind != Buffer::Kind::Constant && plan().offsets[i] >= 0) {
+      bases_[i] = arena + plan().offsets[i];
     }
   }
   for (size_t i = 0; i < operands_.size(); ++i) {
@@ -113,7 +114,7 @@ void Lane::lend(size_t input, const std::byte* elements) {
   const auto buffer = static_cast<size_t>(plan().input_views.at(input).buffer);
   std::byte* const base = elements != nullptr
                               ? const_cast<std::byte*>(elements)  // no step writes it
-                              : arena_ + plan().buffer_offsets[buffer];
+                              : arena_ + plan().offsets[buffer];
   if (bases_[buffer] == base) return;
   bases_[buffer] = base;
   for (const size_t operand : layout_->of_input[input]) point(operand);
@@ -165,20 +166,19 @@ void Lane::resolve() {
 }
 
 void Lane::bind_state(State& state) {
-  HostState* memory = nullptr;
   for (size_t i = 0; i < plan().buffers.size(); ++i) {
     const Buffer& buffer = plan().buffers[i];
     if (buffer.kind != Buffer::Kind::State) continue;
-    if (memory == nullptr) memory = &state.memory<HostState>(HostState::kDevice);
     const auto index = state.find(buffer.name);
-    if (!index) fail(ErrorCode::InvalidArgument, "unknown state '{}'", buffer.name);
-    const MutableByteSpan given = memory->bytes(*index);
+    if (!index) fail(ErrorCode::InvalidArgument, "there is no state '{}'", buffer.name);
+    std::byte* const base = layout_->memory.state(state, *index);
+    const uint64_t given = state_bytes(state.features()[*index]);
     const int64_t bytes = buffer.elements.constant() * element_size(buffer.storage);
-    if (std::ssize(given) != bytes) {
+    if (given != static_cast<uint64_t>(bytes)) {
       fail(ErrorCode::InvalidArgument, "state '{}' has {} bytes, the function needs {}",
-           buffer.name, given.size(), bytes);
+           buffer.name, given, bytes);
     }
-    bases_[i] = given.data();
+    bases_[i] = base;
     extents_[i] = buffer.elements.constant();
   }
   state_id_ = state.id();
@@ -201,18 +201,17 @@ void Lane::bind(const std::vector<std::vector<int64_t>>& shapes, State& state) {
   shapes_ = shapes;
 }
 
-void Lane::take_values() {
-  for (const CpuPlan::InputValue& value : plan().values) {
-    const int32_t number = input(value.input).ints()[value.element];
-    if (number < 0) {
-      fail(ErrorCode::InvalidArgument, "element {} of input '{}' is {}; it takes 0 or more",
-           value.element, plan().input_ports[value.input].name, number);
-    }
-    const auto [symbol, fresh] = symbols_.try_emplace(value.symbol, number);
-    resolved_ = resolved_ && !fresh && symbol->second == number;
-    symbol->second = number;
+void Lane::take_value(const NodePlan::InputValue& value, int32_t number) {
+  if (number < 0) {
+    fail(ErrorCode::InvalidArgument, "element {} of input '{}' is {}; it takes 0 or more",
+         value.element, plan().inputs[value.input].name, number);
   }
-  if (resolved_) return;
+  const auto [symbol, fresh] = symbols_.try_emplace(value.symbol, number);
+  resolved_ = resolved_ && !fresh && symbol->second == number;
+  symbol->second = number;
+}
+
+void Lane::resolve_values() {
   check_constraints(plan().constraints, symbols_);
   resolve();
   check_extents();

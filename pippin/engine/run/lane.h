@@ -1,22 +1,33 @@
-// A lane of an Execution: the data of one sequence's runs besides the plan and its weights.
+// A place in an Execution: what one sequence's runs need besides the plan and its weights. Devices
+// of all kinds use it: it computes addresses in their memory, and reads nothing there.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "pippin/engine/run/cpu_plan.h"
+#include "pippin/engine/nodes/node_plan.h"
 #include "pippin/engine/run/step.h"
 
 namespace pippin::engine {
 
-// Data that all lanes of a plan share: the operands of all its steps, and which of their numbers
-// change with shapes and positions. The plan must outlive it.
+// Where a device has what lanes do not bring themselves.
+struct LaneMemory {
+  // Of the state with that index in State::features(). Throws InvalidArgument for a State of
+  // another device.
+  std::function<std::byte*(State& state, size_t index)> state;
+  // By buffer of the plan. Empty: constants lie where the plan has them.
+  std::vector<std::byte*> constants;
+};
+
+// What all lanes of a plan have in common: the operands of all its nodes, and which of their
+// numbers change with shapes and positions. The plan must outlive it.
 struct LaneLayout {
-  explicit LaneLayout(const CpuPlan& plan);
+  LaneLayout(const NodePlan& plan, LaneMemory memory);
 
   struct Slot {
     const View* view;
@@ -31,9 +42,10 @@ struct LaneLayout {
     uint8_t axis;
   };
 
-  const CpuPlan& plan;
-  std::vector<Slot> slots;  // of all steps in order; then inputs, then outputs
-  std::vector<size_t> first_operand, first_scalar;  // by step, and the end
+  const NodePlan& plan;
+  const LaneMemory memory;
+  std::vector<Slot> slots;  // of all nodes in order; then inputs, then outputs
+  std::vector<size_t> first_operand, first_scalar;  // by node, and the end
   std::vector<Operand> operands;                    // with the numbers that are constant
   std::vector<int64_t> offsets;                     // by operand, in elements
   std::vector<int64_t> scalars;
@@ -52,7 +64,7 @@ struct LaneLayout {
 
 class Lane {
  public:
-  // `arena` has the plan's arena_bytes(), zeroed or with the numbers of earlier runs.
+  // `arena` has the plan's arena_size, zeroed or with the numbers of earlier runs.
   Lane(std::shared_ptr<const LaneLayout> layout, std::byte* arena);
 
   // The inputs' elements must have been copied already.
@@ -61,9 +73,15 @@ class Lane {
   void lend(size_t input, const std::byte* elements);
   // Like Execution::bind().
   void bind(const std::vector<std::vector<int64_t>>& shapes, State& state);
-  // Reads the elements of inputs that positions and sizes depend on: known only after they were
-  // written.
-  void take_values();
+  // Elements of inputs that positions and sizes depend on: known only when they have been written.
+  // value_of(input, element) gives them.
+  template <typename ValueOf>
+  void take_values(const ValueOf& value_of) {
+    for (const NodePlan::InputValue& value : plan().values) {
+      take_value(value, value_of(value.input, value.element));
+    }
+    if (!resolved_) resolve_values();
+  }
 
   std::span<const Operand> operands(size_t step) const {
     return {operands_.data() + layout_->first_operand[step],
@@ -79,11 +97,13 @@ class Lane {
   }
 
  private:
-  const CpuPlan& plan() const { return layout_->plan; }
+  const NodePlan& plan() const { return layout_->plan; }
   size_t first_input() const {
     return operands_.size() - plan().output_views.size() - plan().input_views.size();
   }
   void bind_state(State& state);
+  void take_value(const NodePlan::InputValue& value, int32_t number);
+  void resolve_values();
   void check_extent(size_t operand) const;
   void check_extents() const;
   void resolve();

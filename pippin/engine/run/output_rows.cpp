@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kReadToo = static_cast<size_t>(-1);
 
 // The output in each buffer of the arena that has exactly one.
-std::map<int, size_t> outputs_by_buffer(const CpuPlan& plan) {
+std::map<int, size_t> outputs_by_buffer(const NodePlan& plan) {
   std::map<int, size_t> outputs;
   for (size_t i = 0; i < plan.output_views.size(); ++i) {
     const int buffer = plan.output_views[i].buffer;
@@ -34,7 +34,7 @@ bool are_rows_of(const Operand& made, const Operand& output) {
 }  // namespace
 
 OutputRows::OutputRows(const CpuPlan& plan) : steps_(plan.steps.size()) {
-  std::map<int, size_t> outputs = outputs_by_buffer(plan);
+  std::map<int, size_t> outputs = outputs_by_buffer(plan.node_plan);
   std::map<int, size_t> touched;  // number of views of steps
   for (const auto& step : plan.steps) {
     for (const View& view : step->views) ++touched[view.buffer];
@@ -46,7 +46,7 @@ OutputRows::OutputRows(const CpuPlan& plan) : steps_(plan.steps.size()) {
     bool fits = true;
     for (size_t v = 0; v < step.views.size(); ++v) {
       const View& view = step.views[v];
-      const auto kind = plan.buffers[static_cast<size_t>(view.buffer)].kind;
+      const auto kind = plan.node_plan.buffer(view).kind;
       found.has_rows.push_back(kind != Buffer::Kind::Constant);
       if (found.has_rows.back()) fits = fits && view.rank() == 2 && view.storage == Storage::F32;
       if (v >= step.num_written) continue;

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "pippin/engine/run/cpu_plan.h"
 #include "pippin/engine/run/lane.h"
 
 namespace pippin::engine {

@@ -65,14 +65,6 @@ std::vector<CacheArray> AnemllSequence::arrays(int64_t count) {
   return result;
 }
 
-ByteSpan AnemllSequence::read_cache(size_t index) {
-  return std::as_const(state_).bytes(state_.features().at(index).name);
-}
-
-MutableByteSpan AnemllSequence::write_cache(size_t index) {
-  return state_.bytes(state_.features().at(index).name);
-}
-
 Sequence::Earliest AnemllSequence::find_earliest() const {
   if (shared_.window == 0 || position() <= shared_.window) return {};
   return {position(), "its sliding window has overwritten earlier tokens"};

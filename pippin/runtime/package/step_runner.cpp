@@ -108,7 +108,7 @@ void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t 
 }
 
 void StepRunner::fill(int64_t query, int64_t past, int64_t real, size_t lane) {
-  if (mask_ != kNone) {
+  if (mask_ != kNone && !execution_.put_causal_mask(mask_, past, lane)) {
     fill_causal_mask(execution_.float_input(mask_, lane), query, past, shapes_[mask_].back());
   }
   if (padding_mask_ != kNone) {
@@ -212,15 +212,25 @@ int64_t StepRunner::vocab_size() const {
 
 void StepRunner::copy_logits(int64_t row, float* target, size_t lane) const {
   for (const size_t part : logits_) {
-    const float* from = execution_.float_output(part, lane).data();
     const LogitLayout part_layout = layout(part, lane);
-    from += row * part_layout.row_step;
     if (part_layout.is_row_major()) {
-      target = std::copy_n(from, part_layout.width, target);
+      const auto width = static_cast<size_t>(part_layout.width);
+      const auto begin = static_cast<size_t>(row * part_layout.row_step);
+      const auto numbers = execution_.float_output(part, begin, width, lane);
+      target = std::copy(numbers.begin(), numbers.end(), target);
       continue;
     }
+    const float* from = execution_.float_output(part, lane).data() + row * part_layout.row_step;
     for (int64_t i = 0; i < part_layout.width; ++i) *target++ = from[i * part_layout.step];
   }
+}
+
+std::optional<int32_t> StepRunner::most_likely(int64_t row, size_t lane) const {
+  if (logits_.size() != 1) return std::nullopt;
+  const LogitLayout whole = layout(logits_.front(), lane);
+  if (!whole.is_row_major()) return std::nullopt;
+  return execution_.largest(logits_.front(), static_cast<size_t>(row * whole.row_step),
+                            static_cast<size_t>(whole.width), lane);
 }
 
 std::span<const float> StepRunner::output(const std::string& name) const {

@@ -82,14 +82,10 @@ int64_t StatefulSequence::find_droppable() const {
 
 void StatefulSequence::copy(const Sequence& other) {
   const auto& source = static_cast<const StatefulSequence&>(other);
-  if (state_.is_here()) {
-    // Copies only the rows of the tokens: reading others would touch the memory of the whole
-    // context.
-    for (const CacheArray& array : arrays(source.position())) {
-      copy_filled(array, source.state_.bytes(array.name), state_.bytes(array.name));
-    }
-  } else {
-    state_ = source.state_.clone();
+  // Only the rows of the tokens: others would touch the memory of the whole context.
+  const auto caches = arrays(source.position());
+  for (size_t i = 0; i < caches.size(); ++i) {
+    state_.copy_rows(i, caches[i].filled_rows(), source.state_);
   }
   was_short_ = source.was_short_;
   is_long_ = source.is_long_;
@@ -103,14 +99,6 @@ std::vector<CacheArray> StatefulSequence::arrays(int64_t count) {
     if (family_.is_carried(state.name)) result.back().by_token = false;
   }
   return result;
-}
-
-ByteSpan StatefulSequence::read_cache(size_t index) {
-  return std::as_const(state_).bytes(state_.features().at(index).name);
-}
-
-MutableByteSpan StatefulSequence::write_cache(size_t index) {
-  return state_.bytes(state_.features().at(index).name);
 }
 
 uint32_t StatefulSequence::marks() const {
@@ -195,7 +183,14 @@ void StatefulSequence::take(const StepRunner& runner, const Feeding& feeding, in
                             int64_t last, bool is_end) {
   if (feeding.trace != nullptr) take_hidden(runner, feeding, first, last);
   const bool is_single = runner.logit_rows() == 1;
-  if (feeding.rows == Rows::Last && is_end) take_row(runner, is_single ? 0 : last, next_row());
+  if (feeding.rows == Rows::Last && is_end) {
+    const int64_t row = is_single ? 0 : last;
+    if (feeding.token_suffices && !family_.is_greedy_only()) {
+      greedy_token_ = runner.most_likely(row);
+      if (greedy_token_) return;
+    }
+    take_row(runner, row, next_row());
+  }
   if (feeding.rows != Rows::Every) return;
   for (int64_t row = first; row <= last; ++row) {
     take_row(runner, is_single ? 0 : row, next_row(feeding));

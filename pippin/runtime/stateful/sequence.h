@@ -29,8 +29,14 @@ class StatefulSequence final : public Sequence {
   int64_t find_droppable() const override;
   void copy(const Sequence& other) override;
   std::vector<CacheArray> arrays(int64_t count) override;
-  ByteSpan read_cache(size_t index) override;
-  MutableByteSpan write_cache(size_t index) override;
+  void read_cache(size_t index, const engine::StateRows& rows, std::byte* to,
+                  uint64_t stride) override {
+    state_.read_rows(index, rows, to, stride);
+  }
+  void write_cache(size_t index, const engine::StateRows& rows, const std::byte* from,
+                   uint64_t stride) override {
+    state_.write_rows(index, rows, from, stride);
+  }
   uint32_t marks() const override;
   void set_marks(uint32_t marks) override;
   int64_t row_limit() const override;

@@ -34,8 +34,14 @@ class WindowedSequence final : public Sequence {
   void cut(int64_t /*count*/) override { result_row_ = -1; }
   void copy(const Sequence& other) override;
   std::vector<CacheArray> arrays(int64_t count) override { return caches_->arrays(count); }
-  ByteSpan read_cache(size_t index) override { return caches_->bytes(index); }
-  MutableByteSpan write_cache(size_t index) override { return caches_->bytes(index); }
+  void read_cache(size_t index, const engine::StateRows& rows, std::byte* to,
+                  uint64_t stride) override {
+    engine::read_rows(caches_->bytes(index).data(), rows, to, stride);
+  }
+  void write_cache(size_t index, const engine::StateRows& rows, const std::byte* from,
+                   uint64_t stride) override {
+    engine::write_rows(caches_->bytes(index).data(), rows, from, stride);
+  }
   std::optional<int32_t> find_greedy_token() override;
 
  private:

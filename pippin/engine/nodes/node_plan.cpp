@@ -1,0 +1,52 @@
+#include "pippin/engine/nodes/node_plan.h"
+
+#include <algorithm>
+
+#include "pippin/engine/nodes/print.h"
+#include "pippin/io/json.h"
+
+namespace pippin::engine {
+namespace {
+
+// Whether rows and keys of attention are those of the mask.
+bool are_rows_of(const View& view, const View& mask) {
+  const size_t rows = mask.shape.size() - 2, keys = rows + 1;
+  return view.rank() == 4 && view.offset == mask.offset && view.shape[2] == mask.shape[rows] &&
+         view.shape[3] == mask.shape[keys] &&
+         (view.strides[2] == mask.strides[rows] || view.shape[2] == mil::Dim(1)) &&
+         view.strides[3] == mask.strides[keys];
+}
+
+}  // namespace
+
+bool only_masks_attention(const NodePlan& plan, size_t input) {
+  const View& mask = plan.input_views.at(input);
+  if (mask.rank() < 2 || mask.storage != Storage::F32) return false;
+  bool is_read = false;
+  for (const Node& node : plan.nodes) {
+    const auto* attention = node.as<AttentionNode>();
+    for (size_t i = 0; i < node.views.size(); ++i) {
+      if (node.views[i].buffer != mask.buffer) continue;
+      is_read = true;
+      const bool masks = attention != nullptr && attention->is_masked && i == AttentionNode::kMask;
+      if (!masks || !are_rows_of(node.views[i], mask)) return false;
+    }
+  }
+  return is_read && std::none_of(plan.output_views.begin(), plan.output_views.end(),
+                                 [&](const View& view) { return view.buffer == mask.buffer; });
+}
+
+std::string nodes_text(const NodePlan& plan) {
+  std::string text;
+  for (const Node& node : plan.nodes) text += node_text(node, plan.buffers) + "\n";
+  return text;
+}
+
+std::string nodes_json(const NodePlan& plan) {
+  JsonWriter json;
+  json.begin_array();
+  for (const Node& node : plan.nodes) write_node(json, node, plan.buffers);
+  return json.end_array().text();
+}
+
+}  // namespace pippin::engine
