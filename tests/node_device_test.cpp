@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/engine/node_device_testing.h"
+#include "pippin/engine/plan_testing.h"
 #include "pippin/runtime/batch.h"
 #include "pippin/runtime/draft/drafts.h"
 #include "pippin/runtime/generator.h"
@@ -116,7 +117,7 @@ TEST_P(NodeDevices, GiveTheNumbersOfTheCpu) {
 INSTANTIATE_TEST_SUITE_P(Families, NodeDevices, testing::ValuesIn(kFamilies),
                          [](const auto& family) { return family.param.name; });
 
-// What a call moved.
+// The bytes that a call moved.
 struct Moved {
   uint64_t inputs, outputs, state_reads, state_writes, state_copies;
   bool operator==(const Moved&) const = default;
@@ -178,6 +179,13 @@ TEST_F(NodeTransfers, AreIdsAndARowOfLogits) {
   batch.add(*one_, 4);
   batch.add(*two, 5);
   EXPECT_EQ(moved([&] { batch.run(); }), (Moved{2 * (kId + kPast), 2 * row, 0, 0, 0}));
+  EXPECT_EQ(batch.logits(0).size(), vocabulary_);
+  batch.clear();
+  batch.add(*one_, 4, runtime::Rows::Token);
+  batch.add(*two, 5, runtime::Rows::Token);
+  EXPECT_EQ(moved([&] { batch.run(); }), (Moved{2 * (kId + kPast), 2 * 4, 0, 0, 0}));
+  EXPECT_TRUE(batch.logits(0).empty());
+  EXPECT_TRUE(one_->greedy_token().has_value());
 }
 
 // A text whose tokens the device chooses is that of the logits.
@@ -257,6 +265,38 @@ TEST(NodeDevice, GetsThePlanThatItTakes) {
   };
   const auto want = row_of(on(plain)), have = row_of(on(poor));
   for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(have[i], want[i], 0.02F) << i;
+}
+
+// An operation that the device has no form for is one of the reference.
+TEST(NodeDevice, GetsConvolutionsWithoutPanels) {
+  const mil::Model model = engine::make_model(R"(func main<ios18>(tensor<fp32, [1, 3, 5, 6]> x) {
+    tensor<fp32, [2, 3, 2, 2]> w = const()[name = string("w"), val = tensor<fp32, [2, 3, 2, 2]>([
+      0x1p+0, 0x1p-1, -0x1p+0, 0x1p+1, 0x1p+0, 0x1p-1, -0x1p+0, 0x1p+1, 0x1p+0, 0x1p-1, -0x1p+0, 0x1p+1,
+      0x1p+1, 0x1p-2, -0x1p+0, 0x1p+0, 0x1p+0, 0x1p-1, -0x1p+1, 0x1p+1, 0x1p-3, 0x1p-1, -0x1p+0, 0x1p+1])];
+    string valid = const()[name = string("valid"), val = string("valid")];
+    tensor<int32, [2]> ones = const()[name = string("ones"), val = tensor<int32, [2]>([1, 1])];
+    tensor<int32, [4]> none = const()[name = string("none"), val = tensor<int32, [4]>([0, 0, 0, 0])];
+    int32 one = const()[name = string("one"), val = int32(1)];
+    tensor<fp32, [1, 2, 4, 5]> y = conv(x = x, weight = w, strides = ones, pad_type = valid, pad = none, dilations = ones, groups = one)[name = string("y")];
+  } -> (y);)");
+  const auto device = std::make_shared<NodeDevice>();
+  ThreadPool pool(1);
+  std::vector<std::vector<float>> results;
+  for (const auto& compute : {on(device), scalar()}) {
+    engine::PlanOptions options;
+    options.compute = compute;
+    engine::Execution execution(engine::Plan::make(model, "main", options), pool);
+    const std::string nodes = execution.plan().nodes_text();
+    EXPECT_EQ(nodes.find("reference") != std::string::npos, compute.device != nullptr) << nodes;
+    engine::State state({}, compute);
+    execution.bind({{1, 3, 5, 6}}, state);
+    const auto x = execution.float_input(0);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 2.5F;
+    execution.run();
+    const auto y = execution.float_output(0);
+    results.emplace_back(y.begin(), y.end());
+  }
+  EXPECT_EQ(results[0], results[1]);  // all numbers are exact
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class CoreStateMemory final : public engine::StateMemory {
   Shared* find(const std::string& name) const;
 
   std::vector<mil::Feature> features_;
-  // What was written before there was an object, packed; empty: zeros.
+  // Packed elements that were written before there was an object; empty: zeros.
   std::vector<std::vector<std::byte>> waiting_;
   mutable std::vector<Shared> shared_;
 };

@@ -39,7 +39,7 @@ class StateMemory {
  public:
   virtual ~StateMemory() = default;
   virtual void reset() = 0;  // back to zeros
-  // As State's: what is copied from and to the device are these rows and no others.
+  // As State's: these rows are copied from and to the device, and no others.
   virtual void read_rows(size_t index, const StateRows& rows, std::byte* to,
                          uint64_t stride) const = 0;
   virtual void write_rows(size_t index, const StateRows& rows, const std::byte* from,

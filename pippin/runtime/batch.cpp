@@ -72,15 +72,17 @@ void Batch::run() {
   if (together_.size() > 1) feed_together();
   for (Item& item : items_) {
     if (together_.size() > 1 && item.count == 1 && item.rows != Rows::None) continue;
-    Sequence::Feeding feeding{.rows = item.rows};
+    const bool token = item.rows == Rows::Token;
+    Sequence::Feeding feeding{.rows = token ? Rows::Last : item.rows};
     if (item.rows == Rows::Every) feeding.every = &item.every;
-    item.sequence->feed_new(ids(item), feeding);
+    item.sequence->feed_new(ids(item), feeding, token);
   }
 }
 
 void Batch::feed_together() {
   for (const Item& item : items_) {
-    if (item.count == 1 && item.rows != Rows::None) item.sequence->begin(ids(item));
+    if (item.count > 1 || item.rows == Rows::None) continue;
+    item.sequence->begin(ids(item), item.rows == Rows::Token);
   }
   try {
     model_->feed_together(together_);
@@ -97,6 +99,7 @@ std::span<const float> Batch::logits(size_t index) const {
   const Item& item = items_.at(index);
   if (!has_run_ || item.rows == Rows::None) return {};
   if (item.rows == Rows::Every && item.count > 1) return item.every;
+  if (item.rows == Rows::Token) return item.sequence->row_or_token();
   return item.sequence->row_;
 }
 

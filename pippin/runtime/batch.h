@@ -48,8 +48,9 @@ class PIPPIN_API Batch {
   // other Error each sequence has either been fed or not; its position() tells.
   void run();
 
-  // Returns the wanted logits after run(), [rows, vocab_size]; empty for Rows::None. Valid until
-  // the next call of the sequence for Rows::Last, until clear() for Rows::Every.
+  // The wanted logits after run(), [rows, vocab_size]; empty for Rows::None, and for Rows::Token if
+  // the sequence has its greedy_token(). Valid until the next call of the sequence for one row,
+  // until clear() for Rows::Every.
   std::span<const float> logits(size_t index) const;
   // The number of entries.
   size_t size() const { return items_.size(); }

@@ -28,9 +28,8 @@ class Generation {
   static constexpr int32_t kNone = -1;
   bool choose(Sequence& sequence, std::span<const float> logits, int32_t draft = kNone);
 
-  // Whether the most likely token of a row suffices, without its logits: choose() takes no logits
-  // where the sequence has its greedy_token().
-  bool is_greedy() const { return is_greedy_; }
+  // The row that choose() needs: Token if nothing looks at the logits, which may be empty then.
+  Rows last_row() const { return is_greedy_ ? Rows::Token : Rows::Last; }
 
   // The tokens that certainly come next; changed by choose().
   std::span<const int32_t> certain() const { return sampler_.certain(); }

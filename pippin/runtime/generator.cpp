@@ -56,7 +56,8 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
   timings.prompt_tokens = prompt_size;
   const auto start = Clock::now();
   const auto feed = [&](std::span<const int32_t> ids) {
-    return generation.is_greedy() ? sequence.prefill_greedy(ids) : sequence.prefill(ids);
+    return generation.last_row() == Rows::Token ? sequence.prefill_greedy(ids)
+                                                : sequence.prefill(ids);
   };
   std::span<const float> logits;
   try {
@@ -155,7 +156,8 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
     try {
       for (;; ++row) {
         const int32_t draft = row + 1 < fed.size() ? fed[row + 1] : Generation::kNone;
-        is_token = generation.choose(sequence, logits.subspan(row * width, width), draft);
+        const auto one = logits.empty() ? logits : logits.subspan(row * width, width);
+        is_token = generation.choose(sequence, one, draft);
         if (row == 0) seconds = seconds_since(pass_start);
         const bool goes_on =
             is_token && draft != Generation::kNone && generation.ids().back() == draft;

@@ -45,8 +45,9 @@ std::span<float> Sequence::next_row(const Feeding& feeding) {
   return std::span(*feeding.every).subspan(known);
 }
 
-void Sequence::begin(std::span<const int32_t> ids) {
+void Sequence::begin(std::span<const int32_t> ids, bool token_suffices) {
   greedy_token_.reset();
+  token_suffices_ = token_suffices;
   tokens_.insert(tokens_.end(), ids.begin(), ids.end());
 }
 
@@ -55,9 +56,9 @@ void Sequence::keep(int64_t count) {
   finish();
 }
 
-void Sequence::feed_new(std::span<const int32_t> ids, Feeding feeding) {
+void Sequence::feed_new(std::span<const int32_t> ids, Feeding feeding, bool token_suffices) {
   feeding.begin = position();
-  begin(ids);
+  begin(ids, token_suffices);
   try {
     feed(feeding);
   } catch (...) {
@@ -85,7 +86,11 @@ std::span<const float> Sequence::prefill(std::span<const int32_t> ids) {
 std::span<const float> Sequence::prefill_greedy(std::span<const int32_t> ids) {
   const Use use(*this);
   check(ids);
-  feed_new(ids, {.token_suffices = true});
+  feed_new(ids, {}, /*token_suffices=*/true);
+  return row_or_token();
+}
+
+std::span<const float> Sequence::row_or_token() const {
   if (greedy_token_) return {};
   return row_;
 }

@@ -37,8 +37,10 @@ struct HiddenStates {
   std::vector<float> rows;  // [tokens, width]
 };
 
-// The fed tokens whose logits are wanted. Others are not computed if that saves work.
-enum class Rows : uint8_t { None, Last, Every };
+// The fed tokens whose logits are wanted. Others are not computed if that saves work. Token: of the
+// last one the most likely next token is enough (Sequence::greedy_token()), and there are no logits
+// if the device finds it.
+enum class Rows : uint8_t { None, Token, Last, Every };
 
 // Tokens in a model, with the cache of their computation.
 class PIPPIN_API Sequence {
@@ -61,8 +63,7 @@ class PIPPIN_API Sequence {
   std::span<const float> prefill(std::span<const int32_t> ids);
   // As prefill() for one token.
   std::span<const float> decode(int32_t id) { return prefill({&id, 1}); }
-  // As prefill(), for callers that want the most likely token alone: there are no logits, but
-  // greedy_token(), if the device finds it without a transfer of logits.
+  // As prefill(), for Rows::Token: empty if greedy_token() has the token.
   std::span<const float> prefill_greedy(std::span<const int32_t> ids);
   // As prefill(), but with the logits after every token, [ids.size(), vocab_size]. Throws
   // Unsupported if the model has no logits.
@@ -70,8 +71,8 @@ class PIPPIN_API Sequence {
   // Feeds tokens to an empty sequence and returns the hidden states after each part of the model.
   // If the model has no parts, feeds and returns nothing.
   std::vector<HiddenStates> trace(std::span<const int32_t> ids);
-  // The most likely next token, if the model computes the argmax itself, or prefill_greedy() gave
-  // no logits.
+  // The most likely next token, if the model computes the argmax itself, or Rows::Token gave no
+  // logits.
   std::optional<int32_t> greedy_token();
 
   // Forgets all tokens.
@@ -126,7 +127,6 @@ class PIPPIN_API Sequence {
     Rows rows = Rows::Last;
     std::vector<float>* every = nullptr;         // rows of logits
     std::vector<HiddenStates>* trace = nullptr;  // null: not wanted
-    bool token_suffices = false;                 // of Rows::Last: the most likely next token
 
     // Whether results after every token are wanted.
     bool wants_every() const { return rows == Rows::Every || trace != nullptr; }
@@ -180,6 +180,7 @@ class PIPPIN_API Sequence {
   std::span<float> next_row(const Feeding& feeding);
   std::span<float> next_row() { return row_; }
   std::optional<int32_t> greedy_token_;  // reset by every change of the tokens
+  bool token_suffices_ = false;          // instead of the last row that is wanted: Rows::Token
 
   // For destructors that return resources to the model.
   [[nodiscard]] std::unique_lock<TurnLock> lock_model() const {
@@ -195,12 +196,13 @@ class PIPPIN_API Sequence {
   void leave() const noexcept { is_used_.store(false, std::memory_order_release); }
   void check(std::span<const int32_t> ids) const;
   void check(const SavedSequence& saved, const std::string& path) const;
-  void feed_new(std::span<const int32_t> ids, Feeding feeding);
+  void feed_new(std::span<const int32_t> ids, Feeding feeding, bool token_suffices = false);
   void feed_last();
   RowLayout find_layout();
   void put_rows(const std::vector<CacheArray>& caches, std::span<const RowPiece> pieces);
   void put_rest(const std::vector<CacheArray>& caches, const SequenceRest& rest);
-  void begin(std::span<const int32_t> ids);
+  void begin(std::span<const int32_t> ids, bool token_suffices);
+  std::span<const float> row_or_token() const;
   void keep(int64_t count);
   void finish() { position_.store(std::ssize(tokens_), std::memory_order_relaxed); }
 

@@ -255,7 +255,7 @@ double Scheduler::Loop::decode() {
   const bool is_alone = decoding_.size() == 1;
   for (const auto& task : decoding_) {
     const auto ids = tokens_to_decode(*task, is_alone);
-    batch_.add(task->sequence(), ids, ids.size() > 1 ? runtime::Rows::Every : runtime::Rows::Last);
+    batch_.add(task->sequence(), ids, ids.size() > 1 ? runtime::Rows::Every : task->last_row());
   }
   if (decoding_.empty()) return 0;
   const auto start = std::chrono::steady_clock::now();
@@ -359,7 +359,7 @@ bool Scheduler::Loop::feed_piece(Task& task, int64_t size) {
     batch_.clear();
     batch_.add(task.sequence(), task.to_feed().first(static_cast<size_t>(size)),
                wants_all ? runtime::Rows::Every
-               : is_last ? runtime::Rows::Last
+               : is_last ? task.last_row()
                          : runtime::Rows::None);
     batch_.run();
     check_files();
@@ -385,7 +385,9 @@ bool Scheduler::Loop::feed_piece(Task& task, int64_t size) {
     return true;
   }
   if (task.num_generated() == 0) cache_->count_request(task.prompt_tokens(), task.cached_tokens());
-  take(task, batch_.logits(0).last(static_cast<size_t>(model_->vocab_size())));
+  const std::span<const float> logits = batch_.logits(0);
+  const auto width = static_cast<size_t>(model_->vocab_size());
+  take(task, logits.empty() ? logits : logits.last(width));
   if (!task.has_ended()) task.kept = cache_->keep(task.sequence(), task.kept);
   return !task.has_ended();
 }

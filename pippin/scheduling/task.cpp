@@ -114,7 +114,7 @@ void Task::take(std::span<const float> logits, double seconds) try {
   bool is_token = true;
   if (!are_certain_) outcome_.drafted_tokens += std::ssize(drafted_);
   for (size_t row = 0; is_token; ++row) {
-    is_token = take_row(logits.subspan(row * width, width), row);
+    is_token = take_row(logits.empty() ? logits : logits.subspan(row * width, width), row);
     if (has_ended_ || row == drafted_.size() || tokens_.back() != drafted_[row]) break;
   }
   // The last chosen token is not fed yet; if an end token follows, all chosen tokens stay.

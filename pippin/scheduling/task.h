@@ -64,6 +64,7 @@ class Task final : public Job {
   int64_t cached_tokens() const { return outcome_.cached_tokens; }
   int64_t num_drafted() const { return outcome_.drafted_tokens; }  // that were fed
   int64_t num_accepted() const { return outcome_.accepted_tokens; }
+  runtime::Rows last_row() const { return generation_.last_row(); }
   int64_t num_generated() const { return std::ssize(generation_.ids()); }
   void end(runtime::StopReason reason);
   void fail(std::exception_ptr error);

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include "pippin/engine/cpu/launch.h"
+#include "pippin/engine/cpu/scratch.h"
 #include "pippin/engine/cpu/steps.h"
 #include "pippin/kernels/attention/attention.h"
 
@@ -32,113 +34,139 @@ class MaskSummaryStep : public Step {
   }
 };
 
-class AttentionStep : public Step {
- public:
-  AttentionStep(const CpuFeatures& cpu, Storage cache, const AttentionNode& node)
-      : kernel_(kernels::choose_attention(
-            cache == Storage::F16 ? kernels::CacheType::F16 : kernels::CacheType::F32, cpu)),
-        node_(node) {}
+kernels::CacheType cache_type(Storage storage) {
+  return storage == Storage::F16    ? kernels::CacheType::F16
+         : storage == Storage::BF16 ? kernels::CacheType::BF16
+                                    : kernels::CacheType::F32;
+}
 
-  std::string kernel_name() const override { return kernel_.name; }
+// Of a thread, and of the summary of a mask that comes without one, after the first thread's.
+struct AttentionScratch {
+  int64_t tile = 0, summary = 0;
 
-  int64_t scratch_bytes() const override {
-    return (tile_floats() + summary_floats()) * element_size(Storage::F32);
+  // `size` gives the size of an axis of an operand, `repeats` whether the mask repeats along an
+  // axis.
+  template <typename Size, typename Repeats>
+  AttentionScratch(const AttentionNode& node, const Size& size, const Repeats& repeats) {
+    kernels::AttentionArgs args{};
+    args.heads = size(1, 1);
+    args.kv_heads = size(2, 1);
+    args.rows = size(1, 2);
+    args.keys = size(2, 2);
+    args.head_dim = size(1, 3);
+    args.value_dim = size(3, 3);
+    tile = (kernels::attention_scratch_floats(args) + 15) / 16 * 16;
+    if (!node.is_masked || node.has_summary) return;
+    summary = 2 * kernels::mask_chunks(args.keys);
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!repeats(axis)) summary *= size(AttentionNode::kMask, axis);
+    }
+    summary = (summary + 15) / 16 * 16;
   }
 
-  void run(const StepContext& context) const noexcept override {
-    const Operand& out = context.operands[0];
-    const Operand& q = context.operands[1];
-    const Operand& k = context.operands[2];
-    const Operand& v = context.operands[3];
-    const int64_t scratch = tile_floats() + summary_floats();
-    Operand summary;
-    if (node_.has_summary) {
-      summary = context.operands[AttentionNode::kMask + 1];
-    } else if (node_.is_masked) {
-      summary = own_summary(context);
-    }
-    for (int64_t batch = 0; batch < out.shape[0]; ++batch) {
-      kernels::AttentionArgs args{};
-      args.q = q.floats() + batch * q.strides[0];
-      args.q_head_stride = q.strides[1];
-      args.q_row_stride = q.strides[2];
-      args.q_dim_stride = q.strides[3];
-      args.k = k.data + batch * k.strides[0] * element_size(k.storage);
-      args.k_head_stride = k.strides[1];
-      args.k_key_stride = k.strides[2];
-      args.k_dim_stride = k.strides[3];
-      args.v = v.data + batch * v.strides[0] * element_size(v.storage);
-      args.v_head_stride = v.strides[1];
-      args.v_key_stride = v.strides[2];
-      args.v_dim_stride = v.strides[3];
-      if (node_.has_sinks) args.sinks = context.operands.back().floats();
-      if (node_.is_masked) {
-        const Operand& mask = context.operands[AttentionNode::kMask];
-        args.mask = mask.floats() + batch * mask.strides[0];
-        args.mask_head_stride = mask.strides[1];
-        args.mask_row_stride = mask.strides[2];
-        args.mask_key_stride = mask.strides[3];
-        args.summary = summary.floats() + batch * summary.strides[0];
-        args.summary_head_stride = summary.strides[1];
-        args.summary_row_stride = summary.strides[2];
-      }
-      args.out = out.floats() + batch * out.strides[0];
-      args.out_head_stride = out.strides[1];
-      args.out_row_stride = out.strides[2];
-      args.out_dim_stride = out.strides[3];
-      args.heads = q.shape[1];
-      args.kv_heads = k.shape[1];
-      args.rows = q.shape[2];
-      args.keys = k.shape[2];
-      args.head_dim = q.shape[3];
-      args.value_dim = v.shape[3];
-      const double root = node_.over_root ? std::sqrt(static_cast<double>(args.head_dim)) : 1;
-      args.scale = static_cast<float>(node_.scale / root);
-      args.softcap = static_cast<float>(node_.softcap);
-      kernels::attention(context.pool, kernel_, args, reinterpret_cast<float*>(context.scratch),
-                         scratch);
-    }
-  }
+  int64_t floats() const { return tile + summary; }
+};
 
- private:
-  // The summary of a mask that comes without, after the first thread's tile.
-  Operand own_summary(const StepContext& context) const {
-    Operand summary;
-    const Operand& mask = context.operands[AttentionNode::kMask];
-    summary.data = context.scratch + tile_floats() * element_size(Storage::F32);
-    int64_t size = 2 * kernels::mask_chunks(mask.shape[3]);
-    for (int axis = 2; axis >= 0; --axis) {
-      if (mask.strides[axis] == 0) continue;
+AttentionScratch scratch_for(const AttentionNode& node, std::span<const Operand> operands) {
+  return {node, [&](size_t operand, int axis) { return operands[operand].shape[axis]; },
+          [&](int axis) { return operands[AttentionNode::kMask].strides[axis] == 0; }};
+}
+
+// The summary of a mask that comes without one.
+Operand own_summary(ThreadPool& pool, const Operand& mask, float* memory) {
+  Operand summary, once = mask;
+  summary.data = reinterpret_cast<std::byte*>(memory);
+  int64_t size = 2 * kernels::mask_chunks(mask.shape[3]);
+  for (int axis = 2; axis >= 0; --axis) {
+    if (mask.strides[axis] == 0) {
+      once.shape[axis] = 1;
+    } else {
       summary.strides[axis] = size;
       size *= mask.shape[axis];
     }
-    Operand once = mask;
-    for (int axis = 0; axis < 3; ++axis) {
-      if (mask.strides[axis] == 0) once.shape[axis] = 1;
-    }
-    summarize(context.pool, summary, once);
-    return summary;
   }
+  summarize(pool, summary, once);
+  return summary;
+}
 
-  int64_t summary_floats() const {
-    if (!node_.is_masked || node_.has_summary) return 0;
-    const View& mask = views[AttentionNode::kMask];
-    int64_t size = 2 * kernels::mask_chunks(mask.shape[3].upper());
-    for (size_t axis = 0; axis < 3; ++axis) {
-      if (!(mask.strides[axis] == mil::Dim(0))) size *= mask.shape[axis].upper();
-    }
-    return (size + 15) / 16 * 16;
+// `scratch` has `sizes` for each thread.
+void attend(const AttentionNode& node, const kernels::AttentionKernel& kernel,
+            std::span<const Operand> operands, const AttentionScratch& sizes, ThreadPool& pool,
+            float* scratch) {
+  const Operand& out = operands[0];
+  const Operand& q = operands[1];
+  const Operand& k = operands[2];
+  const Operand& v = operands[3];
+  Operand summary;
+  if (node.has_summary) {
+    summary = operands[AttentionNode::kMask + 1];
+  } else if (node.is_masked) {
+    summary = own_summary(pool, operands[AttentionNode::kMask], scratch + sizes.tile);
   }
-
-  int64_t tile_floats() const {
+  for (int64_t batch = 0; batch < out.shape[0]; ++batch) {
     kernels::AttentionArgs args{};
-    args.heads = views[1].shape[1].upper();
-    args.kv_heads = views[2].shape[1].upper();
-    args.rows = views[1].shape[2].upper();
-    args.keys = views[2].shape[2].upper();
-    args.head_dim = views[1].shape[3].upper();
-    args.value_dim = views[3].shape[3].upper();
-    return (kernels::attention_scratch_floats(args) + 15) / 16 * 16;
+    args.q = q.floats() + batch * q.strides[0];
+    args.q_head_stride = q.strides[1];
+    args.q_row_stride = q.strides[2];
+    args.q_dim_stride = q.strides[3];
+    args.k = k.data + batch * k.strides[0] * element_size(k.storage);
+    args.k_head_stride = k.strides[1];
+    args.k_key_stride = k.strides[2];
+    args.k_dim_stride = k.strides[3];
+    args.v = v.data + batch * v.strides[0] * element_size(v.storage);
+    args.v_head_stride = v.strides[1];
+    args.v_key_stride = v.strides[2];
+    args.v_dim_stride = v.strides[3];
+    if (node.has_sinks) args.sinks = operands.back().floats();
+    if (node.is_masked) {
+      const Operand& mask = operands[AttentionNode::kMask];
+      args.mask = mask.floats() + batch * mask.strides[0];
+      args.mask_head_stride = mask.strides[1];
+      args.mask_row_stride = mask.strides[2];
+      args.mask_key_stride = mask.strides[3];
+      args.summary = summary.floats() + batch * summary.strides[0];
+      args.summary_head_stride = summary.strides[1];
+      args.summary_row_stride = summary.strides[2];
+    }
+    args.out = out.floats() + batch * out.strides[0];
+    args.out_head_stride = out.strides[1];
+    args.out_row_stride = out.strides[2];
+    args.out_dim_stride = out.strides[3];
+    args.heads = q.shape[1];
+    args.kv_heads = k.shape[1];
+    args.rows = q.shape[2];
+    args.keys = k.shape[2];
+    args.head_dim = q.shape[3];
+    args.value_dim = v.shape[3];
+    const double root = node.over_root ? std::sqrt(static_cast<double>(args.head_dim)) : 1;
+    args.scale = static_cast<float>(node.scale / root);
+    args.softcap = static_cast<float>(node.softcap);
+    kernels::attention(pool, kernel, args, scratch, sizes.floats());
+  }
+}
+
+class AttentionStep : public Step {
+ public:
+  AttentionStep(const CpuFeatures& cpu, Storage cache, const AttentionNode& node)
+      : kernel_(kernels::choose_attention(cache_type(cache), cpu)), node_(node) {}
+
+  std::string kernel_name() const override { return kernel_.name; }
+  int64_t scratch_bytes() const override {
+    return most_scratch().floats() * element_size(Storage::F32);
+  }
+  void run(const StepContext& context) const noexcept override {
+    attend(node_, kernel_, context.operands, most_scratch(), context.pool,
+           reinterpret_cast<float*>(context.scratch));
+  }
+
+ private:
+  AttentionScratch most_scratch() const {
+    return {
+        node_,
+        [&](size_t view, int axis) { return views[view].shape[static_cast<size_t>(axis)].upper(); },
+        [&](int axis) {
+          return views[AttentionNode::kMask].strides[static_cast<size_t>(axis)] == mil::Dim(0);
+        }};
   }
 
   const kernels::AttentionKernel& kernel_;
@@ -157,6 +185,13 @@ class AllowedStep : public Step {
 };
 
 }  // namespace
+
+void launch(const AttentionNode& node, std::span<const Operand> operands, ThreadPool& pool) {
+  const AttentionScratch sizes = scratch_for(node, operands);
+  const CallScratch scratch(sizes.floats() * element_size(Storage::F32), pool.num_threads());
+  attend(node, kernels::choose_attention(cache_type(operands[2].storage), cpu_features()), operands,
+         sizes, pool, reinterpret_cast<float*>(scratch.data()));
+}
 
 StepPointer make_step_of(const AllowedNode&, const StepSource&) {
   return std::make_unique<AllowedStep>();

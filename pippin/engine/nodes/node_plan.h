@@ -33,7 +33,7 @@ struct NodePlan {
   std::vector<Buffer> buffers;
   std::vector<int64_t> offsets;  // in the arena, by buffer; -1: not in it
   int64_t arena_size = 0;
-  // What constants point to, of this plan and of several.
+  // The bytes of constants, of this plan and of several.
   std::vector<std::vector<std::byte>> constants;
   std::vector<SharedBytes> shared_constants;
 

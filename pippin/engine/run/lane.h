@@ -24,8 +24,8 @@ struct LaneMemory {
   std::vector<std::byte*> constants;
 };
 
-// What all lanes of a plan have in common: the operands of all its nodes, and which of their
-// numbers change with shapes and positions. The plan must outlive it.
+// The common part of all lanes of a plan: the operands of all its nodes, and which of their numbers
+// change with shapes and positions. The plan must outlive it.
 struct LaneLayout {
   LaneLayout(const NodePlan& plan, LaneMemory memory);
 

@@ -4,15 +4,16 @@
 #include <limits>
 
 #include "pippin/base/error.h"
-#include "pippin/base/threads/thread_pool.h"
-#include "pippin/kernels/attention/attention.h"
+#include "pippin/engine/cpu/launch.h"
 #include "pippin/mx/core/copy.h"
 #include "pippin/mx/core/eval.h"
 #include "pippin/mx/core/primitive.h"
+#include "pippin/mx/core/small_vector.h"
 #include "pippin/mx/ops/binary.h"
 #include "pippin/mx/ops/create.h"
 #include "pippin/mx/ops/fast.h"
 #include "pippin/mx/ops/matmul.h"
+#include "pippin/mx/ops/operand.h"
 #include "pippin/mx/ops/reduce.h"
 #include "pippin/mx/ops/shape_ops.h"
 #include "pippin/mx/ops/unary.h"
@@ -20,15 +21,6 @@
 
 namespace pippin::mx::fast {
 namespace {
-
-// A mask in the kernel's form: floats [batch, heads, rows, keys], broadcast where possible, and the
-// summary that the kernel uses.
-struct Mask {
-  Ref<Node> values;
-  Strides strides;  // for the full shape
-  std::vector<float> summary;
-  int64_t summary_head = 0, summary_row = 0;
-};
 
 Ref<Node> causal_mask(int64_t rows, int64_t keys) {
   Ref<Node> mask(new Node(float32, {1, 1, rows, keys}));
@@ -68,38 +60,22 @@ class Attention final : public Primitive {
     const int64_t keys = k->shape[2], dim = v->shape[3];
     Node result(float32, {batch, rows, heads, dim});
     result.allocate();
-
-    kernels::AttentionArgs args{};
-    args.q_head_stride = q->strides[1], args.q_row_stride = q->strides[2], args.q_dim_stride = 1;
-    args.k_head_stride = k->strides[1], args.k_key_stride = k->strides[2];
-    args.k_dim_stride = k->strides[3];
-    args.v_head_stride = v->strides[1], args.v_key_stride = v->strides[2];
-    args.v_dim_stride = v->strides[3];
-    args.out_head_stride = dim, args.out_row_stride = heads * dim, args.out_dim_stride = 1;
-    args.heads = heads, args.kv_heads = k->shape[1], args.rows = rows, args.keys = keys;
-    args.head_dim = q->shape[3], args.value_dim = dim, args.scale = scale_;
-    Mask mask;
-    const bool has_mask = out.inputs.size() > 3 || (is_causal_ && rows > 1);
-    if (has_mask) {
-      mask.values = out.inputs.size() > 3 ? float_mask(out.inputs[3]) : causal_mask(rows, keys);
-      mask.strides =
-          broadcast_strides(mask.values->shape, mask.values->strides, {batch, heads, rows, keys});
+    engine::AttentionNode node;
+    node.scale = scale_;
+    node.is_masked = out.inputs.size() > 3 || (is_causal_ && rows > 1);
+    const Strides& s = result.strides;
+    SmallVector<engine::Operand, 5> operands;
+    operands.push_back(
+        operand_of(result, {batch, heads, rows, dim}, Strides{s[0], s[2], s[1], s[3]}));
+    for (const Node* input : {q.get(), k.get(), v.get()}) operands.push_back(operand_of(*input));
+    Ref<Node> mask;
+    if (node.is_masked) {
+      mask = out.inputs.size() > 3 ? float_mask(out.inputs[3]) : causal_mask(rows, keys);
+      const Shape all{batch, heads, rows, keys};
+      operands.push_back(
+          operand_of(*mask, all, broadcast_strides(mask->shape, mask->strides, all)));
     }
-    const auto type = k->dtype == float16    ? kernels::CacheType::F16
-                      : k->dtype == bfloat16 ? kernels::CacheType::BF16
-                                             : kernels::CacheType::F32;
-    const kernels::AttentionKernel& kernel = kernels::choose_attention(type, cpu_features());
-    const int64_t floats = kernels::attention_scratch_floats(args);
-    const Ref<Buffer> scratch =
-        Buffer::allocate(static_cast<size_t>(floats * pool().num_threads()) * sizeof(float));
-    for (int64_t b = 0; b < batch && result.size > 0; ++b) {
-      args.q = reinterpret_cast<const float*>(q->data) + b * q->strides[0];
-      args.k = at(*k, b);
-      args.v = at(*v, b);
-      args.out = reinterpret_cast<float*>(result.data) + b * rows * heads * dim;
-      if (has_mask) set_mask(args, mask, b);
-      kernels::attention(pool(), kernel, args, reinterpret_cast<float*>(scratch->data()), floats);
-    }
+    if (result.size > 0) engine::launch(node, {operands.begin(), operands.size()}, pool());
     finish(out, result);
   }
   void record(Recorder& recorder, const Node& out) const override {
@@ -158,28 +134,6 @@ class Attention final : public Primitive {
     if (x->dtype == float64) return row_major_as(x, float32);
     return x->strides[3] == 1 || x->strides[2] == 1 ? x : row_major(x);
   }
-  static const void* at(const Node& x, int64_t batch) {
-    return x.data + batch * x.strides[0] * static_cast<int64_t>(size_of(x.dtype));
-  }
-
-  static void set_mask(kernels::AttentionArgs& args, Mask& mask, int64_t batch) {
-    const Strides& s = mask.strides;
-    args.mask = reinterpret_cast<const float*>(mask.values->data) + batch * s[0];
-    args.mask_head_stride = s[1], args.mask_row_stride = s[2], args.mask_key_stride = s[3];
-    if (batch == 0 || s[0] != 0) {
-      const int64_t chunks = kernels::mask_chunks(args.keys);
-      const int64_t heads = s[1] == 0 ? 1 : args.heads;
-      mask.summary.resize(static_cast<size_t>(heads * args.rows * chunks * 2));
-      mask.summary_row = chunks * 2;
-      mask.summary_head = s[1] == 0 ? 0 : args.rows * mask.summary_row;
-      kernels::summarize_mask(pool(), {args.mask, s[1], s[2], s[3], heads, args.rows, args.keys,
-                                       mask.summary.data(), mask.summary_head, mask.summary_row});
-    }
-    args.summary = mask.summary.data();
-    args.summary_head_stride = mask.summary_head;
-    args.summary_row_stride = mask.summary_row;
-  }
-
   // Converts [batch, rows, heads, dim] in float32 to the result's type, viewed as [batch, heads,
   // rows, dim].
   static void finish(Node& out, Node& result) {

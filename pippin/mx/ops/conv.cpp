@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
-#include "pippin/kernels/dot/dot.h"
-#include "pippin/mx/core/convert.h"
+#include "pippin/engine/cpu/launch.h"
+#include "pippin/engine/weights/conv_panels.h"
 #include "pippin/mx/core/copy.h"
 #include "pippin/mx/core/eval.h"
 #include "pippin/mx/core/primitive.h"
+#include "pippin/mx/ops/operand.h"
 #include "pippin/mx/ops/shape_ops.h"
 #include "pippin/mx/ops/unary.h"
 #include "pippin/mx/record/recorder.h"
@@ -19,17 +20,34 @@ namespace {
 struct ConvAxis {
   int64_t input, kernel, output, stride, padding, kernel_step, input_step;
   bool operator==(const ConvAxis&) const = default;
-
-  // The input position for kernel position k and output position o; -1: none, a zero.
-  int64_t place(int64_t o, int64_t k) const {
-    const int64_t at = o * stride - padding + k * kernel_step;
-    if (at < 0 || at % input_step != 0 || at / input_step >= input) return -1;
-    return at / input_step;
-  }
 };
 
-// The inputs of each output position, laid out as a row, times the weights in place:
-//   y[place, o] = row(place)[kernel places, channels] · W[o, kernel places, channels]ᵀ
+using engine::kSpatialAxes;
+using engine::Operand;
+
+// [N, places.., C] as the engine sees it, [N, C, D, H, W] with channels last.
+Operand planes_of(const Node& node) {
+  const size_t rank = node.shape.size() - 2, first = 2 + kSpatialAxes - rank;
+  Shape shape(2 + kSpatialAxes, 1);
+  Strides strides(2 + kSpatialAxes, node.strides[0]);  // without gaps where the node has none
+  shape[0] = node.shape[0], strides[0] = node.strides[0];
+  shape[1] = node.shape.back(), strides[1] = node.strides.back();
+  for (size_t i = 0; i < rank; ++i) {
+    shape[first + i] = node.shape[i + 1];
+    strides[first + i] = node.strides[i + 1];
+  }
+  return operand_of(node, shape, strides);
+}
+
+Operand operand_of_floats(std::span<const std::byte> floats) {
+  Operand operand;
+  operand.data = const_cast<std::byte*>(floats.data());  // not written
+  operand.rank = 1;
+  operand.shape[0] = static_cast<int64_t>(floats.size() / sizeof(float));
+  operand.strides[0] = 1;
+  return operand;
+}
+
 class Convolution final : public Primitive {
  public:
   Convolution(std::vector<ConvAxis> axes, int groups, bool flip)
@@ -37,46 +55,32 @@ class Convolution final : public Primitive {
   std::string_view name() const noexcept override { return "conv"; }
 
   void eval(Node& out) const override {
-    const Ref<Node> x = row_major_as(out.inputs[0], float32);
+    const Ref<Node> x = spread(row_major_as(out.inputs[0], float32));
     const Ref<Node> w = row_major_as(out.inputs[1], float32);
     out.allocate();
     if (out.size == 0) return;
-    static const auto& kernel = kernels::choose_dot(kernels::WeightType::F32, cpu_features());
-    const int64_t channels = x->shape.back() / groups_, outputs = out.shape.back();
-    const int64_t own = outputs / groups_;  // per group
-    int64_t kernel_places = 1, output_places = 1, input_places = 1;
-    for (const ConvAxis& axis : axes_) {
-      kernel_places *= axis.kernel;
-      output_places *= axis.output;
-      input_places *= axis.input;
+    Node y(float32, out.shape);
+    if (out.dtype == float32) {
+      y.view(out, out.strides);
+    } else {
+      y.allocate();
     }
-    const int64_t length = kernel_places * channels;
-    const int64_t places = out.shape[0] * output_places;
-    const int64_t most =
-        std::clamp<int64_t>((int64_t{1} << 16) / std::max<int64_t>(1, length), 8, 128);
-    const auto item = static_cast<int64_t>(size_of(out.dtype));
-    const int64_t pieces = (places + most - 1) / most;
-    parallel(pieces, places * length * own, [&](int64_t begin, int64_t end) {
-      std::vector<float> rows(static_cast<size_t>(most * length));
-      std::vector<float> y(static_cast<size_t>(most * outputs));
-      for (int64_t piece = begin; piece < end; ++piece) {
-        const int64_t first = piece * most, count = std::min(most, places - first);
-        for (int64_t g = 0; g < groups_; ++g) {
-          for (int64_t i = 0; i < count; ++i) {
-            const int64_t batch = (first + i) / output_places;
-            const float* image = reinterpret_cast<const float*>(x->data) +
-                                 batch * input_places * x->shape.back() + g * channels;
-            fill_row(image, x->shape.back(), channels, (first + i) % output_places, kernel_places,
-                     rows.data() + i * length);
-          }
-          kernel.function({rows.data(), length,
-                           reinterpret_cast<const float*>(w->data) + g * own * length, length,
-                           nullptr, y.data() + g * own, outputs, count, own, length});
-        }
-        convert(reinterpret_cast<const std::byte*>(y.data()), float32, 1,
-                out.data + first * outputs * item, out.dtype, 1, count * outputs);
-      }
-    });
+    const engine::Windows windows = windows_of();
+    const int64_t channels = w->shape.back(), outputs = out.shape.back();
+    if (x->size == 0 || w->size == 0) {
+      std::fill_n(reinterpret_cast<float*>(y.data), y.size, 0.0F);
+    } else if (groups_ > 1 && channels == 1 && outputs == groups_ && has_few_taps(windows)) {
+      const std::vector<float> taps = weights(*w, /*taps_first=*/true);
+      const Operand operands[] = {planes_of(y), planes_of(*x),
+                                  operand_of_floats(std::as_bytes(std::span(taps)))};
+      engine::launch(engine::PlaneNode{engine::ChannelsLastWindowNode{
+                                           "conv", engine::WindowOp::Weights, windows, {}, false},
+                                       {}},
+                     operands, 1, pool());
+    } else {
+      multiply(y, *x, *w, windows);
+    }
+    if (out.dtype != float32) copy_to(y, out.data, out.dtype);
   }
   void record(Recorder& recorder, const Node& out) const override {
     std::vector<int64_t> to_first, to_last, strides, widths, dilations;
@@ -132,33 +136,79 @@ class Convolution final : public Primitive {
   static const ConvAxis& axis_of(const Node& node, int64_t i) {
     return static_cast<const Convolution&>(*node.primitive).axes_[static_cast<size_t>(i)];
   }
-  void fill_row(const float* image, int64_t pixel, int64_t channels, int64_t output_place,
-                int64_t kernel_places, float* row) const {
-    const size_t rank = axes_.size();
-    int64_t at[3] = {};
-    for (size_t axis = rank; axis-- > 0;) {
-      at[axis] = output_place % axes_[axis].output;
-      output_place /= axes_[axis].output;
+  engine::Windows windows_of() const {
+    engine::Windows windows;
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      engine::WindowAxis& axis = windows[kSpatialAxes - axes_.size() + i];
+      axis.stride = axes_[i].stride;
+      axis.pad = axes_[i].padding;
+      axis.taps.clear();
+      for (int64_t k = 0; k < axes_[i].kernel; ++k) axis.taps.push_back(k * axes_[i].kernel_step);
     }
-    for (int64_t k = 0; k < kernel_places; ++k) {
-      // A flipped kernel starts with its last position.
-      int64_t rest = flip_ ? kernel_places - 1 - k : k;
-      int64_t step = 1, place = 0;
-      bool is_inside = true;
-      for (size_t axis = rank; axis-- > 0;) {
-        const int64_t in = axes_[axis].place(at[axis], rest % axes_[axis].kernel);
-        rest /= axes_[axis].kernel;
-        is_inside = is_inside && in >= 0;
-        place += in * step;
-        step *= axes_[axis].input;
-      }
-      float* to = row + k * channels;
-      if (is_inside) {
-        std::copy(image + place * pixel, image + place * pixel + channels, to);
-      } else {
-        std::fill(to, to + channels, 0.0f);
+    return windows;
+  }
+
+  // x with zeros between its places where the input is dilated.
+  Ref<Node> spread(const Ref<Node>& x) const {
+    if (std::all_of(axes_.begin(), axes_.end(),
+                    [](const ConvAxis& axis) { return axis.input_step == 1; })) {
+      return x;
+    }
+    Shape shape = x->shape;
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      shape[i + 1] = std::max<int64_t>(0, (axes_[i].input - 1) * axes_[i].input_step + 1);
+    }
+    Ref<Node> wide(new Node(float32, shape));
+    wide->allocate();
+    std::fill_n(wide->data, wide->bytes(), std::byte{0});
+    Strides strides = wide->strides;
+    for (size_t i = 0; i < axes_.size(); ++i) strides[i + 1] *= axes_[i].input_step;
+    copy(x->shape, {x->data, float32, &x->strides}, {wide->data, float32, &strides});
+    return wide;
+  }
+
+  // Weights [outputs, taps, channels] as [outputs, channels, taps], or with the taps first; a
+  // flipped kernel begins with its last tap.
+  std::vector<float> weights(const Node& w, bool taps_first) const {
+    const int64_t outputs = w.shape[0], channels = w.shape.back();
+    const int64_t taps = w.size / (outputs * channels);
+    const auto* from = reinterpret_cast<const float*>(w.data);
+    std::vector<float> result(static_cast<size_t>(w.size));
+    for (int64_t o = 0; o < outputs; ++o) {
+      for (int64_t t = 0; t < taps; ++t) {
+        const int64_t tap = flip_ ? taps - 1 - t : t;
+        for (int64_t c = 0; c < channels; ++c) {
+          const int64_t row = o * channels + c;
+          const int64_t to = taps_first ? t * outputs * channels + row : row * taps + t;
+          result[static_cast<size_t>(to)] = from[(o * taps + tap) * channels + c];
+        }
       }
     }
+    return result;
+  }
+
+  // Products of panels, with channels last; by planes where windows have too many taps for that.
+  void multiply(Node& y, const Node& x, const Node& w, const engine::Windows& windows) const {
+    using Form = engine::ConvPanels::Form;
+    const bool is_few = has_few_taps(windows);
+    const engine::ConvPanels form(is_few ? Form::ChannelsLast : Form::Rows, groups_, w.shape[0],
+                                  w.shape.back(), num_taps(windows), cpu_features());
+    const std::vector<std::byte> panels = form.pack(weights(w, /*taps_first=*/false));
+    Operand operands[] = {planes_of(y), planes_of(x), operand_of_floats(panels)};
+    if (is_few) {
+      engine::launch(engine::PlaneNode{engine::ChannelsLastConvNode{windows, groups_, false}, {}},
+                     operands, 1, pool());
+      return;
+    }
+    Node planes(float32, Shape(operands[0].shape, operands[0].shape + operands[0].rank));
+    planes.allocate();
+    const Strides strides(operands[0].strides, operands[0].strides + operands[0].rank);
+    operands[0] = operand_of(planes);
+    engine::launch(
+        engine::PlaneNode{
+            engine::ConvNode{engine::ConvNode::Operands::Floats, windows, groups_, false}, {}},
+        operands, 1, pool());
+    copy(planes.shape, {planes.data, float32, &planes.strides}, {y.data, float32, &strides});
   }
 
   std::vector<ConvAxis> axes_;

@@ -30,7 +30,7 @@ void StatefulSequence::feed_together(StepRunner& runner, std::span<Sequence* con
   for (size_t i = 0; i < sequences.size(); ++i) {
     StatefulSequence& one = sequence(i);
     one.advance(one.position() + 1);
-    one.take_row(runner, runner.logit_rows() - 1, one.next_row(), i);
+    one.take_last(runner, runner.logit_rows() - 1, i);
   }
 }
 
@@ -184,17 +184,20 @@ void StatefulSequence::take(const StepRunner& runner, const Feeding& feeding, in
   if (feeding.trace != nullptr) take_hidden(runner, feeding, first, last);
   const bool is_single = runner.logit_rows() == 1;
   if (feeding.rows == Rows::Last && is_end) {
-    const int64_t row = is_single ? 0 : last;
-    if (feeding.token_suffices && !family_.is_greedy_only()) {
-      greedy_token_ = runner.most_likely(row);
-      if (greedy_token_) return;
-    }
-    take_row(runner, row, next_row());
+    take_last(runner, is_single ? 0 : last);
   }
   if (feeding.rows != Rows::Every) return;
   for (int64_t row = first; row <= last; ++row) {
     take_row(runner, is_single ? 0 : row, next_row(feeding));
   }
+}
+
+void StatefulSequence::take_last(const StepRunner& runner, int64_t row, size_t lane) {
+  if (token_suffices_ && !family_.is_greedy_only()) {
+    greedy_token_ = runner.most_likely(row, lane);
+    if (greedy_token_) return;
+  }
+  take_row(runner, row, next_row(), lane);
 }
 
 void StatefulSequence::take_row(const StepRunner& runner, int64_t row, std::span<float> target,

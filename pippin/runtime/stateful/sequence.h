@@ -48,6 +48,7 @@ class StatefulSequence final : public Sequence {
   void advance(int64_t done);
   void take(const StepRunner& runner, const Feeding& feeding, int64_t first, int64_t last,
             bool is_end);
+  void take_last(const StepRunner& runner, int64_t row, size_t lane = 0);
   void take_row(const StepRunner& runner, int64_t row, std::span<float> target, size_t lane = 0);
   void take_hidden(const StepRunner& runner, const Feeding& feeding, int64_t first, int64_t last);
 
