@@ -218,6 +218,7 @@ FeatureInfo feature_info(const mil::Feature& feature) {
   info.description = feature.description;
   info.kind = public_kind(feature.kind);
   info.optional = feature.optional;
+  info.leading_axes = feature.has_leading_axes;
   switch (info.kind) {
     case FeatureInfo::Kind::MultiArray:
     case FeatureInfo::Kind::State:

@@ -84,7 +84,10 @@ struct FeatureInfo {
   std::vector<std::vector<int64_t>> enumerated_shapes;  // the only shapes allowed, or none
   bool optional = false;                                // whether an input may be omitted
   double default_value = 0;               // value of an omitted input, in the default shape
-  std::optional<ColorSpace> color_space;  // for Kind::Image
+  std::optional<ColorSpace> color_space;  // Image
+  // An array [C] or [C, H, W] of a neural network of old, which may also be given with all five
+  // axes, [sequence, batch, C, H, W].
+  bool leading_axes = false;
 };
 
 // Returns "float32 [1, 1..128]" or "image RGB 224 x 224", as in error messages.

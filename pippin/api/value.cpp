@@ -181,8 +181,27 @@ bool shape_fits(const FeatureInfo& feature, const std::vector<int64_t>& shape) {
   return feature.shape.empty() || shape == feature.shape;  // no shape declared, or a single one
 }
 
+namespace {
+
+// The shape with as many of [sequence, batch, C, H, W] as the feature declares, if the others
+// are 1.
+std::vector<int64_t> with_declared_axes(const FeatureInfo& feature, std::vector<int64_t> shape) {
+  if (shape.size() == 1) shape.insert(shape.end(), {1, 1});
+  if (shape.size() != 3 && shape.size() != 4 && shape.size() != 5) return shape;
+  shape.insert(shape.begin(), 5 - shape.size(), 1);
+  const size_t declared = std::max(feature.shape.size(), feature.ranges.size());
+  if (declared >= 5) return shape;
+  if (shape[0] != 1 || shape[1] != 1) return shape;
+  shape.erase(shape.begin(), shape.begin() + 2);
+  if (declared == 1 && shape[1] == 1 && shape[2] == 1) shape.resize(1);
+  return shape;
+}
+
+}  // namespace
+
 // () and (1) are equivalent, as in Core ML.
 std::vector<int64_t> declared_rank(const FeatureInfo& feature, const std::vector<int64_t>& shape) {
+  if (feature.leading_axes) return with_declared_axes(feature, shape);
   if (shape.empty() && !feature.shape.empty()) return {1};
   return shape;
 }

@@ -33,11 +33,12 @@ void add_cases(const fs::path& test, std::map<fs::path, fs::path>& cases) {
 
 }  // namespace
 
-std::vector<fs::path> op_case_folders(const std::string& set) {
+std::vector<fs::path> op_case_folders(const std::string& set, const std::string& collection) {
   std::map<fs::path, fs::path> cases;
-  for (const fs::path& test : shared_entries("op-cases/" + set)) add_cases(test, cases);
-  if (const auto archive = shared_data("op-cases/" + set + "/cases.tar.gz")) {
-    const fs::path all = unpacked(*archive, fs::path("shared-op-cases") / set);
+  const std::string name = collection + "/" + set;
+  for (const fs::path& test : shared_entries(name)) add_cases(test, cases);
+  if (const auto archive = shared_data(name + "/cases.tar.gz")) {
+    const fs::path all = unpacked(*archive, fs::path("shared-" + collection) / set);
     for (const auto& test : fs::directory_iterator(all)) add_cases(test, cases);
   }
   std::vector<fs::path> folders;

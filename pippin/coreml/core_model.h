@@ -1,7 +1,7 @@
 // C++ interfaces to the Core ML classes that Pippin uses: core_model.mm and core_arrays.mm are the
 // only files with Objective-C, calling Apple's framework or the stand-in of tests/coreml.
 //
-// Nothing here throws: Core ML's errors and exceptions are returned as a ErrorText, with its
+// Nothing here throws: Core ML's errors and exceptions are returned as an ErrorText, with its
 // message.
 #pragma once
 
@@ -127,8 +127,8 @@ class Framework {
                                  std::shared_ptr<CoreArray>& array) = 0;
 
   // Returns the location of the compiled model: a folder of the system, from which it must be moved
-  // to be kept. If the wait ends early, there is a ErrorText and no path, and the work continues in
-  // the background.
+  // to be kept. If the wait ends early, there is an ErrorText and no path, and the work continues
+  // in the background.
   virtual ErrorText compile(const std::filesystem::path& package, const KeepWaiting& keep_waiting,
                             std::filesystem::path& compiled) = 0;
   virtual ErrorText load(const std::filesystem::path& compiled, const LoadChoice& choice,

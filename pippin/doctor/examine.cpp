@@ -77,11 +77,13 @@ class Examination {
     }
     PartReport part;
     part.name = name;
-    part.kind = to_string(model.kind);
-    part.specification_version = model.specification_version;
+    const bool network = !model.network_kind.empty();
+    part.kind = network ? model.network_kind : to_string(model.kind);
+    part.specification_version = network ? model.network_version : model.specification_version;
     const auto peaks = measured_.find(package_key(model.path));
     part.findings = examine_model(model, options_, has_tokenizer,
                                   peaks == measured_.end() ? nullptr : &peaks->second, pipeline);
+    if (network) part.findings.insert(part.findings.begin(), {&kOtherKind, name, {{}}});
     if (!model.is_pipeline()) {
       part.estimate = estimate(model, part.findings);
       // Findings point into the model, which is about to be destroyed.

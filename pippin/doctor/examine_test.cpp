@@ -185,8 +185,10 @@ TEST(Doctor, SaysInOneLineWhatItCannotRead) {
   PIPPIN_SHARED_OR_SKIP(packages, "packages");
   const Report report = examine(packages / "legacy-MNISTClassifier.mlmodel");
   ASSERT_EQ(report.parts.size(), 1u);
+  EXPECT_EQ(report.parts[0].kind, "neuralNetworkClassifier");
+  EXPECT_EQ(report.parts[0].specification_version, 1);
   EXPECT_EQ(report.parts[0].findings.at(0).rule->id, "other-kind");
-  EXPECT_FALSE(report.parts[0].estimate.has_value());
+  EXPECT_TRUE(report.parts[0].estimate.has_value());  // of the ML Program
 }
 
 // The bytes of a model of a kind whose message is empty.

@@ -23,10 +23,10 @@ inline constexpr Rule kOtherKind = {
     .severity = Severity::Warning,
     .what = "The model is a neural network in the form before ML Programs",
     .why =
-        "Its layers are not in a form that these rules read; ML Programs alone have typed "
-        "execution, states and compressed weights for newer systems",
+        "ML Programs alone have typed execution, states and compressed weights for newer systems; "
+        "the other findings are about its form as an ML Program",
     .source = "Core ML Tools guide, Comparing ML Programs and Neural Networks",
-    .remedy = "Convert the original model again with convert_to=\"mlprogram\""};
+    .remedy = "pippin repackage MODEL.mlmodel -o NEW.mlpackage writes it as an ML Program"};
 
 inline constexpr Rule kCpuKind = {
     .id = "cpu-kind",

@@ -72,6 +72,9 @@ struct Feature {
   std::vector<SizeRange> ranges;           // one per axis where the shape is a range, else empty
   std::vector<std::vector<int64_t>> enumerated_shapes;
   FeatureDefault default_value;
+  // An array of channels, or of channels, rows and columns, may have two axes in front: sequence
+  // and batch, as in neural networks of old.
+  bool has_leading_axes = false;
   // The file declares it as required. It is optional nevertheless: a stage has a default for it.
   bool declared_required = false;
   ImageType image;           // Image
@@ -129,6 +132,10 @@ struct Model {
       path;  // the file it was read from, if it is unchanged since; otherwise empty
   // The fields of the protobuf message that this struct does not hold, written back unchanged.
   std::string raw;
+  // Of a neural network, which became an ML Program when it was read: the kind and the version in
+  // the file ("neuralNetworkClassifier", 1). Empty and 0 for other models.
+  std::string network_kind;
+  int32_t network_version = 0;
   // Of a translated model: the whole message, written back unchanged (except for `metadata`).
   std::string translated_from;
 

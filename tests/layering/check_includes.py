@@ -75,8 +75,9 @@ ROOMS = {
         "ops": [""],
         "check": ["", "ops"],
         "text": [""],
-        "proto": [""],
-        "package": ["", "check", "text", "proto"],
+        "networks": ["", "ops", "check"],
+        "proto": ["", "networks"],
+        "package": ["", "check", "text", "networks", "proto"],
     },
     "engine": {
         "": [],

@@ -112,9 +112,10 @@ TEST(Repackage, OnlyPackagesAreReplaced) {
   EXPECT_ERROR(repackage(source, scratch / "m.mlpackage"), ErrorCode::InvalidArgument,
                "m.mlpackage: exists and is not a package, so it is not replaced");
   EXPECT_EQ(read_file(scratch / "m.mlpackage/file"), "mine");
-  EXPECT_ERROR(repackage(packages / "legacy-SSDOcr.mlmodel", scratch / "n.mlpackage"),
+  mil::put_file(scratch / "words.mlmodel", std::string("\x08\x02\x8a\x7d\x00", 5));
+  EXPECT_ERROR(repackage(scratch / "words.mlmodel", scratch / "n.mlpackage"),
                ErrorCode::Unsupported,
-               "legacy-SSDOcr.mlmodel: the model is not an ML Program but neuralNetwork "
+               "words.mlmodel: the model is not an ML Program but wordTagger "
                "(specification version 2); Pippin runs ML Programs");
   EXPECT_FALSE(fs::exists(scratch / "n.mlpackage"));
 }

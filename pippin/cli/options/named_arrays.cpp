@@ -21,6 +21,18 @@ Image to_image(const Picture& picture) {
           {pixels.begin(), pixels.end()}};
 }
 
+// Pixels [height, width, 3] or [height, width] of 8 bits, as pictures are kept in arrays.
+std::optional<Image> find_picture(const Value& value) {
+  const auto* tensor = std::get_if<Tensor>(&value);
+  if (tensor == nullptr || tensor->type() != DataType::UInt8) return std::nullopt;
+  const std::vector<int64_t>& shape = tensor->shape();
+  const bool color = shape.size() == 3 && shape[2] == 3;
+  if (!color && shape.size() != 2) return std::nullopt;
+  const Tensor copy = tensor->copy();
+  const auto bytes = copy.bytes();
+  return Image{shape[1], shape[0], color ? 3 : 1, DataType::UInt8, {bytes.begin(), bytes.end()}};
+}
+
 void add(Values& values, const std::string& name, Value value) {
   if (!values.emplace(name, std::move(value)).second) {
     fail(ErrorCode::InvalidArgument, "input '{}' is given twice", name);
@@ -52,6 +64,7 @@ void fit_images(const std::vector<FeatureInfo>& inputs, std::optional<ResizeMode
   for (const FeatureInfo& input : inputs) {
     const auto found = values.find(input.name);
     if (found == values.end() || input.kind != FeatureInfo::Kind::Image) continue;
+    if (auto picture = find_picture(found->second)) found->second = std::move(*picture);
     Image* const image = std::get_if<Image>(&found->second);
     if (image == nullptr) continue;
     const int64_t channels = input.shape.at(1);

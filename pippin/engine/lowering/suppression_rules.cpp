@@ -9,6 +9,11 @@ namespace pippin::engine {
 namespace {
 
 void non_maximum_suppression(Builder& builder, const mil::Operation& operation) {
+  for (const char* name : {"iou_threshold", "score_threshold", "max_boxes"}) {
+    if (operation.find_input(name) == nullptr || operation.constant_input(name) != nullptr)
+      continue;
+    fail(ErrorCode::Unsupported, "{}: {} is not a constant", builder.where(operation), name);
+  }
   // Since CoreML7 the boxes come last.
   const bool last = builder.opset() >= mil::Opset::CoreML7;
   const auto boxes_first = [&](const View& view) {

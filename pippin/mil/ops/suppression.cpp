@@ -27,6 +27,13 @@ int64_t max_boxes(const OpContext& context) {
   return count;
 }
 
+// The number of rows of the results, which may be known only when the program runs.
+Dim count_of_rows(InferContext& context) {
+  const ValueInfo& limit = context.input("max_boxes");
+  if (limit.constant != nullptr || limit.elements) return Dim(max_boxes(context));
+  return context.data_dependent("max_boxes", Dim(INT32_MAX));
+}
+
 Infos infer_suppression(InferContext& context) {
   const ValueInfo &boxes = context.input("boxes"), &scores = context.input("scores");
   if (boxes.shape.size() != 3 || scores.shape.size() != 3) {
@@ -37,7 +44,7 @@ Infos infer_suppression(InferContext& context) {
   context.require_equal(boxes.shape[0], scores.shape[0], "batches of boxes and scores");
   context.require_equal(boxes.shape[items], scores.shape[items], "boxes and scores");
   context.require_equal(boxes.shape[numbers], Dim(4), "a box has four numbers");
-  const Dim count(max_boxes(context));
+  const Dim count = count_of_rows(context);
   Shape box_shape = boxes.shape, score_shape = scores.shape;
   box_shape[items] = score_shape[items] = count;
   Infos infos = {tensor_info(boxes.type, std::move(box_shape)),
@@ -159,7 +166,7 @@ OpDef suppression_op(Opset since) {
   OpDef def{
       .name = "non_maximum_suppression",
       .since = since,
-      .parameters = {tensor("boxes", "f"), tensor("scores", "f"), constant("iou_threshold", "f")},
+      .parameters = {tensor("boxes", "f"), tensor("scores", "f"), tensor("iou_threshold", "f")},
       .infer = infer_suppression,
       .evaluate = evaluate_suppression,
       .doc =
@@ -169,9 +176,9 @@ OpDef suppression_op(Opset since) {
           "indices, padded with 0, 0, -1; before CoreML7 also their number, and only "
           "scores from score_threshold on (if there are any)."};
   if (since < Opset::CoreML7) {
-    def.parameters.push_back(constant("score_threshold", "f"));
+    def.parameters.push_back(tensor("score_threshold", "f"));
   }
-  def.parameters.push_back(constant("max_boxes", "i"));
+  def.parameters.push_back(tensor("max_boxes", "i"));
   def.parameters.push_back(optional_constant("per_class_suppression", "b", false));
   def.num_outputs = since < Opset::CoreML7 ? 4 : 3;
   return def;

@@ -10,6 +10,7 @@
 #include "pippin/base/log.h"
 #include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
+#include "pippin/mil/networks/espresso.h"
 #include "pippin/mil/package/coreml_data.h"
 #include "pippin/mil/package/files.h"
 #include "pippin/mil/package/interface.h"
@@ -24,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kProgramText = "model.mil";
+constexpr std::string_view kNetworkFile = "model.espresso.net";
 
 class CompiledReader {
  public:
@@ -58,6 +60,7 @@ class CompiledReader {
     const bool pipeline = kind == kPipelineField || kind == kPipelineClassifierField ||
                           kind == kPipelineRegressorField;
     if (is_translated_kind(kind)) return read_translated(folder, kind);
+    if (is_network_kind(kind) && find(folder, kNetworkFile)) return read_network(folder, kind);
     if (!pipeline) fail_model_kind(kind, version_of(folder));
     if (depth > kMaxPipelineDepth) {
       fail(ErrorCode::LimitExceeded, "pipelines nest deeper than {}", kMaxPipelineDepth);
@@ -176,6 +179,31 @@ class CompiledReader {
     const auto path = find(folder, kProgramText);
     if (!path) fail(ErrorCode::NotFound, "no model.mil in it, though it says it is an ML Program");
     return read_text(*path);
+  }
+
+  // A neural network: layers, sizes and weights in a file each.
+  Model read_network(const fs::path& folder, int64_t kind) const {
+    const auto description = find(folder, "coremldata.bin"), net = find(folder, kNetworkFile),
+               shapes = find(folder, "model.espresso.shape"),
+               weights = find(folder, "model.espresso.weights");
+    if (!description || !shapes || !weights) {
+      fail(ErrorCode::NotFound,
+           "coremldata.bin, model.espresso.shape or model.espresso.weights is "
+           "not in it");
+    }
+    const auto file = MappedFile::open(*description);
+    const CoreMlData data = parse_coreml_data(file->bytes());
+    Model model = parse_description(data.description);
+    model.network_kind = model_kind_name(kind);
+    model.network_version = static_cast<int32_t>(data.specification_version);
+    const auto blobs = MappedFile::open(*weights);
+    model.program = networks::translate_espresso(load_metadata(*net), load_metadata(*shapes),
+                                                 blobs->bytes(), model.functions.front(), blobs);
+    model.specification_version =
+        specification_version(model.program.function(model.functions.front().name).opset_version());
+    verify(model.program);
+    check_description(model);
+    return model;
   }
 
   // The model is in coremldata.bin or, as earlier versions of Pippin wrote it, in the form that

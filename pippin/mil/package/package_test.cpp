@@ -249,15 +249,31 @@ TEST(Package, ManifestsAreChecked) {
   EXPECT_NE(read_error(path).find("no Manifest.json and no coremldata.bin"), std::string::npos);
 }
 
-TEST(Package, OtherKindsOfModelsAreNamed) {
+TEST(Package, NetworksOfOldBecomeProgramsWhenRead) {
   PIPPIN_SHARED_OR_SKIP(packages, "packages");
-  const std::string error = read_error(packages / "legacy-MNISTClassifier.mlmodel");
-  EXPECT_EQ(error.find("unsupported: legacy-MNISTClassifier.mlmodel: "), 0u) << error;
-  EXPECT_NE(error.find("not an ML Program but neuralNetworkClassifier (specification version 1)"),
+  const Model model = read_package(packages / "legacy-MNISTClassifier.mlmodel");
+  EXPECT_EQ(model.kind, ModelKind::MlProgram);
+  EXPECT_EQ(model.network_kind, "neuralNetworkClassifier");
+  EXPECT_EQ(model.network_version, 1);
+  TempDir folder;
+  write_package(model, folder / "m.mlpackage");
+  const Model written = read_package(folder / "m.mlpackage");
+  EXPECT_EQ(written.network_kind, "");
+  const auto count = [](const Model& one) {
+    return one.program.function("main").block().operations().size();
+  };
+  EXPECT_EQ(count(written), count(model));
+  EXPECT_GT(count(model), 0u);
+}
+
+TEST(Package, OtherKindsOfModelsAreNamed) {
+  TempDir folder;
+  put(folder / "words.mlmodel", std::string("\x08\x01\x8a\x7d\x00", 5));  // wordTagger
+  const std::string error = read_error(folder / "words.mlmodel");
+  EXPECT_EQ(error.find("unsupported: words.mlmodel: "), 0u) << error;
+  EXPECT_NE(error.find("not an ML Program but wordTagger (specification version 1)"),
             std::string::npos)
       << error;
-  EXPECT_NE(read_error(packages / "legacy-SSDOcr.mlmodel").find("unsupported"), std::string::npos);
-  TempDir folder;
   put(folder / "odd.mlmodel", "\x08\x05\xc2\xf3\x01\x00");  // version 5, field 31208
   EXPECT_NE(read_error(folder / "odd.mlmodel").find("of kind"), std::string::npos);
   put(folder / "empty.mlmodel", "");

@@ -191,13 +191,13 @@ TEST(Pipeline, StagesMustFitTogether) {
 }
 
 TEST(Pipeline, StagesOfOtherKindsAreNamed) {
-  // Version 4; a pipeline with a stage 'net' of version 3 and of kind neuralNetwork (500).
-  const std::string stage("\x08\x03\xa2\x1f\x00", 5);
+  // Version 4; a pipeline with a stage 'net' of version 3 and of kind wordTagger (2001).
+  const std::string stage("\x08\x03\x8a\x7d\x00", 5);
   const std::string pipeline = std::string("\x0a\x05") + stage + std::string("\x12\x03net");
   const std::string model =
       std::string("\x08\x04\xd2\x0c") + static_cast<char>(pipeline.size()) + pipeline;
   EXPECT_EQ(error_of([&] { parse_model(as_byte_span(model)); }),
-            "unsupported: stage 0 'net': the model is not an ML Program but neuralNetwork "
+            "unsupported: stage 0 'net': the model is not an ML Program but wordTagger "
             "(specification version 3); Pippin runs ML Programs");
 }
 

@@ -67,15 +67,15 @@ Model read_files(const fs::path& path) {
   if (!fs::is_directory(path)) {
     const fs::path folder = fs::absolute(path).parent_path();
     if (path.extension() == ".mil") return read_program_text(path, allowed_roots(folder));
-    return complete_model(parse_model(MappedFile::open(path)->bytes()), path,
-                          allowed_roots(folder));
+    const auto file = MappedFile::open(path);
+    return complete_model(parse_model(file->bytes(), file), path, allowed_roots(folder));
   }
   const auto roots = allowed_roots(path);
   if (fs::is_regular_file(path / "Manifest.json")) {
     const fs::path file = find_model(path, roots);
     const auto bytes = MappedFile::open(file);
     Model model =
-        with_context(file.filename().string(), [&] { return parse_model(bytes->bytes()); });
+        with_context(file.filename().string(), [&] { return parse_model(bytes->bytes(), bytes); });
     return complete_model(std::move(model), file, roots);
   }
   if (!is_package(path)) {

@@ -345,8 +345,10 @@ void write_classes(JsonWriter& json, const Function& function) {
 }
 
 void write_body(JsonWriter& json, const Model& model) {
-  json.member("kind", to_string(model.kind));
-  json.member("specification_version", model.specification_version);
+  const bool network = !model.network_kind.empty();
+  json.member("kind", network ? model.network_kind : to_string(model.kind));
+  json.member("specification_version",
+              network ? model.network_version : model.specification_version);
   json.member("multifunction", model.multifunction);
   json.member("default_function", model.default_function);
   json.key("functions").begin_array();
@@ -385,9 +387,11 @@ void write_body(JsonWriter& json, const Model& model) {
 std::string summary_text(const Model& model) {
   const auto path = model.path.has_filename() ? model.path : model.path.parent_path();
   const Weights weights = collect_weights(model);
-  std::string result = fmt::format("{}: {}, specification version {}, {} of weights\n",
-                                   one_line(path.filename().string()), to_string(model.kind),
-                                   model.specification_version, format_bytes(weights.bytes));
+  const bool network = !model.network_kind.empty();
+  std::string result = fmt::format(
+      "{}: {}, specification version {}, {} of weights\n", one_line(path.filename().string()),
+      network ? model.network_kind : to_string(model.kind),
+      network ? model.network_version : model.specification_version, format_bytes(weights.bytes));
   result += body_text(model, "");
   if (!weights.groups.empty()) {
     std::vector<std::vector<std::string>> rows;

@@ -8,6 +8,7 @@
 
 #include "coreml.pb.h"
 #include "pippin/base/error.h"
+#include "pippin/mil/networks/translate.h"
 #include "pippin/mil/proto/proto.h"
 
 namespace pippin::mil {
@@ -157,7 +158,7 @@ void check_kind(ByteSpan bytes, int depth) {
       [&](int field, uint64_t number) {
         if (field == 1) version = number;
       });
-  if (kind == kMlProgramField || is_translated_kind(kind)) return;
+  if (kind == kMlProgramField || is_translated_kind(kind) || is_network_kind(kind)) return;
   if (kind == 0) fail(ErrorCode::InvalidFile, "not a Core ML model (no model in it)");
   if (!is_pipeline_field(kind)) fail_model_kind(kind, static_cast<int64_t>(version));
   if (kind != kPipelineField) {
@@ -230,9 +231,48 @@ Model translate_model(proto::Model& message) {
   return model;
 }
 
+// Reads a network of this field's kind, whose message is `network`; `message` has the rest.
+Model read_network(const proto::Model& message, int field, ByteSpan network,
+                   const networks::Owner& owner) {
+  Model model;
+  read_description(message, model);
+  if (model.multifunction) {
+    fail(ErrorCode::InvalidFile, "a {} with functions", model_kind_name(field));
+  }
+  model.network_kind = model_kind_name(field);
+  model.network_version = model.specification_version;
+  const auto kind = field == kNeuralNetworkField             ? networks::NetworkKind::Network
+                    : field == kNeuralNetworkClassifierField ? networks::NetworkKind::Classifier
+                                                             : networks::NetworkKind::Regressor;
+  model.program = with_context(model.network_kind, [&] {
+    return networks::translate_network(network, kind, model.functions.front(), owner);
+  });
+  model.specification_version =
+      specification_version(model.program.function(model.functions.front().name).opset_version());
+  // What is left are parameters of training.
+  model.raw.clear();
+  model.functions.front().raw.clear();
+  return model;
+}
+
+Model read_network(proto::Model& message, int field, std::string bytes) {
+  message.clear_kind();
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return read_network(message, field, as_byte_span(*owner), owner);
+}
+
 Model read_model(proto::Model& message, int depth) {
   Model model;
   switch (message.kind_case()) {
+    case proto::Model::kNeuralNetwork:
+      return read_network(message, kNeuralNetworkField,
+                          std::move(*message.mutable_neural_network()));
+    case proto::Model::kNeuralNetworkClassifier:
+      return read_network(message, kNeuralNetworkClassifierField,
+                          std::move(*message.mutable_neural_network_classifier()));
+    case proto::Model::kNeuralNetworkRegressor:
+      return read_network(message, kNeuralNetworkRegressorField,
+                          std::move(*message.mutable_neural_network_regressor()));
     case proto::Model::kGlmRegressor:
     case proto::Model::kGlmClassifier:
     case proto::Model::kFeatureVectorizer:
@@ -308,6 +348,37 @@ void write_model(const Model& model, const BlobOf& blob_of, proto::Model& messag
   }
 }
 
+struct SplitModel {
+  int field = 0;  // of the network, 0 for models of other kinds
+  ByteSpan network;
+  std::string rest;  // the other fields
+};
+
+SplitModel split_network(ByteSpan bytes) {
+  SplitModel split;
+  CodedInputStream input = open_stream(bytes);
+  size_t start = 0;
+  while (const uint32_t tag = input.ReadTag()) {
+    const int field = static_cast<int>(tag >> 3);
+    uint32_t size = 0;
+    if (is_network_kind(field) && (tag & 7) == 2) {
+      const bool whole = input.ReadVarint32(&size) && size <= bytes.size() &&
+                         static_cast<size_t>(input.CurrentPosition()) <= bytes.size() - size;
+      // A second one would be merged with the first; the parser tells about damaged fields.
+      if (!whole || split.field != 0) return {};
+      split.field = field;
+      split.network = bytes.subspan(static_cast<size_t>(input.CurrentPosition()), size);
+      if (!input.Skip(static_cast<int>(size))) return {};
+    } else {
+      if (!skip_field(input, tag)) return {};
+      const auto end = static_cast<size_t>(input.CurrentPosition());
+      split.rest += as_text(bytes.subspan(start, end - start));
+    }
+    start = static_cast<size_t>(input.CurrentPosition());
+  }
+  return split;
+}
+
 template <typename Message>
 void parse_message(ByteSpan bytes, Message& message) {
   CodedInputStream input = open_stream(bytes);
@@ -367,6 +438,11 @@ int64_t model_kind_field(ModelKind kind) {
   return 0;
 }
 
+bool is_network_kind(int64_t field) {
+  return field == kNeuralNetworkField || field == kNeuralNetworkClassifierField ||
+         field == kNeuralNetworkRegressorField;
+}
+
 constexpr std::string_view kRefusal = "the model is not an ML Program but ";
 
 void fail_model_kind(int64_t field, int64_t specification_version) {
@@ -381,12 +457,20 @@ std::string refused_model_kind(std::string_view message) {
   return std::string(message.substr(0, message.find(" (")));
 }
 
-Model parse_model(ByteSpan bytes) {
+Model parse_model(ByteSpan bytes, const std::shared_ptr<const void>& owner) {
   if (bytes.size() > kMaxModelBytes) {
     fail(ErrorCode::LimitExceeded, "{} bytes, at most {} are read", bytes.size(), kMaxModelBytes);
   }
   check_kind(bytes, 0);
   proto::Model message;
+  if (owner != nullptr) {
+    // The weights of a network stay where they are.
+    const auto [field, network, rest] = split_network(bytes);
+    if (field != 0) {
+      parse_message(as_byte_span(rest), message);
+      return read_network(message, field, network, owner);
+    }
+  }
   parse_message(bytes, message);
   return read_model(message, 0);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,9 @@ namespace pippin::mil {
 // Reads a serialized model. Weights in files keep their BlobReference and have no source. Resolves
 // the programs' names but does not verify them. Throws Unsupported if the model, or a stage of a
 // pipeline, has a kind that Pippin does not run, naming the kind.
-Model parse_model(ByteSpan bytes);
+// The weights of a neural network are read from the bytes on demand if `owner` keeps them valid,
+// else from a copy.
+Model parse_model(ByteSpan bytes, const std::shared_ptr<const void>& owner = nullptr);
 
 // Makes thresholds optional that a pipeline declares as required though a stage has defaults for
 // them. parse_model has already done this.
@@ -31,6 +34,8 @@ int64_t model_kind_field(ModelKind kind);
 bool is_model_kind(int64_t field);
 // Whether models of this kind are translated into programs.
 bool is_translated_kind(int64_t field);
+// Whether models of this kind are neural networks, which become ML Programs when they are read.
+bool is_network_kind(int64_t field);
 // Throws Unsupported with the message that every command prints for such a model.
 [[noreturn]] void fail_model_kind(int64_t field, int64_t specification_version);
 // The kind named in such a message; empty for other messages.
@@ -41,7 +46,10 @@ inline constexpr int kPipelineClassifierField = 200;
 inline constexpr int kPipelineRegressorField = 201;
 inline constexpr int kPipelineField = 202;
 inline constexpr int kGlmRegressorField = 300;
+inline constexpr int kNeuralNetworkRegressorField = 303;
 inline constexpr int kGlmClassifierField = 400;
+inline constexpr int kNeuralNetworkClassifierField = 403;
+inline constexpr int kNeuralNetworkField = 500;
 inline constexpr int kMlProgramField = 502;
 inline constexpr int kFeatureVectorizerField = 602;
 inline constexpr int kNonMaximumSuppressionField = 610;

@@ -1,0 +1,78 @@
+#include "pippin/mil/networks/translate.h"
+
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/mil/networks/class_labels.h"
+#include "pippin/mil/networks/control_flow.h"
+#include "pippin/mil/networks/interface.h"
+
+namespace pippin::mil::networks {
+namespace {
+
+constexpr Field kPreprocessing{2, "preprocessing"}, kArrayMapping{5, "arrayInputShapeMapping"},
+    kImageMapping{6, "imageInputShapeMapping"};
+// Bodies of loops are translated several times.
+constexpr int64_t kAttemptsPerLayer = 200, kMinBudget = 10'000;
+
+// Layers that work along the sequence axis, or whose inputs are lists of words or boxes.
+bool is_sequence_layer(const ListedLayer& listed) {
+  constexpr std::string_view kTypes[] = {"simpleRecurrent",   "gru",       "uniDirectionalLSTM",
+                                         "biDirectionalLSTM", "embedding", "cropResize",
+                                         "sequenceRepeat"};
+  if (std::find(std::begin(kTypes), std::end(kTypes), listed.layer.type) != std::end(kTypes)) {
+    return true;
+  }
+  return listed.layer.type == "concat" && listed.layer.parameters.flag({100, "sequenceConcat"});
+}
+
+std::set<std::string> feature_names(const FunctionDescription& description) {
+  std::set<std::string> names;
+  for (const Feature& input : description.inputs) names.insert(input.name);
+  for (const Feature& output : description.outputs) names.insert(output.name);
+  return names;
+}
+
+}  // namespace
+
+Program translate_network(ByteSpan message, NetworkKind kind, FunctionDescription& description,
+                          const Owner& owner) {
+  const Fields fields(message);
+  Program program;
+  auto& function =
+      program.functions.emplace(description.name, std::make_unique<Function>()).first->second;
+  Graph graph(*function, Opset::CoreML6, feature_names(description));
+  const auto is_image = [](const Feature& feature) { return feature.kind == Feature::Kind::Image; };
+  Network network(graph, fields.integer(kArrayMapping) == 0, fields.integer(kImageMapping) == 0,
+                  owner);
+  network.has_images = std::any_of(description.inputs.begin(), description.inputs.end(), is_image);
+
+  int64_t count = 0;
+  bool sequences = false;
+  for_each_layer(fields, [&](const ListedLayer& listed) {
+    ++count;
+    sequences = sequences || is_sequence_layer(listed);
+  });
+  network.budget = kMinBudget + kAttemptsPerLayer * count;
+  count_reads(fields, network.reads);
+  for (const Feature& output : description.outputs) ++network.reads[output.name];
+
+  define_inputs(network, description.inputs, sequences);
+  preprocess(network, fields.messages(kPreprocessing), description.inputs);
+  const std::vector<ListedLayer> layers = read_layers(fields);
+  translate_layers(network, layers);
+
+  std::vector<Var*> outputs;
+  outputs.reserve(description.outputs.size());
+  const ClassLabels labels(fields, kind == NetworkKind::Classifier, description, layers);
+  for (Feature& feature : description.outputs) {
+    if (labels.produces(feature)) continue;
+    outputs.push_back(with_context(fmt::format("output '{}'", feature.name),
+                                   [&] { return make_output(network, feature); }));
+  }
+  labels.add_outputs(network, outputs);
+  function->block().outputs() = std::move(outputs);
+  return program;
+}
+
+}  // namespace pippin::mil::networks

@@ -1,0 +1,20 @@
+// Translates neural networks, the form of Core ML's models before ML Programs, into programs.
+// Facts: Core ML's NeuralNetwork.proto, and the expectations of coremltools' tests.
+#pragma once
+
+#include "pippin/mil/model.h"
+#include "pippin/mil/networks/weights.h"
+
+namespace pippin::mil::networks {
+
+enum class NetworkKind : uint8_t { Network, Classifier, Regressor };
+
+// Returns the program of a NeuralNetwork, NeuralNetworkClassifier or NeuralNetworkRegressor
+// message: one function with the description's name, which computes in fp32. Weights are read from
+// the message's bytes on demand; `owner` keeps these valid. Arrays of doubles in the description
+// become arrays of fp32, and outputs get their shapes. Throws InvalidFile if the network is not
+// valid, and Unsupported, naming the layer, if nobody but the network's app can compute it.
+Program translate_network(ByteSpan message, NetworkKind kind, FunctionDescription& description,
+                          const Owner& owner);
+
+}  // namespace pippin::mil::networks
