@@ -30,6 +30,22 @@ if(ENABLE_FUZZ)
   target_link_options(pippin_options INTERFACE -fsanitize=address,undefined)
 endif()
 
+# pippin_protobuf(NAME FILE.proto): the library NAME of the code that protoc generates, without our warnings. No header
+# for other folders includes FILE.pb.h.
+function(pippin_protobuf name file)
+  cmake_path(GET file STEM stem)
+  cmake_path(GET file FILENAME file_name)
+  cmake_path(GET file PARENT_PATH folder)
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/${stem}.pb)
+  add_custom_command(
+    OUTPUT ${generated}.cc ${generated}.h
+    COMMAND protobuf::protoc --cpp_out=${CMAKE_CURRENT_BINARY_DIR} -I ${CMAKE_CURRENT_SOURCE_DIR}/${folder} ${file_name}
+    DEPENDS ${file} VERBATIM)
+  add_library(${name} STATIC ${generated}.cc)
+  target_include_directories(${name} SYSTEM PUBLIC $<BUILD_INTERFACE:${CMAKE_CURRENT_BINARY_DIR}>)
+  target_link_libraries(${name} PUBLIC protobuf::libprotobuf-lite)
+endfunction()
+
 # Tests are compiled often and run briefly.
 function(pippin_test_options name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0> $<$<CONFIG:Debug>:-O0>)

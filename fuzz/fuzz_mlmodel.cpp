@@ -16,7 +16,7 @@ using namespace pippin;
 
 void check_programs(mil::Model& model) {
   for (mil::PipelineStage& stage : model.stages) check_programs(stage.model);
-  if (model.is_pipeline()) return;
+  if (!model.has_program()) return;
   mil::verify(model.program);
   model.program = mil::parse_text(mil::print(model.program), "printed");
 }

@@ -7,25 +7,10 @@ import pathlib
 import struct
 import zipfile
 
+from tabular_seeds import TABULAR
+from wire import array_type, description, doubles, feature, field, number, size_range, translated, varint
+
 CORPUS = pathlib.Path(__file__).parent / "corpus"
-
-
-def varint(number):
-    number &= (1 << 64) - 1
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def field(number, content):
-    """A protobuf field: an int, or length-delimited content."""
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    if isinstance(content, str):
-        content = content.encode()
-    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def counted(text):
@@ -49,26 +34,6 @@ def cache_file(tokens=(5, 6, 7), first=1, rest=0, parts=(), content=240, version
     after += struct.pack("<QQ", 3, len(parts)) + b"".join(struct.pack("<QQ", *p) for p in parts)
     after += struct.pack("<QQQ", content, 1234, 0)
     return b"PIPPINPC" + struct.pack("<IIQQ", version, rest, 0, 32 + len(after) + content) + after
-
-
-def array_type(shape, extra=b""):
-    return field(1, b"".join(varint(n) for n in shape)) + field(2, 65568) + extra
-
-
-def feature(name, kind, content, optional=False):
-    return field(1, name) + field(2, "about it") + field(
-        3, field(kind, content) + (field(1000, 1) if optional else b""))
-
-
-def size_range(lower, upper):
-    return field(1, lower) + field(2, upper)
-
-
-def description(inputs, outputs, states=()):
-    return (b"".join(field(1, f) for f in inputs) + b"".join(field(10, f) for f in outputs) +
-            b"".join(field(13, f) for f in states) +
-            field(100, field(1, "short") + field(3, "author") + field(
-                100, field(1, "key") + field(2, "value"))))
 
 
 RANGED = array_type([4, 2], field(31, field(1, size_range(1, -1)) + field(1, size_range(2, 2))))
@@ -131,19 +96,6 @@ STAGE = model(502, program(RELU))
 PIPELINE = field(1, STAGE) + field(1, STAGE) + field(2, "first") + field(2, "second")
 
 # ---- other kinds of models ----
-
-
-def number(index, value):
-    return varint(index << 3 | 1) + struct.pack("<d", value)
-
-
-def doubles(index, values):
-    return field(index, struct.pack(f"<{len(values)}d", *values))
-
-
-def translated(kind, inputs, outputs, content, more=b""):
-    return field(1, 5) + field(2, description(inputs, outputs) + more) + field(kind, content)
-
 
 DOUBLES = field(1, bytes([2])) + field(2, 65600)
 GLM = field(1, doubles(1, [1, -2])) + doubles(2, [0.5]) + field(3, 1)
@@ -387,6 +339,7 @@ SEEDS = {
     "npy/overflow.npy": npy(header("<u8", "False", "(4294967296, 4294967296, 2)"), b""),
 }
 
+SEEDS.update(TABULAR)
 for name, content in SEEDS.items():
     path = CORPUS / name
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -196,27 +196,6 @@ TEST(CoreMlReports, CompiledDetectorsGiveTheBoxesOfTheirPackage) {
   EXPECT_EQ(compiled, outputs("fix-pipeline/model.mlpackage"));
 }
 
-TEST(CoreMlReports, VectorizedRegressorsGiveWhatTheCasesExpect) {
-  PIPPIN_SHARED_OR_SKIP(reports, "reports/coreml");
-  for (const char* name : {"old-compiled-boston/model.mlmodelc", "old-betterrest/model.mlmodel"}) {
-    const fs::path model = reports / name;
-    const Json cases = Json::load(model.parent_path() / "expected.json");
-    EXPECT_EQ(cases.size(), 2u);
-    for (const Json& one : cases.elements()) {
-      std::vector<std::string> arguments = {model.string()};
-      for (const auto& [input, value] : one.at("inputs").members()) {
-        arguments.insert(arguments.end(),
-                         {"--input", fmt::format("{}={}", input, value.as_float())});
-      }
-      const auto outputs = predicted(arguments);
-      for (const auto& [output, value] : one.at("outputs").members()) {
-        const double wanted = value.as_float();
-        EXPECT_NEAR(outputs.at(std::string(output)).at(0), wanted, 1e-9 * std::abs(wanted));
-      }
-    }
-  }
-}
-
 TEST(CoreMlReports, CastsAgree) {
   PIPPIN_SHARED_OR_SKIP(reports, "reports/coreml");
   const TempDir scratch;

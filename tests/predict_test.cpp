@@ -422,6 +422,39 @@ TEST_F(PredictTest, GlmsAndSuppressionRunLikePrograms) {
             std::string::npos);
 }
 
+TEST_F(PredictTest, RowsOfAFileOneAfterAnother) {
+  namespace wire = mil::wire;
+  write_file(path("glm.mlmodel"),
+             wire::model(wire::description({{"a", wire::double_type()}, {"b", wire::int64_type()}},
+                                           {{"y", wire::double_type()}}, "y"),
+                         300, wire::linear_model({{1, 2}}, {0.5})));
+  write_file(path("rows.csv"), "b,a\n1,1\n3,2.25\n");
+  EXPECT_EQ(predict({path("glm.mlmodel"), "--input", path("rows.csv")}).out,
+            "{\"y\": 3.5}\n{\"y\": 8.75}\n");
+  write_file(path("b.jsonl"), "{\"b\": 1}\n{\"b\": 2}\n");
+  const auto result = predict({path("glm.mlmodel"), "--input", path("b.jsonl"), "--input", "a=0.25",
+                               "-o", path("out.csv"), "-o", path("out.json")});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(read_file(path("out.csv")), "y\n2.75\n4.75\n");
+  EXPECT_EQ(read_file(path("out.json")), "[{\"y\": 2.75},\n {\"y\": 4.75}]\n");
+  write_file(path("rows.json"), R"([{"a": 1, "b": 1}, {"a": 1}])");
+  expect_failure(predict({path("glm.mlmodel"), "--input", path("rows.json")}), 1,
+                 "row 1: input 'b' is missing");
+  expect_failure(predict({path("glm.mlmodel"), "--input", path("rows.json"), "-o", "x.npz"}), 1,
+                 "cannot hold rows");
+}
+
+TEST_F(PredictTest, ModelsOfAppsAndSystemsAreStatusThree) {
+  namespace wire = mil::wire;
+  write_file(path("custom.mlmodel"),
+             wire::model(wire::description({{"a", wire::double_type()}}, {}), 555,
+                         wire::field(10, "Mine")));
+  expect_failure(predict({path("custom.mlmodel"), "--input", "a=1"}), 3,
+                 "customModel: computed by the class 'Mine' of an app");
+  const auto shown = run_pippin({"inspect", path("custom.mlmodel")});
+  EXPECT_NE(shown.out.find("class  Mine"), std::string::npos) << shown.out;
+}
+
 // Each step reads the states that the one before wrote to a file.
 TEST_F(PredictTest, StatesAreCarriedInFiles) {
   PIPPIN_SHARED_OR_SKIP(root, "coremltools");

@@ -9,6 +9,7 @@
 #include "pippin/api/feature.h"
 #include "pippin/api/planned_call.h"
 #include "pippin/api/ready_calls.h"
+#include "pippin/api/tabular_executable.h"
 #include "pippin/api/targets.h"
 #include "pippin/base/error.h"
 
@@ -153,7 +154,8 @@ class PipelineExecutable : public Executable {
         const auto found = inputs.find(feature.name);
         if (found != inputs.end()) {
           // Converts as the pipeline declares it, then as the stage does.
-          input_value(feature, found->second);
+          check_input(feature, found->second);
+          if (feature.kind != FeatureInfo::Kind::Dictionary) input_value(feature, found->second);
           values.emplace(*found);
         } else if (has_default_.count(feature.name) > 0) {
           values.emplace(feature.name, default_input(feature, max_elements_));
@@ -223,6 +225,9 @@ std::unique_ptr<Executable> Executable::make(const mil::Model& model, std::strin
   const mil::FunctionDescription& description = model.description(function);
   if (model.is_pipeline()) {
     return std::make_unique<PipelineExecutable>(model, description, pool, options);
+  }
+  if (model.is_tabular()) {
+    return std::make_unique<TabularExecutable>(model, description, options.max_elements);
   }
   return std::make_unique<ProgramExecutable>(model, description, pool, options);
 }

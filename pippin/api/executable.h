@@ -1,5 +1,5 @@
-// A function of an ML Program, or the stages of a pipeline, behind one interface: named values in
-// and out, as declared.
+// A function of an ML Program, a tabular model, or the stages of a pipeline of any of them, behind
+// one interface: named values in and out, as declared.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// Pippin's public interface: runs any Core ML model that is an ML Program, a GLM, a feature
-// vectorizer, a non-maximum suppression, or a pipeline of these.
+// Pippin's public interface: runs any Core ML model that is an ML Program, a tabular model (trees,
+// linear models, support vectors, vectorizers ...), a non-maximum suppression, or a pipeline of
+// these.
 //
 //   pippin::Model model = pippin::Model::load("X.mlpackage");
 //   pippin::Function function = model.function();
@@ -70,7 +71,7 @@ struct FeatureInfo {
     Int64,       // a tensor [1]
     Double,      // a tensor [1]
     String,      // a tensor [1]
-    Dictionary,  // the probabilities of a classifier
+    Dictionary,  // a Dictionary: the probabilities of a classifier, counts of words
     Sequence,    // not supported as a value
     State,
   };
@@ -171,8 +172,9 @@ class PIPPIN_API Function {
   State make_state() const;
 
   // Returns all declared outputs by name, in their declared types; a scalar has the shape [1].
-  // Image features accept an Image of the declared size, or a tensor of values from 0 to 255 in the
-  // declared order of colors, which is also the form of image outputs (uint8, or float16 if
+  // Dictionary features accept a Dictionary, with keys of the declared type or ones that convert to
+  // it. Image features accept an Image of the declared size, or a tensor of values from 0 to 255 in
+  // the declared order of colors, which is also the form of image outputs (uint8, or float16 if
   // declared). Input tensors are read in place: they must not be written meanwhile.
   //
   // Before running, throws InvalidArgument for inputs that are unknown, missing or not as declared

@@ -195,7 +195,8 @@ struct Image {
   std::vector<std::byte> pixels;    // row by row; the bytes of width * height * channels values
 };
 
-// A classifier's probabilities: classes in `keys`, strings or int64 [n]; float64 [n] in `values`.
+// From strings or whole numbers to numbers, as the probabilities of classes: `keys`, strings or
+// int64 [n]; `values`, float64 [n]. Inputs may have other types of numbers.
 struct Dictionary {
   Tensor keys;    // the classes: strings or int64, [n]
   Tensor values;  // their probabilities: float64, [n]

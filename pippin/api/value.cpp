@@ -207,8 +207,12 @@ std::vector<int64_t> declared_rank(const FeatureInfo& feature, const std::vector
 }
 
 void check_input(const FeatureInfo& feature, const Value& value) {
-  if (feature.kind == Kind::Dictionary || feature.kind == Kind::Sequence) {
+  if (feature.kind == Kind::Sequence) {
     fail(ErrorCode::Unsupported, "inputs of the kind \"{}\" are not supported", to_string(feature));
+  }
+  if (feature.kind == Kind::Dictionary) {
+    if (!std::holds_alternative<Dictionary>(value)) refuse(feature, "not a dictionary");
+    return;
   }
   if (const auto* image = std::get_if<Image>(&value)) {
     if (feature.kind != Kind::Image) refuse(feature, "an image");
@@ -220,6 +224,10 @@ void check_input(const FeatureInfo& feature, const Value& value) {
 
 engine::HostTensor input_value(const FeatureInfo& feature, const Value& value) {
   check_input(feature, value);
+  if (feature.kind == Kind::Dictionary) {
+    fail(ErrorCode::Unsupported, "programs do not take inputs of the kind \"{}\"",
+         to_string(feature));
+  }
   if (const auto* image = std::get_if<Image>(&value)) {
     return host_tensor(image_tensor(feature, *image));
   }

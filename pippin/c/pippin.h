@@ -234,7 +234,7 @@ enum {
   PIPPIN_KIND_INT64 = 2,       // a tensor [1]
   PIPPIN_KIND_DOUBLE = 3,      // a tensor [1]
   PIPPIN_KIND_STRING = 4,      // a tensor [1]
-  PIPPIN_KIND_DICTIONARY = 5,  // the probabilities of a classifier
+  PIPPIN_KIND_DICTIONARY = 5,  // the probabilities of a classifier; not possible as an input
   PIPPIN_KIND_SEQUENCE = 6,    // not supported as a value
   PIPPIN_KIND_STATE = 7
 };

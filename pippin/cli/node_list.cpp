@@ -17,7 +17,7 @@ void visit_plans(const mil::Model& model, const std::string& stage, const Visit&
   for (size_t i = 0; i < model.stages.size(); ++i) {
     visit_plans(model.stages[i].model, fmt::format("{}stage {} ", stage, i), visit);
   }
-  if (!model.stages.empty()) return;
+  if (!model.has_program()) return;
   for (const mil::FunctionDescription& function : model.functions) {
     visit(stage + function.name, *engine::Plan::make(model, function.name));
   }

@@ -10,6 +10,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
 #include "pippin/cli/options/named_arrays.h"
+#include "pippin/cli/options/rows.h"
 #include "pippin/io/image.h"
 
 namespace pippin::cli {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 bool holds_all(const fs::path& path) {
   const std::string ending = extension_of(path);
-  return ending == ".npz" || ending == ".json";
+  return ending == ".npz" || is_rows_name(path);
 }
 
 bool holds_one(const fs::path& path) {
@@ -77,7 +78,8 @@ const FeatureInfo& only_output(const OutputFile& file, const std::vector<Feature
   });
 }
 
-// Converts an image output, [1, C, H, W] with channels in the declared order.
+}  // namespace
+
 Picture to_picture(const FeatureInfo& feature, const Tensor& tensor) {
   const std::vector<int64_t>& shape = tensor.shape();
   if (shape.size() != 4 || shape[0] != 1 || (shape[1] != 1 && shape[1] != 3)) {
@@ -100,8 +102,6 @@ Picture to_picture(const FeatureInfo& feature, const Tensor& tensor) {
   return picture;
 }
 
-}  // namespace
-
 OutputFile parse_output(const std::string& argument) {
   const size_t equals = argument.find('=');
   // A path may contain '=' as well.
@@ -112,9 +112,8 @@ OutputFile parse_output(const std::string& argument) {
   }
   if (holds_all(argument) || holds_one(argument)) return {"", argument};
   fail(ErrorCode::InvalidArgument,
-       "\"{}\" is neither FILE.npz, FILE.json nor [NAME=]FILE with a .npy, .png, .jpg, .bmp, .ppm "
-       "or "
-       ".pgm file",
+       "\"{}\" is neither FILE.npz, .json, .jsonl or .csv nor [NAME=]FILE with a .npy, .png, .jpg, "
+       ".bmp, .ppm or .pgm file",
        argument);
 }
 
@@ -132,6 +131,9 @@ void write_outputs(const std::vector<OutputFile>& files, const PredictReport& re
       write_archive(file.path, report.outputs);
     } else if (extension_of(file.path) == ".json") {
       write_file(file.path, report_json(report, Elements::All));
+    } else if (is_rows_name(file.path)) {
+      write_file(file.path,
+                 rows_text(rows_format(file.path), report.output_features, {report.outputs}));
     } else {
       const Tensor& tensor = std::get<Tensor>(report.outputs.at(file.name));
       if (!is_picture_name(file.path)) {

@@ -7,10 +7,12 @@
 
 #include "pippin/api/model.h"
 #include "pippin/cli/predict_report.h"
+#include "pippin/io/image.h"
 
 namespace pippin::cli {
 
-// The argument of --output: "out.npz" and "out.json" for all outputs; "out.npy" and "out.png"
+// The argument of --output: "out.npz", "out.json" (.jsonl, .csv) for all outputs; "out.npy" and
+// "out.png"
 // (.jpg, .bmp, .ppm, .pgm) for one output, which "name=out.png" names.
 struct OutputFile {
   std::string name;  // empty: all outputs, or the only one that fits
@@ -22,6 +24,9 @@ OutputFile parse_output(const std::string& argument);
 // Sets the output's name of each file that holds one output. Throws InvalidArgument for unknown
 // outputs, outputs that a file cannot hold, and ambiguous ones.
 void resolve_outputs(std::vector<OutputFile>& files, const std::vector<FeatureInfo>& outputs);
+
+// Converts an image output, [1, C, H, W] with channels in the declared order.
+Picture to_picture(const FeatureInfo& feature, const Tensor& tensor);
 
 // Writes each file completely or not at all. `files` must be resolved.
 void write_outputs(const std::vector<OutputFile>& files, const PredictReport& report);

@@ -24,8 +24,10 @@
 #include "pippin/cli/options/named_arrays.h"
 #include "pippin/cli/options/options.h"
 #include "pippin/cli/options/pull_display.h"
+#include "pippin/cli/options/rows.h"
 #include "pippin/cli/output_files.h"
 #include "pippin/cli/predict_report.h"
+#include "pippin/cli/predict_rows.h"
 #include "pippin/io/load_cache.h"
 
 namespace pippin::cli {
@@ -134,9 +136,45 @@ void run_repeatedly(const Function& function, const Values& inputs, int64_t repe
   }
 }
 
+// Predictions of single values have a state, random inputs and a report; those of rows have none.
+void check_rows_options(const PredictCommand& command) {
+  const std::pair<const char*, bool> unsuitable[] = {
+      {"--random-inputs", command.random_seed.has_value()},
+      {"--repeat", command.repeat.has_value()},
+      {"--state-in", !command.state_in.empty()},
+      {"--state-out", !command.state_out.empty()}};
+  for (const auto& [name, given] : unsuitable) {
+    if (given) throw CLI::ValidationError(fmt::format("{}: not with rows as --input", name));
+  }
+}
+
+void predict_file(const PredictCommand& command, const Function& function,
+                  const std::filesystem::path& path, const Values& common,
+                  const std::vector<OutputFile>& outputs, TraceFile& trace) {
+  std::vector<Values> rows = read_rows(path, function.inputs());
+  for (Values& row : rows) fit_images(function.inputs(), parse_resize_mode(command.resize), row);
+  std::vector<Values> results;
+  {
+    const TraceFile::Scope scope(trace);
+    results = predict_rows(function, rows, common);
+  }
+  write_rows(outputs, function.outputs(), results);
+  if (command.verbose) std::fputs(function.describe().c_str(), stderr);
+  if (outputs.empty() || command.json) {
+    print_out(rows_text(command.json ? RowsFormat::Json : RowsFormat::JsonLines, function.outputs(),
+                        results));
+  }
+  trace.finish();
+}
+
 void predict(const PredictCommand& command) {
-  const std::vector<InputFile> files = parse_inputs(command.inputs);
+  std::vector<InputFile> files = parse_inputs(command.inputs);
   std::vector<OutputFile> outputs = parse_outputs(command.outputs);
+  const std::optional<InputFile> rows_file = take_rows_file(files);
+  if (rows_file) {
+    check_rows_options(command);
+    check_rows_outputs(outputs);
+  }
   const Shapes shapes = parse_shapes(command.shapes);
   TraceFile trace(command.profile);
   const LogScope log(command.verbose ? LogLevel::Debug : LogLevel::Warn);
@@ -149,9 +187,13 @@ void predict(const PredictCommand& command) {
   if (!command.no_cache) options.cache = default_load_cache();
   options.device = open_backend(command.backend);
   const auto start = std::chrono::steady_clock::now();
-  const Model model = Model::load(local_model(command.model, app::ModelPart::Package), options);
+  const std::filesystem::path package = local_model(command.model, app::ModelPart::Package);
+  const Model model = Model::load(package, options);
   const Function function =
       model.function(command.function.empty() ? model.default_function() : command.function);
+  if (rows_file) {
+    return predict_file(command, function, rows_file->path, inputs, outputs, trace);
+  }
   resolve_outputs(outputs, function.outputs());
   fit_images(function.inputs(), parse_resize_mode(command.resize), inputs);
   PredictReport report;
@@ -166,7 +208,8 @@ void predict(const PredictCommand& command) {
   State state = function.make_state();
   read_state(command.state_in, state);
   if (command.random_seed) {
-    add_random_inputs(function, *command.random_seed, shapes, options.max_elements, inputs);
+    add_random_inputs(function, package, *command.random_seed, shapes, options.max_elements,
+                      inputs);
   }
   {
     const TraceFile::Scope scope(trace);
@@ -198,9 +241,10 @@ CLI::App* add_predict_command(CLI::App& app) {
       ->required();
   option("--function", command->function, "NAME",
          "Function to run (default: the default function of the model)");
-  option("--input", command->inputs, "FILE",
-         "in.npz, NAME=file.npy, NAME=0.5, or for images NAME=file.png, .jpg, .bmp, .ppm, .pgm; "
-         "repeatable");
+  option(
+      "--input", command->inputs, "FILE",
+      "in.npz, NAME=file.npy, NAME=0.5, for images NAME=file.png, .jpg, .bmp, .ppm, .pgm, or rows "
+      "to predict one after another: rows.json, .jsonl, .csv; repeatable");
   CLI::Option* random =
       option("--random-inputs", command->random_seed, "SEED",
              "Fill the inputs that are not given; the same seed gives the same values")
@@ -211,9 +255,10 @@ CLI::App* add_predict_command(CLI::App& app) {
          "Pictures of another size than the input's: fit (borders), fill (cut) or stretch; also "
          "scaleFit, centerCrop, scaleFill")
       ->check(CLI::IsMember({"fit", "fill", "stretch", "scaleFit", "centerCrop", "scaleFill"}));
-  option("-o,--output", command->outputs, "FILE",
-         "Write all outputs into FILE.npz or FILE.json, or one into [NAME=]FILE.npy or, of images, "
-         ".png, .jpg, .bmp, .ppm, .pgm; repeatable")
+  option(
+      "-o,--output", command->outputs, "FILE",
+      "Write all outputs into FILE.npz, .json, .jsonl or .csv, or one into [NAME=]FILE.npy or, of "
+      "images, .png, .jpg, .bmp, .ppm, .pgm; repeatable")
       ->allow_extra_args(false);
   option("--state-in", command->state_in, "FILE", "Start from the states in an .npz file");
   option("--state-out", command->state_out, "FILE", "Write the final states into an .npz file")
@@ -238,8 +283,8 @@ CLI::App* add_predict_command(CLI::App& app) {
   sub->add_flag("--json", command->json, "Print outputs, states and timings as JSON");
   sub->add_flag("-v,--verbose", command->verbose, "Report how the program was run");
   sub->footer(
-      "Without --output and --json a table of the outputs goes to stdout. Exit status 3: the "
-      "package\nuses something that is not supported.");
+      "Without --output and --json a table of the outputs goes to stdout, of rows a line of JSON "
+      "each.\nExit status 3: the package uses something that is not supported.");
   sub->callback([command] { predict(*command); });
   return sub;
 }

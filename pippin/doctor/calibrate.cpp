@@ -71,6 +71,10 @@ void predict(const fs::path& path, const std::string& file, const runtime::LoadO
   if (model.is_pipeline()) {
     fail(ErrorCode::Unsupported, "{}: a pipeline's stages are measured one by one", path.string());
   }
+  if (model.is_tabular()) {
+    fail(ErrorCode::Unsupported, "{}: a {} has no operations to measure", path.string(),
+         to_string(model.kind));
+  }
   const mil::FunctionDescription& description = model.description(model.default_function);
   std::vector<std::string> names;
   for (const mil::Feature& feature : description.inputs) names.push_back(feature.name);

@@ -17,7 +17,7 @@ void visit_functions(const mil::Model& model, const std::string& stage, const Vi
     visit_functions(model.stages[i].model,
                     (stage.empty() ? "" : stage + ", ") + mil::stage_name(model, i), visit);
   }
-  if (model.is_pipeline()) return;
+  if (!model.has_program()) return;
   const PackageEstimate all = estimate(model, examine_model(model));
   for (const FunctionEstimate& function : all.functions) visit(stage, function);
 }

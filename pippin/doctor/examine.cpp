@@ -10,6 +10,7 @@
 #include "pippin/io/model_files.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/mil/proto/serialize.h"
+#include "pippin/tabular/stage.h"
 
 namespace pippin::doctor {
 namespace {
@@ -73,6 +74,8 @@ class Examination {
            const mil::Model* pipeline) {
     if (model.is_translated()) {
       const std::string kind(to_string(model.kind));
+      const std::string refusal = model.is_tabular() ? model.tabular->refusal() : "";
+      if (!refusal.empty()) return add_closed(name, kind, kClosedKind, refusal);
       return add_closed(name, kind, rule_of_kind(kind), {});
     }
     PartReport part;

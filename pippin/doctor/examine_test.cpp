@@ -200,17 +200,22 @@ std::string model_of_kind(int field) {
 TEST(Doctor, AdvisesToConvertNeuralNetworksAlone) {
   TempDir scratch;
   write_file(scratch / "network.mlmodel", model_of_kind(500));
-  write_file(scratch / "trees.mlmodel", model_of_kind(302));
+  write_file(scratch / "same.mlmodel", model_of_kind(900));
+  write_file(scratch / "print.mlmodel", model_of_kind(2002));
   const Report network = examine(scratch / "network.mlmodel");
   ASSERT_EQ(network.parts.size(), 1u);
   EXPECT_EQ(network.parts[0].kind, "neuralNetwork");
   EXPECT_EQ(network.parts[0].findings.at(0).rule->id, "other-kind");
   EXPECT_EQ(network.count(Severity::Warning), 1);
-  const Report trees = examine(scratch / "trees.mlmodel");
-  EXPECT_EQ(trees.parts.at(0).kind, "treeEnsembleRegressor");
-  EXPECT_EQ(trees.parts[0].findings.at(0).rule->id, "cpu-kind");
-  EXPECT_EQ(trees.count(Severity::Note), 1);
-  EXPECT_EQ(trees.count(Severity::Warning), 0);
+  for (const auto& [file, kind, rule] :
+       {std::tuple("same.mlmodel", "identity", "cpu-kind"),
+        {"print.mlmodel", "vision feature print", "closed-kind"}}) {
+    const Report report = examine(scratch / file);
+    EXPECT_EQ(report.parts.at(0).kind, kind);
+    EXPECT_EQ(report.parts[0].findings.at(0).rule->id, rule);
+    EXPECT_EQ(report.count(Severity::Note), 1);
+    EXPECT_EQ(report.count(Severity::Warning), 0);
+  }
 }
 
 // Faults independent of the model's kind.

@@ -38,6 +38,16 @@ inline constexpr Rule kCpuKind = {
     .source = "Model.proto, the kinds of models",
     .remedy = "Nothing has to be done"};
 
+inline constexpr Rule kClosedKind = {
+    .id = "closed-kind",
+    .severity = Severity::Note,
+    .what = "Only Apple's systems, or an app, can compute the model",
+    .why =
+        "A framework of the system has its weights or its format, or an app has its code: other "
+        "systems and Pippin show its interface alone",
+    .source = "Model.proto, the kinds of models",
+    .remedy = "To run it elsewhere, train a model of another kind"};
+
 // By the kind's name: "neuralNetworkClassifier", "GLM regressor".
 inline const Rule& rule_of_kind(std::string_view kind) {
   return kind.starts_with("neuralNetwork") ? kOtherKind : kCpuKind;

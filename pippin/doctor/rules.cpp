@@ -25,7 +25,7 @@ std::vector<const Group*> groups() {
 }
 
 std::vector<const Rule*> all_rules() {
-  std::vector<const Rule*> all = {&kUnreadable, &kOtherKind, &kCpuKind};
+  std::vector<const Rule*> all = {&kUnreadable, &kOtherKind, &kCpuKind, &kClosedKind};
   for (const Group* group : groups()) {
     all.insert(all.end(), group->rules.begin(), group->rules.end());
   }

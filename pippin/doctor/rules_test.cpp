@@ -41,8 +41,9 @@ TEST(DoctorRules, ApplyToTheOneAndNotToTheOther) {
 
 // Rules that need files have their own tests.
 TEST(DoctorRules, AllHaveACaseAndAreFoundByName) {
-  std::set<std::string> tested = {"unreadable",        "other-kind",        "cpu-kind",
-                                  "duplicate-weights", "missing-tokenizer", "fp16-overflow"};
+  std::set<std::string> tested = {"unreadable",   "other-kind",        "cpu-kind",
+                                  "closed-kind",  "duplicate-weights", "missing-tokenizer",
+                                  "fp16-overflow"};
   for (const RuleCase& one : all_cases()) tested.insert(one.rule);
   std::set<std::string> ids;
   for (const Rule* rule : all_rules()) {

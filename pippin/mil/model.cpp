@@ -8,28 +8,6 @@
 
 namespace pippin::mil {
 
-std::string_view to_string(ModelKind kind) {
-  switch (kind) {
-    case ModelKind::MlProgram:
-      return "ML Program";
-    case ModelKind::Pipeline:
-      return "pipeline";
-    case ModelKind::PipelineClassifier:
-      return "pipeline classifier";
-    case ModelKind::PipelineRegressor:
-      return "pipeline regressor";
-    case ModelKind::GlmRegressor:
-      return "GLM regressor";
-    case ModelKind::GlmClassifier:
-      return "GLM classifier";
-    case ModelKind::FeatureVectorizer:
-      return "feature vectorizer";
-    case ModelKind::NonMaximumSuppression:
-      return "non-maximum suppression";
-  }
-  return "model";
-}
-
 Feature array_feature(std::string name, std::string description, DataType type,
                       std::vector<int64_t> shape, std::vector<SizeRange> ranges) {
   Feature result;

@@ -5,13 +5,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "pippin/mil/model_kind.h"
 #include "pippin/mil/program.h"
+
+namespace pippin::tabular {
+class Stage;
+}  // namespace pippin::tabular
 
 namespace pippin::mil {
 
@@ -101,23 +107,13 @@ struct Metadata {
   std::map<std::string, std::string> user_defined;
 };
 
-enum class ModelKind : uint8_t {
-  MlProgram,
-  Pipeline,
-  PipelineClassifier,
-  PipelineRegressor,
-  GlmRegressor,
-  GlmClassifier,
-  FeatureVectorizer,
-  NonMaximumSuppression
-};
-
 struct PipelineStage;
 
-// An ML Program; a small model of another kind, translated into a program when read; or a pipeline
-// of such models. A pipeline has one description, "main", of its own inputs and outputs, and no
-// program: its stages run in order, and each takes its inputs by name from the pipeline's inputs
-// and the outputs of earlier stages.
+// An ML Program; a model of another kind that is translated into a program when read; a tabular
+// model (trees, vectorizers ..., and kinds that can only be shown); or a pipeline of such models. A
+// pipeline has one description, "main", of its own inputs and outputs, and no program: its stages
+// run in order, and each takes its inputs by name from the pipeline's inputs and the outputs of
+// earlier stages.
 struct Model {
   ModelKind kind = ModelKind::MlProgram;
   int32_t specification_version = 9;
@@ -126,8 +122,9 @@ struct Model {
   bool multifunction = false;
   std::string default_function = "main";
   Metadata metadata;
-  Program program;                    // without functions in a pipeline
+  Program program;                    // without functions in a pipeline or tabular model
   std::vector<PipelineStage> stages;  // of a pipeline; never empty
+  std::shared_ptr<const tabular::Stage> tabular;  // of a tabular model; otherwise null
   std::filesystem::path
       path;  // the file it was read from, if it is unchanged since; otherwise empty
   // The fields of the protobuf message that this struct does not hold, written back unchanged.
@@ -136,14 +133,15 @@ struct Model {
   // the file ("neuralNetworkClassifier", 1). Empty and 0 for other models.
   std::string network_kind;
   int32_t network_version = 0;
-  // Of a translated model: the whole message, written back unchanged (except for `metadata`).
+  // Of a translated or tabular model: the whole message, written back unchanged (except for
+  // `metadata`).
   std::string translated_from;
 
-  bool is_pipeline() const {
-    return kind == ModelKind::Pipeline || kind == ModelKind::PipelineClassifier ||
-           kind == ModelKind::PipelineRegressor;
-  }
-  // The program computes, in fp64, what a model of another kind specifies, and is never written.
+  bool is_pipeline() const { return is_pipeline_kind(kind); }
+  bool is_tabular() const { return tabular != nullptr; }
+  bool has_program() const { return !is_pipeline() && !is_tabular(); }
+  // The model's message is written as it was read, not its program: if there is one, it computes,
+  // in fp64, what a model of another kind specifies.
   bool is_translated() const { return kind != ModelKind::MlProgram && !is_pipeline(); }
   const FunctionDescription& description(std::string_view function) const;  // throws NotFound
 };
@@ -153,8 +151,6 @@ struct PipelineStage {
   Model model;
 };
 
-// "ML Program", "pipeline", ...
-std::string_view to_string(ModelKind kind);
 // "stage 1 'detector'", for messages.
 std::string stage_name(const Model& pipeline, size_t index);
 

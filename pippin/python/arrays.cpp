@@ -65,6 +65,36 @@ Tensor tensor_of(py::handle object) {
   return buffer_of(as_array(object));
 }
 
+// Keys are texts or whole numbers, not both.
+Dictionary dictionary_of(const py::dict& dict) {
+  std::vector<std::string> texts;
+  std::vector<int64_t> numbers;
+  std::vector<double> values;
+  for (const auto& [key, value] : dict) {
+    if (py::isinstance<py::str>(key)) {
+      texts.push_back(key.cast<std::string>());
+    } else if (PyIndex_Check(key.ptr()) != 0) {
+      numbers.push_back(key.cast<int64_t>());
+    } else {
+      fail(ErrorCode::InvalidArgument, "the key {} is neither a text nor a whole number",
+           type_name(key));
+    }
+    const double number = PyFloat_AsDouble(value.ptr());
+    if (number == -1 && PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      fail(ErrorCode::InvalidArgument, "{} in a dictionary is not a number", type_name(value));
+    }
+    values.push_back(number);
+  }
+  if (!texts.empty() && !numbers.empty()) {
+    fail(ErrorCode::InvalidArgument, "a dictionary with texts and numbers as keys");
+  }
+  const auto size = static_cast<int64_t>(values.size());
+  return {numbers.empty() ? Tensor::from_strings(std::move(texts), {size})
+                          : Tensor::from(numbers, {size}),
+          Tensor::from(values, {size})};
+}
+
 py::dtype dtype_of(DataType type) {
   constexpr const char* kNames[] = {"bool",   "int8",  "uint8",  "int16",   "uint16",  "int32",
                                     "uint32", "int64", "uint64", "float16", "float32", "float64"};
@@ -91,6 +121,9 @@ py::dict to_dict(const Dictionary& dictionary) {
 
 Value to_value(py::handle object, const std::string& name, const FeatureInfo* feature) {
   return with_context(name, [&]() -> Value {
+    if (py::isinstance<py::dict>(object)) {
+      return dictionary_of(py::reinterpret_borrow<py::dict>(object));
+    }
     if (feature == nullptr || feature->kind != FeatureInfo::Kind::Image) return tensor_of(object);
     if (is_picture(object)) return to_image(object, *feature);
     return to_pixels(tensor_of(object), *feature);

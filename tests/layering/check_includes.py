@@ -29,7 +29,8 @@ ALLOWED = {
     "chat": ["base", "io"],
     "constrain": ["base", "io", "tokenizers"],
     "model_output": ["base", "io", "tokenizers", "chat", "constrain"],
-    "mil": ["base", "io"],
+    "tabular": ["base"],
+    "mil": ["base", "io", "tabular"],
     "array": ["base", "io", "mil"],
     "compress": ["base", "io", "kernels", "mil"],
     "engine": ["base", "io", "kernels", "mil"],
@@ -41,10 +42,10 @@ ALLOWED = {
     "runtime": ["base", "io", "families", "tokenizers", "chat", "constrain", "mil", "engine"],
     "scheduling": ["base", "io", "tokenizers", "constrain", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "model_output", "mil", "compress", "engine", "models", "demo", "runtime"],
-    "doctor": ["base", "io", "families", "mil", "engine", "runtime", "app"],
+    "doctor": ["base", "io", "families", "tabular", "mil", "engine", "runtime", "app"],
     "server": ["base", "io", "http", "page", "shell", "tokenizers", "chat", "constrain", "model_output", "runtime", "scheduling", "app"],
     "repl": ["base", "io", "http", "shell", "hub", "terminal", "server"],
-    "api": ["base", "io", "hub", "chat", "constrain", "mil", "engine", "coreml", "runtime", "app"],
+    "api": ["base", "io", "hub", "chat", "constrain", "tabular", "mil", "engine", "coreml", "runtime", "app"],
     "c": ["base", "io", "runtime", "api"],
 }
 # The rooms (subfolders) of a folder: the rooms that each may include in addition to itself, in the same order. ""

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "pippin/mil/text/text.h"
 
 namespace pippin::app {
@@ -13,6 +15,9 @@ void write_titled(const mil::Model& model, const std::string& title, bool values
                   const Write& write) {
   if (!model.is_pipeline()) {
     if (!title.empty()) write("// " + title + "\n");
+    if (model.is_tabular()) {
+      return write(fmt::format("// a {}, which has no program\n", to_string(model.kind)));
+    }
     return write(mil::print(model.program, {.values = values}));
   }
   for (size_t i = 0; i < model.stages.size(); ++i) {

@@ -284,6 +284,7 @@ std::vector<OperationCost> operation_costs(const mil::Model& model, std::string_
   if (model.is_pipeline()) {
     fail(ErrorCode::Unsupported, "costs of a pipeline's operations: ask its stages for theirs");
   }
+  if (model.is_tabular()) return {};
   const mil::FunctionDescription& description = model.description(function);
   return FunctionCosts(model.program.function(function), description).costs();
 }

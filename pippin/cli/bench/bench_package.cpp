@@ -37,7 +37,7 @@ std::unique_ptr<Prepared> prepare(const PackageBench& bench, PackageReport::Load
       model.function(bench.function.empty() ? model.default_function() : bench.function);
   time.load_seconds = seconds_since(start);
   Values inputs;
-  add_random_inputs(function, bench.seed, {}, bench.load.max_elements, inputs);
+  add_random_inputs(function, bench.path, bench.seed, {}, bench.load.max_elements, inputs);
   State state = function.make_state();
   function.predict(inputs, state);
   time.first_prediction_seconds = seconds_since(start);

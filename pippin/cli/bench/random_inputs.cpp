@@ -1,11 +1,14 @@
 #include "pippin/cli/bench/random_inputs.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/tabular/stage.h"
 
 namespace pippin::cli {
 namespace {
@@ -54,10 +57,42 @@ Tensor random_tensor(const FeatureInfo& feature, const std::vector<int64_t>& sha
   return tensor.to(feature.type);
 }
 
+bool is_numeric(const FeatureInfo& feature) {
+  return feature.type != DataType::String && feature.kind != FeatureInfo::Kind::Dictionary &&
+         feature.kind != FeatureInfo::Kind::Sequence;
+}
+
+// The values that the first stage with this input alone knows; null if there is no such list.
+const tabular::Labels* known_values(const mil::Model& model, std::string_view input) {
+  for (const mil::PipelineStage& stage : model.stages) {
+    if (const tabular::Labels* found = known_values(stage.model, input)) return found;
+  }
+  if (!model.is_tabular()) return nullptr;
+  const std::vector<mil::Feature>& inputs = model.functions.front().inputs;
+  const bool matches = inputs.size() == 1 && inputs.front().name == input;
+  return matches ? model.tabular->categories() : nullptr;
+}
+
+// One of the known values as a tensor [1].
+Tensor random_label(const tabular::Labels& labels, Random& random) {
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&labels)) {
+    return Tensor::from_strings({(*texts)[random.next() % texts->size()]}, {1});
+  }
+  const auto& numbers = std::get<std::vector<int64_t>>(labels);
+  return Tensor::from(std::vector<int64_t>{numbers[random.next() % numbers.size()]}, {1});
+}
+
+// A value of an input with known values.
+Value random_value(const FeatureInfo& feature, const tabular::Labels& labels, Random random) {
+  Tensor label = random_label(labels, random);
+  if (feature.kind != FeatureInfo::Kind::Dictionary) return label;
+  return Dictionary{std::move(label), Tensor::from(std::vector<double>{1.0}, {1})};
+}
+
 }  // namespace
 
-void add_random_inputs(const Function& function, uint64_t seed, const Shapes& shapes,
-                       int64_t max_elements, Values& values) {
+void add_random_inputs(const Function& function, const std::filesystem::path& package,
+                       uint64_t seed, const Shapes& shapes, int64_t max_elements, Values& values) {
   const auto& inputs = function.inputs();
   for (const auto& shape : shapes) {
     const std::string& name = shape.first;
@@ -66,11 +101,21 @@ void add_random_inputs(const Function& function, uint64_t seed, const Shapes& sh
       fail(ErrorCode::InvalidArgument, "--shape {}: the model has no input of that name", name);
     }
   }
+  std::optional<mil::Model> model;  // read if an input needs it
   for (const FeatureInfo& feature : inputs) {
     if (values.contains(feature.name)) continue;
     with_context(fmt::format("input '{}'", feature.name), [&] {
-      if (feature.type == DataType::String || feature.kind == FeatureInfo::Kind::Dictionary ||
-          feature.kind == FeatureInfo::Kind::Sequence) {
+      if (!is_numeric(feature) || feature.kind == FeatureInfo::Kind::Int64) {
+        if (!model) model = mil::read_package(package);
+        const tabular::Labels* labels = known_values(*model, feature.name);
+        const bool known = labels != nullptr &&
+                           std::visit([](const auto& list) { return !list.empty(); }, *labels);
+        if (known) {
+          values.emplace(feature.name, random_value(feature, *labels, Random(seed, feature.name)));
+          return;
+        }
+      }
+      if (!is_numeric(feature)) {
         fail(ErrorCode::Unsupported, "no random values for {}", to_string(feature));
       }
       const auto shape = shapes.find(feature.name);

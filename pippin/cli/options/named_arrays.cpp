@@ -5,6 +5,7 @@
 #include "pippin/api/archive.h"
 #include "pippin/api/feature.h"
 #include "pippin/base/numbers/number.h"
+#include "pippin/cli/options/rows.h"
 #include "pippin/io/image.h"
 
 namespace pippin::cli {
@@ -85,7 +86,7 @@ void fit_images(const std::vector<FeatureInfo>& inputs, std::optional<ResizeMode
 InputFile parse_input(const std::string& argument) {
   const size_t equals = argument.find('=');
   InputFile file;
-  const bool archive = extension_of(argument) == ".npz";
+  const bool archive = extension_of(argument) == ".npz" || is_rows_name(argument);
   if (equals != argument.npos && !archive) {
     file = {argument.substr(0, equals), argument.substr(equals + 1)};
     if (!file.name.empty() && (extension_of(file.path) == ".npy" || is_picture_name(file.path))) {
@@ -99,9 +100,8 @@ InputFile parse_input(const std::string& argument) {
     return {"", argument};
   }
   fail(ErrorCode::InvalidArgument,
-       "\"{}\" is neither FILE.npz nor NAME=NUMBER nor NAME=FILE with a .npy, .png, .jpg, .bmp, "
-       ".ppm "
-       "or .pgm file",
+       "\"{}\" is neither a FILE.npz, .json, .jsonl or .csv nor NAME=NUMBER nor NAME=FILE with a "
+       ".npy, .png, .jpg, .bmp, .ppm or .pgm file",
        argument);
 }
 

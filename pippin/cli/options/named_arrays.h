@@ -12,9 +12,9 @@
 
 namespace pippin::cli {
 
-// The argument of --input: "in.npz", "name=file" or "name=0.5".
+// The argument of --input: "in.npz", "rows.csv", "name=file" or "name=0.5".
 struct InputFile {
-  std::string name;  // empty: an archive of named arrays
+  std::string name;  // empty: an archive of named arrays, or rows (rows.h)
   std::filesystem::path path;
   std::optional<double> number = std::nullopt;  // instead of a file
 };

@@ -57,8 +57,7 @@ class CompiledReader {
   Model read(const fs::path& folder, int depth) const {
     const int64_t kind = kind_of(folder);
     if (kind == kMlProgramField) return read_program(folder);
-    const bool pipeline = kind == kPipelineField || kind == kPipelineClassifierField ||
-                          kind == kPipelineRegressorField;
+    const bool pipeline = is_pipeline_kind(static_cast<ModelKind>(kind));
     if (is_translated_kind(kind)) return read_translated(folder, kind);
     if (is_network_kind(kind) && find(folder, kNetworkFile)) return read_network(folder, kind);
     if (!pipeline) fail_model_kind(kind, version_of(folder));
@@ -93,10 +92,8 @@ class CompiledReader {
       log_debug("{}: coremldata.bin names no kind of model", folder.filename().string());
     }
     if (const auto path = find(folder, "metadata.json")) {
-      const std::string type = metadata_model_type(load_metadata(*path));
-      for (int64_t field = 200; !type.empty() && field <= 3000; ++field) {
-        if (model_kind_name(field) == type) return field;
-      }
+      const auto kind = model_kind(metadata_model_type(load_metadata(*path)));
+      if (kind) return model_kind_field(*kind);
     }
     if (find(folder, kProgramText)) return kMlProgramField;
     if (fs::is_directory(folder / "model0")) return kPipelineField;
@@ -210,7 +207,7 @@ class CompiledReader {
   // packages have.
   Model read_translated(const fs::path& folder, int64_t kind) const {
     Model model = read_whole(folder, kind);
-    verify(model.program);
+    if (model.has_program()) verify(model.program);
     check_description(model);
     return model;
   }
@@ -250,9 +247,7 @@ class CompiledReader {
 
   Model read_pipeline(const fs::path& folder, int64_t kind, int depth) const {
     Model model;
-    model.kind = kind == kPipelineField             ? ModelKind::Pipeline
-                 : kind == kPipelineClassifierField ? ModelKind::PipelineClassifier
-                                                    : ModelKind::PipelineRegressor;
+    model.kind = static_cast<ModelKind>(kind);
     const std::vector<std::string> names = stage_names(folder);
     for (size_t i = 0; i < kMaxCompiledStages; ++i) {
       const std::string name = fmt::format("model{}", i);

@@ -47,7 +47,7 @@ void attach_weights(Model& model, WeightFiles& weights) {
 }
 
 void verify_programs(const Model& model) {
-  if (!model.is_pipeline()) return verify(model.program);
+  if (model.has_program()) verify(model.program);
   for (size_t i = 0; i < model.stages.size(); ++i) {
     with_context(stage_name(model, i), [&] { verify_programs(model.stages[i].model); });
   }

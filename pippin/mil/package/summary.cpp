@@ -9,6 +9,7 @@
 #include "pippin/base/columns.h"
 #include "pippin/base/text.h"
 #include "pippin/io/json.h"
+#include "pippin/mil/package/summary_parts.h"
 #include "pippin/mil/walk.h"
 
 namespace pippin::mil {
@@ -16,7 +17,6 @@ namespace {
 
 // Constants below this size are parameters, not weights.
 constexpr int64_t kMinWeightElements = 10;
-constexpr size_t kMaxClasses = 40;  // number of classes listed in texts
 
 struct WeightGroup {
   int64_t tensors = 0, elements = 0;
@@ -192,30 +192,16 @@ bool is_text(const Value& label) {
   return label.type.data_type == DataType::String;
 }
 
-// Comma-separated, in lines.
-std::string wrapped(const std::vector<std::string>& parts) {
-  std::string result, line;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const std::string part = parts[i] + (i + 1 < parts.size() ? "," : "");
-    if (line.size() + part.size() > 92) result += "    " + std::exchange(line, "") + '\n';
-    line += (line.empty() ? "" : " ") + part;
-  }
-  return result + (line.empty() ? "" : "    " + line + '\n');
-}
-
 std::string classes_text(const Function& function) {
   const Value* labels = class_labels(function);
   if (labels == nullptr) return "";
-  std::vector<std::string> parts;
+  std::vector<std::string> texts;
+  texts.reserve(labels->elements.size());
   for (const Value& label : labels->elements) {
-    if (parts.size() == kMaxClasses) {
-      parts.emplace_back("...");
-      break;
-    }
-    parts.push_back(is_text(label) ? one_line(label.to_string_value())
+    texts.push_back(is_text(label) ? one_line(label.to_string_value())
                                    : fmt::format("{}", fmt::join(label.to_ints(), " ")));
   }
-  return fmt::format("  classes ({})\n{}", labels->elements.size(), wrapped(parts));
+  return class_lines(texts);
 }
 
 std::string function_text(const Model& model, const FunctionDescription& description,
@@ -310,10 +296,16 @@ void write_features(JsonWriter& json, std::string_view key, const std::vector<Fe
   json.end_array();
 }
 
-// The functions of a program, or the stages of a pipeline with their functions; `title` names the
+// The functions of a program, a tabular model, or the stages of a pipeline; `title` names the
 // model.
 std::string body_text(const Model& model, const std::string& title) {
   std::string result;
+  if (model.is_tabular()) {
+    const FunctionDescription& own = model.description(model.default_function);
+    result += fmt::format("\n{}{}\n", title, to_string(model.kind));
+    result += features_text("inputs", own.inputs) + features_text("outputs", own.outputs);
+    return result + tabular_text(model);
+  }
   if (!model.is_pipeline()) {
     for (const FunctionDescription& description : model.functions) {
       result += function_text(model, description, title);
@@ -354,13 +346,14 @@ void write_body(JsonWriter& json, const Model& model) {
   json.key("functions").begin_array();
   for (const FunctionDescription& description : model.functions) {
     json.begin_object().member("name", description.name);
-    if (!model.is_pipeline()) {
+    if (model.has_program()) {
       json.member("opset", model.program.function(description.name).opset);
     }
     write_features(json, "inputs", description.inputs);
     write_features(json, "states", description.states);
     write_features(json, "outputs", description.outputs);
-    if (!model.is_pipeline()) {
+    if (model.is_tabular()) write_tabular(json, model);
+    if (model.has_program()) {
       const Function& function = model.program.function(description.name);
       write_classes(json, function);
       json.key("operations").begin_object();

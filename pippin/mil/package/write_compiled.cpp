@@ -160,7 +160,7 @@ void check_compilable(const Model& model) {
   for (size_t i = 0; i < model.stages.size(); ++i) {
     with_context(stage_name(model, i), [&] { check_compilable(model.stages[i].model); });
   }
-  if (!model.is_pipeline()) verify(model.program);
+  if (model.has_program()) verify(model.program);
 }
 
 }  // namespace

@@ -318,8 +318,8 @@ TEST(WriteCompiled, WholeModelsAreReadAfterAnyHead) {
   EXPECT_ERROR(read_package(path), ErrorCode::InvalidFile,
                "the model in it is a GLM regressor, coremldata.bin says glmClassifier");
   put(std::string(28, '\0'), regressor, 402);
-  EXPECT_ERROR(read_package(path), ErrorCode::Unsupported,
-               "treeEnsembleClassifier (specification version 8)");
+  EXPECT_ERROR(read_package(path), ErrorCode::InvalidFile,
+               "coremldata.bin says treeEnsembleClassifier");
   // As written by earlier versions of Pippin.
   put_file(path / "coremldata.bin", coreml_data(kGlmRegressorField, 1, ""));
   put_file(path / "model.mlmodel", regressor);

@@ -26,6 +26,7 @@ constexpr ColorSpace kColorSpaces[] = {ColorSpace::Grayscale, ColorSpace::Rgb, C
                                        ColorSpace::GrayscaleFloat16};
 
 DataType read_array_type(int32_t number) {
+  if (number == 0) return DataType::Float64;  // not stated, as by early converters
   for (const auto& known : kArrayTypes) {
     if (known.number == number) return known.type;
   }

@@ -10,8 +10,6 @@
 
 namespace pippin::proto {
 class BoxSuppression;
-class FeatureVectorizer;
-class LinearModel;
 class Metadata;
 class Model;
 class ModelDescription;
@@ -42,14 +40,16 @@ void write_description(const Model& model, proto::Model& message);
 // Writes the model's current metadata.
 void write_metadata(const Metadata& metadata, proto::Metadata& message);
 
-// Programs that compute, in fp64, the function of models of other kinds. Adds the defaults of
-// thresholds that are inputs to the description. Throw InvalidFile if numbers, labels and
+// A program that computes, in fp64, what a model of another kind specifies. Adds the defaults of
+// thresholds that are inputs to the description. Throws InvalidFile if numbers, labels and
 // description do not match.
-Program translate_linear_model(const proto::LinearModel& message, ModelKind kind,
-                               const FunctionDescription& description);
-Program translate_feature_vectorizer(const proto::FeatureVectorizer& message,
-                                     const FunctionDescription& description);
 Program translate_suppression(const proto::BoxSuppression& message,
                               FunctionDescription& description);
+
+// Whether models of this kind are read by read_tabular().
+bool is_tabular_kind(int64_t field);
+// A tabular model from the bytes of its message; `model` has its description. Sets kind, tabular
+// and translated_from. Throws InvalidFile.
+void read_tabular(std::string bytes, Model& model);
 
 }  // namespace pippin::mil

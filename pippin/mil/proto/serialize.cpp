@@ -19,50 +19,6 @@ constexpr size_t kMaxModelBytes = size_t{1} << 30;
 // to it.
 constexpr int kMaxDepth = 100 + 3 * kMaxPipelineDepth;
 
-struct KindName {
-  int field;
-  std::string_view name;
-};
-// Field numbers of Model's types.
-constexpr KindName kKinds[] = {
-    {200, "pipelineClassifier"},
-    {201, "pipelineRegressor"},
-    {202, "pipeline"},
-    {300, "glmRegressor"},
-    {301, "supportVectorRegressor"},
-    {302, "treeEnsembleRegressor"},
-    {303, "neuralNetworkRegressor"},
-    {304, "bayesianProbitRegressor"},
-    {400, "glmClassifier"},
-    {401, "supportVectorClassifier"},
-    {402, "treeEnsembleClassifier"},
-    {403, "neuralNetworkClassifier"},
-    {404, "kNearestNeighborsClassifier"},
-    {500, "neuralNetwork"},
-    {501, "itemSimilarityRecommender"},
-    {502, "mlProgram"},
-    {555, "customModel"},
-    {556, "linkedModel"},
-    {600, "oneHotEncoder"},
-    {601, "imputer"},
-    {602, "featureVectorizer"},
-    {603, "dictVectorizer"},
-    {604, "scaler"},
-    {606, "categoricalMapping"},
-    {607, "normalizer"},
-    {609, "arrayFeatureExtractor"},
-    {610, "nonMaximumSuppression"},
-    {900, "identity"},
-    {2000, "textClassifier"},
-    {2001, "wordTagger"},
-    {2002, "visionFeaturePrint"},
-    {2003, "soundAnalysisPreprocessing"},
-    {2004, "gazetteer"},
-    {2005, "wordEmbedding"},
-    {2006, "audioFeaturePrint"},
-    {3000, "serializedModel"},
-};
-
 // Skips a field's content; false if the bytes end or the wire type is invalid.
 bool skip_field(google::protobuf::io::CodedInputStream& input, uint32_t tag) {
   uint64_t number = 0;
@@ -79,11 +35,6 @@ bool skip_field(google::protobuf::io::CodedInputStream& input, uint32_t tag) {
     default:
       return false;
   }
-}
-
-bool is_pipeline_field(int field) {
-  return field == kPipelineClassifierField || field == kPipelineRegressorField ||
-         field == kPipelineField;
 }
 
 using google::protobuf::io::CodedInputStream;
@@ -115,6 +66,10 @@ void for_each_field(ByteSpan bytes, Visit&& visit, VisitNumber&& visit_number) {
       return;
     }
   }
+}
+
+[[noreturn]] void fail_empty() {
+  fail(ErrorCode::InvalidFile, "not a Core ML model (no model in it)");
 }
 
 void check_kind(ByteSpan bytes, int depth);
@@ -159,8 +114,9 @@ void check_kind(ByteSpan bytes, int depth) {
         if (field == 1) version = number;
       });
   if (kind == kMlProgramField || is_translated_kind(kind) || is_network_kind(kind)) return;
-  if (kind == 0) fail(ErrorCode::InvalidFile, "not a Core ML model (no model in it)");
-  if (!is_pipeline_field(kind)) fail_model_kind(kind, static_cast<int64_t>(version));
+  if (kind == 0) fail_empty();
+  if (!is_pipeline_kind(static_cast<ModelKind>(kind)))
+    fail_model_kind(kind, static_cast<int64_t>(version));
   if (kind != kPipelineField) {
     ByteSpan pipeline;
     for_each_field(
@@ -206,28 +162,26 @@ FeatureDefault common_default(const Model& pipeline, const std::string& input) {
   return common.value_or(FeatureDefault());
 }
 
-// Translates a model of another kind; consumes the message.
-Model translate_model(proto::Model& message) {
+// Reads a model whose message is kept; consumes the message.
+Model read_other_kind(proto::Model& message) {
   Model model;
-  model.translated_from = message.SerializeAsString();
-  read_description(message, model);
-  if (model.multifunction) {
-    fail(ErrorCode::InvalidFile, "a {} with functions", model_kind_name(message.kind_case()));
-  }
-  FunctionDescription& description = model.functions.front();
-  if (message.has_non_maximum_suppression()) {
-    model.kind = ModelKind::NonMaximumSuppression;
-    model.program = translate_suppression(message.non_maximum_suppression(), description);
-  } else if (message.has_feature_vectorizer()) {
-    model.kind = ModelKind::FeatureVectorizer;
-    model.program = translate_feature_vectorizer(message.feature_vectorizer(), description);
-  } else {
-    model.kind = message.has_glm_regressor() ? ModelKind::GlmRegressor : ModelKind::GlmClassifier;
-    model.program = translate_linear_model(
-        message.has_glm_regressor() ? message.glm_regressor() : message.glm_classifier(),
-        model.kind, description);
-  }
+  std::string bytes = message.SerializeAsString();
+  const bool is_tabular = !message.has_non_maximum_suppression();
+  // Without the content, which may be large.
+  proto::Model head;
+  head.set_specification_version(message.specification_version());
+  head.mutable_description()->Swap(message.mutable_description());
+  if (is_tabular) message.Clear();
+  read_description(head, model);
   model.raw.clear();
+  if (model.multifunction) fail(ErrorCode::InvalidFile, "a model of this kind with functions");
+  if (is_tabular) {
+    read_tabular(std::move(bytes), model);
+    return model;
+  }
+  model.translated_from = std::move(bytes);
+  model.kind = ModelKind::NonMaximumSuppression;
+  model.program = translate_suppression(message.non_maximum_suppression(), model.functions.front());
   return model;
 }
 
@@ -273,11 +227,9 @@ Model read_model(proto::Model& message, int depth) {
     case proto::Model::kNeuralNetworkRegressor:
       return read_network(message, kNeuralNetworkRegressorField,
                           std::move(*message.mutable_neural_network_regressor()));
-    case proto::Model::kGlmRegressor:
-    case proto::Model::kGlmClassifier:
-    case proto::Model::kFeatureVectorizer:
     case proto::Model::kNonMaximumSuppression:
-      return translate_model(message);
+    case proto::Model::KIND_NOT_SET:  // kinds of pippin/tabular are unknown fields
+      return read_other_kind(message);
     case proto::Model::kMlProgram:
       model.program = read_program(message.ml_program());
       break;
@@ -293,8 +245,6 @@ Model read_model(proto::Model& message, int depth) {
       model.kind = ModelKind::PipelineRegressor;
       read_stages(*message.mutable_pipeline_regressor()->mutable_pipeline(), model, depth + 1);
       break;
-    case proto::Model::KIND_NOT_SET:
-      fail(ErrorCode::InvalidFile, "not a Core ML model (no model in it)");
   }
   message.clear_kind();
   read_description(message, model);
@@ -340,10 +290,7 @@ void write_model(const Model& model, const BlobOf& blob_of, proto::Model& messag
     case ModelKind::PipelineRegressor:
       return write_stages(model, blob_of,
                           *message.mutable_pipeline_regressor()->mutable_pipeline());
-    case ModelKind::GlmRegressor:
-    case ModelKind::GlmClassifier:
-    case ModelKind::FeatureVectorizer:
-    case ModelKind::NonMaximumSuppression:
+    default:
       break;
   }
 }
@@ -399,43 +346,8 @@ void take_defaults(Model& pipeline) {
   }
 }
 
-bool is_model_kind(int64_t field) {
-  return std::any_of(std::begin(kKinds), std::end(kKinds),
-                     [&](const KindName& kind) { return kind.field == field; });
-}
-
 bool is_translated_kind(int64_t field) {
-  return field == kGlmRegressorField || field == kGlmClassifierField ||
-         field == kFeatureVectorizerField || field == kNonMaximumSuppressionField;
-}
-
-std::string model_kind_name(int64_t field) {
-  for (const KindName& kind : kKinds) {
-    if (kind.field == field) return std::string(kind.name);
-  }
-  return fmt::format("of kind {}", field);
-}
-
-int64_t model_kind_field(ModelKind kind) {
-  switch (kind) {
-    case ModelKind::MlProgram:
-      return kMlProgramField;
-    case ModelKind::Pipeline:
-      return kPipelineField;
-    case ModelKind::PipelineClassifier:
-      return kPipelineClassifierField;
-    case ModelKind::PipelineRegressor:
-      return kPipelineRegressorField;
-    case ModelKind::GlmRegressor:
-      return kGlmRegressorField;
-    case ModelKind::GlmClassifier:
-      return kGlmClassifierField;
-    case ModelKind::FeatureVectorizer:
-      return kFeatureVectorizerField;
-    case ModelKind::NonMaximumSuppression:
-      return kNonMaximumSuppressionField;
-  }
-  return 0;
+  return field == kNonMaximumSuppressionField || is_tabular_kind(field);
 }
 
 bool is_network_kind(int64_t field) {

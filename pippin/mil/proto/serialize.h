@@ -28,11 +28,7 @@ void take_defaults(Model& pipeline);
 Model parse_description(ByteSpan bytes);
 std::string serialize_description(const Model& model);
 
-// "neuralNetworkClassifier" for the field of Model's oneof, or "of kind 123".
-std::string model_kind_name(int64_t field);
-int64_t model_kind_field(ModelKind kind);
-bool is_model_kind(int64_t field);
-// Whether models of this kind are translated into programs.
+// Whether models of this kind keep their message: tabular models, and kinds that are translated.
 bool is_translated_kind(int64_t field);
 // Whether models of this kind are neural networks, which become ML Programs when they are read.
 bool is_network_kind(int64_t field);

@@ -1,11 +1,9 @@
 #include "pippin/mil/proto/translation.h"
 
 #include <algorithm>
-#include <limits>
 #include <span>
 
 #include "pippin/base/error.h"
-#include "pippin/base/numbers/checked.h"
 
 namespace pippin::mil {
 namespace {
@@ -71,38 +69,6 @@ Translation::Translation(const FunctionDescription& description) {
 Var* Translation::add_input(const Feature& feature, DataType type,
                             const std::vector<int64_t>& undeclared) {
   return function_->add_input(feature.name, ValueType::tensor(type, dims_of(feature, undeclared)));
-}
-
-Var* Translation::add_row(const std::vector<RowPiece>& pieces) {
-  const auto row_type = [](int64_t size) { return ValueType::tensor(DataType::Float64, {size}); };
-  Argument rows;
-  int64_t count = 0;
-  for (const auto& [input, wanted] : pieces) {
-    with_context(fmt::format("input '{}'", input->name), [&, &feature = *input, size = wanted] {
-      if (feature.kind != Feature::Kind::Double && feature.kind != Feature::Kind::Int64 &&
-          feature.kind != Feature::Kind::MultiArray) {
-        fail(ErrorCode::InvalidFile, "neither a number nor an array");
-      }
-      Var* row = add_input(feature, DataType::Float64, {size});
-      const int64_t own = row->type.is_static() ? row->type.num_elements() : kUnknownDim;
-      if (own >= 0 && size >= 0 && own != size) {
-        fail(ErrorCode::InvalidFile, "{} numbers, the model takes {}", own, size);
-      }
-      if (row->type.dims.size() != 1) {
-        const int32_t flat = -1;
-        row = add("reshape", row_type(own),
-                  {{"x", {row}}, {"shape", {Value::of_int32s({&flat, 1})}}});
-      }
-      rows.push_back(row);
-      count = count < 0 || own < 0
-                  ? kUnknownDim
-                  : checked_add(count, own).value_or(std::numeric_limits<int64_t>::max());
-    });
-  }
-  if (rows.empty()) fail(ErrorCode::InvalidFile, "no inputs");
-  if (rows.size() == 1) return std::get<Var*>(rows.front());
-  return add("concat", row_type(count),
-             {{"values", std::move(rows)}, {"axis", {Value::of_int32(0)}}});
 }
 
 std::string Translation::free_name(std::string_view stem) {

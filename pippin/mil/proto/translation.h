@@ -13,12 +13,6 @@
 
 namespace pippin::mil {
 
-// An input and its number of elements; kUnknownDim: as declared.
-struct RowPiece {
-  const Feature* input;
-  int64_t size;
-};
-
 class Translation {
  public:
   // Reserves the names of the description's features: results get one only on request.
@@ -26,10 +20,6 @@ class Translation {
 
   // Adds an input with the feature's shape, or `undeclared` if it has none.
   Var* add_input(const Feature& feature, DataType type, const std::vector<int64_t>& undeclared);
-
-  // Adds the inputs, which are numbers or arrays, and concatenates their elements as fp64. Throws
-  // InvalidFile for inputs of other kinds or sizes, and if none exist.
-  Var* add_row(const std::vector<RowPiece>& pieces);
 
   using Arguments = std::initializer_list<std::pair<std::string_view, Argument>>;
   // Adds an operation with a result of this type, which gets an unused name.

@@ -81,6 +81,19 @@ def classifier():
     return model(described, 400, _linear([[1.0]], [0.0]) + field(100, joined(1, ["cat", "dog"])))
 
 
+def review():
+    """A pipeline from counts of words to "bad" or "good", which is as likely as 0.5 + tree / 4."""
+    counts = description({"words": dictionary_type(True)}, {"row": array_type([2])})
+    vectorizer = model(counts, 603, field(1, joined(1, ["poor", "great"])))
+    leaves = [field(2, node) + field(3, 6) + field(20, field(2, value)) for node, value in ((1, 0.75), (2, 0.25))]
+    root = field(3, 3) + field(10, 1) + field(11, 0.5) + field(12, 1) + field(13, 2)  # row[1] > 0.5
+    outputs = {"label": STRING_TYPE, "likely": dictionary_type(True)}
+    trees = model(description({"row": array_type([2])}, outputs, "label", "likely"), 402,
+                  field(1, joined(1, [root, *leaves]) + field(2, 1)) + field(100, joined(1, ["bad", "good"])))
+    described = description({"words": dictionary_type(True)}, outputs, "label", "likely")
+    return model(described, 200, field(1, joined(1, [vectorizer, trees])))
+
+
 def detector():
     """A pipeline with one stage: the suppression of boxes that overlap better ones."""
     inputs = {"scores": array_type([3, 2]), "boxes": array_type([3, 4]),

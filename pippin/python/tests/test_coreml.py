@@ -104,6 +104,16 @@ class Predictions(Case):
         self.assertEqual(told["likely"], {"cat": 0.5, "dog": 0.5})
         self.assertIs(type(told["label"]), str)
 
+    def test_words(self):
+        proxy = Proxy(self.written(small.review(), "review.mlmodel"))
+        self.assertEqual(proxy.predict({"words": {"great": 2.0, "unknown": 1}}),
+                         {"label": "good", "likely": {"bad": 0.25, "good": 0.75}})
+        self.assertEqual(proxy.predict({"words": {}})["label"], "bad")
+        for given, words in (({"great": "x"}, "not a number"), ({0.5: 1}, "neither a text nor a whole number"),
+                             (0.5, "expected dictionary from string to float64")):
+            with self.assertRaisesRegex(RuntimeError, words):
+                proxy.predict({"words": given})
+
     def test_detectors(self):
         proxy = Proxy(self.written(small.detector()))
         given = {"scores": [[0.9, 0], [0.8, 0], [0.1, 0.2]], "boxes": [[0, 0, 2, 2], [0, 0, 2, 2], [9, 9, 1, 1]]}

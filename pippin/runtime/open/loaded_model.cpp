@@ -75,7 +75,7 @@ RunnableModel joined(std::shared_ptr<ThreadPool> pool, std::shared_ptr<const mil
 
 RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
   mil::Model model = mil::read_package(package);
-  if (model.is_pipeline()) {
+  if (!model.has_program()) {
     fail(ErrorCode::Unsupported, "{}: a {}, which is not a language model", package.string(),
          to_string(model.kind));
   }
@@ -87,7 +87,7 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
 }  // namespace
 
 bool is_language_model(const mil::Model& model) {
-  if (model.is_pipeline()) return false;
+  if (!model.has_program()) return false;
   if (EncoderDecoderModel::takes(model)) return true;
   return std::any_of(model.functions.begin(), model.functions.end(), [&](const auto& function) {
     try {

@@ -50,7 +50,7 @@ PartSteps part_steps(const std::vector<const mil::FunctionDescription*>& functio
 Part::Part(const std::filesystem::path& package, std::string name, const LoadOptions& options,
            SharedStates& states, ThreadPool& pool)
     : name_(std::move(name)), options_(options), pool_(pool), model_(mil::read_package(package)) {
-  if (model_.is_pipeline()) {
+  if (!model_.has_program()) {
     fail(ErrorCode::Unsupported, "{}: a {}, which is not part of a language model", name_,
          to_string(model_.kind));
   }

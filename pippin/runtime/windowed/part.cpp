@@ -32,7 +32,7 @@ WindowedPart::WindowedPart(const std::filesystem::path& path, std::string name,
     : name_(std::move(name)), state_({}), model_(mil::read_package(path)) {
   plan_options_.compute = compute;
   plan_options_.compute.batch_invariant = true;
-  if (model_.is_pipeline()) {
+  if (!model_.has_program()) {
     fail(ErrorCode::Unsupported, "{}: a {}, which is not part of a language model", name_,
          to_string(model_.kind));
   }
