@@ -48,6 +48,11 @@ class GgufFile {
     for (const uint32_t value : values) put(pairs_, value);
     return *this;
   }
+  GgufFile& flags(const std::string& key, const std::vector<bool>& values) {
+    array(key, 7, values.size());
+    for (const bool value : values) put(pairs_, uint8_t{value});
+    return *this;
+  }
   GgufFile& bytes(const std::string& key, std::string_view values) {
     array(key, 0, values.size());
     pairs_ += values;

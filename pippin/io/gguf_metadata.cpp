@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "pippin/base/error.h"
+#include "pippin/io/json.h"
 
 namespace pippin {
 namespace {
@@ -124,6 +125,31 @@ std::string GgufMetadata::bytes(std::string_view key) const {
 bool GgufMetadata::is_array(std::string_view key) const {
   const GgufValue* value = find(key);
   return value != nullptr && value->is_array;
+}
+
+std::optional<std::string> GgufMetadata::json(std::string_view key) const {
+  const GgufValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  JsonWriter json;
+  const auto write = [&](size_t index) {
+    const double number = element(key, *value, index);
+    if (!std::isfinite(number)) invalid(key, "not finite");
+    if (value->type == GgufValueType::Bool) {
+      json.value(number != 0);
+    } else if (value->type == GgufValueType::F32 || value->type == GgufValueType::F64) {
+      json.value(number);
+    } else {
+      json.value(static_cast<int64_t>(number));
+    }
+  };
+  if (value->is_array) json.begin_array();
+  if (value->type == GgufValueType::Text) {
+    for (const std::string_view text : value->texts()) json.value(text);
+  } else {
+    for (size_t i = 0; i < value->count; ++i) write(i);
+  }
+  if (value->is_array) json.end_array();
+  return json.text();
 }
 
 const GgufTensor* GgufMetadata::tensor(std::string_view name) const {

@@ -28,7 +28,10 @@ class GgufMetadata {
   std::vector<double> numbers(std::string_view key) const;
   std::string bytes(std::string_view key) const;  // an array of bytes; empty if missing
   bool is_array(std::string_view key) const;
+  // The value as JSON: a text, a number, true or false, or an array of those.
+  std::optional<std::string> json(std::string_view key) const;
 
+  const std::vector<GgufTensor>& tensors() const { return content_.tensors; }
   const GgufTensor* tensor(std::string_view name) const;  // nullptr if missing
   // Returns the elements of a small F32 tensor.
   std::vector<double> tensor_numbers(std::string_view name) const;

@@ -120,7 +120,7 @@ nn::Parameters open_parameters(const fs::path& source, nn::Precision precision,
   if (!is_made_of_packages(source)) {
     Checkpoint checkpoint = Checkpoint::open(source);
     if (is_gguf(checkpoint)) {
-      checkpoint = gguf_checkpoint(checkpoint, load_config(source).get_string_or(kGgufKey, ""));
+      checkpoint = gguf_checkpoint(checkpoint, load_config(source));
     } else {
       checkpoint = with_current_names(checkpoint);
     }

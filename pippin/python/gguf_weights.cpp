@@ -109,8 +109,8 @@ mx::ArrayMap read_arrays(const std::filesystem::path& source, const Shapes& shap
   const auto file = app::find_gguf(source);
   if (!file) fail(ErrorCode::InvalidArgument, "'{}' is not a GGUF file", source.string());
   const std::filesystem::path folder = app::gguf_folder(*file);
-  const auto checkpoint = std::make_shared<const Checkpoint>(models::gguf_checkpoint(
-      Checkpoint::open(folder), models::load_config(folder).get_string_or(models::kGgufKey, "")));
+  const auto checkpoint = std::make_shared<const Checkpoint>(
+      models::gguf_checkpoint(Checkpoint::open(folder), models::load_config(folder)));
   const nn::PackedWeightsPtr packed = nn::gguf_weights();
   mx::ArrayMap arrays;
   for (const auto& [name, shape] : shapes) {

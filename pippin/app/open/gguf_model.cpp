@@ -1,6 +1,7 @@
 #include "pippin/app/open/gguf_model.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "pippin/base/files/output.h"
 #include "pippin/base/files/temporary_folder.h"
 #include "pippin/base/threads/fork.h"
+#include "pippin/io/gguf_metadata.h"
 #include "pippin/io/model_files.h"
 #include "pippin/models/gguf/gguf.h"
 
@@ -44,21 +46,50 @@ struct Unpacked {
   bool has_tokenizer = false;
 };
 
-// The part with the metadata.
-struct FirstPart {
-  explicit FirstPart(const fs::path& path)
-      : name(path.filename().string()),
-        mapped(MappedFile::open(path)),
-        content(parse_gguf(mapped->bytes(), name)) {}
+// The metadata of the first part, with the tensors of all.
+struct Whole {
+  explicit Whole(const std::vector<fs::path>& paths) : name(paths.front().filename().string()) {
+    for (const fs::path& path : paths) {
+      mapped.push_back(MappedFile::open(path));
+      GgufContent part = parse_gguf(mapped.back()->bytes(), path.filename().string());
+      check_part(part, path.filename().string(), paths.size());
+      if (mapped.size() == 1) {
+        content = std::move(part);
+      } else {
+        std::move(part.tensors.begin(), part.tensors.end(), std::back_inserter(content.tensors));
+      }
+    }
+    const GgufMetadata metadata(content, name);
+    const auto tensors = metadata.size("split.tensors.count");
+    if (tensors && *tensors != std::ssize(content.tensors)) {
+      metadata.invalid("split.tensors.count", fmt::format("{}, but the files have {} tensors",
+                                                          *tensors, content.tensors.size()));
+    }
+  }
+
+  // Which part it is, and of how many.
+  void check_part(const GgufContent& part, const std::string& file, size_t files) const {
+    const GgufMetadata metadata(part, file);
+    const auto count = metadata.size("split.count"), number = metadata.size("split.no");
+    if (count.value_or(0) > 1 && *count != static_cast<int64_t>(files)) {
+      metadata.invalid("split.count",
+                       fmt::format("{}, but the folder has {} files of the model", *count, files));
+    }
+    const auto place = static_cast<int64_t>(mapped.size()) - 1;
+    if (number && count.value_or(0) > 1 && *number != place) {
+      metadata.invalid("split.no",
+                       fmt::format("{}, but the file is number {} of its names", *number, place));
+    }
+  }
 
   std::string name;
-  std::shared_ptr<const MappedFile> mapped;
+  std::vector<std::shared_ptr<const MappedFile>> mapped;
   GgufContent content;
 };
 
 std::unique_ptr<Unpacked> unpack(const fs::path& file) {
   const std::vector<fs::path> parts = gguf_parts(fs::absolute(file));
-  const FirstPart first(parts.front());
+  const Whole first(parts);
   const GgufContent& content = first.content;
   const std::string& name = first.name;
   auto unpacked = std::make_unique<Unpacked>();
@@ -81,7 +112,7 @@ std::unique_ptr<Unpacked> unpack(const fs::path& file) {
 
 void add_tokenizer(Unpacked& unpacked, const fs::path& file) {
   if (unpacked.has_tokenizer) return;
-  const FirstPart first(gguf_parts(fs::absolute(file)).front());
+  const Whole first(gguf_parts(fs::absolute(file)));
   const TextFile text = tokenizers::gguf_tokenizer_file(first.content, first.name);
   write_text(unpacked.path / text.name, text.text);
   unpacked.has_tokenizer = true;

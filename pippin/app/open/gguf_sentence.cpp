@@ -25,7 +25,8 @@ std::optional<std::string_view> pooling_mode(const models::GgufKeys& keys) {
       break;
   }
   const bool encodes = architecture == "bert" || architecture == "nomic-bert" ||
-                       architecture == "t5encoder" || architecture == "gemma-embedding";
+                       architecture == "t5encoder" || architecture == "gemma-embedding" ||
+                       architecture == "modern-bert";
   return encodes ? std::optional<std::string_view>("mean") : std::nullopt;
 }
 

@@ -22,6 +22,17 @@ enum class GgmlType : uint8_t {
   Q4K,
   Q5K,
   Q6K,
+  // Those after it have no vector kernels (grids.h).
+  Iq2Xxs,
+  Iq2Xs,
+  Iq2S,
+  Iq3Xxs,
+  Iq3S,
+  Iq1S,
+  Iq1M,
+  Tq10,
+  Tq20,
+  Nvfp4,
 };
 
 // The contents of blocks, with a number per group of columns:

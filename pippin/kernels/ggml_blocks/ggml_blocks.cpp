@@ -25,13 +25,23 @@ constexpr GgmlForm kForms[] = {
     {GgmlType::Q4K, "q4_k", 256, 144, 32, 4, false, true},
     {GgmlType::Q5K, "q5_k", 256, 176, 32, 8, false, true},
     {GgmlType::Q6K, "q6_k", 256, 210, 16, 8, true, false},
+    {GgmlType::Iq2Xxs, "iq2_xxs", 256, 66, 32, 8, true, false},
+    {GgmlType::Iq2Xs, "iq2_xs", 256, 74, 16, 8, true, false},
+    {GgmlType::Iq2S, "iq2_s", 256, 82, 16, 8, true, false},
+    {GgmlType::Iq3Xxs, "iq3_xxs", 256, 98, 32, 8, true, false},
+    {GgmlType::Iq3S, "iq3_s", 256, 110, 32, 8, true, false},
+    {GgmlType::Iq1S, "iq1_s", 256, 50, 32, 8, true, false},
+    {GgmlType::Iq1M, "iq1_m", 256, 56, 16, 8, true, false},
+    {GgmlType::Tq10, "tq1_0", 256, 54, 32, 4, true, false},
+    {GgmlType::Tq20, "tq2_0", 256, 66, 32, 4, true, false},
+    {GgmlType::Nvfp4, "nvfp4", 64, 36, 16, 8, true, false},
 };
 
 constexpr bool in_order() {
   for (size_t i = 0; i < std::size(kForms); ++i) {
     if (kForms[i].type != static_cast<GgmlType>(i)) return false;
   }
-  return std::size(kForms) == static_cast<size_t>(GgmlType::Q6K) + 1;
+  return std::size(kForms) == static_cast<size_t>(GgmlType::Nvfp4) + 1;
 }
 static_assert(in_order());
 

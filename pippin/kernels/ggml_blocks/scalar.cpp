@@ -4,6 +4,7 @@
 
 #include "pippin/base/numbers/float16.h"
 #include "pippin/kernels/ggml_blocks/ggml_blocks.h"
+#include "pippin/kernels/ggml_blocks/grids.h"
 
 namespace pippin::kernels {
 namespace {
@@ -202,16 +203,22 @@ Reader reader_of(GgmlType type) {
       return {q4_k_codes, k_scales};
     case GgmlType::Q5K:
       return {q5_k_codes, k_scales};
-    case GgmlType::Q6K:
-      break;
+    default:
+      return {q6_k_codes, q6_k_scales};
   }
-  return {q6_k_codes, q6_k_scales};
 }
 
 void unpack(GgmlType type, const UnpackArgs& args) noexcept {
   const GgmlForm& form = ggml_form(type);
-  const Reader reader = reader_of(type);
   const int64_t groups = form.columns / form.group;
+  if (type > GgmlType::Q6K) {
+    for (int64_t i = 0; i < args.count; ++i) {
+      unpack_grid_block(type, args.blocks + i * form.bytes, args.codes + i * form.columns,
+                        args.scales + i * groups);
+    }
+    return;
+  }
+  const Reader reader = reader_of(type);
   for (int64_t i = 0; i < args.count; ++i) {
     const Bytes block = args.blocks + i * form.bytes;
     reader.codes(block, args.codes + i * form.columns);

@@ -292,6 +292,8 @@ void unpack(GgmlType type, const UnpackArgs& args) noexcept {
       return unpack_blocks<Q5K>(args);
     case GgmlType::Q6K:
       return unpack_blocks<Q6K>(args);
+    default:
+      return ggml_blocks_scalar.unpack(type, args);
   }
 }
 

@@ -533,6 +533,8 @@ bool avx2_dot_row(const GgmlDotArgs& args) noexcept {
       return dot_row<Q5K>(args);
     case GgmlType::Q6K:
       return dot_row<Q6K>(args);
+    default:
+      return false;
   }
   return false;
 }

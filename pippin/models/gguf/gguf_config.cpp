@@ -1,228 +1,354 @@
+#include "pippin/models/gguf/gguf_config.h"
+
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "pippin/base/error.h"
-#include "pippin/io/gguf_metadata.h"
-#include "pippin/io/json.h"
 #include "pippin/models/gguf/gguf.h"
-#include "pippin/models/gguf/gguf_keys.h"
+#include "pippin/models/gguf/gguf_architectures.h"
+#include "pippin/models/gguf/gguf_checks.h"
 
 namespace pippin::models {
 namespace {
 
-struct Architecture {
-  std::string_view name, model_type, class_name;  // the last two for decoders
-  void (*write_encoder)(const GgufKeys& keys, JsonWriter& json) = nullptr;
+struct EncoderRow {
+  std::string_view name;
+  void (*write)(const GgufKeys& keys, JsonWriter& json);
 };
-constexpr Architecture kKnown[] = {
-    {"llama", "llama", "LlamaForCausalLM"},
-    {"qwen2", "qwen2", "Qwen2ForCausalLM"},
-    {"qwen3", "qwen3", "Qwen3ForCausalLM"},
-    {"gemma", "gemma", "GemmaForCausalLM"},
-    {"gemma2", "gemma2", "Gemma2ForCausalLM"},
-    {"gemma3", "gemma3_text", "Gemma3ForCausalLM"},
-    {"phi3", "phi3", "Phi3ForCausalLM"},
-    {"gemma-embedding", "gemma3_text", "Gemma3TextModel"},
-    {"bert", "", "", write_gguf_bert},
-    {"nomic-bert", "", "", write_gguf_nomic_bert},
-    {"t5", "", "", write_gguf_t5},
-    {"t5encoder", "", "", write_gguf_t5_encoder},
+constexpr EncoderRow kEncoders[] = {
+    {"bert", write_gguf_bert},
+    {"nomic-bert", write_gguf_nomic_bert},
+    {"t5", write_gguf_t5},
+    {"t5encoder", write_gguf_t5_encoder},
 };
 
-const Architecture& known_architecture(const GgufMetadata& metadata) {
-  const std::string name = metadata.text("general.architecture").value_or("");
-  std::vector<std::string_view> names;
-  for (const Architecture& one : kKnown) {
-    if (one.name == name) return one;
-    names.push_back(one.name);
-  }
-  metadata.unsupported("general.architecture",
-                       fmt::format("'{}' is not read as a model (known: {})", name.substr(0, 60),
-                                   fmt::join(names, ", ")));
-}
+// Members of all decoders.
+constexpr GgufField kCommon[] = {
+    {"max_position_embeddings", "context_length"},
+    {"rope_theta", "rope.freq_base"},
+    {"num_experts_per_tok", "expert_used_count"},
+    {"bos_token_id", "tokenizer.ggml.bos_token_id"},
+    {"eos_token_id", "tokenizer.ggml.eos_token_id"},
+};
 
 class DecoderConfig {
  public:
-  DecoderConfig(const GgufMetadata& metadata, const Architecture& architecture)
-      : metadata_(metadata), architecture_(architecture), keys_(metadata, architecture.name) {}
+  DecoderConfig(const GgufKeys& keys, const GgufArchitecture& row)
+      : keys_(keys), metadata_(keys.metadata()), row_(row), config_(keys) {}
 
   std::string write() {
-    json_.begin_object();
-    json_.key("architectures").begin_array().value(architecture_.class_name).end_array();
-    json_.member("model_type", architecture_.model_type).member(kGgufKey, architecture_.name);
-    attention_kind();
+    config_.set("architectures", std::vector<std::string>{std::string(row_.class_name)});
+    config_.set("model_type", row_.model_type);
+    config_.set(kGgufKey, row_.name);
+    config_.set(kGgufModules, config_.block_modules());
+    // The converter undoes pairs that the architecture has, where positions have several axes.
+    const bool halves = keys_.has_key("rope.dimension_sections");
+    if (row_.pairs || halves) config_.set(kGgufPairs, row_.pairs);
+    config_.set("torch_dtype", "float16");
+    check_attention();
+    for (const GgufField& field : kCommon) config_.set_from(field.member, field.source);
     sizes();
+    norms();
     rope();
-    own();
-    tokens();
-    json_.end_object();
-    return json_.text() + "\n";
+    window();
+    for (const GgufField& field : row_.fields) config_.set_from(field.member, field.source);
+    for (const auto& [member, value] : Json::parse(row_.members, "members").members()) {
+      config_.set_json(member, value.dump());
+    }
+    if (row_.write != nullptr) row_.write(config_);
+    check_gguf_tensors(config_, row_.varies);
+    return config_.text();
   }
 
  private:
-  std::string key(std::string_view name) const { return keys_.full(name); }
-  int64_t required(std::string_view name) const { return keys_.required_size(name); }
-
-  void attention_kind() {
+  void check_attention() {
     if (gguf_pooling(keys_) == GgufPooling::Rank) {
       keys_.unsupported("pooling_type", "4, scores, is read of bert alone");
     }
-    if (architecture_.name == "gemma-embedding") {
-      json_.member("use_bidirectional_attention", true);
-    } else if (!metadata_.flag(key("attention.causal")).value_or(true)) {
+    if (!row_.encodes && !metadata_.flag(keys_.full("attention.causal")).value_or(true)) {
       keys_.unsupported("attention.causal", "is read of causal models alone");
     }
   }
 
+  // Of layers that differ the largest.
+  int64_t size_of(std::string_view key) {
+    if (!row_.varies) return keys_.required_size(key);
+    const std::vector<int64_t> all = config_.by_layer(key);
+    return *std::max_element(all.begin(), all.end());
+  }
+
   void sizes() {
-    const int64_t vocabulary = keys_.rows("token_embd.weight");
-    layers_ = required("block_count");
-    heads_ = required("attention.head_count");
-    hidden_ = required("embedding_length");
-    json_.member("vocab_size", vocabulary).member("hidden_size", hidden_);
-    json_.member("num_hidden_layers", layers_).member("num_attention_heads", heads_);
-    json_.member("intermediate_size", required("feed_forward_length"));
-    const std::string kv = key("attention.head_count_kv");
-    json_.member("num_key_value_heads",
-                 metadata_.find(kv) != nullptr ? required("attention.head_count_kv") : heads_);
-    const auto own_dim = metadata_.size(key("attention.key_length"));
-    head_dim_ = own_dim.value_or(heads_ > 0 ? hidden_ / heads_ : 0);
-    if (own_dim) json_.member("head_dim", head_dim_);
-    const auto values = metadata_.size(key("attention.value_length"));
-    if (values.value_or(head_dim_) != head_dim_) {
-      metadata_.unsupported(key("attention.value_length"), "values of another size than keys");
+    hidden_ = keys_.required_size("embedding_length");
+    heads_ = size_of("attention.head_count");
+    config_.set("vocab_size", keys_.rows("token_embd.weight"));
+    config_.set("hidden_size", hidden_);
+    config_.set("num_hidden_layers", config_.layers());
+    keys_.required_size("context_length");
+    if (heads_ > 0) config_.set("num_attention_heads", heads_);
+    if (keys_.has_key("feed_forward_length") && size_of("feed_forward_length") > 0) {
+      config_.set("intermediate_size", size_of("feed_forward_length"));
     }
-    if (metadata_.size(key("expert_count")).value_or(0) > 0) {
-      metadata_.unsupported(key("expert_count"), "mixtures of experts are not read from GGUF");
+    const bool grouped = keys_.has_key("attention.head_count_kv");
+    const int64_t kv_heads = grouped ? size_of("attention.head_count_kv") : heads_;
+    if (kv_heads > 0) config_.set("num_key_value_heads", kv_heads);
+    head_dim_ = keys_.size("attention.key_length").value_or(heads_ > 0 ? hidden_ / heads_ : 0);
+    if (head_dim_ > 0) config_.set("head_dim", head_dim_);
+    config_.set("tie_word_embeddings", metadata_.tensor("output.weight") == nullptr);
+  }
+
+  // Configurations have a name for each kind of norm; a model has one kind.
+  void norms() {
+    const auto root = keys_.number("attention.layer_norm_rms_epsilon");
+    const auto layer = keys_.number("attention.layer_norm_epsilon");
+    if (!root && !layer) keys_.required_number("attention.layer_norm_rms_epsilon");
+    config_.set("rms_norm_eps", root ? *root : *layer);
+    for (const char* name : {"layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps"}) {
+      config_.set(name, layer ? *layer : *root);
     }
-    context_ = required("context_length");
-    json_.member("max_position_embeddings", context_);
-    json_.member("rms_norm_eps", keys_.required_number("attention.layer_norm_rms_epsilon"));
-    json_.member("tie_word_embeddings", metadata_.tensor("output.weight") == nullptr);
-    json_.member("torch_dtype", "float16");
   }
 
   void rope() {
-    if (const auto base = metadata_.number(key("rope.freq_base"))) {
-      json_.member("rope_theta", *base);
+    if (head_dim_ > 0) {
+      const int64_t dims = keys_.size("rope.dimension_count").value_or(head_dim_);
+      config_.set("partial_rotary_factor",
+                  static_cast<double>(dims) / static_cast<double>(head_dim_));
     }
-    const auto dims = metadata_.size(key("rope.dimension_count"));
-    if (dims && *dims != head_dim_) {
-      if (architecture_.name != "phi3") {
-        metadata_.unsupported(key("rope.dimension_count"), "only whole heads are turned");
-      }
-      json_.member("partial_rotary_factor",
-                   static_cast<double>(*dims) / static_cast<double>(head_dim_));
-    }
-    const std::string kind = metadata_.text(key("rope.scaling.type")).value_or("none");
-    const auto factor = metadata_.number(key("rope.scaling.factor"));
+    config_.set_json("rope_scaling", "null");
+    const std::string kind = metadata_.text(keys_.full("rope.scaling.type")).value_or("none");
+    const auto factor = keys_.number("rope.scaling.factor");
     if (metadata_.tensor("rope_factors_long.weight") != nullptr) {
       factors("rope_factors_short.weight", "rope_factors_long.weight",
-              metadata_.size(key("rope.scaling.original_context_length")).value_or(context_),
-              metadata_.number(key("rope.scaling.attn_factor")));
+              keys_.size("rope.scaling.original_context_length")
+                  .value_or(keys_.required_size("context_length")),
+              keys_.number("rope.scaling.attn_factor"));
     } else if (metadata_.tensor("rope_freqs.weight") != nullptr) {
       // Llama 3's scaling, as divisors of frequencies.
-      factors("rope_freqs.weight", "rope_freqs.weight", context_, 1.0);
+      factors("rope_freqs.weight", "rope_freqs.weight", keys_.required_size("context_length"), 1.0);
     } else if (kind == "linear" && factor) {
-      json_.key("rope_scaling").begin_object().member("rope_type", "linear");
-      json_.member("factor", *factor).end_object();
+      JsonWriter json;
+      json.begin_object().member("rope_type", "linear").member("factor", *factor).end_object();
+      config_.set_json("rope_scaling", json.text());
     } else if (kind == "yarn" && factor) {
-      json_.key("rope_scaling").begin_object().member("rope_type", "yarn");
-      json_.member("factor", *factor);
-      if (const auto original = metadata_.size(key("rope.scaling.original_context_length"))) {
-        json_.member("original_max_position_embeddings", *original);
-      }
-      json_.end_object();
+      yarn(*factor);
     } else if (kind != "none" && factor.value_or(1) != 1) {
-      metadata_.unsupported(key("rope.scaling.type"), fmt::format("'{}' is not read", kind));
+      keys_.unsupported("rope.scaling.type", fmt::format("'{}' is not read", kind));
     }
   }
 
   void factors(std::string_view shorter, std::string_view longer, int64_t original,
                std::optional<double> magnitude) {
-    json_.key("rope_scaling").begin_object().member("rope_type", "longrope");
-    json_.member("short_factor", metadata_.tensor_numbers(shorter));
-    json_.member("long_factor", metadata_.tensor_numbers(longer));
-    json_.member("original_max_position_embeddings", original);
-    if (magnitude) json_.member("attention_factor", *magnitude);
-    json_.end_object();
+    JsonWriter json;
+    json.begin_object().member("rope_type", "longrope");
+    json.member("short_factor", metadata_.tensor_numbers(shorter));
+    json.member("long_factor", metadata_.tensor_numbers(longer));
+    json.member("original_max_position_embeddings", original);
+    if (magnitude) json.member("attention_factor", *magnitude);
+    config_.set_json("rope_scaling", json.end_object().text());
   }
 
-  // Members specific to one architecture.
-  void own() {
-    const std::string_view name = architecture_.name;
-    const auto window = metadata_.size(key("attention.sliding_window"));
-    const bool like_gemma3 = name == "gemma3" || name == "gemma-embedding";
-    const bool slides = name == "gemma2" || like_gemma3 || name == "phi3";
-    if (slides && window.value_or(0) > 0) json_.member("sliding_window", *window);
-    if (name == "phi3" && window.value_or(0) == 0) json_.member("sliding_window", nullptr);
-    if (name.starts_with("gemma")) {
-      json_.member("hidden_activation", "gelu_pytorch_tanh");
-      if (name == "gemma") json_.member("hidden_act", "gelu_pytorch_tanh");
-    }
-    if (name == "gemma2" || like_gemma3) {
-      // 27B scales scores by the width instead.
-      const bool largest = name != "gemma-embedding" && layers_ == (name == "gemma2" ? 46 : 62);
-      json_.member("query_pre_attn_scalar",
-                   largest ? static_cast<double>(hidden_) / static_cast<double>(heads_)
-                           : static_cast<double>(head_dim_));
-    }
-    if (name == "gemma2") {
-      json_.member("attn_logit_softcapping",
-                   metadata_.number(key("attn_logit_softcapping")).value_or(50.0));
-      json_.member("final_logit_softcapping",
-                   metadata_.number(key("final_logit_softcapping")).value_or(30.0));
-    }
-    if (like_gemma3) pattern();
-    if (name == "llama") {
-      json_.member("attention_bias", metadata_.tensor("blk.0.attn_q.bias") != nullptr);
-      json_.member("mlp_bias", metadata_.tensor("blk.0.ffn_gate.bias") != nullptr);
-    }
-  }
-
-  // The sliding layers: all but every n-th, or a flag for each.
-  void pattern() {
-    const std::string each = key("attention.sliding_window_pattern");
-    if (!metadata_.is_array(each)) {
-      if (const auto one = metadata_.size(each)) json_.member("sliding_window_pattern", *one);
-      return;
-    }
-    json_.key("layer_types").begin_array();
-    for (const double slides : metadata_.numbers(each)) {
-      json_.value(slides != 0 ? "sliding_attention" : "full_attention");
-    }
-    json_.end_array();
-  }
-
-  void tokens() {
-    const auto id = [&](std::string_view name, std::string_view key) {
-      if (const auto value = metadata_.size(key)) json_.member(name, *value);
+  void yarn(double factor) {
+    JsonWriter json;
+    json.begin_object().member("rope_type", "yarn").member("factor", factor);
+    const auto number = [&](const char* member, std::string_view key) {
+      if (const auto value = keys_.number(key)) json.member(member, *value);
     };
-    id("bos_token_id", "tokenizer.ggml.bos_token_id");
-    id("eos_token_id", "tokenizer.ggml.eos_token_id");
+    if (const auto original = keys_.size("rope.scaling.original_context_length")) {
+      json.member("original_max_position_embeddings", *original);
+    }
+    number("beta_fast", "rope.scaling.yarn_beta_fast");
+    number("beta_slow", "rope.scaling.yarn_beta_slow");
+    number("attention_factor", "rope.scaling.yarn_attn_factor");
+    if (const auto whole = metadata_.flag(keys_.full("rope.scaling.yarn_truncate"))) {
+      json.member("truncate", *whole);
+    }
+    if (const auto multiplier = keys_.number("rope.scaling.yarn_log_multiplier")) {
+      // The key is a tenth of what it was for the models that had it first.
+      const bool latent = keys_.has_key("attention.kv_lora_rank");
+      const double scale = latent ? *multiplier * 10 : *multiplier;
+      json.member("mscale", scale).member("mscale_all_dim", scale);
+    }
+    number("llama_4_scaling_beta", "attention.temperature_scale");
+    config_.set_json("rope_scaling", json.end_object().text());
   }
 
+  void window() {
+    const auto window = keys_.size("attention.sliding_window");
+    if (window.value_or(0) > 0) config_.set("sliding_window", *window);
+    const std::string pattern = keys_.full("attention.sliding_window_pattern");
+    if (metadata_.is_array(pattern)) {
+      config_.set_kinds("layer_types", config_.by_layer("attention.sliding_window_pattern"),
+                        "sliding_attention", "full_attention");
+    } else if (const auto every = metadata_.size(pattern)) {
+      config_.set("sliding_window_pattern", *every);
+    }
+  }
+
+  const GgufKeys& keys_;
   const GgufMetadata& metadata_;
-  const Architecture& architecture_;
-  GgufKeys keys_;
-  JsonWriter json_{1};
-  int64_t layers_ = 0, heads_ = 0, hidden_ = 0, head_dim_ = 0, context_ = 0;
+  const GgufArchitecture& row_;
+  GgufConfig config_;
+  int64_t heads_ = 0, hidden_ = 0, head_dim_ = 0;
 };
+
+bool is_given(const GgufConfig& given, std::string_view source) {
+  if (source.empty()) return true;
+  if (source.starts_with("has:")) return given.has_in_blocks(source.substr(4));
+  return given.keys().number(source).value_or(0) != 0;
+}
+
+[[noreturn]] void refuse(const GgufMetadata& metadata, const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const GgufArchitecture& row : gguf_decoders()) {
+    if (known.empty() || known.back() != row.name) known.push_back(row.name);
+  }
+  for (const EncoderRow& row : kEncoders) known.push_back(row.name);
+  metadata.unsupported("general.architecture",
+                       fmt::format("'{}' is not read as a model (known: {})", name.substr(0, 60),
+                                   fmt::join(known, ", ")));
+}
 
 }  // namespace
 
+GgufConfig::GgufConfig(const GgufKeys& keys) : keys_(keys) {
+  for (const GgufTensor& tensor : keys.metadata().tensors()) {
+    if (!tensor.name.starts_with("blk.")) continue;
+    const size_t dot = tensor.name.find('.', 4);
+    if (dot != tensor.name.npos) blocks_.emplace(tensor.name.substr(dot + 1), &tensor);
+  }
+  const int64_t further = keys.size("nextn_predict_layers").value_or(0);
+  layers_ = keys.required_size("block_count") - further;
+  if (layers_ < 1) keys.metadata().invalid(keys.full("block_count"), "leaves no layers");
+}
+
+const GgufTensor* GgufConfig::find_in_blocks(std::string_view name) const {
+  const auto found = blocks_.lower_bound(name);
+  if (found == blocks_.end() || !found->first.starts_with(name)) return nullptr;
+  const bool whole = found->first.size() == name.size() || found->first[name.size()] == '.';
+  return whole ? found->second : nullptr;
+}
+
+std::vector<std::string> GgufConfig::block_modules() const {
+  std::vector<std::string> modules;
+  for (const auto& [name, tensor] : blocks_) {
+    const size_t end = std::min(name.rfind(".weight"), name.rfind(".bias"));
+    std::string module = name.substr(0, end);
+    if (modules.empty() || modules.back() != module) modules.push_back(std::move(module));
+  }
+  return modules;
+}
+
+void GgufConfig::set_from(std::string_view member, std::string_view source) {
+  if (source.starts_with("has:")) {
+    return set(member, has_in_blocks(source.substr(4)) || keys_.has(source.substr(4)));
+  }
+  if (source.starts_with("rows:")) {
+    const GgufTensor* tensor = find_in_blocks(fmt::format("{}.weight", source.substr(5)));
+    if (tensor != nullptr && tensor->shape.size() >= 2) {
+      set(member, tensor->shape[tensor->shape.size() - 2]);
+    }
+    return;
+  }
+  if (source.starts_with("leading:")) {
+    const std::vector<int64_t> all = layers_with(source.substr(8));
+    return set(member, std::find(all.begin(), all.end(), 1) - all.begin());
+  }
+  const bool general = source.starts_with("tokenizer.");
+  if (auto json = keys_.metadata().json(general ? std::string(source) : keys_.full(source))) {
+    set_json(member, std::move(*json));
+  }
+}
+
+std::vector<int64_t> GgufConfig::by_layer(std::string_view key) const {
+  const std::string full = keys_.full(key);
+  const GgufMetadata& metadata = keys_.metadata();
+  if (!metadata.is_array(full)) {
+    return std::vector<int64_t>(static_cast<size_t>(layers_), keys_.required_size(key));
+  }
+  const std::vector<double> all = metadata.numbers(full);
+  const int64_t blocks = keys_.required_size("block_count");
+  if (std::ssize(all) != blocks) {
+    metadata.invalid(full, fmt::format("{} numbers for {} blocks", all.size(), blocks));
+  }
+  std::vector<int64_t> numbers;
+  numbers.reserve(static_cast<size_t>(layers_));
+  for (int64_t i = 0; i < layers_; ++i) {
+    numbers.push_back(metadata.checked_size(full, all[static_cast<size_t>(i)]));
+  }
+  return numbers;
+}
+
+std::vector<int64_t> GgufConfig::layers_with(std::string_view name) const {
+  std::vector<int64_t> result(static_cast<size_t>(layers_), 0);
+  for (const GgufTensor& tensor : keys_.metadata().tensors()) {
+    if (!tensor.name.starts_with("blk.")) continue;
+    const size_t dot = tensor.name.find('.', 4);
+    if (dot == tensor.name.npos || dot > 12) continue;
+    const std::string_view rest = std::string_view(tensor.name).substr(dot + 1);
+    const bool same =
+        rest.starts_with(name) && (rest.size() == name.size() || rest[name.size()] == '.');
+    const auto block = std::strtoull(tensor.name.c_str() + 4, nullptr, 10);
+    if (same && block < result.size()) result[block] = 1;
+  }
+  return result;
+}
+
+void GgufConfig::set_kinds(std::string_view member, const std::vector<int64_t>& numbers,
+                           std::string_view positive, std::string_view zero) {
+  std::vector<std::string> kinds;
+  kinds.reserve(numbers.size());
+  for (const int64_t number : numbers) kinds.emplace_back(number != 0 ? positive : zero);
+  set(member, kinds);
+}
+
+std::optional<int64_t> GgufConfig::size(std::string_view member) const {
+  const auto found = members_.find(std::string(member));
+  if (found == members_.end()) return std::nullopt;
+  const Json value = Json::parse(found->second, found->first);
+  return value.is_number() ? std::optional(value.as_int()) : std::nullopt;
+}
+
+std::string GgufConfig::text() const {
+  JsonWriter json(1);
+  json.begin_object();
+  for (const auto& [member, value] : members_) json.key(member).raw(value);
+  return json.end_object().text() + "\n";
+}
+
+const std::vector<GgufArchitecture>& gguf_decoders() {
+  static const std::vector<GgufArchitecture> rows = [] {
+    std::vector<GgufArchitecture> all;
+    for (auto family :
+         {gguf_dense_architectures, gguf_gemma_architectures, gguf_older_architectures,
+          gguf_expert_architectures, gguf_latent_architectures, gguf_state_architectures}) {
+      auto part = family();
+      std::move(part.begin(), part.end(), std::back_inserter(all));
+    }
+    return all;
+  }();
+  return rows;
+}
+
 std::string gguf_config(const GgufContent& content, const std::string& name) {
   const GgufMetadata metadata(content, name);
-  const Architecture& architecture = known_architecture(metadata);
-  if (architecture.write_encoder == nullptr) return DecoderConfig(metadata, architecture).write();
-  JsonWriter json(1);
-  json.begin_object().member(kGgufKey, architecture.name);
-  architecture.write_encoder(GgufKeys(metadata, architecture.name), json);
-  json.end_object();
-  return json.text() + "\n";
+  const std::string architecture = metadata.text("general.architecture").value_or("");
+  const GgufKeys keys(metadata, architecture);
+  for (const EncoderRow& row : kEncoders) {
+    if (row.name != architecture) continue;
+    JsonWriter json(1);
+    json.begin_object().member(kGgufKey, row.name);
+    row.write(keys, json);
+    return json.end_object().text() + "\n";
+  }
+  std::optional<GgufConfig> given;
+  for (const GgufArchitecture& row : gguf_decoders()) {
+    if (row.name != architecture) continue;
+    if (!given) given.emplace(keys);
+    if (is_given(*given, row.when)) return DecoderConfig(keys, row).write();
+  }
+  refuse(metadata, architecture);
 }
 
 }  // namespace pippin::models

@@ -31,6 +31,7 @@ class GgufKeys {
   // Rows of the matrix of that name; InvalidFile if it is absent.
   int64_t rows(std::string_view tensor) const;
   bool has(std::string_view tensor) const { return metadata_.tensor(tensor) != nullptr; }
+  bool has_key(std::string_view name) const { return metadata_.find(full(name)) != nullptr; }
 
   [[noreturn]] void unsupported(std::string_view name, std::string_view what) const {
     metadata_.unsupported(full(name), what);

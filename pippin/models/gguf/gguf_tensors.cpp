@@ -1,50 +1,29 @@
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "pippin/base/error.h"
+#include "pippin/models/architectures.h"
 #include "pippin/models/gguf/gguf.h"
 #include "pippin/models/gguf/gguf_keys.h"
+#include "pippin/models/gguf/gguf_layout.h"
+#include "pippin/models/gguf/gguf_names.h"
 
 namespace pippin::models {
 namespace {
-
-bool is_gemma(std::string_view architecture) {
-  return architecture.starts_with("gemma");
-}
 
 bool is_t5(std::string_view architecture) {
   return architecture == "t5" || architecture == "t5encoder";
 }
 
-// Architectures whose rows of queries and keys are in neighbouring pairs.
-bool has_pairs(std::string_view architecture) {
-  return architecture == "llama";
-}
-
 using Module = std::pair<std::string_view, std::string_view>;
 
-constexpr Module kDecoder[] = {
-    {"token_embd", "model.embed_tokens"},
-    {"output_norm", "model.norm"},
-    {"output", "lm_head"},
-    {"attn_norm", "input_layernorm"},
-    {"ffn_norm", "post_attention_layernorm"},
-    {"post_attention_norm", "post_attention_layernorm"},
-    {"post_ffw_norm", "post_feedforward_layernorm"},
-    {"attn_q", "self_attn.q_proj"},
-    {"attn_k", "self_attn.k_proj"},
-    {"attn_v", "self_attn.v_proj"},
-    {"attn_qkv", "self_attn.qkv_proj"},
-    {"attn_output", "self_attn.o_proj"},
-    {"attn_q_norm", "self_attn.q_norm"},
-    {"attn_k_norm", "self_attn.k_norm"},
-    {"ffn_gate", "mlp.gate_proj"},
-    {"ffn_up", "mlp.up_proj"},
-    {"ffn_down", "mlp.down_proj"},
-};
 constexpr Module kBert[] = {
     {"token_embd", "embeddings.word_embeddings"},
     {"token_types", "embeddings.token_type_embeddings"},
@@ -104,7 +83,7 @@ std::string_view find(std::span<const Module> modules, std::string_view name) {
   return found == modules.data() + modules.size() ? std::string_view() : found->second;
 }
 
-// Hugging Face's names for the tensors of one architecture.
+// Names of Hugging Face's of one encoder's tensors.
 class Names {
  public:
   Names(std::string_view architecture, bool gated) : architecture_(architecture), gated_(gated) {}
@@ -130,7 +109,7 @@ class Names {
 
   std::string_view layers_path() const {
     if (architecture_ == "bert") return "encoder.layer";
-    return architecture_ == "nomic-bert" ? "encoder.layers" : "model.layers";
+    return "encoder.layers";
   }
 
   std::string named(std::string_view full, const std::string& path, std::string_view rest,
@@ -143,11 +122,7 @@ class Names {
   std::string module_of(std::string_view name, bool decodes) const {
     if (architecture_ == "bert") return std::string(find(kBert, name));
     if (architecture_ == "nomic-bert") return std::string(find(kNomicBert, name));
-    if (is_t5(architecture_)) return t5_module(name, decodes);
-    const bool four_norms = is_gemma(architecture_) && architecture_ != "gemma";
-    if (four_norms && name == "ffn_norm") return "pre_feedforward_layernorm";
-    if (architecture_ == "phi3" && name == "ffn_up") return "mlp.gate_up_proj";
-    return std::string(find(kDecoder, name));
+    return t5_module(name, decodes);
   }
 
   std::string t5_module(std::string_view name, bool decodes) const {
@@ -163,18 +138,149 @@ class Names {
 
 // Tensors that are in the configuration, or that the model's own implementation does not read.
 bool is_left_out(std::string_view name) {
-  return name.starts_with("rope_f") || name.find(".cross_attn_rel_b.") != name.npos;
+  return name.starts_with("rope_f") || name.find(".cross_attn_rel_b.") != name.npos ||
+         name.ends_with(".input_scale");
 }
 
-std::vector<std::byte> less_one(const TensorInfo& tensor) {
+// The logarithm of decay rates, which the format has as the rates themselves, below 0.
+std::vector<std::byte> logarithms(const TensorInfo& tensor) {
   std::vector<std::byte> bytes(tensor.bytes.begin(), tensor.bytes.end());
   for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float)) {
     float value;
     std::memcpy(&value, &bytes[i], sizeof(float));
-    value -= 1.0f;
+    value = std::log(-value);
     std::memcpy(&bytes[i], &value, sizeof(float));
   }
   return bytes;
+}
+
+// Parts of the tensors of a decoder, under the names of its description.
+class DecoderTensors {
+ public:
+  DecoderTensors(const nn::DecoderOptions& model, const Checkpoint& checkpoint)
+      : names_(model, checkpoint.contains("blk.0.attn_norm_2.weight")),
+        layers_(std::ssize(model.layers)),
+        file_(checkpoint.path()) {}
+
+  Checkpoint::Parts operator()(const TensorInfo& tensor) const {
+    if (is_left_out(tensor.name) || is_further(tensor.name)) return std::vector<TensorInfo>();
+    if (const Place* whole = names_.find(tensor.name)) {
+      // Falcon-H1's norms lack the ending.
+      return parts(tensor, *whole, tensor.name.ends_with("norm") ? ".weight" : "");
+    }
+    const size_t end = std::min(
+        {tensor.name.find(".weight"), tensor.name.find(".bias"), tensor.name.find(".scale")});
+    if (end == tensor.name.npos) return std::nullopt;
+    const Place* module = names_.find(std::string_view(tensor.name).substr(0, end));
+    if (module == nullptr) return std::nullopt;
+    return parts(tensor, *module, tensor.name.substr(end));
+  }
+
+ private:
+  using Place = GgufNames::Place;
+  using Form = GgufNames::Form;
+
+  // Of a block that predicts further tokens.
+  bool is_further(std::string_view name) const {
+    if (!name.starts_with("blk.")) return false;
+    int64_t block = 0;
+    for (size_t i = 4; i < name.size() && name[i] >= '0' && name[i] <= '9' && block < layers_;
+         ++i) {
+      block = block * 10 + (name[i] - '0');
+    }
+    return block >= layers_;
+  }
+
+  std::vector<TensorInfo> parts(const TensorInfo& tensor, const Place& place,
+                                const std::string& ending) const {
+    const bool is_vector = ending.starts_with(".bias");
+    if (place.form == Form::Experts) return stack(tensor, place.name, place.part, ending);
+    if (place.form == Form::GateAndUp) return gates_and_ups(tensor, place.name, ending);
+    TensorInfo one = tensor;
+    one.name = place.name + ending;
+    int64_t elements = 1;
+    for (const int64_t size : tensor.shape) elements *= size;
+    if (place.form == Form::Vector) one.shape = {elements};
+    const int64_t last = tensor.shape.empty() ? 1 : tensor.shape.back();
+    if (place.form == Form::Matrix && last > 0) one.shape = {elements / last, last};
+    if (place.form == Form::Convolution && !is_vector && tensor.shape.size() == 2) {
+      one.shape = {tensor.shape[0], 1, tensor.shape[1]};
+    }
+    return {std::move(one)};
+  }
+
+  std::vector<TensorInfo> stack(const TensorInfo& tensor, const std::string& path,
+                                const std::string& part, const std::string& ending) const {
+    const bool is_vector = ending.starts_with(".bias"), is_number = ending == ".scale";
+    if (tensor.shape.size() != (is_number ? 1U : is_vector ? 2U : 3U) || tensor.shape[0] < 1) {
+      fail(ErrorCode::InvalidFile, "{}: tensor {} of shape [{}] is not one {} for each expert",
+           file_.filename().string(), tensor.name, fmt::join(tensor.shape, ", "),
+           is_number   ? "number"
+           : is_vector ? "vector"
+                       : "matrix");
+    }
+    const auto count = static_cast<size_t>(tensor.shape[0]);
+    const size_t bytes = tensor.bytes.size() / count;
+    std::vector<TensorInfo> all(count, tensor);
+    for (size_t i = 0; i < count; ++i) {
+      all[i].name = fmt::format("{}.{}{}{}{}", path, i, part.empty() ? "" : ".", part, ending);
+      all[i].shape.erase(all[i].shape.begin());
+      all[i].bytes = tensor.bytes.subspan(i * bytes, bytes);
+    }
+    return all;
+  }
+
+  std::vector<TensorInfo> gates_and_ups(const TensorInfo& tensor, const std::string& path,
+                                        const std::string& ending) const {
+    std::vector<TensorInfo> all;
+    for (TensorInfo& both : stack(tensor, path, "gate_proj", ending)) {
+      if (both.shape[0] % 2 != 0) {
+        fail(ErrorCode::InvalidFile, "{}: tensor {} has {} rows, an odd number of gate and up",
+             file_.filename().string(), tensor.name, both.shape[0]);
+      }
+      both.shape[0] /= 2;
+      const size_t bytes = both.bytes.size() / 2;
+      TensorInfo up = both;
+      const size_t part = up.name.rfind("gate_proj");
+      up.name.replace(part, 9, "up_proj");
+      up.bytes = both.bytes.subspan(bytes);
+      both.bytes = both.bytes.first(bytes);
+      all.push_back(std::move(both));
+      all.push_back(std::move(up));
+    }
+    return all;
+  }
+
+  GgufNames names_;
+  int64_t layers_;
+  std::filesystem::path file_;
+};
+
+// The parts that names depend on.
+nn::DecoderOptions as_decoder(const nn::EncoderOptions& encoder) {
+  nn::DecoderOptions model;
+  model.embedding = encoder.embedding;
+  model.embedding_norm = encoder.embedding_norm;
+  model.final_norm = encoder.final_norm;
+  model.layers_path = encoder.layers_path;
+  model.layers = encoder.layers;
+  return model;
+}
+
+Checkpoint decoder_checkpoint(const Checkpoint& checkpoint, const Json& json) {
+  const Config config(json);
+  const bool encodes = config.flag("use_bidirectional_attention", false) ||
+                       is_encoder_type(config.text("model_type", ""));
+  nn::DecoderOptions model =
+      encodes ? as_decoder(describe_encoder(config).encoder) : describe_architecture(config, "");
+  use_gguf_layout(config, model);
+  const Checkpoint divided = checkpoint.divided(DecoderTensors(model, checkpoint));
+  return divided.renamed([](const TensorInfo& tensor) -> Checkpoint::Renamed {
+    Checkpoint::Renamed same{tensor.name};
+    const bool decays = tensor.name.ends_with(".A_log") && tensor.dtype == Dtype::F32;
+    if (decays) same.bytes = logarithms(tensor);
+    return same;
+  });
 }
 
 }  // namespace
@@ -184,39 +290,31 @@ bool is_gguf(const Checkpoint& checkpoint) {
                      [](const auto& file) { return file->file().path().extension() == ".gguf"; });
 }
 
-Checkpoint gguf_checkpoint(const Checkpoint& checkpoint, const std::string& architecture) {
+Checkpoint gguf_checkpoint(const Checkpoint& checkpoint, const Json& config) {
+  const std::string architecture = config.get_string_or(kGgufKey, "");
+  if (architecture != "bert" && architecture != "nomic-bert" && !is_t5(architecture)) {
+    return decoder_checkpoint(checkpoint, config);
+  }
   const std::vector<std::string> all = checkpoint.names();
   const Names names(architecture, std::any_of(all.begin(), all.end(), [](const std::string& name) {
                       return name.starts_with("enc.blk.0.ffn_gate.");
                     }));
   return checkpoint.renamed([&](const TensorInfo& tensor) -> Checkpoint::Renamed {
     if (is_left_out(tensor.name)) return {};
-    Checkpoint::Renamed result{names.of(tensor.name)};
-    const bool norm = is_gemma(architecture) && tensor.name.ends_with("norm.weight");
-    if (norm && tensor.dtype == Dtype::F32) result.bytes = less_one(tensor);
-    return result;
+    return {names.of(tensor.name)};
   });
 }
 
-namespace {
-
-template <typename Options>
-void apply(const Config& config, Options& model) {
-  const std::string architecture = config.text(kGgufKey, "");
-  if (architecture.empty()) return;
-  model.packed = nn::gguf_weights();
-  if (!has_pairs(architecture)) return;
-  for (nn::LayerOptions& layer : model.layers) layer.attention().interleaved = true;
-}
-
-}  // namespace
-
 void apply_gguf(const Config& config, nn::DecoderOptions& model) {
-  apply(config, model);
+  if (config.text(kGgufKey, "").empty()) return;
+  model.packed = nn::gguf_weights();
+  use_gguf_layout(config, model);
 }
 
 void apply_gguf(const Config& config, EncoderDescription& model) {
-  apply(config, model.encoder);
+  if (config.text(kGgufKey, "").empty()) return;
+  model.encoder.packed = nn::gguf_weights();
+  use_gguf_layout(config, model.encoder);
   if (config.flag(kGgufBareHead, false)) model.classifier.dense.clear();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,9 +31,32 @@ WeightLayout turned_rows(int64_t heads, int64_t plain, const Options& options) {
   return layout;
 }
 
-// A part of kv_b_proj (heads * (plain + value), latent): the rows of each head for plain keys,
-// transposed, (heads, latent, plain), or those for values, (heads, value, latent).
-Array head_matrices(const Parameters& parameters, const Options& options, bool values) {
+// The matrices for keys or values, where the checkpoint has them in the form of their use: k_b_proj
+// (heads * latent, plain), v_b_proj (heads * value, latent).
+std::optional<Array> ready_matrices(const Parameters& attention, const Options& options,
+                                    bool values) {
+  const Parameters module = attention.at(values ? "v_b_proj" : "k_b_proj");
+  if (!module.holds("weight")) return std::nullopt;
+  const int64_t heads = options.num_heads, latent = options.latent;
+  const std::vector<int64_t> dims = values
+                                        ? std::vector<int64_t>{heads, options.value_dims, latent}
+                                        : std::vector<int64_t>{heads, latent, options.plain_dims};
+  const Parameters both = attention.at("kv_b_proj");
+  return both.made(values ? "values.weight" : "keys.weight", dims, [&](const std::string& full) {
+    const mil::DataType compute = attention.type();
+    const auto [source, stored] = module.elements("weight", {dims[0] * dims[1], dims[2]});
+    const Array weight = array::weight(full, stored, dims, source);
+    const array::Scope scope(full);
+    return stored == compute ? weight
+                             : array::named(array::cast(weight, compute), mil::to_string(compute));
+  });
+}
+
+// A part of kv_b_proj (heads * (plain + value), latent): of each head the rows that make plain
+// keys, transposed, (heads, latent, plain), or those that make values, (heads, value, latent).
+Array head_matrices(const Parameters& attention, const Options& options, bool values) {
+  if (auto ready = ready_matrices(attention, options, values)) return *ready;
+  const Parameters parameters = attention.at("kv_b_proj");
   const int64_t heads = options.num_heads, latent = options.latent;
   const int64_t size = options.plain_dims + options.value_dims;
   const int64_t taken = values ? options.value_dims : options.plain_dims;
@@ -77,8 +101,8 @@ class LatentAttention final : public Mixer {
                 options.latent + options.rope_dims, options.bias,
                 turned_rows(1, options.latent, options)),
         latent_norm_(parameters.at("kv_a_layernorm"), options.latent, latent_norm(options)),
-        key_matrices_(head_matrices(parameters.at("kv_b_proj"), options, false)),
-        value_matrices_(head_matrices(parameters.at("kv_b_proj"), options, true)),
+        key_matrices_(head_matrices(parameters, options, false)),
+        value_matrices_(head_matrices(parameters, options, true)),
         output_(parameters.at("o_proj"), options.num_heads * options.value_dims, options.features,
                 options.bias) {
     if (parameters.style().convolutions) {

@@ -80,7 +80,7 @@ std::vector<Linear> mixed_projections(const Parameters& parameters,
     return {Linear(parameters.at("in_proj_qkvz"), features, convolved(options), false,
                    mixed_rows(options))};
   }
-  if (options.layout == DeltaLayout::Joined) {
+  if (options.layout != DeltaLayout::Separate) {
     return {Linear(parameters.at("in_proj_qkv"), features, convolved(options))};
   }
   return {Linear(parameters.at("q_proj"), features, key_width(options)),
@@ -93,14 +93,14 @@ Linear gate_projection(const Parameters& parameters, const GatedDeltaOptions& op
   if (options.layout == DeltaLayout::ByHead) {
     return Linear(parameters.at("in_proj_qkvz"), features, width, false, gate_rows(options));
   }
-  const bool joined = options.layout == DeltaLayout::Joined;
-  return Linear(parameters.at(joined ? "in_proj_z" : "g_proj"), features, width);
+  const bool separate = options.layout == DeltaLayout::Separate;
+  return Linear(parameters.at(separate ? "g_proj" : "in_proj_z"), features, width);
 }
 
 // Rates, or the steps of decays.
 Linear head_projection(const Parameters& parameters, const GatedDeltaOptions& options, bool steps) {
   const int64_t features = options.features, heads = options.value_heads;
-  if (options.layout == DeltaLayout::ByHead) {
+  if (options.layout == DeltaLayout::ByHead || options.layout == DeltaLayout::Halfway) {
     return Linear(parameters.at("in_proj_ba"), features, heads, false, head_rows(options, steps));
   }
   const std::string letter = steps ? "a" : "b";
@@ -145,15 +145,20 @@ class GatedDelta final : public Mixer {
     const double scale = 1 / std::sqrt(static_cast<double>(options_.key_dim));
     const Array queries = unit(mixed, 0) * scale;
     const Array keys = unit(mixed, width);
+    const Array flat = array::slice_axis(mixed, 2, 2 * width, convolved(options_));
     const Array values =
-        array::transpose(array::reshape(array::slice_axis(mixed, 2, 2 * width, convolved(options_)),
-                                        {query, groups, heads, options_.value_dim}),
-                         {1, 2, 0, 3});
+        options_.tiled
+            ? array::transpose(array::reshape(flat, {query, heads, groups, options_.value_dim}),
+                               {2, 1, 0, 3})
+            : array::transpose(array::reshape(flat, {query, groups, heads, options_.value_dim}),
+                               {1, 2, 0, 3});
     const CarriedState state = recurrent_state(options_);
     const Recurred made = delta_products({by_head(steps * decays_), values, keys, queries}, rate,
                                          input.cache.carried(input.layer, state), *input.order);
     input.cache.carry(input.layer, state, made.state);
-    const Array results = array::reshape(array::transpose(made.results, {2, 0, 1, 3}),
+    const std::vector<int64_t> order =
+        options_.tiled ? std::vector<int64_t>{2, 1, 0, 3} : std::vector<int64_t>{2, 0, 1, 3};
+    const Array results = array::reshape(array::transpose(made.results, order),
                                          {1, query, options_.value_heads, options_.value_dim});
     const Array normal = array::reshape(norm_(results), {1, query, value_width(options_)});
     return output_(normal * array::silu(gate));
@@ -164,6 +169,10 @@ class GatedDelta final : public Mixer {
 
   // (1, q, value heads) as (key heads, heads of each, q).
   Array by_head(const Array& x) const {
+    if (options_.tiled) {
+      return array::transpose(array::reshape(x, {x.dim(1), key_group(), options_.key_heads}),
+                              {2, 1, 0});
+    }
     const Array heads = array::reshape(x, {x.dim(1), options_.key_heads, key_group()});
     return array::transpose(heads, {1, 2, 0});
   }

@@ -23,6 +23,7 @@ struct GatedDeltaOptions {
   enum class Layout {
     ByHead,    // "in_proj_qkvz" and "in_proj_ba": for each key head its own rows
     Joined,    // "in_proj_qkv", "in_proj_z", "in_proj_b", "in_proj_a"
+    Halfway,   // "in_proj_qkv", "in_proj_z", and "in_proj_ba" by head
     Separate,  // "q_proj", "k_proj", "v_proj", "g_proj", "b_proj", "a_proj", with convolutions of
                // their own, "q_conv1d", "k_conv1d", "v_conv1d", whose rows are joined in this order
   };
@@ -30,10 +31,11 @@ struct GatedDeltaOptions {
   int64_t features = 0;
   int64_t key_heads = 0, key_dim = 0;      // of queries and keys
   int64_t value_heads = 0, value_dim = 0;  // a multiple of key_heads
-  int64_t kernel = 4;                      // taps of the convolution
-  double rate_scale = 1.0;                 // of the rates' sigmoid: 2 allows negative eigenvalues
-                                           // of the state's transition
-  NormOptions norm;                        // of each value head
+  // Heads of values lie with those of one head of keys key_heads apart, in place of side by side.
+  bool tiled = false;
+  int64_t kernel = 4;       // taps of the convolution
+  double rate_scale = 1.0;  // of the rates' sigmoid: 2 lets the state change signs
+  NormOptions norm;         // of each head of values
   std::string norm_name = "norm", output = "out_proj";
 
   MixerNeeds needs() const;

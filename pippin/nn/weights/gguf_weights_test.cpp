@@ -9,6 +9,7 @@
 #include "pippin/array/ops.h"
 #include "pippin/base/testing.h"
 #include "pippin/engine/plan.h"
+#include "pippin/io/json.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/kernels/ggml_blocks/ggml_blocks.h"
 #include "pippin/nn/weights/packed_forms.h"
@@ -129,6 +130,48 @@ TEST(GgufWeights, PlansReadTheBlocks) {
       ASSERT_NEAR(y[kColumns + c], rows[kRows - 1][c], 1e-6 * std::abs(rows[kRows - 1][c]) + 1e-6);
     }
   }
+}
+
+std::vector<std::byte> bytes_of_hex(std::string_view hex) {
+  std::vector<std::byte> bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(static_cast<std::byte>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
+  }
+  return bytes;
+}
+
+// Blocks of random bytes, with the values that gguf-py reads of them (tests/gguf/make_blocks.py).
+TEST(GgufWeights, ValuesAreThoseOfTheFormat) {
+  PIPPIN_SHARED_OR_SKIP(file, "gguf-blocks.json");
+  size_t types = 0;
+  for (const Json& row : Json::load(file).elements()) {
+    const std::string type = row.get_string("type");
+    SCOPED_TRACE(type);
+    const std::vector<std::byte> bytes = bytes_of_hex(row.get_string("blocks"));
+    const std::vector<double> values = row.at("values").as_floats();
+    const TempDir dir;
+    for (const bool scaled : {false, true}) {
+      std::vector<SafetensorsWriter::Declaration> entries = {
+          {"w." + type, Dtype::U8, {1, std::ssize(bytes)}}};
+      if (scaled) entries.push_back({"w.scale", Dtype::F32, {1}});
+      SafetensorsWriter writer(dir / "model.safetensors", entries);
+      writer.append(bytes);
+      const float factor = 0.5f;
+      if (scaled) writer.append(std::as_bytes(std::span(&factor, 1)));
+      writer.finish();
+      const auto checkpoint = std::make_shared<const Checkpoint>(Checkpoint::open(dir.path()));
+      const PackedPtr matrix = gguf_weights()->matrix(checkpoint, "w", 1, std::ssize(values));
+      EXPECT_EQ(matrix->blocks() == nullptr, scaled);
+      std::vector<float> unpacked(values.size());
+      packed_values(*matrix, 0, unpacked);
+      for (size_t i = 0; i < values.size(); ++i) {
+        const double expected = scaled ? values[i] / 2 : values[i];
+        ASSERT_NEAR(unpacked[i], expected, 1e-6 * std::abs(expected)) << i;
+      }
+    }
+    ++types;
+  }
+  EXPECT_EQ(types, 13U);
 }
 
 }  // namespace

@@ -197,7 +197,7 @@ void separate(const GgufMetadata& metadata, GgufTokenizer& tokenizer) {
 // Fills in the defaults of its kind of tokenizer.
 GgufTokenizer complete(const GgufMetadata& metadata, std::string_view model) {
   GgufTokenizer tokenizer = read(metadata);
-  if (model == "gpt2") {
+  if (model == "gpt2" || model == kGemma4) {
     if (metadata.text(key("pre")).value_or("") == "roberta-bpe") {
       tokenizer.add_bos = tokenizer.add_bos.value_or(true);
       tokenizer.add_eos = tokenizer.add_eos.value_or(true);
@@ -209,9 +209,9 @@ GgufTokenizer complete(const GgufMetadata& metadata, std::string_view model) {
     complete_unigram(tokenizer);
     separate(metadata, tokenizer);
   } else if (model != "llama") {
-    metadata.unsupported(
-        key("model"),
-        fmt::format("'{}' is not known (known: llama, gpt2, bert, t5)", model.substr(0, 60)));
+    metadata.unsupported(key("model"),
+                         fmt::format("'{}' is not known (known: llama, gpt2, bert, t5, gemma4)",
+                                     model.substr(0, 60)));
   }
   return tokenizer;
 }
@@ -222,7 +222,7 @@ std::string model_of(const GgufMetadata& metadata) {
 
 std::string tokenizer_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
                            std::string_view model, JsonFile* apart) {
-  if (model == "gpt2") return byte_level_json(metadata, tokenizer, apart);
+  if (model == "gpt2" || model == kGemma4) return byte_level_json(metadata, tokenizer, apart);
   return model == "bert" ? word_piece_json(metadata, tokenizer, apart)
                          : unigram_json(metadata, tokenizer, apart);
 }

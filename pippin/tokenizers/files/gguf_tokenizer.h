@@ -12,6 +12,9 @@
 
 namespace pippin::tokenizers {
 
+// The tokenizer.ggml.model of byte-pair encoding over text with U+2581 for spaces.
+inline constexpr std::string_view kGemma4 = "gemma4";
+
 struct GgufTokenizer {
   enum class Kind { Normal = 1, Unknown = 2, Control = 3, UserDefined = 4, Unused = 5, Byte = 6 };
 

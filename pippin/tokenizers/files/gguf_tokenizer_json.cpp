@@ -21,6 +21,11 @@ constexpr std::string_view kWordBegins = "\u2581";
 constexpr std::string_view kContinues = "##";
 
 void write_words(const GgufWords& words, JsonWriter& json) {
+  if (words.plain_text) {
+    json.key("normalizer").begin_object().member("type", "Replace");
+    json.key("pattern").begin_object().member("String", " ").end_object();
+    json.member("content", kWordBegins).end_object();
+  }
   if (words.composed) json.key("normalizer").raw(R"({"type": "NFC"})");
   json.key("pre_tokenizer").begin_object().member("type", "Sequence");
   json.key("pretokenizers").begin_array();
@@ -30,7 +35,9 @@ void write_words(const GgufWords& words, JsonWriter& json) {
     json.member("Regex", pattern).end_object();
     json.member("behavior", "Isolated").member("invert", false).end_object();
   }
-  json.raw(R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})");
+  if (!words.plain_text) {
+    json.raw(R"({"type": "ByteLevel", "add_prefix_space": false, "use_regex": false})");
+  }
   json.end_array().end_object();
 }
 
@@ -210,7 +217,9 @@ std::vector<std::string> bert_words(const GgufTokenizer& tokenizer) {
 
 std::string byte_level_json(const GgufMetadata& metadata, const GgufTokenizer& tokenizer,
                             JsonFile* apart) {
-  const std::string pre = metadata.text(gguf_tokenizer_key("pre")).value_or("default");
+  const std::string model = metadata.text(gguf_tokenizer_key("model")).value_or("");
+  const std::string pre =
+      metadata.text(gguf_tokenizer_key("pre")).value_or(model == kGemma4 ? "gemma4" : "default");
   const auto words = gguf_words(pre);
   if (!words) {
     metadata.unsupported(gguf_tokenizer_key("pre"),
@@ -220,9 +229,18 @@ std::string byte_level_json(const GgufMetadata& metadata, const GgufTokenizer& t
   json.begin_object().member("version", "1.0");
   write_added(tokenizer, json);
   write_words(*words, json);
-  write_ends(tokenizer, words->whole_words, json);
-  json.key("decoder").raw(R"({"type": "ByteLevel"})");
+  write_ends(tokenizer, words->begins, json);
+  json.key("decoder");
+  if (words->plain_text) {
+    json.begin_object().member("type", "Sequence").key("decoders").begin_array();
+    json.begin_object().member("type", "Replace").key("pattern").begin_object();
+    json.member("String", kWordBegins).end_object().member("content", " ").end_object();
+    json.raw(R"({"type": "ByteFallback"})").raw(R"({"type": "Fuse"})").end_array().end_object();
+  } else {
+    json.raw(R"({"type": "ByteLevel"})");
+  }
   json.key("model").begin_object().member("type", "BPE");
+  json.member("byte_fallback", words->plain_text);
   json.member("ignore_merges", words->whole_words);
   write_vocabulary(tokenizer, json, apart);
   write_merges(metadata, json, apart);

@@ -64,6 +64,39 @@ constexpr std::string_view kWideSigns =
 constexpr std::string_view kCjk = R"([\x{4E00}-\x{9FA5}\x{0800}-\x{4E00}\x{AC00}-\x{D7FF}]+)";
 constexpr std::string_view kKana = R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)";
 constexpr std::string_view kLines = R"([\r\n])";
+// Groups of three digits, counted from the last one.
+constexpr std::string_view kThousands = R"(\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})))";
+constexpr std::string_view kAsia =
+    R"([\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{F900}-\x{FAFF}\x{3040}-\x{309F}\x{30A0}-\x{30FF})"
+    R"(\x{FF65}-\x{FF9F}\x{2F00}-\x{2FDF}\x{0E40}-\x{0E7F}\x{0E80}-\x{0EFF}\x{1780}-\x{17FF})"
+    R"(\x{1000}-\x{109F}\x{AA60}-\x{AA7F}\x{A9E0}-\x{A9FF}\x{AC00}-\x{D7AF}\x{1100}-\x{11FF}]+)";
+// Runs of spaces in powers of two.
+constexpr std::string_view kJais2Words =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)"
+    R"(\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|)"
+    R"(\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1})";
+constexpr std::string_view kSparkWords =
+    R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|)"
+    R"( ?[\p{P}\p{S}]+|[\r\n]|\s+(?!\S)|\s+)";
+constexpr std::string_view kYoutuScripts =
+    R"([\x{AC00}-\x{D7A3}\x{3131}-\x{318E}]+|)"
+    R"([\x{FF01}\x{2026}\x{201C}\x{201D}\x{2018}\x{2019}\x{2014}\x{FF1A}\x{FF1B}\x{FF0C})"
+    R"(\x{3001}-\x{303F}\x{FE30}-\x{FE4F}]+|[\x{3105}-\x{312F}]+|)"
+    R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)";
+constexpr std::string_view kYoutuWords =
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
+    R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+// Words of several syllables with spaces between them.
+constexpr std::string_view kExaoneMoeWords =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}|)"
+    R"( ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
+constexpr std::string_view kMiniCpm5Words =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|)"
+    R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
+// Qwen 2's without the contractions of English.
+constexpr std::string_view kUfakzekaWords =
+    R"([^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 GgufWords words(std::vector<std::string_view> patterns) {
   return {.patterns = std::move(patterns)};
@@ -72,7 +105,10 @@ GgufWords with_digits() {
   return {.patterns = {kGpt2Words}, .digits = true};
 }
 GgufWords whole(std::string_view pattern) {
-  return {.patterns = {pattern}, .whole_words = true};
+  return {.patterns = {pattern}, .whole_words = true, .begins = true};
+}
+GgufWords plain_text() {
+  return {.patterns = {R"([^\n]+|\n+)"}, .plain_text = true};
 }
 GgufWords qwen() {
   return {.patterns = {kQwenWords}, .composed = true};
@@ -90,12 +126,13 @@ std::vector<Row> make_rows() {
         "jina-v2-code", "gigachat", "a.x-4.0",        "mellum",      "modern-bert", "exaone4",
         "jais",         "trillion", "granite-docling"},
        words({kGpt2Words})},
-      {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b"},
+      {{"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b",
+        "mellum2"},
        with_digits()},
       {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2",
         "jina-v5-nano"},
        whole(kCl100kWords)},
-      {{"dbrx", "smaug-bpe", "glm4", "chatglm-bpe"}, words({kCl100kWords})},
+      {{"dbrx", "smaug-bpe", "glm4", "glm5", "chatglm-bpe"}, words({kCl100kWords})},
       {{"qwen2", "deepseek-r1-qwen", "megrez", "kormo", "f2llmv2"}, qwen()},
       {{"stablelm2", "hunyuan", "grok-2", "solar-open"}, words({kQwenWords})},
       {{"qwen35"}, {.patterns = {kQwen35Words}, .composed = true}},
@@ -104,7 +141,23 @@ std::vector<Row> make_rows() {
       {{"kimi-k2"}, words({kKimiWords})},
       {{"seed-coder"}, words({kSeedWords})},
       {{"bailingmoe", "bailingmoe2", "llada-moe"}, words({kBailingWords})},
-      {{"deepseek-v3", "hunyuan-dense", "joyai-llm"},
+      {{"granite-embed-multi-97m"}, {.patterns = {kO200kWords}, .whole_words = true}},
+      {{"tiny_aya", "cohere2moe"}, words({kThousands, kO200kWords})},
+      {{"superbpe"}, words({kThousands, R"(\p{N}+)"})},
+      {{"afmoe"}, words({kThousands, kAsia, kDeepSeek3Words})},
+      {{"jais-2"}, words({kJais2Words})},
+      {{"youtu"}, {.patterns = {kYoutuScripts, kYoutuWords}, .whole_words = true}},
+      {{"spark2_5"}, words({R"(\p{N}{1,3})", kKana, kSparkWords, R"(\p{N})"})},
+      {{"exaone-moe"}, words({kExaoneMoeWords})},
+      {{"minicpm5"}, words({R"(\p{N}{1,3})", kMiniCpm5Words})},
+      {{"laguna"}, words({R"([^\n]+|\n+)", kQwenWords})},
+      {{"ufakzeka"}, words({kUfakzekaWords})},
+      {{"chameleon"},
+       {.patterns = {R"(<sentinel:[0-9]+>)", R"((IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z)",
+                     R"([\t\n]|    |  )", R"(\p{N})", R"([\p{P}!-/:-@\[-`{-~])", kGpt2Words},
+        .begins = true}},
+      {{"gemma4", "granite-embed-multi-311m", "mmbert", "sarvam-moe"}, plain_text()},
+      {{"deepseek-v3", "hunyuan-dense", "joyai-llm", "hy_v4"},
        words({R"(\p{N}{1,3})", kKana, kDeepSeek3Words})},
       {{"deepseek-llm"}, words({kLines, kCasedWords, kWideSigns, R"(\s+$)", kCjk, R"(\p{N}+)"})},
       {{"deepseek-coder"}, words({kLines, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjk, R"(\p{N})"})},

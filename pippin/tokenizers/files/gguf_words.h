@@ -10,9 +10,12 @@ namespace pippin::tokenizers {
 struct GgufWords {
   std::vector<std::string_view> patterns;  // each splits the rest that the previous ones left
   bool digits = false;                     // isolate each digit before the patterns
-  bool whole_words = false;  // a word that is a token is not merged from pieces; texts begin with
-                             // the first token by default
-  bool composed = false;     // NFC
+  bool whole_words = false;                // a word that is a token is not merged from pieces
+  bool begins = false;                     // texts begin with the first token by default
+  bool composed = false;                   // NFC
+  // Tokens are text instead of GPT-2's letters for bytes: spaces are U+2581, other unknown bytes
+  // are tokens like <0x0A>.
+  bool plain_text = false;
 };
 
 // Returns nullopt for an unknown name.

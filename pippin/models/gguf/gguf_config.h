@@ -1,0 +1,64 @@
+// The members of config.json that a GGUF's metadata and tensors give, collected one by one; a later
+// value of a member replaces an earlier one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pippin/io/json.h"
+#include "pippin/models/gguf/gguf_keys.h"
+
+namespace pippin::models {
+
+class GgufConfig {
+ public:
+  // `keys` outlives this.
+  explicit GgufConfig(const GgufKeys& keys);
+
+  const GgufKeys& keys() const { return keys_; }
+  template <typename T>
+  void set(std::string_view member, const T& value) {
+    JsonWriter json;
+    json.value(value);
+    set_json(member, json.text());
+  }
+  void set_json(std::string_view member, std::string json) {
+    members_.insert_or_assign(std::string(member), std::move(json));
+  }
+  // Sets what a GgufField (gguf_architectures.h) says; nothing where its source is absent.
+  void set_from(std::string_view member, std::string_view source);
+  // A member that is a whole number; nothing where it is another value or absent.
+  std::optional<int64_t> size(std::string_view member) const;
+  void erase(std::string_view member) { members_.erase(std::string(member)); }
+
+  // Whether any block has a tensor "blk.N.NAME" with further endings.
+  bool has_in_blocks(std::string_view name) const { return find_in_blocks(name) != nullptr; }
+  // The first block's; nullptr where no block has it.
+  const GgufTensor* find_in_blocks(std::string_view name) const;
+  // Names of modules and tensors of blocks: "attn_q", "ssm_a".
+  std::vector<std::string> block_modules() const;
+  // Blocks that are layers of the model: without those that predict further tokens.
+  int64_t layers() const { return layers_; }
+  // A number for each layer: a list, or one for all. Throws InvalidFile for a list of another
+  // length.
+  std::vector<int64_t> by_layer(std::string_view key) const;
+  // For each layer 1 if its block has a tensor of that name, with further endings.
+  std::vector<int64_t> layers_with(std::string_view name) const;
+  // Sets `member` to a list of names: `positive` for layers whose number is not 0.
+  void set_kinds(std::string_view member, const std::vector<int64_t>& numbers,
+                 std::string_view positive, std::string_view zero);
+
+  std::string text() const;
+
+ private:
+  const GgufKeys& keys_;
+  int64_t layers_ = 0;
+  std::map<std::string, std::string> members_;
+  std::map<std::string, const GgufTensor*, std::less<>> blocks_;
+};
+
+}  // namespace pippin::models

@@ -1,0 +1,172 @@
+// Llama and the dense models of its form.
+#include <cmath>
+
+#include "pippin/models/gguf/gguf_architectures.h"
+
+namespace pippin::models {
+namespace {
+
+constexpr GgufField kAttentionBias = {"attention_bias", "has:attn_q.bias"};
+constexpr GgufField kMlpBias = {"mlp_bias", "has:ffn_up.bias"};
+constexpr GgufField kWidth = {"intermediate_size", "rows:ffn_up"};
+
+void write_window_alone(GgufConfig& config) {
+  // Its absence would mean the class's window.
+  if (config.keys().size("attention.sliding_window").value_or(0) == 0) {
+    config.set_json("sliding_window", "null");
+  }
+}
+
+// The factors that llama.cpp multiplies with, in the form of MiniCPM's configuration.
+void write_minicpm(GgufConfig& config) {
+  const GgufKeys& keys = config.keys();
+  const auto hidden = static_cast<double>(keys.required_size("embedding_length"));
+  const auto layers = static_cast<double>(config.layers());
+  config.set("scale_emb", keys.number("embedding_scale").value_or(12));
+  config.set("scale_depth",
+             keys.number("residual_scale").value_or(1.4 / std::sqrt(layers)) * std::sqrt(layers));
+  const double logits = keys.number("logit_scale").value_or(hidden / 256);
+  config.set("dim_model_base", static_cast<int64_t>(std::lround(hidden / logits)));
+}
+
+// Windows on three layers of four where there are any; positions in those alone.
+void write_exaone4(GgufConfig& config) {
+  if (config.keys().size("attention.sliding_window").value_or(0) == 0) {
+    config.set_json("sliding_window", "null");
+  }
+}
+
+// Positions by interval, every fourth layer has none.
+void write_smollm3(GgufConfig& config) {
+  config.set("no_rope_layer_interval", 4);
+  config.erase("sliding_window");
+}
+
+}  // namespace
+
+std::vector<GgufArchitecture> gguf_dense_architectures() {
+  const std::vector<GgufField> granite = {{"embedding_multiplier", "embedding_scale"},
+                                          {"residual_multiplier", "residual_scale"},
+                                          {"logits_scaling", "logit_scale"},
+                                          {"attention_multiplier", "attention.scale"},
+                                          kAttentionBias,
+                                          kMlpBias,
+                                          kWidth};
+  return {
+      {.name = "llama",
+       .model_type = "mixtral",
+       .class_name = "MixtralForCausalLM",
+       .fields = {{"num_local_experts", "expert_count"}},
+       .members = R"({"sliding_window": null})",
+       .when = "expert_count",
+       .pairs = true},
+      {.name = "llama",
+       .model_type = "llama",
+       .class_name = "LlamaForCausalLM",
+       .fields = {kAttentionBias, kMlpBias},
+       .pairs = true},
+      {.name = "mistral3",
+       .model_type = "ministral3",
+       .class_name = "Ministral3ForCausalLM",
+       .write = write_window_alone,
+       .pairs = true},
+      {.name = "qwen2", .model_type = "qwen2", .class_name = "Qwen2ForCausalLM"},
+      {.name = "qwen3",
+       .model_type = "qwen3",
+       .class_name = "Qwen3ForCausalLM",
+       .fields = {kAttentionBias}},
+      {.name = "qwen3vl",
+       .model_type = "qwen3",
+       .class_name = "Qwen3ForCausalLM",
+       .fields = {kAttentionBias}},
+      {.name = "phi3",
+       .model_type = "phi3",
+       .class_name = "Phi3ForCausalLM",
+       .write = write_window_alone},
+      {.name = "granite",
+       .model_type = "granite",
+       .class_name = "GraniteForCausalLM",
+       .fields = granite,
+       .pairs = true},
+      {.name = "smollm3",
+       .model_type = "smollm3",
+       .class_name = "SmolLM3ForCausalLM",
+       .fields = {kAttentionBias, kMlpBias},
+       .write = write_smollm3,
+       .pairs = true},
+      {.name = "olmo",
+       .model_type = "olmo",
+       .class_name = "OlmoForCausalLM",
+       .fields = {{"clip_qkv", "attention.clamp_kqv"}, kAttentionBias},
+       .pairs = true},
+      {.name = "olmo2",
+       .model_type = "olmo3",
+       .class_name = "Olmo3ForCausalLM",
+       .fields = {kAttentionBias},
+       .when = "attention.sliding_window"},
+      {.name = "olmo2",
+       .model_type = "olmo2",
+       .class_name = "Olmo2ForCausalLM",
+       .fields = {kAttentionBias}},
+      {.name = "glm4",
+       .model_type = "glm4",
+       .class_name = "Glm4ForCausalLM",
+       .fields = {kAttentionBias}},
+      {.name = "chatglm",
+       .model_type = "glm",
+       .class_name = "GlmForCausalLM",
+       .fields = {{"attention_bias", "has:attn_qkv.bias"}, kAttentionBias}},
+      {.name = "command-r",
+       .model_type = "cohere",
+       .class_name = "CohereForCausalLM",
+       .fields = {{"logit_scale", "logit_scale"},
+                  {"use_qk_norm", "has:attn_q_norm"},
+                  kAttentionBias}},
+      {.name = "cohere2",
+       .model_type = "cohere2",
+       .class_name = "Cohere2ForCausalLM",
+       .fields = {{"logit_scale", "logit_scale"}, kAttentionBias}},
+      {.name = "exaone",
+       .model_type = "exaone",
+       .class_name = "ExaoneForCausalLM",
+       .fields = {kAttentionBias, kMlpBias}},
+      {.name = "exaone4",
+       .model_type = "exaone4",
+       .class_name = "Exaone4ForCausalLM",
+       .write = write_exaone4},
+      {.name = "ernie4_5",
+       .model_type = "ernie4_5",
+       .class_name = "Ernie4_5ForCausalLM",
+       .fields = {{"use_bias", "has:attn_q.bias"}}},
+      {.name = "hunyuan-dense",
+       .model_type = "hunyuan_v1_dense",
+       .class_name = "HunYuanDenseV1ForCausalLM",
+       .fields = {kAttentionBias}},
+      {.name = "hunyuan_vl",
+       .model_type = "hunyuan_v1_dense",
+       .class_name = "HunYuanDenseV1ForCausalLM",
+       .fields = {kAttentionBias}},
+      {.name = "seed_oss",
+       .model_type = "seed_oss",
+       .class_name = "SeedOssForCausalLM",
+       .fields = {kAttentionBias, {"attention_out_bias", "has:attn_output.bias"}, kMlpBias}},
+      {.name = "minicpm",
+       .model_type = "minicpm",
+       .class_name = "MiniCPMForCausalLM",
+       .fields = {kAttentionBias},
+       .write = write_minicpm,
+       .pairs = true},
+      {.name = "internlm2",
+       .model_type = "internlm2",
+       .class_name = "InternLM2ForCausalLM",
+       .fields = {{"bias", "has:attn_q.bias"}},
+       .pairs = true},
+      {.name = "arcee",
+       .model_type = "arcee",
+       .class_name = "ArceeForCausalLM",
+       .fields = {kAttentionBias, kMlpBias},
+       .pairs = true},
+  };
+}
+
+}  // namespace pippin::models
