@@ -29,7 +29,8 @@ inline std::string hidden(int64_t number) {
 // first: keyCache2 and valueCache2, and so on.
 inline constexpr const char* kKeys = "keyCache";
 inline constexpr const char* kValues = "valueCache";
-// Of models that choose keys by others: (layers, 1, 1, context, features of an index).
+// Of models that choose keys by others: (layers, 1, 1, context, features of an index), numbered as
+// those are.
 inline constexpr const char* kIndex = "indexCache";
 
 inline constexpr const char* kPrefill = "prefill";

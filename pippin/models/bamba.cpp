@@ -1,5 +1,7 @@
 // Bamba (IBM 2024): Mamba 2 in most layers, attention with positions on half of each head in those
 // of attn_layer_indices, each before a gated feed-forward.
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "pippin/models/architectures.h"
@@ -7,6 +9,22 @@
 #include "pippin/models/config/state_spaces.h"
 
 namespace pippin::models {
+namespace {
+
+std::vector<bool> listed_layers(const Config& config, size_t count) {
+  std::vector<bool> attends(count);
+  const auto indices = config.find("attn_layer_indices");
+  if (!indices) return attends;
+  for (const int64_t index : indices->as_ints()) {
+    if (index < 0 || index >= static_cast<int64_t>(count)) {
+      config.invalid("attn_layer_indices", fmt::format("{} is not one of {} layers", index, count));
+    }
+    attends[static_cast<size_t>(index)] = true;
+  }
+  return attends;
+}
+
+}  // namespace
 
 nn::DecoderOptions bamba(const Config& config) {
   nn::DecoderOptions model = llama_like(config, {.vocab_size = 128000,
@@ -22,16 +40,8 @@ nn::DecoderOptions bamba(const Config& config) {
   const nn::Mamba2Options mamba = hybrid_mamba(config, model);
   const bool attention_bias = config.flag("attention_bias", false);
   const bool mlp_bias = config.flag("mlp_bias", false);
-  std::vector<bool> attends(model.layers.size(), false);
-  if (const auto indices = config.find("attn_layer_indices")) {
-    for (const int64_t index : indices->as_ints()) {
-      if (index < 0 || index >= static_cast<int64_t>(attends.size())) {
-        config.invalid("attn_layer_indices",
-                       fmt::format("{} is not one of {} layers", index, attends.size()));
-      }
-      attends[static_cast<size_t>(index)] = true;
-    }
-  }
+  const auto attends = attention_kinds(config, model.layers.size())
+                           .value_or(listed_layers(config, model.layers.size()));
   for (size_t i = 0; i < model.layers.size(); ++i) {
     nn::LayerOptions& layer = model.layers[i];
     layer.mlp_norm = "pre_ff_layernorm";

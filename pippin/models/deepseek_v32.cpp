@@ -13,8 +13,6 @@
 
 namespace pippin::models {
 
-namespace {
-
 nn::IndexerOptions indexer_of(const Config& config, const nn::LatentAttentionOptions& attention,
                               int64_t heads) {
   nn::IndexerOptions indexer;
@@ -32,10 +30,12 @@ nn::IndexerOptions indexer_of(const Config& config, const nn::LatentAttentionOpt
   return indexer;
 }
 
-void check_kinds(const Config& config, size_t count) {
+void check_sparse_kinds(const Config& config, size_t count) {
   constexpr std::string_view kKind = "deepseek_sparse_attention";
   layer_kinds(config, "layer_types", count, kKind, kKind);
 }
+
+namespace {
 
 // By layer, whether it sees the keys that an earlier one chose.
 std::vector<bool> sharing_layers(const Config& config, size_t count) {
@@ -80,7 +80,7 @@ nn::DecoderOptions deepseek_v32(const Config& config) {
        .groups = 8,
        .top_groups = 4,
        .routed_scale = 2.5});
-  check_kinds(config, model.layers.size());
+  check_sparse_kinds(config, model.layers.size());
   for (nn::LayerOptions& layer : model.layers) {
     auto& attention = std::get<nn::LatentAttentionOptions>(layer.mixer);
     attention.indexer = indexer_of(config, attention, 64);
@@ -105,7 +105,7 @@ nn::DecoderOptions glm_moe_dsa(const Config& config) {
                   .value_dims = 256},
        .experts = {.count_key = "n_routed_experts", .count = 256, .top_k = 8, .width = 2048},
        .routed_scale = 2.5});
-  check_kinds(config, model.layers.size());
+  check_sparse_kinds(config, model.layers.size());
   const auto shares = sharing_layers(config, model.layers.size());
   if (!shares.empty() && shares.front()) config.invalid("indexer_types", "the first is shared");
   for (size_t i = 0; i < shares.size(); ++i) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/rope_settings.h"
@@ -31,7 +33,8 @@ std::vector<double> sparsities(const Config& config, size_t layers) {
   if (value && value->is_array()) {
     shares = value->as_floats();
     if (shares.size() != layers) {
-      config.invalid("activation_sparsity_pattern", "not one number for each layer");
+      config.invalid("activation_sparsity_pattern",
+                     fmt::format("{} for {} layers", shares.size(), layers));
     }
   } else if (value) {
     std::fill(shares.begin(), shares.end(), value->as_float());
@@ -148,7 +151,9 @@ nn::DecoderOptions gemma3n_text(const Config& config) {
   }
   if (!listed) return model;
   const std::vector<int64_t> sizes = widths->as_ints();
-  if (sizes.size() != count) config.invalid("intermediate_size", "not one number for each layer");
+  if (sizes.size() != count) {
+    config.invalid("intermediate_size", fmt::format("{} for {} layers", sizes.size(), count));
+  }
   for (size_t i = 0; i < count; ++i) {
     if (sizes[i] < 1 || sizes[i] > kMaxSize) config.invalid("intermediate_size", "out of range");
     model.layers[i].mlp().hidden_features = sizes[i];

@@ -1,10 +1,7 @@
 // Granite with windows and sinks (IBM 2026): Granite, and its experts, with a rope base for each
 // layer, or none.
 
-#include <map>
 #include <vector>
-
-#include <fmt/core.h>
 
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
@@ -14,33 +11,9 @@ namespace pippin::models {
 
 namespace {
 
-// layer_rope_theta: 0 means no positions.
-void turn_layers(const Config& config, nn::DecoderOptions& model) {
-  const auto list = config.find("layer_rope_theta");
-  if (!list) return;
-  const std::vector<double> thetas = list->as_floats();
-  if (thetas.size() != model.layers.size()) {
-    config.invalid("layer_rope_theta",
-                   fmt::format("{} for {} layers", thetas.size(), model.layers.size()));
-  }
-  const nn::RopeOptions first = model.ropes.at(0);
-  model.ropes.clear();
-  std::map<double, size_t> known;
-  for (size_t i = 0; i < thetas.size(); ++i) {
-    nn::AttentionOptions& attention = model.layers[i].attention();
-    if (thetas[i] == 0) {
-      attention.rope.reset();
-      continue;
-    }
-    if (!(thetas[i] > 0)) config.invalid("layer_rope_theta", fmt::format("{}", thetas[i]));
-    const auto [place, is_new] = known.emplace(thetas[i], model.ropes.size());
-    if (is_new) model.ropes.emplace_back(first).theta = thetas[i];
-    attention.rope = place->second;
-  }
-}
-
 void use_windows(const Config& config, nn::DecoderOptions& model) {
-  turn_layers(config, model);
+  const auto thetas = layer_thetas(config, model.layers.size());
+  if (thetas) turn_layers(model, *thetas);
   const size_t count = model.layers.size();
   std::vector<bool> sliding(count);
   for (size_t i = 0; i < count; ++i) sliding[i] = i % 4 != 0;

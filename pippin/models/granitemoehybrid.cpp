@@ -1,6 +1,7 @@
 // Granite 4 (IBM 2025): Mamba 2 and attention layers by layer_types, most of them without
-// positions, Granite's factors, and one feed-forward, optionally with a mixture of experts next to
-// it.
+// positions, Granite's factors, and one feed-forward beside which a mixture of experts may stand.
+#include <vector>
+
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"
@@ -26,8 +27,8 @@ nn::DecoderOptions granitemoehybrid(const Config& config) {
   const double residual = config.number("residual_multiplier", 1.0);
   const double scores = config.number("attention_multiplier", 1.0);
   const bool bias = config.flag("attention_bias", false);
-  const auto attends =
-      layer_kinds(config, "layer_types", model.layers.size(), "mamba", "attention");
+  const size_t layers = model.layers.size();
+  const auto attends = attention_kinds(config, layers).value_or(std::vector<bool>(layers));
   const int64_t width = config.size("shared_intermediate_size", 1024);
   const auto count = config.find("num_local_experts");
   const bool dense = count && count->as_int() == 0;

@@ -16,7 +16,9 @@ std::vector<int64_t> per_layer(const Config& config, std::string_view key, size_
   std::vector<int64_t> numbers(layers, fallback);
   if (value && value->is_array()) {
     numbers = value->as_ints();
-    if (numbers.size() != layers) config.invalid(key, "not one number for each layer");
+    if (numbers.size() != layers) {
+      config.invalid(key, fmt::format("{} for {} layers", numbers.size(), layers));
+    }
   } else if (value) {
     numbers.assign(layers, value->as_int());
   }

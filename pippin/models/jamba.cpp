@@ -54,6 +54,7 @@ nn::DecoderOptions jamba(const Config& config) {
   model.final_norm = "final_layernorm";
   const nn::MambaOptions mamba = jamba_mamba(config, model);
   const Period attention = period_of(config, "attn_layer_period", 8, "attn_layer_offset", 4);
+  const auto attends = attention_kinds(config, model.layers.size());
   const Period mixture = period_of(config, "expert_layer_period", 2, "expert_layer_offset", 1);
   nn::ExpertsOptions experts = experts_of(config, model,
                                           {.count = 16,
@@ -68,7 +69,7 @@ nn::DecoderOptions jamba(const Config& config) {
     layer.mlp_path = "feed_forward";
     const auto index = static_cast<int64_t>(i);
     if (experts.router.num_experts > 1 && mixture.has(index)) layer.feed_forward = experts;
-    if (attention.has(index)) {
+    if (attends ? (*attends)[i] : attention.has(index)) {
       layer.attention().window = window;
     } else {
       layer.attention_path = "mamba";

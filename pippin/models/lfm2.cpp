@@ -1,9 +1,8 @@
 // LFM2 (Liquid AI 2025): gated short convolutions, and grouped-query attention with an RMSNorm on
 // each head of q and k in every few layers.
-#include <set>
-
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
+#include "pippin/models/config/state_spaces.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {
@@ -11,17 +10,11 @@ namespace {
 
 // By layer, whether it has attention: layer_types, or in older files full_attn_idxs.
 std::vector<bool> attention_layers(const Config& config, size_t count) {
+  if (config.find("layer_types")) {
+    return layer_kinds(config, "layer_types", count, "conv", "full_attention");
+  }
   std::vector<bool> attention(count, !config.contains("full_attn_idxs"));
-  if (const auto types = config.find("layer_types")) {
-    const std::vector<std::string> names = types->as_strings();
-    if (names.size() != count) config.invalid("layer_types", "not one name for each layer");
-    for (size_t i = 0; i < count; ++i) {
-      if (names[i] != "full_attention" && names[i] != "conv") {
-        config.unsupported("layer_types", "only full_attention and conv are supported");
-      }
-      attention[i] = names[i] == "full_attention";
-    }
-  } else if (const auto indices = config.find("full_attn_idxs")) {
+  if (const auto indices = config.find("full_attn_idxs")) {
     for (const int64_t index : indices->as_ints()) {
       if (index < 0 || index >= static_cast<int64_t>(count)) {
         config.invalid("full_attn_idxs", "not the number of a layer");

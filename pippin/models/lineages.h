@@ -67,8 +67,14 @@ struct DeepseekDefaults {
 };
 nn::DecoderOptions deepseek_like(const Config& config, const DeepseekDefaults& defaults);
 
-// Qwen3-Next's layers with dense feed-forwards of the given sizes (qwen3_next.cpp), and the gated
-// delta rule of the keys that begin with "linear_".
+// DeepSeek-V3.2's indexer (deepseek_v32.cpp) of as many heads where index_n_heads is absent, and
+// its layer_types, which have one name.
+nn::IndexerOptions indexer_of(const Config& config, const nn::LatentAttentionOptions& attention,
+                              int64_t heads);
+void check_sparse_kinds(const Config& config, size_t count);
+
+// Qwen3-Next's layers with the dense feed-forwards of the sizes given (qwen3_next.cpp), and the
+// gated delta rule of the keys that begin with "linear_".
 nn::DecoderOptions qwen3_next_like(const Config& config, const Defaults& defaults);
 nn::GatedDeltaOptions gated_delta(const Config& config, const nn::DecoderOptions& model);
 

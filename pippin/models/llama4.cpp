@@ -1,8 +1,11 @@
 // Llama 4 (Meta 2025): attention in chunks with positions, and without either in every few layers,
-// whose queries grow with the text; experts whose input is multiplied by their weight.
+// whose queries grow with the text; experts whose input their weight multiplies.
+#include <fmt/format.h>
+
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/state_spaces.h"
 
 namespace pippin::models {
 
@@ -15,24 +18,16 @@ std::vector<bool> layers_with_positions(const Config& config, size_t count) {
   const auto list = config.find("no_rope_layers");
   if (!list || list->size() == 0) return ropes;
   const std::vector<int64_t> flags = list->as_ints();
-  if (flags.size() != count) config.invalid("no_rope_layers", "not one number for each layer");
+  if (flags.size() != count) {
+    config.invalid("no_rope_layers", fmt::format("{} for {} layers", flags.size(), count));
+  }
   for (size_t i = 0; i < count; ++i) ropes[i] = flags[i] != 0;
   return ropes;
 }
 
 std::vector<bool> chunked_layers(const Config& config, const std::vector<bool>& ropes) {
-  const auto types = config.find("layer_types");
-  if (!types) return ropes;
-  const std::vector<std::string> names = types->as_strings();
-  if (names.size() != ropes.size()) config.invalid("layer_types", "not one name for each layer");
-  std::vector<bool> chunked;
-  for (const std::string& name : names) {
-    if (name != "chunked_attention" && name != "full_attention") {
-      config.unsupported("layer_types", "only chunked_attention and full_attention are supported");
-    }
-    chunked.push_back(name == "chunked_attention");
-  }
-  return chunked;
+  if (!config.find("layer_types")) return ropes;
+  return layer_kinds(config, "layer_types", ropes.size(), "full_attention", "chunked_attention");
 }
 
 std::vector<bool> expert_layers(const Config& config, size_t count) {

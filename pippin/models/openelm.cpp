@@ -2,6 +2,8 @@
 // v in one matrix, an RMSNorm on each head of q and k, gate and up in one matrix.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 
@@ -21,7 +23,9 @@ std::vector<int64_t> heads_of_layers(const Config& config, std::string_view key,
   const auto list = config.find(key);
   if (!list) config.invalid(key, "missing");
   std::vector<int64_t> heads = list->as_ints();
-  if (heads.size() != count) config.invalid(key, "not one number for each layer");
+  if (heads.size() != count) {
+    config.invalid(key, fmt::format("{} for {} layers", heads.size(), count));
+  }
   for (const int64_t number : heads) {
     if (number < 1 || number > kMaxHeads) config.invalid(key, "not between 1 and 65536");
   }

@@ -1,5 +1,7 @@
 // SmolLM3 (Hugging Face): Llama without positions in some layers (no_rope_layers, where 1 means
 // that the layer does have them).
+#include <fmt/format.h>
+
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 
@@ -20,7 +22,9 @@ nn::DecoderOptions smollm3(const Config& config) {
   std::vector<bool> ropes = sliding_pattern(count, interval);
   if (const auto list = config.find("no_rope_layers")) {
     const std::vector<int64_t> flags = list->as_ints();
-    if (flags.size() != count) config.invalid("no_rope_layers", "not one number for each layer");
+    if (flags.size() != count) {
+      config.invalid("no_rope_layers", fmt::format("{} for {} layers", flags.size(), count));
+    }
     for (size_t i = 0; i < count; ++i) ropes[i] = flags[i] != 0;
   }
   const bool attention_bias = config.flag("attention_bias", false);

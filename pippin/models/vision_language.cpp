@@ -39,6 +39,15 @@ nn::DecoderOptions language_model(const Config& config, std::string_view model_t
   return model;
 }
 
+// Ids that stand for pictures and videos, which some models embed as id 0 before those take their
+// place.
+void embed_places_as_first(const Config& config, nn::DecoderOptions& model) {
+  for (const std::string_view key : {"image_token_id", "video_token_id"}) {
+    const auto id = config.find(key);
+    if (id) model.embedded_as_first.push_back(static_cast<int32_t>(id->as_int(0, kMaxSize)));
+  }
+}
+
 }  // namespace
 
 // Mistral Small 3.1 and similar models.
@@ -103,7 +112,9 @@ nn::DecoderOptions exaone4_5(const Config& config) {
 
 // Kimi K2.5 and K2.6.
 nn::DecoderOptions kimi_k25(const Config& config) {
-  return language_model(config, "deepseek_v3");
+  nn::DecoderOptions model = language_model(config, "deepseek_v3");
+  embed_places_as_first(config, model);
+  return model;
 }
 
 // GLM-4.1V.
@@ -143,6 +154,31 @@ nn::DecoderOptions step3p7(const Config& config) {
   nn::DecoderOptions model = language_model(config, "step3p5");
   model.other_parts.emplace_back("vit_large_projector.");
   return model;
+}
+
+// Muse Glimmer.
+nn::DecoderOptions muse_glimmer(const Config& config) {
+  nn::DecoderOptions model = language_model(config, "muse_glimmer_text");
+  embed_places_as_first(config, model);
+  for (const char* part : {"model.vision_adapter.", "model.vision_projection."}) {
+    model.other_parts.emplace_back(part);
+  }
+  return model;
+}
+
+// Cohere Compass.
+nn::DecoderOptions cohere_compass(const Config& config) {
+  return language_model(config, "cohere_compass_text");
+}
+
+// MiniMax-M3.
+nn::DecoderOptions minimax_m3_vl(const Config& config) {
+  return language_model(config, "minimax_m3_vl_text");
+}
+
+// Inkling.
+nn::DecoderOptions inkling_mm_model(const Config& config) {
+  return language_model(config, "inkling_text");
 }
 
 // Llama 3.2 Vision.

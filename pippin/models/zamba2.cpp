@@ -43,6 +43,7 @@ nn::Mamba2Options zamba_mamba(const Config& config, const nn::DecoderOptions& mo
 nn::DecoderOptions zamba2(const Config& given) {
   Config config = given;
   config.alias("head_dim", "attention_head_dim");
+  config.alias("layers_block_type", "layer_types");
   config.require_flag("use_long_context", false, false);
   const int64_t hidden = config.size("hidden_size", 2560);
   const int64_t heads = config.size("num_attention_heads", 32, kMaxHeads);
@@ -73,7 +74,8 @@ nn::DecoderOptions zamba2(const Config& given) {
   nn::SharedBlockOptions shared;
   shared.features = model.hidden_size;
   shared.norm = model.norm;
-  shared.mamba = zamba_mamba(config, model, bias);
+  const nn::Mamba2Options mamba = zamba_mamba(config, model, bias);
+  shared.mamba = mamba;
   shared.attention = model.layers.at(0).attention();
   shared.attention.features = 2 * model.hidden_size;
   shared.attention.output_features = model.hidden_size;
@@ -93,7 +95,7 @@ nn::DecoderOptions zamba2(const Config& given) {
     layer.feed_forward = nn::NoFeedForwardOptions();
     if (!hybrid[i]) {
       layer.attention_path = "mamba";
-      layer.mixer = shared.mamba;
+      layer.mixer = mamba;
       continue;
     }
     layer.attention_norm.clear();

@@ -60,10 +60,21 @@ Embedding position_table(const Parameters& root, const DecoderOptions& options, 
   }));
 }
 
-// With the checkpoint's root.
+// Layers that predict further tokens, numbered as the others, lie where those do.
+void move_further_layers(DecoderOptions& options, const std::string& base) {
+  const std::string own = options.base + "." + options.layers_path + ".";
+  const auto move = [&](std::string& beginning) {
+    if (beginning.starts_with(own)) beginning.replace(0, options.base.size(), base);
+  };
+  for (std::string& part : options.other_parts) move(part);
+  if (options.prediction) move(options.prediction->beginning);
+}
+
+// With the root that the checkpoint has.
 DecoderOptions placed(const Parameters& parameters, DecoderOptions options) {
   for (const DecoderOptions::Root& root : options.roots) {
     if (!parameters.at(root.base).at(options.embedding).contains("weight")) continue;
+    move_further_layers(options, root.base);
     options.base = root.base;
     options.head = root.head;
     break;
@@ -133,7 +144,8 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
     project_out_.emplace(root.at(options.project_out), width, embedding_size);
   }
   if (!options.embedding_norm.empty()) {
-    embedding_norm_.emplace(root.at(options.embedding_norm), width, options.norm);
+    embedding_norm_.emplace(root.at(options.embedding_norm), width,
+                            options.embedding_norm_form.value_or(options.norm));
   }
   for (size_t i = 0; i < options.layers.size(); ++i) {
     const auto index = static_cast<int64_t>(i);
@@ -143,6 +155,11 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
   }
   if (options.altup) {
     streams_.emplace(root, *options.altup, static_cast<int64_t>(options.layers.size()));
+  }
+  if (options.hyper) hyper_.emplace(root, *options.hyper);
+  if (const FeatureShiftOptions& shift = options.embedding_shift;
+      !shift.bias.empty() || !shift.scale.empty()) {
+    embedding_shift_.emplace(root, width, shift);
   }
   if (options.layer_rows) {
     rows_.emplace(root, *options.layer_rows, static_cast<int64_t>(options.layers.size()));
@@ -215,19 +232,25 @@ PassTables Decoder::tables(const Pass& pass) const {
 Array Decoder::embed(const Array& ids, const Pass& pass, const PassTables& tables) const {
   Array x = embed_ids(ids);
   const array::Scope scope("embedding");
+  tables.carry->ids = ids;
   if (positions_) {
     const mil::Dim offset = options_.positions->offset;
     x = x + positions_->rows(pass.past + offset, pass.end + offset);
   }
   x = normed_embedding(x);
   if (rows_) tables.carry->rows = (*rows_)(ids, x);
+  if (hyper_) return hyper_->spread(x);
   if (!streams_) return x;
   tables.carry->rows = streams_->rows(ids, x);
   return streams_->spread(x);
 }
 
 Array Decoder::embed_ids(const Array& ids) const {
-  Array x = (*embedding_)(ids);
+  Array rows = ids;
+  for (const int32_t id : options_.embedded_as_first) {
+    rows = array::select(array::equal(rows, array::constant(id)), array::constant(0), rows);
+  }
+  Array x = (*embedding_)(rows);
   const array::Scope scope("embedding");
   if (project_in_) x = (*project_in_)(x);
   if (options_.embedding_scale != 1.0) x = x * options_.embedding_scale;
@@ -244,7 +267,8 @@ Array Decoder::add_positions(const Array& x, const Array& positions) const {
 }
 
 Array Decoder::normed_embedding(const Array& x) const {
-  return embedding_norm_ ? (*embedding_norm_)(x) : x;
+  const Array normed = embedding_norm_ ? (*embedding_norm_)(x) : x;
+  return embedding_shift_ ? (*embedding_shift_)(normed) : normed;
 }
 
 std::vector<Rotation> Decoder::rotations(const Array& positions, const Array& length) const {
@@ -265,7 +289,7 @@ Array Decoder::layer(size_t index, const Array& x, const PassTables& tables, Cac
 }
 
 Array Decoder::normed(const Array& given) const {
-  const Array x = streams_ ? streams_->merge(given) : given;
+  const Array x = streams_ ? streams_->merge(given) : hyper_ ? hyper_->merge(given) : given;
   return final_norm_ ? (*final_norm_)(x) : x;
 }
 

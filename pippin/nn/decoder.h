@@ -16,6 +16,8 @@
 #include "pippin/array/array.h"
 #include "pippin/nn/altup.h"
 #include "pippin/nn/attention/alibi.h"
+#include "pippin/nn/feature_shift.h"
+#include "pippin/nn/hyper_connection.h"
 #include "pippin/nn/layer.h"
 #include "pippin/nn/layers/cache.h"
 #include "pippin/nn/layers/layer_rows.h"
@@ -53,8 +55,11 @@ struct DecoderOptions {
   std::string project_in = "project_in", project_out = "project_out";
   std::optional<LearnedPositions> positions;
   double embedding_scale = 1.0;
-  std::string embedding_norm;  // after the embedding; an empty name: none
-  NormOptions norm;            // for final_norm and embedding_norm
+  std::vector<int32_t> embedded_as_first;  // ids that stand for pictures: they have the row of id 0
+  std::string embedding_norm;              // after the embedding; an empty name: none
+  NormOptions norm;                        // final_norm's and embedding_norm's
+  std::optional<NormOptions> embedding_norm_form;  // embedding_norm's, where that is another
+  FeatureShiftOptions embedding_shift;             // before the first layer
   std::string head = "lm_head";
   bool tied = false;  // the head shares the embedding
   bool head_bias = false;
@@ -73,6 +78,7 @@ struct DecoderOptions {
   std::optional<AlibiOptions> alibi;
   std::optional<AltUpOptions> altup;           // also for the layers
   std::optional<LayerRowsOptions> layer_rows;  // likewise
+  std::optional<HyperOptions> hyper;           // likewise
   std::vector<LayerOptions> layers;
   // Packed forms of matrices that the checkpoint may have; null: none.
   std::shared_ptr<const PackedWeights> packed;
@@ -160,6 +166,8 @@ class Decoder {
   std::optional<Norm> embedding_norm_, final_norm_, head_norm_;
   std::optional<AltUpStreams> streams_;
   std::optional<LayerRowTable> rows_;
+  std::optional<HyperStreams> hyper_;
+  std::optional<FeatureShift> embedding_shift_;
   std::vector<DecoderLayer> layers_;
 };
 

@@ -10,16 +10,52 @@ namespace {
 
 using array::Array;
 
-std::optional<Norm> make_norm(const Parameters& parameters, const std::string& name,
-                              const LayerOptions& options, double scale = 1.0) {
+std::optional<GatedNorm> make_norm(const Parameters& parameters, const std::string& name,
+                                   const LayerOptions& options, int64_t rank) {
   if (name.empty()) return std::nullopt;
-  NormOptions norm = options.norm;
-  norm.scale = scale;
-  return Norm(parameters.at(name), options.features, norm);
+  return GatedNorm(parameters.at(name), options.features, options.norm, rank);
 }
 
-Array normed(const std::optional<Norm>& norm, const Array& x) {
+// One after the mixer or the feed-forward.
+std::optional<GatedNorm> make_post_norm(const Parameters& parameters, const std::string& name,
+                                        const LayerOptions& options) {
+  if (name.empty()) return std::nullopt;
+  NormOptions norm = options.norm;
+  norm.scale = options.post_norm_scale;
+  norm.epsilon = options.post_norm_epsilon.value_or(norm.epsilon);
+  return GatedNorm(parameters.at(name), options.features, norm, 0);
+}
+
+Array normed(const std::optional<GatedNorm>& norm, const Array& x) {
   return norm ? (*norm)(x) : x;
+}
+
+std::optional<FeatureShift> make_shift(const Parameters& parameters,
+                                       const FeatureShiftOptions& shift,
+                                       const LayerOptions& options) {
+  if (shift.bias.empty() && shift.scale.empty()) return std::nullopt;
+  return FeatureShift(parameters, options.features, shift);
+}
+
+Array shifted(const std::optional<FeatureShift>& shift, const Array& x) {
+  return shift ? (*shift)(x) : x;
+}
+
+// The names of what the convolutions of a layer carry.
+constexpr const char* kAttentionConvolution = "attentionConvCache";
+constexpr const char* kMlpConvolution = "mlpConvCache";
+
+std::optional<CausalConvolution> make_convolution(const Parameters& parameters,
+                                                  const std::string& name, const char* state,
+                                                  const LayerOptions& options) {
+  if (name.empty()) return std::nullopt;
+  return CausalConvolution(parameters.at(name), options.features, options.convolution_length,
+                           /*bias=*/false, state);
+}
+
+Array convolved(const std::optional<CausalConvolution>& convolution, const Array& x,
+                const MixerInput& input) {
+  return convolution ? x + (*convolution)(x, input) : x;
 }
 
 template <typename Kind, typename Options>
@@ -44,19 +80,25 @@ const MLPOptions& LayerOptions::mlp() const {
 }
 
 MixerNeeds LayerOptions::needs() const {
-  return std::visit([](const auto& options) { return options.needs(); }, mixer);
+  MixerNeeds needs = std::visit([](const auto& options) { return options.needs(); }, mixer);
+  const auto add = [&](const std::string& name, const char* state) {
+    if (!name.empty())
+      needs.states.push_back(convolution_state(features, convolution_length, state));
+  };
+  add(attention_convolution, kAttentionConvolution);
+  add(mlp_convolution, kMlpConvolution);
+  return needs;
 }
 
 DecoderLayer::DecoderLayer(const Parameters& parameters, const LayerOptions& options)
     : path_(parameters.path()),
       options_(options),
       needs_(options.needs()),
-      attention_norm_(make_norm(parameters, options.attention_norm, options)),
-      attention_post_norm_(
-          make_norm(parameters, options.attention_post_norm, options, options.post_norm_scale)),
-      mlp_norm_(make_norm(parameters, options.mlp_norm, options)),
-      mlp_post_norm_(
-          make_norm(parameters, options.mlp_post_norm, options, options.post_norm_scale)) {
+      attention_norm_(
+          make_norm(parameters, options.attention_norm, options, options.attention_norm_rank)),
+      attention_post_norm_(make_post_norm(parameters, options.attention_post_norm, options)),
+      mlp_norm_(make_norm(parameters, options.mlp_norm, options, options.mlp_norm_rank)),
+      mlp_post_norm_(make_post_norm(parameters, options.mlp_post_norm, options)) {
   const auto make = [](const Parameters& at) {
     return [&at](const auto& block) { return block.make(at); };
   };
@@ -65,6 +107,24 @@ DecoderLayer::DecoderLayer(const Parameters& parameters, const LayerOptions& opt
   if (options.altup) altup_.emplace(parameters, *options.altup);
   if (options.rows) row_.emplace(parameters, *options.rows);
   if (!options.output_scale.empty()) output_scale_ = parameters.get(options.output_scale, {1});
+  attention_residual_ = make_shift(parameters, options.attention_residual, options);
+  attention_added_ = make_shift(parameters, options.attention_added, options);
+  mlp_residual_ = make_shift(parameters, options.mlp_residual, options);
+  mlp_added_ = make_shift(parameters, options.mlp_added, options);
+  attention_convolution_ =
+      make_convolution(parameters, options.attention_convolution, kAttentionConvolution, options);
+  mlp_convolution_ =
+      make_convolution(parameters, options.mlp_convolution, kMlpConvolution, options);
+  if (options.hyper) {
+    attention_streams_.emplace(parameters, "hc_attn", *options.hyper);
+    mlp_streams_.emplace(parameters, "hc_ffn", *options.hyper);
+  }
+  if (options.turn && !options.turn->start.empty()) {
+    start_ = parameters.parent().parent().parent().get(options.turn->start, {options.features});
+  }
+  if (options.turn && options.turn->ends) {
+    end_norm_.emplace(parameters.at("final_norm"), options.features, without_weight(options.norm));
+  }
   if (options.shortcut) {
     shortcut_ = std::visit(make(parameters.at(options.shortcut_path)), *options.shortcut);
   }
@@ -72,21 +132,53 @@ DecoderLayer::DecoderLayer(const Parameters& parameters, const LayerOptions& opt
 
 Array DecoderLayer::operator()(const Array& x, const MixerInput& input) const {
   const array::Scope scope(path_);
-  Array result = residual(x, input);
+  Array result = attention_streams_ ? in_streams(x, input) : residual(begun(x, input.carry), input);
   if (row_) result = result + (*row_)(result, row_of(input.carry.rows.value(), input.layer));
-  return output_scale_ ? result * *output_scale_ : result;
+  if (output_scale_) result = result * *output_scale_;
+  return ended(result, input.carry);
+}
+
+Array DecoderLayer::begun(const Array& x, LayerCarry& carry) const {
+  if (!options_.turn || !options_.turn->begins) return x;
+  if (start_) {
+    carry.high = x;
+    carry.low = *start_;
+  }
+  return carry.high.value() + carry.low.value();
+}
+
+Array DecoderLayer::ended(const Array& x, LayerCarry& carry) const {
+  if (!end_norm_) return x;
+  const Array result = (*end_norm_)(x);
+  (options_.turn->high ? carry.high : carry.low) = result;
+  return result;
+}
+
+Array DecoderLayer::in_streams(const Array& streams, const MixerInput& input) const {
+  const HyperConnection::Weights first = (*attention_streams_)(streams);
+  const Array between = attention_streams_->after(
+      first, streams, mixed(normed(attention_norm_, first.collapsed), input));
+  const HyperConnection::Weights second = (*mlp_streams_)(between);
+  return mlp_streams_->after(second, between, fed(normed(mlp_norm_, second.collapsed), input));
+}
+
+// The result of the mixer for normed tokens, as it joins the residual.
+Array DecoderLayer::mixed(const Array& tokens, const MixerInput& input) const {
+  const Array made = convolved(attention_convolution_, (*mixer_)(tokens, input), input);
+  const Array output = shifted(attention_added_, normed(attention_post_norm_, made));
+  return options_.residual_scale == 1.0 ? output : output * options_.residual_scale;
+}
+
+Array DecoderLayer::fed(const Array& tokens, const MixerInput& input) const {
+  const Array made = convolved(mlp_convolution_, (*feed_forward_)(tokens, input.carry), input);
+  const Array output = shifted(mlp_added_, normed(mlp_post_norm_, made));
+  return options_.residual_scale == 1.0 ? output : output * options_.residual_scale;
 }
 
 Array DecoderLayer::residual(const Array& x, const MixerInput& input) const {
   using Form = LayerOptions::Form;
-  const auto mix = [&](const Array& tokens) {
-    const Array output = normed(attention_post_norm_, (*mixer_)(tokens, input));
-    return options_.residual_scale == 1.0 ? output : output * options_.residual_scale;
-  };
-  const auto feed = [&](const Array& tokens) {
-    const Array output = normed(mlp_post_norm_, (*feed_forward_)(tokens));
-    return options_.residual_scale == 1.0 ? output : output * options_.residual_scale;
-  };
+  const auto mix = [&](const Array& tokens) { return mixed(tokens, input); };
+  const auto feed = [&](const Array& tokens) { return fed(tokens, input); };
   if (altup_) {
     const Array predictions = altup_->predict(x);
     const Array active = altup_->active(predictions);
@@ -119,11 +211,11 @@ Array DecoderLayer::residual(const Array& x, const MixerInput& input) const {
     case Form::Serial:
       break;
   }
-  Array h = mixer_ ? x + mix(normed(attention_norm_, x)) : x;
+  Array h = mixer_ ? shifted(attention_residual_, x) + mix(normed(attention_norm_, x)) : x;
   if (feed_forward_ == nullptr) return h;
   const Array tokens = normed(mlp_norm_, h);
-  if (shortcut_) input.carry.shortcut = (*shortcut_)(tokens);
-  const Array result = h + feed(tokens);
+  if (shortcut_) input.carry.shortcut = (*shortcut_)(tokens, input.carry);
+  const Array result = shifted(mlp_residual_, h) + feed(tokens);
   return options_.takes_shortcut ? result + input.carry.shortcut.value() : result;
 }
 

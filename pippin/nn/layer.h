@@ -13,19 +13,28 @@
 #include "pippin/nn/attention/disentangled_attention.h"
 #include "pippin/nn/attention/latent_attention.h"
 #include "pippin/nn/attention_with_mamba.h"
+#include "pippin/nn/compressed_attention.h"
+#include "pippin/nn/convolved_attention.h"
+#include "pippin/nn/expert_attention.h"
 #include "pippin/nn/experts/experts.h"
+#include "pippin/nn/feature_shift.h"
+#include "pippin/nn/gated_norm.h"
+#include "pippin/nn/hyper_connection.h"
 #include "pippin/nn/layers/feed_forward.h"
 #include "pippin/nn/layers/layer_rows.h"
 #include "pippin/nn/layers/mixer.h"
 #include "pippin/nn/layers/mlp.h"
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/mlp_with_experts.h"
+#include "pippin/nn/mlstm.h"
+#include "pippin/nn/recurrent/causal_convolution.h"
 #include "pippin/nn/recurrent/gated_delta.h"
 #include "pippin/nn/recurrent/lightning_attention.h"
 #include "pippin/nn/recurrent/mamba.h"
 #include "pippin/nn/recurrent/mamba2.h"
 #include "pippin/nn/recurrent/recurrent_unit.h"
 #include "pippin/nn/recurrent/short_convolution.h"
+#include "pippin/nn/rwkv.h"
 #include "pippin/nn/shared_block.h"
 #include "pippin/nn/weights/parameters.h"
 
@@ -36,7 +45,8 @@ using MixerOptions =
     std::variant<AttentionOptions, LatentAttentionOptions, ShortConvolutionOptions, MambaOptions,
                  Mamba2Options, RecurrentUnitOptions, AttentionWithMambaOptions, SharedBlockOptions,
                  GatedDeltaOptions, LightningAttentionOptions, DisentangledAttentionOptions,
-                 NoMixerOptions>;
+                 ExpertAttentionOptions, ConvolvedAttentionOptions, CompressedAttentionOptions,
+                 TimeMixOptions, ChannelMixOptions, MLSTMOptions, NoMixerOptions>;
 // Each has make(parameters).
 using FeedForwardOptions =
     std::variant<MLPOptions, ExpertsOptions, MlpWithExpertsOptions, NoFeedForwardOptions>;
@@ -57,7 +67,9 @@ struct LayerOptions {
   // Around the mixer, attention in most models, and the feed-forward. An empty name: none.
   std::string attention_norm = "input_layernorm", attention_post_norm;
   std::string mlp_norm = "post_attention_layernorm", mlp_post_norm;
-  double residual_scale = 1.0;  // of f and g
+  int64_t attention_norm_rank = 0, mlp_norm_rank = 0;  // of their gates (nn/gated_norm.h); 0: none
+  std::optional<double> post_norm_epsilon;  // of the norms after, where that is not norm's
+  double residual_scale = 1.0;              // of f and g
   double attention_carry = 1.0, attention_scale = 1.0, mlp_carry = 1.0, mlp_scale = 1.0;
   double post_norm_scale = 1.0;  // of the weights of attention_post_norm and mlp_post_norm
   std::string attention_path = "self_attn", mlp_path = "mlp";
@@ -69,9 +81,26 @@ struct LayerOptions {
   std::string shortcut_path;
   bool takes_shortcut = false;  // of an earlier layer
   std::optional<AltUpOptions> altup;
-  std::optional<LayerRowsOptions> rows;  // the part of the layer itself
-  std::string output_scale;              // a tensor of one number that multiplies the result
-  std::string path;                      // below the layers' path, if not the layer's number
+  std::optional<LayerRowsOptions> rows;  // what the layer adds of its own of them
+  // Of the residual and of results before they join it (Doge, ZAYA).
+  FeatureShiftOptions attention_residual, attention_added, mlp_residual, mlp_added;
+  // The results of both are added to what causal convolutions make of them, modules of these names
+  // with a tap for each of so many tokens (Inkling).
+  std::string attention_convolution, mlp_convolution;
+  int64_t convolution_length = 0;
+  std::optional<HyperOptions> hyper;  // "hc_attn" and "hc_ffn" in place of the residual
+  // Stacks of layers that work in turns (HRM): the first layer of a stack gets the sum of what the
+  // low and the high one gave last, and the last layer's result goes through a norm without
+  // weights. Before the first turn the embedding stands for the high one's, and a vector for the
+  // low one's.
+  struct Turn {
+    bool high = false;
+    bool begins = false, ends = false;
+    std::string start;  // that vector, below the model's root; in the first layer of all
+  };
+  std::optional<Turn> turn;
+  std::string output_scale;  // a tensor of one number that the result is multiplied with
+  std::string path;          // below the layers' path, where that is not the layer's number
 
   // The mixer of a layer that is known to have attention, the feed-forward of one that is known to
   // be dense; Internal otherwise.
@@ -90,16 +119,26 @@ class DecoderLayer {
   const MixerNeeds& needs() const { return needs_; }
 
  private:
-  // Without rows and output_scale.
+  // Without turns, rows and output_scale.
   array::Array residual(const array::Array& x, const MixerInput& input) const;
+  array::Array mixed(const array::Array& tokens, const MixerInput& input) const;
+  array::Array fed(const array::Array& tokens, const MixerInput& input) const;
+  array::Array begun(const array::Array& x, LayerCarry& carry) const;
+  array::Array ended(const array::Array& x, LayerCarry& carry) const;
+  array::Array in_streams(const array::Array& streams, const MixerInput& input) const;
 
   std::string path_;
   LayerOptions options_;
   MixerNeeds needs_;
-  std::optional<Norm> attention_norm_, attention_post_norm_, mlp_norm_, mlp_post_norm_;
+  std::optional<GatedNorm> attention_norm_, attention_post_norm_, mlp_norm_, mlp_post_norm_;
   std::optional<AltUp> altup_;
   std::optional<LayerRow> row_;
   std::optional<array::Array> output_scale_;
+  std::optional<FeatureShift> attention_residual_, attention_added_, mlp_residual_, mlp_added_;
+  std::optional<CausalConvolution> attention_convolution_, mlp_convolution_;
+  std::optional<HyperConnection> attention_streams_, mlp_streams_;
+  std::optional<array::Array> start_;
+  std::optional<Norm> end_norm_;
   std::unique_ptr<const Mixer> mixer_;
   std::unique_ptr<const FeedForward> feed_forward_, shortcut_;
 };

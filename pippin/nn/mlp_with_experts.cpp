@@ -14,9 +14,9 @@ class MlpWithExperts final : public FeedForward {
         mlp_(options.mlp.make(parameters.at(options.mlp_path))),
         experts_(options.experts.make(parameters)) {}
 
-  Array operator()(const Array& x) const override {
-    const Array dense = mlp_post_norm_((*mlp_)(mlp_norm_(x)));
-    return dense + experts_post_norm_((*experts_)(x));
+  Array operator()(const Array& x, LayerCarry& carry) const override {
+    const Array dense = mlp_post_norm_((*mlp_)(mlp_norm_(x), carry));
+    return dense + experts_post_norm_((*experts_)(x, carry));
   }
 
  private:

@@ -217,7 +217,8 @@ TEST(MLP, GateTimesUpHoweverItLies) {
         .features = 2, .hidden_features = 3, .activation = Activation::Relu, .fused = fused};
     expect_near(run({1, 1, 2}, {1, 2},
                     [&](auto&, const Array& a) {
-                      return MLP(all.at(fused ? "fused" : "apart"), options)(a);
+                      LayerCarry carry;
+                      return MLP(all.at(fused ? "fused" : "apart"), options)(a, carry);
                     }),
                 expected);
   }

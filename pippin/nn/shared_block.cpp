@@ -18,13 +18,15 @@ class SharedBlock final : public Mixer {
         feed_forward_(options.mlp.make(block.at("feed_forward"))),
         output_(layer.at("linear"), options.features, options.features),
         mamba_norm_(layer.at("mamba_decoder.input_layernorm"), options.features, options.norm),
-        mamba_(options.mamba.make(layer.at("mamba_decoder.mamba"))) {}
+        mamba_(std::visit(
+            [&](const auto& mamba) { return mamba.make(layer.at("mamba_decoder.mamba")); },
+            options.mamba)) {}
 
   Array operator()(const Array& x, const MixerInput& input) const override {
     const array::Scope scope(path_);
     const Array both = array::concat({x, *input.embedded}, 2);
     const Array attended = (*attention_)(input_norm_(both), input);
-    const Array made = output_((*feed_forward_)(middle_norm_(attended)));
+    const Array made = output_((*feed_forward_)(middle_norm_(attended), input.carry));
     return (*mamba_)(mamba_norm_(x + made), input);
   }
 
@@ -43,7 +45,7 @@ class SharedBlock final : public Mixer {
 
 MixerNeeds SharedBlockOptions::needs() const {
   MixerNeeds needs = attention.needs();
-  const MixerNeeds other = mamba.needs();
+  const MixerNeeds other = std::visit([](const auto& own) { return own.needs(); }, mamba);
   needs.name = "attention before a state space";
   needs.states = other.states;
   needs.order = other.order;
@@ -52,8 +54,8 @@ MixerNeeds SharedBlockOptions::needs() const {
 }
 
 std::unique_ptr<const Mixer> SharedBlockOptions::make(const Parameters& parameters) const {
-  const Parameters block = parameters.parent().at(home).at("shared_transformer");
-  return std::make_unique<SharedBlock>(parameters, block, *this);
+  const Parameters shared = parameters.parent().at(home).at(block);
+  return std::make_unique<SharedBlock>(parameters, shared, *this);
 }
 
 }  // namespace pippin::nn

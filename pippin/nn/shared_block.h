@@ -1,19 +1,22 @@
-// A layer of Zamba 2 (Zyphra 2024): a state space over its tokens plus the result of a transformer
-// block, which several layers share.
+// A layer of Zamba (Zyphra 2024): a state space that sees its tokens and what a transformer block
+// makes of them, a block that several layers share.
 //
-// The block reads the tokens next to the embedding's result: norm, attention, norm, feed-forward,
-// without residuals. Each layer that uses it adds low-rank matrices to its projections, and its
-// result goes through a matrix of the layer itself. In checkpoints the tensors of the block are
-// below the first layer that uses it.
+// The block works on the tokens beside what left the embedding: norm, attention, norm,
+// feed-forward, without residuals. In Zamba 2 each layer that uses it adds matrices of a low rank
+// to its projections. Its result goes through a matrix of the layer's own. With a checkpoint's
+// tensors the block lies below the first layer that uses it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <variant>
 
 #include "pippin/nn/attention/attention.h"
 #include "pippin/nn/layers/mixer.h"
 #include "pippin/nn/layers/mlp.h"
 #include "pippin/nn/layers/norm.h"
+#include "pippin/nn/recurrent/mamba.h"
 #include "pippin/nn/recurrent/mamba2.h"
 #include "pippin/nn/weights/parameters.h"
 
@@ -25,7 +28,8 @@ struct SharedBlockOptions {
   AttentionOptions attention;
   MLPOptions mlp;
   NormOptions norm;
-  Mamba2Options mamba;
+  std::variant<Mamba2Options, MambaOptions> mamba;
+  std::string block = "shared_transformer";
 
   MixerNeeds needs() const;
   // `parameters` are the layer's.

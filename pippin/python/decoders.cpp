@@ -94,7 +94,12 @@ py::dict dict_of(const nn::AttentionOptions& attention, size_t layer) {
   refuse(attention.output_gate || attention.gate.has_value(), layer, "a gated output");
   refuse(attention.values_of_keys || attention.value_dim != 0 || attention.value_scale != 1, layer,
          "values of keys, or of another size or scale");
-  refuse(attention.layout == nn::QkvLayout::Quarters, layer, "q, k and v by quarters of the heads");
+  refuse(attention.layout > nn::QkvLayout::PerGroup, layer,
+         "q, k and v by quarters of the heads, or with a gate");
+  refuse(!std::holds_alternative<nn::NoScoreBiasOptions>(attention.bias), layer,
+         "attention with something added to its scores");
+  refuse(attention.differential.has_value(), layer, "differential attention");
+  refuse(attention.convolution.has_value(), layer, "convolutions of keys and values");
   refuse(attention.adapter_rank > 0, layer, "adapters");
   refuse(attention.output_features != 0 && attention.output_features != attention.features, layer,
          "an output of another size");
@@ -132,6 +137,8 @@ py::dict dict_of(const nn::MLPOptions& mlp, size_t layer) {
          layer, "an activation with parameters, or none");
   refuse(!mlp.inner_norm.name.empty(), layer, "a norm inside its feed-forward");
   refuse(mlp.cutoff != 0, layer, "gates with a cutoff");
+  refuse(mlp.limit || mlp.up_shift != 0, layer, "limits of its feed-forward");
+  refuse(!mlp.result_scale.empty(), layer, "a factor of its feed-forward's result");
   refuse(mlp.adapter_rank > 0, layer, "adapters");
   py::dict result;
   result["hidden_features"] = mlp.hidden_features;
@@ -158,6 +165,15 @@ py::dict dict_of(const nn::LayerOptions& layer, size_t index) {
   refuse(!layer.output_scale.empty(), index, "a factor of its result");
   refuse(!layer.path.empty(), index, "a name of its own");
   refuse(layer.attention_path.empty(), index, "attention that is not part of it");
+  refuse(layer.attention_norm_rank != 0 || layer.mlp_norm_rank != 0, index, "gated norms");
+  refuse(layer.post_norm_epsilon.has_value(), index, "norms of two epsilons");
+  for (const nn::FeatureShiftOptions* shift :
+       {&layer.attention_residual, &layer.attention_added, &layer.mlp_residual, &layer.mlp_added}) {
+    refuse(!shift->bias.empty() || !shift->scale.empty(), index, "shifts of its residual");
+  }
+  refuse(layer.convolution_length != 0, index, "convolutions of its results");
+  refuse(layer.hyper.has_value(), index, "several residual streams");
+  refuse(layer.turn.has_value(), index, "turns");
   static constexpr const char* kForms[] = {"serial", "parallel", "norm_after", "norm_carried"};
   py::dict result;
   result["form"] = kForms[static_cast<size_t>(layer.form)];
@@ -188,6 +204,11 @@ py::dict decoder_options(const std::filesystem::path& source) {
       {model.packed && !gguf, "packed matrices"},
       {model.altup.has_value(), "several streams"},
       {model.layer_rows.has_value(), "embeddings per layer"},
+      {model.hyper.has_value(), "several residual streams"},
+      {model.embedding_norm_form.has_value(), "a norm of embeddings of another form"},
+      {!model.embedding_shift.bias.empty() || !model.embedding_shift.scale.empty(),
+       "a shift of its embeddings"},
+      {!model.embedded_as_first.empty(), "ids that stand for pictures"},
       {model.positions && model.positions->sinusoids != nn::LearnedPositions::Sinusoids::None,
        "sinusoidal positions"},
       {!model.head_layer.path.empty(), "a layer before its head"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -128,6 +129,36 @@ void add_ropes_by_kind(const Config& config, nn::DecoderOptions& model,
       if (!settings.is_absent()) attention.rope = model.ropes.size() - 1;
       attention.rope_dims = dims;
     }
+  }
+}
+
+std::optional<std::vector<double>> layer_thetas(const Config& config, size_t num_layers) {
+  constexpr std::string_view kKey = "layer_rope_theta";
+  const auto list = config.find(kKey);
+  if (!list) return std::nullopt;
+  std::vector<double> thetas = list->as_floats();
+  if (thetas.size() != num_layers) {
+    config.invalid(kKey, fmt::format("{} for {} layers", thetas.size(), num_layers));
+  }
+  for (const double theta : thetas) {
+    if (!(theta >= 0)) config.invalid(kKey, fmt::format("{} is below 0", theta));
+  }
+  return thetas;
+}
+
+void turn_layers(nn::DecoderOptions& model, const std::vector<double>& thetas) {
+  const nn::RopeOptions first = model.ropes.at(0);
+  model.ropes.clear();
+  std::map<double, size_t> known;
+  for (size_t i = 0; i < thetas.size(); ++i) {
+    nn::AttentionOptions& attention = model.layers[i].attention();
+    if (thetas[i] == 0) {
+      attention.rope.reset();
+      continue;
+    }
+    const auto [place, is_new] = known.emplace(thetas[i], model.ropes.size());
+    if (is_new) model.ropes.emplace_back(first).theta = thetas[i];
+    attention.rope = place->second;
   }
 }
 

@@ -68,8 +68,13 @@ void add_ropes_by_kind(const Config& config, nn::DecoderOptions& model,
 // for them.
 nn::RopeOptions sliding_rope(const Config& config, int64_t dims, double theta);
 
-// "sliding_attention" and "full_attention" of layer_types, true for a sliding layer; nothing if the
-// key is absent.
+// layer_rope_theta, a number for each layer; nothing where the key is absent.
+std::optional<std::vector<double>> layer_thetas(const Config& config, size_t num_layers);
+// A base of the first rope for each layer; 0 stands for no positions.
+void turn_layers(nn::DecoderOptions& model, const std::vector<double>& thetas);
+
+// "sliding_attention" and "full_attention" of layer_types, true for a sliding layer; nothing where
+// the key is absent.
 std::optional<std::vector<bool>> sliding_layers(const Config& config, size_t num_layers);
 // Layer i slides unless i + 1 is a multiple of `pattern`.
 std::vector<bool> sliding_pattern(size_t num_layers, int64_t pattern);

@@ -100,6 +100,9 @@ void skip_prediction_layers(const Config& config, nn::DecoderOptions& model, int
   for (int64_t i = 0; i < further; ++i) {
     model.other_parts.push_back(fmt::format("{}.{}.{}.", model.base, model.layers_path, first + i));
   }
+  if (further > 0) {
+    model.prediction = {"num_nextn_predict_layers", further, model.other_parts.back()};
+  }
 }
 
 void skip_prediction_modules(const Config& config, nn::DecoderOptions& model, std::string_view key,

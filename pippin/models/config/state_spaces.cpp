@@ -91,6 +91,17 @@ nn::Mamba2Options hybrid_mamba(const Config& config, const nn::DecoderOptions& m
   return mamba;
 }
 
+namespace {
+
+// Whether a configuration's name is `kind`, or the one that transformers 5 has for it.
+bool is_kind(std::string_view name, std::string_view kind) {
+  if (name == kind) return true;
+  return (kind == "mamba" && name == "linear_attention") ||
+         (kind == "attention" && name == "full_attention");
+}
+
+}  // namespace
+
 std::vector<bool> layer_kinds(const Config& config, std::string_view key, size_t num_layers,
                               std::string_view first, std::string_view second) {
   std::vector<bool> kinds(num_layers, false);
@@ -101,13 +112,19 @@ std::vector<bool> layer_kinds(const Config& config, std::string_view key, size_t
     config.invalid(key, fmt::format("{} for {} layers", given.size(), num_layers));
   }
   for (size_t i = 0; i < num_layers; ++i) {
-    if (given[i] != first && given[i] != second) {
-      config.unsupported(
-          key, fmt::format("'{}' is not supported (known: {}, {})", given[i], first, second));
-    }
-    kinds[i] = given[i] == second;
+    kinds[i] = is_kind(given[i], second);
+    if (kinds[i] || is_kind(given[i], first)) continue;
+    config.unsupported(
+        key, fmt::format("'{}' is not supported (known: {}, {})", given[i], first, second));
   }
   return kinds;
+}
+
+std::optional<std::vector<bool>> attention_kinds(const Config& config, size_t num_layers) {
+  for (const std::string_view key : {"layers_block_type", "layer_types"}) {
+    if (config.find(key)) return layer_kinds(config, key, num_layers, "mamba", "attention");
+  }
+  return std::nullopt;
 }
 
 }  // namespace pippin::models

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -29,8 +30,12 @@ void limit_steps(const Config& config, nn::Mamba2Options& mamba);
 nn::Mamba2Options hybrid_mamba(const Config& config, const nn::DecoderOptions& model,
                                std::optional<int64_t> inner = std::nullopt);
 
-// One of two names for each layer, true for the second.
+// One of two names for each layer, true for the second. "mamba" and "attention" are also called
+// "linear_attention" and "full_attention", as transformers 5 writes them.
 std::vector<bool> layer_kinds(const Config& config, std::string_view key, size_t num_layers,
                               std::string_view first, std::string_view second);
+// The same of layers_block_type or layer_types, whichever there is: true for attention; nothing
+// where there is neither.
+std::optional<std::vector<bool>> attention_kinds(const Config& config, size_t num_layers);
 
 }  // namespace pippin::models

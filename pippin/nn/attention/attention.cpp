@@ -6,79 +6,11 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/nn/qkv_rows.h"
 
 namespace pippin::nn {
-namespace {
 
 using array::Array;
-
-// The first row of each head of a part in its matrix.
-std::vector<int64_t> head_rows(const AttentionOptions& options, QkvPart part) {
-  const int64_t group = options.num_heads / options.num_kv_heads, size = options.head_dim;
-  const int64_t heads = part == QkvPart::Query ? options.num_heads : options.num_kv_heads;
-  const int64_t block = part == QkvPart::Query ? 0
-                        : part == QkvPart::Key ? options.num_heads
-                                               : options.num_heads + options.num_kv_heads;
-  std::vector<int64_t> rows;
-  for (int64_t head = 0; head < heads; ++head) {
-    if (options.layout == QkvLayout::Separate) {
-      const bool gated = options.output_gate && part == QkvPart::Query;
-      rows.push_back(head * size * (gated ? 2 : 1));
-    } else if (options.layout == QkvLayout::Blocks) {
-      rows.push_back((block + head) * size);
-    } else if (options.layout == QkvLayout::Quarters) {
-      const int64_t own = heads / 4;
-      const int64_t place = part == QkvPart::Query ? 0 : part == QkvPart::Value ? 1 : 2;
-      rows.push_back(((head / own * 3 + place) * own + head % own) * size);
-    } else if (part == QkvPart::Query) {
-      rows.push_back((head / group * (group + 2) + head % group) * size);
-    } else {
-      rows.push_back((head * (group + 2) + group + (part == QkvPart::Value ? 1 : 0)) * size);
-    }
-  }
-  return rows;
-}
-
-bool reorders(const AttentionOptions& options, QkvPart part) {
-  return options.interleaved && options.rope && part != QkvPart::Value;
-}
-
-WeightLayout weight_layout(const AttentionOptions& options, QkvPart part) {
-  WeightLayout layout;
-  layout.transposed = options.transposed;
-  const bool fused = options.layout != QkvLayout::Separate;
-  if (fused) {
-    layout.stored_rows = (options.num_heads + 2 * options.num_kv_heads) * options.head_dim;
-    layout.part.assign(1, "qkv"[static_cast<int>(part)]);
-  }
-  const bool gated = options.output_gate && part == QkvPart::Query;
-  if (gated) {
-    layout.stored_rows = 2 * options.num_heads * options.head_dim;
-    layout.part = "q";
-  }
-  if (!fused && !gated && !reorders(options, part)) return layout;
-  const auto order =
-      deinterleaved(options.head_dim, reorders(options, part) ? options.rope_dims : 0);
-  for (const int64_t first : head_rows(options, part)) {
-    for (const int64_t dim : order) layout.rows.push_back(first + dim);
-  }
-  return layout;
-}
-
-Linear output_gate(const Parameters& parameters, const AttentionOptions& options) {
-  WeightLayout layout = weight_layout(options, QkvPart::Query);
-  layout.part = "gate";
-  layout.rows.clear();
-  for (const int64_t first : head_rows(options, QkvPart::Query)) {
-    for (int64_t i = 0; i < options.head_dim; ++i) {
-      layout.rows.push_back(first + options.head_dim + i);
-    }
-  }
-  return Linear(parameters.at(options.query), options.features,
-                options.num_heads * options.head_dim, options.qkv_bias, layout);
-}
-
-}  // namespace
 
 Attention::Projection Attention::make(const Parameters& parameters, QkvPart part) const {
   const int64_t heads = part == QkvPart::Query ? options_.num_heads : options_.num_kv_heads;
@@ -86,16 +18,13 @@ Attention::Projection Attention::make(const Parameters& parameters, QkvPart part
                            : part == QkvPart::Key ? options_.key
                                                   : options_.value;
   const Parameters at = parameters.at(options_.layout == QkvLayout::Separate ? own : options_.qkv);
-  const int64_t stored_heads = options_.layout == QkvLayout::Separate
-                                   ? heads
-                                   : options_.num_heads + 2 * options_.num_kv_heads;
+  const int64_t stored_heads = options_.layout == QkvLayout::Separate ? heads : qkv_heads(options_);
   const bool gated = options_.output_gate && part == QkvPart::Query;
   const int64_t size = part == QkvPart::Value ? options_.value_size() : options_.head_dim;
   std::vector<int64_t> stored = {stored_heads * size * (gated ? 2 : 1), options_.features};
   if (options_.transposed) std::swap(stored[0], stored[1]);
   at.check("weight", stored);
-  Linear linear(at, options_.features, heads * size, options_.qkv_bias,
-                weight_layout(options_, part));
+  Linear linear(at, options_.features, heads * size, options_.qkv_bias, qkv_layout(options_, part));
   const std::string& adapter = part == QkvPart::Query ? options_.query_adapter
                                : part == QkvPart::Key ? options_.key_adapter
                                                       : options_.value_adapter;
@@ -103,7 +32,7 @@ Attention::Projection Attention::make(const Parameters& parameters, QkvPart part
     const Parameters matrices = parameters.at(adapter);
     linear.add(matrices.at(0).get("weight", {options_.adapter_rank, options_.features}),
                matrices.at(1).get("weight", {heads * size, options_.adapter_rank},
-                                  weight_layout(options_, part)));
+                                  qkv_layout(options_, part)));
   }
   if (part == QkvPart::Value) return {heads, std::move(linear), std::nullopt};
   const QkNorm& norm = options_.qk_norm;
@@ -118,7 +47,7 @@ std::optional<Norm> Attention::make_norm(const Parameters& parameters, const std
   const int64_t size = options_.head_dim;
   if (norm.place == QkNorm::Place::None) return std::nullopt;
   if (norm.place == QkNorm::Place::Projection) return Norm(at, heads * size, norm.norm);
-  const bool reordered = norm.norm.weight && reorders(options_, QkvPart::Query);
+  const bool reordered = norm.norm.weight && reorders_rows(options_, QkvPart::Query);
   if (norm.weights == QkNorm::Weights::Shared && !reordered)
     return Norm(at, size, norm.norm, Norm::Of::Heads);
   const int64_t rows = norm.weights == QkNorm::Weights::Shared ? 1 : heads;
@@ -192,16 +121,37 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
     gate_.emplace(parameters.at(gate.path), options.features,
                   options.num_heads * (gate.by_head ? 1 : options.value_size()), gate.bias);
   }
-  if (options.output_gate || options.gate) {
-    if (style_.convolutions || options.layout != QkvLayout::Separate) {
+  const bool gate_rows = options.output_gate || options.layout == QkvLayout::GateBlocks;
+  if (gate_rows || options.gate) {
+    if (style_.convolutions || (options.output_gate && options.layout != QkvLayout::Separate)) {
       fail(ErrorCode::Unsupported, "'{}': a gated output has no form for this package family",
            path_);
     }
-    if (options.output_gate) gate_.emplace(output_gate(parameters, options));
+    if (gate_rows) gate_.emplace(output_gate(parameters, options));
   }
+  make_bias(parameters);
   if (const NamedNorm& norm = options.output_norm; !norm.name.empty()) {
     output_norm_.emplace(parameters.at(norm.name), options.num_heads * options.value_size(),
                          norm.norm);
+  }
+}
+
+void Attention::make_bias(const Parameters& parameters) {
+  const AttentionOptions& options = options_;
+  bias_ = std::visit([&](const auto& bias) { return bias.make(parameters); }, options.bias);
+  if (options.differential) {
+    const DifferentialOptions sizes{options.num_heads, options.num_kv_heads, options.head_dim,
+                                    *options.differential, options.differential_norm};
+    differential_.emplace(parameters, sizes);
+  }
+  if (const auto& convolution = options.convolution) {
+    const int64_t width = options.num_kv_heads * (options.head_dim + options.value_size());
+    convolution_.emplace(parameters, convolution->modules, width, convolution->length,
+                         convolution->state);
+  }
+  if (style_.channels() && (bias_ || differential_)) {
+    fail(ErrorCode::Unsupported, "'{}': {} has no form for this package family", path_,
+         bias_ ? "a bias of the scores" : "differential attention");
   }
 }
 
@@ -323,7 +273,9 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
   Array queries = project(q_, tokens, input.rotation);
   if (options_.temperature) queries = queries * options_.temperature->factors(input.pass, x.type());
   const auto [keys, values] = seen_keys(tokens, input);
-  const Array attended = attend(queries, keys, values, *input.mask);
+  const Array mask = bias_ ? (*bias_)(x, values, input) : *input.mask;
+  const Array attended = differential_ ? (*differential_)(queries, keys, values, mask)
+                                       : attend(queries, keys, values, mask);
   if (style_.convolutions) {
     const int64_t width = options_.num_heads * options_.value_size();
     const Array columns = array::transpose(attended, {0, 1, 3, 2});
@@ -349,19 +301,34 @@ Array Attention::gated(const Array& joined, const Array& x) const {
 
 std::pair<Array, Array> Attention::seen_keys(const Array& tokens, const MixerInput& input) const {
   if (options_.keys_of) return input.cache.seen(*options_.keys_of);
-  const Array projected = k_->linear(tokens);
+  Array projected = k_->linear(tokens);
+  Array own = v_ ? v_->linear(tokens) : projected;
+  if (convolution_) {
+    const int64_t width = projected.dim(2).constant();
+    const Array both = array::concat({projected, own}, 2);
+    const Array mixed = both + (*convolution_)(both, input);
+    projected = array::slice_axis(mixed, 2, 0, width);
+    own = array::slice_axis(mixed, 2, width, both.dim(2));
+  }
   const Array keys = finish(*k_, projected, input.rotation);
-  const Array values = finish_values(v_ ? v_->linear(tokens) : projected);
+  const Array values = finish_values(own);
   return input.cache.update(input.layer, keys, values, input.pass);
 }
 
 MixerNeeds AttentionOptions::needs() const {
+  const auto* const index = std::get_if<BlockIndexerOptions>(&bias);
+  std::vector<CarriedState> states;
+  if (convolution) {
+    const int64_t width = num_kv_heads * (head_dim + value_size());
+    states.push_back(convolution_state(width, convolution->length, convolution->state));
+  }
   return {.name = "attention",
           .kv_heads = num_kv_heads,
           .head_dim = head_dim,
           .value_dim = value_dim,
           .stored = !keys_of,
-          .states = {},
+          .index_dim = index == nullptr ? 0 : index->head_dim,
+          .states = std::move(states),
           .rope = rope,
           .window = window,
           .chunk = chunk};

@@ -6,15 +6,22 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "pippin/array/array.h"
 #include "pippin/nn/attention/temperature.h"
+#include "pippin/nn/block_indexer.h"
+#include "pippin/nn/differential.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/mixer.h"
 #include "pippin/nn/layers/mlp.h"
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/layers/rope.h"
+#include "pippin/nn/recurrent/causal_convolution.h"
+#include "pippin/nn/relative_scores.h"
+#include "pippin/nn/score_bias.h"
+#include "pippin/nn/value_mask.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
@@ -25,9 +32,10 @@ enum class QkvPart { Query, Key, Value };
 // The layout of the query, key and value projections in the checkpoint.
 enum class QkvLayout {
   Separate,
-  Blocks,    // one matrix, named `qkv`: the heads of q, then those of k, then those of v
-  PerGroup,  // one matrix: for each key head its query heads, itself, its value head
-  Quarters,  // one matrix: for each quarter of the heads those of q, of v, of k (CodeGen)
+  Blocks,      // one matrix, named `qkv`: the heads of q, then those of k, then those of v
+  PerGroup,    // one matrix: for each head of k its heads of q, itself, its head of v
+  GateBlocks,  // the same after as many rows as q has of a gate, as output_gate has it (HRM)
+  Quarters,    // one matrix: for each quarter of the heads those of q, of v, of k (CodeGen)
 };
 
 // Normalization of queries and keys.
@@ -48,6 +56,10 @@ struct QkNorm {
   NormOptions norm;
   std::string query = "q_norm", key = "k_norm";
 };
+
+// Each has make(parameters).
+using ScoreBiasOptions =
+    std::variant<NoScoreBiasOptions, ValueMaskOptions, BlockIndexerOptions, RelativeScoresOptions>;
 
 struct AttentionOptions {
   int64_t features = 0;
@@ -94,7 +106,20 @@ struct AttentionOptions {
     Activation activation = Activation::Sigmoid;
   };
   std::optional<Gate> gate;
-  // Like MLPOptions::adapter, for each of the projections; empty names: none.
+  // Added to the scores besides the mask.
+  ScoreBiasOptions bias;
+  // Differential attention (nn/differential.h), and what starts its factor; with a norm of heads.
+  std::optional<double> differential;
+  NormOptions differential_norm;
+  // Keys and values as they are projected, side by side, are added to what a causal convolution
+  // makes of them, one of several modules' taps.
+  struct Convolution {
+    std::vector<std::string> modules;
+    int64_t length = 0;
+    std::string state = kConvolutionState;  // its name among what layers carry
+  };
+  std::optional<Convolution> convolution;
+  // As MLPOptions::adapter, of each of the projections; empty names: none.
   std::string query_adapter, key_adapter, value_adapter;
   int64_t adapter_rank = 0;
 
@@ -117,6 +142,7 @@ class Attention final : public Mixer {
     std::optional<Norm> norm;
   };
   Projection make(const Parameters& parameters, QkvPart part) const;
+  void make_bias(const Parameters& parameters);
   std::optional<Norm> make_norm(const Parameters& parameters, const std::string& name,
                                 int64_t heads) const;
   // (1, heads, q, head_dim).
@@ -161,6 +187,9 @@ class Attention final : public Mixer {
   std::optional<array::Array> sinks_;
   std::optional<Norm> value_norm_;
   std::optional<Norm> output_norm_;
+  std::unique_ptr<const ScoreBias> bias_;
+  std::optional<Differential> differential_;
+  std::optional<CausalConvolution> convolution_;
   array::Array gated(const array::Array& joined, const array::Array& x) const;
 
   std::optional<Linear> gate_;  // of the output

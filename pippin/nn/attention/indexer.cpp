@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
+#include "pippin/nn/best_keys.h"
 #include "pippin/nn/layers/rope.h"
 
 namespace pippin::nn {
@@ -69,16 +69,8 @@ Array Indexer::operator()(const Array& x, const Array& narrow, const MixerInput&
   const Array weights = array::expand_dims(array::transpose(weights_(x), {0, 2, 1}), {3}) * scale;
   const Array sums = array::reduce_sum(products * weights, {1}, /*keep_dims=*/true);
   const Array scores = sums + *input.mask;
-  // There may be fewer keys than top_k.
+  const Array least = kth_largest(scores, options_.top_k, path_);
   const Array never = array::constant(x.type(), -std::numeric_limits<double>::infinity());
-  const Array row = array::constant(x.type(), {1, 1, 1, options_.top_k},
-                                    std::vector<double>(static_cast<size_t>(options_.top_k),
-                                                        -std::numeric_limits<double>::infinity()),
-                                    path_ + ".none");
-  const Array repetitions = array::Builder::current().dims_array({1, 1, x.dim(1), 1});
-  const Array none = array::record_one("tile", {{"x", row}, {"reps", repetitions}});
-  const Array best = array::topk(array::concat({scores, none}, -1), options_.top_k).values;
-  const Array least = array::slice_axis(best, -1, options_.top_k - 1, options_.top_k);
   return array::select(array::greater_equal(scores, least), *input.mask, never);
 }
 

@@ -17,13 +17,18 @@ namespace {
 using array::Array;
 using Options = LatentAttentionOptions;
 
-// The rows of a projection in which each of `heads` blocks has `plain` rows before the rotated
-// ones.
-WeightLayout turned_rows(int64_t heads, int64_t plain, const Options& options) {
+// Rows of a projection in which each of `heads` blocks has `plain` rows before those that turn, and
+// `left` after them.
+WeightLayout turned_rows(int64_t heads, int64_t plain, const Options& options, int64_t left = 0) {
   WeightLayout layout;
-  if (!options.interleaved) return layout;
-  const std::vector<int64_t> order = deinterleaved(options.rope_dims, options.rope_dims);
-  const int64_t size = plain + options.rope_dims;
+  if (!options.interleaved && left == 0) return layout;
+  const std::vector<int64_t> order =
+      deinterleaved(options.rope_dims, options.interleaved ? options.rope_dims : 0);
+  const int64_t size = plain + options.rope_dims + left;
+  if (left > 0) {
+    layout.stored_rows = heads * size;
+    layout.part = "q";
+  }
   for (int64_t head = 0; head < heads; ++head) {
     for (int64_t i = 0; i < plain; ++i) layout.rows.push_back(head * size + i);
     for (const int64_t dim : order) layout.rows.push_back(head * size + plain + dim);
@@ -50,6 +55,18 @@ std::optional<Array> ready_matrices(const Parameters& attention, const Options& 
     return stored == compute ? weight
                              : array::named(array::cast(weight, compute), mil::to_string(compute));
   });
+}
+
+// The rows of q_b_proj that turned_rows() leaves: those of gates.
+WeightLayout gate_rows(const Options& options) {
+  WeightLayout layout;
+  const int64_t query = options.plain_dims + options.rope_dims, size = query + options.value_dims;
+  layout.stored_rows = options.num_heads * size;
+  layout.part = "gate";
+  for (int64_t head = 0; head < options.num_heads; ++head) {
+    for (int64_t i = query; i < size; ++i) layout.rows.push_back(head * size + i);
+  }
+  return layout;
 }
 
 // A part of kv_b_proj (heads * (plain + value), latent): of each head the rows that make plain
@@ -111,12 +128,18 @@ class LatentAttention final : public Mixer {
     }
     if (options.indexer) indexer_.emplace(parameters.at("indexer"), *options.indexer);
     const int64_t width = options.num_heads * (options.plain_dims + options.rope_dims);
-    const WeightLayout layout = turned_rows(options.num_heads, options.plain_dims, options);
+    const WeightLayout layout = turned_rows(options.num_heads, options.plain_dims, options,
+                                            options.gated ? options.value_dims : 0);
     if (options.query_rank > 0) {
+      const int64_t narrow = options.query_rank * (options.gated ? 2 : 1);
       query_down_.emplace(parameters.at("q_a_proj"), options.features, options.query_rank,
                           options.bias);
       query_norm_.emplace(parameters.at("q_a_layernorm"), options.query_rank, options.norm);
-      query_.emplace(parameters.at("q_b_proj"), options.query_rank, width, false, layout);
+      query_.emplace(parameters.at("q_b_proj"), narrow, width, false, layout);
+      if (options.gated) {
+        gate_.emplace(parameters.at("q_b_proj"), narrow, options.num_heads * options.value_dims,
+                      false, gate_rows(options));
+      }
     } else {
       query_.emplace(parameters.at("q_proj"), options.features, width, false, layout);
     }
@@ -126,8 +149,10 @@ class LatentAttention final : public Mixer {
     const array::Scope scope(path_);
     const int64_t heads = options_.num_heads;
     const mil::Dim& q = x.dim(1);
-    const Array narrow = query_down_ ? (*query_norm_)((*query_down_)(x)) : x;
-    Array queries = wide_queries(narrow, *input.rotation);
+    const Array raw = query_down_ ? (*query_down_)(x) : x;
+    const Array narrow = query_down_ ? (*query_norm_)(raw) : x;
+    const Array both = gate_ ? array::concat({narrow, raw}, -1) : narrow;
+    Array queries = wide_queries(both, *input.rotation);
     if (options_.temperature) {
       queries = queries * options_.temperature->factors(input.pass, x.type());
     }
@@ -146,8 +171,9 @@ class LatentAttention final : public Mixer {
     const Array mixed =
         array::reshape(array::matmul(weights, seen), {1, heads, q, options_.latent});
     const Array values = array::matmul(mixed, value_matrices_, false, /*transpose_y=*/true);
-    return output_(array::reshape(array::transpose(values, {0, 2, 1, 3}),
-                                  {1, q, heads * options_.value_dims}));
+    const Array joined =
+        array::reshape(array::transpose(values, {0, 2, 1, 3}), {1, q, heads * options_.value_dims});
+    return output_(gate_ ? joined * array::sigmoid((*gate_)(both)) : joined);
   }
 
  private:
@@ -180,7 +206,7 @@ class LatentAttention final : public Mixer {
   Norm latent_norm_;
   Array key_matrices_, value_matrices_;
   Linear output_;
-  std::optional<Linear> query_down_, query_;
+  std::optional<Linear> query_down_, query_, gate_;
   std::optional<Norm> query_norm_;
   std::optional<Indexer> indexer_;
 };

@@ -39,7 +39,11 @@ struct LatentAttentionOptions {
   size_t rope = 0;                         // index of the model's rope
   NormOptions norm;                        // of the two vectors
 
-  // An indexer, "indexer", chooses the keys; or the choice of the last one is used.
+  // Queries are made of the narrow vector before its norm, too, and q_b_proj has after each head's
+  // query a gate of what the head saw, whose sigmoid multiplies that (A.X K2).
+  bool gated = false;
+
+  // Keys are chosen by an indexer, "indexer", or those are seen that the last one chose.
   std::optional<IndexerOptions> indexer;
   bool chosen_before = false;
 

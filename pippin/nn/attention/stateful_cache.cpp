@@ -32,7 +32,7 @@ std::string numbered(const char* name, size_t number) {
 StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context) {
   // Shapes of keys and of values, by the sizes of their heads; values of 0 elements are included.
   std::vector<std::pair<StateShape, StateShape>> caches;
-  StateShape index{families::stateful::kIndex, {0, 1, 1, context, 0}, {}};
+  std::vector<StateShape> indices;  // by their sizes
   std::vector<StateShape> carried;
   for (size_t i = 0; i < layers.size(); ++i) {
     const MixerNeeds& layer = layers[i];
@@ -55,12 +55,14 @@ StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, in
       }
     }
     if (layer.index_dim > 0) {
-      if (index.dims[4] > 0 && index.dims[4] != layer.index_dim) {
-        fail(ErrorCode::Unsupported, "layer {} has an indexer of {} elements, others of {}", i,
-             layer.index_dim, index.dims[4]);
+      auto own = std::find_if(indices.begin(), indices.end(), [&](const StateShape& index) {
+        return index.dims[4] == layer.index_dim;
+      });
+      if (own == indices.end()) {
+        const std::string name = numbered(families::stateful::kIndex, indices.size());
+        own = indices.insert(own, {name, {0, 1, 1, context, layer.index_dim}, {}});
       }
-      index.dims[4] = layer.index_dim;
-      index.rows[static_cast<int64_t>(i)] = index.dims[0]++;
+      own->rows[static_cast<int64_t>(i)] = own->dims[0]++;
     }
     for (const CarriedState& state : layer.states) {
       auto own = std::find_if(carried.begin(), carried.end(),
@@ -82,7 +84,7 @@ StatefulCacheShape::StatefulCacheShape(const std::vector<MixerNeeds>& layers, in
     states.push_back(keys);
     if (values.dims[4] > 0) states.push_back(values);
   }
-  if (index.dims[0] > 0) states.push_back(index);
+  states.insert(states.end(), indices.begin(), indices.end());
   states.insert(states.end(), carried.begin(), carried.end());
 }
 
@@ -138,7 +140,7 @@ Array StatefulCache::update_keys(int64_t layer, const Array& keys, const Pass& p
 }
 
 Array StatefulCache::update_index(int64_t layer, const Array& keys, const Pass& pass) {
-  Buffer& own = buffer(families::stateful::kIndex);
+  Buffer& own = buffer_of(families::stateful::kIndex, layer);
   write_rows(layer, own, keys, pass);
   return array::named(rows_of(layer, own, keys.dim(1), pass), "index");
 }

@@ -16,11 +16,12 @@
 
 namespace pippin::nn {
 
-// keyCache and valueCache, (layers, 1, kv_heads, context, head_dim), for the layers that have keys
-// and values, keyCache alone if values are a part of the keys; keyCache2 and valueCache2 likewise
-// for layers with another head size than the first, and so on; indexCache for the keys of indexers;
-// a state for each name of a CarriedState, (layers, its shape), for the layers that carry it. Rows
-// are in the order of the layers.
+// keyCache and valueCache, (layers, 1, kv_heads, context, head_dim), of the layers that have keys
+// and values, keyCache alone where values are a part of the keys; keyCache2 and valueCache2
+// likewise of layers whose heads have another size than those of the first, and so on; indexCache
+// of the keys that indexers have, and indexCache2 of those of another size; a state for each name
+// of a CarriedState, (layers, its shape), of those that carry it. Rows are in the order of the
+// layers.
 struct StatefulCacheShape {
   // Throws Unsupported if layers carry a state of one name in two shapes.
   StatefulCacheShape(const std::vector<MixerNeeds>& layers, int64_t context);

@@ -7,9 +7,11 @@
 
 namespace pippin::nn {
 
-// At position p a query is multiplied by log(floor((p + first) / positions) + 1) * scale + 1.
+// At position p a query is multiplied with log(floor((p + first) / positions) + 1) * scale + 1, or
+// without steps with log(max((p + first) / positions, 1)) * scale + 1.
 struct Temperature {
   double positions = 0, scale = 0, first = 1;
+  bool steps = true;
 
   // The factors of a pass, (1, 1, q, 1).
   array::Array factors(const Pass& pass, mil::DataType type) const;

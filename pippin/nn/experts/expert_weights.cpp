@@ -47,6 +47,8 @@ Piece piece(const ExpertWeightsOptions& options, Part part, int64_t expert) {
     case Layout::Modules:
       return {
           std::to_string(expert) + "." + name_of(options, part) + ".weight", {out, in}, out, in};
+    case Layout::Apart:
+      return {name_of(options, part), {count, out, in}, out, in, expert};
     case Layout::Rows:
       return {name_of(options, part), {count * hidden, features}, hidden, features, expert, down};
     case Layout::Stacked:

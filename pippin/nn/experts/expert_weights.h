@@ -17,7 +17,8 @@ struct ExpertWeightsOptions {
     Modules,      // a module each: "N.gate_proj.weight" (hidden, features) ...
     Stacked,      // (experts, 2 hidden, features), gate before up; (experts, features, hidden)
     Transposed,   // (experts, features, 2 hidden), gate before up; (experts, hidden, features)
-    Interleaved,  // the same with alternating columns of gate and up
+    Interleaved,  // the same with columns of gate and up in turns
+    Apart,        // gate and up (experts, hidden, features), down (experts, features, hidden)
     Rows,         // gate, up, down (experts * hidden, features): down is transposed
   };
   Layout layout = Layout::Modules;

@@ -40,6 +40,11 @@ class Experts final : public FeedForward {
       out_of_latent_.emplace(parameters.at(options.out_of_latent), latent, features,
                              options.latent_bias);
     }
+    if (!options.result_bias.empty()) {
+      bias_ = parameters.get(options.result_bias, {options.router.features});
+    }
+    if (options.always)
+      always_ = expert_weights(parameters.at(options.always_path), *options.always);
     if (!options.shared) return;
     shared_ = options.shared->make(parameters.at(options.shared_path));
     if (!options.shared_gate.empty()) {
@@ -47,20 +52,24 @@ class Experts final : public FeedForward {
     }
   }
 
-  Array operator()(const Array& x) const override {
+  Array operator()(const Array& x, LayerCarry& carry) const override {
     const array::Scope scope(path_);
-    const Route route = router_(x);
-    const Array result = joined(input_norm_ ? (*input_norm_)(x) : x, route);
+    const Route route = router_(x, carry);
+    Array result = joined(input_norm_ ? (*input_norm_)(x) : x, route, carry);
+    if (bias_) result = result + *bias_;
     return options_.result_scale == 1.0 ? result : result * options_.result_scale;
   }
 
  private:
-  Array joined(const Array& x, const Route& route) const {
+  Array joined(const Array& x, const Route& route, LayerCarry& carry) const {
     Array sum =
         into_latent_ ? (*out_of_latent_)(routed((*into_latent_)(x), route)) : routed(x, route);
-    if (options_.identity_experts > 0) sum = sum + x * identity_weight(route);
+    if (options_.identity_experts > 0 && !options_.identities_are_zero) {
+      sum = sum + x * identity_weight(route);
+    }
+    if (always_) sum = sum + made(x, {*always_, array::transpose(*route.always, {2, 1, 0})});
     if (!shared_) return sum;
-    const Array shared = (*shared_)(x);
+    const Array shared = (*shared_)(x, carry);
     return sum + (shared_gate_ ? shared * array::sigmoid((*shared_gate_)(x)) : shared);
   }
   int64_t num_experts() const { return options_.weights.num_experts; }
@@ -78,7 +87,10 @@ class Experts final : public FeedForward {
   // (1, q, features).
   Array routed(const Array& x, const Route& route) const {
     const array::Scope scope(experts_path_);
-    const Weighted chosen = x.dim(1) == mil::Dim(1) ? gathered(route) : all(route);
+    return made(x, x.dim(1) == mil::Dim(1) ? gathered(route) : all(route));
+  }
+
+  Array made(const Array& x, const Weighted& chosen) const {
     const ExpertWeights& experts = chosen.experts;
     const auto into_hidden = [&](const Array& matrix, const std::optional<Array>& bias) {
       Array y = array::matmul(x, matrix, false, /*transpose_y=*/true);
@@ -136,6 +148,8 @@ class Experts final : public FeedForward {
   ExpertsOptions options_;
   Router router_;
   ExpertWeights experts_;
+  std::optional<ExpertWeights> always_;
+  std::optional<Array> bias_;
   std::optional<Norm> input_norm_;
   std::optional<Linear> into_latent_, out_of_latent_;
   std::unique_ptr<const FeedForward> shared_;

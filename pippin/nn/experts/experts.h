@@ -38,6 +38,11 @@ struct ExpertsOptions {
   bool latent_bias = false;
   // The router's last experts, which have no matrices: they return their input.
   int64_t identity_experts = 0;
+  bool identities_are_zero = false;  // they return nothing instead
+  std::string result_bias;           // a tensor that is added to the sum; an empty name: none
+  // Experts for every token, with the weights that the router has for them (RouterOptions::always).
+  std::optional<ExpertWeightsOptions> always;
+  std::string always_path = "shared_experts";
   double result_scale = 1.0;  // of the whole sum
   // An expert for every token, multiplied by the sigmoid of a linear layer with one output if that
   // has a name.

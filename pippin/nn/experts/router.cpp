@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pippin/array/ops.h"
+#include "pippin/base/error.h"
 
 namespace pippin::nn {
 namespace {
@@ -17,6 +18,26 @@ using Scores = RouterOptions::Scores;
 // The number added to a sum so that it is not 0: fp16 has no smaller number than 2^-24.
 double addable(double value, mil::DataType type) {
   return type == mil::DataType::Float16 && value > 0 ? std::max(value, std::exp2(-24)) : value;
+}
+
+// The table of experts by id, in int32.
+Array table_of(const Parameters& parameters, const RouterOptions& options) {
+  const std::vector<int64_t> dims = {options.vocab_size, options.top_k};
+  return parameters.made(
+      options.table, dims,
+      [&](const std::string& full) {
+        const std::vector<int64_t> stored = parameters.integers(options.table, dims);
+        for (size_t i = 0; i < stored.size(); ++i) {
+          if (stored[i] >= 0 && stored[i] < options.num_experts) continue;
+          fail(ErrorCode::InvalidFile, "tensor '{}' has {} as element {}: there are {} experts",
+               parameters.at(options.table).path(), stored[i], i, options.num_experts);
+        }
+        mil::Value value =
+            mil::Value::of_int32s(std::vector<int32_t>(stored.begin(), stored.end()));
+        value.type = mil::ValueType::tensor(mil::DataType::Int32, dims);
+        return array::constant(std::move(value), full);
+      },
+      mil::DataType::Int32);
 }
 
 }  // namespace
@@ -30,14 +51,19 @@ Array places_of(const Array& indices, int64_t num, mil::DataType type) {
 Router::Router(const Parameters& parameters, const RouterOptions& options)
     : path_(parameters.at(options.path).path()),
       options_(options),
-      linear_(parameters.at(options.path), options.features, options.num_experts, options.bias,
+      linear_(parameters.at(options.path), options.mlp ? options.mlp->hidden : options.features,
+              options.num_experts + options.always, options.bias,
               {.transposed = options.transposed}) {
-  // A NaN would win every choice, and eventually spoil every token.
+  if (options.mlp) mlp_.emplace(parameters, options.features, *options.mlp);
+  if (!options.weight_scale.empty()) weight_scale_ = parameters.get(options.weight_scale, {1});
+  if (!options.table.empty()) table_ = table_of(parameters, options);
+  // One that is no number would win every choice, and spoil every token in the end.
   const Parameters own = parameters.at(options.path);
-  std::vector<int64_t> matrix = {options.num_experts, options.features};
+  const int64_t scores = options.num_experts + options.always;
+  std::vector<int64_t> matrix = {scores, options.mlp ? options.mlp->hidden : options.features};
   if (options.transposed) std::swap(matrix[0], matrix[1]);
   own.check_finite("weight", matrix);
-  if (options.bias) own.check_finite("bias", {options.num_experts});
+  if (options.bias) own.check_finite("bias", {scores});
   if (options.input_norm) {
     NormOptions norm = *options.input_norm;
     norm.weight = false;
@@ -69,6 +95,7 @@ Router::Router(const Parameters& parameters, const RouterOptions& options)
 Array Router::scored(const Array& logits) const {
   if (options_.scores == Scores::Softmax) return array::softmax(logits);
   if (options_.scores == Scores::Sigmoid) return array::sigmoid(logits);
+  if (options_.scores == Scores::SqrtSoftplus) return array::sqrt(array::softplus(logits));
   return logits;
 }
 
@@ -83,7 +110,8 @@ Array Router::grouped(const Array& scores) const {
   }
   const Array best = array::topk(of_groups, options_.top_groups).indices;
   const Array kept = array::reduce_sum(places_of(best, options_.groups, scores.type()), {2});
-  const Array never = array::constant(scores.type(), -std::numeric_limits<double>::infinity());
+  const double other = options_.others_count_zero ? 0 : -std::numeric_limits<double>::infinity();
+  const Array never = array::constant(scores.type(), other);
   const Array left = array::select(
       array::greater(array::expand_dims(kept, {-1}), array::constant(scores.type(), 0.0)), split,
       never);
@@ -141,27 +169,56 @@ Route Router::sparse_mixer(const Array& logits) const {
   return {chosen, array::concat(weights, -1)};
 }
 
-Route Router::operator()(const Array& x) const {
-  const Array logits = linear_(input_norm_ ? (*input_norm_)(x) * *input_scale_ : x);
+Route Router::operator()(const Array& x, LayerCarry& carry) const {
+  const Array tokens = mlp_ ? (*mlp_)(x, carry) : x;
+  const Array logits = linear_(input_norm_ ? (*input_norm_)(tokens) * *input_scale_ : tokens);
   const array::Scope scope(path_);
-  Route route =
-      routed(options_.softcap ? array::tanh(logits * (1 / *options_.softcap)) * *options_.softcap
-                              : logits);
+  Route route = routed(
+      options_.softcap ? array::tanh(logits * (1 / *options_.softcap)) * *options_.softcap : logits,
+      carry);
   if (expert_scale_) route.weights = route.weights * array::gather(*expert_scale_, route.indices);
+  if (weight_scale_) route.weights = route.weights * *weight_scale_;
+  if (weight_scale_ && route.always) route.always = *route.always * *weight_scale_;
   return route;
 }
 
-Route Router::routed(const Array& logits) const {
+// Of given experts, with weights of their scores.
+Route Router::looked_up(const Array& scores, const Array& indices) const {
+  const Array places = places_of(indices, options_.num_experts, scores.type());
+  const Array values = array::reduce_sum(places * array::expand_dims(scores, {2}), {-1});
+  return {indices, weighted(values)};
+}
+
+Array Router::table_rows(const LayerCarry& carry) const {
+  if (!carry.ids) {
+    fail(ErrorCode::Unsupported,
+         "'{}': experts by a token's id have no form for this package family", path_);
+  }
+  return array::gather(*table_, *carry.ids);
+}
+
+Route Router::with_always(const Array& scores) const {
+  const int64_t count = options_.num_experts, top_k = options_.top_k;
+  const Array own = array::slice_axis(scores, 2, 0, count);
+  const Array others = array::slice_axis(scores, 2, count, count + options_.always);
+  const Array chosen = array::topk(choice(own), top_k).indices;
+  const Array places = places_of(chosen, count, scores.type());
+  const Array values = array::reduce_sum(places * array::expand_dims(own, {2}), {-1});
+  const Array all = weighted(array::concat({values, others}, 2));
+  return {chosen, array::slice_axis(all, 2, 0, top_k),
+          array::slice_axis(all, 2, top_k, top_k + options_.always)};
+}
+
+Route Router::routed(const Array& logits, const LayerCarry& carry) const {
   if (options_.scores == Scores::SparseMixer) return sparse_mixer(logits);
   const Array scores = scored(logits);
+  if (table_) return looked_up(scores, table_rows(carry));
+  if (options_.always > 0) return with_always(scores);
   if (!correction_ && options_.groups == 1) {
     const array::TopK best = array::topk(scores, options_.top_k);
     return {best.indices, weighted(best.values)};
   }
-  const Array chosen = array::topk(choice(scores), options_.top_k).indices;
-  const Array places = places_of(chosen, options_.num_experts, scores.type());
-  const Array values = array::reduce_sum(places * array::expand_dims(scores, {2}), {-1});
-  return {chosen, weighted(values)};
+  return looked_up(scores, array::topk(choice(scores), options_.top_k).indices);
 }
 
 }  // namespace pippin::nn

@@ -8,8 +8,10 @@
 #include <string>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/layer_carry.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/norm.h"
+#include "pippin/nn/router_mlp.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
@@ -18,10 +20,11 @@ struct RouterOptions {
   int64_t features = 0;
   int64_t num_experts = 0;
   int64_t top_k = 0;
-  std::string path = "gate";      // of the linear layer
-  bool bias = false;              // of the linear layer itself
-  bool transposed = false;        // its matrix is stored as (in, out)
-  std::optional<double> softcap;  // logits become softcap * tanh(logits / softcap)
+  std::string path = "gate";            // of the linear layer
+  bool bias = false;                    // its own
+  bool transposed = false;              // its matrix lies as (in, out)
+  std::optional<double> softcap;        // logits become softcap * tanh(logits / softcap)
+  std::optional<RouterMlpOptions> mlp;  // the linear layer gets what it makes of the input (ZAYA)
 
   // The linear layer's input: the router's input, or its RMS norm times a tensor of `features`
   // numbers and a factor.
@@ -34,6 +37,7 @@ struct RouterOptions {
     Plain,
     Softmax,
     Sigmoid,
+    SqrtSoftplus,
     SparseMixer,  // the best two, one after the other: see sparse_mixer()
   };
   Scores scores = Scores::Softmax;
@@ -50,6 +54,9 @@ struct RouterOptions {
   int64_t groups = 1, top_groups = 1;
   enum class GroupScore { Best, SumOfTwo };
   GroupScore group_score = GroupScore::Best;
+  // The scores of experts in other groups become 0, which may win against corrected scores below
+  // it, not -inf.
+  bool others_count_zero = false;
 
   // Then, for the scores of the chosen experts:
   bool softmax_chosen = false;
@@ -60,11 +67,20 @@ struct RouterOptions {
   bool sigmoid_chosen = false;
   double scale = 1.0;
   std::string expert_scale;  // a tensor of a factor for each expert; an empty name: none
+  std::string weight_scale;  // a tensor of one factor of all weights; likewise
+  // Experts are rows of a table of integers (vocab_size, top_k) by a token's id in place of the
+  // best; an empty name: they are not (DeepSeek-V4's first layers).
+  std::string table;
+  int64_t vocab_size = 0;
+  // Further scores, of experts that every token goes to: they take part in what weights are
+  // normalized by (Inkling).
+  int64_t always = 0;
 };
 
 // For each token: indices of experts, int32, and their weights, both (1, q, top_k).
 struct Route {
   array::Array indices, weights;
+  std::optional<array::Array> always = std::nullopt;  // weights of those that all tokens go to
 };
 
 class Router {
@@ -72,14 +88,17 @@ class Router {
   Router(const Parameters& parameters, const RouterOptions& options);
 
   // x is (1, q, features).
-  Route operator()(const array::Array& x) const;
+  Route operator()(const array::Array& x, LayerCarry& carry) const;
 
  private:
   array::Array scored(const array::Array& logits) const;
   array::Array choice(const array::Array& scores) const;
   array::Array grouped(const array::Array& scores) const;
   array::Array weighted(const array::Array& chosen) const;
-  Route routed(const array::Array& logits) const;
+  Route routed(const array::Array& logits, const LayerCarry& carry) const;
+  Route looked_up(const array::Array& scores, const array::Array& indices) const;
+  Route with_always(const array::Array& scores) const;
+  array::Array table_rows(const LayerCarry& carry) const;
   Route sparse_mixer(const array::Array& logits) const;
 
   std::string path_;
@@ -87,7 +106,8 @@ class Router {
   Linear linear_;
   std::optional<array::Array> correction_;
   std::optional<Norm> input_norm_;
-  std::optional<array::Array> input_scale_, expert_scale_;
+  std::optional<array::Array> input_scale_, expert_scale_, weight_scale_, table_;
+  std::optional<RouterMlp> mlp_;
 };
 
 // For int32 indices (..., k) into `num` numbers: `places` (..., k, num), one-hot in the given type.

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/layer_carry.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
@@ -13,8 +14,9 @@ namespace pippin::nn {
 class FeedForward {
  public:
   virtual ~FeedForward() = default;
-  // x and the result are (1, q, features), or in the style's layout (nn/weights/style.h).
-  virtual array::Array operator()(const array::Array& x) const = 0;
+  // x is (1, q, features), or what the style's layout makes of it (nn/weights/style.h); so is the
+  // result.
+  virtual array::Array operator()(const array::Array& x, LayerCarry& carry) const = 0;
 };
 
 // For layers that consist of a mixer only.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/layer_carry.h"
 #include "pippin/nn/layers/cache.h"
 #include "pippin/nn/layers/pass.h"
 #include "pippin/nn/layers/rope.h"
@@ -41,14 +42,7 @@ struct MixerNeeds {
   int64_t value_size() const { return !values ? 0 : value_dim > 0 ? value_dim : head_dim; }
 };
 
-// Values that a layer passes to a later one of the same pass.
-struct LayerCarry {
-  std::optional<array::Array> shortcut;  // added to the residual by the layer that takes it
-  std::optional<array::Array> rows;      // of a token for each layer (nn/layers/layer_rows.h)
-  std::optional<array::Array> chosen;    // the mask of layers that share a choice of keys
-};
-
-// The input of one layer's mixer in one pass.
+// What one pass gives to one layer's mixer.
 struct MixerInput {
   int64_t layer;             // its number
   const Rotation* rotation;  // of its rope; null: none

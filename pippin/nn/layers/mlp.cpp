@@ -75,18 +75,21 @@ MLP::MLP(const Parameters& parameters, const MLPOptions& options)
       convolutions_(parameters.style().convolutions),
       gate_scale_(options.gate_scale),
       down_scale_(options.down_scale),
+      up_shift_(options.up_shift),
+      limit_(options.limit),
       up_(into_hidden(parameters, options, /*gate=*/false)),
       down_(parameters.at(options.down), options.hidden_features, options.features, options.bias,
             {.transposed = options.transposed}) {
   if (options.activation == Activation::XIELU)
     xielu_.emplace(parameters.at(options.activation_path));
+  if (!options.result_scale.empty()) result_scale_ = parameters.get(options.result_scale, {1});
   if (options.gated) gate_ = into_hidden(parameters, options, /*gate=*/true);
   if (const NamedNorm& inner = options.inner_norm; !inner.name.empty()) {
     inner_norm_.emplace(parameters.at(inner.name), options.hidden_features, inner.norm);
   }
 }
 
-array::Array MLP::operator()(const array::Array& x) const {
+array::Array MLP::operator()(const array::Array& x, LayerCarry& /*carry*/) const {
   const array::Scope scope(path_);
   // Consecutive convolutions, without conversion to rows between them.
   if (convolutions_ && x.rank() == 3) return to_rows(feed(to_channels(x)));
@@ -97,14 +100,21 @@ array::Array MLP::activated(const array::Array& x) const {
   return xielu_ ? (*xielu_)(x) : apply(activation_, x);
 }
 
+array::Array MLP::gated(const array::Array& x) const {
+  const array::Array all = strongest((*gate_)(x), cutoff_);
+  const array::Array scaled = gate_scale_ == 1.0 ? all : all * gate_scale_;
+  const array::Array open = activated(limit_ ? array::minimum(scaled, *limit_) : scaled);
+  array::Array up = up_(x);
+  if (limit_) up = array::clip(up, -*limit_, *limit_);
+  if (up_shift_ != 0) up = up + up_shift_;
+  return open * up;
+}
+
 array::Array MLP::feed(const array::Array& x) const {
-  const auto scaled = [](const array::Array& y, double scale) {
-    return scale == 1.0 ? y : y * scale;
-  };
-  const array::Array hidden =
-      activated(gate_ ? scaled(strongest((*gate_)(x), cutoff_), gate_scale_) : up_(x));
-  const array::Array gated = gate_ ? hidden * up_(x) : hidden;
-  return scaled(down_(inner_norm_ ? inner_norm_->between(gated) : gated), down_scale_);
+  const array::Array hidden = gate_ ? gated(x) : activated(up_(x));
+  const array::Array made = down_(inner_norm_ ? inner_norm_->between(hidden) : hidden);
+  const array::Array result = down_scale_ == 1.0 ? made : made * down_scale_;
+  return result_scale_ ? result * *result_scale_ : result;
 }
 
 std::unique_ptr<const FeedForward> MLPOptions::make(const Parameters& parameters) const {

@@ -44,9 +44,12 @@ struct MLPOptions {
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
   std::string activation_path = "act_fn";     // of an activation's parameters
   NamedNorm inner_norm;                       // before `down`
-  double gate_scale = 1.0, down_scale = 1.0;  // of their results
-  // Only the part of the gate above its mean plus that many standard deviations counts; 0: all of
-  // it.
+  double gate_scale = 1.0, down_scale = 1.0;  // of what these give
+  // gate is at most `limit`, up within [-limit, limit], and `up_shift` is added to up.
+  std::optional<double> limit;
+  double up_shift = 0.0;
+  std::string result_scale;  // a tensor of one number that the result is multiplied with
+  // Of the gate only what is above its mean by so many standard deviations counts; 0: all of it.
   double cutoff = 0;
   // Two low-rank matrices, ADAPTER.0 and ADAPTER.1, whose product is added to the fused one; an
   // empty name: none.
@@ -61,18 +64,21 @@ class MLP final : public FeedForward {
  public:
   MLP(const Parameters& parameters, const MLPOptions& options);
 
-  array::Array operator()(const array::Array& x) const override;
+  array::Array operator()(const array::Array& x, LayerCarry& carry) const override;
 
  private:
   array::Array feed(const array::Array& x) const;
   array::Array activated(const array::Array& x) const;
+  array::Array gated(const array::Array& x) const;
 
   std::string path_;
   Activation activation_;
   double cutoff_;
   bool convolutions_;
   std::optional<XIELU> xielu_;
-  double gate_scale_, down_scale_;
+  double gate_scale_, down_scale_, up_shift_;
+  std::optional<double> limit_;
+  std::optional<array::Array> result_scale_;
   std::optional<Linear> gate_;
   std::optional<Norm> inner_norm_;
   Linear up_, down_;

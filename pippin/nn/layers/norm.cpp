@@ -15,6 +15,11 @@ int64_t axis_of(const Style& style, Norm::Of of) {
 
 }  // namespace
 
+NormOptions without_weight(NormOptions options) {
+  options.weight = false;
+  return options;
+}
+
 std::vector<int64_t> Norm::weight_dims(int64_t heads, int64_t features) const {
   std::vector<int64_t> dims = {features};
   if (heads > 1) dims = {heads, 1, features};

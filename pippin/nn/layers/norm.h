@@ -27,7 +27,10 @@ struct NormOptions {
   bool one_plus = false;  // the stored weight is one less than the factor (Gemma)
 };
 
-// A norm that a module may have; an empty name: none.
+// The same without weights.
+NormOptions without_weight(NormOptions options);
+
+// A norm that a module may have; an empty name: it has none.
 struct NamedNorm {
   std::string name;
   NormOptions norm;

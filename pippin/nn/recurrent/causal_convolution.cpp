@@ -11,8 +11,8 @@ namespace pippin::nn {
 
 using array::Array;
 
-CarriedState convolution_state(int64_t features, int64_t length) {
-  return {kConvolutionState, {1, length - 1, features}};
+CarriedState convolution_state(int64_t features, int64_t length, const std::string& name) {
+  return {name, {1, length - 1, features}};
 }
 
 namespace {
@@ -54,10 +54,10 @@ void check_style(const Parameters& parameters) {
 }  // namespace
 
 CausalConvolution::CausalConvolution(const Parameters& parameters, int64_t features, int64_t length,
-                                     bool bias)
+                                     bool bias, const std::string& state)
     : path_(parameters.path()),
       features_(features),
-      length_(length),
+      state_(convolution_state(features, length, state)),
       kernel_(parameters.get("weight", {features, 1, length})) {
   if (bias) bias_ = parameters.get("bias", {features});
   check_style(parameters);
@@ -65,22 +65,21 @@ CausalConvolution::CausalConvolution(const Parameters& parameters, int64_t featu
 
 CausalConvolution::CausalConvolution(const Parameters& parameters,
                                      const std::vector<std::string>& modules, int64_t features,
-                                     int64_t length)
+                                     int64_t length, const std::string& state)
     : path_(parameters.at(modules.size() == 1 ? modules.front() : "conv1d").path()),
       features_(features),
-      length_(length),
+      state_(convolution_state(features, length, state)),
       kernel_(joined_kernel(parameters, modules, features, length)) {
   check_style(parameters);
 }
 
 Array CausalConvolution::operator()(const Array& x, const MixerInput& input) const {
   const array::Scope scope(path_);
-  const CarriedState state = convolution_state(features_, length_);
-  const Array rows = array::concat({input.cache.carried(input.layer, state), x}, 1);
+  const Array rows = array::concat({input.cache.carried(input.layer, state_), x}, 1);
   const Array columns = convolve(array::transpose(rows, {0, 2, 1}));
   const mil::Dim& tokens = x.dim(1);
-  input.cache.carry(input.layer, state,
-                    array::slice_axis(rows, 1, tokens, tokens + mil::Dim(length_ - 1)));
+  input.cache.carry(input.layer, state_,
+                    array::slice_axis(rows, 1, tokens, tokens + mil::Dim(state_.shape[1])));
   return array::transpose(columns, {0, 2, 1});
 }
 

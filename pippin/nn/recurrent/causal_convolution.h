@@ -15,16 +15,18 @@ namespace pippin::nn {
 
 // The name of the carried state.
 inline constexpr const char* kConvolutionState = "convCache";
-CarriedState convolution_state(int64_t features, int64_t length);
+CarriedState convolution_state(int64_t features, int64_t length,
+                               const std::string& name = kConvolutionState);
 
 class CausalConvolution {
  public:
   // "weight" is (features, 1, length), "bias" (features).
-  CausalConvolution(const Parameters& parameters, int64_t features, int64_t length, bool bias);
-  // A convolution whose weight is that of several modules of `parameters`, joined in this order,
-  // with any number of features each.
+  CausalConvolution(const Parameters& parameters, int64_t features, int64_t length, bool bias,
+                    const std::string& state = kConvolutionState);
+  // One whose weight is that of several modules of `parameters`, joined in this order, however many
+  // features each of them has.
   CausalConvolution(const Parameters& parameters, const std::vector<std::string>& modules,
-                    int64_t features, int64_t length);
+                    int64_t features, int64_t length, const std::string& state = kConvolutionState);
 
   // From (1, q, features) to the same shape.
   array::Array operator()(const array::Array& x, const MixerInput& input) const;
@@ -33,7 +35,8 @@ class CausalConvolution {
   array::Array convolve(const array::Array& columns) const;
 
   std::string path_;
-  int64_t features_, length_;
+  int64_t features_;
+  CarriedState state_;
   array::Array kernel_;
   std::optional<array::Array> bias_;
 };

@@ -25,7 +25,11 @@ struct MambaOptions {
   int64_t kernel = 4;  // taps of the convolution
   bool bias = false;   // of in_proj and out_proj
   bool convolution_bias = true;
-  // For the narrow step, keys and queries; with weights they have these names.
+  // Of x, each of which has a selection and steps of its own features: "x_proj_weight",
+  // "dt_proj_weight", "dt_proj_bias" and the others have an axis of heads in front, and the rows of
+  // in_proj are those of x and z in turns (Zamba). 0: one of all, of modules.
+  int64_t heads = 0;
+  // Of narrow step, keys and queries; with weights they have these names.
   std::optional<NormOptions> norm;
   std::string step_norm = "dt_layernorm", key_norm = "b_layernorm", query_norm = "c_layernorm";
 

@@ -209,9 +209,9 @@ bool Parameters::is_stored(const std::string& full) const {
 }
 
 array::Array Parameters::made(std::string_view name, const std::vector<int64_t>& dims,
-                              const Maker& make) const {
+                              const Maker& make, std::optional<mil::DataType> type) const {
   const std::string full = full_name(name);
-  if (is_stored(full)) return get_stored(full, dims, type());
+  if (is_stored(full)) return get_stored(full, dims, type.value_or(this->type()));
   if (const auto found = store_->arrays.find(full); found != store_->arrays.end()) {
     return found->second;
   }
@@ -373,6 +373,24 @@ std::vector<double> Parameters::values(std::string_view name,
   return mil::Value::of_source(mil::ValueType::tensor(type, dims),
                                weight_source(checkpoint, tensor.name, type))
       .to_doubles();
+}
+
+std::vector<int64_t> Parameters::integers(std::string_view name,
+                                          const std::vector<int64_t>& dims) const {
+  const auto [checkpoint, tensor] = find(full_name(name), dims);
+  const bool narrow = tensor.dtype == Dtype::I32;
+  if (!narrow && tensor.dtype != Dtype::I64) {
+    fail(ErrorCode::InvalidFile, "tensor '{}' has type {}; I32 and I64 are supported", tensor.name,
+         to_string(tensor.dtype));
+  }
+  ByteReader reader(tensor.bytes, tensor.name);
+  std::vector<int64_t> values;
+  const size_t count = tensor.bytes.size() / (narrow ? sizeof(int32_t) : sizeof(int64_t));
+  values.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    values.push_back(narrow ? reader.read<int32_t>() : reader.read<int64_t>());
+  }
+  return values;
 }
 
 void Parameters::check_finite(std::string_view name, const std::vector<int64_t>& dims) const {

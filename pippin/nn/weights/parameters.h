@@ -92,11 +92,11 @@ class Parameters {
   // The same for a tensor whose first axis is split; `dims` are those of the result.
   array::Array get(std::string_view name, const std::vector<int64_t>& dims,
                    const WeightLayout& layout) const;
-  // A weight of that name and of these dims that is computed from other tensors, once: make(full
-  // name).
+  // A weight of that name and of these dims, of type() or the given one, that is made of other
+  // tensors, once: make(full name).
   using Maker = std::function<array::Array(const std::string& full)>;
-  array::Array made(std::string_view name, const std::vector<int64_t>& dims,
-                    const Maker& make) const;
+  array::Array made(std::string_view name, const std::vector<int64_t>& dims, const Maker& make,
+                    std::optional<mil::DataType> type = std::nullopt) const;
   // The input of makers: a tensor, with the errors of get(), and its checkpoint, the base's or the
   // adapter's that replaces it.
   struct Found {
@@ -121,7 +121,10 @@ class Parameters {
   // another form than they are used in.
   std::vector<double> values(std::string_view name, const std::vector<int64_t>& dims) const;
 
-  // The weight of a norm in the form of its product, if the weights are in their modules' form; a
+  // The same of a tensor of integers of 32 or 64 bits.
+  std::vector<int64_t> integers(std::string_view name, const std::vector<int64_t>& dims) const;
+
+  // The weight of a norm as it is multiplied, where the weights are in their modules' form; a
   // vector of that many elements, of type() or the given one.
   std::optional<array::Array> stored(std::string_view name, int64_t elements,
                                      std::optional<mil::DataType> type = std::nullopt) const;

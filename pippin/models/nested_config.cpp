@@ -1,0 +1,33 @@
+#include "pippin/models/nested_config.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "pippin/io/json.h"
+#include "pippin/models/config/common.h"
+
+namespace pippin::models {
+
+nn::RopeOptions nested_rope(const Config& config, std::string_view name, double theta,
+                            int64_t head_dim, double factor) {
+  const auto all = config.find("rope_parameters");
+  const auto own = all ? all->find(name) : std::nullopt;
+  JsonWriter writer;
+  writer.begin_object();
+  if (own) writer.key("rope_parameters").raw(own->dump());
+  writer.key("max_position_embeddings")
+      .value(config.size("max_position_embeddings", 2048, kMaxContext));
+  writer.end_object();
+  const Config nested(Json::parse(writer.text(), own ? own->where() : "config.json"));
+  if (own) factor = Config(*own).number("partial_rotary_factor", factor);
+  const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * factor);
+  if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
+    config.invalid(
+        "rope_parameters",
+        fmt::format("{}: {} of {} dimensions cannot be turned in pairs", name, dims, head_dim));
+  }
+  return rope_options(nested, dims, {.theta = theta, .rotary_factor = factor});
+}
+
+}  // namespace pippin::models

@@ -1,0 +1,96 @@
+// ZAYA1 (Zyphra 2026): attention after convolutions, scales and biases of the residual and of what
+// joins it, one expert for each token by a network that hears from the router before, or none.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "pippin/models/architectures.h"
+#include "pippin/models/config/common.h"
+#include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/state_spaces.h"
+#include "pippin/models/nested_config.h"
+
+namespace pippin::models {
+namespace {
+
+constexpr std::string_view kZayaFull = "hybrid", kZayaSliding = "hybrid_sliding";
+
+nn::ConvolvedAttentionOptions zaya_attention(const Config& config,
+                                             const nn::DecoderOptions& model) {
+  const nn::AttentionOptions& plain = model.layers.at(0).attention();
+  nn::ConvolvedAttentionOptions attention;
+  attention.features = model.hidden_size;
+  attention.num_heads = plain.num_heads;
+  attention.num_kv_heads = plain.num_kv_heads;
+  attention.head_dim = plain.head_dim;
+  attention.first_taps = config.size("cca_time0", 2, kMaxHeads);
+  attention.second_taps = config.size("cca_time1", 2, kMaxHeads);
+  attention.bias = config.flag("attention_bias", false);
+  if (attention.num_kv_heads * attention.head_dim % 2 != 0) {
+    config.invalid("num_key_value_heads", fmt::format("{} heads of {} cannot be halved",
+                                                      attention.num_kv_heads, attention.head_dim));
+  }
+  return attention;
+}
+
+nn::ExpertsOptions zaya_experts(const Config& config, const nn::DecoderOptions& model) {
+  nn::ExpertsOptions experts = experts_of(config, model, {.count = 16, .top_k = 1, .width = 2048});
+  if (experts.router.top_k != 1) {
+    config.unsupported("num_experts_per_tok", fmt::format("{} is not 1", experts.router.top_k));
+  }
+  experts.identity_experts = 1;
+  experts.identities_are_zero = true;
+  ++experts.router.num_experts;
+  experts.router.path = "gate.router_mlp.out_proj";
+  experts.router.correction = "gate.balancing_biases";
+  experts.router.mlp = nn::RouterMlpOptions{config.size("router_hidden_size", 256), model.norm};
+  return experts;
+}
+
+nn::FeatureShiftOptions shift_named(const std::string& module, std::string_view part) {
+  return {fmt::format("{}.{}_bias", module, part), fmt::format("{}.{}_scale", module, part)};
+}
+
+}  // namespace
+
+nn::DecoderOptions zaya(const Config& config) {
+  nn::DecoderOptions model = plain_decoder(config, {.vocab_size = 262272,
+                                                    .hidden_size = 2048,
+                                                    .width_key = "moe_intermediate_size",
+                                                    .num_layers = 40,
+                                                    .num_heads = 8,
+                                                    .num_kv_heads = 2,
+                                                    .head_dim = 128,
+                                                    .context = 131072,
+                                                    .epsilon = 1e-5,
+                                                    .tied = true});
+  const size_t count = model.layers.size();
+  const auto slides = layer_kinds(config, "layer_types", count, kZayaFull, kZayaSliding);
+  const auto window = window_size(config, std::nullopt);
+  nn::ConvolvedAttentionOptions attention = zaya_attention(config, model);
+  for (const auto& [kind, theta] : {std::pair{kZayaFull, 5e6}, std::pair{kZayaSliding, 1e4}}) {
+    model.ropes.push_back(nested_rope(config, kind, theta, attention.head_dim, 0.5));
+  }
+  config.ignore({"rope_parameters"});
+  nn::ExpertsOptions experts = zaya_experts(config, model);
+  model.embedding_shift = {"input_hidden_states_bias", "input_hidden_states_scale"};
+  model.head_bias = config.flag("lm_head_bias", false);
+  for (size_t i = 0; i < count; ++i) {
+    nn::LayerOptions& layer = model.layers[i];
+    if (slides[i] && !window) config.invalid("sliding_window", "missing");
+    attention.window = slides[i] ? window : std::nullopt;
+    attention.rope = slides[i] ? 1 : 0;
+    layer.mixer = attention;
+    experts.router.mlp->adds_earlier = i > 0;
+    layer.feed_forward = experts;
+    layer.attention_residual = shift_named("post_attention_residual_scale", "residual");
+    layer.attention_added = shift_named("post_attention_residual_scale", "hidden_states");
+    layer.mlp_residual = shift_named("post_mlp_residual_scale", "residual");
+    layer.mlp_added = shift_named("post_mlp_residual_scale", "hidden_states");
+  }
+  return model;
+}
+
+}  // namespace pippin::models

@@ -1,0 +1,69 @@
+// DeepSeek-V4's compression of keys: blocks of tokens become one key each, a mean of what all
+// tokens of the block make, weighted for each feature by a softmax over them. With an overlap the
+// tokens of the block before take part too, by other projections.
+//
+//   rate 4, overlap:   tokens  . . . . | 0 1 2 3 | 4 5 6 7 |      . are none: they weigh 0
+//                      key 0   ^^^^^^^^^^^^^^^^^^^
+//                      key 1             ^^^^^^^^^^^^^^^^^^^
+//
+// A key is made for each token as if its block ended there; those of the blocks' last tokens alone
+// are seen. So passes of any length do the same, and the tokens that a block still needs are all
+// that is carried along.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pippin/array/array.h"
+#include "pippin/nn/layers/linear.h"
+#include "pippin/nn/layers/mixer.h"
+#include "pippin/nn/layers/norm.h"
+#include "pippin/nn/layers/rope.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::nn {
+
+struct KeyCompressorOptions {
+  int64_t features = 0;
+  int64_t size = 0;  // of a key
+  int64_t rate = 0;  // tokens of a block
+  bool overlap = false;
+  NormOptions norm;
+  std::vector<double> frequencies;  // of the rope that turns keys, by the block's first position
+  std::string state;                // what is carried
+
+  CarriedState carried() const;
+  // Tokens that a key is made of.
+  int64_t taps() const { return overlap ? 2 * rate : rate; }
+};
+
+class KeyCompressor {
+ public:
+  KeyCompressor(const Parameters& parameters, const KeyCompressorOptions& options);
+
+  // (1, 1, q, size): the last elements are turned, as halves that lie first (turned_last()).
+  array::Array operator()(const array::Array& x, const MixerInput& input) const;
+
+ private:
+  array::Array windows(const array::Array& x, const MixerInput& input) const;
+  array::Array pooled(const array::Array& windows, const MixerInput& input) const;
+
+  std::string path_;
+  KeyCompressorOptions options_;
+  Linear keys_, gates_;
+  array::Array place_bias_;
+  Norm norm_;
+  Rotation back_;  // by a block's length less one
+};
+
+// x (1, heads, q, size), whose last elements are pairs that turn: with halves in front, turned; and
+// the way back, turned the other way round.
+array::Array turned_last(const array::Array& x, const Rotation& rotation);
+array::Array turned_back(const array::Array& x, const Rotation& rotation);
+
+// The mask of the keys of closed blocks: of positions [0, end) those that end one, where the mask
+// has them.
+array::Array closed_blocks(const array::Array& mask, const mil::Dim& end, int64_t rate);
+
+}  // namespace pippin::nn

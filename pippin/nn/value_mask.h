@@ -1,0 +1,23 @@
+// Doge's dynamic mask (Shi et al. 2024): what a key's value says of it is added to all scores of
+// that key, exp(A * softplus(dt_proj(values))), and of more keys than `keep` those alone are seen
+// for which it is largest.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "pippin/nn/score_bias.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::nn {
+
+struct ValueMaskOptions {
+  int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  int64_t keep = 0;
+  int64_t context = 0;  // no more keys than these are seen
+  bool bias = false;    // of dt_proj
+
+  std::unique_ptr<const ScoreBias> make(const Parameters& parameters) const;
+};
+
+}  // namespace pippin::nn
