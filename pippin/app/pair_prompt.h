@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pippin/chat/chat_template.h"
-#include "pippin/models/sentence_transformer.h"
+#include "pippin/models/encoders/sentence_transformer.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::app {

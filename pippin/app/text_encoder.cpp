@@ -17,8 +17,8 @@
 #include "pippin/io/json.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/encoder_model.h"
+#include "pippin/models/encoders/sentence_transformer.h"
 #include "pippin/models/model_source.h"
-#include "pippin/models/sentence_transformer.h"
 #include "pippin/tokenizers/unicode/unicode.h"
 
 namespace pippin::app {

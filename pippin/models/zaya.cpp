@@ -9,8 +9,8 @@
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/config/experts_config.h"
+#include "pippin/models/config/nested_config.h"
 #include "pippin/models/config/state_spaces.h"
-#include "pippin/models/nested_config.h"
 
 namespace pippin::models {
 namespace {

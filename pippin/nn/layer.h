@@ -10,31 +10,31 @@
 #include "pippin/array/array.h"
 #include "pippin/nn/altup.h"
 #include "pippin/nn/attention/attention.h"
+#include "pippin/nn/attention/compressed_attention.h"
+#include "pippin/nn/attention/convolved_attention.h"
 #include "pippin/nn/attention/disentangled_attention.h"
 #include "pippin/nn/attention/latent_attention.h"
 #include "pippin/nn/attention_with_mamba.h"
-#include "pippin/nn/compressed_attention.h"
-#include "pippin/nn/convolved_attention.h"
 #include "pippin/nn/expert_attention.h"
 #include "pippin/nn/experts/experts.h"
-#include "pippin/nn/feature_shift.h"
-#include "pippin/nn/gated_norm.h"
+#include "pippin/nn/experts/mlp_with_experts.h"
 #include "pippin/nn/hyper_connection.h"
+#include "pippin/nn/layers/causal_convolution.h"
+#include "pippin/nn/layers/feature_shift.h"
 #include "pippin/nn/layers/feed_forward.h"
+#include "pippin/nn/layers/gated_norm.h"
 #include "pippin/nn/layers/layer_rows.h"
 #include "pippin/nn/layers/mixer.h"
 #include "pippin/nn/layers/mlp.h"
 #include "pippin/nn/layers/norm.h"
-#include "pippin/nn/mlp_with_experts.h"
-#include "pippin/nn/mlstm.h"
-#include "pippin/nn/recurrent/causal_convolution.h"
 #include "pippin/nn/recurrent/gated_delta.h"
 #include "pippin/nn/recurrent/lightning_attention.h"
 #include "pippin/nn/recurrent/mamba.h"
 #include "pippin/nn/recurrent/mamba2.h"
+#include "pippin/nn/recurrent/mlstm.h"
 #include "pippin/nn/recurrent/recurrent_unit.h"
+#include "pippin/nn/recurrent/rwkv.h"
 #include "pippin/nn/recurrent/short_convolution.h"
-#include "pippin/nn/rwkv.h"
 #include "pippin/nn/shared_block.h"
 #include "pippin/nn/weights/parameters.h"
 
@@ -67,7 +67,8 @@ struct LayerOptions {
   // Around the mixer, attention in most models, and the feed-forward. An empty name: none.
   std::string attention_norm = "input_layernorm", attention_post_norm;
   std::string mlp_norm = "post_attention_layernorm", mlp_post_norm;
-  int64_t attention_norm_rank = 0, mlp_norm_rank = 0;  // of their gates (nn/gated_norm.h); 0: none
+  int64_t attention_norm_rank = 0,
+          mlp_norm_rank = 0;                // of their gates (nn/layers/gated_norm.h); 0: none
   std::optional<double> post_norm_epsilon;  // of the norms after, where that is not norm's
   double residual_scale = 1.0;              // of f and g
   double attention_carry = 1.0, attention_scale = 1.0, mlp_carry = 1.0, mlp_scale = 1.0;

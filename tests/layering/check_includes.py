@@ -106,9 +106,9 @@ ROOMS = {
         "weights": [],
         "layers": ["weights"],
         "experts": ["weights", "layers"],
-        "attention": ["weights", "layers"],
         "recurrent": ["weights", "layers"],
-        "": ["weights", "layers", "experts", "attention", "recurrent"],
+        "attention": ["weights", "layers", "recurrent"],
+        "": ["weights", "layers", "experts", "recurrent", "attention"],
     },
     "models": {
         "config": [],

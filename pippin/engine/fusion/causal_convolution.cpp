@@ -1,4 +1,4 @@
-// A short convolution over a sequence (nn/recurrent/causal_convolution.h): over the columns of a
+// A short convolution over a sequence (nn/layers/causal_convolution.h): over the columns of a
 // state and those of the new tokens, the last of which become the state.
 #include <algorithm>
 

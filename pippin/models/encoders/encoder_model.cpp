@@ -20,10 +20,10 @@
 #include "pippin/models/config/common.h"
 #include "pippin/models/encoders.h"
 #include "pippin/models/encoders/encoder_recorder.h"
+#include "pippin/models/encoders/sentence_transformer.h"
 #include "pippin/models/encoders/static_embedding.h"
 #include "pippin/models/family/package_part.h"
 #include "pippin/models/model_source.h"
-#include "pippin/models/sentence_transformer.h"
 
 namespace pippin::models {
 namespace {

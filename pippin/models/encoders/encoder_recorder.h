@@ -9,7 +9,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/mil/model.h"
 #include "pippin/models/encoders/encoder_model.h"
-#include "pippin/models/sentence_transformer.h"
+#include "pippin/models/encoders/sentence_transformer.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::models {

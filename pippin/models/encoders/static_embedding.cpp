@@ -16,8 +16,8 @@
 #include "pippin/io/checkpoint.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/encoders/encoder_recorder.h"
+#include "pippin/models/encoders/sentence_transformer.h"
 #include "pippin/models/registry.h"
-#include "pippin/models/sentence_transformer.h"
 #include "pippin/nn/attention/pooling.h"
 #include "pippin/nn/weights/packed_weights.h"
 

@@ -6,7 +6,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
-#include "pippin/nn/qkv_rows.h"
+#include "pippin/nn/attention/qkv_rows.h"
 
 namespace pippin::nn {
 

@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/attention/block_indexer.h"
+#include "pippin/nn/attention/differential.h"
+#include "pippin/nn/attention/relative_scores.h"
+#include "pippin/nn/attention/score_bias.h"
 #include "pippin/nn/attention/temperature.h"
-#include "pippin/nn/block_indexer.h"
-#include "pippin/nn/differential.h"
+#include "pippin/nn/attention/value_mask.h"
+#include "pippin/nn/layers/causal_convolution.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/mixer.h"
 #include "pippin/nn/layers/mlp.h"
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/layers/rope.h"
-#include "pippin/nn/recurrent/causal_convolution.h"
-#include "pippin/nn/relative_scores.h"
-#include "pippin/nn/score_bias.h"
-#include "pippin/nn/value_mask.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
@@ -108,7 +108,8 @@ struct AttentionOptions {
   std::optional<Gate> gate;
   // Added to the scores besides the mask.
   ScoreBiasOptions bias;
-  // Differential attention (nn/differential.h), and what starts its factor; with a norm of heads.
+  // Differential attention (nn/attention/differential.h), and what starts its factor; with a norm
+  // of heads.
   std::optional<double> differential;
   NormOptions differential_norm;
   // Keys and values as they are projected, side by side, are added to what a causal convolution

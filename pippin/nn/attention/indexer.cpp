@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pippin/array/ops.h"
-#include "pippin/nn/best_keys.h"
+#include "pippin/nn/attention/best_keys.h"
 #include "pippin/nn/layers/rope.h"
 
 namespace pippin::nn {

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "pippin/array/array.h"
-#include "pippin/nn/layer_carry.h"
+#include "pippin/nn/experts/router_mlp.h"
+#include "pippin/nn/layers/layer_carry.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/norm.h"
-#include "pippin/nn/router_mlp.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {

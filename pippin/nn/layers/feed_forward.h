@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "pippin/array/array.h"
-#include "pippin/nn/layer_carry.h"
+#include "pippin/nn/layers/layer_carry.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {

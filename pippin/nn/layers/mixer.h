@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "pippin/array/array.h"
-#include "pippin/nn/layer_carry.h"
 #include "pippin/nn/layers/cache.h"
+#include "pippin/nn/layers/layer_carry.h"
 #include "pippin/nn/layers/pass.h"
 #include "pippin/nn/layers/rope.h"
 #include "pippin/nn/weights/parameters.h"

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "pippin/array/ops.h"
+#include "pippin/nn/layers/causal_convolution.h"
 #include "pippin/nn/layers/linear.h"
-#include "pippin/nn/recurrent/causal_convolution.h"
 #include "pippin/nn/recurrent/recurrence.h"
 
 namespace pippin::nn {

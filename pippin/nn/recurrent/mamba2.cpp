@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "pippin/array/ops.h"
+#include "pippin/nn/layers/causal_convolution.h"
 #include "pippin/nn/layers/linear.h"
-#include "pippin/nn/recurrent/causal_convolution.h"
 #include "pippin/nn/recurrent/recurrence.h"
 
 namespace pippin::nn {

@@ -20,7 +20,7 @@
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/nn/attention/stateful_cache.h"
-#include "pippin/nn/recurrent/causal_convolution.h"
+#include "pippin/nn/layers/causal_convolution.h"
 
 namespace pippin::nn {
 namespace {

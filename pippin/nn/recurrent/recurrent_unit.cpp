@@ -4,8 +4,8 @@
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
+#include "pippin/nn/layers/causal_convolution.h"
 #include "pippin/nn/layers/linear.h"
-#include "pippin/nn/recurrent/causal_convolution.h"
 #include "pippin/nn/recurrent/recurrence.h"
 
 namespace pippin::nn {

@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "pippin/array/ops.h"
+#include "pippin/nn/layers/causal_convolution.h"
 #include "pippin/nn/layers/linear.h"
-#include "pippin/nn/recurrent/causal_convolution.h"
 
 namespace pippin::nn {
 namespace {

@@ -1,10 +1,10 @@
-#include "pippin/nn/value_mask.h"
+#include "pippin/nn/attention/value_mask.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "pippin/array/ops.h"
-#include "pippin/nn/best_keys.h"
+#include "pippin/nn/attention/best_keys.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/recurrent/recurrence.h"
 

@@ -1,4 +1,4 @@
-#include "pippin/nn/mlstm.h"
+#include "pippin/nn/recurrent/mlstm.h"
 
 #include <cmath>
 #include <limits>

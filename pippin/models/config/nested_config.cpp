@@ -1,4 +1,4 @@
-#include "pippin/models/nested_config.h"
+#include "pippin/models/config/nested_config.h"
 
 #include <optional>
 

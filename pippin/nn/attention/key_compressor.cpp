@@ -1,4 +1,4 @@
-#include "pippin/nn/key_compressor.h"
+#include "pippin/nn/attention/key_compressor.h"
 
 #include <cmath>
 #include <limits>

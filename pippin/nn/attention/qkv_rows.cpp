@@ -1,4 +1,4 @@
-#include "pippin/nn/qkv_rows.h"
+#include "pippin/nn/attention/qkv_rows.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "pippin/nn/router_mlp.h"
+#include "pippin/nn/experts/router_mlp.h"
 
 #include "pippin/array/ops.h"
 

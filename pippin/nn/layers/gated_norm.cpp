@@ -1,4 +1,4 @@
-#include "pippin/nn/gated_norm.h"
+#include "pippin/nn/layers/gated_norm.h"
 
 #include "pippin/array/ops.h"
 

@@ -1,4 +1,4 @@
-#include "pippin/nn/block_indexer.h"
+#include "pippin/nn/attention/block_indexer.h"
 
 #include <limits>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
-#include "pippin/nn/best_keys.h"
+#include "pippin/nn/attention/best_keys.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/rope.h"
 

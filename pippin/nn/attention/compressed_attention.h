@@ -1,7 +1,7 @@
 // DeepSeek-V4's attention (2026): one head of keys, which are the values too, for all heads of
-// queries; a window of them, and beyond it keys of whole blocks of tokens (nn/key_compressor.h),
-// all of them or those that an indexer chooses. What the values were turned by is undone in the
-// result.
+// queries; a window of them, and beyond it keys of whole blocks of tokens
+// (nn/attention/key_compressor.h), all of them or those that an indexer chooses. What the values
+// were turned by is undone in the result.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "pippin/nn/key_compressor.h"
+#include "pippin/nn/attention/key_compressor.h"
 #include "pippin/nn/layers/mixer.h"
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/weights/parameters.h"

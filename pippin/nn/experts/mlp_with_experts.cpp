@@ -1,4 +1,4 @@
-#include "pippin/nn/mlp_with_experts.h"
+#include "pippin/nn/experts/mlp_with_experts.h"
 
 namespace pippin::nn {
 namespace {

@@ -1,4 +1,4 @@
-#include "pippin/nn/rwkv.h"
+#include "pippin/nn/recurrent/rwkv.h"
 
 #include <cmath>
 #include <string>

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "pippin/nn/attention/score_bias.h"
 #include "pippin/nn/layers/norm.h"
-#include "pippin/nn/score_bias.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {

@@ -1,4 +1,4 @@
-#include "pippin/nn/relative_scores.h"
+#include "pippin/nn/attention/relative_scores.h"
 
 #include <string>
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "pippin/array/array.h"
-#include "pippin/nn/layer_carry.h"
+#include "pippin/nn/layers/layer_carry.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/weights/parameters.h"

@@ -1,4 +1,4 @@
-#include "pippin/nn/recurrent/causal_convolution.h"
+#include "pippin/nn/layers/causal_convolution.h"
 
 #include <vector>
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
+#include "pippin/nn/attention/score_bias.h"
 #include "pippin/nn/attention/temperature.h"
-#include "pippin/nn/score_bias.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {

@@ -1,4 +1,4 @@
-#include "pippin/models/sentence_transformer.h"
+#include "pippin/models/encoders/sentence_transformer.h"
 
 #include <algorithm>
 #include <array>

@@ -1,11 +1,11 @@
-#include "pippin/nn/convolved_attention.h"
+#include "pippin/nn/attention/convolved_attention.h"
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/nn/layers/causal_convolution.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/layers/rope.h"
-#include "pippin/nn/recurrent/causal_convolution.h"
 
 namespace pippin::nn {
 namespace {

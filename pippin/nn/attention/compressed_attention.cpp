@@ -1,4 +1,4 @@
-#include "pippin/nn/compressed_attention.h"
+#include "pippin/nn/attention/compressed_attention.h"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
-#include "pippin/nn/best_keys.h"
+#include "pippin/nn/attention/best_keys.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/rope.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "pippin/nn/score_bias.h"
+#include "pippin/nn/attention/score_bias.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {

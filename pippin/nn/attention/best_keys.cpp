@@ -1,4 +1,4 @@
-#include "pippin/nn/best_keys.h"
+#include "pippin/nn/attention/best_keys.h"
 
 #include <limits>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "pippin/nn/differential.h"
+#include "pippin/nn/attention/differential.h"
 
 #include <cmath>
 #include <string_view>

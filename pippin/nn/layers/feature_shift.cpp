@@ -1,4 +1,4 @@
-#include "pippin/nn/feature_shift.h"
+#include "pippin/nn/layers/feature_shift.h"
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
