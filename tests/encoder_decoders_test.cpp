@@ -70,7 +70,7 @@ void expect_golden(runtime::Model& model, const Golden& golden, double tolerance
 class EncoderDecoders : public testing::TestWithParam<const char*> {};
 
 TEST_P(EncoderDecoders, FolderInFloat32) {
-  PIPPIN_SHARED_OR_SKIP(folder, std::string("architectures2/") + GetParam());
+  PIPPIN_SHARED_OR_SKIP(folder, std::string(GetParam()));
   const Golden golden(folder);
   const mil::Model program =
       models::build_encoder_decoder(folder, {.compute = BuildOptions::Compute::Float32Direct});
@@ -95,7 +95,7 @@ TEST_P(EncoderDecoders, FolderInFloat32) {
 }
 
 TEST_P(EncoderDecoders, PackageInFloat16) {
-  PIPPIN_SHARED_OR_SKIP(folder, std::string("architectures2/") + GetParam());
+  PIPPIN_SHARED_OR_SKIP(folder, std::string(GetParam()));
   const Golden golden(folder);
   const TempDir out;
   mil::write_package(models::build_encoder_decoder(folder), out / "model.mlpackage");
@@ -108,7 +108,7 @@ TEST_P(EncoderDecoders, PackageInFloat16) {
 }
 
 TEST_P(EncoderDecoders, RefuseWhatTheyCannot) {
-  PIPPIN_SHARED_OR_SKIP(folder, std::string("architectures2/") + GetParam());
+  PIPPIN_SHARED_OR_SKIP(folder, std::string(GetParam()));
   const mil::Model program = models::build_encoder_decoder(
       folder, {.context = 8, .compute = BuildOptions::Compute::Float32Direct});
   ThreadPool pool(1);
@@ -123,7 +123,13 @@ TEST_P(EncoderDecoders, RefuseWhatTheyCannot) {
   EXPECT_ERROR(sequence->decode(3), ErrorCode::LimitExceeded, "9 tokens written");
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, EncoderDecoders, testing::Values("flan_t5", "t5"));
+INSTANTIATE_TEST_SUITE_P(
+    Models, EncoderDecoders,
+    testing::Values("architectures2/flan_t5", "architectures2/t5", "models2026/enc/bart",
+                    "models2026/enc/blenderbot", "models2026/enc/led", "models2026/enc/longt5",
+                    "models2026/enc/m2m_100", "models2026/enc/marian", "models2026/enc/mbart",
+                    "models2026/enc/pegasus", "models2026/enc/t5gemma"),
+    [](const auto& test) { return std::filesystem::path(test.param).filename().string(); });
 
 }  // namespace
 }  // namespace pippin

@@ -24,7 +24,7 @@ namespace pippin::testing_encoders {
 struct Texts {
   NpzFile golden;
   int64_t rows, length;
-  std::vector<int32_t> ids, mask, types;
+  std::vector<int32_t> ids, mask, types, tasks;
 
   explicit Texts(const std::filesystem::path& folder)
       : golden(NpzFile::open(folder / "golden.npz")) {
@@ -35,6 +35,8 @@ struct Texts {
     mask = ints("attention_mask");
     types = golden.contains("token_type_ids") ? ints("token_type_ids")
                                               : std::vector<int32_t>(ids.size());
+    tasks =
+        golden.contains("task_type_ids") ? ints("task_type_ids") : std::vector<int32_t>(ids.size());
   }
   std::vector<int32_t> ints(const std::string& name) const {
     const NpyArray array = golden.read(name);
@@ -70,6 +72,7 @@ class RunningEncoder {
     for (const mil::Feature& feature : model_.functions.front().inputs) {
       const auto& all = feature.name == families::encoder::kIds          ? texts.ids
                         : feature.name == families::encoder::kTokenTypes ? texts.types
+                        : feature.name == families::encoder::kTaskTypes  ? texts.tasks
                                                                          : texts.mask;
       std::vector<int32_t> part;
       for (int64_t row = first; row < first + count; ++row) {

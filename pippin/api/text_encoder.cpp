@@ -10,6 +10,15 @@ struct TextEncoder::Impl {
   app::TextEncoder encoder;
 };
 
+namespace {
+
+app::EmbedOptions options_of(const EmbedSettings& settings) {
+  return {settings.prompt_name, settings.prompt, settings.refuse_long,
+          settings.dimensions,  settings.active, settings.is_query};
+}
+
+}  // namespace
+
 TextEncoder::TextEncoder(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
 TextEncoder TextEncoder::load(const std::string& path, const TextEncoderOptions& options) {
@@ -22,9 +31,30 @@ TextEncoder TextEncoder::load(const std::string& path, const TextEncoderOptions&
 
 Embeddings TextEncoder::embed(const std::vector<std::string>& texts,
                               const EmbedSettings& settings) const {
-  app::Embedded made = impl_->encoder.embed(
-      texts, {settings.prompt_name, settings.prompt, settings.refuse_long, settings.dimensions});
+  app::Embedded made = impl_->encoder.embed(texts, options_of(settings));
   return {std::move(made.vectors), made.tokens, made.cut_texts};
+}
+
+SparseEmbeddings TextEncoder::embed_sparse(const std::vector<std::string>& texts,
+                                           const EmbedSettings& settings) const {
+  app::SparseEmbedded made = impl_->encoder.embed_sparse(texts, options_of(settings));
+  SparseEmbeddings result{{}, made.tokens, made.cut_texts};
+  result.vectors.reserve(made.vectors.size());
+  for (app::SparseVector& vector : made.vectors) {
+    result.vectors.push_back({std::move(vector.indices), std::move(vector.values)});
+  }
+  return result;
+}
+
+TokenEmbeddings TextEncoder::embed_tokens(const std::vector<std::string>& texts,
+                                          const EmbedSettings& settings) const {
+  app::TokenEmbedded made = impl_->encoder.embed_tokens(texts, options_of(settings));
+  TokenEmbeddings result{{}, made.tokens, made.cut_texts};
+  result.vectors.reserve(made.vectors.size());
+  for (app::TokenVectors& vectors : made.vectors) {
+    result.vectors.push_back({vectors.width, std::move(vectors.values)});
+  }
+  return result;
 }
 
 Scores TextEncoder::score(const std::string& query, const std::vector<std::string>& documents,
@@ -35,6 +65,11 @@ Scores TextEncoder::score(const std::string& query, const std::vector<std::strin
 
 bool TextEncoder::is_cross_encoder() const {
   return impl_->encoder.scores();
+}
+EmbeddingKind TextEncoder::kind() const {
+  const app::VectorKind kind = impl_->encoder.kind();
+  if (kind == app::VectorKind::Sparse) return EmbeddingKind::Sparse;
+  return kind == app::VectorKind::Tokens ? EmbeddingKind::Tokens : EmbeddingKind::Dense;
 }
 int64_t TextEncoder::max_tokens() const {
   return impl_->encoder.max_tokens();

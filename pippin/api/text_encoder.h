@@ -32,6 +32,8 @@ struct EmbedSettings {
   std::optional<std::string> prompt = {};  // the prompt's text, overriding the name
   bool refuse_long = false;                // rejects texts that would be truncated
   int64_t dimensions = 0;  // truncates embeddings to this size and normalizes again; 0: all
+  int64_t active = 0;      // of sparse vectors this many largest numbers; 0: the model's limit
+  bool is_query = false;   // of models with a vector for each token: a query, not a document
 };
 
 // The result of TextEncoder::embed().
@@ -40,6 +42,31 @@ struct Embeddings {
   int64_t tokens = 0;                       // total over all texts
   int64_t cut_texts = 0;                    // number of truncated texts
 };
+
+// A number for each token of the vocabulary, of which those that are not 0 are here.
+struct SparseEmbedding {
+  std::vector<int32_t> indices;  // token ids, ascending
+  std::vector<float> values;     // of these tokens
+};
+// The result of TextEncoder::embed_sparse().
+struct SparseEmbeddings {
+  std::vector<SparseEmbedding> vectors;
+  int64_t tokens = 0, cut_texts = 0;
+};
+
+// The vectors of a text's tokens, one after another, each of `width` numbers.
+struct TokenEmbedding {
+  size_t width = 0;
+  std::vector<float> values;
+};
+// The result of TextEncoder::embed_tokens().
+struct TokenEmbeddings {
+  std::vector<TokenEmbedding> vectors;
+  int64_t tokens = 0, cut_texts = 0;
+};
+
+// The form of a model's embeddings.
+enum class EmbeddingKind { Dense, Sparse, Tokens };
 
 // The result of TextEncoder::score().
 struct Scores {
@@ -55,17 +82,25 @@ class PIPPIN_API TextEncoder {
   // Throws NotFound, Unsupported, InvalidFile, Network.
   static TextEncoder load(const std::string& path, const TextEncoderOptions& options = {});
 
-  // Returns a vector for each text. Throws Unsupported for a cross-encoder; InvalidArgument for an
-  // empty list, a text without tokens, an unknown prompt name, too many dimensions, and
-  // (refuse_long) a text of too many tokens, with its number.
+  // Returns a vector for each text. Throws Unsupported for a cross-encoder and a model of another
+  // kind(); InvalidArgument for an empty list, a text without tokens, an unknown prompt name, too
+  // many dimensions, and (refuse_long) a text of too many tokens, with its number.
   Embeddings embed(const std::vector<std::string>& texts, const EmbedSettings& settings = {}) const;
-  // Returns the score of the query with each document by a cross-encoder; for an embedding model,
-  // the cosine of the two. Throws as embed().
+  // Returns the same for models of the kinds Sparse (SPLADE) and Tokens (ColBERT).
+  SparseEmbeddings embed_sparse(const std::vector<std::string>& texts,
+                                const EmbedSettings& settings = {}) const;
+  TokenEmbeddings embed_tokens(const std::vector<std::string>& texts,
+                               const EmbedSettings& settings = {}) const;
+  // Returns the score of the query with each document by a cross-encoder; for an embedding model, the
+  // cosine of the two, the product of sparse vectors, or the MaxSim of those of tokens. Throws as
+  // embed().
   Scores score(const std::string& query, const std::vector<std::string>& documents,
                bool refuse_long = false) const;
 
   // Whether it scores pairs; otherwise it embeds texts.
   bool is_cross_encoder() const;
+  // The form of the model's embeddings.
+  EmbeddingKind kind() const;
   // The most tokens of a text, including special tokens; more are truncated.
   int64_t max_tokens() const;
   // The name of the checkpoint that it was made from, or "the model".

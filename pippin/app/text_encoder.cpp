@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -89,6 +90,17 @@ TextEncoder::TextEncoder(std::shared_ptr<runtime::EncoderModel> model, Tokenizer
   if (tokens == family::kKnown) left_out_ = unknown_token(text, tokenizer_);
   is_language_model_ = value(family::kStatesOfKey) == family::kLanguageModel;
   if (scores()) pair_prompt_ = PairPrompt::from_folder(text);
+  const std::string kind = value(family::kEmbeddingKey);
+  if (kind == family::kSparse) kind_ = VectorKind::Sparse;
+  if (model_->of_tokens()) {
+    kind_ = VectorKind::Tokens;
+    const std::string late = value(family::kLateKey);
+    late_.emplace(
+        late.empty() ? models::LateInteraction{} : models::LateInteraction::from_json(late),
+        tokenizer_);
+  }
+  if (kind_ != VectorKind::Dense) similarity_ = models::read_similarity(text);
+  active_ = std::strtoll(value(family::kActiveKey).c_str(), nullptr, 10);
 }
 
 TextEncoder TextEncoder::open(const ModelChoice& given) {
@@ -140,13 +152,15 @@ Tokenizer::Texts TextEncoder::encode(std::string_view text, size_t most) const {
   return result;
 }
 
+std::string TextEncoder::cleaned(const std::string& text) const {
+  return std::string(stripped(lower_case_ ? tokenizers::lowercase(text) : text));
+}
+
 runtime::EncoderText TextEncoder::prepare(const std::string& text, const std::string& prompt,
                                           const EmbedOptions& options, size_t number,
                                           Embedded& result) const {
-  std::string whole = prompt + text;
-  if (lower_case_) whole = tokenizers::lowercase(whole);
   const auto most = static_cast<size_t>(model_->max_tokens());
-  Tokenizer::Texts encoded = encode(stripped(whole), most);
+  Tokenizer::Texts encoded = encode(cleaned(prompt + text), most);
   if (encoded.cut > 0 && options.refuse_long) {
     fail(ErrorCode::InvalidArgument, "text {} has {} tokens, the model takes {}", number,
          encoded.ids.size() + encoded.cut, most);
@@ -156,7 +170,7 @@ runtime::EncoderText TextEncoder::prepare(const std::string& text, const std::st
   }
   result.cut_texts += encoded.cut > 0 ? 1 : 0;
   result.tokens += std::ssize(encoded.ids);
-  runtime::EncoderText prepared{std::move(encoded.ids), std::move(encoded.types), 0};
+  runtime::EncoderText prepared{std::move(encoded.ids), std::move(encoded.types), 0, 0};
   if (model_->skips_prompts() && !prompt.empty()) {
     const auto alone = tokenizer_.encode_texts(stripped(prompt), std::nullopt, most).ids;
     // A special token at the end follows the text, not the prompt.
@@ -178,18 +192,9 @@ void TextEncoder::finish(std::vector<std::vector<float>>& vectors, int64_t dimen
 }
 
 Embedded TextEncoder::embed(std::span<const std::string> texts, const EmbedOptions& options) const {
-  if (scores()) {
-    fail(ErrorCode::Unsupported,
-         "{} is a cross-encoder: it scores pairs of texts and does not embed", name_);
-  }
-  if (texts.empty()) fail(ErrorCode::InvalidArgument, "no text to embed");
-  const std::string prompt = prompt_of(options);
+  check_kind(VectorKind::Dense);
   Embedded result;
-  std::vector<runtime::EncoderText> prepared;
-  prepared.reserve(texts.size());
-  for (size_t i = 0; i < texts.size(); ++i) {
-    prepared.push_back(prepare(texts[i], prompt, options, i, result));
-  }
+  const std::vector<runtime::EncoderText> prepared = prepare_all(texts, options, result);
   result.vectors = model_->run(prepared);
   finish(result.vectors, options.dimensions);
   return result;
@@ -197,16 +202,13 @@ Embedded TextEncoder::embed(std::span<const std::string> texts, const EmbedOptio
 
 Embedded TextEncoder::embed_ids(std::span<const std::vector<int32_t>> texts,
                                 const EmbedOptions& options) const {
-  if (scores()) {
-    fail(ErrorCode::Unsupported,
-         "{} is a cross-encoder: it scores pairs of texts and does not embed", name_);
-  }
+  check_kind(VectorKind::Dense);
   if (texts.empty()) fail(ErrorCode::InvalidArgument, "no text to embed");
   Embedded result;
   std::vector<runtime::EncoderText> prepared;
   prepared.reserve(texts.size());
   for (const std::vector<int32_t>& ids : texts) {
-    prepared.push_back({ids, {}, 0});
+    prepared.push_back({ids, {}, 0, 0});
     result.tokens += std::ssize(ids);
   }
   result.vectors = model_->run(prepared);
@@ -223,16 +225,8 @@ Scored TextEncoder::score_by_cosine(const std::string& query,
          "embeds texts: the cosine of its states says nothing",
          name_);
   }
-  const auto first_of = [&](std::initializer_list<const char*> names) {
-    const auto* const found = std::find_if(
-        names.begin(), names.end(), [&](const char* name) { return prompts_.contains(name); });
-    return found == names.end() ? std::optional<std::string>() : std::optional<std::string>(*found);
-  };
-  EmbedOptions options{.refuse_long = refuse_long};
-  options.prompt_name = first_of({"query"});
-  const Embedded of_query = embed(std::span(&query, 1), options);
-  options.prompt_name = first_of({"document", "passage"});
-  const Embedded of_documents = embed(documents, options);
+  const Embedded of_query = embed(std::span(&query, 1), options_for(true, refuse_long));
+  const Embedded of_documents = embed(documents, options_for(false, refuse_long));
   Scored result{
       {}, of_query.tokens + of_documents.tokens, of_query.cut_texts + of_documents.cut_texts};
   for (const auto& vector : of_documents.vectors) {
@@ -244,18 +238,19 @@ Scored TextEncoder::score_by_cosine(const std::string& query,
 Scored TextEncoder::score(const std::string& query, std::span<const std::string> documents,
                           bool refuse_long) const {
   if (documents.empty()) fail(ErrorCode::InvalidArgument, "no document to score");
-  if (!scores()) return score_by_cosine(query, documents, refuse_long);
+  if (!scores() && kind_ == VectorKind::Dense) {
+    return score_by_cosine(query, documents, refuse_long);
+  }
+  if (!scores()) return score_by_vectors(query, documents, refuse_long);
   Scored result;
   std::vector<runtime::EncoderText> prepared;
   const auto most = static_cast<size_t>(max_tokens());
-  const auto cased = [&](const std::string& text) {
-    return std::string(stripped(lower_case_ ? tokenizers::lowercase(text) : text));
-  };
   const std::string prompt = prompt_of({});
   for (size_t i = 0; i < documents.size(); ++i) {
     Tokenizer::Texts pair =
-        pair_prompt_ ? pair_prompt_->encode(tokenizer_, prompt, query, documents[i], most)
-                     : tokenizer_.encode_texts(cased(prompt + query), cased(documents[i]), most);
+        pair_prompt_
+            ? pair_prompt_->encode(tokenizer_, prompt, query, documents[i], most)
+            : tokenizer_.encode_texts(cleaned(prompt + query), cleaned(documents[i]), most);
     if (pair.cut > 0 && refuse_long) {
       fail(ErrorCode::InvalidArgument,
            "document {} and the query have {} tokens, the model takes {}", i,
@@ -263,7 +258,7 @@ Scored TextEncoder::score(const std::string& query, std::span<const std::string>
     }
     result.tokens += std::ssize(pair.ids);
     result.cut_texts += pair.cut > 0 ? 1 : 0;
-    prepared.push_back({std::move(pair.ids), std::move(pair.types), 0});
+    prepared.push_back({std::move(pair.ids), std::move(pair.types), 0, 0});
   }
   for (const std::vector<float>& row : model_->run(prepared)) {
     if (row.size() != 1) {

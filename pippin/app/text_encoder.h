@@ -12,8 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "pippin/app/late_texts.h"
 #include "pippin/app/open/open_model.h"
 #include "pippin/app/pair_prompt.h"
+#include "pippin/app/vectors.h"
 #include "pippin/runtime/encoder_model.h"
 #include "pippin/tokenizers/tokenizer.h"
 
@@ -28,12 +30,27 @@ struct EmbedOptions {
   // sentence-transformers does.
   bool refuse_long = false;
   int64_t dimensions = 0;  // truncates embeddings to this size and normalizes again; 0: all
+  int64_t active = 0;      // of sparse vectors this many largest numbers; 0: the model's limit
+  bool is_query = false;   // of models with a vector for each token: a query, not a document
 };
+
+// The form of a model's embeddings.
+enum class VectorKind { Dense, Sparse, Tokens };
 
 struct Embedded {
   std::vector<std::vector<float>> vectors;  // one per text
   int64_t tokens = 0;                       // total over all texts
   int64_t cut_texts = 0;                    // number of truncated texts
+};
+
+// The same with vectors of other kinds.
+struct SparseEmbedded {
+  std::vector<SparseVector> vectors;
+  int64_t tokens = 0, cut_texts = 0;
+};
+struct TokenEmbedded {
+  std::vector<TokenVectors> vectors;
+  int64_t tokens = 0, cut_texts = 0;
 };
 
 struct Scored {
@@ -49,23 +66,32 @@ class TextEncoder {
   static TextEncoder open(const ModelChoice& choice);
 
   bool scores() const { return model_->scores(); }
+  VectorKind kind() const { return kind_; }
   int64_t max_tokens() const { return model_->max_tokens(); }
   const std::string& name() const { return name_; }  // the model it was made from
   const Tokenizer& tokenizer() const { return tokenizer_; }
   std::vector<std::string> prompt_names() const;
 
-  // Throws Unsupported for a cross-encoder; InvalidArgument for an empty list, an unknown prompt
-  // name, too many dimensions, and (refuse_long) a text of too many tokens, with its number.
+  // Throws Unsupported for a cross-encoder and for a model with vectors of another kind, which the
+  // functions after it give; InvalidArgument for an empty list, an unknown prompt name, too many
+  // dimensions, and (refuse_long) a text of too many tokens, with its number.
   Embedded embed(std::span<const std::string> texts, const EmbedOptions& options = {}) const;
   // The same for ids, which are used unchanged. Throws InvalidArgument for too many, whatever the
   // options.
   Embedded embed_ids(std::span<const std::vector<int32_t>> texts,
                      const EmbedOptions& options = {}) const;
 
+  // Options for queries or for documents, with the model's prompt for them.
+  EmbedOptions options_for(bool is_query, bool refuse_long) const;
+  SparseEmbedded embed_sparse(std::span<const std::string> texts,
+                              const EmbedOptions& options = {}) const;
+  TokenEmbedded embed_tokens(std::span<const std::string> texts,
+                             const EmbedOptions& options = {}) const;
+
   // The score of the query, after its default prompt, with each document by a cross-encoder. For an
   // embedding model, the cosine of the two, with the prompts "query" and "document" (or "passage")
-  // if it has them. Throws as embed(); Unsupported for a classifier of several labels, and for a
-  // generative language model.
+  // if it has them; for sparse vectors their product, for those of tokens their MaxSim. Throws as
+  // embed(); Unsupported for a classifier of several labels, and for a generative language model.
   Scored score(const std::string& query, std::span<const std::string> documents,
                bool refuse_long = false) const;
 
@@ -75,7 +101,16 @@ class TextEncoder {
   runtime::EncoderText prepare(const std::string& text, const std::string& prompt,
                                const EmbedOptions& options, size_t number, Embedded& result) const;
   std::string prompt_of(const EmbedOptions& options) const;
+  // Without white space at the ends, and in lower case where the model wants it.
+  std::string cleaned(const std::string& text) const;
   Tokenizer::Texts encode(std::string_view text, size_t most) const;
+  // Throws Unsupported if the model's vectors are of another kind.
+  void check_kind(VectorKind wanted) const;
+  std::vector<runtime::EncoderText> prepare_all(std::span<const std::string> texts,
+                                                const EmbedOptions& options,
+                                                Embedded& counts) const;
+  Scored score_by_vectors(const std::string& query, std::span<const std::string> documents,
+                          bool refuse_long) const;
   Scored score_by_cosine(const std::string& query, std::span<const std::string> documents,
                          bool refuse_long) const;
   void finish(std::vector<std::vector<float>>& vectors, int64_t dimensions) const;
@@ -86,6 +121,10 @@ class TextEncoder {
   std::map<std::string, std::string> prompts_;
   std::optional<std::string> default_prompt_;
   std::optional<PairPrompt> pair_prompt_;
+  VectorKind kind_ = VectorKind::Dense;
+  std::string similarity_;         // of sparse vectors and those of tokens; empty: the usual one
+  int64_t active_ = 0;             // of sparse vectors; 0: no limit
+  std::optional<LateTexts> late_;  // of models with a vector for each token
   bool lower_case_ = false;
   bool plain_tokens_ = false;        // without special tokens
   std::optional<int32_t> left_out_;  // a token to ignore: an unknown one

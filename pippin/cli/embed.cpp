@@ -29,7 +29,7 @@ struct TextsCommand {
   app::EmbedOptions options;
   Texts texts;
   int64_t top = 0;
-  bool json = false, jsonl = false;
+  bool json = false, jsonl = false, sparse = false, multi = false;
 };
 
 // Reads the lines of stdin: texts, or texts as JSON strings.
@@ -71,24 +71,53 @@ void tell_cut(int64_t cut, int64_t most) {
   fmt::print(stderr, "pippin: {} of the texts had more than {} tokens and were cut\n", cut, most);
 }
 
+void write_vector(JsonWriter& json, const app::SparseVector& vector) {
+  json.begin_object().key("indices").begin_array();
+  for (const int32_t index : vector.indices) json.value(int64_t{index});
+  json.end_array().key("values");
+  write_vector(json, vector.values);
+  json.end_object();
+}
+
+void write_vector(JsonWriter& json, const app::TokenVectors& vectors) {
+  json.begin_array();
+  for (size_t i = 0; i < vectors.count(); ++i) {
+    const auto first = vectors.values.begin() + static_cast<int64_t>(i * vectors.width);
+    write_vector(json, std::vector<float>(first, first + static_cast<int64_t>(vectors.width)));
+  }
+  json.end_array();
+}
+
+// Prints what embed() and the like return.
+template <typename Made>
+void print_embedded(const TextsCommand& command, const app::TextEncoder& encoder,
+                    const Made& made) {
+  tell_cut(made.cut_texts, encoder.max_tokens());
+  if (command.json) {
+    JsonWriter json;
+    json.begin_object().member("model", encoder.name()).key("embeddings").begin_array();
+    for (const auto& vector : made.vectors) write_vector(json, vector);
+    json.end_array().member("tokens", made.tokens);
+    print_out(json.end_object().text() + "\n");
+    return;
+  }
+  for (const auto& vector : made.vectors) {
+    JsonWriter json;
+    write_vector(json, vector);
+    print_out(json.text() + "\n");
+  }
+}
+
 void embed(TextsCommand command) {
   command.choice.pulls = show_pulls();
   const app::TextEncoder encoder = app::TextEncoder::open(command.choice);
   const Texts texts = texts_of(command);
-  const app::Embedded embedded = encoder.embed(texts, command.options);
-  tell_cut(embedded.cut_texts, encoder.max_tokens());
-  if (command.json) {
-    JsonWriter json;
-    json.begin_object().member("model", encoder.name()).key("embeddings").begin_array();
-    for (const auto& vector : embedded.vectors) write_vector(json, vector);
-    json.end_array().member("tokens", embedded.tokens);
-    print_out(json.end_object().text() + "\n");
-    return;
-  }
-  for (const auto& vector : embedded.vectors) {
-    JsonWriter json;
-    write_vector(json, vector);
-    print_out(json.text() + "\n");
+  if (command.sparse) {
+    print_embedded(command, encoder, encoder.embed_sparse(texts, command.options));
+  } else if (command.multi) {
+    print_embedded(command, encoder, encoder.embed_tokens(texts, command.options));
+  } else {
+    print_embedded(command, encoder, encoder.embed(texts, command.options));
   }
 }
 
@@ -149,9 +178,24 @@ CLI::App* add_embed_command(CLI::App& app) {
   auto* name = sub->add_option("--prompt-name", command->prompt_name,
                                "The model's prompt of that name goes before each text (default: "
                                "the one that the model says)");
+  auto* sparse = sub->add_flag("--sparse", command->sparse,
+                               "Sparse vectors (SPLADE): a JSON object of indices and values per "
+                               "line");
+  auto* multi = sub->add_flag("--multi", command->multi,
+                              "A vector for each token (ColBERT): a JSON list of lists per line");
+  sub->add_flag("--query", command->options.is_query,
+                "With --multi: the texts are queries, not documents")
+      ->needs(multi);
+  sub->add_option("--active", command->options.active,
+                  "With --sparse: the N largest numbers of each (default: the model's limit)")
+      ->check(between(1))
+      ->needs(sparse);
+  sparse->excludes(multi);
   sub->add_option("--dimensions", command->options.dimensions,
-                  "That many numbers of each, at length 1 again")
-      ->check(between(1));
+                  "That many numbers of each dense vector, at length 1 again")
+      ->check(between(1))
+      ->excludes(sparse)
+      ->excludes(multi);
   add_texts_options(*sub, *command);
   sub->callback([command, name] {
     if (name->count() > 0) command->options.prompt_name = command->prompt_name;

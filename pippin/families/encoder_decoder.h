@@ -1,5 +1,5 @@
-// The family `encoder-decoder`: one package X.mlpackage with an encoder and a decoder (T5), which
-// maps one text to another.
+// The family `encoder-decoder`: one package X.mlpackage with an encoder and a decoder (T5, BART),
+// which maps one text to another.
 //
 //   function  takes                                gives                keeps
 //   encode    input_ids int32 (1, source)          last_hidden_state    crossKeys, crossValues
@@ -23,7 +23,9 @@ inline constexpr const char* kSourceMask = "sourceMask";
 inline constexpr const char* kCrossKeys = "crossKeys";
 inline constexpr const char* kCrossValues = "crossValues";
 
-// User-defined metadata: the token with which the decoder begins.
+// User-defined metadata: the token with which the decoder begins, and the first one that it writes
+// whatever its logits, if there is one.
 inline constexpr const char* kStartKey = "pippin.decoder_start";
+inline constexpr const char* kFirstKey = "pippin.forced_first";
 
 }  // namespace pippin::families::encoder_decoder

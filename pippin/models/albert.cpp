@@ -45,6 +45,10 @@ EncoderDescription albert(const Config& config) {
   }
   encoder.layers = std::move(all);
   model.classifier.dense = "pooler";
+  model.pooler->dense = "pooler";
+  model.language_head = bert_language_head(config, encoder, "predictions", "predictions");
+  model.language_head->activation = config.activation("hidden_act", "gelu_new");
+  model.language_head->dense_size = encoder.embedding_size;
   return model;
 }
 

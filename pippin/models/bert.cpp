@@ -30,8 +30,10 @@ EncoderDescription bert_like(const Config& config, double epsilon) {
                   .epsilon = config.number("layer_norm_eps", epsilon),
                   .bias = true};
   encoder.embedding_norm = "embeddings.LayerNorm";
-  if (const std::string kind = config.text("position_embedding_type", "absolute");
-      kind != "absolute") {
+  // Architectures with other positions have read it.
+  const bool is_read = config.was_read("position_embedding_type");
+  const std::string kind = config.text("position_embedding_type", "absolute");
+  if (!is_read && kind != "absolute") {
     config.unsupported("position_embedding_type", "'" + kind + "' is not supported");
   }
   config.require_flag("is_decoder", false, false);
@@ -67,7 +69,22 @@ EncoderDescription bert_like(const Config& config, double epsilon) {
                         layer);
 
   model.classifier = {.dense = "pooler.dense", .dense_of_encoder = true, .output = "classifier"};
+  model.pooler = {.dense = "pooler.dense", .dense_of_encoder = true};
+  model.language_head = bert_language_head(config, encoder);
   return model;
+}
+
+nn::ClassifierOptions bert_language_head(const Config& config, const nn::EncoderOptions& encoder,
+                                         const std::string& transform, const std::string& owner) {
+  nn::ClassifierOptions head{.from = nn::ClassifierOptions::From::Each,
+                             .dense = transform + ".dense",
+                             .activation = config.activation("hidden_act", "gelu"),
+                             .norm = {transform + ".LayerNorm", encoder.norm},
+                             .tied = config.flag("tie_word_embeddings", true),
+                             .bias_owner = owner,
+                             .labels = encoder.vocab_size};
+  if (!head.tied) head.output = owner + ".decoder";
+  return head;
 }
 
 EncoderDescription bert(const Config& config) {

@@ -33,6 +33,11 @@ EncoderDescription distilbert(const Config& given) {
   }
   model.classifier = {
       .dense = "pre_classifier", .activation = nn::Activation::Relu, .output = "classifier"};
+  model.pooler.reset();
+  model.language_head->dense = "vocab_transform";
+  model.language_head->norm.name = "vocab_layer_norm";
+  model.language_head->bias_owner = "vocab_projector";
+  if (!model.language_head->tied) model.language_head->output = "vocab_projector";
   return model;
 }
 

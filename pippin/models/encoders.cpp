@@ -19,13 +19,42 @@ struct EncoderArchitecture {
 
 // An explicit list: a static library drops objects that only register themselves.
 constexpr std::array kEncoders = {
-    EncoderArchitecture{"albert", albert},         EncoderArchitecture{"bert", bert},
-    EncoderArchitecture{"camembert", roberta},     EncoderArchitecture{"deberta-v2", deberta_v2},
-    EncoderArchitecture{"distilbert", distilbert}, EncoderArchitecture{"electra", electra},
-    EncoderArchitecture{"modernbert", modernbert}, EncoderArchitecture{"mpnet", mpnet},
-    EncoderArchitecture{"mt5", t5_encoder},        EncoderArchitecture{"nomic_bert", nomic_bert},
-    EncoderArchitecture{"roberta", roberta},       EncoderArchitecture{"t5", t5_encoder},
-    EncoderArchitecture{"umt5", umt5_encoder},     EncoderArchitecture{"xlm-roberta", roberta},
+    EncoderArchitecture{"albert", albert},
+    EncoderArchitecture{"bart", bart_encoder},
+    EncoderArchitecture{"bert", bert},
+    EncoderArchitecture{"blenderbot", bart_encoder},
+    EncoderArchitecture{"camembert", roberta},
+    EncoderArchitecture{"clip_text_model", clip_text},
+    EncoderArchitecture{"convbert", convbert},
+    EncoderArchitecture{"data2vec-text", data2vec_text},
+    EncoderArchitecture{"deberta", deberta},
+    EncoderArchitecture{"deberta-v2", deberta_v2},
+    EncoderArchitecture{"distilbert", distilbert},
+    EncoderArchitecture{"electra", electra},
+    EncoderArchitecture{"ernie", ernie},
+    EncoderArchitecture{"esm", esm},
+    EncoderArchitecture{"eurobert", eurobert},
+    EncoderArchitecture{"jina_embeddings_v3", jina_embeddings_v3},
+    EncoderArchitecture{"led", bart_encoder},
+    EncoderArchitecture{"longt5", t5_encoder},
+    EncoderArchitecture{"m2m_100", bart_encoder},
+    EncoderArchitecture{"marian", bart_encoder},
+    EncoderArchitecture{"mbart", bart_encoder},
+    EncoderArchitecture{"megatron-bert", megatron_bert},
+    EncoderArchitecture{"modernbert", modernbert},
+    EncoderArchitecture{"mpnet", mpnet},
+    EncoderArchitecture{"mt5", t5_encoder},
+    EncoderArchitecture{"new", gte_new},
+    EncoderArchitecture{"nomic_bert", nomic_bert},
+    EncoderArchitecture{"pegasus", bart_encoder},
+    EncoderArchitecture{"roberta", roberta},
+    EncoderArchitecture{"roberta-prelayernorm", roberta_prelayernorm},
+    EncoderArchitecture{"roformer", roformer},
+    EncoderArchitecture{"squeezebert", squeezebert},
+    EncoderArchitecture{"t5", t5_encoder},
+    EncoderArchitecture{"t5gemma", t5gemma_encoder},
+    EncoderArchitecture{"umt5", umt5_encoder},
+    EncoderArchitecture{"xlm-roberta", roberta},
 };
 
 const EncoderArchitecture* find(std::string_view model_type) {
@@ -68,6 +97,7 @@ EncoderDescription describe_encoder(const Config& config) {
     // Like Hugging Face's classes for decoders.
     model.classifier = {
         .from = nn::ClassifierOptions::From::Last, .output = "score", .output_bias = false};
+    model.token_classifier.output = "score";
   }
   if (!config.was_read("quantization_config")) model.encoder.packed = packed_weights(config);
   apply_gguf(config, model);

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "pippin/models/config/config.h"
+#include "pippin/nn/attention/disentangled_attention.h"
 #include "pippin/nn/classifier.h"
 #include "pippin/nn/encoder.h"
 
@@ -14,19 +17,51 @@ namespace pippin::models {
 struct EncoderDescription {
   nn::EncoderOptions encoder;
   nn::ClassifierOptions classifier;  // of the class ...ForSequenceClassification
+  // Of ...ForTokenClassification.
+  nn::ClassifierOptions token_classifier = {.from = nn::ClassifierOptions::From::Each,
+                                            .output = "classifier"};
+  // Of other classes, where the architecture has them.
+  std::optional<nn::ClassifierOptions> pooler;         // of the bare model: no output
+  std::optional<nn::ClassifierOptions> language_head;  // of ...ForMaskedLM
+  std::optional<nn::ClassifierOptions> discriminator;  // of ...ForPreTraining: one number a token
+  // Embeddings are the states of the first token of this id, in place of a pooling (CLIP); of the
+  // largest id where it is below 0. `projection` is a matrix after that, an empty name none.
+  struct EndPooling {
+    int32_t token = -1;
+    std::string projection;
+    int64_t size = 0;
+  };
+  std::optional<EndPooling> end_pooling;
+  // Tokens see padding: texts of one length alone can be computed together.
+  bool sees_padding = false;
 };
 
 EncoderDescription albert(const Config& config);
+EncoderDescription bart_encoder(const Config& config);  // bart_encoder_decoder.cpp
 EncoderDescription bert(const Config& config);
+EncoderDescription clip_text(const Config& config);
+EncoderDescription convbert(const Config& config);
+EncoderDescription data2vec_text(const Config& config);
+EncoderDescription deberta(const Config& config);
 EncoderDescription deberta_v2(const Config& config);
 EncoderDescription distilbert(const Config& config);
 EncoderDescription electra(const Config& config);
+EncoderDescription ernie(const Config& config);
+EncoderDescription esm(const Config& config);
+EncoderDescription eurobert(const Config& config);
 EncoderDescription gemma3_encoder(const Config& config);  // gemma3.cpp
+EncoderDescription gte_new(const Config& config);
+EncoderDescription jina_embeddings_v3(const Config& config);
+EncoderDescription megatron_bert(const Config& config);
 EncoderDescription modernbert(const Config& config);
 EncoderDescription mpnet(const Config& config);
 EncoderDescription nomic_bert(const Config& config);
 EncoderDescription roberta(const Config& config);
+EncoderDescription roberta_prelayernorm(const Config& config);
+EncoderDescription roformer(const Config& config);
+EncoderDescription squeezebert(const Config& config);
 EncoderDescription t5_encoder(const Config& config);
+EncoderDescription t5gemma_encoder(const Config& config);
 EncoderDescription umt5_encoder(const Config& config);
 
 bool is_encoder_type(std::string_view model_type);
@@ -37,9 +72,26 @@ EncoderDescription describe_encoder(const Config& config);
 
 // BERT's sizes, names and form (bert.cpp), which most encoders share; the caller changes the rest.
 EncoderDescription bert_like(const Config& config, double epsilon = 1e-12);
-// The head of RoBERTa and its successors (roberta.cpp): two layers on the first token.
+// DeBERTa's sizes, positions and form (deberta_v2.cpp), whose attention has the names given.
+EncoderDescription deberta_like(const Config& config,
+                                const nn::DisentangledAttentionOptions& names);
+// The head of RoBERTa and those after it (roberta.cpp): two layers on the first token.
 nn::ClassifierOptions two_layer_classifier(nn::Activation activation);
-// Their positions: tokens other than pad_token_id are counted from pad_token_id + 1.
+// BERT's head for masked tokens (bert.cpp): a layer, an activation and a norm at `transform`, then
+// the embedding, or the matrix "decoder" of `owner`, whose bias is added.
+nn::ClassifierOptions bert_language_head(const Config& config, const nn::EncoderOptions& encoder,
+                                         const std::string& transform = "cls.predictions.transform",
+                                         const std::string& owner = "cls.predictions");
+// RoBERTa's (roberta.cpp), with the names "lm_head.dense", "lm_head.layer_norm".
+nn::ClassifierOptions roberta_language_head(const Config& config,
+                                            const nn::EncoderOptions& encoder);
+// ELECTRA's generator's (electra.cpp), as wide as the embedding.
+nn::ClassifierOptions electra_language_head(const Config& config,
+                                            const nn::EncoderOptions& encoder);
+// Heads of d dimensions turned, where `rope_parameters` or the class's theta says how far.
+void add_encoder_rope(const Config& config, nn::EncoderOptions& encoder, double theta,
+                      bool interleaved = false);
+// Its positions: those of tokens other than pad_token_id count from one more than that.
 void count_positions(const Config& config, nn::EncoderOptions& encoder, int64_t default_pad);
 
 }  // namespace pippin::models

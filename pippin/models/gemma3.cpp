@@ -42,7 +42,8 @@ nn::DecoderOptions gemma3(const Config& config) {
 // EmbeddingGemma: without the causal mask; a sliding layer sees half of its window on either side.
 EncoderDescription gemma3_encoder(const Config& config) {
   config.require_flag("use_bidirectional_attention", false, true);
-  EncoderDescription model{nn::as_encoder(gemma3_layers(config)), {}};
+  EncoderDescription model;
+  model.encoder = nn::as_encoder(gemma3_layers(config));
   model.encoder.causal = false;
   for (nn::LayerOptions& layer : model.encoder.layers) {
     if (layer.attention().window) *layer.attention().window /= 2;

@@ -13,40 +13,12 @@
 #include "pippin/io/json.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/mil/check/verify.h"
+#include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
 #include "tests/reference_logits.h"
 
 namespace pippin::models {
 namespace {
-
-// weights() of make_goldens.py.
-std::vector<float> made_weights(std::string_view name, std::span<const int64_t> shape) {
-  uint32_t seed = 2166136261U;
-  for (const char c : name) seed = (seed ^ static_cast<uint8_t>(c)) * 16777619U;
-  size_t count = 1;
-  for (const int64_t dim : shape) count *= static_cast<size_t>(dim);
-  const float middle = shape.size() == 1 && name.ends_with("weight") ? 1.0f : 0.0f;
-  std::vector<float> values;
-  while (values.size() < count) {
-    seed = seed * 1664525U + 1013904223U;
-    values.push_back((static_cast<float>(seed >> 24) - 128) / 512 + middle);
-  }
-  return values;
-}
-
-void write_model(const std::filesystem::path& folder, const Json& golden) {
-  write_file(folder / "config.json", golden.at("config").dump());
-  std::vector<SafetensorsWriter::Declaration> declarations;
-  for (const auto& [name, shape] : golden.at("tensors").members()) {
-    declarations.push_back({std::string(name), Dtype::F32, shape.as_ints()});
-  }
-  SafetensorsWriter writer(folder / "model.safetensors", declarations);
-  for (const auto& declaration : declarations) {
-    const std::vector<float> values = made_weights(declaration.name, declaration.shape);
-    writer.append(std::as_bytes(std::span(values)));
-  }
-  writer.finish();
-}
 
 std::vector<double> logits_of(const Json& golden) {
   std::vector<double> logits;
@@ -81,7 +53,7 @@ TEST(Goldens, LogitsAreThoseOfTheirForwardPasses) {
   for (const Json& golden : goldens.at("cases").elements()) {
     SCOPED_TRACE(golden.at("config").get_string("model_type"));
     const TempDir folder;
-    write_model(folder.path(), golden);
+    write_made_model(folder.path(), golden);
     const auto direct = BuildOptions::Compute::Float32Direct;
     expect_logits(build(folder.path(), {.context = 32, .compute = direct}), golden, 3e-6);
     expect_logits(build(folder.path(), {.context = 32}), golden,

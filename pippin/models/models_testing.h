@@ -1,16 +1,19 @@
 // For the tests of models: small checkpoints made by the test.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <random>
 #include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
+#include "pippin/io/json.h"
 #include "pippin/io/safetensors_writer.h"
 #include "pippin/models/registry.h"
 
@@ -36,8 +39,38 @@ inline void write_checkpoint(const std::filesystem::path& folder, const Tensors&
   writer.finish();
 }
 
-// A model folder for a configuration of any architecture: the tensors that it needs, with random
-// numbers.
+// weights() of make_goldens.py.
+inline std::vector<float> made_weights(std::string_view name, std::span<const int64_t> shape) {
+  uint32_t seed = 2166136261U;
+  for (const char c : name) seed = (seed ^ static_cast<uint8_t>(c)) * 16777619U;
+  size_t count = 1;
+  for (const int64_t dim : shape) count *= static_cast<size_t>(dim);
+  const float middle = shape.size() == 1 && name.ends_with("weight") ? 1.0f : 0.0f;
+  std::vector<float> values;
+  while (values.size() < count) {
+    seed = seed * 1664525U + 1013904223U;
+    values.push_back((static_cast<float>(seed >> 24) - 128) / 512 + middle);
+  }
+  return values;
+}
+
+// The checkpoint of a case of goldens.json or encoder_goldens.json.
+inline void write_made_model(const std::filesystem::path& folder, const Json& golden) {
+  write_file(folder / "config.json", golden.at("config").dump());
+  std::vector<SafetensorsWriter::Declaration> declarations;
+  for (const auto& [name, shape] : golden.at("tensors").members()) {
+    declarations.push_back({std::string(name), Dtype::F32, shape.as_ints()});
+  }
+  SafetensorsWriter writer(folder / "model.safetensors", declarations);
+  for (const auto& declaration : declarations) {
+    const std::vector<float> values = made_weights(declaration.name, declaration.shape);
+    writer.append(std::as_bytes(std::span(values)));
+  }
+  writer.finish();
+}
+
+// A model folder for a configuration of any architecture: the tensors that it turns out to need,
+// with random numbers.
 inline void write_random_model(const std::filesystem::path& folder, const std::string& config) {
   write_file(folder / "config.json", config);
   Tensors tensors = {{"unused", {1}}};

@@ -83,6 +83,14 @@ EncoderDescription modernbert(const Config& config) {
     config.unsupported("classifier_pooling",
                        "'" + pooling + "' is not supported (known: cls, mean)");
   }
+  model.token_classifier = model.classifier;
+  model.token_classifier.from = nn::ClassifierOptions::From::Each;
+  model.language_head = model.token_classifier;
+  model.language_head->tied = config.flag("tie_word_embeddings", true);
+  model.language_head->output = "decoder";
+  model.language_head->output_bias = config.flag("decoder_bias", true);
+  model.language_head->bias_owner = "decoder";
+  model.language_head->labels = encoder.vocab_size;
   return model;
 }
 

@@ -25,6 +25,7 @@ EncoderDescription mpnet(const Config& config) {
   encoder.relative_bias = {.path = "encoder.relative_attention_bias",
                            .heads = encoder.layers.at(0).attention().num_heads};
   model.classifier = two_layer_classifier(nn::Activation::Tanh);
+  model.language_head = roberta_language_head(config, encoder);
   return model;
 }
 

@@ -2,6 +2,7 @@
 // sizes.
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -12,17 +13,78 @@
 namespace pippin::models {
 namespace {
 
-void require_text(const Config& config, std::string_view key, std::string_view only) {
-  const std::string text = config.text(key, only);
-  if (text == only) return;
-  config.unsupported(key, fmt::format("'{}' is not supported (known: {})", text, only));
-}
-
-// The class rounds n_inner up to a multiple of 256.
-int64_t inner_width(const Config& config, int64_t width) {
+// The class rounds n_inner of gated feed-forwards up to a multiple of 256.
+int64_t gated_width(const Config& config, int64_t width) {
   constexpr int64_t kMultiple = 256;
   const int64_t inner = config.size("n_inner", 4 * width);
   return (inner + kMultiple - 1) / kMultiple * kMultiple;
+}
+
+// "gelu", or a gated "swiglu".
+void set_activation(const Config& config, nn::MLPOptions& mlp) {
+  const std::string kind = config.text("activation_function", "swiglu");
+  constexpr std::string_view kGated = "glu";
+  mlp.gated = kind.ends_with(kGated);
+  if (!mlp.gated) {
+    mlp.activation = config.activation_called(kind, "activation_function");
+  } else if (kind == "swiglu" || kind == "geglu" || kind == "glu") {
+    mlp.activation = kind == "swiglu"  ? nn::Activation::Silu
+                     : kind == "geglu" ? nn::Activation::Gelu
+                                       : nn::Activation::Sigmoid;
+  } else {
+    config.unsupported("activation_function",
+                       fmt::format("'{}' is not supported (known: glu, geglu, swiglu, gelu, "
+                                   "gelu_new, gelu_fast, gelu_pytorch_tanh, relu)",
+                                   kind));
+  }
+}
+
+// The feed-forward under its own configuration's names (Nomic Embed 1 and 2).
+void add_feed_forward(const Config& config, int64_t width, nn::MLPOptions& mlp) {
+  set_activation(config, mlp);
+  mlp.hidden_features = mlp.gated ? gated_width(config, width) : config.size("n_inner", 4 * width);
+  mlp.bias = config.flag("mlp_fc1_bias", true);
+  mlp.down_bias = config.flag("mlp_fc2_bias", true);
+  mlp.gate = "fc12";
+  mlp.up = mlp.gated ? "fc11" : "fc1";
+  mlp.down = "fc2";
+}
+
+// Experts (Nomic Embed 2) in every layer i with i % moe_every_n_layers = 1.
+void add_experts(const Config& config, nn::EncoderOptions& encoder) {
+  const int64_t count = config.json().get_int_or("num_experts", 0);
+  const int64_t every = config.json().get_int_or("moe_every_n_layers", 0);
+  config.ignore({"num_experts", "moe_every_n_layers"});
+  if (count <= 0 || every <= 0) return;
+  config.require_flag("expert_choice_router", false, false);
+  config.require_flag("moe_normalize_expert_weights", false, false);
+  config.require_absent("num_shared_experts");
+  const nn::MLPOptions plain = encoder.layers.at(0).mlp();
+  if (plain.gated) {
+    config.unsupported("activation_function", "gated experts are not supported");
+  }
+  nn::ExpertsOptions experts;
+  experts.router.features = encoder.hidden_size;
+  experts.router.num_experts = count;
+  experts.router.top_k = config.size("moe_top_k", 1, kMaxExperts);
+  experts.router.path = "router.layer";
+  if (count > kMaxExperts || experts.router.top_k > count) {
+    config.invalid("moe_top_k", fmt::format("{} of {} experts", experts.router.top_k, count));
+  }
+  const int64_t divisor = config.size("ffn_div", 1);
+  config.require_multiple("n_inner", plain.hidden_features, "ffn_div", divisor);
+  experts.weights = {.layout = nn::ExpertWeightsOptions::Layout::Rows,
+                     .num_experts = count,
+                     .features = encoder.hidden_size,
+                     .hidden_features = plain.hidden_features / divisor,
+                     .up = "mlp.w1",
+                     .down = "mlp.w2",
+                     .gated = false};
+  experts.activation = plain.activation;
+  experts.result_bias = experts.path + ".bias";
+  for (size_t i = 0; i < encoder.layers.size(); ++i) {
+    if (static_cast<int64_t>(i) % every == 1) encoder.layers[i].feed_forward = experts;
+  }
 }
 
 }  // namespace
@@ -37,15 +99,14 @@ EncoderDescription nomic_bert(const Config& given) {
   config.alias("num_hidden_layers", "n_layer");
   config.alias("max_position_embeddings", "n_positions");
   config.alias("layer_norm_eps", "layer_norm_epsilon");
-  require_text(config, "activation_function", "swiglu");
   config.require_flag("prenorm", false, false);
   config.require_flag("parallel_block", false, false);
   config.require_flag("causal", false, false);
   config.require_flag("use_rms_norm", false, false);
   config.require_flag("rotary_emb_interleaved", false, false);
   config.require_absent("rotary_emb_scale_base");
-  config.require_absent("num_experts");
   EncoderDescription model = bert_like(config);
+  model.pooler.reset();
   nn::EncoderOptions& encoder = model.encoder;
   // The table is padded, and the configuration may have the size before or after padding.
   const int64_t multiple = config.size("pad_vocab_size_multiple", 1);
@@ -85,17 +146,18 @@ EncoderDescription nomic_bert(const Config& given) {
     attention.rope_dims = dims;
     layer.mlp_path = "mlp";
     nn::MLPOptions& mlp = layer.mlp();
+    if (!plain) {
+      add_feed_forward(config, encoder.hidden_size, mlp);
+      continue;
+    }
     mlp.gated = true;
-    mlp.bias = config.flag("mlp_fc1_bias", !plain);
-    mlp.activation = plain ? config.activation("hidden_act", "silu") : nn::Activation::Silu;
+    mlp.bias = false;
+    mlp.activation = config.activation("hidden_act", "silu");
     mlp.gate = "fc12";
     mlp.up = "fc11";
     mlp.down = "fc2";
-    if (!plain) mlp.hidden_features = inner_width(config, encoder.hidden_size);
   }
-  if (config.flag("mlp_fc2_bias", !plain) != config.flag("mlp_fc1_bias", !plain)) {
-    config.unsupported("mlp_fc2_bias", "one other than mlp_fc1_bias is not supported");
-  }
+  if (!plain) add_experts(config, encoder);
   return model;
 }
 

@@ -23,11 +23,20 @@ void count_positions(const Config& config, nn::EncoderOptions& encoder, int64_t 
   encoder.context -= pad + 1;
 }
 
+nn::ClassifierOptions roberta_language_head(const Config& config,
+                                            const nn::EncoderOptions& encoder) {
+  nn::ClassifierOptions head = bert_language_head(config, encoder, "lm_head", "lm_head");
+  head.activation = nn::Activation::Gelu;
+  head.norm.name = "lm_head.layer_norm";
+  return head;
+}
+
 EncoderDescription roberta(const Config& config) {
   EncoderDescription model = bert_like(config);
   model.encoder.bases = {"roberta", ""};
   count_positions(config, model.encoder, 1);
   model.classifier = two_layer_classifier(nn::Activation::Tanh);
+  model.language_head = roberta_language_head(config, model.encoder);
   return model;
 }
 

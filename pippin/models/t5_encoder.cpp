@@ -1,5 +1,5 @@
-// The encoder of T5 (Raffel et al. 2020), mT5 and UMT5: RMS norms before the blocks, scores by
-// distance that the layers share (UMT5 has one for each), without scaling.
+// The encoder of T5 (Raffel et al. 2020), mT5, UMT5 and LongT5: RMS norms before the blocks, scores
+// by distance that the layers share (UMT5's have their own), none of them scaled.
 #include <string>
 
 #include <fmt/format.h>
@@ -23,13 +23,16 @@ EncoderDescription t5_encoder(const Config& config) {
   encoder.final_norm = "encoder.final_layer_norm";
   encoder.layers_path = "encoder.block";
   encoder.relative_bias = sizes.bias;
-  encoder.relative_bias->path = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias";
+  const std::string attention =
+      sizes.radius ? "layer.0.LocalSelfAttention" : "layer.0.SelfAttention";
+  encoder.relative_bias->path = "encoder.block.0." + attention + ".relative_attention_bias";
   nn::LayerOptions layer;
   layer.features = sizes.width;
   layer.norm = sizes.norm;
   layer.attention_norm = "layer.0.layer_norm";
-  layer.attention_path = "layer.0.SelfAttention";
+  layer.attention_path = attention;
   layer.mixer = sizes.attention();
+  layer.attention().window = sizes.radius;
   layer.mlp_norm = "layer.1.layer_norm";
   layer.mlp_path = "layer.1.DenseReluDense";
   layer.feed_forward = sizes.mlp();

@@ -40,11 +40,14 @@ std::vector<double> sinusoid_frequencies(LearnedPositions::Sinusoids kind, int64
   return frequencies;
 }
 
-Embedding position_table(const Parameters& root, const DecoderOptions& options, int64_t context) {
-  const LearnedPositions& positions = *options.positions;
-  const int64_t width = options.hidden_size;
+}  // namespace
+
+Embedding position_table(const Parameters& root, const LearnedPositions& positions, int64_t width,
+                         int64_t context) {
   const Parameters at = root.at(positions.path);
-  if (positions.sinusoids == LearnedPositions::Sinusoids::None) {
+  // Some checkpoints have the table of sines too (Pegasus).
+  const bool is_stored = positions.rows > 0 && at.holds("weight");
+  if (positions.sinusoids == LearnedPositions::Sinusoids::None || is_stored) {
     return Embedding(at, positions.rows, width);
   }
   const std::vector<int64_t> dims = {context + positions.offset, width};
@@ -59,6 +62,8 @@ Embedding position_table(const Parameters& root, const DecoderOptions& options, 
     return array::constant(root.type(), dims, values, full);
   }));
 }
+
+namespace {
 
 // Layers that predict further tokens, numbered as the others, lie where those do.
 void move_further_layers(DecoderOptions& options, const std::string& base) {
@@ -138,7 +143,8 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
   const int64_t embedding_size = options.embedding_size > 0 ? options.embedding_size : width;
   embedding_.emplace(root.at(options.embedding),
                      std::max(options.embedding_rows, options.vocab_size), embedding_size);
-  if (options.positions) positions_.emplace(position_table(root, options, context));
+  if (options.positions)
+    positions_.emplace(position_table(root, *options.positions, options.hidden_size, context));
   if (embedding_size != width) {
     project_in_.emplace(root.at(options.project_in), embedding_size, width);
     project_out_.emplace(root.at(options.project_out), width, embedding_size);

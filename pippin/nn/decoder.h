@@ -43,6 +43,10 @@ struct LearnedPositions {
   Sinusoids sinusoids = Sinusoids::None;
 };
 
+// Its rows below `context`, and the offset's: those of the checkpoint, or of sines and cosines.
+Embedding position_table(const Parameters& root, const LearnedPositions& positions, int64_t width,
+                         int64_t context);
+
 struct DecoderOptions {
   int64_t vocab_size = 0;
   int64_t embedding_rows = 0;  // if the embedding has more than the head; 0: vocab_size

@@ -13,12 +13,16 @@ using array::Array;
 
 namespace {
 
-// Parts of pre-training heads and of heads for other tasks.
-constexpr std::string_view kOtherParts[] = {
-    "classifier.",       "cls.",    "decoder.",        "discriminator_predictions.",
-    "generator_",        "head.",   "lm_head",         "lm_predictions.",
-    "mask_predictions.", "pooler.", "pre_classifier.", "predictions.",
-    "qa_outputs.",       "score.",  "sop_classifier.", "vocab_"};
+// Of heads that encoders are trained with, and parts that other tasks need.
+constexpr std::string_view kOtherParts[] = {"classifier.",       "cls.",
+                                            "decoder.",          "discriminator_predictions.",
+                                            "final_logits_bias", "model.decoder.",
+                                            "generator_",        "head.",
+                                            "lm_head",           "lm_predictions.",
+                                            "mask_predictions.", "pooler.",
+                                            "pre_classifier.",   "predictions.",
+                                            "qa_outputs.",       "score.",
+                                            "sop_classifier.",   "vocab_"};
 
 Parameters find_root(const Parameters& parameters, const EncoderOptions& options) {
   for (const std::string& base : options.bases) {
@@ -85,12 +89,21 @@ Encoder::Encoder(const Parameters& parameters, const EncoderOptions& options, in
   for (const RopeOptions& rope : options.ropes) {
     ropes_.emplace_back(context, rope, parameters.type());
   }
+  if (!options.rope_table.empty() && root_.at(options.rope_table).contains("weight")) {
+    rope_table_ =
+        root_.at(options.rope_table).get("weight", {options.context, options.ropes.at(0).dims});
+  }
   embedding_.emplace(root_.at(options.embedding), options.vocab_size, first);
   if (!options.token_types.empty()) {
     token_types_.emplace(root_.at(options.token_types), options.num_token_types, first);
   }
+  if (!options.task_types.empty()) {
+    task_types_.emplace(root_.at(options.task_types), options.num_task_types, first);
+  }
   if (options.positions) {
-    positions_.emplace(root_.at(options.positions->path), options.positions->rows, first);
+    // Where tokens are counted the first one has the row after the offset.
+    const int64_t most = context + (options.uncounted ? 1 : 0);
+    positions_.emplace(position_table(root_, *options.positions, first, most));
   }
   if (!options.embedding_norm.empty()) {
     embedding_norm_.emplace(root_.at(options.embedding_norm), first, options.norm);
@@ -116,6 +129,9 @@ Encoder::Encoder(const Parameters& parameters, const EncoderOptions& options, in
                            context);
     }
   }
+  if (options.convolution) {
+    convolution_.emplace(root_.at(options.convolution->path), *options.convolution);
+  }
   if (!options.final_norm.empty()) {
     final_norm_.emplace(root_.at(options.final_norm), width, options.norm);
   }
@@ -130,7 +146,8 @@ void Encoder::check_all_used() const {
   }
   for (const std::string& part : options_.unused) others.push_back(below + part);
   // Buffers that checkpoints hold.
-  constexpr std::string_view kBuffers[] = {"position_ids", "token_type_ids", "rotary_emb.inv_freq"};
+  constexpr std::string_view kBuffers[] = {"position_ids", "token_type_ids", "rotary_emb.inv_freq",
+                                           "rotary_embeddings.inv_freq"};
   root_.check_all_used(kBuffers, others);
 }
 
@@ -146,33 +163,71 @@ Array Encoder::positions_of(const Array& ids, const mil::Dim& length) const {
   return (*positions_)(running * counted + array::constant(offset));
 }
 
+Array Encoder::without_masked(const Array& x, const EncoderInput& input) const {
+  const array::Scope scope("token_dropout");
+  const TokenDropout& dropout = *options_.token_dropout;
+  const Array tokens = array::cast(input.mask, mil::DataType::Float32);
+  const Array left = array::cast(
+      array::record_one("not_equal", {{"x", input.ids}, {"y", array::constant(dropout.token)}}),
+      mil::DataType::Float32);
+  const auto count = [](const Array& marks) {
+    return array::reduce_sum(marks, {1}, /*keep_dims=*/true);
+  };
+  // 1 - masked / tokens, where padding is never masked.
+  const Array observed = count(tokens * left) / array::maximum(count(tokens), 1.0);
+  const Array scale = left * (1 - dropout.share) / array::maximum(observed, 1e-9);
+  return x * array::cast(array::expand_dims(scale, {2}), x.type());
+}
+
 Array Encoder::embed(const EncoderInput& input) const {
   const array::Scope scope("embedding");
   Array x = (*embedding_)(input.ids);
+  if (options_.token_dropout) x = without_masked(x, input);
   if (options_.embedding_scale != 1.0) x = x * options_.embedding_scale;
   if (token_types_) {
     x = x + (input.token_types ? (*token_types_)(*input.token_types) : token_types_->rows(0, 1));
+  }
+  if (task_types_) {
+    x = x + (input.task_types ? (*task_types_)(*input.task_types) : task_types_->rows(0, 1));
   }
   if (positions_) x = x + positions_of(input.ids, input.ids.dim(1));
   if (embedding_norm_) x = (*embedding_norm_)(x);
   return projection_ ? (*projection_)(x) : x;
 }
 
+std::vector<Rotation> Encoder::rotations(const mil::Dim& length) const {
+  std::vector<Rotation> result;
+  result.reserve(ropes_.size());
+  if (!rope_table_) {
+    for (const Rope& rope : ropes_) result.push_back(rope.rows(0, length));
+    return result;
+  }
+  const array::Scope scope("rope");
+  const Array rows = array::expand_dims(array::slice_axis(*rope_table_, 0, 0, length), {0, 1});
+  const int64_t dims = options_.ropes.front().dims;
+  const Array sin = array::slice_axis(rows, -1, 0, dims / 2);
+  const Array cos = array::slice_axis(rows, -1, dims / 2, dims);
+  const Array both_cos = array::concat({cos, cos}, -1);
+  result.push_back({both_cos, array::concat({sin, sin}, -1)});
+  return result;
+}
+
 Array Encoder::operator()(const EncoderInput& input) const {
   Array x = embed(input);
+  const Array embedded = x;
   const mil::Dim length = input.ids.dim(1);
   EncoderMasks masks(input.mask, x.type(), options_.causal);
-  std::vector<Rotation> rotations;
-  for (const Rope& rope : ropes_) rotations.push_back(rope.rows(0, length));
+  const std::vector<Rotation> turns = rotations(length);
   NoCache cache;
   LayerCarry carry;
   const Pass pass{0, length, length, input.mask};
   for (size_t i = 0; i < layers_.size(); ++i) {
     const MixerNeeds& needs = layers_[i].needs();
     const RelativeBias* bias = biases_.empty() ? nullptr : &biases_[biases_.size() == 1 ? 0 : i];
-    const Rotation* rotation = needs.rope ? &rotations.at(*needs.rope) : nullptr;
+    const Rotation* rotation = needs.rope ? &turns.at(*needs.rope) : nullptr;
     x = layers_[i](x, {static_cast<int64_t>(i), rotation, &masks.at(needs.window, bias), cache,
                        pass, carry, nullptr, nullptr, relative_ ? &*relative_ : nullptr});
+    if (i == 0 && convolution_) x = (*convolution_)(embedded, input.mask, x);
   }
   return final_norm_ ? (*final_norm_)(x) : x;
 }

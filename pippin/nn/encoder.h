@@ -19,10 +19,18 @@
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/layers/rope.h"
+#include "pippin/nn/token_convolution.h"
 #include "pippin/nn/weights/packed_weights.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
+
+// The embedding of a masked token is 0, and the others of its text are scaled as if `share` of the
+// tokens were masked (ESM).
+struct TokenDropout {
+  int32_t token = 0;
+  double share = 0;
+};
 
 struct EncoderOptions {
   int64_t vocab_size = 0;
@@ -37,12 +45,18 @@ struct EncoderOptions {
   std::string token_types;  // a table of `num_token_types` rows; an empty name: none
   int64_t num_token_types = 0;
   bool several_token_types = false;  // they are an input; else all tokens have type 0
+  std::string task_types;            // a table of `num_task_types` rows, which are an input (ERNIE)
+  int64_t num_task_types = 0;
+  std::optional<TokenDropout> token_dropout;
   std::optional<LearnedPositions> positions;
   // This token has position 0 and does not count in the positions of others (RoBERTa).
   std::optional<int32_t> uncounted;
   NormOptions norm;                        // for the following two
   std::string embedding_norm, final_norm;  // empty names: none
-  std::vector<RopeOptions> ropes;          // indexed by AttentionOptions::rope
+  std::vector<RopeOptions> ropes;          // which AttentionOptions::rope names
+  // Of the only rope: a table of its sines, then its cosines, by position, where the checkpoint has
+  // one (RoFormer).
+  std::string rope_table;
   std::string layers_path = "encoder.layer";
   std::vector<LayerOptions> layers;
   // Queries see the tokens before them; an attention's window is then that many keys up to the
@@ -54,8 +68,9 @@ struct EncoderOptions {
   int64_t relative_rows = 0;
   std::string relative_embedding, relative_norm;
   NormOptions relative_norm_options;
-  std::shared_ptr<const PackedWeights> packed;  // packed forms of matrices; null: none
-  std::vector<std::string> unused;              // prefixes of unused names below the base
+  std::optional<TokenConvolutionOptions> convolution;
+  std::shared_ptr<const PackedWeights> packed;  // matrices that lie packed; null: none
+  std::vector<std::string> unused;  // beginnings of names below the base that nothing needs
 };
 
 // The options of a decoder whose states are embeddings, without its head; `causal` is set. Throws
@@ -67,6 +82,7 @@ struct EncoderInput {
   array::Array ids;
   array::Array mask;                        // 1 for tokens, 0 for padding
   std::optional<array::Array> token_types;  // null: all are 0
+  std::optional<array::Array> task_types;   // likewise
 };
 
 class Encoder {
@@ -85,16 +101,21 @@ class Encoder {
  private:
   array::Array embed(const EncoderInput& input) const;
   array::Array positions_of(const array::Array& ids, const mil::Dim& length) const;
+  array::Array without_masked(const array::Array& x, const EncoderInput& input) const;
 
   EncoderOptions options_;
   Parameters root_;
+  std::vector<Rotation> rotations(const mil::Dim& length) const;
+
   std::vector<Rope> ropes_;
-  std::optional<Embedding> embedding_, token_types_, positions_;
+  std::optional<array::Array> rope_table_;
+  std::optional<Embedding> embedding_, token_types_, task_types_, positions_;
   std::optional<Norm> embedding_norm_, final_norm_;
   std::optional<Linear> projection_;
   std::optional<array::Array> relative_;
   std::vector<RelativeBias> biases_;  // one for all layers, or one for each
   std::vector<DecoderLayer> layers_;
+  std::optional<TokenConvolution> convolution_;
 };
 
 }  // namespace pippin::nn

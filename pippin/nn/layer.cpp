@@ -196,6 +196,7 @@ Array DecoderLayer::residual(const Array& x, const MixerInput& input) const {
     }
     case Form::NormAfter: {
       const Array h = normed(attention_norm_, x + mix(x));
+      if (feed_forward_ == nullptr) return h;
       return normed(mlp_norm_, h + feed(h));
     }
     case Form::NormCarried: {

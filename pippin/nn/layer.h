@@ -36,6 +36,7 @@
 #include "pippin/nn/recurrent/rwkv.h"
 #include "pippin/nn/recurrent/short_convolution.h"
 #include "pippin/nn/shared_block.h"
+#include "pippin/nn/span_attention.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
@@ -46,7 +47,7 @@ using MixerOptions =
                  Mamba2Options, RecurrentUnitOptions, AttentionWithMambaOptions, SharedBlockOptions,
                  GatedDeltaOptions, LightningAttentionOptions, DisentangledAttentionOptions,
                  ExpertAttentionOptions, ConvolvedAttentionOptions, CompressedAttentionOptions,
-                 TimeMixOptions, ChannelMixOptions, MLSTMOptions, NoMixerOptions>;
+                 TimeMixOptions, ChannelMixOptions, MLSTMOptions, SpanAttentionOptions, NoMixerOptions>;
 // Each has make(parameters).
 using FeedForwardOptions =
     std::variant<MLPOptions, ExpertsOptions, MlpWithExpertsOptions, NoFeedForwardOptions>;

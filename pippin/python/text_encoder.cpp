@@ -40,7 +40,7 @@ py::object embed(const TextEncoder& own, const Texts& texts,
                  const std::optional<std::string>& prompt, int64_t dimensions, bool refuse_long) {
   Embeddings made;
   run_work([&](BackgroundWork& /*background*/) {
-    made = own.embed(texts, {prompt_name, prompt, refuse_long, dimensions});
+    made = own.embed(texts, {prompt_name, prompt, refuse_long, dimensions, 0, false});
   });
   const size_t width = made.vectors.front().size();
   std::vector<float> values;
@@ -48,6 +48,43 @@ py::object embed(const TextEncoder& own, const Texts& texts,
   for (const auto& vector : made.vectors) values.insert(values.end(), vector.begin(), vector.end());
   return to_array(Tensor::from(
       values, {static_cast<int64_t>(made.vectors.size()), static_cast<int64_t>(width)}));
+}
+
+py::list embed_sparse(const TextEncoder& own, const Texts& texts,
+                      const std::optional<std::string>& prompt_name,
+                      const std::optional<std::string>& prompt, int64_t active, bool refuse_long) {
+  SparseEmbeddings made;
+  run_work([&](BackgroundWork& /*background*/) {
+    made = own.embed_sparse(texts, {prompt_name, prompt, refuse_long, 0, active, false});
+  });
+  py::list result;
+  for (const SparseEmbedding& vector : made.vectors) {
+    const std::vector<int64_t> shape = {static_cast<int64_t>(vector.indices.size())};
+    result.append(py::make_tuple(to_array(Tensor::from(vector.indices, shape)),
+                                 to_array(Tensor::from(vector.values, shape))));
+  }
+  return result;
+}
+
+py::list embed_tokens(const TextEncoder& own, const Texts& texts, bool query,
+                      const std::optional<std::string>& prompt_name,
+                      const std::optional<std::string>& prompt, bool refuse_long) {
+  TokenEmbeddings made;
+  run_work([&](BackgroundWork& /*background*/) {
+    made = own.embed_tokens(texts, {prompt_name, prompt, refuse_long, 0, 0, query});
+  });
+  py::list result;
+  for (const TokenEmbedding& vectors : made.vectors) {
+    const auto width = static_cast<int64_t>(vectors.width);
+    const auto count = static_cast<int64_t>(vectors.values.size());
+    result.append(to_array(Tensor::from(vectors.values, {width > 0 ? count / width : 0, width})));
+  }
+  return result;
+}
+
+std::string kind_of(const TextEncoder& own) {
+  if (own.kind() == EmbeddingKind::Sparse) return "sparse";
+  return own.kind() == EmbeddingKind::Tokens ? "tokens" : "dense";
 }
 
 std::vector<double> score(const TextEncoder& own, const std::string& query, const Texts& documents,
@@ -75,12 +112,29 @@ void bind_encoders(py::module_& module) {
            "more than max_tokens; otherwise they are truncated. Raises UnsupportedError for a "
            "cross-encoder, and InvalidArgumentError for no texts, a text without tokens, an "
            "unknown prompt, too many dimensions and a text that is too long.")
+      .def("embed_sparse", &embed_sparse, py::arg("texts"), py::kw_only(),
+           py::arg("prompt_name") = py::none(), py::arg("prompt") = py::none(),
+           py::arg("active") = 0, py::arg("refuse_long") = false,
+           "For each text a pair of arrays, int32 indices and float32 values, of a model of the "
+           "kind "
+           "\"sparse\" (SPLADE). active: that many largest numbers; 0 is the model's limit. "
+           "The others as in embed.")
+      .def(
+          "embed_tokens", &embed_tokens, py::arg("texts"), py::kw_only(), py::arg("query") = false,
+          py::arg("prompt_name") = py::none(), py::arg("prompt") = py::none(),
+          py::arg("refuse_long") = false,
+          "For each text a float32 array (tokens, n), of a model of the kind \"tokens\" (ColBERT). "
+          "query: the texts are queries, not documents.")
       .def("score", &score, py::arg("query"), py::arg("documents"), py::kw_only(),
            py::arg("refuse_long") = false,
-           "Returns how well each document answers the query, a list of numbers: a cross-encoder's "
-           "scores, or the cosines of an embedding model. Raises InvalidArgumentError as embed().")
+           "How well each document answers the query, a list of numbers: a cross-encoder's "
+           "scores, or the cosines of an embedding model, the products of sparse vectors, the "
+           "MaxSim "
+           "of those of tokens.")
       .def_property_readonly("is_cross_encoder", &TextEncoder::is_cross_encoder,
                              "Whether it scores pairs of texts, not single ones.")
+      .def_property_readonly("kind", &kind_of,
+                             "What it embeds texts as: \"dense\", \"sparse\" or \"tokens\".")
       .def_property_readonly("max_tokens", &TextEncoder::max_tokens,
                              "The most tokens of a text, including special ones.")
       .def_property_readonly("name", &TextEncoder::name,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <span>
+#include <vector>
 
 #include "pippin/base/error.h"
 #include "pippin/base/numbers/ranges.h"
@@ -54,9 +56,9 @@ std::vector<mil::Feature> states_of(const mil::Model& model) {
   return states;
 }
 
-int32_t start_of(const mil::Model& model) {
-  const auto found = model.metadata.user_defined.find(encoder_decoder::kStartKey);
-  if (found == model.metadata.user_defined.end()) return 0;
+int32_t token_of(const mil::Model& model, const char* key, int32_t fallback) {
+  const auto found = model.metadata.user_defined.find(key);
+  if (found == model.metadata.user_defined.end()) return fallback;
   return static_cast<int32_t>(std::strtol(found->second.c_str(), nullptr, 10));
 }
 
@@ -83,7 +85,14 @@ class EncoderDecoderSequence final : public Sequence {
       source_ = std::ssize(all);
       family_.encode(all, state_);
       const int32_t start = family_.start();
-      take(family_.decode({&start, 1}, 0, source_, state_), 1, feeding);
+      const std::span<const float> logits = family_.decode({&start, 1}, 0, source_, state_);
+      if (family_.first() < 0 || family_.first() >= std::ssize(logits)) {
+        take(logits, 1, feeding);
+        return;
+      }
+      std::vector<float> forced(logits.size(), -std::numeric_limits<float>::infinity());
+      forced[static_cast<size_t>(family_.first())] = 0;
+      take(forced, 1, feeding);
       return;
     }
     const auto total = std::ssize(all);
@@ -144,7 +153,8 @@ EncoderDecoderModel::EncoderDecoderModel(const mil::Model& model, ThreadPool& po
       pool_(pool),
       compute_(options.compute),
       most_tokens_(most_tokens_of(model, options)),
-      start_(start_of(model)),
+      start_(token_of(model, encoder_decoder::kStartKey, 0)),
+      first_(token_of(model, encoder_decoder::kFirstKey, -1)),
       encode_(make(encoder_decoder::kEncode, {1, most_tokens_})),
       step_(make(families::kMain, {1, 1})),
       several_(make(families::kMain, {2, std::min(kMostAtOnce, most_tokens_)})) {

@@ -34,6 +34,8 @@ class EncoderDecoderModel final : public Model {
   std::span<const float> decode(std::span<const int32_t> ids, int64_t past, int64_t source,
                                 engine::State& state);
   int32_t start() const { return start_; }
+  // The first token that is written, below 0: any.
+  int32_t first() const { return first_; }
 
  protected:
   std::unique_ptr<Sequence> make_sequence() override;
@@ -46,7 +48,7 @@ class EncoderDecoderModel final : public Model {
   ThreadPool& pool_;
   engine::ComputeOptions compute_;
   int64_t most_tokens_;
-  int32_t start_;
+  int32_t start_, first_;
   engine::Execution encode_, step_, several_;  // several: two or more tokens
 };
 

@@ -19,7 +19,8 @@ namespace family = families::encoder;
 
 // Tokens per run: few enough that their widest values fit the cache of a core or two.
 constexpr int64_t kTokensAtOnce = 1024;
-constexpr int64_t kShortest = 32;  // longest text of the first class
+constexpr int64_t kLogitsAtOnce = int64_t{1} << 23;  // of all tokens, where each has a vocabulary
+constexpr int64_t kShortest = 32;                    // longest text of the first class
 
 int64_t number_of(const mil::Model& model, const char* key, int64_t fallback) {
   const auto found = model.metadata.user_defined.find(key);
@@ -35,6 +36,16 @@ EncoderSchema schema_of(const mil::Model& model) {
        "the program neither embeds nor scores texts: it has to take {} and {} (batch, length) and "
        "give {}, {} or states",
        family::kIds, family::kMask, family::kEmbedding, family::kLogits);
+}
+
+// The result of that name alone; nothing, which stands for all of them, where there is none.
+std::vector<const mil::Var*> output_of(const mil::Model& model, std::string_view name) {
+  const auto function = model.program.functions.find(model.default_function);
+  if (function == model.program.functions.end()) return {};
+  for (const mil::Var* var : function->second->block().outputs()) {
+    if (var->name == name) return {var};
+  }
+  return {};
 }
 
 // The number of rows of the table that ids are looked up in.
@@ -70,6 +81,9 @@ EncoderModel::EncoderModel(std::shared_ptr<const mil::Model> model,
   sigmoid_ = schema_.scores &&
              (score == model_->metadata.user_defined.end() || score->second == family::kSigmoid);
   skips_prompts_ = !schema_.pooling_mask.empty();
+  const auto padding = model_->metadata.user_defined.find(family::kPaddingKey);
+  sees_padding_ =
+      padding != model_->metadata.user_defined.end() && padding->second == family::kSeen;
   max_batch_ = schema_.batch.largest();
   const int64_t longest = schema_.length.largest();
   max_tokens_ = std::min(longest, number_of(*model_, family::kMaxTokensKey, longest));
@@ -77,6 +91,11 @@ EncoderModel::EncoderModel(std::shared_ptr<const mil::Model> model,
   constexpr int64_t kAny = std::numeric_limits<int32_t>::max();
   vocabulary_ = number_of(*model_, family::kVocabularyKey, table_rows(*model_, schema_, kAny));
   types_ = number_of(*model_, family::kTypesKey, kAny);
+  const auto kind = model_->metadata.user_defined.find(family::kEmbeddingKey);
+  const bool is_sparse =
+      kind != model_->metadata.user_defined.end() && kind->second == family::kSparse;
+  tokens_at_once_ = is_sparse ? std::clamp<int64_t>(kLogitsAtOnce / vocabulary_, 1, kTokensAtOnce)
+                              : kTokensAtOnce;
 }
 
 EncoderModel::~EncoderModel() = default;
@@ -117,13 +136,14 @@ EncoderModel::LengthClass& EncoderModel::class_of(int64_t length) {
   }
   auto& slot = classes_[upper];
   if (slot != nullptr) return *slot;
-  const int64_t fit = std::min(max_batch_, std::max<int64_t>(kTokensAtOnce / lower, 1));
+  const int64_t fit = std::min(max_batch_, std::max<int64_t>(tokens_at_once_ / lower, 1));
   const int64_t batch = std::max(schema_.batch.at_most(fit), schema_.batch.smallest());
   engine::PlanOptions options;
   options.compute = compute_;
   for (const mil::Feature& input : model_->description(model_->default_function).inputs) {
     options.input_ranges[input.name] = {{schema_.batch.smallest(), batch}, {lower, upper}};
   }
+  options.outputs = output_of(*model_, schema_.output);
   auto plan = engine::Plan::make(*model_, model_->default_function, options);
   const auto outputs = plan->outputs();
   const auto port = std::find_if(outputs.begin(), outputs.end(), [&](const engine::Port& one) {
@@ -151,7 +171,7 @@ void EncoderModel::fill(engine::Execution& execution, size_t port, const Encoder
   } else if (name == schema_.positions) {
     std::iota(values.begin(), values.end(), 0);
   } else if (name == schema_.mask || name == schema_.pooling_mask) {
-    std::fill_n(values.begin(), text.ids.size(), 1);
+    std::fill_n(values.begin(), text.ids.size() - std::min(text.unseen, text.ids.size() - 1), 1);
     // At least one token is pooled.
     const bool pools = name == schema_.pooling_mask;
     std::fill_n(values.begin(), pools ? std::min(text.unpooled, text.ids.size() - 1) : 0, 0);
@@ -201,7 +221,10 @@ void EncoderModel::run_together(std::span<const EncoderText> texts, std::span<co
   for (size_t k = 0; k < rows.size(); ++k) {
     const auto row = values.subspan(k * width, width);
     const size_t tokens = texts[rows[k]].ids.size();
-    if (schema_.gives_states) {
+    if (schema_.of_tokens) {
+      const auto own = row.first(width / length * tokens);
+      results[rows[k]].assign(own.begin(), own.end());
+    } else if (schema_.gives_states) {
       results[rows[k]] = pooled(row.first(width / length * tokens), tokens);
     } else {
       results[rows[k]].assign(row.begin(), row.end());
@@ -221,8 +244,15 @@ std::vector<std::vector<float>> EncoderModel::run(std::span<const EncoderText> t
     check_cancel();
     const auto longest = static_cast<int64_t>(texts[order[begin]].ids.size());
     const LengthClass& own = class_of(longest);
-    const int64_t fit = std::min(own.max_batch, std::max<int64_t>(kTokensAtOnce / longest, 1));
-    const size_t count = std::min(order.size() - begin, static_cast<size_t>(fit));
+    const int64_t fit = std::min(own.max_batch, std::max<int64_t>(tokens_at_once_ / longest, 1));
+    size_t count = std::min(order.size() - begin, static_cast<size_t>(fit));
+    if (sees_padding_) {
+      const auto first = order.begin() + static_cast<int64_t>(begin);
+      const auto other = std::find_if(first, first + static_cast<int64_t>(count), [&](size_t text) {
+        return std::ssize(texts[text].ids) != longest;
+      });
+      count = static_cast<size_t>(other - first);
+    }
     run_together(texts, std::span(order).subspan(begin, count), results);
     begin += count;
   }

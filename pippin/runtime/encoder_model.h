@@ -26,6 +26,7 @@ struct EncoderText {
   std::vector<int32_t> ids;
   std::vector<int32_t> types;  // one per id; empty: all 0
   size_t unpooled = 0;         // leading tokens that pooling skips (the prompt's)
+  size_t unseen = 0;           // last tokens that no other one sees, and that have vectors too
 };
 
 class EncoderModel {
@@ -39,15 +40,16 @@ class EncoderModel {
                const LoadOptions& options);
   ~EncoderModel();
 
-  bool scores() const { return schema_.scores; }  // logits, not embeddings
-  bool is_sigmoid() const { return sigmoid_; }    // a score is the sigmoid of its logit
+  bool scores() const { return schema_.scores; }        // logits, not embeddings
+  bool of_tokens() const { return schema_.of_tokens; }  // a row has the vectors of all tokens
+  bool is_sigmoid() const { return sigmoid_; }          // a score is the sigmoid of its logit
   bool skips_prompts() const { return skips_prompts_; }
   int64_t max_tokens() const { return max_tokens_; }
   const mil::Model& program() const { return *model_; }
 
-  // Returns one row per text, in order. May be called by any thread. Throws InvalidArgument, with
-  // the text's number, for a text that is empty or too long or an id outside the vocabulary;
-  // Cancelled.
+  // Returns one row per text, in order; of tokens one vector after another. May be called by any
+  // thread. Throws InvalidArgument, with the text's number, for a text that is empty or too long or
+  // an id outside the vocabulary; Cancelled.
   std::vector<std::vector<float>> run(std::span<const EncoderText> texts);
 
  private:
@@ -66,7 +68,9 @@ class EncoderModel {
   engine::ComputeOptions compute_;
   EncoderSchema schema_;
   bool sigmoid_, skips_prompts_;
+  bool sees_padding_;  // texts of one length alone run together
   int64_t max_tokens_, max_batch_, vocabulary_, types_;
+  int64_t tokens_at_once_;  // in one run
   ForkMutex mutex_;
   std::map<int64_t, std::unique_ptr<LengthClass>> classes_;  // by their longest text
   engine::State state_;

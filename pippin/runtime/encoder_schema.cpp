@@ -26,6 +26,7 @@ bool has_word(const Feature& feature, std::string_view word) {
 // The field for the name of such an input; null for other inputs.
 std::string* place_of(EncoderSchema& schema, const Feature& input) {
   if (input.name == family::kPoolingMask) return &schema.pooling_mask;
+  if (input.name == family::kTaskTypes) return &schema.task_types;
   if (has_word(input, "mask")) return &schema.mask;
   if (has_word(input, "type") || has_word(input, "segment")) return &schema.types;
   if (has_word(input, "pos")) return &schema.positions;
@@ -59,25 +60,34 @@ void read_sizes(EncoderSchema& schema, const Feature& ids) {
 
 bool find_output(EncoderSchema& schema, const mil::Model& model,
                  const std::vector<Feature>& outputs) {
-  const Feature *embedding = nullptr, *logits = nullptr, *states = nullptr;
+  const Feature *embedding = nullptr, *logits = nullptr, *states = nullptr, *tokens = nullptr;
+  bool of_tokens = false;  // logits: one row for each token
   for (const Feature& output : outputs) {
     if (output.kind != Feature::Kind::MultiArray || !mil::is_float(output.data_type)) continue;
     const size_t axes = output_rank(model, output);
     const bool is_named = has_word(output, "embed") || has_word(output, "pool");
-    if (output.name == family::kEmbedding || (axes == 2 && is_named && embedding == nullptr)) {
+    if (output.name == family::kTokenEmbeddings && axes == 3) {
+      tokens = &output;
+    } else if (output.name == family::kEmbedding ||
+               (axes == 2 && is_named && embedding == nullptr)) {
       embedding = &output;
     } else if (has_word(output, "logit")) {
-      if (axes != 2 && axes != 0) return false;  // one row per token: a language model
-      logits = &output;
+      of_tokens = axes != 2 && axes != 0;
+      if (!of_tokens) logits = &output;
     } else if (axes == 3 && states == nullptr) {
       states = &output;
     }
   }
-  const Feature* chosen = embedding != nullptr ? embedding : logits != nullptr ? logits : states;
+  if (of_tokens && embedding == nullptr) return false;  // a language model
+  const Feature* chosen = tokens != nullptr      ? tokens
+                          : embedding != nullptr ? embedding
+                          : logits != nullptr    ? logits
+                                                 : states;
   if (chosen == nullptr) return false;
   schema.output = chosen->name;
   schema.scores = chosen == logits;
   schema.gives_states = chosen == states;
+  schema.of_tokens = chosen == tokens;
   return true;
 }
 

@@ -3,8 +3,9 @@
 //
 //   inputs   token ids, attention mask (1 for tokens, 0 for padding) and, if the model has them,
 //            token types and positions, each (batch, length), of int32 or float
-//   output   embeddings (batch, n), or logits (batch, labels), or states (batch, length, n),
-//            whose mean over a text's tokens is its embedding
+//   output   embeddings (batch, n), or a vector for each token, token_embeddings (batch, length, n),
+//            or logits (batch, labels), or states (batch, length, n), whose mean over a text's
+//            tokens is its embedding
 //
 // Each axis may have one size, several sizes or a range.
 #pragma once
@@ -19,10 +20,11 @@
 namespace pippin::runtime {
 
 struct EncoderSchema {
-  std::string ids, mask, types, positions, pooling_mask;  // inputs; empty: absent
+  std::string ids, mask, types, task_types, positions, pooling_mask;  // inputs; empty: absent
   std::string output;
   bool scores = false;        // logits
   bool gives_states = false;  // not embeddings
+  bool of_tokens = false;     // a vector for each token
   AxisSizes batch, length;
 };
 

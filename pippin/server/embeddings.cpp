@@ -1,6 +1,8 @@
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -26,8 +28,9 @@ std::optional<app::Embedded> by_language_model(ModelList& models, const OpenedMo
                                                const Endpoints::Replying& reply) {
   ServedModel& model = *opened.model;
   const auto dimensions = find_int(body, "dimensions", 1);
-  if (body.has("prompt_name")) {
-    throw ApiError(400, "prompt_name: the model has no prompts for texts", "prompt_name");
+  for (const char* field : {"prompt_name", "input_type"}) {
+    if (!body.has(field)) continue;
+    throw ApiError(400, std::string(field) + ": the model has no prompts for texts", field);
   }
   const bool truncates = find_bool(body, "truncate").value_or(cuts);
   auto prompts = read_texts(model, body, "input");
@@ -49,11 +52,23 @@ std::optional<app::Embedded> by_language_model(ModelList& models, const OpenedMo
   return result;
 }
 
+// With prompt_name, or the prompt for what input_type says.
+app::EmbedOptions embed_options(const app::TextEncoder& encoder, const RequestFields& body) {
+  const bool refuses = !find_bool(body, "truncate").value_or(true);
+  app::EmbedOptions options{.refuse_long = refuses};
+  if (const auto type = find_string(body, "input_type")) {
+    if (*type != "query" && *type != "document") {
+      throw ApiError(400, "input_type: neither query nor document", "input_type");
+    }
+    options = encoder.options_for(*type == "query", refuses);
+  }
+  if (const auto name = find_string(body, "prompt_name")) options.prompt_name = name;
+  return options;
+}
+
 app::Embedded by_encoder(const app::TextEncoder& encoder, const RequestFields& body) {
   const auto dimensions = find_int(body, "dimensions", 1);
-  app::EmbedOptions options;
-  options.prompt_name = find_string(body, "prompt_name");
-  options.refuse_long = !find_bool(body, "truncate").value_or(true);
+  const app::EmbedOptions options = embed_options(encoder, body);
   const TextInputs inputs = read_inputs(body, "input");
   app::Embedded result = read_field("input", [&] {
     return inputs.ids.empty() ? encoder.embed(inputs.texts, options)
@@ -66,6 +81,67 @@ app::Embedded by_encoder(const app::TextEncoder& encoder, const RequestFields& b
   return result;
 }
 
+// Vectors of the other kinds, each as JSON.
+struct OtherVectors {
+  std::vector<std::string> json;
+  int64_t tokens = 0;
+};
+
+void write_numbers(JsonWriter& json, std::span<const float> values) {
+  json.begin_array();
+  for (const float x : values) json.value(double{x});
+  json.end_array();
+}
+
+OtherVectors sparse_vectors(const app::SparseEmbedded& made) {
+  OtherVectors result{{}, made.tokens};
+  result.json.reserve(made.vectors.size());
+  for (const app::SparseVector& vector : made.vectors) {
+    JsonWriter json;
+    json.begin_object().key("indices").begin_array();
+    for (const int32_t index : vector.indices) json.value(int64_t{index});
+    json.end_array().key("values");
+    write_numbers(json, vector.values);
+    result.json.push_back(json.end_object().text());
+  }
+  return result;
+}
+
+OtherVectors token_vectors(const app::TokenEmbedded& made) {
+  OtherVectors result{{}, made.tokens};
+  result.json.reserve(made.vectors.size());
+  for (const app::TokenVectors& vectors : made.vectors) {
+    JsonWriter json;
+    json.begin_array();
+    for (size_t i = 0; i < vectors.count(); ++i) {
+      write_numbers(json, std::span(vectors.values).subspan(i * vectors.width, vectors.width));
+    }
+    result.json.push_back(json.end_array().text());
+  }
+  return result;
+}
+
+// Of a sparse encoder or one with a vector for each token. These have no parts, no base64, and are
+// made of texts alone.
+OtherVectors by_other_encoder(const app::TextEncoder& encoder, const RequestFields& body) {
+  if (body.has("dimensions")) {
+    throw ApiError(400, "dimensions: only for dense embeddings", "dimensions");
+  }
+  if (find_string(body, "encoding_format").value_or("float") != "float") {
+    throw ApiError(400, "encoding_format: base64 is only for dense embeddings", "encoding_format");
+  }
+  const app::EmbedOptions options = embed_options(encoder, body);
+  const TextInputs inputs = read_inputs(body, "input");
+  if (!inputs.ids.empty()) {
+    throw ApiError(400, "input: tokens are only for dense embeddings", "input");
+  }
+  return read_field("input", [&] {
+    return encoder.kind() == app::VectorKind::Sparse
+               ? sparse_vectors(encoder.embed_sparse(inputs.texts, options))
+               : token_vectors(encoder.embed_tokens(inputs.texts, options));
+  });
+}
+
 // The base64 of their little-endian bytes is half as long as their digits.
 void write_vector(JsonWriter& json, const std::vector<float>& vector, bool as_base64) {
   if (as_base64) {
@@ -75,6 +151,21 @@ void write_vector(JsonWriter& json, const std::vector<float>& vector, bool as_ba
   json.begin_array();
   for (const float x : vector) json.value(double{x});
   json.end_array();
+}
+
+// Sends OpenAI's form: vectors as JSON.
+void send_embeddings(const Endpoints::Replying& reply, const std::string& model,
+                     const std::vector<std::string>& vectors, int64_t tokens) {
+  JsonWriter json;
+  json.begin_object().member("object", "list").key("data").begin_array();
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    json.begin_object().member("object", "embedding").member("index", i).key("embedding");
+    json.raw(vectors[i]).end_object();
+  }
+  json.end_array().member("model", model);
+  json.key("usage").begin_object().member("prompt_tokens", tokens);
+  json.member("total_tokens", tokens).end_object();
+  reply->send({.body = json.end_object().text()});
 }
 
 // The other endpoints return only lists of numbers.
@@ -108,19 +199,23 @@ void Endpoints::embeddings(const http::Request& request, const Replying& reply) 
   if (format != "float" && format != "base64") {
     throw ApiError(400, "encoding_format: neither float nor base64", "encoding_format");
   }
+  const OpenedModel opened = open_any(fields, reply);
+  if (opened.encoder != nullptr && opened.encoder->kind() != app::VectorKind::Dense) {
+    reply->note_ignored(fields.ignored());
+    const OtherVectors made = by_other_encoder(*opened.encoder, fields);
+    models_.check_files(opened);
+    return send_embeddings(reply, opened.name, made.json, made.tokens);
+  }
   const auto embedded = embed(fields, reply);
   if (!embedded) return;
-  JsonWriter json;
-  json.begin_object().member("object", "list").key("data").begin_array();
-  for (size_t i = 0; i < embedded->vectors.size(); ++i) {
-    json.begin_object().member("object", "embedding").member("index", i).key("embedding");
-    write_vector(json, embedded->vectors[i], format == "base64");
-    json.end_object();
+  std::vector<std::string> vectors;
+  vectors.reserve(embedded->vectors.size());
+  for (const std::vector<float>& vector : embedded->vectors) {
+    JsonWriter json;
+    write_vector(json, vector, format == "base64");
+    vectors.push_back(json.text());
   }
-  json.end_array().member("model", embedded->model);
-  json.key("usage").begin_object().member("prompt_tokens", embedded->tokens);
-  json.member("total_tokens", embedded->tokens).end_object();
-  reply->send({.body = json.end_object().text()});
+  send_embeddings(reply, embedded->model, vectors, embedded->tokens);
 }
 
 // llama-server's form: for each text a list of vectors, with one element.

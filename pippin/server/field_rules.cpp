@@ -427,6 +427,8 @@ constexpr FieldRule kRules[] = {
     {"dimensions", kEmbeddings | kOllamaEmbed, Use::Honoured, "", ""},
     {"encoding_format", kEmbeddings, Use::Honoured, "", "float or base64"},
     {"prompt_name", kEmbeddings, Use::Honoured, "", ""},
+    {"input_type", kEmbeddings, Use::Honoured, "",
+     "query or document: the model's prompt for it, and ColBERT's form of it"},
     {"truncate", kVectors, Use::Honoured, "",
      "whether long texts are truncated or get 400; default: true for encoders, false for others"},
     {"truncate", kOllamaEmbed, Use::Honoured, "",

@@ -17,7 +17,7 @@ struct T5Defaults {
 };
 
 T5Defaults defaults_of(std::string_view type) {
-  if (type == "t5") return {32128, 2048, 6, 8, "relu", true};
+  if (type == "t5" || type == "longt5") return {32128, 2048, 6, 8, "relu", true};
   return {250112, 1024, 8, 6, "gated-gelu", type == "umt5"};
 }
 
@@ -37,7 +37,15 @@ T5Config::T5Config(const Config& config) {
   norm.epsilon = config.number("layer_norm_epsilon", 1e-6);
   tied = config.flag("tie_word_embeddings", defaults.tied);
   bias_of_each_layer = type == "umt5";
-  // "relu", "gated-gelu": the class uses the latter for the approximation by tanh.
+  if (type == "longt5") {
+    const std::string kind = config.text("encoder_attention_type", "local");
+    if (kind != "local") {
+      config.unsupported("encoder_attention_type",
+                         "'" + kind + "' is not supported (known: local)");
+    }
+    radius = config.size("local_radius", 127, kMaxContext);
+  }
+  // "relu", "gated-gelu": the last is what the class calls the approximation by tanh.
   std::string kind = config.text("feed_forward_proj", defaults.feed_forward);
   constexpr std::string_view kGated = "gated-";
   gated = kind.starts_with(kGated);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "pippin/models/config/config.h"
@@ -27,6 +28,7 @@ struct T5Config {
   nn::Activation activation = nn::Activation::Relu;
   bool gated = false, tied = true;  // tied: the head is the embedding
   bool bias_of_each_layer = false;  // else that of the first one
+  std::optional<int64_t> radius;    // tokens on each side that the encoder sees (LongT5)
   nn::RelativeBiasOptions bias;
 };
 

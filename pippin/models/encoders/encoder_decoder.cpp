@@ -1,8 +1,6 @@
-// The complete T5 (Raffel et al. 2020), Flan-T5, mT5 and UMT5: the decoder's layers attend to
-// earlier target tokens and to the encoded source.
+// The decoder's layers attend to the tokens before them and to the states of the encoder.
 #include "pippin/models/encoders/encoder_decoder.h"
 
-#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -18,8 +16,7 @@
 #include "pippin/families/stateful.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/config/common.h"
-#include "pippin/models/config/t5_config.h"
-#include "pippin/models/encoders.h"
+#include "pippin/models/encoder_decoder_description.h"
 #include "pippin/models/family/package_part.h"
 #include "pippin/models/model_source.h"
 #include "pippin/nn/attention/cross_attention.h"
@@ -36,58 +33,38 @@ using array::Array;
 
 constexpr int64_t kUsualContext = 512;
 
-// Both attentions and the feed-forward of a decoder's layer, as two layers of nn/layer.h.
-struct DecoderLayers {
-  nn::LayerOptions own, across;
-};
-
-DecoderLayers layers_of(const T5Config& sizes, int64_t index) {
-  nn::LayerOptions own;
-  own.features = sizes.width;
-  own.norm = sizes.norm;
-  own.attention_norm = "layer.0.layer_norm";
-  own.attention_path = "layer.0.SelfAttention";
-  own.mixer = sizes.attention();
-  own.mlp_norm.clear();
-  own.feed_forward = nn::NoFeedForwardOptions{};
-  nn::LayerOptions across = own;
-  across.attention_norm = "layer.1.layer_norm";
-  across.attention_path = "layer.1.EncDecAttention";
-  across.attention().keys_of = index;
-  across.mlp_norm = "layer.2.layer_norm";
-  across.mlp_path = "layer.2.DenseReluDense";
-  across.feed_forward = sizes.mlp();
-  return {own, across};
-}
-
 class EncoderDecoderRecorder {
  public:
-  EncoderDecoderRecorder(const Config& config, const nn::Parameters& parameters, int64_t context)
-      : sizes_(config),
+  EncoderDecoderRecorder(const EncoderDecoderDescription& model, const nn::Parameters& parameters,
+                         int64_t context)
+      : model_(model),
         context_(context),
-        described_(describe_encoder(config).encoder),
-        parameters_(parameters.unpacking(described_.packed)),
-        encoder_(parameters_, described_, context),
-        decoder_(parameters_.at("decoder")) {}
+        parameters_(parameters.unpacking(model.encoder.packed)),
+        encoder_(parameters_, model.encoder, context),
+        decoder_(parameters_.at(model.base)) {}
 
   mil::Model record();
   PackedMatrices packed_matrices() const { return parameters_.packed_matrices(); }
   void check_all_used() const {
     constexpr std::string_view kNone[] = {"embed_tokens.weight"};
-    const std::vector<std::string> others =
-        sizes_.tied ? std::vector<std::string>{"lm_head."} : std::vector<std::string>{};
-    parameters_.check_all_used(kNone, others);
+    parameters_.check_all_used(kNone, model_.unused);
   }
 
  private:
   mil::DataType type() const { return parameters_.type(); }
-  nn::Parameters block(int64_t index) const { return decoder_.at("block").at(index); }
+  nn::Parameters block(int64_t index) const { return decoder_.at(model_.layers_path).at(index); }
+  int64_t num_layers() const { return std::ssize(model_.layers); }
+  const EncoderDecoderDescription::Layer& layer(int64_t index) const {
+    return model_.layers.at(static_cast<size_t>(index));
+  }
   std::vector<int64_t> cross_dims() const {
-    return {sizes_.decoder_layers, 1, sizes_.heads, context_, sizes_.head_dim};
+    const nn::AttentionOptions& attention = layer(0).across.attention();
+    return {num_layers(), 1, attention.num_kv_heads, context_, attention.head_dim};
   }
   nn::StatefulCacheShape cache_shape() const {
-    const std::vector<nn::MixerNeeds> needs(static_cast<size_t>(sizes_.decoder_layers),
-                                            sizes_.attention().needs());
+    std::vector<nn::MixerNeeds> needs;
+    needs.reserve(model_.layers.size());
+    for (const auto& one : model_.layers) needs.push_back(one.own.needs());
     return nn::StatefulCacheShape(needs, context_);
   }
   mil::Feature state(const std::string& name, const std::vector<int64_t>& dims) const {
@@ -96,13 +73,13 @@ class EncoderDecoderRecorder {
 
   void record_encode(mil::Model& model) const;
   void record_decode(mil::Model& model) const;
+  Array embed(const Array& ids, const nn::Pass& pass, const nn::Embedding& table) const;
   Array decode(const Array& ids, const nn::Pass& pass, const Array& source_mask,
                nn::Cache& own_cache, nn::Cache& cross_cache) const;
   Array logits(const Array& x, const nn::Embedding& embedding) const;
 
-  T5Config sizes_;
+  EncoderDecoderDescription model_;
   int64_t context_;
-  nn::EncoderOptions described_;
   nn::Parameters parameters_;
   nn::Encoder encoder_;
   nn::Parameters decoder_;
@@ -115,11 +92,12 @@ void EncoderDecoderRecorder::record_encode(mil::Model& model) const {
   const Array all =
       array::cast(array::record_one("greater_equal", {{"x", ids}, {"y", array::constant(0)}}),
                   mil::DataType::Int32);
-  const Array states = encoder_({ids, all, std::nullopt});
+  const Array states = encoder_({ids, all, std::nullopt, std::nullopt});
   nn::CrossStates cross(builder, type(), cross_dims());
-  for (int64_t i = 0; i < sizes_.decoder_layers; ++i) {
-    const nn::Parameters at = block(i).at("layer.1.EncDecAttention");
-    const auto [keys, values] = nn::CrossProjection(at, sizes_.attention())(states);
+  for (int64_t i = 0; i < num_layers(); ++i) {
+    const nn::LayerOptions& across = layer(i).across;
+    const nn::Parameters at = block(i).at(across.attention_path);
+    const auto [keys, values] = nn::CrossProjection(at, across.attention())(states);
     cross.write(i, keys, values);
   }
   builder.output(encoder_decoder::kStates, states);
@@ -137,40 +115,65 @@ void EncoderDecoderRecorder::record_encode(mil::Model& model) const {
   model.program.functions.emplace(encoder_decoder::kEncode, builder.build());
 }
 
-// v1.0 models share the embedding with the head, and scale its input.
 Array EncoderDecoderRecorder::logits(const Array& x, const nn::Embedding& embedding) const {
-  if (!sizes_.tied) {
-    return nn::Linear(parameters_.at("lm_head"), sizes_.width, sizes_.vocab_size)(x);
+  const Array scaled = model_.head_scale == 1.0 ? x : x * model_.head_scale;
+  Array scores = model_.tied ? embedding.as_linear("lm_head")(scaled)
+                             : nn::Linear(parameters_.at(model_.head), model_.width,
+                                          model_.vocab_size)(scaled);
+  // Not all checkpoints have the bias, which is mostly zeros.
+  if (!model_.head_bias.empty() && parameters_.contains(model_.head_bias)) {
+    scores = scores + parameters_.get(model_.head_bias, {1, model_.vocab_size});
   }
-  const Array scaled = x * (1 / std::sqrt(static_cast<double>(sizes_.width)));
-  return embedding.as_linear("lm_head")(scaled);
+  if (!model_.softcap) return scores;
+  return array::tanh(scores * (1 / *model_.softcap)) * *model_.softcap;
+}
+
+Array EncoderDecoderRecorder::embed(const Array& ids, const nn::Pass& pass,
+                                    const nn::Embedding& table) const {
+  Array x = table(ids);
+  if (model_.embedding_scale != 1.0) x = x * model_.embedding_scale;
+  if (model_.positions) {
+    const auto offset = static_cast<int32_t>(model_.positions->offset);
+    const nn::Embedding positions =
+        nn::position_table(decoder_, *model_.positions, model_.width, context_);
+    x = x + positions.rows(pass.past + offset, pass.end + offset);
+  }
+  if (model_.embedding_norm.empty()) return x;
+  return nn::Norm(decoder_.at(model_.embedding_norm), model_.width, model_.norm)(x);
 }
 
 Array EncoderDecoderRecorder::decode(const Array& ids, const nn::Pass& pass,
                                      const Array& source_mask, nn::Cache& own_cache,
                                      nn::Cache& cross_cache) const {
-  const nn::Embedding embedding(parameters_.at(sizes_.embedding), sizes_.vocab_size, sizes_.width);
+  const nn::Embedding embedding(parameters_.at(model_.embedding), model_.vocab_size, model_.width);
   array::Builder& builder = array::Builder::current();
-  const Array queries = array::range(builder.dim_array(pass.past), builder.dim_array(pass.end));
-  const Array keys = array::range(array::constant(0), builder.dim_array(pass.end));
-  nn::RelativeBiasOptions bias_options = sizes_.bias;
-  bias_options.both_ways = false;
-  std::optional<Array> mask;
+  std::optional<Array> biased;
+  std::vector<nn::Rotation> rotations;
+  rotations.reserve(model_.ropes.size());
+  for (const nn::RopeOptions& rope : model_.ropes) {
+    rotations.push_back(nn::Rope(context_, rope, type()).rows(pass.past, pass.end));
+  }
   nn::LayerCarry carry;
-  Array x = embedding(ids);
-  for (int64_t i = 0; i < sizes_.decoder_layers; ++i) {
-    const auto [own, across] = layers_of(sizes_, i);
-    if (!mask || sizes_.bias_of_each_layer) {
-      const nn::RelativeBias bias(block(i).at("layer.0.SelfAttention.relative_attention_bias"),
-                                  bias_options, context_);
-      mask = pass.mask + bias(queries, keys);
+  Array x = embed(ids, pass, embedding);
+  for (int64_t i = 0; i < num_layers(); ++i) {
+    const auto& [own, across] = layer(i);
+    if (model_.bias && (!biased || model_.bias_of_each_layer)) {
+      const Array queries = array::range(builder.dim_array(pass.past), builder.dim_array(pass.end));
+      const Array keys = array::range(array::constant(0), builder.dim_array(pass.end));
+      const nn::RelativeBias bias(block(i).at(model_.bias->path), *model_.bias, context_);
+      biased = pass.mask + bias(queries, keys);
     }
+    Array mask = biased.value_or(pass.mask);
+    const nn::MixerNeeds needs = own.needs();
+    if (needs.window) mask = nn::window_mask(mask, nn::key_distances(pass), *needs.window);
+    const nn::Rotation* rotation = needs.rope ? &rotations.at(*needs.rope) : nullptr;
     x = nn::DecoderLayer(block(i), own)(
-        x, {i, nullptr, &*mask, own_cache, pass, carry, nullptr, nullptr});
+        x, {i, rotation, &mask, own_cache, pass, carry, nullptr, nullptr});
     x = nn::DecoderLayer(block(i), across)(
         x, {i, nullptr, &source_mask, cross_cache, pass, carry, nullptr, nullptr});
   }
-  const nn::Norm norm(decoder_.at("final_layer_norm"), sizes_.width, sizes_.norm);
+  if (model_.final_norm.empty()) return logits(x, embedding);
+  const nn::Norm norm(decoder_.at(model_.final_norm), model_.width, model_.norm);
   return logits(norm(x), embedding);
 }
 
@@ -223,12 +226,33 @@ mil::Model EncoderDecoderRecorder::record() {
 
 }  // namespace
 
+namespace {
+
+// The tokens of generation_config.json count before those of config.json.
+void read_generation(const fs::path& source, EncoderDecoderDescription& model) {
+  const fs::path path = text_folder(source) / "generation_config.json";
+  if (fs::exists(path)) {
+    const Json given = Json::load(path, kPythonJson);
+    model.start = given.get_int_or("decoder_start_token_id", model.start);
+    if (const auto first = given.find_int("forced_bos_token_id")) model.first = first;
+  }
+  const auto check = [&](const char* key, int64_t token) {
+    if (token >= 0 && token < model.vocab_size) return;
+    fail(ErrorCode::InvalidFile, "{}: {} is not one of {} tokens", key, token, model.vocab_size);
+  };
+  check("decoder_start_token_id", model.start);
+  if (model.first) check("forced_bos_token_id", *model.first);
+}
+
+}  // namespace
+
 mil::Model build_encoder_decoder(const fs::path& source,
                                  const EncoderDecoderBuildOptions& options) {
   const Json json = load_config(source);
   const Config config(json);
-  const int64_t start = config.json().get_int_or("decoder_start_token_id", 0);
-  const int64_t most = T5Config(config).context;
+  EncoderDecoderDescription described = describe_rewriter(config);
+  read_generation(source, described);
+  const int64_t most = described.context;
   const int64_t context = options.context == 0 ? std::min(kUsualContext, most) : options.context;
   if (context < 2 || context > most) {
     fail(ErrorCode::InvalidArgument, "a context of {} tokens: 2 to {} are possible", context, most);
@@ -236,7 +260,7 @@ mil::Model build_encoder_decoder(const fs::path& source,
   BuildOptions build;
   build.compute = options.compute;
   EncoderDecoderRecorder recorder(
-      config, open_parameters(source, precision(build), {.doubled_norms = build.doubled_norms}),
+      described, open_parameters(source, precision(build), {.doubled_norms = build.doubled_norms}),
       context);
   config.refuse_unread();
   mil::Model model = recorder.record();
@@ -254,7 +278,8 @@ mil::Model build_encoder_decoder(const fs::path& source,
   }
   values[families::kVersionKey] = PIPPIN_VERSION;
   values[families::kFamilyKey] = encoder_decoder::kName;
-  values[encoder_decoder::kStartKey] = std::to_string(start);
+  values[encoder_decoder::kStartKey] = std::to_string(described.start);
+  if (described.first) values[encoder_decoder::kFirstKey] = std::to_string(*described.first);
   return model;
 }
 

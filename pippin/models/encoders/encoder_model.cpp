@@ -18,6 +18,7 @@
 #include "pippin/models/architectures.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/config/common.h"
+#include "pippin/models/encoder_decoder_description.h"
 #include "pippin/models/encoders.h"
 #include "pippin/models/encoders/encoder_recorder.h"
 #include "pippin/models/encoders/sentence_transformer.h"
@@ -32,7 +33,9 @@ namespace fs = std::filesystem;
 namespace family = families::encoder;
 using array::Array;
 
-constexpr std::string_view kClassifier = "ForSequenceClassification";
+constexpr std::string_view kClassifier = "ForSequenceClassification",
+                           kTokenClassifier = "ForTokenClassification", kMasked = "ForMaskedLM",
+                           kPreTraining = "ForPreTraining";
 constexpr int64_t kDefaultContext = 8192;
 
 std::string class_name(const Json& config) {
@@ -73,10 +76,13 @@ void add_metadata(mil::Model& model, const fs::path& source, const Json& config)
 nn::EncoderInput record_inputs(EncoderRecorder& recorder, const nn::EncoderOptions& encoder) {
   const Array ids = recorder.input(family::kIds, "Token ids of the texts");
   const Array mask = recorder.input(family::kMask, "1 for tokens, 0 for padding");
-  nn::EncoderInput input{ids, mask, std::nullopt};
+  nn::EncoderInput input{ids, mask, std::nullopt, std::nullopt};
   if (encoder.several_token_types) {
     input.token_types =
         recorder.input(family::kTokenTypes, "Types of the tokens: 1 for a second text");
+  }
+  if (!encoder.task_types.empty()) {
+    input.task_types = recorder.input(family::kTaskTypes, "Types of the task, of each token");
   }
   return input;
 }
@@ -103,6 +109,7 @@ TextTask text_task(const fs::path& source) {
   const Json config = load_config(source);
   const std::string name = class_name(config);
   if (name.ends_with(kClassifier)) return TextTask::Score;
+  if (name.ends_with(kTokenClassifier)) return TextTask::Embed;
   const std::string type = config.get_string_or("model_type", "");
   if (type == "gemma3_text" && config.get_bool_or("use_bidirectional_attention", false)) {
     return TextTask::Embed;
@@ -110,7 +117,8 @@ TextTask text_task(const fs::path& source) {
   if (!is_encoder_type(type)) {
     return config.get_bool_or("is_causal", true) ? TextTask::Generate : TextTask::Embed;
   }
-  return name.ends_with("ForConditionalGeneration") ? TextTask::EncodeDecode : TextTask::Embed;
+  const bool rewrites = name.ends_with("ForConditionalGeneration") || name == "MarianMTModel";
+  return rewrites && is_encoder_decoder_type(type) ? TextTask::EncodeDecode : TextTask::Embed;
 }
 
 bool only_encodes(const fs::path& source) {
@@ -147,7 +155,13 @@ class EncoderProgram {
   mil::Model record();
 
  private:
-  Array pooled(const Array& states, const Array& mask);
+  Array pooled(const Array& states, const nn::EncoderInput& input, const Array& mask,
+               const nn::Parameters& parameters);
+  std::optional<nn::ClassifierOptions> token_head() const;
+  void record_vectors(const nn::Encoder& encoder, const nn::Parameters& parameters,
+                      const Array& states, const Array& mask, EncoderRecorder& recorder) const;
+  void record_heads(const nn::Encoder& encoder, const nn::Parameters& parameters,
+                    const Array& states, const Array& mask, EncoderRecorder& recorder) const;
 
   const fs::path& source_;
   const EncoderBuildOptions& options_;
@@ -172,8 +186,51 @@ EncoderProgram::EncoderProgram(const fs::path& source, const EncoderBuildOptions
   precision_ = precision(build);
 }
 
-Array EncoderProgram::pooled(const Array& states, const Array& mask) {
+// The state of a text's end token, projected where the checkpoint has a matrix for it.
+Array end_state(const EncoderDescription::EndPooling& end, const Array& states, const Array& ids,
+                const nn::Parameters& parameters) {
+  const Array state = nn::pool({nn::Pooling::Mean}, states, nn::end_marks(ids, end.token));
+  const nn::Parameters projection = parameters.at(end.projection);
+  if (!projection.contains("weight")) return state;
+  const nn::Linear linear(projection, states.dim(2).constant(), end.size);
+  return as_float(linear(array::cast(state, parameters.type())));
+}
+
+Array EncoderProgram::pooled(const Array& states, const nn::EncoderInput& input, const Array& mask,
+                             const nn::Parameters& parameters) {
+  if (described_.end_pooling && !is_sentence_transformer(source_)) {
+    return end_state(*described_.end_pooling, as_float(states), input.ids, parameters);
+  }
   return apply_modules(modules_, nn::pool(modules_.pooling, as_float(states), mask), precision_);
+}
+
+// The head that the folder's class has for each token.
+std::optional<nn::ClassifierOptions> EncoderProgram::token_head() const {
+  const std::string name = class_name(json_);
+  if (name.ends_with(kTokenClassifier)) {
+    nn::ClassifierOptions head = described_.token_classifier;
+    head.labels = num_labels(config_);
+    return head;
+  }
+  if (name.ends_with(kMasked)) return described_.language_head;
+  return name.ends_with(kPreTraining) ? described_.discriminator : std::nullopt;
+}
+
+// The outputs that the class of a folder without modules.json has besides the states.
+void EncoderProgram::record_heads(const nn::Encoder& encoder, const nn::Parameters& parameters,
+                                  const Array& states, const Array& mask,
+                                  EncoderRecorder& recorder) const {
+  if (const auto head = token_head()) {
+    const Array logits = as_float(nn::Classifier(parameters, encoder, *head)(states, mask));
+    const bool is_one =
+        described_.discriminator && head->labels == 1 && class_name(json_).ends_with(kPreTraining);
+    recorder.output(family::kLogits, "Scores of the tokens",
+                    is_one ? array::squeeze(logits, {2}) : logits);
+  } else if (described_.pooler && encoder.root().at(described_.pooler->dense).contains("weight")) {
+    const nn::Classifier pooler(parameters, encoder, *described_.pooler);
+    recorder.output(family::kPooler, "The first state after a layer",
+                    as_float(pooler(states, mask)));
+  }
 }
 
 // The row of the head's matrix for each of the two tokens, times the last token's state.
@@ -206,9 +263,30 @@ Array language_scores(const nn::DecoderOptions& decoder, const nn::Encoder& enco
   return score.no ? yes - array::slice_axis(logits, 1, 1, 2) : yes;
 }
 
+// Sparse vectors, or those of tokens.
+void EncoderProgram::record_vectors(const nn::Encoder& encoder, const nn::Parameters& parameters,
+                                    const Array& states, const Array& mask,
+                                    EncoderRecorder& recorder) const {
+  if (modules_.kind == Kind::Tokens) {
+    recorder.output(family::kTokenEmbeddings, "Vectors of the tokens",
+                    apply_modules(modules_, as_float(states), precision_));
+    return;
+  }
+  if (!described_.language_head) {
+    config_.unsupported("model_type", "SpladePooling of a model without a head for masked tokens");
+  }
+  const nn::Classifier head(parameters, encoder, *described_.language_head);
+  recorder.output(family::kEmbedding, "Sparse embeddings of the texts",
+                  nn::splade_pool(modules_.splade, as_float(head(states, mask)), mask));
+}
+
 mil::Model EncoderProgram::record() {
   const int64_t context = choose_length(described_.encoder, modules_.max_tokens, options_.context);
-  const int64_t labels = modules_.kind == Kind::Classifier ? num_labels(config_) : 1;
+  const bool classifies = modules_.kind == Kind::Classifier;
+  if (classifies && described_.classifier.output.empty()) {
+    config_.unsupported("architectures", "the class's scores are not supported");
+  }
+  const int64_t labels = classifies ? num_labels(config_) : 1;
   std::optional<nn::DecoderOptions> decoder;
   if (modules_.kind == Kind::Logits) decoder = describe_architecture(config_, "");
   config_.refuse_unread();
@@ -233,13 +311,18 @@ mil::Model EncoderProgram::record() {
     const array::Scope scope("logit_score");
     scores = language_scores(*decoder, encoder, parameters, modules_.logits,
                              array::cast(last, precision_.compute));
+  } else if (modules_.kind == Kind::Sparse || modules_.kind == Kind::Tokens) {
+    record_vectors(encoder, parameters, states, input.mask, recorder);
   } else {
-    const Array x = pooled(states, pooled_tokens.value_or(input.mask));
+    const Array x = pooled(states, input, pooled_tokens.value_or(input.mask), parameters);
     if (modules_.kind == Kind::Scores) {
       scores = x;
     } else {
       recorder.output(family::kStates, "States of the tokens", states);
       recorder.output(family::kEmbedding, "Embeddings of the texts", x);
+      if (!is_sentence_transformer(source_)) {
+        record_heads(encoder, parameters, states, input.mask, recorder);
+      }
     }
   }
   if (scores) recorder.output(family::kLogits, "Scores of the labels", *scores);
@@ -254,6 +337,15 @@ mil::Model EncoderProgram::record() {
   if (described_.encoder.several_token_types) {
     values[family::kTypesKey] = std::to_string(described_.encoder.num_token_types);
   }
+  if (modules_.kind == Kind::Sparse) {
+    values[family::kEmbeddingKey] = family::kSparse;
+    if (modules_.active) values[family::kActiveKey] = std::to_string(*modules_.active);
+  }
+  if (modules_.kind == Kind::Tokens) {
+    values[family::kEmbeddingKey] = family::kOfTokens;
+    values[family::kLateKey] = modules_.late->json();
+  }
+  if (described_.sees_padding) values[family::kPaddingKey] = family::kSeen;
   const bool is_language_model =
       modules_.kind == Kind::Embedding && text_task(source_) == TextTask::Generate;
   if (is_language_model) values[family::kStatesOfKey] = family::kLanguageModel;

@@ -24,9 +24,9 @@ nn::Parameters parameters_of(const fs::path& folder, nn::Precision precision) {
 }
 
 void check_width(const Array& x, const fs::path& folder, int64_t width) {
-  if (x.dim(1) == mil::Dim(width)) return;
+  if (x.dim(-1) == mil::Dim(width)) return;
   fail(ErrorCode::InvalidFile, "{}: takes {} numbers, the module before gives {}", folder.string(),
-       width, x.dim(1).to_string());
+       width, x.dim(-1).to_string());
 }
 
 Array apply_dense(const SentenceDense& dense, const Array& x, nn::Precision precision) {
@@ -114,11 +114,11 @@ Array as_float(const Array& x) {
 
 Array apply_modules(const SentenceTransformer& modules, Array x, nn::Precision precision) {
   for (const SentenceModule& module : modules.modules) x = apply_module(module, x, precision);
-  const auto width = x.dim(1);
+  const auto width = x.dim(-1);
   if (!modules.dimensions || !width.is_constant() || width.constant() <= *modules.dimensions) {
     return x;
   }
-  return array::slice_axis(x, 1, 0, *modules.dimensions);
+  return array::slice_axis(x, -1, 0, *modules.dimensions);
 }
 
 }  // namespace pippin::models

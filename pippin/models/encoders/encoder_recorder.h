@@ -33,7 +33,8 @@ class EncoderRecorder {
 
 array::Array as_float(const array::Array& x);
 
-// (batch, features) after all of the modules, cut to the first `dimensions` if set.
+// (batch, features), or (batch, length, features), after all of the modules, and the first
+// `dimensions` of them where that is said.
 array::Array apply_modules(const SentenceTransformer& modules, array::Array x,
                            nn::Precision precision);
 

@@ -12,6 +12,7 @@
 #include "pippin/base/files/file.h"
 #include "pippin/io/model_files.h"
 #include "pippin/models/config/common.h"
+#include "pippin/models/sentence_pooling.h"
 
 namespace pippin::models {
 namespace {
@@ -31,71 +32,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-// A module's configuration; messages name its folder too, because several files have this name.
-Json config_of(const fs::path& folder) {
-  return Json::parse(read_file(folder / "config.json", kPythonJson.max_bytes),
-                     (folder.filename() / "config.json").string(), kPythonJson);
-}
-
-struct Way {
-  std::string_view key, name;
-  nn::Pooling way;
-};
-// In the order of older configurations, which set each by a separate key.
-constexpr std::array kWays = {
-    Way{"pooling_mode_cls_token", "cls", nn::Pooling::First},
-    Way{"pooling_mode_max_tokens", "max", nn::Pooling::Max},
-    Way{"pooling_mode_mean_tokens", "mean", nn::Pooling::Mean},
-    Way{"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens", nn::Pooling::MeanSqrt},
-    Way{"pooling_mode_weightedmean_tokens", "weightedmean", nn::Pooling::WeightedMean},
-    Way{"pooling_mode_lasttoken", "lasttoken", nn::Pooling::Last},
-};
-
-nn::Pooling way_called(const Json& config, std::string_view name) {
-  const auto* const way = std::find_if(kWays.begin(), kWays.end(),
-                                       [&](const Way& known) { return known.name == name; });
-  if (way != kWays.end()) return way->way;
-  fail(ErrorCode::Unsupported,
-       "{}: '{}' is not supported (known: cls, max, mean, mean_sqrt_len_tokens, weightedmean, "
-       "lasttoken)",
-       config.where("pooling_mode"), name);
-}
-
-// pooling_mode: a name or a list, in the order of the parts of an embedding.
-nn::PoolingOptions named_ways(const Json& config, const Json& mode) {
-  if (!mode.is_array()) return {way_called(config, mode.as_string())};
-  nn::PoolingOptions pooling;
-  for (const std::string& name : mode.as_strings()) pooling.push_back(way_called(config, name));
-  return pooling;
-}
-
-// If pooling_mode is given, older keys next to it do not count; if nothing is, the mean.
-nn::PoolingOptions ways_of(const Json& config) {
-  if (const auto mode = config.find("pooling_mode")) return named_ways(config, *mode);
-  nn::PoolingOptions pooling;
-  for (const Way& way : kWays) {
-    if (config.get_bool_or(way.key, false)) pooling.push_back(way.way);
-  }
-  for (const auto& [key, value] : config.members()) {
-    constexpr std::string_view kPrefix = "pooling_mode_";
-    const bool known = std::any_of(kWays.begin(), kWays.end(),
-                                   [&key = key](const Way& way) { return way.key == key; });
-    if (known || !key.starts_with(kPrefix) || !value.as_bool()) continue;
-    fail(ErrorCode::Unsupported, "{}: this way of pooling is not known", config.where(key));
-  }
-  if (pooling.empty()) pooling.push_back(nn::Pooling::Mean);
-  return pooling;
-}
-
-void read_pooling(const fs::path& folder, SentenceTransformer& result) {
-  const Json config = config_of(folder);
-  result.pooling = ways_of(config);
-  if (result.pooling.empty()) {
-    fail(ErrorCode::InvalidFile, "{}: no way of pooling is chosen", config.where("pooling_mode"));
-  }
-  result.pool_prompts = config.get_bool_or("include_prompt", true);
-}
-
 nn::Activation activation_of(const Json& config) {
   constexpr std::pair<std::string_view, nn::Activation> kKnown[] = {
       {"identity", nn::Activation::Identity}, {"tanh", nn::Activation::Tanh},
@@ -112,7 +48,8 @@ nn::Activation activation_of(const Json& config) {
        config.where("activation_function"), given);
 }
 
-constexpr std::string_view kEmbedding = "sentence_embedding", kScores = "scores";
+constexpr std::string_view kEmbedding = "sentence_embedding", kScores = "scores",
+                           kTokens = "token_embeddings";
 
 // Whether a Dense gives the scores of a cross-encoder, which end its modules.
 bool gives_scores(const Json& config) {
@@ -128,7 +65,7 @@ bool gives_scores(const Json& config) {
 }
 
 SentenceDense read_dense(const fs::path& folder) {
-  const Json config = config_of(folder);
+  const Json config = module_config(folder);
   return {.folder = folder,
           .in = config.get_int_between("in_features", 1, kMaxSize),
           .out = config.get_int_between("out_features", 1, kMaxSize),
@@ -138,7 +75,7 @@ SentenceDense read_dense(const fs::path& folder) {
 }
 
 LogitScore read_logit_score(const fs::path& folder) {
-  const Json config = config_of(folder);
+  const Json config = module_config(folder);
   LogitScore score{config.get_int_between("true_token_id", 0, kMaxSize), std::nullopt};
   if (config.has("false_token_id")) {
     score.no = config.get_int_between("false_token_id", 0, kMaxSize);
@@ -164,14 +101,17 @@ fs::path folder_of(const fs::path& root, const Json& module) {
 // Reads modules.json from its first module to its last.
 class ModuleReader {
  public:
-  ModuleReader(const fs::path& root, SentenceTransformer& result) : root_(root), result_(result) {}
+  using Kind = SentenceTransformer::Kind;
+
+  // `late`: the modules are those of a model that gives a vector for each token.
+  ModuleReader(const fs::path& root, bool late, SentenceTransformer& result)
+      : root_(root), result_(result), late_(late) {}
 
   void read(const Json& module) {
-    using Kind = SentenceTransformer::Kind;
     const std::string type = class_of(module.at("type").as_string());
     const fs::path folder = folder_of(root_, module);
     if (ended_) refuse(module, type, "after the scores");
-    if (type == "Transformer" || type == "StaticEmbedding") {
+    if (type == "Transformer" || type == "MLMTransformer" || type == "StaticEmbedding") {
       if (first_) refuse(module, type, "after another");
       first_ = true;
       result_.transformer = folder;
@@ -179,8 +119,16 @@ class ModuleReader {
       pooled_ = type == "StaticEmbedding";
     } else if (type == "Pooling") {
       if (pooled_) fail(ErrorCode::Unsupported, "{}: a second Pooling", module.where("type"));
-      read_pooling(folder, result_);
+      const SentencePooling pooling = read_pooling(folder);
+      result_.pooling = pooling.ways;
+      result_.pool_prompts = pooling.pool_prompts;
       pooled_ = true;
+    } else if (type == "SpladePooling" && !pooled_) {
+      result_.kind = Kind::Sparse;
+      result_.splade = read_splade_pooling(folder);
+      pooled_ = ended_ = true;
+    } else if (late_ && !pooled_ && read_of_tokens(type, folder, module)) {
+      result_.kind = Kind::Tokens;
     } else if (type == "Dropout") {
       // No effect at inference.
     } else if (type == "LogitScore" && !pooled_) {
@@ -191,25 +139,46 @@ class ModuleReader {
       refuse(module, type, "before a Pooling");
     } else if (type == "Dense") {
       result_.modules.emplace_back(read_dense(folder));
-      if (!gives_scores(config_of(folder))) return;
+      if (!gives_scores(module_config(folder))) return;
       result_.kind = Kind::Scores;
       ended_ = true;
     } else if (type == "LayerNorm") {
-      const Json config = config_of(folder);
+      const Json config = module_config(folder);
       result_.modules.emplace_back(
           SentenceLayerNorm{folder, config.get_int_between("dimension", 1, kMaxSize)});
     } else if (type == "Normalize") {
       result_.modules.emplace_back(SentenceNormalize{});
     } else {
       fail(ErrorCode::Unsupported,
-           "{}: '{}' is not supported (known: Transformer, StaticEmbedding, Pooling, Dense, "
-           "LayerNorm, Dropout, Normalize, LogitScore)",
+           "{}: '{}' is not supported (known: Transformer, MLMTransformer, StaticEmbedding, "
+           "Pooling, "
+           "SpladePooling, Dense, LayerNorm, Dropout, Normalize, MultiVectorMask, LogitScore)",
            module.where("type"), type);
     }
   }
-  bool pooled() const { return pooled_; }
+  bool pooled() const { return pooled_ || result_.kind == Kind::Tokens; }
 
  private:
+  // A module that changes each token's vector; false for others.
+  bool read_of_tokens(const std::string& type, const fs::path& folder, const Json& module) {
+    if (type == "MultiVectorMask") {
+      result_.late->add_mask(module_config(folder));
+      return true;
+    }
+    if (type != "Dense" && type != "Normalize") return false;
+    const fs::path file = folder / "config.json";
+    // Pylate's modules say no name, sentence-transformers' do.
+    const std::string input =
+        fs::exists(file) ? module_config(folder).get_string_or("module_input_name", kTokens)
+                         : std::string(kTokens);
+    if (input != kTokens) refuse(module, type, "of '" + input + "'");
+    if (type == "Dense") {
+      result_.modules.emplace_back(read_dense(folder));
+    } else {
+      result_.modules.emplace_back(SentenceNormalize{});
+    }
+    return true;
+  }
   [[noreturn]] static void refuse(const Json& module, const std::string& type,
                                   std::string_view where) {
     fail(ErrorCode::Unsupported, "{}: '{}' {} is not supported", module.where("type"), type, where);
@@ -217,6 +186,7 @@ class ModuleReader {
 
   const fs::path& root_;
   SentenceTransformer& result_;
+  bool late_;
   bool first_ = false, pooled_ = false, ended_ = false;
 };
 
@@ -241,6 +211,20 @@ Json sentence_config(const fs::path& folder) {
 std::string transformer_task(const fs::path& folder) {
   const auto config = read_text_settings(folder);
   return config ? config->get_string_or("transformer_task", "") : "";
+}
+
+// Completes the settings after all modules: pylate's vectors always have length 1, and newer models
+// say next to the encoder how texts are prepared.
+void finish_late(const fs::path& folder, const Json& config, SentenceTransformer& result) {
+  if (result.kind != SentenceTransformer::Kind::Tokens) {
+    fail(ErrorCode::Unsupported, "{}: a model of a vector for each token has modules for them",
+         (folder / "modules.json").string());
+  }
+  if (LateInteraction::is_pylate(config)) result.modules.emplace_back(SentenceNormalize{});
+  if (const auto settings = read_text_settings(result.transformer)) {
+    result.late->add_settings(*settings);
+  }
+  result.late->find_token(result.transformer);
 }
 
 }  // namespace
@@ -284,11 +268,14 @@ SentenceTransformer read_sentence_transformer(const fs::path& folder, bool causa
   result.transformer = folder;
   const Json config = sentence_config(folder);
   const std::string type = config.get_string_or("model_type", "");
+  const bool late = LateInteraction::is_said(config);
+  if (late) result.late.emplace(LateInteraction::read(config));
   if (is_sentence_transformer(folder)) {
-    ModuleReader reader(folder, result);
+    ModuleReader reader(folder, late, result);
     for (const Json& module : Json::load(folder / "modules.json", kPythonJson).elements()) {
       reader.read(module);
     }
+    if (late) finish_late(folder, config, result);
     const std::string task = transformer_task(result.transformer);
     const bool classifies =
         task == "sequence-classification" || (task.empty() && type == "CrossEncoder");
@@ -305,12 +292,20 @@ SentenceTransformer read_sentence_transformer(const fs::path& folder, bool causa
   } else {
     result.pooling = {causal ? nn::Pooling::Last : nn::Pooling::Mean};
   }
-  constexpr std::string_view kKnown[] = {"", "SentenceTransformer", "CrossEncoder"};
+  constexpr std::string_view kKnown[] = {
+      "", "SentenceTransformer", "CrossEncoder", "SparseEncoder", "ColBERT", "MultiVectorEncoder"};
   if (std::find(std::begin(kKnown), std::end(kKnown), type) == std::end(kKnown)) {
     fail(ErrorCode::Unsupported,
-         "{}: '{}' is not supported (known: SentenceTransformer, "
-         "CrossEncoder)",
+         "{}: '{}' is not supported (known: SentenceTransformer, CrossEncoder, SparseEncoder, "
+         "ColBERT, MultiVectorEncoder)",
          config.where("model_type"), type);
+  }
+  if (type == "SparseEncoder" && result.kind != Kind::Sparse) {
+    fail(ErrorCode::Unsupported, "{}: a sparse encoder without a SpladePooling is not supported",
+         (folder / "modules.json").string());
+  }
+  if (result.kind == Kind::Sparse && config.has("max_active_dims")) {
+    result.active = config.get_int_between("max_active_dims", 1, kMaxSize);
   }
   if (type == "CrossEncoder" && !result.scores() && is_sentence_transformer(folder)) {
     fail(ErrorCode::Unsupported, "{}: a cross-encoder needs a module that gives its scores",
@@ -357,6 +352,16 @@ Prompts read_prompts(const fs::path& folder) {
          *prompts.default_name);
   }
   return prompts;
+}
+
+std::string read_similarity(const fs::path& folder) {
+  const Json config = sentence_config(folder);
+  const std::string given = config.get_string_or("similarity_fn_name", "");
+  const std::string name = lower(given);
+  constexpr std::string_view kKnown[] = {"", "dot", "cosine", "maxsim", "meanmaxsim"};
+  if (std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown)) return name;
+  fail(ErrorCode::Unsupported, "{}: '{}' is not supported (known: dot, cosine, MaxSim, MeanMaxSim)",
+       config.where("similarity_fn_name"), given);
 }
 
 bool lowers_case(const fs::path& folder) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pippin/io/json.h"
+#include "pippin/models/late_interaction.h"
 #include "pippin/nn/attention/pooling.h"
 #include "pippin/nn/layers/mlp.h"
 
@@ -43,6 +44,8 @@ struct LogitScore {
 struct SentenceTransformer {
   enum class Kind {
     Embedding,   // an encoder, its pooling, modules
+    Sparse,      // an encoder with a head for masked tokens, and SPLADE's pooling
+    Tokens,      // an encoder, modules of each token's vector: ColBERT
     Static,      // the mean of the rows of a table, modules
     Classifier,  // a cross-encoder: an encoder with a classifier's head
     Scores,      // a cross-encoder: like Embedding, the last module gives the scores
@@ -51,13 +54,18 @@ struct SentenceTransformer {
   Kind kind = Kind::Embedding;
   std::filesystem::path transformer;  // the folder of the encoder, or of the table
   LogitScore logits;
+  nn::SpladeOptions splade;
+  std::optional<int64_t> active;  // of a sparse vector the largest numbers alone: max_active_dims
+  std::optional<LateInteraction> late;
   nn::PoolingOptions pooling;
   bool pool_prompts = true;             // false: the tokens of a prompt are not pooled
   std::vector<SentenceModule> modules;  // after the pooling
   std::optional<int64_t> max_tokens;
   std::optional<int64_t> dimensions;  // keeps only the first ones of an embedding: truncate_dim
 
-  bool scores() const { return kind != Kind::Embedding && kind != Kind::Static; }
+  bool scores() const {
+    return kind == Kind::Classifier || kind == Kind::Scores || kind == Kind::Logits;
+  }
 };
 
 // Whether a folder has modules.json.
@@ -81,8 +89,13 @@ struct Prompts {
 // From config_sentence_transformers.json in the folder; empty if that is absent.
 Prompts read_prompts(const std::filesystem::path& folder);
 
-// A cross-encoder of a language model takes a pair as two messages, "query" and "document", of its
-// chat template, which also gets `context` (a JSON object).
+// The similarity of sparse vectors and of vectors of tokens
+// (similarity_fn_name of config_sentence_transformers.json), in lower case; empty: nothing is said.
+// Throws Unsupported for others than dot, cosine, maxsim and meanmaxsim.
+std::string read_similarity(const std::filesystem::path& folder);
+
+// How a cross-encoder of a language model takes a pair: as two messages, "query" and "document", of
+// its chat template, which gets `context` (a JSON object) too.
 struct PairMessages {
   bool parts = false;       // contents are lists of parts, each with a type
   bool generation = false;  // followed by the beginning of an answer

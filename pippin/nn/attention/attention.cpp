@@ -23,8 +23,9 @@ Attention::Projection Attention::make(const Parameters& parameters, QkvPart part
   const int64_t size = part == QkvPart::Value ? options_.value_size() : options_.head_dim;
   std::vector<int64_t> stored = {stored_heads * size * (gated ? 2 : 1), options_.features};
   if (options_.transposed) std::swap(stored[0], stored[1]);
-  at.check("weight", stored);
-  Linear linear(at, options_.features, heads * size, options_.qkv_bias, qkv_layout(options_, part));
+  const WeightLayout layout = qkv_layout(options_, part);
+  if (layout.groups == 0) at.check("weight", stored);
+  Linear linear(at, options_.features, heads * size, options_.qkv_bias, layout);
   const std::string& adapter = part == QkvPart::Query ? options_.query_adapter
                                : part == QkvPart::Key ? options_.key_adapter
                                                       : options_.value_adapter;
@@ -85,7 +86,7 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
       q_(make(parameters, QkvPart::Query)),
       o_(parameters.at(options.output), options.num_heads * options.value_size(),
          options.output_features > 0 ? options.output_features : options.features,
-         options.output_bias, {.transposed = options.transposed}) {
+         options.output_bias, {.transposed = options.transposed, .groups = options.output_groups}) {
   if (options.value_norm) {
     NormOptions norm = *options.value_norm;
     norm.weight = false;

@@ -74,6 +74,8 @@ struct AttentionOptions {
   QkvLayout layout = QkvLayout::Separate;
   std::string query = "q_proj", key = "k_proj", value = "v_proj", qkv = "qkv_proj",
               output = "o_proj";
+  // Of each matrix WeightLayout::groups, where projections are separate.
+  int64_t query_groups = 0, key_groups = 0, value_groups = 0, output_groups = 0;
   std::optional<double> clip;     // clamps projections to [-clip, clip],
   bool clip_normed = false;       // after a norm over the whole projections, else before
   std::optional<double> scale;    // of the scores; 1 / sqrt(head_dim) if absent

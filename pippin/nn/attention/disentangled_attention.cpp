@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "pippin/array/ops.h"
@@ -12,9 +14,30 @@ namespace {
 
 using array::Array;
 
-Linear projection(const Parameters& parameters, const std::string& name,
-                  const DisentangledAttentionOptions& options, bool bias = true) {
+Linear separate(const Parameters& parameters, const std::string& name,
+                const DisentangledAttentionOptions& options, bool bias = true) {
   return Linear(parameters.at(name), options.features, options.num_heads * options.head_dim, bias);
+}
+
+// `part`: 0, 1 and 2 for q, k and v.
+Linear projection(const Parameters& parameters, const DisentangledAttentionOptions& options,
+                  int64_t part) {
+  const std::string* const names[] = {&options.query, &options.key, &options.value};
+  if (options.fused.empty()) return separate(parameters, *names[part], options);
+  const int64_t width = options.num_heads * options.head_dim;
+  WeightLayout layout{.stored_rows = 3 * width, .rows = {}, .part = std::string(1, "qkv"[part])};
+  for (int64_t head = 0; head < options.num_heads; ++head) {
+    for (int64_t i = 0; i < options.head_dim; ++i) {
+      layout.rows.push_back((head * 3 + part) * options.head_dim + i);
+    }
+  }
+  const Parameters at = parameters.at(options.fused);
+  at.check("weight", {layout.stored_rows, options.features});
+  const Array weight = at.get("weight", {width, options.features}, layout);
+  std::optional<Array> bias;
+  if (part == 0) bias = parameters.get(options.query_bias, {width});
+  if (part == 2) bias = parameters.get(options.value_bias, {width});
+  return Linear(at.path() + "." + layout.part, weight, bias);
 }
 
 }  // namespace
@@ -39,17 +62,18 @@ DisentangledAttention::DisentangledAttention(const Parameters& parameters,
                                              const DisentangledAttentionOptions& options)
     : path_(parameters.path()),
       options_(options),
-      q_(projection(parameters, options.query, options)),
-      k_(projection(parameters, options.key, options)),
-      v_(projection(parameters, options.value, options)),
+      q_(projection(parameters, options, 0)),
+      k_(projection(parameters, options, 1)),
+      v_(projection(parameters, options, 2)),
       o_(parameters.at(options.output), options.num_heads * options.head_dim, options.features,
          true) {
   if (options.shared_projections) return;
   if (options.content_to_position) {
-    position_key_ = projection(parameters, options.position_key, options);
+    position_key_ =
+        separate(parameters, options.position_key, options, /*bias=*/options.fused.empty());
   }
   if (options.position_to_content) {
-    position_query_ = projection(parameters, options.position_query, options);
+    position_query_ = separate(parameters, options.position_query, options);
   }
 }
 

@@ -36,6 +36,9 @@ struct DisentangledAttentionOptions {
   bool content_to_position = true, position_to_content = true;
   bool shared_projections = true;  // kr and qr by key's and query's matrices, else by their own
   RelativePositions positions;
+  // DeBERTa 1: one matrix for q, k and v, head by head, under this name; biases of q and v alone,
+  // tensors of their own; none for kr. An empty name: matrices of their own with biases.
+  std::string fused, query_bias = "q_bias", value_bias = "v_bias";
   std::string query = "query_proj", key = "key_proj", value = "value_proj", output = "dense",
               position_key = "pos_key_proj", position_query = "pos_query_proj";
 

@@ -72,6 +72,35 @@ Array pool(const PoolingOptions& options, const Array& states, const Array& mask
   return array::named(results.size() == 1 ? results[0] : array::concat(results, -1), "");
 }
 
+Array splade_pool(const SpladeOptions& options, const Array& logits, const Array& mask) {
+  const array::Scope scope("splade");
+  const auto log1p = [](const Array& x) { return array::record_one("log", {{"x", x + 1.0}}); };
+  const auto saturated = [&](const Array& x) {
+    const Array once = log1p(array::relu(x));
+    return options.twice ? log1p(once) : once;
+  };
+  const Array seen = logits * column(array::cast(mask, logits.type()));
+  // Which token has the largest does not depend on the logarithm.
+  return options.sum ? array::reduce_sum(saturated(seen), {1})
+                     : saturated(array::reduce_max(seen, {1}));
+}
+
+Array end_marks(const Array& ids, int32_t token) {
+  const array::Scope scope("end");
+  const mil::DataType type = mil::DataType::Int32;
+  const Array one = array::constant(1);
+  const Array end =
+      token < 0 ? array::reduce_max(ids, {1}, /*keep_dims=*/true) : array::constant(token);
+  const Array is_end = array::cast(array::equal(ids, end), type);
+  const Array running = array::record_one("cumsum", {{"x", is_end}, {"axis", int64_t{1}}});
+  const Array first = is_end * array::cast(array::equal(running, one), type);
+  const Array none = one - array::reduce_max(first, {1}, /*keep_dims=*/true);
+  const Array positions =
+      array::range(array::constant(0), array::Builder::current().dim_array(ids.dim(1)));
+  const Array at_start = array::cast(array::equal(positions, array::constant(0)), type);
+  return first + none * array::expand_dims(at_start, {0});
+}
+
 Array to_length_one(const Array& x) {
   const array::Scope scope("normalize");
   const Array squares = array::reduce_sum(x * x, {-1}, /*keep_dims=*/true);

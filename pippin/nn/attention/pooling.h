@@ -1,6 +1,7 @@
 // From the states of a text's tokens to one vector: sentence-transformers' ways.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "pippin/array/array.h"
@@ -23,7 +24,20 @@ using PoolingOptions = std::vector<Pooling>;
 array::Array pool(const PoolingOptions& options, const array::Array& states,
                   const array::Array& mask);
 
-// The rows (batch, features) normalized to length 1; a row of zeros stays.
+// SPLADE's (Formal et al. 2021): how much a text is about each token of the vocabulary.
+struct SpladeOptions {
+  bool sum = false;    // over the tokens of the text, else the largest
+  bool twice = false;  // log(1 + log(1 + x))
+};
+// (batch, vocabulary) of logits fp32 (batch, length, vocabulary) and a mask as above.
+array::Array splade_pool(const SpladeOptions& options, const array::Array& logits,
+                         const array::Array& mask);
+
+// int32 (batch, length) of ids of that form: 1 at the first one that is `token`, or for a token
+// below 0 at the first of the largest; at position 0 where there is none.
+array::Array end_marks(const array::Array& ids, int32_t token);
+
+// The rows (batch, features) at length 1; a row of zeros stays.
 array::Array to_length_one(const array::Array& x);
 
 }  // namespace pippin::nn

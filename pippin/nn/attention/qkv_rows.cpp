@@ -50,6 +50,9 @@ bool reorders_rows(const AttentionOptions& options, QkvPart part) {
 WeightLayout qkv_layout(const AttentionOptions& options, QkvPart part) {
   WeightLayout layout;
   layout.transposed = options.transposed;
+  layout.groups = part == QkvPart::Query ? options.query_groups
+                  : part == QkvPart::Key ? options.key_groups
+                                         : options.value_groups;
   const bool fused = options.layout != QkvLayout::Separate;
   if (fused) {
     layout.stored_rows = qkv_heads(options) * options.head_dim;

@@ -54,13 +54,22 @@ class Experts final : public FeedForward {
 
   Array operator()(const Array& x, LayerCarry& carry) const override {
     const array::Scope scope(path_);
-    const Route route = router_(x, carry);
-    Array result = joined(input_norm_ ? (*input_norm_)(x) : x, route, carry);
-    if (bias_) result = result + *bias_;
-    return options_.result_scale == 1.0 ? result : result * options_.result_scale;
+    // Several texts of an encoder are one row of tokens here.
+    if (x.dim(0) != mil::Dim(1)) {
+      const mil::Dim tokens = x.dim(0) * x.dim(1);
+      return array::reshape(of_tokens(array::reshape(x, {1, tokens, x.dim(2)}), carry), x.shape());
+    }
+    return of_tokens(x, carry);
   }
 
  private:
+  Array of_tokens(const Array& x, LayerCarry& carry) const {
+    const Route route = router_(x, carry);
+    const Array result = joined(input_norm_ ? (*input_norm_)(x) : x, route, carry);
+    const Array scaled = options_.result_scale == 1.0 ? result : result * options_.result_scale;
+    return bias_ ? scaled + *bias_ : scaled;
+  }
+
   Array joined(const Array& x, const Route& route, LayerCarry& carry) const {
     Array sum =
         into_latent_ ? (*out_of_latent_)(routed((*into_latent_)(x), route)) : routed(x, route);

@@ -2,6 +2,7 @@
 
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
+#include "pippin/nn/weights/style.h"
 
 namespace pippin::nn {
 namespace {
@@ -15,14 +16,34 @@ array::Array add_change(const array::Array& y, const array::Array& narrow,
   return y + array::named(array::linear(scaled, adapter.b, std::nullopt), "lora_B");
 }
 
+// (out, in), or with groups (1, groups, out, in) or (1, groups, in, out) of each.
+array::Array matrix_of(const Parameters& parameters, int64_t in, int64_t out,
+                       const WeightLayout& layout) {
+  const int64_t groups = layout.groups;
+  if (groups == 0) return parameters.get("weight", {out, in}, layout);
+  if (parameters.style().convolutions) {
+    fail(ErrorCode::Unsupported, "'{}': matrices of groups have no form for this package family",
+         parameters.path());
+  }
+  const array::Scope scope(parameters.path());
+  if (layout.stacked_groups) {
+    const array::Array weight = parameters.get("weight", {groups, in / groups, out / groups});
+    return array::reshape(weight, {1, groups, in / groups, out / groups});
+  }
+  const array::Array weight = parameters.get("weight", {out, in / groups, 1});
+  return groups == 1 ? array::reshape(weight, {out, in})
+                     : array::reshape(weight, {1, groups, out / groups, in / groups});
+}
+
 }  // namespace
 
 Linear::Linear(const Parameters& parameters, int64_t in_features, int64_t out_features, bool bias,
                const WeightLayout& layout)
     : path_(parameters.path()),
-      weight_(parameters.get("weight", {out_features, in_features}, layout)),
+      weight_(matrix_of(parameters, in_features, out_features, layout)),
       adapter_(parameters.separate_matrices(out_features, in_features, layout)),
       convolution_(parameters.style().convolutions),
+      stacked_(layout.stacked_groups),
       order_(parameters.input_order("weight")) {
   if (!layout.part.empty()) path_ += "." + layout.part;
   if (bias) bias_ = parameters.get("bias", {out_features}, layout);
@@ -61,6 +82,7 @@ Linear Linear::outputs(int64_t index, int64_t begin, int64_t end) const {
 array::Array Linear::operator()(const array::Array& x) const {
   const array::Scope scope(path_);
   if (convolution_) return convolve(x);
+  if (weight_.rank() == 4) return by_group(x);
   const array::Array taken =
       order_.empty()
           ? x
@@ -69,6 +91,19 @@ array::Array Linear::operator()(const array::Array& x) const {
   const array::Array y = array::named(array::linear(taken, weight_, bias_), "base");
   const array::Array narrow = array::named(array::linear(x, adapter_->a, std::nullopt), "lora_A");
   return array::named(add_change(y, narrow, *adapter_), "");
+}
+
+array::Array Linear::by_group(const array::Array& x) const {
+  const mil::Dim &batch = x.dim(0), &length = x.dim(1);
+  const int64_t groups = weight_.dim(1).constant();
+  const int64_t in = weight_.dim(stacked_ ? 2 : 3).constant();
+  const int64_t out = weight_.dim(stacked_ ? 3 : 2).constant();
+  const array::Array split =
+      array::transpose(array::reshape(x, {batch, length, groups, in}), {0, 2, 1, 3});
+  const array::Array product = array::matmul(split, weight_, false, /*transpose_y=*/!stacked_);
+  const array::Array y =
+      array::reshape(array::transpose(product, {0, 2, 1, 3}), {batch, length, groups * out});
+  return array::named(bias_ ? y + *bias_ : y, "");
 }
 
 array::Array Linear::convolve(const array::Array& x) const {

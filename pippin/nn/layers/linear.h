@@ -34,6 +34,7 @@ class Linear {
 
  private:
   void make_kernel();
+  array::Array by_group(const array::Array& x) const;
   array::Array convolve(const array::Array& x) const;
 
   std::string path_;
@@ -41,7 +42,8 @@ class Linear {
   std::optional<array::Array> bias_;
   std::optional<AdapterMatrices> adapter_;
   bool convolution_;
-  std::vector<int64_t> order_;  // of the inputs, in the weight; empty: their own order
+  bool stacked_ = false;        // the matrices of groups lie as (in, out)
+  std::vector<int64_t> order_;  // of the inputs, as the weight has them; empty: as they come
 };
 
 // Rows of "weight" (vocabulary, features) by id.

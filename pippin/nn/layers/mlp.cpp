@@ -10,13 +10,16 @@ namespace {
 Linear into_hidden(const Parameters& parameters, const MLPOptions& options, bool gate) {
   WeightLayout layout;
   layout.transposed = options.transposed;
+  layout.groups = options.up_groups;
+  layout.stacked_groups = options.stacked_groups;
   std::string name = gate ? options.gate : options.up;
   if (options.gated && options.fused) {
     name = options.gate;
     layout.stored_rows = 2 * options.hidden_features;
     parameters.at(name).check("weight", {layout.stored_rows, options.features});
     layout.rows.resize(static_cast<size_t>(options.hidden_features));
-    std::iota(layout.rows.begin(), layout.rows.end(), gate ? 0 : options.hidden_features);
+    const bool first = gate != options.up_first;
+    std::iota(layout.rows.begin(), layout.rows.end(), first ? 0 : options.hidden_features);
     layout.part = gate ? "gate" : "up";
   }
   Linear linear(parameters.at(name), options.features, options.hidden_features, options.bias,
@@ -78,8 +81,11 @@ MLP::MLP(const Parameters& parameters, const MLPOptions& options)
       up_shift_(options.up_shift),
       limit_(options.limit),
       up_(into_hidden(parameters, options, /*gate=*/false)),
-      down_(parameters.at(options.down), options.hidden_features, options.features, options.bias,
-            {.transposed = options.transposed}) {
+      down_(parameters.at(options.down), options.hidden_features, options.features,
+            options.down_bias.value_or(options.bias),
+            {.transposed = options.transposed,
+             .groups = options.down_groups,
+             .stacked_groups = options.stacked_groups}) {
   if (options.activation == Activation::XIELU)
     xielu_.emplace(parameters.at(options.activation_path));
   if (!options.result_scale.empty()) result_scale_ = parameters.get(options.result_scale, {1});

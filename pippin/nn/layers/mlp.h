@@ -37,10 +37,15 @@ struct MLPOptions {
   int64_t hidden_features = 0;
   Activation activation = Activation::Silu;
   bool gated = true;
-  bool bias = false;        // of all matrices
-  bool transposed = false;  // they are stored as (in, out)
-  // One matrix with the rows of gate followed by those of up, under gate's name.
+  bool bias = false;              // of all matrices
+  std::optional<bool> down_bias;  // of `down`, where that is another
+  bool transposed = false;        // they lie as (in, out)
+  // One matrix with the rows of gate and up after one another, under gate's name.
   bool fused = false;
+  bool up_first = false;  // then those of up come first
+  // WeightLayout::groups and stacked_groups, without a gate.
+  int64_t up_groups = 0, down_groups = 0;
+  bool stacked_groups = false;
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
   std::string activation_path = "act_fn";     // of an activation's parameters
   NamedNorm inner_norm;                       // before `down`

@@ -44,8 +44,12 @@ struct Precision {
 struct WeightLayout {
   bool transposed = false;    // (in, out): GPT-2's Conv1D
   int64_t stored_rows = 0;    // the tensor's "out"; 0: as many as are used
-  std::vector<int64_t> rows;  // the rows that are used, in order; empty: all
-  std::string part;           // the name of the rows in the program: "q"
+  std::vector<int64_t> rows;  // those that are used, in their order; empty: all
+  std::string part;           // what the rows are called in the program: "q"
+  // Above 0: each of so many groups of outputs is computed of its group of inputs alone. The tensor
+  // is that of a convolution, (out, in / groups, 1), or has a matrix (in, out) for each group.
+  int64_t groups = 0;
+  bool stacked_groups = false;
 };
 
 // The change of a matrix by an adapter that is not merged: scale * b · a.

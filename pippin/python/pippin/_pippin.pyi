@@ -200,9 +200,29 @@ class TextEncoder(metaclass=_pybind11_type):
         dimensions: int = 0,
         refuse_long: bool = False,
     ) -> npt.NDArray[Any]: ...
+    def embed_sparse(
+        self,
+        texts: Items[str],
+        *,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        active: int = 0,
+        refuse_long: bool = False,
+    ) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]: ...
+    def embed_tokens(
+        self,
+        texts: Items[str],
+        *,
+        query: bool = False,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        refuse_long: bool = False,
+    ) -> list[npt.NDArray[Any]]: ...
     def score(self, query: str, documents: Items[str], *, refuse_long: bool = False) -> list[float]: ...
     @property
     def is_cross_encoder(self) -> bool: ...
+    @property
+    def kind(self) -> str: ...
     @property
     def max_tokens(self) -> int: ...
     @property

@@ -1,0 +1,59 @@
+// What a configuration says of an encoder and a decoder that looks over at it: one function for
+// each lineage, in the file of its name; encoder_decoder_description.cpp chooses.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/models/config/config.h"
+#include "pippin/nn/attention/relative_bias.h"
+#include "pippin/nn/decoder.h"
+#include "pippin/nn/encoder.h"
+#include "pippin/nn/layer.h"
+
+namespace pippin::models {
+
+struct EncoderDecoderDescription {
+  nn::EncoderOptions encoder;
+  int64_t vocab_size = 0, width = 0;
+  int64_t context = 0;  // the most tokens of the source, and of what is written
+  int64_t start = 0;    // the token that the decoder begins with
+  // The first token that is written, whatever its logits (forced_bos_token_id).
+  std::optional<int64_t> first;
+
+  // The decoder. Its parts are below `base`, the table of its tokens and the head below nothing.
+  std::string base = "decoder", embedding = "shared";
+  double embedding_scale = 1.0;
+  std::optional<nn::LearnedPositions> positions;
+  nn::NormOptions norm;                    // of the two that follow
+  std::string embedding_norm, final_norm;  // empty names: none
+  std::string layers_path = "layers";
+  // Both attentions and the feed-forward of a layer, as two layers of nn/layer.h.
+  struct Layer {
+    nn::LayerOptions own, across;
+  };
+  std::vector<Layer> layers;
+  std::optional<nn::RelativeBiasOptions> bias;  // below a layer
+  bool bias_of_each_layer = false;              // else that of the first one
+  std::vector<nn::RopeOptions> ropes;
+
+  std::string head = "lm_head";
+  bool tied = true;         // the head is the embedding
+  double head_scale = 1.0;  // of what goes into the head
+  std::string head_bias;    // a tensor (1, vocabulary); an empty name: none
+  std::optional<double> softcap;
+  std::vector<std::string> unused;  // beginnings of names that nothing needs
+};
+
+bool is_encoder_decoder_type(std::string_view model_type);
+// Throws Unsupported for a model_type that is not known.
+EncoderDecoderDescription describe_rewriter(const Config& config);
+
+EncoderDecoderDescription bart_rewriter(const Config& config);
+EncoderDecoderDescription t5_rewriter(const Config& config);
+EncoderDecoderDescription t5gemma_rewriter(const Config& config);
+
+}  // namespace pippin::models

@@ -1,0 +1,223 @@
+// The text encoders of data/models2026/enc against what transformers 5 computes of them: states,
+// pooled states, scores of texts and of tokens, from the folder and from the package.
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pippin/base/error.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/families/encoder.h"
+#include "pippin/io/json.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/models/encoders/encoder_model.h"
+#include "pippin/runtime/encoder_schema.h"
+#include "tests/encoder_testing.h"
+#include "tests/golden_testing.h"
+
+namespace pippin {
+namespace {
+
+namespace family = families::encoder;
+using models::BuildOptions;
+using testing_encoders::difference;
+using testing_encoders::difference_at_tokens;
+using testing_encoders::RunningEncoder;
+using testing_encoders::Texts;
+using testing_encoders::tokens_of;
+using testing_models::largest;
+
+const std::string kPlace = "models2026/enc/";
+
+// An output of transformers and the program's output of the same numbers.
+struct Output {
+  const char* golden;
+  const char* program;
+};
+constexpr Output kOutputs[] = {{"last_hidden_state", family::kStates},
+                               {"pooler_output", family::kPooler},
+                               {"text_embeds", family::kEmbedding},
+                               {"logits", family::kLogits}};
+
+// Numbers for each token, of which those at padding are undefined.
+bool is_of_tokens(const Texts& texts, const char* name) {
+  const auto shape = texts.golden.read(name).shape;
+  return shape.size() > 1 && static_cast<int64_t>(shape[1]) == texts.length;
+}
+
+// The largest difference of an output, relative to its largest number.
+double error_of(const Texts& texts, RunningEncoder& encoder, const Output& output) {
+  const std::vector<double> expected = texts.doubles(output.golden);
+  const std::vector<double> values = encoder.run(texts, output.program);
+  if (values.size() != expected.size()) {
+    ADD_FAILURE() << output.golden << ": " << values.size() << " of " << expected.size();
+    return 1;
+  }
+  const double worst = is_of_tokens(texts, output.golden)
+                           ? difference_at_tokens(texts, values, expected)
+                           : difference(values, expected);
+  return worst / largest(expected);
+}
+
+class EncoderGolden : public testing::TestWithParam<const char*> {};
+
+TEST_P(EncoderGolden, FolderInExact) {
+  PIPPIN_SHARED_OR_SKIP(folder, kPlace + GetParam());
+  const Texts texts(folder);
+  const mil::Model model =
+      models::build_encoder(folder, {.compute = BuildOptions::Compute::Float32Direct});
+  mil::verify(model.program);
+  for (const auto precision : {engine::Precision::Exact, engine::Precision::Fast}) {
+    RunningEncoder encoder(model, precision);
+    int outputs = 0;
+    for (const Output& output : kOutputs) {
+      if (!texts.golden.contains(output.golden)) continue;
+      ++outputs;
+      EXPECT_LE(error_of(texts, encoder, output), 5e-5) << output.golden;
+    }
+    EXPECT_GT(outputs, 0);
+  }
+}
+
+// Each text by itself, without padding, unless its tokens see the padding.
+TEST_P(EncoderGolden, TextsAlone) {
+  PIPPIN_SHARED_OR_SKIP(folder, kPlace + GetParam());
+  const Texts texts(folder);
+  const mil::Model model =
+      models::build_encoder(folder, {.compute = BuildOptions::Compute::Float32Direct});
+  if (model.metadata.user_defined.contains(family::kPaddingKey)) return;
+  RunningEncoder encoder(model, engine::Precision::Exact);
+  for (const Output& output : kOutputs) {
+    if (!texts.golden.contains(output.golden)) continue;
+    const std::vector<double> all = texts.doubles(output.golden);
+    const size_t per_text = all.size() / static_cast<size_t>(texts.rows);
+    for (int64_t row = 0; row < texts.rows; ++row) {
+      const auto [begin, end] = tokens_of(texts, row);
+      const auto one = encoder.run(texts, row, 1, begin, end, output.program);
+      const size_t skipped =
+          is_of_tokens(texts, output.golden)
+              ? per_text / static_cast<size_t>(texts.length) * static_cast<size_t>(begin)
+              : 0;
+      const auto first =
+          all.begin() + static_cast<int64_t>(per_text) * row + static_cast<int64_t>(skipped);
+      EXPECT_LE(difference(one, {first, first + std::ssize(one)}) / largest(all), 5e-5)
+          << output.golden << ", text " << row;
+    }
+  }
+}
+
+TEST_P(EncoderGolden, PackageInFloat16) {
+  PIPPIN_SHARED_OR_SKIP(folder, kPlace + GetParam());
+  const Texts texts(folder);
+  const TempDir out;
+  mil::write_package(models::build_encoder(folder), out / "model.mlpackage");
+  const mil::Model model = mil::read_package(out / "model.mlpackage");
+  EXPECT_TRUE(runtime::encoder_schema(model).has_value());
+  RunningEncoder encoder(model);
+  for (const Output& output : kOutputs) {
+    if (!texts.golden.contains(output.golden)) continue;
+    EXPECT_LE(error_of(texts, encoder, output), 1e-2) << output.golden;
+  }
+}
+
+const std::vector<const char*>& cases() {
+  static const std::vector<const char*> all = {"bert_mlm",
+                                               "clip_text_proj",
+                                               "convbert",
+                                               "data2vec_text",
+                                               "deberta_v1",
+                                               "deberta_v2_cls",
+                                               "deberta_v2_conv",
+                                               "deberta_v2_tokens",
+                                               "electra_disc",
+                                               "ernie",
+                                               "esm2",
+                                               "eurobert",
+                                               "eurobert_cls",
+                                               "eurobert_cls_mean",
+                                               "gemma2_cls",
+                                               "jina_v3",
+                                               "llama_tokens",
+                                               "megatron_bert",
+                                               "modernbert_mean",
+                                               "modernbert_tokens",
+                                               "nomic_bert_hf",
+                                               "roberta_prelayernorm",
+                                               "roberta_tokens",
+                                               "roformer",
+                                               "squeezebert",
+                                               "t5_encoder_gemma",
+                                               "xlm_roberta_mlm"};
+  return all;
+}
+INSTANTIATE_TEST_SUITE_P(Models, EncoderGolden, testing::ValuesIn(cases()),
+                         [](const auto& test) { return std::string(test.param); });
+
+// Those of pictures, and encoder-decoders, which encoder_decoders_test.cpp has.
+const std::set<std::string> kOthers = {
+    "aimv2",     "aimv2_lit",    "beit_cls",        "blenderbot",
+    "bart",      "clip",         "convnext",        "depth_anything",
+    "dinov2",    "dinov2_reg",   "dinov3_convnext", "led",
+    "longt5",    "m2m_100",      "marian",          "mbart",
+    "metaclip2", "mobilenet_v2", "modernvbert",     "pegasus",
+    "segformer", "siglip",       "siglip_b",        "t5gemma",
+    "t5gemma2"};
+
+TEST(EncoderGoldens, EveryTextEncoderIsHere) {
+  PIPPIN_SHARED_ENTRIES_OR_SKIP(folders, "models2026/enc");
+  const std::set<std::string> known(cases().begin(), cases().end());
+  for (const auto& folder : folders) {
+    const std::string name = folder.filename().string();
+    EXPECT_NE(known.contains(name), kOthers.contains(name)) << name;
+  }
+}
+
+// A configuration that cannot be is rejected by key and value.
+TEST(EncoderGoldens, ConfigurationErrorsNameKeyAndValue) {
+  const struct {
+    std::string folder, key, value, message;
+  } broken[] = {
+      {"eurobert_cls", "classifier_pooling", R"("last")", "classifier_pooling: 'last' is not"},
+      {"convbert", "conv_kernel_size", "4", "conv_kernel_size: 4 is not an odd number"},
+      {"convbert", "head_ratio", "4", "head_ratio: only 2 and an even number of heads"},
+      {"convbert", "num_groups", "3", "hidden_size: 32 is not a multiple of num_groups 3"},
+      {"squeezebert", "q_groups", "5", "hidden_size: 32 is not a multiple of q_groups 5"},
+      {"deberta_v1", "pos_att_type", R"(["p2p"])", "pos_att_type: 'p2p' is not supported"},
+      {"deberta_v1", "talking_head", "true", "talking_head: true is not supported"},
+      {"deberta_v2_conv", "conv_kernel_size", "2", "conv_kernel_size: 2 is not an odd number"},
+      {"deberta_v2_conv", "conv_groups", "3", "hidden_size: 32 is not a multiple of conv_groups"},
+      {"roformer", "rotary_value", "true", "rotary_value: true is not supported"},
+      {"esm2", "position_embedding_type", R"("relative_key")", "'relative_key' is not supported"},
+      {"esm2", "is_folding_model", "true", "is_folding_model: true is not supported"},
+      {"jina_v3", "position_embedding_type", R"("alibi")", "'alibi' is not supported"},
+      {"clip_text_proj", "eos_token_id", "999", "eos_token_id: not a token"},
+      {"t5_encoder_gemma", "encoder", "null", "encoder: missing"},
+  };
+  int refused = 0;
+  for (const auto& one : broken) {
+    SCOPED_TRACE(one.folder + ": " + one.key + " = " + one.value);
+    const auto folder = shared_data(kPlace + one.folder);
+    if (!folder) continue;
+    ++refused;
+    const TempDir dir;
+    std::string text = "{";
+    for (const auto& [key, value] : Json::load(*folder / "config.json", kPythonJson).members()) {
+      if (key != one.key) text += "\"" + std::string(key) + "\": " + value.dump() + ", ";
+    }
+    write_file(dir / "config.json", text + "\"" + one.key + "\": " + one.value + "}");
+    std::filesystem::create_symlink(*folder / "model.safetensors", dir / "model.safetensors");
+    try {
+      models::build_encoder(dir.path());
+      ADD_FAILURE() << "nothing is thrown";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(one.message), std::string::npos) << error.what();
+    }
+  }
+  if (refused == 0) GTEST_SKIP() << shared_data_absent("models2026");
+}
+
+}  // namespace
+}  // namespace pippin
