@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/models/late_interaction.h"
+#include "pippin/models/encoders/late_interaction.h"
 #include "pippin/runtime/encoder_model.h"
 #include "pippin/tokenizers/tokenizer.h"
 

@@ -42,7 +42,7 @@ inline constexpr const char* kTokensKey = "pippin.tokens";
 inline constexpr const char* kPlain = "plain";
 inline constexpr const char* kKnown = "known";
 // The form of embeddings that are not dense vectors: kSparse, or kOfTokens with the settings of
-// models/late_interaction.h in JSON under kLateKey.
+// models/encoders/late_interaction.h in JSON under kLateKey.
 inline constexpr const char* kEmbeddingKey = "pippin.embedding";
 inline constexpr const char* kSparse = "sparse";
 inline constexpr const char* kActiveKey = "pippin.active";  // most numbers of a sparse one

@@ -19,7 +19,7 @@
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/layers/rope.h"
-#include "pippin/nn/token_convolution.h"
+#include "pippin/nn/layers/token_convolution.h"
 #include "pippin/nn/weights/packed_weights.h"
 #include "pippin/nn/weights/parameters.h"
 

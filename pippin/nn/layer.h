@@ -14,6 +14,7 @@
 #include "pippin/nn/attention/convolved_attention.h"
 #include "pippin/nn/attention/disentangled_attention.h"
 #include "pippin/nn/attention/latent_attention.h"
+#include "pippin/nn/attention/span_attention.h"
 #include "pippin/nn/attention_with_mamba.h"
 #include "pippin/nn/expert_attention.h"
 #include "pippin/nn/experts/experts.h"
@@ -36,7 +37,6 @@
 #include "pippin/nn/recurrent/rwkv.h"
 #include "pippin/nn/recurrent/short_convolution.h"
 #include "pippin/nn/shared_block.h"
-#include "pippin/nn/span_attention.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
@@ -47,7 +47,8 @@ using MixerOptions =
                  Mamba2Options, RecurrentUnitOptions, AttentionWithMambaOptions, SharedBlockOptions,
                  GatedDeltaOptions, LightningAttentionOptions, DisentangledAttentionOptions,
                  ExpertAttentionOptions, ConvolvedAttentionOptions, CompressedAttentionOptions,
-                 TimeMixOptions, ChannelMixOptions, MLSTMOptions, SpanAttentionOptions, NoMixerOptions>;
+                 TimeMixOptions, ChannelMixOptions, MLSTMOptions, SpanAttentionOptions,
+                 NoMixerOptions>;
 // Each has make(parameters).
 using FeedForwardOptions =
     std::variant<MLPOptions, ExpertsOptions, MlpWithExpertsOptions, NoFeedForwardOptions>;

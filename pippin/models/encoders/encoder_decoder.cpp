@@ -16,7 +16,7 @@
 #include "pippin/families/stateful.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/config/common.h"
-#include "pippin/models/encoder_decoder_description.h"
+#include "pippin/models/encoders/encoder_decoder_description.h"
 #include "pippin/models/family/package_part.h"
 #include "pippin/models/model_source.h"
 #include "pippin/nn/attention/cross_attention.h"
@@ -250,7 +250,7 @@ mil::Model build_encoder_decoder(const fs::path& source,
                                  const EncoderDecoderBuildOptions& options) {
   const Json json = load_config(source);
   const Config config(json);
-  EncoderDecoderDescription described = describe_rewriter(config);
+  EncoderDecoderDescription described = describe_encoder_decoder(config);
   read_generation(source, described);
   const int64_t most = described.context;
   const int64_t context = options.context == 0 ? std::min(kUsualContext, most) : options.context;

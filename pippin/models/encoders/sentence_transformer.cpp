@@ -12,7 +12,7 @@
 #include "pippin/base/files/file.h"
 #include "pippin/io/model_files.h"
 #include "pippin/models/config/common.h"
-#include "pippin/models/sentence_pooling.h"
+#include "pippin/models/encoders/sentence_pooling.h"
 
 namespace pippin::models {
 namespace {

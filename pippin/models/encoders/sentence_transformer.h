@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "pippin/io/json.h"
-#include "pippin/models/late_interaction.h"
+#include "pippin/models/encoders/late_interaction.h"
 #include "pippin/nn/attention/pooling.h"
 #include "pippin/nn/layers/mlp.h"
 

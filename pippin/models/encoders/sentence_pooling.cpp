@@ -1,4 +1,4 @@
-#include "pippin/models/sentence_pooling.h"
+#include "pippin/models/encoders/sentence_pooling.h"
 
 #include <algorithm>
 #include <array>

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include "pippin/models/config/common.h"
-#include "pippin/models/encoder_decoder_description.h"
 #include "pippin/models/encoders.h"
+#include "pippin/models/encoders/encoder_decoder_description.h"
 
 namespace pippin::models {
 namespace {
@@ -114,7 +114,7 @@ std::optional<nn::LearnedPositions> positions_of(const Config& config, const Var
 
 }  // namespace
 
-EncoderDecoderDescription bart_rewriter(const Config& config) {
+EncoderDecoderDescription bart_encoder_decoder(const Config& config) {
   const Variant& variant = variant_of(config);
   const bool is_led = variant.type == "led";
   const Half read = half_of(config, "encoder",
@@ -197,7 +197,7 @@ EncoderDecoderDescription bart_rewriter(const Config& config) {
 }
 
 EncoderDescription bart_encoder(const Config& config) {
-  const EncoderDecoderDescription whole = bart_rewriter(config);
+  const EncoderDecoderDescription whole = bart_encoder_decoder(config);
   EncoderDescription model;
   model.encoder = whole.encoder;
   model.encoder.unused = {"encoder.embed_tokens.", "encoder.embed_positions."};

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "pippin/models/architectures.h"
-#include "pippin/models/encoder_decoder_description.h"
 #include "pippin/models/encoders.h"
+#include "pippin/models/encoders/encoder_decoder_description.h"
 
 namespace pippin::models {
 
-EncoderDecoderDescription t5gemma_rewriter(const Config& config) {
+EncoderDecoderDescription t5gemma_encoder_decoder(const Config& config) {
   const auto given = config.find("decoder");
   if (!given) config.invalid("decoder", "missing");
   EncoderDecoderDescription model;

@@ -1,4 +1,4 @@
-#include "pippin/models/late_interaction.h"
+#include "pippin/models/encoders/late_interaction.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,3 +1,5 @@
+#include "pippin/models/encoders/encoder_decoder_description.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -5,19 +7,20 @@
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
-#include "pippin/models/encoder_decoder_description.h"
 
 namespace pippin::models {
 namespace {
 
 using Describe = EncoderDecoderDescription (*)(const Config& config);
 constexpr std::pair<std::string_view, Describe> kEncoderDecoders[] = {
-    {"bart", bart_rewriter},  {"blenderbot", bart_rewriter}, {"led", bart_rewriter},
-    {"longt5", t5_rewriter},  {"m2m_100", bart_rewriter},    {"marian", bart_rewriter},
-    {"mbart", bart_rewriter}, {"mt5", t5_rewriter},          {"pegasus", bart_rewriter},
-    {"t5", t5_rewriter},      {"t5gemma", t5gemma_rewriter}, {"umt5", t5_rewriter}};
+    {"bart", bart_encoder_decoder},       {"blenderbot", bart_encoder_decoder},
+    {"led", bart_encoder_decoder},        {"longt5", t5_encoder_decoder},
+    {"m2m_100", bart_encoder_decoder},    {"marian", bart_encoder_decoder},
+    {"mbart", bart_encoder_decoder},      {"mt5", t5_encoder_decoder},
+    {"pegasus", bart_encoder_decoder},    {"t5", t5_encoder_decoder},
+    {"t5gemma", t5gemma_encoder_decoder}, {"umt5", t5_encoder_decoder}};
 
-const auto* find_rewriter(std::string_view type) {
+const auto* find_encoder_decoder(std::string_view type) {
   return std::find_if(std::begin(kEncoderDecoders), std::end(kEncoderDecoders),
                       [&](const auto& known) { return known.first == type; });
 }
@@ -25,12 +28,12 @@ const auto* find_rewriter(std::string_view type) {
 }  // namespace
 
 bool is_encoder_decoder_type(std::string_view model_type) {
-  return find_rewriter(model_type) != std::end(kEncoderDecoders);
+  return find_encoder_decoder(model_type) != std::end(kEncoderDecoders);
 }
 
-EncoderDecoderDescription describe_rewriter(const Config& config) {
+EncoderDecoderDescription describe_encoder_decoder(const Config& config) {
   const std::string type = config.text("model_type", "");
-  const auto* const known = find_rewriter(type);
+  const auto* const known = find_encoder_decoder(type);
   if (known != std::end(kEncoderDecoders)) return known->second(config);
   std::vector<std::string_view> types;
   for (const auto& one : kEncoderDecoders) types.push_back(one.first);

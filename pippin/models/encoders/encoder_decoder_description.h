@@ -50,10 +50,10 @@ struct EncoderDecoderDescription {
 
 bool is_encoder_decoder_type(std::string_view model_type);
 // Throws Unsupported for a model_type that is not known.
-EncoderDecoderDescription describe_rewriter(const Config& config);
+EncoderDecoderDescription describe_encoder_decoder(const Config& config);
 
-EncoderDecoderDescription bart_rewriter(const Config& config);
-EncoderDecoderDescription t5_rewriter(const Config& config);
-EncoderDecoderDescription t5gemma_rewriter(const Config& config);
+EncoderDecoderDescription bart_encoder_decoder(const Config& config);
+EncoderDecoderDescription t5_encoder_decoder(const Config& config);
+EncoderDecoderDescription t5gemma_encoder_decoder(const Config& config);
 
 }  // namespace pippin::models

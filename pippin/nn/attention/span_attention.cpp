@@ -1,10 +1,10 @@
-#include "pippin/nn/span_attention.h"
+#include "pippin/nn/attention/span_attention.h"
 
 #include <optional>
 #include <vector>
 
 #include "pippin/array/ops.h"
-#include "pippin/nn/token_convolution.h"
+#include "pippin/nn/layers/token_convolution.h"
 
 namespace pippin::nn {
 

@@ -1,4 +1,4 @@
-#include "pippin/nn/token_convolution.h"
+#include "pippin/nn/layers/token_convolution.h"
 
 #include <vector>
 

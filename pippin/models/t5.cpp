@@ -2,12 +2,12 @@
 #include <cmath>
 
 #include "pippin/models/config/t5_config.h"
-#include "pippin/models/encoder_decoder_description.h"
 #include "pippin/models/encoders.h"
+#include "pippin/models/encoders/encoder_decoder_description.h"
 
 namespace pippin::models {
 
-EncoderDecoderDescription t5_rewriter(const Config& config) {
+EncoderDecoderDescription t5_encoder_decoder(const Config& config) {
   const T5Config sizes(config);
   EncoderDecoderDescription model;
   model.encoder = describe_encoder(config).encoder;
