@@ -18,7 +18,7 @@ namespace {
 
 using Sinusoids = nn::LearnedPositions::Sinusoids;
 
-// What tells the members of the lineage apart.
+// The differences between the members of the lineage.
 struct Variant {
   std::string_view type;
   bool norm_first;          // before the blocks, and once at the end of both

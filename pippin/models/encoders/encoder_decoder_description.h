@@ -1,4 +1,4 @@
-// What a configuration says of an encoder and a decoder that looks over at it: one function for
+// Descriptions of models with an encoder and a decoder that attends to its states: one function for
 // each lineage, in the file of its name; encoder_decoder_description.cpp chooses.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace pippin::models {
 struct EncoderDecoderDescription {
   nn::EncoderOptions encoder;
   int64_t vocab_size = 0, width = 0;
-  int64_t context = 0;  // the most tokens of the source, and of what is written
+  int64_t context = 0;  // the most tokens of the source, and of the target
   int64_t start = 0;    // the token that the decoder begins with
   // The first token that is written, whatever its logits (forced_bos_token_id).
   std::optional<int64_t> first;

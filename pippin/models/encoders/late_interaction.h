@@ -1,5 +1,5 @@
-// How models that give a vector for each token (ColBERT, Khattab and Zaharia 2020) take queries and
-// documents: as pylate's, Stanford's and sentence-transformers' files say it.
+// Settings of models that give a vector for each token (ColBERT, Khattab and Zaharia 2020): the
+// treatment of queries and documents in pylate's and sentence-transformers' files.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct LateInteraction {
   static bool is_pylate(const Json& config);
   // Throws InvalidFile and Unsupported, naming key and value.
   static LateInteraction read(const Json& config);
-  // What sentence_bert_config.json says of them (sentence-transformers 5.5 and later).
+  // Reads the settings of sentence_bert_config.json (sentence-transformers 5.5 and later).
   void add_settings(const Json& settings);
   // Of the module MultiVectorMask.
   void add_mask(const Json& config);
