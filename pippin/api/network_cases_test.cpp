@@ -126,7 +126,7 @@ std::string compare(const Json& description, const Values& outputs, const Values
 
 // Returns the error, or an empty string.
 std::string run_case(const fs::path& folder, const Json& description) {
-  const std::string_view kind = description.get_string("compare");
+  const std::string kind(description.get_string("compare"));
   try {
     const Model model = Model::load(folder / "model.mlmodel", {.num_threads = 1});
     const Function function = model.function();
@@ -162,7 +162,7 @@ void run_group(const std::string& group) {
     failed.push_back(fmt::format("{}/{}: {}", folder.parent_path().filename().string(),
                                  folder.filename().string(), error));
   }
-  RecordProperty("cases", static_cast<int>(count));
+  testing::Test::RecordProperty("cases", static_cast<int>(count));
   EXPECT_TRUE(failed.empty()) << failed.size() << " of " << count << " cases:\n"
                               << fmt::format("{}", fmt::join(failed, "\n"));
 }

@@ -17,7 +17,7 @@ bool same(const Slot* a, const Slot* b) {
   return a == b || (a != nullptr && b != nullptr && a->var == b->var && a->led == b->led);
 }
 
-// What holds for both values.
+// The facts that hold for both values.
 ValueInfo merged(const ValueInfo& a, const ValueInfo& b, const std::string& name) {
   if (a.shape.size() != b.shape.size()) {
     fail(ErrorCode::Unsupported, "'{}' has rank {} or {}, depending on a branch", name,

@@ -17,7 +17,7 @@ struct Convolution {
   Field weights{0, "weights"}, bias{0, "bias"};
 };
 
-// Output places beyond the full result, and what is cut off before the first one.
+// Turns outputShape into padding: the number of places that are cut off at each side.
 void fix_output_shape(const Graph& graph, const Var* x, Convolution& conv) {
   if (conv.output_shape.empty()) return;
   const size_t axes = conv.kernel.size();

@@ -43,7 +43,7 @@ class Network {
   const Owner owner;       // of the file's bytes
   bool has_images = false;
   std::map<std::string, Slot, std::less<>> values;
-  // How often layers, at any depth, and the model's outputs read a name.
+  // Counts of reads of each name, by layers at any depth and by the model's outputs.
   std::map<std::string, int, std::less<>> reads;
   int64_t budget = 0;  // layers that may still be translated
 

@@ -48,7 +48,7 @@ void translate_reshape(Network& network, const Layer& layer) {
   if (target.size() != 4) {
     fail(ErrorCode::InvalidFile, "targetShape has {} numbers, not 3 or 4", target.size());
   }
-  // Elements move between the sequence and the other axes: the batch is what remains.
+  // Elements move between the sequence and the other axes; the batch gets the rest.
   Var* full = network.full(x);
   const int64_t rank = graph.rank(full);
   if (last) full = transposed(graph, full, channels_last(rank, false));

@@ -8,7 +8,7 @@
 namespace pippin::mil::networks {
 
 struct Size {
-  int64_t number = 0;  // -1 in `reshaped`: what remains
+  int64_t number = 0;  // -1 in `reshaped`: the rest
   Var* of = nullptr;   // the tensor whose axis has this size, if it is not a known number
   int64_t axis = 0;
 };

@@ -43,7 +43,7 @@ void translate_slice(Network& network, const Layer& layer) {
               x);
 }
 
-// Per axis; what is missing has its default.
+// Per axis; absent fields have their defaults.
 struct Parts {
   std::vector<int64_t> strides;
   std::vector<bool> begin_masks, end_masks, squeeze_masks;

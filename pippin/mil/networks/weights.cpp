@@ -50,7 +50,7 @@ class StoredSource : public FloatSource {
   const Owner owner_;
 };
 
-// How numbers of few bits become floats.
+// The conversion of numbers of few bits to floats.
 struct Quantization {
   int bits = 8;
   bool is_signed = false;
