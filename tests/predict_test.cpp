@@ -139,8 +139,9 @@ TEST_F(PredictTest, RepeatingIsTimed) {
 
 TEST_F(PredictTest, WrongUsageIsStatusTwo) {
   expect_failure(predict({}), 2, "PACKAGE");
-  expect_failure(predict({kAddHalf, "--input", "in.txt"}), 2,
-                 "\"in.txt\" is neither FILE.npz nor NAME=NUMBER nor NAME=FILE");
+  expect_failure(
+      predict({kAddHalf, "--input", "in.txt"}), 2,
+      "\"in.txt\" is neither FILE.npz, .json, .jsonl or .csv nor NAME=NUMBER nor NAME=FILE");
   expect_failure(predict({kAddHalf, "--input", "x=in.gif"}), 2, "x=in.gif");
   expect_failure(predict({kAddHalf, "--precision", "best"}), 2, "--precision");
   expect_failure(predict({kAddHalf, "--random-inputs", "-1"}), 2, "--random-inputs");
@@ -263,7 +264,8 @@ TEST_F(PredictTest, OutputsHaveTheFormOfTheirName) {
   EXPECT_EQ(json.at("outputs").at(size_t{1}).at("values").as_floats(),
             read_npy(path("h.npy")).to_doubles());
 
-  expect_failure(written({path("y.gif")}), 2, "y.gif\" is neither FILE.npz, FILE.json nor");
+  expect_failure(written({path("y.gif")}), 2,
+                 "y.gif\" is neither FILE.npz, .json, .jsonl or .csv nor");
   expect_failure(written({path("y")}), 2, "is neither FILE.npz");
   expect_failure(written({path("y.npy")}), 1, "holds one of 2 outputs; name it");
   expect_failure(written({"half=" + path("h.png")}), 1, "the output 'half' is not an image");

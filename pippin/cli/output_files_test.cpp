@@ -22,7 +22,8 @@ TEST(OutputFiles, AreOfOneOutputOrAll) {
   EXPECT_EQ(parse_output("y=x/a=b.NPY").name, "y");
   EXPECT_EQ(parse_output("y=x/a=b.NPY").path, "x/a=b.NPY");
   for (const char* name : {"", "a", "a.txt", "y=a", "png"}) {
-    EXPECT_ERROR(parse_output(name), ErrorCode::InvalidArgument, "is neither FILE.npz, FILE.json");
+    EXPECT_ERROR(parse_output(name), ErrorCode::InvalidArgument,
+                 "is neither FILE.npz, .json, .jsonl or .csv nor");
   }
 }
 

@@ -1,5 +1,11 @@
+<<<<<<< HEAD
 #include "pippin/tabular/category_index.h"
 
+||||||| BASE
+=======
+#include <cmath>
+
+>>>>>>> THEIRS
 #include <fmt/format.h>
 
 #include "pippin/base/numbers/number.h"
@@ -35,7 +41,10 @@ std::optional<size_t> CategoryIndex::find(int64_t number) const {
 
 std::optional<size_t> CategoryIndex::find(const Value& value) const {
   if (const auto* text = std::get_if<std::string>(&value)) return find(*text);
-  return find(to_integer(value));
+  if (const auto* whole = std::get_if<int64_t>(&value)) return find(*whole);
+  const double number = to_number(value);
+  const bool is_whole = std::trunc(number) == number && std::abs(number) < 0x1p63;
+  return is_whole ? find(static_cast<int64_t>(number)) : std::nullopt;
 }
 
 std::string quoted(const Value& value) {

@@ -70,8 +70,11 @@ void FeatureRow::add(const Field& field, const Value& value, std::vector<double>
   if (const auto* array = std::get_if<Array>(&value)) {
     row.insert(row.end(), array->values.begin(), array->values.end());
   } else if (std::holds_alternative<std::monostate>(value)) {
-    const auto size = field.size().value_or(static_cast<int64_t>(width_));
-    row.insert(row.end(), static_cast<size_t>(std::min(size, kMaxRowSize)), kMissing);
+    const std::optional<int64_t> size = field.size();
+    if (!size || *size > static_cast<int64_t>(width_)) {
+      fail(ErrorCode::InvalidArgument, "input '{}': no value", field.name);
+    }
+    row.insert(row.end(), static_cast<size_t>(*size), kMissing);
   } else {
     row.push_back(
         with_context(fmt::format("input '{}'", field.name), [&] { return to_number(value); }));

@@ -31,7 +31,7 @@ class FeatureRow {
 };
 
 // The limit on a row's length, whatever a file declares.
-inline constexpr int64_t kMaxRowSize = int64_t{1} << 26;
+inline constexpr int64_t kMaxRowSize = int64_t{1} << 24;
 
 // Throws InvalidArgument unless `key` is a position below `size`.
 void check_position(int64_t key, size_t size);

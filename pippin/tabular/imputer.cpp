@@ -77,7 +77,8 @@ class Imputer : public Stage {
         replaced_(read_replaced(message)),
         input_(interface.only_input("imputer")),
         output_(interface.only_output("imputer")) {
-    if (input_.type != output_.type || input_.type == Field::Type::Other) {
+    const bool same = input_.type == output_.type || (is_number(input_) && is_number(output_));
+    if (!same || input_.type == Field::Type::Other) {
       fail(ErrorCode::InvalidFile, "the output '{}' is {}, the input {}", output_.name,
            to_string(output_.type), to_string(input_.type));
     }
@@ -100,13 +101,14 @@ class Imputer : public Stage {
   std::vector<Value> run(std::span<const Value> inputs) const override {
     const Value& value = inputs.front();
     if (std::holds_alternative<std::monostate>(value)) return {whole()};
-    if (const auto* array = std::get_if<Array>(&value)) return {filled(*array)};
+    if (const auto* array = std::get_if<Array>(&value)) return {filled_array(*array)};
     if (const auto* dictionary = std::get_if<Dictionary>(&value)) return {filled(*dictionary)};
     if (const auto* text = std::get_if<std::string>(&value)) {
       const auto* replaced = std::get_if<std::string>(&replaced_);
       return {replaced != nullptr && *text == *replaced ? imputed_ : value};
     }
-    return {is_missing(to_number(value)) ? whole() : value};
+    if (is_missing(to_number(value))) return {whole()};
+    return {as_output(value)};
   }
 
   Parameters parameters() const override {
@@ -129,9 +131,29 @@ class Imputer : public Stage {
         return number || std::holds_alternative<Array>(imputed_);
       case Field::Type::Dictionary:
         return number || std::holds_alternative<Dictionary>(imputed_);
-      default:
-        return number;
+      default: {
+        const auto* array = std::get_if<Array>(&imputed_);
+        return number || (array != nullptr && array->values.size() == 1);
+      }
     }
+  }
+
+  static bool is_number(const Field& field) {
+    return field.type == Field::Type::Double || field.type == Field::Type::Int64 ||
+           field.type == Field::Type::Array;
+  }
+
+  // A number in the type of the output; whole numbers stay exact.
+  Value as_output(const Value& value) const {
+    const bool exact = output_.type == Field::Type::Int64 && std::holds_alternative<int64_t>(value);
+    return exact ? value : number_output(output_, {to_number(value)});
+  }
+
+  // In the given shape, if the output is an array.
+  Value filled_array(const Array& array) const {
+    Array result = filled(array);
+    if (output_.type == Field::Type::Array) return result;
+    return number_output(output_, std::move(result.values));
   }
 
   // NaN stands for every NaN, and for the missing value if the model names none.
@@ -144,17 +166,15 @@ class Imputer : public Stage {
 
   // The value in place of an absent or missing one.
   Value whole() const {
-    if (input_.type == Field::Type::String || imputed_.index() == output_index()) return imputed_;
-    if (input_.type == Field::Type::Dictionary) return Dictionary();
-    const auto size = static_cast<size_t>(input_.size().value_or(1));
-    return number_output(output_, std::vector<double>(size, to_number(imputed_)));
-  }
-
-  // The alternative of Value that holds the declared type.
-  size_t output_index() const {
-    return output_.type == Field::Type::Array        ? Value(Array()).index()
-           : output_.type == Field::Type::Dictionary ? Value(Dictionary()).index()
-                                                     : std::variant_npos;
+    if (input_.type == Field::Type::String) return imputed_;
+    if (input_.type == Field::Type::Dictionary) {
+      return std::holds_alternative<Dictionary>(imputed_) ? imputed_ : Dictionary();
+    }
+    if (const auto* array = std::get_if<Array>(&imputed_)) return filled_array(*array);
+    if (input_.type == Field::Type::Array && input_.size() != 1) {
+      fail(ErrorCode::InvalidArgument, "no value; the model imputes the numbers of an array");
+    }
+    return as_output(imputed_);
   }
 
   Array filled(Array array) const {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/checked.h"
 #include "pippin/tabular/readers.h"
 
 namespace pippin::tabular {
@@ -164,7 +165,7 @@ class Thresholding : public NumberMap {
   explicit Thresholding(const Interface& interface)
       : NumberMap("classConfidenceThresholding", interface) {
     const std::optional<int64_t> size = input().size();
-    check_output(size ? std::optional(*size * 2) : std::nullopt);
+    check_output(size ? checked_mul(*size, int64_t{2}) : std::nullopt);
   }
 
  private:

@@ -100,7 +100,7 @@ InputFile parse_input(const std::string& argument) {
     return {"", argument};
   }
   fail(ErrorCode::InvalidArgument,
-       "\"{}\" is neither a FILE.npz, .json, .jsonl or .csv nor NAME=NUMBER nor NAME=FILE with a "
+       "\"{}\" is neither FILE.npz, .json, .jsonl or .csv nor NAME=NUMBER nor NAME=FILE with a "
        ".npy, .png, .jpg, .bmp, .ppm or .pgm file",
        argument);
 }

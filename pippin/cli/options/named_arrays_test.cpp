@@ -45,9 +45,9 @@ TEST(NamedArrays, NumbersAreInputs) {
 TEST(NamedArrays, OtherFilesAreRefused) {
   for (const char* argument :
        {"x=a.gif", "x=a.PNGX", "a.PNG", "=a.PNG", "x=", "NPZ", "", "=1", "x=1,2", "x=0x1"}) {
-    EXPECT_ERROR(
-        parse_input(argument), ErrorCode::InvalidArgument,
-        "\"" + std::string(argument) + "\" is neither FILE.npz nor NAME=NUMBER nor NAME=FILE");
+    EXPECT_ERROR(parse_input(argument), ErrorCode::InvalidArgument,
+                 "\"" + std::string(argument) +
+                     "\" is neither FILE.npz, .json, .jsonl or .csv nor NAME=NUMBER nor NAME=FILE");
   }
 }
 

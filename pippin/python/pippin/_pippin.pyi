@@ -27,6 +27,7 @@ class _Picture(Protocol):  # PIL.Image.Image
 # Types cannot express the buffer protocol before Python 3.12: arrays, memoryviews, array.array, ctypes' arrays.
 _ArrayLike = Union[npt.ArrayLike, memoryview, bytearray, _SupportsArray, _SupportsDLPack, Tensor]
 _Input = Union[_ArrayLike, _Picture, str]
+_Value = Union[_Input, Mapping[str, float], Mapping[int, float]]
 _Target = Union[npt.NDArray[Any], memoryview, bytearray, Tensor]
 # An array or a Tensor; a text or a list of texts; the probabilities of a classifier as a dict; a PIL image.
 _Output = Any
@@ -120,15 +121,15 @@ class Function(metaclass=_pybind11_type):
     @property
     def states(self) -> dict[str, FeatureInfo]: ...
     def predict(
-        self, inputs: Mapping[str, _Input], state: State | None = None, *, out: dict[str, _Target] | None = None,
+        self, inputs: Mapping[str, _Value], state: State | None = None, *, out: dict[str, _Target] | None = None,
         as_tensors: bool = False, as_pictures: bool = False, cancel: CancelToken | None = None,
     ) -> dict[str, _Output]: ...
     def predict_batch(
-        self, batch: Iterable[Mapping[str, _Input]], *, as_tensors: bool = False, as_pictures: bool = False,
+        self, batch: Iterable[Mapping[str, _Value]], *, as_tensors: bool = False, as_pictures: bool = False,
         cancel: CancelToken | None = None,
     ) -> list[dict[str, _Output]]: ...
     def predict_async(
-        self, inputs: Mapping[str, _Input], state: State | None = None, *, out: dict[str, _Target] | None = None,
+        self, inputs: Mapping[str, _Value], state: State | None = None, *, out: dict[str, _Target] | None = None,
         as_tensors: bool = False, as_pictures: bool = False,
     ) -> Awaitable[dict[str, _Output]]: ...
     def make_state(self) -> State: ...
@@ -141,16 +142,16 @@ class Model(metaclass=_pybind11_type):
     @property
     def path(self) -> str: ...
     def predict(
-        self, inputs: Mapping[str, _Input], state: State | None = None, *, out: dict[str, _Target] | None = None,
+        self, inputs: Mapping[str, _Value], state: State | None = None, *, out: dict[str, _Target] | None = None,
         function: str = "", as_tensors: bool = False, as_pictures: bool = False,
         cancel: CancelToken | None = None,
     ) -> dict[str, _Output]: ...
     def predict_batch(
-        self, batch: Iterable[Mapping[str, _Input]], *, function: str = "", as_tensors: bool = False,
+        self, batch: Iterable[Mapping[str, _Value]], *, function: str = "", as_tensors: bool = False,
         as_pictures: bool = False, cancel: CancelToken | None = None,
     ) -> list[dict[str, _Output]]: ...
     def predict_async(
-        self, inputs: Mapping[str, _Input], state: State | None = None, *, out: dict[str, _Target] | None = None,
+        self, inputs: Mapping[str, _Value], state: State | None = None, *, out: dict[str, _Target] | None = None,
         function: str = "", as_tensors: bool = False, as_pictures: bool = False,
     ) -> Awaitable[dict[str, _Output]]: ...
     def function(self, name: str = "") -> Function: ...
