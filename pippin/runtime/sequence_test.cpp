@@ -122,12 +122,17 @@ TEST(SequenceFile, EndsWithItsArrays) {
   std::vector<std::byte> memory(6, std::byte{1});
   const std::vector<CacheArray> arrays = {{"a", memory.size(), 1, 3, 0, 2}};
   SavedSequence saved{std::string(64, 'd'), 3, 0, {1, 2}};
-  std::vector<std::byte> bytes = to_bytes(saved, arrays, [&](size_t) { return ByteSpan(memory); });
+  std::vector<std::byte> bytes =
+      to_bytes(saved, arrays, [&](size_t, const engine::StateRows& rows, std::byte* to) {
+        engine::read_rows(memory.data(), rows, to, rows.group_bytes());
+      });
   const SequenceFile file(bytes, "x");
   EXPECT_EQ(file.sequence().tokens, saved.tokens);
   file.check(arrays);
   std::vector<std::byte> again(6);
-  file.read([&](size_t) { return MutableByteSpan(again); });
+  file.read([&](size_t, const engine::StateRows& rows, const std::byte* from) {
+    engine::write_rows(again.data(), rows, from, rows.group_bytes());
+  });
   EXPECT_EQ(again, (std::vector<std::byte>{std::byte{1}, std::byte{1}, std::byte{1}, std::byte{1},
                                            std::byte{0}, std::byte{0}}));
 

@@ -40,7 +40,7 @@ kernels::CacheType cache_type(Storage storage) {
                                     : kernels::CacheType::F32;
 }
 
-// Of a thread, and of the summary of a mask that comes without one, after the first thread's.
+// Floats of a thread, and after those of all threads the summary of a mask that comes without one.
 struct AttentionScratch {
   int64_t tile = 0, summary = 0;
 
@@ -101,7 +101,8 @@ void attend(const AttentionNode& node, const kernels::AttentionKernel& kernel,
   if (node.has_summary) {
     summary = operands[AttentionNode::kMask + 1];
   } else if (node.is_masked) {
-    summary = own_summary(pool, operands[AttentionNode::kMask], scratch + sizes.tile);
+    summary = own_summary(pool, operands[AttentionNode::kMask],
+                          scratch + sizes.tile * pool.num_threads());
   }
   for (int64_t batch = 0; batch < out.shape[0]; ++batch) {
     kernels::AttentionArgs args{};
@@ -141,7 +142,7 @@ void attend(const AttentionNode& node, const kernels::AttentionKernel& kernel,
     const double root = node.over_root ? std::sqrt(static_cast<double>(args.head_dim)) : 1;
     args.scale = static_cast<float>(node.scale / root);
     args.softcap = static_cast<float>(node.softcap);
-    kernels::attention(pool, kernel, args, scratch, sizes.floats());
+    kernels::attention(pool, kernel, args, scratch, sizes.tile);
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace pippin::engine {
 
-// `operands` are those of the node's views, the `num_written` that it writes first. Throws what
-// the work does: LimitExceeded for its memory, an operation's errors about data.
+// `operands` are those of the node's views, the `num_written` that it writes first. Throws as
+// Execution::run().
 void launch(NodeKind kind, std::span<const Operand> operands, size_t num_written, ThreadPool& pool);
 
 // The same without a step, for work that is repeated for every token.

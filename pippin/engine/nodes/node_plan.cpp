@@ -8,13 +8,11 @@
 namespace pippin::engine {
 namespace {
 
-// Whether rows and keys of attention are those of the mask.
-bool are_rows_of(const View& view, const View& mask) {
+// Whether row i and key k of attention are those of the mask.
+bool has_its_places(const View& view, const View& mask) {
   const size_t rows = mask.shape.size() - 2, keys = rows + 1;
-  return view.rank() == 4 && view.offset == mask.offset && view.shape[2] == mask.shape[rows] &&
-         view.shape[3] == mask.shape[keys] &&
-         (view.strides[2] == mask.strides[rows] || view.shape[2] == mil::Dim(1)) &&
-         view.strides[3] == mask.strides[keys];
+  return view.rank() == 4 && view.offset == mask.offset && view.strides[3] == mask.strides[keys] &&
+         (view.strides[2] == mask.strides[rows] || view.shape[2] == mil::Dim(1));
 }
 
 }  // namespace
@@ -29,7 +27,7 @@ bool only_masks_attention(const NodePlan& plan, size_t input) {
       if (node.views[i].buffer != mask.buffer) continue;
       is_read = true;
       const bool masks = attention != nullptr && attention->is_masked && i == AttentionNode::kMask;
-      if (!masks || !are_rows_of(node.views[i], mask)) return false;
+      if (!masks || !has_its_places(node.views[i], mask)) return false;
     }
   }
   return is_read && std::none_of(plan.output_views.begin(), plan.output_views.end(),
