@@ -1,11 +1,7 @@
-<<<<<<< HEAD
 #include "pippin/tabular/category_index.h"
 
-||||||| BASE
-=======
 #include <cmath>
 
->>>>>>> THEIRS
 #include <fmt/format.h>
 
 #include "pippin/base/numbers/number.h"
