@@ -214,7 +214,7 @@ TEST(Refused, SettingsThatPippinDoesNotKnow) {
       {"openelm", "normalization_layer_name", "\"layer_norm\"", "normalization_layer_name: "},
       {"llama_mha", "partial_rotary_factor", "0.5", "partial_rotary_factor: 0.5"},
       {"llama_mha", "clip_qkv", "8", "clip_qkv: 8"},
-      {"llama_mha", "model_type", "\"rwkv\"", "model_type 'rwkv' is not supported"},
+      {"llama_mha", "model_type", "\"retnet\"", "model_type 'retnet' is not supported"},
       {"mistral_sw", "quantization_config", R"({"quant_method": "hqq"})",
        "quantization_config.quant_method: 'hqq' is not supported"},
       {"mistral_sw", "attn_logit_softcapping", "50.0", "attn_logit_softcapping: 50"},

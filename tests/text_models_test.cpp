@@ -230,7 +230,7 @@ const std::vector<Case>& cases() {
       {"zaya", 12, kNoConvolution},
       {"deepseek_v4", 22, kNoCompressed, kNone, 64},
       {"inkling", 15, kNoDistances, kNone, 2},
-      {"rwkv", 1, kNoRecurrence},
+      {"rwkv", 20, kNoRecurrence},
       {"xlstm", 40, kNoRecurrence},
   };
   return all;

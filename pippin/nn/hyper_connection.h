@@ -42,7 +42,7 @@ class HyperConnection {
   array::Array matrix_, base_, scales_;
 };
 
-// What a model has of it around its layers: "hc_head_fn", "hc_head_base", "hc_head_scale".
+// A model's own, around its layers: "hc_head_fn", "hc_head_base", "hc_head_scale".
 class HyperStreams {
  public:
   HyperStreams(const Parameters& root, const HyperOptions& options);

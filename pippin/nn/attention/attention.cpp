@@ -302,17 +302,17 @@ Array Attention::gated(const Array& joined, const Array& x) const {
 
 std::pair<Array, Array> Attention::seen_keys(const Array& tokens, const MixerInput& input) const {
   if (options_.keys_of) return input.cache.seen(*options_.keys_of);
-  Array projected = k_->linear(tokens);
-  Array own = v_ ? v_->linear(tokens) : projected;
+  const Array projected = k_->linear(tokens);
   if (convolution_) {
     const int64_t width = projected.dim(2).constant();
-    const Array both = array::concat({projected, own}, 2);
+    const Array both = array::concat({projected, v_ ? v_->linear(tokens) : projected}, 2);
     const Array mixed = both + (*convolution_)(both, input);
-    projected = array::slice_axis(mixed, 2, 0, width);
-    own = array::slice_axis(mixed, 2, width, both.dim(2));
+    const Array keys = finish(*k_, array::slice_axis(mixed, 2, 0, width), input.rotation);
+    const Array values = finish_values(array::slice_axis(mixed, 2, width, both.dim(2)));
+    return input.cache.update(input.layer, keys, values, input.pass);
   }
   const Array keys = finish(*k_, projected, input.rotation);
-  const Array values = finish_values(own);
+  const Array values = finish_values(v_ ? v_->linear(tokens) : projected);
   return input.cache.update(input.layer, keys, values, input.pass);
 }
 

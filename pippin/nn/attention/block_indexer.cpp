@@ -81,7 +81,7 @@ class BlockIndexer final : public ScoreBias {
     const Array split =
         array::reshape(whole, {1, options_.heads, pass.query, count, mil::Dim(block)});
     const Array largest = array::reduce_max(split, {4});
-    // How many blocks a query's own lies after one.
+    // The distance from a block to the query's own, in blocks.
     const Array rows = array::expand_dims(blocks_of(pass.past, pass.end), {0, 1, 3});
     const Array places =
         array::range(array::constant(0), array::Builder::current().dim_array(count));

@@ -16,7 +16,7 @@ namespace {
 using array::Array;
 using CompressedOptions = CompressedAttentionOptions;
 
-// What is kept_elements of each token besides its key: the keys of blocks, then those of the
+// Kept of each token besides its key: the keys of blocks, then those of the
 // chooser.
 int64_t kept_elements(const CompressedOptions& options) {
   if (!options.blocks) return 0;

@@ -17,7 +17,7 @@ int64_t projected(const KeyCompressorOptions& options) {
   return options.overlap ? 2 * options.size : options.size;
 }
 
-// What is added to gates by the place of a token among those of a key, (1, 1, taps, size).
+// Added to gates by the place of a token among those of a key, (1, 1, taps, size).
 Array place_bias(const Parameters& parameters, const KeyCompressorOptions& options) {
   const std::vector<int64_t> dims = {1, 1, options.taps(), options.size};
   return parameters.made("ape_by_place", dims, [&](const std::string& full) {

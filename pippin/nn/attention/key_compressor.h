@@ -2,7 +2,7 @@
 // tokens of the block make, weighted for each feature by a softmax over them. With an overlap the
 // tokens of the block before take part too, by other projections.
 //
-//   rate 4, overlap:   tokens  . . . . | 0 1 2 3 | 4 5 6 7 |      . are none: they weigh 0
+//   rate 4, overlap:   tokens  . . . . | 0 1 2 3 | 4 5 6 7 |      a dot: no token, of weight 0
 //                      key 0   ^^^^^^^^^^^^^^^^^^^
 //                      key 1             ^^^^^^^^^^^^^^^^^^^
 //
@@ -31,7 +31,7 @@ struct KeyCompressorOptions {
   bool overlap = false;
   NormOptions norm;
   std::vector<double> frequencies;  // of the rope that turns keys, by the block's first position
-  std::string state;                // what is carried
+  std::string state;                // the carried state
 
   CarriedState carried() const;
   // Tokens that a key is made of.

@@ -1,4 +1,4 @@
-// What is added to the scores of attention besides the mask, where a layer makes it of its tokens.
+// Added to the scores of attention besides the mask, where a layer computes it from its tokens.
 #pragma once
 
 #include <memory>

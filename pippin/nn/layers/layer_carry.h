@@ -1,4 +1,4 @@
-// What the layers of one pass have in common, and leave to one another.
+// Shared by the layers of one pass, or left by one layer to later ones.
 #pragma once
 
 #include <optional>

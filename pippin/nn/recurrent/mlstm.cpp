@@ -87,7 +87,7 @@ class MLSTM final : public Mixer {
     const Array before = array::cast(input.cache.carried(input.layer, memory), kDecayType);
     const Array since = array::cast(input.cache.carried(input.layer, factor), kDecayType);
 
-    // What a token has of those before it, as logarithms, and the largest of that.
+    // The weights of earlier tokens for each token, as logarithms, and the largest of them.
     const Array never = array::constant(kDecayType, -std::numeric_limits<double>::infinity());
     const Array ways = column - array::expand_dims(total, {1}) + array::expand_dims(opened, {1});
     const Array seen = array::select(input.order->no_later, ways, never);

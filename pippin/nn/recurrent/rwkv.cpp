@@ -105,7 +105,7 @@ class TimeMix final : public Mixer {
     return array::slice_axis(array::concat({all.factor, all.values, all.weights}, 0), 1, q - 1, q);
   }
 
-  // What is left of the start at each token.
+  // The part of the start that remains at each token.
   Means decayed(const Means& start, const mil::Dim& q) const {
     const Array count = array::Builder::current().dim_array(q);
     const Array steps = array::cast(array::range(array::constant(0), count), kDecayType) + 1.0;
