@@ -337,7 +337,7 @@ TEST(Adapters, WhatDoesNotFitIsRefusedByName) {
   };
   EXPECT_THAT(build_error(), HasSubstr("has shape [4, 24], the model needs [4, 16]"));
   options.adapters = {{"1style", fixture.adapter()}};
-  EXPECT_THAT(build_error(), HasSubstr("\"1style\" is no name"));
+  EXPECT_THAT(build_error(), HasSubstr("\"1style\" is not a valid function name"));
   options.adapters = {{"style", fixture.adapter()}, {"style", fixture.adapter()}};
   EXPECT_THAT(build_error(), HasSubstr("two functions"));
 }

@@ -95,7 +95,7 @@ TEST_F(RunFolders, AMissingChunkAndAnUnknownAdapterAreOneLine) {
   const auto ids = run_pippin({"tokenize", anemll, "Once upon"});
   EXPECT_EQ(ids.status, 0) << ids.err;
   EXPECT_EQ(ids.out, run_pippin({"tokenize", model_, "Once upon"}).out);
-  expect_fault(run_pippin({"run", anemll, "--adapter", "x", "Once"}), 1, "no adapter 'x'");
+  expect_fault(run_pippin({"run", anemll, "--adapter", "x", "Once"}), 1, "unknown adapter 'x'");
   fs::remove_all(fs::path(anemll) / "llama_FFN_PF_chunk_02of02.mlpackage");
   expect_fault(run_pippin({"run", anemll, "Once"}), 1, "chunk 2 of 2 is missing");
 }

@@ -208,7 +208,7 @@ TEST(Llama, Context) {
 TEST(Llama, FoldersThatAreNoModels) {
   const TempDir empty;
   EXPECT_ERROR(build(empty.path()), ErrorCode::NotFound,
-               "no config.json, so this is not at a Hugging Face model");
+               "no config.json, so this is not a Hugging Face model");
   EXPECT_ERROR(build(empty / "absent"), ErrorCode::NotFound, "absent: no such folder");
 }
 

@@ -397,7 +397,7 @@ TEST_F(Responses, ErrorsNameTheField) {
       {ask(R"("include":{"a":1})"), "400 include: "},
       {ask(R"("previous_response_id":7)"), "400 previous_response_id: "},
       {ask(R"("previous_response_id":"../x")"),
-       "400 previous_response_id: previous_response_id: there"},
+       "400 previous_response_id: previous_response_id: no stored response \"../x"},
       {fmt::format(R"({{"previous_response_id":"{}","input":"x"}})", other.get_string("id")),
        "400 previous_response_id: previous_response_id: model \"twin\" wrote that response, not "},
       {R"({"input":[{"type":"item_reference","id":"msg_1_0"}]})",

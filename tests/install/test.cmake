@@ -30,6 +30,8 @@ set(expected pippin/api/call.h pippin/api/device.h pippin/api/llm.h pippin/api/m
 if(SHARED)
   list(PREPEND expected pippin.h)
 endif()
+list(SORT headers)
+list(SORT expected)
 if(NOT headers STREQUAL expected)
   message(FATAL_ERROR "installed headers: ${headers}; expected: ${expected}")
 endif()

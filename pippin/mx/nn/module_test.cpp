@@ -133,7 +133,7 @@ TEST(Module, LoadsQuantizedWeights) {
                                    {"embed.scales", zeros({10, 3})},
                                    {"embed.biases", zeros({10, 3})}}),
                ErrorCode::InvalidArgument,
-               "embed: expected quantized weights of width 64, found codes of shape (10,8) and "
+               "embed: expected quantized weights of width 64, found values of shape (10,8) and "
                "scales of shape (10,3)");
 }
 

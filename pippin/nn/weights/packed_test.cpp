@@ -330,7 +330,7 @@ TEST(Mlx, EveryWidth) {
       EXPECT_NEAR(form[static_cast<size_t>(i)], want(i / columns, i % columns), 1e-5);
     }
     EXPECT_ERROR(mlx_weights()->matrix(checkpoint, "a.weight", rows, columns + 1),
-                 ErrorCode::InvalidFile, "no quantization");
+                 ErrorCode::InvalidFile, "that is not a quantization");
     EXPECT_ERROR(mlx_weights()->matrix(checkpoint, "a.weight", rows + 1, columns),
                  ErrorCode::InvalidFile, "tensor 'a.");
   }
