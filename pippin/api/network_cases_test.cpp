@@ -1,4 +1,4 @@
-// Neural networks of old with known results: coremltools' layer tests, and formulas.
+// Neural network models with known results: coremltools' layer tests, and formulas.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Neural networks of old, encoded byte by byte: refusals, and forms that the cases of other tools
+// Neural network models, encoded byte by byte: rejected files, and features that other tools' cases
 // do not cover.
 #include <bit>
 #include <fstream>
@@ -29,7 +29,7 @@ std::string floats(uint32_t number, const std::vector<float>& values) {
 
 std::string single(uint32_t number, float value) {
   std::string bytes = floats(number, {value});
-  const size_t length = bytes.size() - sizeof(float) - 1;  // a float of its own has none
+  const size_t length = bytes.size() - sizeof(float) - 1;  // a single float has no length
   bytes.erase(length, 1);
   bytes[length - 1] = static_cast<char>((bytes[length - 1] & ~7) | 5);
   return bytes;
@@ -129,15 +129,17 @@ TEST(Networks, FaultsAreNamed) {
     return std::string("no error");
   };
   EXPECT_EQ(error(layer("mine", {"x"}, {"y"}, 500, field(10, "MyLayer"))),
-            "m.mlmodel: neuralNetwork: layer 'mine': a custom layer of the class "
-            "'MyLayer', which only the app that brings it can compute");
-  EXPECT_EQ(error(inner_product(3, 2, floats(1, {1, 2, 3}))),
-            "m.mlmodel: neuralNetwork: layer 'fc' (innerProduct): weights: 3 weights, "
-            "6 are needed");
+            "unsupported: m.mlmodel: neuralNetwork: layer 'mine': a custom layer of the class "
+            "'MyLayer', which only the app that contains it can compute");
+  EXPECT_EQ(
+      error(inner_product(3, 2, floats(1, {1, 2, 3}))),
+      "invalid file: m.mlmodel: neuralNetwork: layer 'fc' (innerProduct): weights: 3 weights, "
+      "6 are needed");
   EXPECT_NE(error(layer("new", {"x"}, {"y"}, 1999, "")).find("unknown type (field 1999)"),
             std::string::npos);
-  EXPECT_NE(error(layer("loop", {}, {"y"}, 615, "")).find("a loop without an end"),
-            std::string::npos);
+  EXPECT_NE(
+      error(layer("loop", {}, {"y"}, 615, "")).find("the loop has no limit, condition or break"),
+      std::string::npos);
   EXPECT_NE(
       error(layer("relu", {"z"}, {"y"}, 130, field(10, ""))).find("no earlier layer produces 'z'"),
       std::string::npos);

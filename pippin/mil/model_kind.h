@@ -53,9 +53,9 @@ enum class ModelKind : int32_t {
 std::string_view to_string(ModelKind kind);
 
 bool is_pipeline_kind(ModelKind kind);
-// The kind of a field in Model; nothing for a field that is not a kind.
+// The kind of a field in Model; nullopt for a field that is not a kind.
 std::optional<ModelKind> model_kind(int64_t field);
-// The kind that the format calls so ("neuralNetworkClassifier"); nothing for other names.
+// The kind with the format's name ("neuralNetworkClassifier"); nullopt for other names.
 std::optional<ModelKind> model_kind(std::string_view name);
 int64_t model_kind_field(ModelKind kind);
 bool is_model_kind(int64_t field);

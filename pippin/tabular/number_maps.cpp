@@ -95,7 +95,7 @@ class Normalizer : public NumberMap {
   Normalizer(const proto::Normalizer& message, const Interface& interface)
       : NumberMap("normalizer", interface), norm_(static_cast<Norm>(message.norm())) {
     if (message.norm() < 0 || message.norm() > 2) {
-      fail(ErrorCode::InvalidFile, "no normType has the number {}", message.norm());
+      fail(ErrorCode::InvalidFile, "unknown normType {}", message.norm());
     }
     check_output(input().size());
   }

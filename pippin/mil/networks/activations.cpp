@@ -89,7 +89,7 @@ void translate_clamped_relu(Network& network, const Layer& layer) {
 void translate_gelu(Network& network, const Layer& layer) {
   constexpr std::string_view kModes[] = {"EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION"};
   const auto mode = static_cast<size_t>(layer.parameters.integer({1, "mode"}));
-  if (mode >= std::size(kModes)) fail(ErrorCode::InvalidFile, "no mode {} of gelu", mode);
+  if (mode >= std::size(kModes)) fail(ErrorCode::InvalidFile, "unknown gelu mode {}", mode);
   const Slot x = network.floats(layer, 0);
   network.set(
       layer,
@@ -101,7 +101,7 @@ void translate_gelu(Network& network, const Layer& layer) {
 Var* activated(Network& network, const Fields& activation, Var* x) {
   Graph& graph = network.graph;
   const std::vector<uint32_t> present = activation.field_numbers();
-  if (present.empty()) fail(ErrorCode::InvalidFile, "an activation without a function");
+  if (present.empty()) fail(ErrorCode::InvalidFile, "the activation has no function");
   const uint32_t kind = present.back();
   const Fields function = activation.message({kind, "NonlinearityType"});
   const auto with_factors = [&](std::string_view op, bool has_beta) {

@@ -51,7 +51,7 @@ Borders read_borders(const Fields& parameters, uint32_t valid) {
   const Field kValid{valid, "valid"}, kSame{valid + 1, "same"};
   if (parameters.has(kSame)) {
     const int64_t mode = parameters.message(kSame).integer({1, "asymmetryMode"});
-    if (mode < 0 || mode > 1) fail(ErrorCode::InvalidFile, "no asymmetryMode {}", mode);
+    if (mode < 0 || mode > 1) fail(ErrorCode::InvalidFile, "unknown asymmetryMode {}", mode);
     borders.type = mode == 0 ? "same" : "same_lower";
     return borders;
   }
@@ -73,7 +73,7 @@ Borders read_borders3(const Fields& parameters, const Field& type, uint32_t firs
       }
     }
   } else if (kind != kValid) {
-    fail(ErrorCode::InvalidFile, "no {} {}", type.name, kind);
+    fail(ErrorCode::InvalidFile, "unknown {} {}", type.name, kind);
   }
   return borders;
 }

@@ -9,7 +9,7 @@
 
 namespace pippin::mil::networks {
 
-// MIL has sizes of 32 bits; products of two fit into 64.
+// MIL's sizes have 32 bits; products of two fit into 64.
 inline constexpr int64_t kMostSize = INT32_MAX;
 
 struct Borders {

@@ -6,7 +6,7 @@
 namespace pippin::mil::networks {
 namespace {
 
-// Factors of shape [1], [C], [1, H, W] or [C, H, W]; a vector lies on axis -3.
+// Factors of shape [1], [C], [1, H, W] or [C, H, W]; a vector is along axis -3.
 Var* broadcast_factors(Network& network, const Fields& parameters, const Field& shape_field,
                        const Field& field) {
   std::vector<int64_t> shape = parameters.integers(shape_field);

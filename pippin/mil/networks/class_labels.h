@@ -1,4 +1,4 @@
-// The label and the probabilities that a classifier gives.
+// The label and the probabilities that a classifier returns.
 #pragma once
 
 #include <span>

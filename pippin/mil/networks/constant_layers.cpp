@@ -15,7 +15,7 @@ void translate_load_constant(Network& network, const Layer& layer) {
   network.set(layer, network.weights(layer.parameters, {2, "data"}, shape), Slot{nullptr, true});
 }
 
-// Few numbers are kept in the program, where shapes are computed from them.
+// Short constants stay in the program, since shapes may be computed from them.
 void translate_load_constant_nd(Network& network, const Layer& layer) {
   constexpr int64_t kFew = 1024;
   const std::vector<int64_t> shape = layer.parameters.integers({1, "shape"});
@@ -52,7 +52,7 @@ void translate_fill(Network& network, const Layer& layer) {
 }
 
 void translate_range(Network& network, const Layer& layer, std::initializer_list<Field> fields) {
-  // The end, the start and the step: inputs as far as there are any.
+  // The end, the start and the step: inputs if given, else parameters.
   std::vector<Binding> bounds;
   size_t input = 0;
   for (const Field& field : fields) {

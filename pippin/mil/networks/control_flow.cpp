@@ -17,7 +17,7 @@ bool same(const Slot* a, const Slot* b) {
   return a == b || (a != nullptr && b != nullptr && a->var == b->var && a->led == b->led);
 }
 
-// The facts that hold for both values.
+// The properties that both values share.
 ValueInfo merged(const ValueInfo& a, const ValueInfo& b, const std::string& name) {
   if (a.shape.size() != b.shape.size()) {
     fail(ErrorCode::Unsupported, "'{}' has rank {} or {}, depending on a branch", name,
@@ -34,7 +34,7 @@ ValueInfo merged(const ValueInfo& a, const ValueInfo& b, const std::string& name
   return info;
 }
 
-// Names with other values than before in one of the alternatives, and a value in both.
+// Names whose value an alternative changes, and that have a value in both.
 std::vector<std::string> changed_names(const Values& before, const Values& yes, const Values& no) {
   std::vector<std::string> names;
   for (const auto& [name, slot] : yes) {
@@ -85,7 +85,7 @@ bool may_leave(const ListedLayer& listed) {
   return false;
 }
 
-// Whether the loop or its iteration was left; constant false outside of loops.
+// Whether the loop or its iteration has ended early; constant false outside loops.
 Var* was_left(Network& network) {
   Var* left = nullptr;
   for (const std::string_view name : {kBroken, kContinued}) {
@@ -159,7 +159,7 @@ void translate_layers(Network& network, std::span<const ListedLayer> layers) {
                  [&] { find_layer_kind(listed.field)->translate(network, listed.layer); });
     if (listed.field == kBreakField || listed.field == kContinueField) return;
     if (!may_leave(listed) || i + 1 == layers.size()) continue;
-    // The rest of the iteration takes place unless the branch has ended it.
+    // The rest of the iteration runs unless the branch has ended it.
     Var* left = was_left(network);
     if (left == nullptr) continue;
     choose(

@@ -13,8 +13,8 @@ std::span<const LayerKind> control_layers();
 // Translates the layers in order.
 void translate_layers(Network& network, std::span<const ListedLayer> layers);
 
-// Translates two alternatives of which a run takes the first if `condition` is true. Names that
-// either defines are merged; a name that only one of them has is unknown afterwards.
+// Translates two alternatives: a run takes the first if `condition` is true. Merges the names that
+// either defines; a name that only one defines is undefined afterwards.
 void choose(Network& network, Var* condition, const std::function<void()>& yes,
             const std::function<void()>& no);
 
@@ -24,7 +24,8 @@ Var* condition_of(Network& network, Var* value);
 // Translates a loop.
 void translate_loop(Network& network, const Layer& layer);
 
-// Names, which no file can have, of the conditions that the loop or its iteration was left.
+// Names of the conditions that the loop or its iteration has ended early. They are not UTF-8, so no
+// file can contain them.
 inline constexpr std::string_view kBroken = "\xff broken", kContinued = "\xff continued";
 
 }  // namespace pippin::mil::networks

@@ -17,7 +17,7 @@ struct Convolution {
   Field weights{0, "weights"}, bias{0, "bias"};
 };
 
-// Turns outputShape into padding: the number of places that are cut off at each side.
+// Output positions beyond the full result, and those cropped before its first one.
 void fix_output_shape(const Graph& graph, const Var* x, Convolution& conv) {
   if (conv.output_shape.empty()) return;
   const size_t axes = conv.kernel.size();

@@ -7,8 +7,8 @@ namespace {
 
 enum SamplingMethod : int64_t { kStrict, kAligned, kUpsampled, kRoiAligned, kSamplingCount };
 
-// The points of an interval of length L, in parts: point i is shift + L * of_length[i], or
-// shift + max(L, 1) * of_length[i] where `at_least_one`. Some may lie past the interval.
+// The points of an interval of length L, in parts: point i is shift + L * of_length[i], or shift +
+// max(L, 1) * of_length[i] with `at_least_one`. Some may be outside the interval.
 struct GridParts {
   std::vector<float> of_length, shift;
   bool at_least_one = false;
@@ -40,16 +40,16 @@ class CropGrid {
       : network_(network), graph_(network.graph), images_(images), boxes_(boxes) {
     mode_ = parameters.message({4, "boxIndicesMode"}).integer({1, "boxMode"});
     method_ = parameters.message({3, "mode"}).integer({1, "samplingMethod"});
-    if (mode_ < 0 || mode_ > 3) fail(ErrorCode::InvalidFile, "no boxMode {}", mode_);
+    if (mode_ < 0 || mode_ > 3) fail(ErrorCode::InvalidFile, "unknown boxMode {}", mode_);
     if (method_ < 0 || method_ >= kSamplingCount) {
-      fail(ErrorCode::InvalidFile, "no samplingMethod {}", method_);
+      fail(ErrorCode::InvalidFile, "unknown samplingMethod {}", method_);
     }
     normalized_ = parameters.flag({2, "normalizedCoordinates"});
     scale_ = parameters.number({5, "spatialScale"});
     if (scale_ == 0) scale_ = 1;
   }
 
-  // The places of the rows or columns of all boxes, [N, count]; `axis` is 2 or 3 of the images.
+  // The positions of the rows or columns of all boxes, [N, count]; `axis` is 2 or 3 of the images.
   Var* points(int64_t axis, int64_t count) {
     const bool width_first = mode_ % 2 == 1, centers = mode_ >= 2;
     const int64_t column = (axis == 2) == width_first ? 1 : 0;

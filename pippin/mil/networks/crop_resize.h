@@ -1,5 +1,5 @@
-// Boxes cut out of images and resized. MIL's crop_resize gives points outside of the image a
-// constant value, where networks take the nearest pixel: the points are computed here.
+// Boxes cut out of images and resized. MIL's crop_resize sets points outside the image to a
+// constant, but networks use the nearest pixel: the points are computed here.
 #pragma once
 
 #include "pippin/mil/networks/network.h"

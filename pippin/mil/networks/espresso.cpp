@@ -30,7 +30,7 @@ std::set<std::string> reserved_names(const FunctionDescription& description) {
   return names;
 }
 
-// Since version 4 of the specification, tensors have ranks of their own, which the shapes tell.
+// Since version 4 of the specification, the file of shapes gives each tensor's rank.
 bool has_ranks(const Json& shapes) {
   for (const auto& [name, shape] : shapes.at("layer_shapes").members()) {
     if (shape.has("_rank")) return true;

@@ -10,8 +10,8 @@
 namespace pippin::mil::networks {
 
 // Returns the program, as translate_network does. `weights` are the bytes of the file of weights,
-// which `owner` keeps valid. Throws InvalidFile if the parts do not fit, and Unsupported, naming
-// it, for a layer or a property that is not known.
+// which `owner` keeps valid. Throws InvalidFile if the parts do not fit together, and Unsupported,
+// with its name, for an unknown layer or property.
 Program translate_espresso(const Json& net, const Json& shapes, ByteSpan weights,
                            FunctionDescription& description, const Owner& owner);
 

@@ -13,7 +13,7 @@ class EspressoBlobs {
   // Throws InvalidFile if the blobs do not fit into the file.
   EspressoBlobs(ByteSpan bytes, Owner owner);
 
-  // A blob of this many fp32 elements or halves. Throws InvalidFile for others.
+  // Returns a blob of this many fp32 or fp16 elements. Throws InvalidFile for another size.
   std::shared_ptr<const TensorSource> floats(int64_t number, int64_t count) const;
 
  private:

@@ -80,7 +80,7 @@ void translate_espresso_convolution(Network& network, const EspressoLayer& layer
   const std::string_view key =
       layer.fields.has("blob_weights_f16") ? "blob_weights_f16" : "blob_weights";
   if (!layer.fields.has(key)) {
-    fail(ErrorCode::Unsupported, "weights in another form than fp32 and fp16");
+    fail(ErrorCode::Unsupported, "weights that are neither fp32 nor fp16");
   }
   Graph& graph = network.graph;
   const Slot x = espresso_input(network, layer, 0);
@@ -133,7 +133,7 @@ void translate_espresso_inner_product(Network& network, const EspressoLayer& lay
   const std::string_view key =
       layer.fields.has("blob_weights_f16") ? "blob_weights_f16" : "blob_weights";
   if (!layer.fields.has(key)) {
-    fail(ErrorCode::Unsupported, "weights in another form than fp32 and fp16");
+    fail(ErrorCode::Unsupported, "weights that are neither fp32 nor fp16");
   }
   Graph& graph = network.graph;
   const Slot slot = espresso_input(network, layer, 0);
@@ -155,7 +155,7 @@ void translate_espresso_inner_product(Network& network, const EspressoLayer& lay
   set_output(network, layer, result, slot);
 }
 
-// The blob has scale, offset, mean and variance of a channel, one channel after the other.
+// The blob has scale, offset, mean and variance of each channel, one channel after another.
 void translate_espresso_batchnorm(Network& network, const EspressoLayer& layer) {
   constexpr std::string_view kNames[] = {"gamma", "beta", "mean", "variance"};
   const int64_t channels = layer.number("C");

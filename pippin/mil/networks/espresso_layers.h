@@ -14,8 +14,7 @@ struct EspressoLayer {
 
   int64_t number(std::string_view key, int64_t absent = 0) const;
   float real(std::string_view key, float absent = 0) const;
-  // Throws Unsupported if the field is there with another value: it changes the result in a way
-  // that is not known.
+  // Throws Unsupported if the field has another value, whose effect on the result is unknown.
   void require(std::string_view key, int64_t value) const;
 };
 
@@ -29,7 +28,7 @@ Layer espresso_outputs(const EspressoLayer& layer);
 bool translate_espresso_tensor_layer(Network& network, const EspressoLayer& layer,
                                      std::string_view type);
 
-// Throws Unsupported for types and properties that are not known.
+// Throws Unsupported for unknown types and properties.
 void translate_espresso_layer(Network& network, const EspressoLayer& layer);
 
 }  // namespace pippin::mil::networks

@@ -7,7 +7,7 @@
 namespace pippin::mil::networks {
 namespace {
 
-// All inputs, with the axes that they have in common.
+// All inputs, with the axes that they share.
 struct EspressoOperands {
   std::vector<Var*> vars;
   bool led = false;

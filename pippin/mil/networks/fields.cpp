@@ -14,7 +14,7 @@ enum Wire : uint8_t { kVarint = 0, kFixed64 = 1, kContent = 2, kFixed32 = 5 };
   fail(ErrorCode::InvalidFile, "the protobuf message is cut off or damaged at byte {}", position);
 }
 
-// Reads a varint and moves `position` past it.
+// Reads a varint and advances `position` past it.
 uint64_t read_varint(ByteSpan bytes, size_t& position) {
   uint64_t value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {

@@ -1,7 +1,7 @@
-// A protobuf message, read where its bytes lie.
+// A protobuf message, read in place.
 //
-// Networks hold hundreds of kinds of small messages around large weights. Their fields are looked
-// up by number in place: nothing is copied, and weights stay in the mapped file.
+// Networks hold hundreds of kinds of small messages around large weights. Fields are looked up by
+// number without copying, and weights stay in the mapped file.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Fields {
 
   bool has(const Field& field) const { return find(field) != nullptr; }
 
-  // Single values: the last one of the message, zero or empty if the field is absent. Throw
+  // Single values: the last one of the message, zero or empty if the field is absent. They throw
   // InvalidFile if it has another wire type.
   int64_t integer(const Field& field) const;
   bool flag(const Field& field) const { return integer(field) != 0; }

@@ -1,4 +1,4 @@
-// The base of weight sources: fp32 elements computed by their index.
+// Base class of weight sources: fp32 elements computed by index.
 #pragma once
 
 #include <span>

@@ -35,7 +35,7 @@ void translate_gather_along_axis(Network& network, const Layer& layer) {
 Value scatter_mode(const Layer& layer, const Field& field) {
   constexpr std::string_view kModes[] = {"update", "add", "sub", "mul", "div", "max", "min"};
   const auto mode = static_cast<size_t>(layer.parameters.integer(field));
-  if (mode >= std::size(kModes)) fail(ErrorCode::InvalidFile, "no mode {} of scatter", mode);
+  if (mode >= std::size(kModes)) fail(ErrorCode::InvalidFile, "unknown scatter mode {}", mode);
   return text(std::string(kModes[mode]));
 }
 

@@ -59,7 +59,7 @@ std::vector<Var*> Graph::add_many(std::string_view op, Arguments arguments) {
 std::vector<Var*> Graph::add_named(std::string_view op, Arguments arguments,
                                    const std::vector<std::string>& names) {
   Operation& operation = append(op, arguments);
-  std::vector<Constraint> constraints;  // a run finds them again
+  std::vector<Constraint> constraints;  // recomputed for each run
   std::vector<ValueInfo> infos = infer_operation(
       operation, opset_, [&](const Var* var) -> const ValueInfo& { return info(var); },
       constraints);
@@ -137,7 +137,7 @@ Var* Graph::cast(Var* var, DataType wanted) {
     const auto known = casts.find({var, wanted});
     if (known != casts.end()) return known->second;
   }
-  // A number cast there and back is the number.
+  // Casting a number back yields the original.
   const bool exact =
       var->producer != nullptr && var->producer->type() == "cast" && type(var) == DataType::Float32;
   Var* before = exact ? var->producer->input_var("x") : nullptr;

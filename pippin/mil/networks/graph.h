@@ -43,7 +43,7 @@ class Graph {
 
   // ---- Nested blocks ----
 
-  // Starts a block; operations go into it until end_block. `inputs` are added to it.
+  // Starts a block, to which operations are added until end_block, and adds `inputs` to it.
   Block* begin_block();
   Var* add_block_input(std::string_view stem, ValueInfo info);
   std::unique_ptr<Block> end_block(std::vector<Var*> outputs);
@@ -91,7 +91,7 @@ inline Value text(std::string value) {
 // A list; throws InvalidFile for numbers outside of 32 bits.
 Value integers(const std::vector<int64_t>& values);
 
-// 0 <= axis < rank; throws InvalidFile for others than -rank to rank - 1.
+// 0 <= axis < rank; throws InvalidFile outside -rank to rank - 1.
 int64_t axis_of(int64_t axis, int64_t rank);
 
 }  // namespace pippin::mil::networks

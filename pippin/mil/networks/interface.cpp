@@ -154,7 +154,7 @@ void preprocess(Network& network, const std::vector<Fields>& messages,
   constexpr Field kScaler{10, "scaler"}, kMeanImage{11, "meanImage"};
   for (const Fields& message : messages) {
     const std::string name = message.text({1, "featureName"});
-    // Old converters leave the name out where there is one input.
+    // Old converters omit the name if there is only one input.
     const auto feature = std::find_if(features.begin(), features.end(), [&](const Feature& one) {
       return one.name == name || (name.empty() && one.kind == Feature::Kind::Image);
     });

@@ -1,4 +1,4 @@
-// Values that are known when a network is read.
+// Values known when a network is read.
 #pragma once
 
 #include <optional>

@@ -14,7 +14,7 @@ namespace pippin::mil::networks {
 inline constexpr uint32_t kCopyField = 600, kBranchField = 605, kLoopField = 615, kBreakField = 620,
                           kContinueField = 625, kCustomField = 500;
 
-// The limit on networks within networks.
+// The limit on nested networks.
 inline constexpr int kMaxNesting = 8;
 
 struct ListedLayer {
@@ -22,14 +22,15 @@ struct ListedLayer {
   uint32_t field;  // of its type
 };
 
-// Reads the layers of a NeuralNetwork message. Throws InvalidFile for layers of no type and
-// Unsupported for those of unknown types.
+// Reads the layers of a NeuralNetwork message. Throws InvalidFile for layers without a type and
+// Unsupported for unknown types.
 std::vector<ListedLayer> read_layers(const Fields& network);
 
 // The nested networks of a branch or a loop; none for other layers.
 std::vector<Fields> nested_networks(const ListedLayer& listed);
 
-// Calls visit for every layer, nested ones included. Throws LimitExceeded if they nest too deep.
+// Calls visit for every layer, nested ones included. Throws LimitExceeded if they are nested too
+// deeply.
 void for_each_layer(const Fields& network, const std::function<void(const ListedLayer&)>& visit,
                     int depth = 0);
 
@@ -38,7 +39,7 @@ void count_reads(const Fields& network, std::map<std::string, int, std::less<>>&
 // The names that the layers define.
 std::set<std::string> defined_names(const Fields& network);
 
-// Whether the layers leave the loop around them, or its current iteration.
+// Whether the layers end the enclosing loop, or its current iteration, early.
 bool leaves_loop(const Fields& network, uint32_t field, int depth = 0);
 
 }  // namespace pippin::mil::networks

@@ -39,7 +39,7 @@ class Loop {
     has_break_ = leaves_loop(body_, kBreakField);
     has_continue_ = leaves_loop(body_, kContinueField);
     if (limit_ == nullptr && condition_name_.empty() && !has_break_) {
-      fail(ErrorCode::InvalidFile, "a loop without an end");
+      fail(ErrorCode::InvalidFile, "the loop has no limit, condition or break");
     }
   }
 
@@ -97,7 +97,7 @@ class Loop {
     if (!late_.empty()) find_late_variables();
   }
 
-  // Names that only the body defines, for layers behind the loop: zeros until then.
+  // Names that only the body defines, for layers after the loop: zeros until then.
   void find_late_variables() {
     std::map<std::string, ValueInfo> infos;
     in_body([&] {
@@ -158,7 +158,7 @@ class Loop {
     run_condition();
   }
 
-  // Null if a variable turned out to have another type or shape: the attempt is repeated with it.
+  // Null if a variable turned out to have another type or shape: the body is then translated again.
   std::unique_ptr<Block> translate_body() {
     const auto before = network_.values;
     graph_.begin_block();
@@ -193,7 +193,7 @@ class Loop {
     }
     bool settled = true;
     for (size_t i = 0; i < shape.size(); ++i) {
-      // A size that is unknown already stays so, whatever it becomes.
+      // An unknown size stays unknown.
       if (shape[i] == next[i] || !shape[i].is_constant()) continue;
       shape[i] = Dim::symbol(fmt::format("{}.dim{}", variable.name, i), 0, INT64_MAX);
       settled = false;

@@ -31,7 +31,7 @@ constexpr Field kPeepholes[] = {{60, "inputGatePeepholeVector"},
 // The order of MIL's lstm.
 constexpr LstmGate kOpOrder[] = {kInputGate, kForgetGate, kOutputGate, kBlockInput};
 
-// A message with one empty message in the field, in bytes: tag of two bytes, length 0.
+// The bytes of a message with one empty message in the field: a tag of two bytes, length 0.
 Fields empty_function(uint32_t field) {
   static constexpr std::byte kSigmoid[] = {std::byte{0xc2}, std::byte{0x02}, std::byte{0}};
   static constexpr std::byte kTanh[] = {std::byte{0xf2}, std::byte{0x01}, std::byte{0}};

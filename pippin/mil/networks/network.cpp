@@ -67,7 +67,7 @@ std::vector<Var*> Network::all_real(const Layer& layer) {
 }
 
 void Network::set(const Layer& layer, size_t index, Var* var) {
-  if (index >= layer.outputs.size()) return;  // results that the network does not name
+  if (index >= layer.outputs.size()) return;  // results without a name in the network
   if (graph.rank(var) == 0) var = expanded(graph, var, {0});
   values.insert_or_assign(layer.outputs[index], Slot{var});
 }

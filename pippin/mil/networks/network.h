@@ -1,7 +1,7 @@
-// The state of a translation: the values that layers have produced so far, by name.
+// State of a translation: the values that layers have produced so far, by name.
 //
-// Core ML's networks compute on floats alone. Here indices, shapes and conditions keep the types
-// that MIL's ops give them, and are cast when a layer needs floats.
+// Core ML's networks compute on floats alone. Here indices, shapes and conditions keep the types of
+// MIL's ops, and are cast when a layer needs floats.
 //
 // In networks with the rank-5 mapping a tensor has the axes [sequence, batch, channel, height,
 // width]. While the sequence axis is known to have size 1, it is left out of the program: images
@@ -43,14 +43,14 @@ class Network {
   const Owner owner;       // of the file's bytes
   bool has_images = false;
   std::map<std::string, Slot, std::less<>> values;
-  // Counts of reads of each name, by layers at any depth and by the model's outputs.
+  // The number of reads of each name by layers, at any depth, and by the model's outputs.
   std::map<std::string, int, std::less<>> reads;
   int64_t budget = 0;  // layers that may still be translated
 
   // ---- Inputs of a layer; throw InvalidFile if it has no such input ----
 
   size_t count(const Layer& layer) const { return layer.inputs.size(); }
-  // The value in the type that the program has for it, without a sequence axis if it is led.
+  // The value in its type in the program, without a sequence axis if it is led.
   Slot slot(const Layer& layer, size_t index) const;
   // The same as fp32.
   Slot floats(const Layer& layer, size_t index);

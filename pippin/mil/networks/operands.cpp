@@ -7,13 +7,13 @@ namespace pippin::mil::networks {
 namespace {
 
 constexpr int64_t kFewElements = 64;
-constexpr double kExact = 16777216;  // fp32 has all whole numbers up to this one
+constexpr double kExact = 16777216;  // fp32 represents all whole numbers up to this one
 
 bool is_whole(double value) {
   return std::abs(value) <= kExact && value == std::trunc(value);
 }
 
-// A constant of few whole numbers as int32, or null.
+// A short constant of whole numbers as int32, or null.
 Var* whole_constant(Graph& graph, const Var* var) {
   const Value* value = constant_of(var);
   if (value == nullptr || value->type.data_type != DataType::Float32 ||

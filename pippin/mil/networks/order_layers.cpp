@@ -10,7 +10,7 @@ int64_t axis_parameter(const Layer& layer, const Graph& graph, const Var* x) {
   return axis_of(layer.parameters.integer({1, "axis"}), graph.rank(x));
 }
 
-// The first of all sorted elements, as many as a run asks for.
+// The first sorted elements, whose number is known only at run time.
 void set_top_of_run(Network& network, const Layer& layer, Var* x, int64_t axis, bool ascending) {
   Graph& graph = network.graph;
   Var* order = graph.add("argsort",
@@ -98,7 +98,7 @@ void translate_cum_sum(Network& network, const Layer& layer) {
   if (known && known->size() == 1) {
     return network.set(layer, 0, running_sum(graph, layer, x, axis_of(known->front(), rank)));
   }
-  // An axis that only a run knows: the sums along all of them, and a choice.
+  // An axis known only at run time: computes the sums along every axis, and selects one.
   Var* wanted = scalar(graph, axis);
   Var* from_end = binary(graph, "add", wanted, integer(rank));
   Var* result = running_sum(graph, layer, x, rank - 1);

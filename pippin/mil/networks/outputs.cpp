@@ -7,7 +7,7 @@
 namespace pippin::mil::networks {
 namespace {
 
-// Channels, rows and columns of the rank-5 mapping; a vector where the model declares one.
+// Channels, rows and columns of the rank-5 mapping; a vector if the model declares one.
 Var* without_leading_axes(Graph& graph, Var* x, const Feature& feature) {
   // Sequences keep their axes.
   if (graph.rank(x) == 5 && !(graph.shape(x)[0] == Dim(1) && graph.shape(x)[1] == Dim(1))) {
@@ -38,7 +38,7 @@ Var* with_declared_rank(Graph& graph, Var* x, const Feature& feature) {
   return count == Dim(declared) ? reshaped(graph, x, feature.shape) : x;
 }
 
-// Describes the array that the program gives.
+// Describes the array that the program returns.
 void describe(Feature& feature, const ValueInfo& info) {
   feature.ranges.clear();
   feature.enumerated_shapes.clear();

@@ -58,7 +58,7 @@ void translate_constant_pad(Network& network, const Layer& layer) {
   network.set(layer, 0, padded(graph, x, std::move(amounts), "constant", value));
 }
 
-// Cuts rows and columns off, or takes the size of a second input from an offset on.
+// Crops rows and columns, or crops to the size of a second input from an offset.
 void translate_crop(Network& network, const Layer& layer) {
   Graph& graph = network.graph;
   const Fields& parameters = layer.parameters;

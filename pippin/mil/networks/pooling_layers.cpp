@@ -14,7 +14,7 @@ constexpr std::string_view kReductions[] = {"reduce_max", "reduce_mean", "reduce
 size_t pooling_type(const Fields& parameters, size_t count) {
   const int64_t type = parameters.integer({1, "type"});
   if (type < 0 || type >= static_cast<int64_t>(count)) {
-    fail(ErrorCode::InvalidFile, "no type {} of pooling", type);
+    fail(ErrorCode::InvalidFile, "unknown pooling type {}", type);
   }
   return static_cast<size_t>(type);
 }
@@ -24,8 +24,8 @@ Var* pooled_globally(Graph& graph, Var* x, size_t type, const std::vector<int64_
                    {{"x", {x}}, {"axes", {integers(axes)}}, {"keep_dims", {flag(true)}}});
 }
 
-// The padding with which the last windows, which may begin in the padding of the start but not
-// past the input, all fit. The border at the end counts like padding.
+// The padding for which the last windows fit. They may begin in the leading padding but not past
+// the input. The border at the end counts as padding.
 Borders complete_borders(const Graph& graph, const Var* x, const std::vector<int64_t>& kernel,
                          const std::vector<int64_t>& strides, const std::vector<int64_t>& padding) {
   Borders borders;
@@ -72,7 +72,7 @@ void translate_pooling(Network& network, const Layer& layer) {
     if (known_planes(graph, x)) {
       borders = complete_borders(graph, x, kernel, strides, padding);
     } else {
-      // Cells past the padding count as if they were not there.
+      // Cells past the padding are ignored.
       if (counts_padding) {
         fail(ErrorCode::Unsupported, "includeLastPixel of an average over images of any size");
       }

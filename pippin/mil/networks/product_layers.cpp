@@ -19,7 +19,7 @@ void check_matrix(const Matrix& matrix) {
        matrix.outputs);
 }
 
-// x as 8-bit numbers of one scale, as the runtime multiplies it with weights of 8 bits.
+// x quantized to 8 bits with one scale, as the runtime multiplies it by 8-bit weights.
 Var* quantized(Graph& graph, Var* x) {
   constexpr float kLargest = 127;
   std::vector<int64_t> axes(static_cast<size_t>(graph.rank(x)));
@@ -90,7 +90,7 @@ void translate_matmul(Network& network, const Layer& layer) {
   network.set(layer, 0, multiplied(network, parameters, matrix, a));
 }
 
-// The vectors of indices, as [..., outputs].
+// The embedding vectors of indices, [..., outputs].
 Var* looked_up(Network& network, const Fields& parameters, const Matrix& matrix, Var* indices) {
   Graph& graph = network.graph;
   check_matrix(matrix);

@@ -1,4 +1,4 @@
-// Layers of random numbers. The numbers of a seed are Pippin's own.
+// Random number layers. The numbers for a seed differ from Core ML's.
 #include <algorithm>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Recurrent layers: MIL's ops where they have the activation functions, otherwise loops.
+// Recurrent layers: MIL's ops if they support the activation functions, otherwise loops.
 #include <algorithm>
 
 #include "pippin/base/error.h"
@@ -51,7 +51,7 @@ void set_results(Network& network, const Layer& layer, const std::vector<Var*>& 
   for (size_t i = 0; i < results.size(); ++i) set_rank5(network, layer, i, results[i]);
 }
 
-// The matrices of several fields below each other.
+// The matrices of several fields, stacked vertically.
 Var* stacked(Network& network, const Fields& parameters, const std::vector<Field>& fields,
              const std::vector<int64_t>& shape) {
   std::vector<std::shared_ptr<const TensorSource>> parts;
@@ -192,7 +192,7 @@ void translate_lstm(Network& network, const Layer& layer) {
                        parameters.flag({100, "reverseInput"})));
 }
 
-// Two layers; the second one runs backwards, and its outputs are put in the order of time.
+// Two layers; the second runs backwards, and its outputs are reversed into time order.
 void translate_bidirectional_lstm(Network& network, const Layer& layer) {
   const Fields& parameters = layer.parameters;
   Graph& graph = network.graph;

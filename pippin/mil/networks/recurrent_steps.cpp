@@ -20,11 +20,11 @@ struct Parameters {
 
 uint32_t function_of(const Fields& activation) {
   const std::vector<uint32_t> present = activation.field_numbers();
-  if (present.empty()) fail(ErrorCode::InvalidFile, "an activation without a function");
+  if (present.empty()) fail(ErrorCode::InvalidFile, "the activation has no function");
   return present.back();
 }
 
-// Those of the message, or the defaults if it has none.
+// The message's parameters, or the defaults if it has none.
 Parameters parameters_of(const Fields& activation, uint32_t function, Parameters absent) {
   const Fields message = activation.message({function, "NonlinearityType"});
   const Parameters own{message.number({1, "alpha"}), message.number({2, "beta"})};

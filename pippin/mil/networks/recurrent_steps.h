@@ -1,4 +1,4 @@
-// Recurrent layers step by step, for activation functions that MIL's recurrent ops do not have.
+// Recurrent layers step by step, for activation functions that MIL's recurrent ops do not support.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace pippin::mil::networks {
 
-// The name of an activation in MIL's recurrent ops; empty if they compute something else for it.
-// Inside recurrent layers, parameters that are not written have the values of Keras.
+// The name of an activation in MIL's recurrent ops; empty if their definition differs. Inside
+// recurrent layers, absent parameters have Keras' defaults.
 std::string recurrent_activation_name(const Fields& activation);
 
-// The activation of a sum, which is limited to -50 to 50 first.
+// The activation of a sum that is first clamped to [-50, 50].
 Var* recurrent_activation(Network& network, const Fields& activation, Var* sum);
 
 struct Run {

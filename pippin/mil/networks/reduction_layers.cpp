@@ -23,8 +23,8 @@ void translate_reduce(Network& network, const Layer& layer) {
   const std::vector<int64_t> kAxes[] = {{-3, -2, -1}, {-2, -1}, {-3}, {-2}, {-1}};
   const auto mode = static_cast<size_t>(parameters.integer({1, "mode"}));
   const auto axis = static_cast<size_t>(parameters.integer({3, "axis"}));
-  if (mode >= std::size(kOps)) fail(ErrorCode::InvalidFile, "no mode {} of reduce", mode);
-  if (axis >= std::size(kAxes)) fail(ErrorCode::InvalidFile, "no axis {} of reduce", axis);
+  if (mode >= std::size(kOps)) fail(ErrorCode::InvalidFile, "unknown reduce mode {}", mode);
+  if (axis >= std::size(kAxes)) fail(ErrorCode::InvalidFile, "unknown reduce axis {}", axis);
   const Slot x = network.floats(layer, 0);
   if (mode == kArgMax) {
     if (kAxes[axis].size() != 1) fail(ErrorCode::InvalidFile, "ARGMAX over several axes");

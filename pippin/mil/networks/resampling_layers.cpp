@@ -12,7 +12,7 @@ constexpr std::string_view kFactorNames[] = {"scale_factor_height", "scale_facto
 constexpr std::string_view kTargetNames[] = {"target_size_height", "target_size_width"};
 
 constexpr float kMostFactor = 65536;
-// Rows or columns whose sources are listed in the program.
+// The most rows or columns whose sources are listed in the program.
 constexpr int64_t kMostPlaces = 1 << 20;
 
 // Rows or columns floor(i / factor) of the input.
@@ -68,7 +68,7 @@ void translate_upsample(Network& network, const Layer& layer) {
   constexpr int64_t kDefault = 0, kAligned = 1, kNotAligned = 2;
   const int64_t mode = parameters.integer({6, "linearUpsampleMode"});
   if (mode < kDefault || mode > kNotAligned) {
-    fail(ErrorCode::InvalidFile, "no linearUpsampleMode {}", mode);
+    fail(ErrorCode::InvalidFile, "unknown linearUpsampleMode {}", mode);
   }
   arguments.push_back({"align_corners", {flag(mode == kAligned)}});
   arguments.push_back({"half_pixel_centers", {flag(mode == kNotAligned)}});
@@ -79,7 +79,7 @@ Value sampling_mode(const Fields& message) {
   constexpr std::string_view kModes[] = {"STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "DEFAULT",
                                          "OFFSET_CORNERS"};
   const auto mode = static_cast<size_t>(message.integer({1, "samplingMethod"}));
-  if (mode >= std::size(kModes)) fail(ErrorCode::InvalidFile, "no samplingMethod {}", mode);
+  if (mode >= std::size(kModes)) fail(ErrorCode::InvalidFile, "unknown samplingMethod {}", mode);
   return text(std::string(kModes[mode]));
 }
 

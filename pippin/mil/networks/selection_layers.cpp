@@ -7,7 +7,7 @@
 namespace pippin::mil::networks {
 namespace {
 
-// Whether the condition has axes or sizes that neither of the alternatives has.
+// Whether the condition has axes or sizes that both alternatives lack.
 bool is_wider(const Shape& condition, const Shape& a, const Shape& b) {
   if (condition.size() > std::max(a.size(), b.size())) return true;
   const auto is_one = [](const Shape& shape, size_t from_end) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Field kAxes{1, "axes"}, kTargetShape{1, "targetShape"};
 
-// The order that moves the channels behind rows and columns, and the one back.
+// The permutation to channels last, and its inverse.
 std::vector<int64_t> channels_last(int64_t rank, bool back) {
   std::vector<int64_t> order(static_cast<size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
@@ -24,8 +24,8 @@ std::vector<int64_t> channels_last(int64_t rank, bool back) {
   return order;
 }
 
-// x with other sizes of its last three axes; with `channels_behind`, the elements are taken and
-// laid out with the channels last.
+// x with other sizes of its last three axes; with `channels_behind`, elements are read and written
+// in channels-last order.
 Var* with_planes(Graph& graph, Var* x, const std::vector<int64_t>& planes, bool channels_behind) {
   const int64_t rank = graph.rank(x);
   if (rank < 3) fail(ErrorCode::InvalidFile, "an input of rank {}, not 3 to 5", rank);
@@ -48,7 +48,7 @@ void translate_reshape(Network& network, const Layer& layer) {
   if (target.size() != 4) {
     fail(ErrorCode::InvalidFile, "targetShape has {} numbers, not 3 or 4", target.size());
   }
-  // Elements move between the sequence and the other axes; the batch gets the rest.
+  // Elements move between the sequence and the other axes: the batch is the remaining size.
   Var* full = network.full(x);
   const int64_t rank = graph.rank(full);
   if (last) full = transposed(graph, full, channels_last(rank, false));
@@ -103,7 +103,7 @@ void translate_permute(Network& network, const Layer& layer) {
 void translate_transpose(Network& network, const Layer& layer) {
   Var* x = network.any(layer, 0);
   std::vector<int64_t> axes = layer.parameters.integers(kAxes);
-  // Networks whose pictures had no batch when they were converted.
+  // Networks converted with images that had no batch axis.
   if (axes.size() == 3 && network.graph.rank(x) == 4) {
     for (int64_t& axis : axes) ++axis;
     axes.insert(axes.begin(), 0);
@@ -173,7 +173,7 @@ constexpr std::string_view kReorganizations[] = {"space_to_depth", "depth_to_spa
 
 void translate_reorganize(Network& network, const Layer& layer) {
   const auto mode = static_cast<size_t>(layer.parameters.integer({1, "mode"}));
-  if (mode >= std::size(kReorganizations)) fail(ErrorCode::InvalidFile, "no mode {}", mode);
+  if (mode >= std::size(kReorganizations)) fail(ErrorCode::InvalidFile, "unknown mode {}", mode);
   const Value block = integer(layer.parameters.integer({2, "blockSize"}));
   const Slot x = network.floats(layer, 0);
   const std::string_view parameter = mode == 2 ? "upscale_factor" : "block_size";

@@ -1,4 +1,4 @@
-// Sizes that are numbers or are read from a tensor's shape while the program runs.
+// Sizes: numbers, or axes of a tensor that are read at run time.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 namespace pippin::mil::networks {
 
 struct Size {
-  int64_t number = 0;  // -1 in `reshaped`: the rest
+  int64_t number = 0;  // -1 in `reshaped`: the remaining size
   Var* of = nullptr;   // the tensor whose axis has this size, if it is not a known number
   int64_t axis = 0;
 };

@@ -15,7 +15,7 @@ constexpr int64_t kLast = std::numeric_limits<int32_t>::max();
 void translate_slice(Network& network, const Layer& layer) {
   const Fields& parameters = layer.parameters;
   const int64_t which = parameters.integer({4, "axis"});
-  if (which < 0 || which > 2) fail(ErrorCode::InvalidFile, "no axis {} of slice", which);
+  if (which < 0 || which > 2) fail(ErrorCode::InvalidFile, "unknown slice axis {}", which);
   const Slot x = network.slot(layer, 0);
   const int64_t begin = parameters.integer({1, "startIndex"}),
                 end = parameters.integer({2, "endIndex"});
@@ -43,7 +43,7 @@ void translate_slice(Network& network, const Layer& layer) {
               x);
 }
 
-// Per axis; absent fields have their defaults.
+// Per axis; missing entries have their defaults.
 struct Parts {
   std::vector<int64_t> strides;
   std::vector<bool> begin_masks, end_masks, squeeze_masks;
@@ -69,7 +69,7 @@ Var* cut(Graph& graph, Var* x, Argument begin, Argument end, Parts parts) {
     if (count == rank) continue;
     fail(ErrorCode::InvalidFile, "{} strides or masks for a tensor of rank {}", count, rank);
   }
-  // Masks do not count where a single element is taken.
+  // Masks are ignored for an axis of which a single element is taken.
   for (size_t i = 0; i < rank; ++i) {
     if (!parts.squeeze_masks[i]) continue;
     parts.begin_masks[i] = false;

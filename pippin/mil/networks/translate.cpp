@@ -15,7 +15,7 @@ constexpr Field kPreprocessing{2, "preprocessing"}, kArrayMapping{5, "arrayInput
 // Bodies of loops are translated several times.
 constexpr int64_t kAttemptsPerLayer = 200, kMinBudget = 10'000;
 
-// Layers that work along the sequence axis, or whose inputs are lists of words or boxes.
+// Layers that operate along the sequence axis, or on lists of words or boxes.
 bool is_sequence_layer(const ListedLayer& listed) {
   constexpr std::string_view kTypes[] = {"simpleRecurrent",   "gru",       "uniDirectionalLSTM",
                                          "biDirectionalLSTM", "embedding", "cropResize",

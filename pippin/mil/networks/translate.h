@@ -1,5 +1,5 @@
-// Translates neural networks, the form of Core ML's models before ML Programs, into programs.
-// Facts: Core ML's NeuralNetwork.proto, and the expectations of coremltools' tests.
+// Translation of neural networks, Core ML's format before ML Programs, into programs. Facts: Core
+// ML's NeuralNetwork.proto, and the expectations of coremltools' tests.
 #pragma once
 
 #include "pippin/mil/model.h"
@@ -13,7 +13,7 @@ enum class NetworkKind : uint8_t { Network, Classifier, Regressor };
 // message: one function with the description's name, which computes in fp32. Weights are read from
 // the message's bytes on demand; `owner` keeps these valid. Arrays of doubles in the description
 // become arrays of fp32, and outputs get their shapes. Throws InvalidFile if the network is not
-// valid, and Unsupported, naming the layer, if only the network's app can compute it.
+// valid, and Unsupported, with the layer's name, if only the network's app can compute it.
 Program translate_network(ByteSpan message, NetworkKind kind, FunctionDescription& description,
                           const Owner& owner);
 

@@ -11,7 +11,7 @@ void translate_simple(Network& network, const Layer& layer) {
   network.set(layer, unary(network.graph, layer.type, x.var), x);
 }
 
-// The square root of x * x + add, without overflow for any x of use.
+// The square root of x * x + add, without overflow for practical values of x.
 Var* root_of_square(Graph& graph, Var* x, float add) {
   return unary(graph, "sqrt", binary(graph, "add", unary(graph, "square", x), number(add)));
 }
@@ -86,7 +86,7 @@ void translate_unary(Network& network, const Layer& layer) {
       result = graph.add("threshold", {{"x", {u}}, {"alpha", {number(alpha)}}});
       break;
     default:
-      fail(ErrorCode::InvalidFile, "no function with the number {}", type);
+      fail(ErrorCode::InvalidFile, "unknown function {}", type);
   }
   network.set(layer, result, x);
 }

@@ -50,7 +50,7 @@ class StoredSource : public FloatSource {
   const Owner owner_;
 };
 
-// The conversion of numbers of few bits to floats.
+// Conversion of numbers of 1 to 8 bits to floats.
 struct Quantization {
   int bits = 8;
   bool is_signed = false;

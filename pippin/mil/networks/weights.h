@@ -1,4 +1,4 @@
-// Weights of network layers, as fp32 elements that are computed when they are read.
+// Weights of network layers, as fp32 elements computed on reading.
 //
 // A file stores them in fp32, in fp16, as signed bytes, or in 1 to 8 bits with a scale and a bias
 // or a table of values. Sources keep only views of the file's bytes; `owner` keeps these valid.
@@ -14,7 +14,7 @@ namespace pippin::mil::networks {
 
 using Owner = std::shared_ptr<const void>;
 
-// Whether a WeightParams message holds values; an empty one stands for none.
+// Whether a WeightParams message holds values; an empty one means that there are no weights.
 bool has_weights(const Fields& message);
 
 // The elements of a WeightParams message, which must be as many as `shape` has. Scales that differ
@@ -31,7 +31,7 @@ std::shared_ptr<const TensorSource> joined_source(
 std::shared_ptr<const TensorSource> transposed_source(std::shared_ptr<const TensorSource> source,
                                                       int64_t rows, int64_t columns);
 
-// fp32 elements or halves as they lie in a file.
+// fp32 or fp16 elements as stored in a file.
 std::shared_ptr<const TensorSource> stored_source(ByteSpan bytes, bool half, const Owner& owner);
 
 // Elements in memory.

@@ -152,7 +152,7 @@ TEST(Translated, RegressorsWithFaults) {
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}, {1, 3}}, {0, 0}))),
             "invalid file: m.mlmodel: the output 'y' is a double and cannot hold 2 numbers");
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}}, {0}, 3))),
-            "invalid file: m.mlmodel: no postEvaluationTransform has the number 3");
+            "invalid file: m.mlmodel: unknown postEvaluationTransform 3");
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}}, {0}), {})),
             "invalid file: m.mlmodel: no inputs");
   EXPECT_EQ(error(regressor(wire::linear_model({{1}}, {0}), {{"a", wire::string_type()}})),
@@ -213,12 +213,10 @@ TEST(Translated, ClassifiersWithFaults) {
             "invalid file: m.mlmodel: 2 rows of weights for 2 classes, 1 are needed");
   EXPECT_EQ(error({{1, 2}, {1, 2}}, three, 1),
             "invalid file: m.mlmodel: Probit is for two classes, there are 3");
-  EXPECT_EQ(error({{1, 2}}, two, 2),
-            "invalid file: m.mlmodel: no postEvaluationTransform has the number 2");
-  EXPECT_EQ(error({{1, 2}}, two, 0, 2),
-            "invalid file: m.mlmodel: no classEncoding has the number 2");
+  EXPECT_EQ(error({{1, 2}}, two, 2), "invalid file: m.mlmodel: unknown postEvaluationTransform 2");
+  EXPECT_EQ(error({{1, 2}}, two, 0, 2), "invalid file: m.mlmodel: unknown classEncoding 2");
   EXPECT_EQ(error({{1, 2}}, wire::string_labels({"a", "a"})),
-            "invalid file: m.mlmodel: the class label 'a' is there twice");
+            "invalid file: m.mlmodel: the class label 'a' is repeated");
   EXPECT_EQ(error({{1, 2}}, wire::string_labels({"a", "\xff"})),
             "invalid file: m.mlmodel: a label is not UTF-8");
   EXPECT_EQ(error({{1, 2}}, wire::int64_labels({1, 2})),

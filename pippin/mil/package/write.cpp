@@ -38,7 +38,7 @@ void write_extra_files(const std::vector<ExtraFile>& files, const fs::path& data
     write_whole(path, file.content);
     const bool listed = std::any_of(manifest.items.begin(), manifest.items.end(),
                                     [&](const auto& item) { return item.path == file.item; });
-    if (!listed) add_item(manifest, file.item, file.item, "pippin", "Files beside the model");
+    if (!listed) add_item(manifest, file.item, file.item, "pippin", "Files next to the model");
   }
 }
 

@@ -203,7 +203,7 @@ Model read_network(const proto::Model& message, int field, ByteSpan network,
   });
   model.specification_version =
       specification_version(model.program.function(model.functions.front().name).opset_version());
-  // The fields left are parameters of training.
+  // The remaining fields are training parameters.
   model.raw.clear();
   model.functions.front().raw.clear();
   return model;

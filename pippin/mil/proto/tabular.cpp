@@ -1,4 +1,4 @@
-// Tabular models: their interface and the content of their kind go to pippin/tabular.
+// Tabular models: passes their interface and the content of their kind to pippin/tabular.
 #include <google/protobuf/io/coded_stream.h>
 
 #include "pippin/base/error.h"

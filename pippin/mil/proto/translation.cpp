@@ -36,7 +36,7 @@ void check_distinct(const std::vector<Label>& labels) {
   std::set<Label> known;
   for (const Label& label : labels) {
     if (!known.insert(label).second) {
-      fail(ErrorCode::InvalidFile, "the class label '{}' is there twice", label);
+      fail(ErrorCode::InvalidFile, "the class label '{}' is repeated", label);
     }
   }
 }
