@@ -1,4 +1,4 @@
-// A tabular model behind the interface of executables.
+// A tabular model as an executable.
 #pragma once
 
 #include "pippin/api/executable.h"

@@ -33,8 +33,8 @@ std::vector<int64_t> without_ones(std::vector<int64_t> shape) {
   return shape;
 }
 
-// As Core ML does for these models: axes of length 1 do not matter. The shape is the declared one
-// if it is equal otherwise.
+// Ignores axes of length 1, as Core ML does for these models: returns the declared shape if the
+// other axes match.
 std::vector<int64_t> fitting_shape(const FeatureInfo& feature, const std::vector<int64_t>& shape) {
   const bool same = !feature.shape.empty() && feature.ranges.empty() &&
                     feature.enumerated_shapes.empty() &&
@@ -53,7 +53,7 @@ tabular::Value tabular_tensor(const FeatureInfo& feature, const Tensor& tensor) 
     case FeatureInfo::Kind::Double:
       return tensor.to_doubles().front();
     default: {
-      // In the declared precision, as an array of that type would hold it.
+      // Rounded to the declared precision, as in an array of that type.
       const Tensor declared = tensor.to(feature.type);
       return tabular::Array{tensor.shape(), declared.to_doubles()};
     }

@@ -1,4 +1,4 @@
-// Values of tabular models, as callers hold them.
+// Conversions between callers' values and those of tabular models.
 //
 // Internal to the library.
 #pragma once
@@ -9,8 +9,8 @@
 namespace pippin::api {
 
 // The value of an input, which may also be given in a form that the model's stages convert: a whole
-// number for a double, dictionary keys as texts. Throws InvalidArgument if it is not as declared;
-// the message does not name the input.
+// number for a double, dictionary keys as texts. Throws InvalidArgument if it does not match the
+// declaration; the message does not name the input.
 tabular::Value to_tabular(const FeatureInfo& feature, const Value& value);
 
 // The value of an output in its declared type.

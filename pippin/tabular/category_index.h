@@ -10,7 +10,7 @@
 
 namespace pippin::tabular {
 
-// Of repeated categories the first position counts.
+// The first position of a repeated category counts.
 class CategoryIndex {
  public:
   explicit CategoryIndex(Labels categories);

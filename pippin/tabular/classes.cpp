@@ -15,10 +15,10 @@ void check_distinct(const std::vector<Label>& labels) {
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return;
-  fail(ErrorCode::InvalidFile, "the class label '{}' is there twice", *twice);
+  fail(ErrorCode::InvalidFile, "the class label '{}' is repeated", *twice);
 }
 
-// The output of that name; without a name, the first of a matching type.
+// The output of that name; for an empty name, the first of a matching type.
 template <typename Matches>
 std::optional<size_t> find_output(const Interface& interface, const std::string& name,
                                   Matches&& matches) {

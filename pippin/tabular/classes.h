@@ -37,7 +37,7 @@ class Classes {
 // The position of the first of the largest values.
 size_t first_largest(const std::vector<double>& values);
 
-// The only output of a regressor, which can hold `size` numbers. Throws InvalidFile.
+// The only output of a regressor. Throws InvalidFile if it cannot hold `size` numbers.
 const Field& regressor_output(const Interface& interface, int64_t size);
 
 }  // namespace pippin::tabular

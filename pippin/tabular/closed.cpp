@@ -1,5 +1,5 @@
 // Kinds that only Apple's systems or an app can compute: their parameters are shown, and run()
-// explains why there is no result.
+// throws the reason.
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
@@ -34,7 +34,7 @@ StagePtr closed(ClosedParts parts) {
   return std::make_unique<Closed>(std::move(parts));
 }
 
-// Models of Apple's Natural Language framework, whose parameters are in a format of its own.
+// Models of Apple's Natural Language framework, whose parameters have a proprietary format.
 StagePtr text_model(std::string_view kind, const proto::TextModel& message) {
   ClosedParts parts;
   parts.refusal = fmt::format(

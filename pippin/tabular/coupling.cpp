@@ -36,7 +36,7 @@ class Coupling {
  private:
   double& at(size_t i, size_t j) { return q_[i * n_ + j]; }
 
-  // Qp and p'Qp anew, so that rounding does not add up.
+  // Recomputes Qp and p'Qp, so that rounding errors do not accumulate.
   void multiply() {
     square_ = 0;
     for (size_t i = 0; i < n_; ++i) {

@@ -1,5 +1,5 @@
 // Dictionary vectorizers: the values of a dictionary at the positions of their keys. Facts: Core
-// ML's DictVectorizer.proto. Keys that the model does not know are dropped, as scikit-learn's are.
+// ML's DictVectorizer.proto. Unknown keys are dropped, as in scikit-learn.
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"

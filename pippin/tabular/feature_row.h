@@ -18,7 +18,7 @@ class FeatureRow {
   // if the inputs are of other types, or if their sizes are declared and do not fit.
   FeatureRow(const Interface& interface, size_t width, Width meaning);
 
-  // Absent inputs are NaN. Throws InvalidArgument if there are not as many numbers as needed.
+  // Absent inputs are NaN. Throws InvalidArgument for another number of elements than needed.
   std::vector<double> read(std::span<const Value> inputs) const;
 
  private:

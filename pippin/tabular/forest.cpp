@@ -83,7 +83,7 @@ class ForestReader {
 
   Forest::Node read_node(const proto::TreeNode& message) {
     if (message.behavior() < 0 || message.behavior() > static_cast<int>(Behavior::Leaf)) {
-      fail(ErrorCode::InvalidFile, "no nodeBehavior has the number {}", message.behavior());
+      fail(ErrorCode::InvalidFile, "unknown nodeBehavior {}", message.behavior());
     }
     Forest::Node node;
     node.behavior = static_cast<Behavior>(message.behavior());
@@ -138,7 +138,7 @@ class ForestReader {
     }
   }
 
-  // Visits every node once from the roots; a node on the path that is met again closes a cycle.
+  // Visits every node once from the roots; a node that occurs twice on a path closes a cycle.
   void check_reach() const {
     enum class Mark : uint8_t { Unseen, OnPath, Done };
     std::vector<Mark> marks(forest_.nodes_.size(), Mark::Unseen);

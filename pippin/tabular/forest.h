@@ -11,8 +11,8 @@ namespace pippin::tabular {
 // The sums of the leaves that a row reaches in every tree.
 class Forest {
  public:
-  // Throws InvalidFile if a tree is not one: children that are absent, several roots, cycles, nodes
-  // that no path reaches; and for unknown behaviors and positions above the number of dimensions.
+  // Throws InvalidFile for an invalid tree (missing children, several roots, cycles, unreachable
+  // nodes), for unknown behaviors, and for positions above the number of dimensions.
   explicit Forest(const proto::TreeEnsemble& message);
 
   size_t dimensions() const { return base_.size(); }

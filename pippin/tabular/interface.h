@@ -20,7 +20,7 @@ struct Field {
   std::vector<int64_t> shape;
   bool string_keys = false;  // Dictionary: the keys are strings, else whole numbers
 
-  // Of an array with one declared shape, or of a number: the number of elements. Nothing if it is
+  // Of an array with one declared shape, or of a number: the number of elements. Nullopt if it is
   // known only at run time, or if the shape is too large for any array.
   std::optional<int64_t> size() const;
 };
@@ -40,7 +40,7 @@ struct Interface {
 };
 
 // `numbers` as the output that `field` declares: a number, or an array, in the declared shape if it
-// has as many elements. Throws InvalidFile if it is declared otherwise.
+// has as many elements. Throws InvalidFile for other declarations.
 Value number_output(const Field& field, std::vector<double> numbers);
 // Throws InvalidFile unless `field` can hold `size` numbers (number_output).
 void check_number_output(const Field& field, std::optional<int64_t> size);

@@ -1,4 +1,4 @@
-// The table of kinds, and what their readers share.
+// The table of kinds, and helpers for their readers.
 #include <algorithm>
 
 #include <google/protobuf/io/coded_stream.h>

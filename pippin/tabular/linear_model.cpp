@@ -19,7 +19,7 @@ LinearTransform read_transform(const proto::LinearModel& message, int first) {
   if (message.transform() >= 0 && value <= static_cast<int64_t>(LinearTransform::Probit)) {
     return static_cast<LinearTransform>(value);
   }
-  fail(ErrorCode::InvalidFile, "no postEvaluationTransform has the number {}", message.transform());
+  fail(ErrorCode::InvalidFile, "unknown postEvaluationTransform {}", message.transform());
 }
 
 std::string_view name_of(LinearTransform transform) {
@@ -116,7 +116,7 @@ class LinearClassifier : public Stage {
         transform_(read_transform(message, 1)),
         row_(interface, weights_.width(), FeatureRow::Width::Exact) {
     if (message.class_encoding() < 0 || message.class_encoding() > 1) {
-      fail(ErrorCode::InvalidFile, "no classEncoding has the number {}", message.class_encoding());
+      fail(ErrorCode::InvalidFile, "unknown classEncoding {}", message.class_encoding());
     }
     encoding_ = static_cast<Encoding>(message.class_encoding());
     check_rows();

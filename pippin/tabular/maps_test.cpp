@@ -1,4 +1,4 @@
-// Kinds that transform features, and kinds that are only shown.
+// Tests of kinds that transform features, and of kinds without predictions.
 #include <cmath>
 #include <limits>
 
@@ -56,7 +56,7 @@ TEST(Normalizer, Norms) {
   EXPECT_EQ(normalized(1, {-6, 2}), (Doubles{-0.75, 0.25}));
   EXPECT_EQ(normalized(2, {-3, 4}), (Doubles{-0.6, 0.8}));
   EXPECT_EQ(normalized(2, {0, 0}), (Doubles{0, 0}));
-  EXPECT_EQ(error_in([&] { normalized(3, {0, 0}); }), "no normType has the number 3");
+  EXPECT_EQ(error_in([&] { normalized(3, {0, 0}); }), "unknown normType 3");
 }
 
 TEST(ArrayFeatureExtractor, TakesPositions) {

@@ -1,5 +1,5 @@
-// k-nearest-neighbors classifiers. Facts: Core ML's NearestNeighbors.proto. A kd-tree, which the
-// format can name, is a way to search and does not change the result.
+// k-nearest-neighbors classifiers. Facts: Core ML's NearestNeighbors.proto. The format can select a
+// kd-tree, which speeds up searches but does not change the result.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -87,7 +87,7 @@ class NeighborsClassifier : public Stage {
     std::vector<double> votes(classes_->size(), 0.0);
     for (const auto& [distance, sample] : nearest) votes[label_of_[sample]] += weight(distance);
     if (nearest.empty()) return classes_->outputs({1.0});
-    // Samples at the very place outvote all others.
+    // Samples at distance 0 outvote all others.
     if (std::any_of(votes.begin(), votes.end(), [](double vote) { return std::isinf(vote); })) {
       for (double& vote : votes) vote = std::isinf(vote) ? 1.0 : 0.0;
     }

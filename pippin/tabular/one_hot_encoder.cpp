@@ -20,7 +20,7 @@ class OneHotEncoder : public Stage {
       fail(ErrorCode::InvalidFile, "the input '{}' is neither a string nor a number", input.name);
     }
     if (message.handle_unknown() < 0 || message.handle_unknown() > 1) {
-      fail(ErrorCode::InvalidFile, "no handleUnknown has the number {}", message.handle_unknown());
+      fail(ErrorCode::InvalidFile, "unknown handleUnknown {}", message.handle_unknown());
     }
     // The declared type decides: `outputSparse` says the same.
     if (output_.type == Field::Type::Dictionary && !output_.string_keys) return;

@@ -1,4 +1,4 @@
-// Readers of all kinds; each is in the file of its kind. Internal to the folder.
+// Readers of all kinds, each in the file of its kind. Internal to the folder.
 #pragma once
 
 #include <memory>

@@ -22,10 +22,10 @@ class Stage {
   virtual ~Stage() = default;
 
   // One row: `inputs` in the order of the interface; returns the outputs in its order. Throws
-  // InvalidArgument if the values do not suit the model (a category that it does not know).
+  // InvalidArgument for values that the model does not support (an unknown category).
   virtual std::vector<Value> run(std::span<const Value> inputs) const = 0;
 
-  // Why it cannot be computed; empty if it can. run() of such a stage throws Unsupported.
+  // The reason if it cannot be computed, else empty. run() then throws Unsupported.
   virtual std::string refusal() const { return {}; }
   // The classes, or null.
   virtual const Labels* labels() const { return nullptr; }

@@ -111,7 +111,7 @@ double SupportVectors::dot(size_t vector, const std::vector<double>& row) const 
 
 double SupportVectors::squared_distance(size_t vector, const std::vector<double>& row) const {
   double sum = 0;
-  size_t next = 0;  // the first position of the row that is not summed
+  size_t next = 0;  // the first position of the row not yet summed
   for (size_t i = starts_[vector]; i < starts_[vector + 1]; ++i) {
     const size_t position = is_dense_ ? i - starts_[vector] : positions_[i];
     for (; next < position; ++next) sum += square(row[next]);

@@ -16,7 +16,7 @@ TreeTransform read_tree_transform(int32_t number) {
   if (number >= 0 && number <= static_cast<int32_t>(TreeTransform::SoftMaxWithZero)) {
     return static_cast<TreeTransform>(number);
   }
-  fail(ErrorCode::InvalidFile, "no postEvaluationTransform has the number {}", number);
+  fail(ErrorCode::InvalidFile, "unknown postEvaluationTransform {}", number);
 }
 
 std::string_view name_of(TreeTransform transform) {

@@ -16,7 +16,7 @@ constexpr int64_t kTreeRegressor = 302, kTreeClassifier = 402;
 constexpr uint64_t kFeatures = 4;
 const double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Numbers nodes of a tree at random, so that neither order nor values tell the root.
+// Numbers nodes of a tree at random, so that neither order nor values reveal the root.
 class RandomTrees {
  public:
   RandomTrees(uint32_t seed, uint64_t dimensions) : random_(seed) {
@@ -154,7 +154,7 @@ TEST(Trees, ClassifiersOfEveryTransform) {
   }
 }
 
-// Node 5 asks whether the first feature is at most 1; 2 and 9 are leaves of 10 and 20.
+// Node 5 tests whether the first feature is at most 1; 2 and 9 are leaves of 10 and 20.
 proto::TreeModel stump() {
   proto::TreeModel model;
   proto::TreeEnsemble& ensemble = *model.mutable_ensemble();
@@ -228,7 +228,7 @@ TEST(Trees, Faults) {
   EXPECT_EQ(error([](auto& trees, auto&) { trees.mutable_nodes(1)->set_id(9); }),
             "tree 0 has two nodes 9");
   EXPECT_EQ(error([](auto& trees, auto&) { trees.mutable_nodes(1)->set_behavior(7); }),
-            "tree 0, node 2: no nodeBehavior has the number 7");
+            "tree 0, node 2: unknown nodeBehavior 7");
   EXPECT_EQ(error([](auto& trees, auto&) {
               trees.mutable_nodes(1)->mutable_evaluations(0)->set_index(1);
             }),
@@ -240,7 +240,7 @@ TEST(Trees, Faults) {
   EXPECT_EQ(error([](auto& trees, auto&) { trees.set_dimensions(2); }),
             "1 base values for 2 dimensions");
   EXPECT_EQ(error([](auto&, auto& model) { model.set_transform(4); }),
-            "no postEvaluationTransform has the number 4");
+            "unknown postEvaluationTransform 4");
   EXPECT_EQ(error([](auto&, auto& model) { model.set_transform(3); }),
             "the output 'y' is a double and cannot hold 2 numbers");
   EXPECT_EQ(error([](auto&, auto&) {}, row_interface(1, field("y", Field::Type::String))),

@@ -1,4 +1,4 @@
-// Values of the features that tabular models take and give.
+// Values of the input and output features of tabular models.
 #pragma once
 
 #include <cstdint>

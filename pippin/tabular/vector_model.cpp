@@ -1,4 +1,4 @@
-// Support vector regressors and classifiers, as libsvm computes them. Facts: Core ML's SVM.proto;
+// Support vector regressors and classifiers, with libsvm's formulas. Facts: Core ML's SVM.proto;
 // Chang and Lin, LIBSVM: A Library for Support Vector Machines.
 #include <algorithm>
 #include <cmath>

@@ -172,8 +172,8 @@ TEST(SupportVectors, ProbabilitiesCoupleThePairs) {
   }
 }
 
-// Pairs that agree with some probabilities, p_i / (p_i + p_j), give these back, as exactly as the
-// rule to stop allows.
+// Pairs that agree with some probabilities, p_i / (p_i + p_j), yield these, as exactly as the
+// stopping rule allows.
 TEST(Coupling, RecoversConsistentProbabilities) {
   const Doubles wanted = {0.5, 0.3, 0.15, 0.05};
   Doubles pairs;
@@ -250,7 +250,7 @@ TEST(NearestNeighbors, Vote) {
   EXPECT_EQ(to_integer(outputs(points(true, 3), {4.95, 0.0}).at(0)), 3);
   const Doubles odds = numbers(outputs(points(false, 4), {5, 0}).at(1));
   EXPECT_EQ(odds, (Doubles{0.25, 0.5, 0.25}));
-  // A sample at the very place decides.
+  // A sample at distance 0 decides.
   EXPECT_EQ(numbers(outputs(points(true, 5), {5, 0}).at(1)), (Doubles{0, 0, 1}));
   proto::NeighborsClassifier empty;
   empty.mutable_index()->set_dimensions(2);
