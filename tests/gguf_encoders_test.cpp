@@ -591,9 +591,9 @@ TEST(GgufEncoderFiles, SayWhatTheyDoNotRead) {
   put_decoder_sizes(rank, "qwen3", Json::load(qwen3 / "config.json"));
   put_tensors(rank, qwen3, kDecoder);
   expect(GgufFile(rank).number("qwen3.pooling_type", 4), ErrorCode::Unsupported,
-         "qwen3.pooling_type: 4, scores, is read of bert alone");
+         "qwen3.pooling_type: 4 (scores) is supported for bert only");
   expect(rank.flag("qwen3.attention.causal", false), ErrorCode::Unsupported,
-         "qwen3.attention.causal: is read of causal models alone");
+         "qwen3.attention.causal: is supported for causal models only");
 }
 
 }  // namespace

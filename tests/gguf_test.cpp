@@ -194,7 +194,8 @@ TEST(GgufFolder, SaysWhatItDoesNotKnow) {
   const TempDir dir;
   const fs::path path = dir / "m.gguf";
   GgufFile().text("general.architecture", "rwkv7").write(path);
-  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported, "'rwkv7' is not read as a model");
+  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported,
+               "'rwkv7' is not supported as a model");
   GgufFile().number("general.architecture", 1).write(path);
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile, "general.architecture: no text");
   GgufFile().text("general.architecture", "llama").write(path);
@@ -253,7 +254,7 @@ TEST(GgufSummary, ShowsWhatDoesNotRun) {
   const std::string shown = app::gguf_summary_text(path);
   for (const char* part :
        {"m.gguf: GGUF, 1 tensor, 32 B of weights\n",
-        "'rwkv7' is not read as a model (known: ", "tokenizer.ggml.model: 'rwkv' is not known",
+        "'rwkv7' is not supported as a model (known: ", "tokenizer.ggml.model: 'rwkv' is not known",
         "F32  32 B  1 tensor  8 elements  values\n", "general.name           a b\n",
         "tokenizer.ggml.tokens  2 texts\n", "rwkv7.block_count      12\n", "xxx ...\n"}) {
     EXPECT_NE(shown.find(part), std::string::npos) << part << "\n" << shown;

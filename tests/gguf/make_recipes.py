@@ -28,7 +28,7 @@ from gguf import GGUFReader, GGUFValueType
 
 TYPES = {GGUFValueType.UINT32: "u32", GGUFValueType.INT32: "i32", GGUFValueType.FLOAT32: "f32",
          GGUFValueType.BOOL: "bool", GGUFValueType.STRING: "text", GGUFValueType.UINT64: "u64"}
-# What a file does not say, and the converter's program takes for granted.
+# Metadata that a file lacks and llama.cpp's converter assumes.
 OVERRIDES = {
     "gemma2": {"query_pre_attn_scalar": 16}, "gemma2_real_caps": {"query_pre_attn_scalar": 16},
     "gemma3": {"query_pre_attn_scalar": 16, "sliding_window_pattern": 6},

@@ -1,7 +1,7 @@
-// A GGUF's model as the Hugging Face checkpoint that it was made from: its configuration from the
-// metadata (gguf_architectures.h), its tensors under the names that the model's description gives
-// them (gguf_names.h). Where the format stores a matrix or a norm in another way, the description
-// is changed to that (gguf_layout.h); what it computed of a tensor is undone.
+// A GGUF file as the Hugging Face checkpoint that it was converted from. Its metadata gives the
+// configuration (gguf_architectures.h), the model's description the names of tensors
+// (gguf_names.h). Where the format stores a matrix or a norm in another way, the description is
+// adapted to it (gguf_layout.h). Values that the converter has transformed are restored.
 #pragma once
 
 #include <string>
@@ -14,21 +14,21 @@
 
 namespace pippin::models {
 
-// In a configuration made by gguf_config(): the format's name of the architecture.
+// A key in configurations made by gguf_config(): the format's name of the architecture.
 inline constexpr std::string_view kGgufKey = "gguf_architecture";
-// Likewise: the names of modules that blocks have, and whether rows of queries and keys are stored
-// in neighbouring pairs, if not as the architecture has them.
+// Likewise: the names of the blocks' modules; and whether rows of queries and keys are stored in
+// neighbouring pairs, if that differs from the architecture's default.
 inline constexpr std::string_view kGgufModules = "gguf_modules";
 inline constexpr std::string_view kGgufPairs = "gguf_pairs";
 
-// config.json; `name` starts error messages. Throws Unsupported for an architecture that is not
-// known, InvalidFile for metadata that is missing, no size, or contradicts the tensors.
+// config.json; `name` starts error messages. Throws Unsupported for an unknown architecture,
+// InvalidFile for metadata that is missing, is not a valid size, or contradicts the tensors.
 std::string gguf_config(const GgufContent& content, const std::string& name);
 
 // Whether the files of a checkpoint are GGUF.
 bool is_gguf(const Checkpoint& checkpoint);
 
-// The checkpoint with Hugging Face's names, by a configuration that gguf_config() made.
+// The checkpoint with Hugging Face's names, for a configuration made by gguf_config().
 Checkpoint gguf_checkpoint(const Checkpoint& checkpoint, const Json& config);
 
 // Adapts a described model to the tensors of such a checkpoint; does nothing for another

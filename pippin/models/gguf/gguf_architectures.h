@@ -1,7 +1,6 @@
-// The architectures that GGUF files may have, one row each: what llama.cpp's converter calls it,
-// the model_type of config.json that it becomes, and the members that its metadata gives beyond
-// those of all decoders (gguf_config.cpp). What tensors are called follows from the model's
-// description (gguf_names.h).
+// The architectures that GGUF files may have, one row each: llama.cpp's name, the model_type for
+// config.json, and the members from its metadata in addition to those of all decoders
+// (gguf_config.cpp). The names of tensors follow from the model's description (gguf_names.h).
 #pragma once
 
 #include <string_view>
@@ -14,29 +13,29 @@ namespace pippin::models {
 struct GgufField {
   std::string_view member;  // of config.json
   // Its source: a metadata key without the architecture's name before it; "has:NAME", whether a
-  // block has a tensor of that name; "rows:NAME", the rows of its matrix; "leading:NAME", how many
-  // of the first layers lack it.
+  // block has a tensor of that name; "rows:NAME", the rows of its matrix; "leading:NAME", the
+  // number of first layers without it.
   std::string_view source;
 };
 
 struct GgufArchitecture {
   std::string_view name, model_type, class_name;
   std::vector<GgufField> fields = {};
-  std::string_view members = "{}";  // what the name alone says, a JSON object
+  std::string_view members = "{}";  // members that follow from the name alone, a JSON object
   // Further members; after all others.
   void (*write)(GgufConfig& config) = nullptr;
-  // The row counts where this source gives something other than 0 or false; rows with a condition
-  // stand before the one without.
+  // The row applies if this source is neither 0 nor false; rows with a condition come before the
+  // one without.
   std::string_view when = {};
-  // The converter puts the rows of queries and keys into neighbouring pairs.
+  // The converter reorders the rows of queries and keys into neighbouring pairs.
   bool pairs = false;
-  // Layers may have different numbers of heads and widths, which `write` turns into kinds.
+  // Layers may differ in numbers of heads and widths, which `write` converts to layer kinds.
   bool varies = false;
-  // It is an encoder: queries see all of a text.
+  // It is an encoder: attention is bidirectional.
   bool encodes = false;
 };
 
-// By family: a function for each file.
+// One function for each family and file.
 std::vector<GgufArchitecture> gguf_dense_architectures();
 std::vector<GgufArchitecture> gguf_gemma_architectures();
 std::vector<GgufArchitecture> gguf_older_architectures();
@@ -44,7 +43,7 @@ std::vector<GgufArchitecture> gguf_expert_architectures();
 std::vector<GgufArchitecture> gguf_latent_architectures();
 std::vector<GgufArchitecture> gguf_state_architectures();
 
-// All of them.
+// All architectures.
 const std::vector<GgufArchitecture>& gguf_decoders();
 
 }  // namespace pippin::models

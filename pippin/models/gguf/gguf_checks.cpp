@@ -9,7 +9,7 @@
 namespace pippin::models {
 namespace {
 
-// A size that an axis of a block's tensor has.
+// A metadata key that gives the size of an axis of a block's tensor.
 struct Axis {
   std::string_view tensor;
   size_t from_end;  // 0: the last one, columns of a matrix
@@ -87,7 +87,7 @@ class Checks {
     }
   }
 
-  // The configuration's own number counts: it may be that of the tensors.
+  // Compares the configuration's number, which may come from the tensors.
   void check_width() const {
     const GgufTensor* const gate = config_.find_in_blocks("ffn_gate.weight");
     const auto width = config_.size("intermediate_size");

@@ -44,7 +44,7 @@ class DecoderConfig {
     config_.set("model_type", row_.model_type);
     config_.set(kGgufKey, row_.name);
     config_.set(kGgufModules, config_.block_modules());
-    // The converter undoes pairs that the architecture has, where positions have several axes.
+    // The converter reorders the architecture's neighbouring pairs if positions have several axes.
     const bool halves = keys_.has_key("rope.dimension_sections");
     if (row_.pairs || halves) config_.set(kGgufPairs, row_.pairs);
     config_.set("torch_dtype", "float16");
@@ -66,14 +66,14 @@ class DecoderConfig {
  private:
   void check_attention() {
     if (gguf_pooling(keys_) == GgufPooling::Rank) {
-      keys_.unsupported("pooling_type", "4, scores, is read of bert alone");
+      keys_.unsupported("pooling_type", "4 (scores) is supported for bert only");
     }
     if (!row_.encodes && !metadata_.flag(keys_.full("attention.causal")).value_or(true)) {
-      keys_.unsupported("attention.causal", "is read of causal models alone");
+      keys_.unsupported("attention.causal", "is supported for causal models only");
     }
   }
 
-  // Of layers that differ the largest.
+  // The largest one, if layers differ.
   int64_t size_of(std::string_view key) {
     if (!row_.varies) return keys_.required_size(key);
     const std::vector<int64_t> all = config_.by_layer(key);
@@ -134,7 +134,7 @@ class DecoderConfig {
     } else if (kind == "yarn" && factor) {
       yarn(*factor);
     } else if (kind != "none" && factor.value_or(1) != 1) {
-      keys_.unsupported("rope.scaling.type", fmt::format("'{}' is not read", kind));
+      keys_.unsupported("rope.scaling.type", fmt::format("'{}' is not supported", kind));
     }
   }
 
@@ -165,7 +165,7 @@ class DecoderConfig {
       json.member("truncate", *whole);
     }
     if (const auto multiplier = keys_.number("rope.scaling.yarn_log_multiplier")) {
-      // The key is a tenth of what it was for the models that had it first.
+      // The key is a tenth of the value in the first models that had it.
       const bool latent = keys_.has_key("attention.kv_lora_rank");
       const double scale = latent ? *multiplier * 10 : *multiplier;
       json.member("mscale", scale).member("mscale_all_dim", scale);
@@ -206,8 +206,8 @@ bool is_given(const GgufConfig& given, std::string_view source) {
   }
   for (const EncoderRow& row : kEncoders) known.push_back(row.name);
   metadata.unsupported("general.architecture",
-                       fmt::format("'{}' is not read as a model (known: {})", name.substr(0, 60),
-                                   fmt::join(known, ", ")));
+                       fmt::format("'{}' is not supported as a model (known: {})",
+                                   name.substr(0, 60), fmt::join(known, ", ")));
 }
 
 }  // namespace

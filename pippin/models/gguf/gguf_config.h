@@ -1,5 +1,5 @@
-// The members of config.json that a GGUF's metadata and tensors give, collected one by one; a later
-// value of a member replaces an earlier one.
+// Collects the members of config.json from a GGUF's metadata and tensors; a later value of a member
+// replaces an earlier one.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace pippin::models {
 
 class GgufConfig {
  public:
-  // `keys` outlives this.
+  // `keys` must outlive this.
   explicit GgufConfig(const GgufKeys& keys);
 
   const GgufKeys& keys() const { return keys_; }
@@ -29,24 +29,24 @@ class GgufConfig {
   void set_json(std::string_view member, std::string json) {
     members_.insert_or_assign(std::string(member), std::move(json));
   }
-  // Sets what a GgufField (gguf_architectures.h) says; nothing where its source is absent.
+  // Sets the member of a GgufField (gguf_architectures.h); does nothing if its source is absent.
   void set_from(std::string_view member, std::string_view source);
-  // A member that is a whole number; nothing where it is another value or absent.
+  // A member that is a whole number; nullopt if it has another type or is absent.
   std::optional<int64_t> size(std::string_view member) const;
   void erase(std::string_view member) { members_.erase(std::string(member)); }
 
-  // Whether any block has a tensor "blk.N.NAME" with further endings.
+  // Whether any block has a tensor "blk.N.NAME", with any suffix.
   bool has_in_blocks(std::string_view name) const { return find_in_blocks(name) != nullptr; }
-  // The first block's; nullptr where no block has it.
+  // The first block's; null if no block has it.
   const GgufTensor* find_in_blocks(std::string_view name) const;
   // Names of modules and tensors of blocks: "attn_q", "ssm_a".
   std::vector<std::string> block_modules() const;
-  // Blocks that are layers of the model: without those that predict further tokens.
+  // Blocks that are layers of the model, without multi-token prediction blocks.
   int64_t layers() const { return layers_; }
   // A number for each layer: a list, or one for all. Throws InvalidFile for a list of another
   // length.
   std::vector<int64_t> by_layer(std::string_view key) const;
-  // For each layer 1 if its block has a tensor of that name, with further endings.
+  // For each layer, 1 if its block has a tensor of that name, with any suffix.
   std::vector<int64_t> layers_with(std::string_view name) const;
   // Sets `member` to a list of names: `positive` for layers whose number is not 0.
   void set_kinds(std::string_view member, const std::vector<int64_t>& numbers,

@@ -11,13 +11,13 @@ constexpr GgufField kMlpBias = {"mlp_bias", "has:ffn_up.bias"};
 constexpr GgufField kWidth = {"intermediate_size", "rows:ffn_up"};
 
 void write_window_alone(GgufConfig& config) {
-  // Its absence would mean the class's window.
+  // If it were absent, the class would use its default window.
   if (config.keys().size("attention.sliding_window").value_or(0) == 0) {
     config.set_json("sliding_window", "null");
   }
 }
 
-// The factors that llama.cpp multiplies with, in the form of MiniCPM's configuration.
+// llama.cpp's factors, as members of MiniCPM's configuration.
 void write_minicpm(GgufConfig& config) {
   const GgufKeys& keys = config.keys();
   const auto hidden = static_cast<double>(keys.required_size("embedding_length"));
@@ -29,14 +29,14 @@ void write_minicpm(GgufConfig& config) {
   config.set("dim_model_base", static_cast<int64_t>(std::lround(hidden / logits)));
 }
 
-// Windows on three layers of four where there are any; positions in those alone.
+// Three of four layers have windows, if any do; only those have positions.
 void write_exaone4(GgufConfig& config) {
   if (config.keys().size("attention.sliding_window").value_or(0) == 0) {
     config.set_json("sliding_window", "null");
   }
 }
 
-// Positions by interval, every fourth layer has none.
+// Every fourth layer has no positions.
 void write_smollm3(GgufConfig& config) {
   config.set("no_rope_layer_interval", 4);
   config.erase("sliding_window");

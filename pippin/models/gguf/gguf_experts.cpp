@@ -1,4 +1,4 @@
-// Mixtures of experts whose layers have attention.
+// Mixtures of experts with attention in every layer.
 #include "pippin/models/gguf/gguf_architectures.h"
 
 namespace pippin::models {
@@ -16,7 +16,7 @@ void write_null_window(GgufConfig& config) {
   }
 }
 
-// Phi's own factor of angles, the same for short and long texts.
+// Phi's own factor for angles, the same for short and long texts.
 void write_phimoe(GgufConfig& config) {
   write_null_window(config);
   const GgufKeys& keys = config.keys();
@@ -32,7 +32,7 @@ void write_phimoe(GgufConfig& config) {
   config.set_json("rope_scaling", json.end_object().text());
 }
 
-// Chunks, positions and temperatures are constants of llama.cpp's.
+// llama.cpp has constants for chunks, positions and temperatures.
 void write_llama4(GgufConfig& config) {
   config.set("intermediate_size_mlp", config.keys().required_size("feed_forward_length"));
   config.set_from("intermediate_size", "rows:ffn_up_exps");
@@ -58,7 +58,8 @@ void write_dbrx(GgufConfig& config) {
   config.erase("partial_rotary_factor");
 }
 
-// Its norm is the kind that has an epsilon; the format's numbers of gating functions.
+// The epsilon that is present determines the kind of norm. Gating functions are numbers in the
+// format.
 void write_cohere2_moe(GgufConfig& config) {
   const GgufKeys& keys = config.keys();
   constexpr int64_t kSigmoid = 2;

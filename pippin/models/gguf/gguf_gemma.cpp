@@ -35,7 +35,7 @@ void write_embedding_gemma(GgufConfig& config) {
   write_score_scale(config, 0);
 }
 
-// A share of a normal distribution; the format has the quantile.
+// A fraction of a normal distribution; the format stores the quantile.
 void write_gemma3n(GgufConfig& config) {
   const GgufKeys& keys = config.keys();
   std::vector<double> shares;
@@ -49,7 +49,7 @@ void write_gemma3n(GgufConfig& config) {
   config.set("altup_correct_scale", config.has_in_blocks("altup_correct_scale"));
 }
 
-// The share of dimensions that full layers turn: the others have no frequency.
+// The fraction of dimensions that full layers rotate: the others have no frequency.
 double turned_share(const GgufMetadata& metadata) {
   if (metadata.tensor("rope_freqs.weight") == nullptr) return 1.0;
   const std::vector<double> factors = metadata.tensor_numbers("rope_freqs.weight");

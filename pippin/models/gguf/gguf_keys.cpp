@@ -17,7 +17,7 @@ int64_t GgufKeys::required_size(std::string_view name) const {
     const std::vector<double> all = metadata_.numbers(key);
     const bool alike = !all.empty() && std::all_of(all.begin(), all.end(),
                                                    [&](double one) { return one == all[0]; });
-    if (!alike) metadata_.unsupported(key, "layers of different sizes are not read");
+    if (!alike) metadata_.unsupported(key, "layers of different sizes are not supported");
     return metadata_.checked_size(key, all[0]);
   }
   const auto value = metadata_.size(key);

@@ -37,7 +37,7 @@ class GgufLayout {
       }
     }
   }
-  // The converter adds the one.
+  // The converter has added the 1.
   static void use(nn::NormOptions& norm) { norm.one_plus = false; }
 
  private:
@@ -83,7 +83,7 @@ class GgufLayout {
   }
 
   std::vector<std::string> modules_;
-  std::optional<bool> pairs_;  // nothing: as the architecture has them
+  std::optional<bool> pairs_;  // nullopt: the architecture's default
 };
 
 template <typename Model>

@@ -1,5 +1,5 @@
-// The description of a decoder changed to how a GGUF stores its matrices, where that is another way
-// than the architecture's checkpoints have: no matrix is rearranged when it is read.
+// Adapts the description of a decoder to a GGUF's matrix layout where it differs from the
+// architecture's checkpoints: no matrix is rearranged on reading.
 #pragma once
 
 #include "pippin/models/config/config.h"
@@ -8,7 +8,7 @@
 
 namespace pippin::models {
 
-// Nothing for a configuration that gguf_config() did not make.
+// Does nothing for a configuration that gguf_config() did not make.
 void use_gguf_layout(const Config& config, nn::DecoderOptions& model);
 void use_gguf_layout(const Config& config, nn::EncoderOptions& model);
 

@@ -54,14 +54,14 @@ void GgufNames::add_norms(const nn::LayerOptions& layer) {
   const auto norm = [&](const char* name, const std::string& own) {
     if (!own.empty()) add(block_ + name, joined(layer_, own));
   };
-  // A layer of one part has one norm.
+  // A layer with one part has one norm.
   norm("attn_norm", layer.attention_norm.empty() ? layer.mlp_norm : layer.attention_norm);
   if (two_norms_) {
     norm("attn_norm", layer.mlp_norm);
     norm("attn_norm_2", layer.attention_norm);
   }
   norm("ffn_norm", layer.mlp_norm);
-  // After attention; of layers without such a norm the one before the feed-forward.
+  // The norm after attention; in layers without one, the norm before the feed-forward.
   const bool after = !layer.attention_post_norm.empty();
   norm("post_attention_norm", after ? layer.attention_post_norm : layer.mlp_norm);
   norm("attn_post_norm", layer.attention_post_norm);

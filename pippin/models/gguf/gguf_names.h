@@ -1,6 +1,6 @@
 // The names of a decoder's tensors in a Hugging Face checkpoint, by their names in a GGUF. They
 // follow from the decoder's description, which has the names of its modules, and from llama.cpp's
-// names, which say the part that each module has in a block.
+// names for the parts of a block.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@ namespace pippin::models {
 
 class GgufNames {
  public:
-  // `two_norms`: blocks have attn_norm_2, which is attention's; attn_norm is the feed-forward's.
+  // `two_norms`: attn_norm_2 belongs to attention, attn_norm to the feed-forward.
   explicit GgufNames(const nn::DecoderOptions& model, bool two_norms = false);
 
-  // The form in which the description has what a tensor holds.
+  // The form of a tensor's content in the description.
   enum class Form {
     Same,
     Vector,       // of one axis
@@ -26,11 +26,11 @@ class GgufNames {
     GateAndUp,    // the same with the rows of gate before those of up
   };
   struct Place {
-    std::string name;  // a module's, or a whole tensor's; of a stack the path above the experts
+    std::string name;  // a module's, or a whole tensor's; for a stack, the path above the experts
     Form form = Form::Same;
     std::string part = {};  // of Experts: "gate_proj"
   };
-  // Of a whole tensor's name, or of a module's without ".weight" and ".bias"; nullptr where the
+  // Looks up the name of a whole tensor, or of a module without ".weight" and ".bias"; null if the
   // description has no such part.
   const Place* find(std::string_view name) const;
 
@@ -49,7 +49,7 @@ class GgufNames {
   void add(const nn::ExpertsOptions& experts, const std::string& path);
 
   bool two_norms_;
-  std::string block_, layer_;  // "blk.3." and "model.layers.3." while that is added
+  std::string block_, layer_;  // "blk.3." and "model.layers.3." while that block is added
   std::map<std::string, Place, std::less<>> places_;
 };
 

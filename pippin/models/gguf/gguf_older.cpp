@@ -1,4 +1,4 @@
-// GPT-2 and those after it, and other models with LayerNorms.
+// GPT-2 and its successors, and other models with LayerNorms.
 #include "pippin/models/gguf/gguf_architectures.h"
 
 namespace pippin::models {
@@ -7,7 +7,7 @@ namespace {
 void write_gpt_bigcode(GgufConfig& config) {
   const GgufKeys& keys = config.keys();
   const bool shared = keys.size("attention.head_count_kv").value_or(1) == 1;
-  if (!shared) keys.unsupported("attention.head_count_kv", "one head of keys is read");
+  if (!shared) keys.unsupported("attention.head_count_kv", "only one key head is supported");
 }
 
 void write_mpt(GgufConfig& config) {
@@ -23,7 +23,7 @@ void write_mpt(GgufConfig& config) {
   config.set_json("attn_config", json.end_object().text());
 }
 
-// The new architecture has heads of keys for groups; its 40B and 180B two norms.
+// The new architecture has key heads for groups; its 40B and 180B models have two norms.
 void write_falcon(GgufConfig& config) {
   const bool grouped = config.keys().size("attention.head_count_kv").value_or(1) > 1;
   const bool two_norms = config.has_in_blocks("attn_norm_2");

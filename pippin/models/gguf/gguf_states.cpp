@@ -1,4 +1,4 @@
-// State spaces, convolutions and recurrences, alone or with attention in some layers.
+// State spaces, convolutions and recurrences, some with attention layers.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kKvHeads = "attention.head_count_kv";
 
-// Which layers have heads of keys: those with attention.
+// Layers with attention: those with key heads.
 std::vector<int64_t> attends(const GgufConfig& config) {
   return config.by_layer(kKvHeads);
 }
@@ -51,7 +51,7 @@ void write_mamba2(GgufConfig& config) {
   config.set("head_dim", head_size(config));
 }
 
-// Of hybrids.
+// Members of hybrid models.
 void write_hybrid_mamba(GgufConfig& config) {
   config.set("mamba_expand", expansion(config));
   config.set("mamba_n_heads", config.keys().required_size("ssm.time_step_rank"));
@@ -77,14 +77,14 @@ void write_granite_hybrid(GgufConfig& config) {
              1 / std::sqrt(keys.number("attention.key_length").value_or(hidden / heads)));
 }
 
-// Factors are in the weights already; a norm comes after the gate.
+// The weights already include the factors; a norm comes after the gate.
 void write_falcon_h1(GgufConfig& config) {
   write_hybrid_mamba(config);
   config.set("mamba_rms_norm", config.has_in_blocks("ssm_norm"));
   config.set("mamba_norm_before_gate", false);
 }
 
-// Jamba's layers repeat: one with attention, and one with experts, in so many.
+// Jamba's layers repeat: one of each period has attention, and one has experts.
 void write_period(GgufConfig& config, const std::vector<int64_t>& has, const char* key,
                   const std::string& name) {
   const auto first = std::find_if(has.begin(), has.end(), [](int64_t n) { return n != 0; });
@@ -97,7 +97,7 @@ void write_period(GgufConfig& config, const std::vector<int64_t>& has, const cha
   for (int64_t i = 0; i < count; ++i) {
     const bool due = first != has.end() && i % period == offset % period && i >= offset;
     if (due != (has[static_cast<size_t>(i)] != 0) || offset >= period) {
-      config.keys().unsupported(key, "layers that do not repeat are not read");
+      config.keys().unsupported(key, "only periodic layers are supported");
     }
   }
   config.set(name + "_period", first == has.end() ? count + 1 : period);
@@ -133,7 +133,7 @@ void write_nemotron_h(GgufConfig& config) {
   if (!config.has_in_blocks("ffn_gate_inp")) config.set_from("intermediate_size", "rows:ffn_up");
 }
 
-// Qwen3-Next and those after it.
+// Qwen3-Next and its successors.
 void write_gated_delta(GgufConfig& config) {
   config.set_kinds("layer_types", config.layers_with("ssm_a"), "linear_attention",
                    "full_attention");

@@ -83,7 +83,7 @@ std::string_view find(std::span<const Module> modules, std::string_view name) {
   return found == modules.data() + modules.size() ? std::string_view() : found->second;
 }
 
-// Names of Hugging Face's of one encoder's tensors.
+// Hugging Face's names of an encoder's tensors.
 class Names {
  public:
   Names(std::string_view architecture, bool gated) : architecture_(architecture), gated_(gated) {}
@@ -136,13 +136,14 @@ class Names {
   bool gated_;
 };
 
-// Tensors that are in the configuration, or that the model's own implementation does not read.
+// Tensors that the configuration contains, or that the model's original implementation does not
+// read.
 bool is_left_out(std::string_view name) {
   return name.starts_with("rope_f") || name.find(".cross_attn_rel_b.") != name.npos ||
          name.ends_with(".input_scale");
 }
 
-// The logarithm of decay rates, which the format has as the rates themselves, below 0.
+// The logarithm of decay rates; the format stores the rates themselves, negated.
 std::vector<std::byte> logarithms(const TensorInfo& tensor) {
   std::vector<std::byte> bytes(tensor.bytes.begin(), tensor.bytes.end());
   for (size_t i = 0; i + sizeof(float) <= bytes.size(); i += sizeof(float)) {
@@ -165,7 +166,7 @@ class DecoderTensors {
   Checkpoint::Parts operator()(const TensorInfo& tensor) const {
     if (is_left_out(tensor.name) || is_further(tensor.name)) return std::vector<TensorInfo>();
     if (const Place* whole = names_.find(tensor.name)) {
-      // Falcon-H1's norms lack the ending.
+      // Falcon-H1's norms lack the suffix.
       return parts(tensor, *whole, tensor.name.ends_with("norm") ? ".weight" : "");
     }
     const size_t end = std::min(
@@ -180,7 +181,7 @@ class DecoderTensors {
   using Place = GgufNames::Place;
   using Form = GgufNames::Form;
 
-  // Of a block that predicts further tokens.
+  // A multi-token prediction block.
   bool is_further(std::string_view name) const {
     if (!name.starts_with("blk.")) return false;
     int64_t block = 0;
@@ -256,7 +257,7 @@ class DecoderTensors {
   std::filesystem::path file_;
 };
 
-// The parts that names depend on.
+// The properties that names depend on.
 nn::DecoderOptions as_decoder(const nn::EncoderOptions& encoder) {
   nn::DecoderOptions model;
   model.embedding = encoder.embedding;
