@@ -98,9 +98,10 @@ TEST(Embed, WhatCannotBe) {
   write_file(model / "1_Pooling/config.json", R"({"pooling_mode_attention": true})");
   const auto pooling = run_pippin({"embed", model.path(), "w1"});
   EXPECT_EQ(pooling.status, 3);
-  EXPECT_NE(pooling.err.find(
-                "1_Pooling/config.json: pooling_mode_attention: this way of pooling is not known"),
-            std::string::npos)
+  EXPECT_NE(
+      pooling.err.find(
+          "1_Pooling/config.json: pooling_mode_attention: this pooling mode is not supported"),
+      std::string::npos)
       << pooling.err;
   write_file(model / "modules.json", R"([{"type": "x.models.Transformer", "path": ""},
       {"type": "x.models.CNN", "path": "1_CNN"}])");

@@ -1,5 +1,5 @@
 // Checkpoints of transformers 4 with the configuration that transformers 5 saves for them, which
-// has other keys for the same: equal logits. And the lines about further layers of such files.
+// has other keys for the same: equal logits. Also: settings of additional layers in such files.
 #include <algorithm>
 #include <filesystem>
 #include <map>

@@ -1,5 +1,5 @@
-// A.X K2 (SK Telecom 2026): DeepSeek-V3.2 with a gate on what attention gives, and norms that are
-// gated by themselves: each layer's first, and the second where experts follow.
+// A.X K2 (SK Telecom 2026): DeepSeek-V3.2 with a gate on attention's result, and self-gated norms:
+// each layer's first, and the second one of layers with experts.
 #include <variant>
 
 #include "pippin/models/architectures.h"

@@ -1,5 +1,5 @@
 // BART (Lewis et al. 2019) and its lineage: mBART, Marian, Pegasus, M2M-100 and NLLB, Blenderbot,
-// LED. They differ in where norms are and in their positions.
+// LED. They differ in the places of norms and in their positions.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -130,7 +130,7 @@ EncoderDecoderDescription bart_encoder_decoder(const Config& config) {
   EncoderDecoderDescription model;
   model.vocab_size = config.size("vocab_size", 50265);
   if (config.size("decoder_vocab_size", model.vocab_size) != model.vocab_size) {
-    config.unsupported("decoder_vocab_size", "one other than vocab_size is not supported");
+    config.unsupported("decoder_vocab_size", "values other than vocab_size are not supported");
   }
   model.width = width;
   model.context = std::min(read.context, written.context);
@@ -178,7 +178,7 @@ EncoderDecoderDescription bart_encoder_decoder(const Config& config) {
   }
   model.tied = config.flag("tie_word_embeddings", true);
   if (variant.type != "m2m_100") model.head_bias = "final_logits_bias";
-  // Copies of the embedding, tables of sines, and what only LED's global tokens need.
+  // Copies of the embedding, tables of sines, and tensors for LED's global tokens only.
   model.unused = {base + ".encoder.embed_tokens.", base + ".decoder.embed_tokens."};
   if (model.tied) model.unused.emplace_back("lm_head.");
   if (variant.sinusoids != Sinusoids::None) {

@@ -46,7 +46,7 @@ EncoderDescription clip_text(const Config& config) {
   mlp.down = "fc2";
   encoder.layers.assign(static_cast<size_t>(config.size("num_hidden_layers", 12, kMaxLayers)),
                         layer);
-  // Older configurations say 2, which is not the end token: then that is the largest id.
+  // Older configurations have 2, which is not the end token: it is then the largest id.
   const int64_t end = config.json().get_int_or("eos_token_id", 49407);
   if (end < 0 || end >= encoder.vocab_size) config.invalid("eos_token_id", "not a token");
   model.end_pooling.emplace();

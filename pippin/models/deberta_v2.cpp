@@ -48,7 +48,7 @@ EncoderDescription deberta_like(const Config& config,
   const int64_t width = encoder.hidden_size;
   for (const char* key : {"embedding_size", "pooler_hidden_size"}) {
     if (config.size(key, width) != width) {
-      config.unsupported(key, "one other than hidden_size is not supported");
+      config.unsupported(key, "values other than hidden_size are not supported");
     }
   }
   int64_t most = config.json().get_int_or("max_relative_positions", -1);

@@ -1,5 +1,6 @@
-// DeepSeek-V4 (2026): several streams of the residual, attention to a window and to compressed keys
-// of blocks, the first layers' experts by a table of tokens. Tensors have DeepSeek's own names.
+// DeepSeek-V4 (2026): several residual streams, attention to a window and to compressed keys of
+// blocks, and a table from tokens to experts in the first layers. Tensors have DeepSeek's own
+// names.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ constexpr std::string_view kSlidingOnly = "sliding_attention",
                            kSparseBlocks = "compressed_sparse_attention",
                            kHeavyBlocks = "heavily_compressed_attention";
 
-// By layer the tokens of a block, 0 without blocks, and whether blocks are chosen.
+// For each layer, the tokens of a block (0: no blocks), and whether blocks are chosen.
 struct BlockKind {
   int64_t rate = 0;
   bool sparse = false;
@@ -140,7 +141,7 @@ nn::CompressedAttentionOptions v4_attention_of_kind(const Config& config,
   chooser.blocks.size = config.size("index_head_dim", 128, kMaxHeadDim);
   chooser.blocks.state = "indexBlockCache";
   if (chooser.blocks.size < model.ropes.at(1).dims) {
-    config.invalid("index_head_dim", fmt::format("{} is less than the {} dimensions that turn",
+    config.invalid("index_head_dim", fmt::format("{} is less than the {} rotated dimensions",
                                                  chooser.blocks.size, model.ropes.at(1).dims));
   }
   attention.chooser = chooser;
@@ -181,7 +182,7 @@ nn::ExpertsOptions v4_experts(const Config& config, const nn::DecoderOptions& mo
   return experts;
 }
 
-// Whether a layer's experts stand in a table.
+// Whether a table gives a layer's experts.
 std::vector<bool> looked_up_layers(const Config& config, size_t count) {
   constexpr std::string_view kByTable = "hash_moe", kByScores = "moe";
   std::vector<bool> result(count);

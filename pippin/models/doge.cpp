@@ -1,5 +1,5 @@
-// Doge (SmallDoge 2024): Llama with norms on queries and keys, a mask that values make, and a scale
-// of each feature of the residual.
+// Doge (SmallDoge 2024): Llama with norms on queries and keys, a mask computed from values, and a
+// scale for each feature of the residual.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 

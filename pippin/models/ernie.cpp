@@ -1,4 +1,4 @@
-// ERNIE (Sun et al. 2019 to 2021): BERT with types of tasks in its embedding.
+// ERNIE (Sun et al. 2019 to 2021): BERT with task types in its embedding.
 #include "pippin/models/encoders.h"
 
 namespace pippin::models {

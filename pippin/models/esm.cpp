@@ -1,4 +1,4 @@
-// ESM-1b and ESM-2 (Lin et al. 2022), of proteins: norms before the blocks, rotary or learned
+// ESM-1b and ESM-2 (Lin et al. 2022), protein models: norms before the blocks, rotary or learned
 // positions, embeddings scaled for masked tokens.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// EuroBERT (Boizard et al. 2025): Llama whose tokens see all of a text.
+// EuroBERT (Boizard et al. 2025): Llama with bidirectional attention.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/encoders.h"

@@ -1,5 +1,5 @@
 // Granite 4 (IBM 2025): Mamba 2 and attention layers by layer_types, most of them without
-// positions, Granite's factors, and one feed-forward beside which a mixture of experts may stand.
+// positions, Granite's factors, and one feed-forward, possibly next to a mixture of experts.
 #include <vector>
 
 #include "pippin/models/architectures.h"

@@ -11,8 +11,8 @@
 namespace pippin::models {
 namespace {
 
-// rope_scaling of the type "ntk": theta grows with the factor, and each frequency falls, whatever
-// the length.
+// rope_scaling of the type "ntk": theta grows with the factor, and each frequency falls, regardless
+// of the length.
 void scale_rope(const Config& config, const Json& given, nn::RopeOptions& rope) {
   const Config scaling(given);
   const std::string kind = scaling.text("type", "");
@@ -59,7 +59,7 @@ EncoderDescription gte_new(const Config& config) {
   if (positions == "rope") {
     if (head_dim % 2 != 0) {
       config.invalid("num_attention_heads",
-                     fmt::format("heads of {}: rotary positions turn pairs", head_dim));
+                     fmt::format("heads of {}: rotary positions rotate pairs", head_dim));
     }
     encoder.positions.reset();
     nn::RopeOptions rope{.dims = head_dim, .theta = config.number("rope_theta", 10000.0)};

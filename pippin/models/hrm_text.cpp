@@ -1,5 +1,5 @@
-// HRM-Text (Sapient 2026): two stacks of layers, which work in turns on what the other one gave
-// last, several times; each time has keys of its own.
+// HRM-Text (Sapient 2026): two stacks of layers that alternate several times, each on the other's
+// last result; each turn has separate keys.
 #include <string>
 #include <string_view>
 
@@ -30,7 +30,7 @@ nn::DecoderOptions hrm_text(const Config& config) {
                                                  .head_dim = 128,
                                                  .context = 2048});
   config.ignore({"prefix_lm"});  // a prompt is read from left to right
-  // Where there is this number, num_hidden_layers is one of caches.
+  // If this number is present, num_hidden_layers counts caches.
   const auto count =
       config.size("num_layers_per_stack", static_cast<int64_t>(model.layers.size()), kMaxLayers);
   const int64_t high = config.size("H_cycles", 2, kMaxLayers);

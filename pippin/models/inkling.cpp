@@ -1,5 +1,5 @@
-// Inkling's text model (2026): causal convolutions of keys, of values and of what each block gives,
-// scores of distances in place of positions, experts weighed against those that all tokens go to.
+// Inkling's text model (2026): causal convolutions of keys, values and block results, scores of
+// distances in place of positions, and shared experts that the router weights too.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -31,7 +31,7 @@ std::vector<bool> inkling_windows(const Config& config, size_t count) {
   return sliding;
 }
 
-// The sizes of sliding layers' heads have keys of their own.
+// Sliding layers have separate keys for the sizes of heads.
 void size_sliding_heads(const Config& config, nn::AttentionOptions& attention) {
   attention.num_heads = config.size("swa_num_attention_heads", 64, kMaxHeads);
   attention.num_kv_heads = config.size("swa_num_key_value_heads", 16, kMaxHeads);

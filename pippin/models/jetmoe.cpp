@@ -1,5 +1,5 @@
-// JetMoE (2024): experts in attention, whose matrices of queries and outputs are theirs, and in the
-// feed-forward, with a bias after both.
+// JetMoE (2024): mixtures of experts in attention, where each expert has query and output matrices,
+// and in the feed-forward, with a bias after both.
 #include <fmt/format.h>
 
 #include "pippin/models/architectures.h"
@@ -41,7 +41,7 @@ nn::DecoderOptions jetmoe(const Config& given) {
   attention.router = experts.router;
   attention.rope = plain.rope;
   for (nn::LayerOptions& layer : model.layers) {
-    layer.norm.epsilon = 1e-6;  // whatever rms_norm_eps is
+    layer.norm.epsilon = 1e-6;  // regardless of rms_norm_eps
     layer.attention_path = "self_attention";
     layer.mixer = attention;
     layer.feed_forward = experts;

@@ -1,6 +1,6 @@
 // MiniMax-M3's text model (MiniMax 2026): (1 + w) norms, also on each head of q and k, layers that
-// see the blocks of keys that an indexer chooses, gpt-oss' bounded gate, experts by a corrected
-// sigmoid.
+// attend to blocks of keys chosen by an indexer, gpt-oss' bounded gate, and experts chosen by a
+// corrected sigmoid.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -18,8 +18,7 @@
 namespace pippin::models {
 namespace {
 
-// A list of layer_flags, one for each layer, under a key that published files have in place of
-// names.
+// A list of flags, one for each layer; published files have it in place of layer names.
 std::optional<std::vector<bool>> layer_flags(const Config& config, std::string_view key,
                                              size_t count) {
   const auto list = config.find(key);
@@ -34,7 +33,7 @@ std::optional<std::vector<bool>> layer_flags(const Config& config, std::string_v
   return result;
 }
 
-// The indexer's settings, by themselves or in an object, under other names.
+// The indexer's settings: members of the configuration, or of an object with other names.
 Config block_indexer_config(const Config& config) {
   const auto object = config.find("sparse_attention_config");
   Config own = object ? Config(*object) : config;
@@ -97,7 +96,7 @@ nn::ExpertsOptions m3_experts(const Config& config, const nn::DecoderOptions& mo
 }  // namespace
 
 nn::DecoderOptions minimax_m3_vl_text(const Config& config) {
-  // As transformers 5.16 has it: whole heads are turned, whatever rotary_dim is.
+  // As in transformers 5.16, whole heads are rotated, regardless of rotary_dim.
   config.ignore({"rotary_dim", "hidden_act"});
   nn::DecoderOptions model = llama_like(config, {.vocab_size = 200064,
                                                  .hidden_size = 6144,

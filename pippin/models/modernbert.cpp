@@ -40,7 +40,7 @@ EncoderDescription modernbert(const Config& config) {
   attention.head_dim = attention.rope_dims = encoder.hidden_size / attention.num_heads;
   if (attention.head_dim % 2 != 0) {
     config.invalid("num_attention_heads",
-                   fmt::format("heads of {}: rotary positions turn pairs", attention.head_dim));
+                   fmt::format("heads of {}: rotary positions rotate pairs", attention.head_dim));
   }
   attention.qkv_bias = attention.output_bias = config.flag("attention_bias", false);
   attention.layout = nn::QkvLayout::Blocks;

@@ -1,5 +1,5 @@
-// Muse Glimmer's text model (Meta 2026): Gemma 2's four norms a layer, a norm without weights of
-// the embedding and of queries and keys, a gate on what attention gives, layers without positions.
+// Muse Glimmer's text model (Meta 2026): Gemma 2's four norms a layer, norms without weights on the
+// embedding, queries and keys, a gate on attention's result, and layers without positions.
 #include <cmath>
 #include <vector>
 

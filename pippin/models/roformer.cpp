@@ -1,5 +1,5 @@
-// RoFormer (Su et al. 2021): BERT with rotary positions, of neighbouring pairs, and an embedding of
-// its own width.
+// RoFormer (Su et al. 2021): BERT with rotary positions on neighbouring pairs, and a separate
+// embedding width.
 #include <fmt/format.h>
 
 #include "pippin/models/config/common.h"
@@ -12,7 +12,7 @@ void add_encoder_rope(const Config& config, nn::EncoderOptions& encoder, double 
   const int64_t head_dim = encoder.layers.at(0).attention().head_dim;
   if (head_dim % 2 != 0) {
     config.invalid("num_attention_heads",
-                   fmt::format("heads of {}: rotary positions turn pairs", head_dim));
+                   fmt::format("heads of {}: rotary positions rotate pairs", head_dim));
   }
   encoder.positions.reset();
   encoder.ropes = {rope_options(config, head_dim, {.theta = theta})};

@@ -1,5 +1,5 @@
-// RWKV 4 (Peng et al. 2023): means over time and feed-forwards that see the token before, each of
-// which is a layer of its own here.
+// RWKV 4 (Peng et al. 2023): means over time, and feed-forwards that see the previous token. Each
+// is a separate layer here.
 #include <cmath>
 #include <string>
 
@@ -11,7 +11,7 @@
 namespace pippin::models {
 
 nn::DecoderOptions rwkv(const Config& config) {
-  config.ignore({"context_length"});  // such a model has no longest text
+  config.ignore({"context_length"});  // the model has no length limit
   nn::DecoderOptions model = plain_decoder(config, {.vocab_size = 50277,
                                                     .hidden_size = 4096,
                                                     .num_layers = 32,
@@ -38,7 +38,7 @@ nn::DecoderOptions rwkv(const Config& config) {
   layer.feed_forward = nn::NoFeedForwardOptions();
   const nn::TimeMixOptions time{hidden, config.size("attention_hidden_size", hidden)};
   const nn::ChannelMixOptions channels{hidden, config.size("intermediate_size", 4 * hidden)};
-  // Halving the residual after every few blocks is the same as to add more to variances.
+  // Halving the residual after every few blocks is equivalent to a larger epsilon.
   const auto widened = [&](double epsilon, int64_t block) {
     return rescaled == 0 ? epsilon
                          : epsilon * std::exp2(2.0 * static_cast<double>(block / rescaled));
@@ -56,7 +56,7 @@ nn::DecoderOptions rwkv(const Config& config) {
     layer.mixer = channels;
     model.layers.push_back(layer);
   }
-  model.norm.epsilon = widened(1e-5, blocks);  // whatever layer_norm_epsilon is
+  model.norm.epsilon = widened(1e-5, blocks);  // regardless of layer_norm_epsilon
   return model;
 }
 

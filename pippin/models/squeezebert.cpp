@@ -1,4 +1,4 @@
-// SqueezeBERT (Iandola et al. 2020): BERT whose matrices are convolutions in groups.
+// SqueezeBERT (Iandola et al. 2020): BERT with grouped convolutions in place of matrices.
 #include <string>
 
 #include "pippin/models/config/common.h"
@@ -24,7 +24,7 @@ EncoderDescription squeezebert(const Config& config) {
   encoder.bases = {"transformer", ""};
   encoder.layers_path = "encoder.layers";
   if (config.size("embedding_size", width) != width) {
-    config.unsupported("embedding_size", "one other than hidden_size is not supported");
+    config.unsupported("embedding_size", "values other than hidden_size are not supported");
   }
   for (nn::LayerOptions& layer : encoder.layers) {
     layer.attention_norm = "post_attention.layernorm";

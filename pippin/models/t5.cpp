@@ -1,4 +1,4 @@
-// T5 (Raffel et al. 2020), Flan-T5, mT5, UMT5 and LongT5 whole.
+// Encoder–decoder models: T5 (Raffel et al. 2020), Flan-T5, mT5, UMT5 and LongT5.
 #include <cmath>
 
 #include "pippin/models/config/t5_config.h"
@@ -41,7 +41,7 @@ EncoderDecoderDescription t5_encoder_decoder(const Config& config) {
   model.bias->both_ways = false;
   model.bias_of_each_layer = sizes.bias_of_each_layer;
   model.tied = sizes.tied;
-  // v1.0 models share the embedding with the head, and scale what goes into it.
+  // v1.0 models share the embedding with the head, and scale the head's input.
   if (sizes.tied) {
     model.head_scale = 1 / std::sqrt(static_cast<double>(sizes.width));
     model.unused = {"lm_head."};

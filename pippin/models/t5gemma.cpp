@@ -1,5 +1,5 @@
-// T5Gemma (Zhang et al. 2025) whole: Gemma 2's blocks in both halves, and attention to the source
-// between a decoder's attention and its feed-forward.
+// T5Gemma (Zhang et al. 2025), an encoder–decoder: Gemma 2's blocks in both halves, and attention
+// to the source between the decoder's attention and its feed-forward.
 #include <algorithm>
 
 #include "pippin/models/architectures.h"

@@ -1,5 +1,5 @@
-// The encoder of T5Gemma (Zhang et al. 2025): Gemma 2 whose tokens see all of a text, or as many
-// keys on each side as a window says.
+// The encoder of T5Gemma (Zhang et al. 2025): Gemma 2 with bidirectional attention, to the whole
+// text or to a window on each side.
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 #include "pippin/models/encoders.h"

@@ -1,5 +1,5 @@
-// Zamba (Zyphra 2024): Mamba layers with heads, some of which see what one shared transformer block
-// makes of their tokens.
+// Zamba (Zyphra 2024): Mamba layers with heads, some of which also get the result of one shared
+// transformer block.
 #include <algorithm>
 #include <cmath>
 #include <vector>

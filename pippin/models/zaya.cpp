@@ -1,5 +1,6 @@
-// ZAYA1 (Zyphra 2026): attention after convolutions, scales and biases of the residual and of what
-// joins it, one expert for each token by a network that hears from the router before, or none.
+// ZAYA1 (Zyphra 2026): attention after convolutions; scales and biases for the residual and for
+// results added to it; at most one expert for each token, chosen by a network that also reads the
+// previous router's state.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -77,8 +77,8 @@ void add_rope(const Config& config, nn::DecoderOptions& model, const RopeDefault
   const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * rotary_factor);
   if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
     config.invalid("head_dim",
-                   fmt::format("{} is odd: rotary positions turn pairs ({} of {} dimensions)", dims,
-                               dims, head_dim));
+                   fmt::format("{} is odd: rotary positions rotate pairs ({} of {} dimensions)",
+                               dims, dims, head_dim));
   }
   model.ropes.push_back(rope_options(config, dims, defaults));
   const nn::RopeOptions& rope = model.ropes.back();
@@ -118,7 +118,7 @@ void add_ropes_by_kind(const Config& config, nn::DecoderOptions& model,
     const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * factor);
     if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
       config.invalid("partial_rotary_factor",
-                     fmt::format("{} of {} dimensions cannot be turned in pairs", dims, head_dim));
+                     fmt::format("{} of {} dimensions cannot be rotated in pairs", dims, head_dim));
     }
     RopeDefaults part = defaults;
     part.rotary_factor = factor;

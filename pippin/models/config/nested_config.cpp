@@ -25,7 +25,7 @@ nn::RopeOptions nested_rope(const Config& config, std::string_view name, double 
   if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
     config.invalid(
         "rope_parameters",
-        fmt::format("{}: {} of {} dimensions cannot be turned in pairs", name, dims, head_dim));
+        fmt::format("{}: {} of {} dimensions cannot be rotated in pairs", name, dims, head_dim));
   }
   return rope_options(nested, dims, {.theta = theta, .rotary_factor = factor});
 }

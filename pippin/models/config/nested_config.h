@@ -1,4 +1,4 @@
-// Ropes of configurations whose rope_parameters has an object for each of some names of their own.
+// Ropes of configurations whose rope_parameters has an object for each name.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace pippin::models {
 
-// That of rope_parameters.NAME, or the defaults where there is no such object: `factor` of head_dim
-// elements is turned.
+// The rope of rope_parameters.NAME, or the defaults if it is absent. It rotates `factor` times
+// head_dim elements.
 nn::RopeOptions nested_rope(const Config& config, std::string_view name, double theta,
                             int64_t head_dim, double factor);
 

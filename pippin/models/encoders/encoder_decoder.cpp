@@ -1,4 +1,5 @@
-// The decoder's layers attend to the tokens before them and to the states of the encoder.
+// Encoder–decoder programs. The decoder's layers attend to earlier tokens and to the encoder's
+// states.
 #include "pippin/models/encoders/encoder_decoder.h"
 
 #include <optional>

@@ -1,4 +1,4 @@
-// From a folder with an encoder and a decoder (T5) to a recorded program of the family
+// Recording of a folder with an encoder and a decoder (T5) as a program of the family
 // `encoder-decoder` (families/encoder_decoder.h).
 #pragma once
 

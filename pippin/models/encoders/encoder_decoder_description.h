@@ -1,5 +1,5 @@
-// Descriptions of models with an encoder and a decoder that attends to its states: one function for
-// each lineage, in the file of its name; encoder_decoder_description.cpp chooses.
+// Descriptions of encoder–decoder models, read from configurations: one function for each lineage,
+// in the file of its name; encoder_decoder_description.cpp selects it.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ struct EncoderDecoderDescription {
   int64_t vocab_size = 0, width = 0;
   int64_t context = 0;  // the most tokens of the source, and of the target
   int64_t start = 0;    // the token that the decoder begins with
-  // The first token that is written, whatever its logits (forced_bos_token_id).
+  // The first token of the target, regardless of its logits (forced_bos_token_id).
   std::optional<int64_t> first;
 
-  // The decoder. Its parts are below `base`, the table of its tokens and the head below nothing.
+  // The decoder. Its parts are under `base`; its token table and head are at the top level.
   std::string base = "decoder", embedding = "shared";
   double embedding_scale = 1.0;
   std::optional<nn::LearnedPositions> positions;
-  nn::NormOptions norm;                    // of the two that follow
+  nn::NormOptions norm;                    // of the next two
   std::string embedding_norm, final_norm;  // empty names: none
   std::string layers_path = "layers";
   // Both attentions and the feed-forward of a layer, as two layers of nn/layer.h.
@@ -42,14 +42,14 @@ struct EncoderDecoderDescription {
 
   std::string head = "lm_head";
   bool tied = true;         // the head is the embedding
-  double head_scale = 1.0;  // of what goes into the head
+  double head_scale = 1.0;  // of the head's input
   std::string head_bias;    // a tensor (1, vocabulary); an empty name: none
   std::optional<double> softcap;
-  std::vector<std::string> unused;  // beginnings of names that nothing needs
+  std::vector<std::string> unused;  // prefixes of unused names
 };
 
 bool is_encoder_decoder_type(std::string_view model_type);
-// Throws Unsupported for a model_type that is not known.
+// Throws Unsupported for an unknown model_type.
 EncoderDecoderDescription describe_encoder_decoder(const Config& config);
 
 EncoderDecoderDescription bart_encoder_decoder(const Config& config);

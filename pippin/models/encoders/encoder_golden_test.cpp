@@ -1,4 +1,4 @@
-// Encoders that transformers has no class of, against the forward passes of
+// Encoders without a class in transformers, compared with the forward passes of
 // make_encoder_goldens.py.
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ engine::HostTensor int_rows(const std::vector<std::vector<int32_t>>& rows) {
   return result;
 }
 
-// The states of the text twice: by itself, and with two tokens of padding after a copy of it.
+// The states of the text twice: alone, and in a batch with two tokens of padding.
 std::vector<std::vector<double>> states_of(const mil::Model& model,
                                            const std::vector<int32_t>& ids) {
   ThreadPool pool(1);

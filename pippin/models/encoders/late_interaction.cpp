@@ -129,7 +129,7 @@ void LateInteraction::find_token(const fs::path& folder) {
     }
   }
   if (!expansion->token.empty()) return;
-  fail(ErrorCode::InvalidFile, "{}: tokenizer_config.json names no mask_token to fill up queries",
+  fail(ErrorCode::InvalidFile, "{}: tokenizer_config.json has no mask_token to pad queries with",
        folder.string());
 }
 

@@ -1,5 +1,5 @@
-// Settings of models that give a vector for each token (ColBERT, Khattab and Zaharia 2020): the
-// treatment of queries and documents in pylate's and sentence-transformers' files.
+// Preparation of queries and documents for models with a vector for each token (ColBERT, Khattab
+// and Zaharia 2020), read from the files of pylate, Stanford's ColBERT and sentence-transformers.
 #pragma once
 
 #include <cstdint>
@@ -20,28 +20,27 @@ struct LateInteraction {
     bool skips = false;             // tokens of `skipped` give no vector
   };
   Side query, document;
-  // Queries that are shorter are filled up with a token, whose vectors count too.
+  // Padding of short queries with a token, whose vectors count too.
   struct Expansion {
     int64_t length = 32;
     bool cuts = true;       // longer queries are truncated to the length
-    bool attended = false;  // other tokens see the filled-up ones
+    bool attended = false;  // other tokens attend to the padding
     std::string token;      // empty: the tokenizer's mask token
   };
   std::optional<Expansion> expansion;
   std::vector<std::string> skipped;
 
-  // Whether config_sentence_transformers.json says that a model is one.
+  // Whether config_sentence_transformers.json describes such a model.
   static bool is_said(const Json& config);
-  // Whether it is of pylate's form.
+  // Whether it has pylate's format.
   static bool is_pylate(const Json& config);
-  // Throws InvalidFile and Unsupported, naming key and value.
+  // Throws InvalidFile and Unsupported, with the key and the value.
   static LateInteraction read(const Json& config);
-  // Reads the settings of sentence_bert_config.json (sentence-transformers 5.5 and later).
+  // Reads them from sentence_bert_config.json (sentence-transformers 5.5 and later).
   void add_settings(const Json& settings);
-  // Of the module MultiVectorMask.
+  // Reads them from the module MultiVectorMask.
   void add_mask(const Json& config);
-  // The token that fills up queries, of the tokenizer's files; throws InvalidFile where they name
-  // none.
+  // The token that pads queries, from the tokenizer's files. Throws InvalidFile if they have none.
   void find_token(const std::filesystem::path& folder);
 
   // As metadata of a package.

@@ -17,7 +17,7 @@ struct Way {
   std::string_view key, name;
   nn::Pooling way;
 };
-// In the order of older configurations, which set each by a key of its own.
+// In the order of older configurations, which have a separate key for each.
 constexpr std::array kWays = {
     Way{"pooling_mode_cls_token", "cls", nn::Pooling::First},
     Way{"pooling_mode_max_tokens", "max", nn::Pooling::Max},
@@ -45,7 +45,7 @@ nn::PoolingOptions named_ways(const Json& config, const Json& mode) {
   return pooling;
 }
 
-// Where pooling_mode is given, older keys next to it do not count; where nothing is, the mean.
+// If pooling_mode is given, older keys are ignored; if nothing is given, the mean is used.
 nn::PoolingOptions ways_of(const Json& config) {
   if (const auto mode = config.find("pooling_mode")) return named_ways(config, *mode);
   nn::PoolingOptions pooling;
@@ -57,7 +57,7 @@ nn::PoolingOptions ways_of(const Json& config) {
     const bool known = std::any_of(kWays.begin(), kWays.end(),
                                    [&key = key](const Way& way) { return way.key == key; });
     if (known || !key.starts_with(kPrefix) || !value.as_bool()) continue;
-    fail(ErrorCode::Unsupported, "{}: this way of pooling is not known", config.where(key));
+    fail(ErrorCode::Unsupported, "{}: this pooling mode is not supported", config.where(key));
   }
   if (pooling.empty()) pooling.push_back(nn::Pooling::Mean);
   return pooling;
@@ -74,7 +74,7 @@ SentencePooling read_pooling(const fs::path& folder) {
   const Json config = module_config(folder);
   SentencePooling pooling{ways_of(config), config.get_bool_or("include_prompt", true)};
   if (pooling.ways.empty()) {
-    fail(ErrorCode::InvalidFile, "{}: no way of pooling is chosen", config.where("pooling_mode"));
+    fail(ErrorCode::InvalidFile, "{}: no pooling mode is set", config.where("pooling_mode"));
   }
   return pooling;
 }

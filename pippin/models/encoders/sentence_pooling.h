@@ -1,4 +1,4 @@
-// The poolings of sentence-transformers, as the configurations of their modules say them.
+// Pooling options of sentence-transformers, read from the configurations of their modules.
 #pragma once
 
 #include <filesystem>
@@ -8,17 +8,17 @@
 
 namespace pippin::models {
 
-// A module's config.json; messages name its folder too, as several files are called so.
+// A module's config.json. Messages include its folder, since several files have this name.
 Json module_config(const std::filesystem::path& folder);
 
 struct SentencePooling {
   nn::PoolingOptions ways;
   bool pool_prompts = true;  // false: the tokens of a prompt are not pooled
 };
-// Throws Unsupported, naming it, for a way that is not known.
+// Throws Unsupported for an unknown pooling mode, with its name.
 SentencePooling read_pooling(const std::filesystem::path& folder);
 
-// Of SpladePooling. Throws likewise.
+// Reads the options of SpladePooling. Throws likewise.
 nn::SpladeOptions read_splade_pooling(const std::filesystem::path& folder);
 
 }  // namespace pippin::models

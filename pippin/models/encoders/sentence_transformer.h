@@ -1,5 +1,5 @@
-// sentence-transformers' folders: the modules after the encoder (modules.json and the folders that
-// it names), and the preparation of texts (config_sentence_transformers.json,
+// Folders of sentence-transformers: the modules after the encoder (modules.json and the folders
+// that it names), and the preparation of texts (config_sentence_transformers.json,
 // sentence_bert_config.json). Embedding models and cross-encoders have them, and tables of static
 // embeddings, whose first module is a table instead of an encoder.
 #pragma once
@@ -55,13 +55,13 @@ struct SentenceTransformer {
   std::filesystem::path transformer;  // the folder of the encoder, or of the table
   LogitScore logits;
   nn::SpladeOptions splade;
-  std::optional<int64_t> active;  // of a sparse vector the largest numbers alone: max_active_dims
+  std::optional<int64_t> active;  // keeps the largest numbers of a sparse vector: max_active_dims
   std::optional<LateInteraction> late;
   nn::PoolingOptions pooling;
   bool pool_prompts = true;             // false: the tokens of a prompt are not pooled
   std::vector<SentenceModule> modules;  // after the pooling
   std::optional<int64_t> max_tokens;
-  std::optional<int64_t> dimensions;  // keeps only the first ones of an embedding: truncate_dim
+  std::optional<int64_t> dimensions;  // keeps only the first elements of an embedding: truncate_dim
 
   bool scores() const {
     return kind == Kind::Classifier || kind == Kind::Scores || kind == Kind::Logits;
@@ -70,7 +70,7 @@ struct SentenceTransformer {
 
 // Whether a folder has modules.json.
 bool is_sentence_transformer(const std::filesystem::path& folder);
-// Whether it is a table of static embeddings, by modules.json or model2vec's config.json.
+// Whether modules.json or model2vec's config.json describes a table of static embeddings.
 bool is_static_embedding(const std::filesystem::path& folder);
 // For a folder without modules.json, sentence-transformers' defaults: the mean of the states; the
 // last state of a causal model. Throws Unsupported for unknown modules and poolings, InvalidFile,
@@ -94,14 +94,14 @@ Prompts read_prompts(const std::filesystem::path& folder);
 // Throws Unsupported for others than dot, cosine, maxsim and meanmaxsim.
 std::string read_similarity(const std::filesystem::path& folder);
 
-// How a cross-encoder of a language model takes a pair: as two messages, "query" and "document", of
-// its chat template, which gets `context` (a JSON object) too.
+// The input format of a cross-encoder that is a language model: two messages, "query" and
+// "document", of its chat template, which also gets `context` (a JSON object).
 struct PairMessages {
   bool parts = false;       // contents are lists of parts, each with a type
   bool generation = false;  // followed by the beginning of an answer
   std::string context = "{}";
 };
-// Nothing for one that takes two texts.
+// Nullopt for a cross-encoder of two texts.
 std::optional<PairMessages> read_pair_messages(const std::filesystem::path& folder);
 
 // Whether sentence_bert_config.json in the folder requests texts in lower case.
