@@ -101,7 +101,7 @@ class ExpertAttention final : public Mixer {
     return array::reshape(products, {1, 1, chosen() * width_of(options_)});
   }
 
-  // (1, q, features) of rows (q, top_k, width).
+  // Returns (1, q, features) for rows (q, top_k, width).
   Array sum_of_all(const Array& rows, const Route& route) const {
     const Array placed = array::matmul(places(route, rows.type()), rows, /*transpose_x=*/true);
     const Array products =

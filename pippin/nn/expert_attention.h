@@ -1,5 +1,5 @@
-// JetMoE's attention (Shen et al. 2024): pairs of a query's and an output's matrix are experts, of
-// which each token has some; all of them meet the same keys and values.
+// JetMoE's attention (Shen et al. 2024): an expert is a pair of a query and an output matrix. Each
+// token uses some experts, with the same keys and values.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace pippin::nn {
 struct ExpertAttentionOptions {
   int64_t features = 0;
   int64_t kv_heads = 0, head_dim = 0;  // an expert has as many heads of queries
-  RouterOptions router;                // its path lies below "experts", as the others do
-  std::optional<size_t> rope;          // which of the model's ropes
+  RouterOptions router;                // its path is below "experts", like the others
+  std::optional<size_t> rope;          // index of the model's rope
 
   MixerNeeds needs() const;
   std::unique_ptr<const Mixer> make(const Parameters& parameters) const;

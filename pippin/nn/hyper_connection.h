@@ -1,6 +1,6 @@
 // Manifold-constrained hyper-connections (Xie et al. 2026): the residual is several streams, (1, q,
-// streams, features), which weights of each token collapse to what a block works on; its result is
-// placed on the streams, and those are mixed, by a matrix whose rows and columns add up to 1.
+// streams, features), which each token's weights sum to a block's input. The block's result is
+// distributed to the streams, and a matrix whose rows and columns add up to 1 mixes them.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace pippin::nn {
 struct HyperOptions {
   int64_t features = 0;
   int64_t streams = 0;
-  int64_t iterations = 20;  // of rows and columns in turns (Sinkhorn and Knopp)
+  int64_t iterations = 20;  // alternating rows and columns (Sinkhorn and Knopp)
   double epsilon = 1e-6;    // added to weights and sums
   NormOptions norm;         // of all streams of a token; without weights
 };
 
-// That around one block, whose tensors begin with `name`: NAME_fn, NAME_base, NAME_scale.
+// The connection around one block; its tensors are NAME_fn, NAME_base, NAME_scale.
 class HyperConnection {
  public:
   HyperConnection(const Parameters& parameters, const std::string& name,
@@ -31,7 +31,7 @@ class HyperConnection {
     array::Array placed, mixed;  // (1, q, streams, 1) and (1, q, streams, streams), fp32
   };
   Weights operator()(const array::Array& streams) const;
-  // The streams after the block gave `result`.
+  // The streams after the block returned `result`.
   array::Array after(const Weights& weights, const array::Array& streams,
                      const array::Array& result) const;
 
@@ -42,7 +42,7 @@ class HyperConnection {
   array::Array matrix_, base_, scales_;
 };
 
-// A model's own, around its layers: "hc_head_fn", "hc_head_base", "hc_head_scale".
+// The model's parts before and after its layers: "hc_head_fn", "hc_head_base", "hc_head_scale".
 class HyperStreams {
  public:
   HyperStreams(const Parameters& root, const HyperOptions& options);

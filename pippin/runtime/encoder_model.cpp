@@ -38,7 +38,7 @@ EncoderSchema schema_of(const mil::Model& model) {
        family::kIds, family::kMask, family::kEmbedding, family::kLogits);
 }
 
-// The result of that name alone; nothing, which stands for all of them, where there is none.
+// Only the result of that name; nothing, which means all results, if it is absent.
 std::vector<const mil::Var*> output_of(const mil::Model& model, std::string_view name) {
   const auto function = model.program.functions.find(model.default_function);
   if (function == model.program.functions.end()) return {};

@@ -1,4 +1,4 @@
-// The best of each row, where there may be fewer columns than are to be chosen.
+// The top k of each row, which may have fewer than k columns.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace pippin::nn {
 
-// The k-th largest of each row (1, rows, q, columns), as (1, rows, q, 1); -inf where a row has
-// fewer columns. `path` names constants.
+// Returns the k-th largest of each row (1, rows, q, columns), as (1, rows, q, 1); -inf if a row has
+// fewer columns. `path` is the prefix of constants' names.
 array::Array kth_largest(const array::Array& scores, int64_t k, const std::string& path);
-// Scores that are at least that, and -inf for the others.
+// Keeps scores that are at least that, and replaces the others with -inf.
 array::Array best_keys(const array::Array& scores, int64_t k, const std::string& path);
 
 }  // namespace pippin::nn

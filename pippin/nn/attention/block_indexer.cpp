@@ -42,7 +42,7 @@ class BlockIndexer final : public ScoreBias {
     const int64_t group = options_.num_heads / options_.heads;
     const Array tiled = array::tile(array::expand_dims(by_key, {2}), {1, 1, group, 1, 1});
     const Array seen = array::reshape(tiled, {1, options_.num_heads, x.dim(1), input.pass.end});
-    // The mask of each head, which a condition of heads alone would not make.
+    // Broadcasts the mask to each head, since the condition alone does not.
     const Array mask = *input.mask + seen * 0.0;
     return array::select(array::greater(seen, array::constant(x.type(), 0.0)), mask, never);
   }
@@ -53,7 +53,7 @@ class BlockIndexer final : public ScoreBias {
                             {0, 2, 1, 3});
   }
 
-  // With the first angles of attention's heads, as many as there are elements.
+  // Uses the first angles of attention's heads, as many as the elements need.
   Array turned(const Array& x, const Rotation& rotation) const {
     const int64_t dims = rotation.cos.dim(3).constant(), own = options_.head_dim;
     if (dims <= own) return rotate(x, rotation);
@@ -68,7 +68,7 @@ class BlockIndexer final : public ScoreBias {
     return array::floor_divide(places, array::constant(static_cast<int32_t>(options_.block)));
   }
 
-  // (1, heads, q, blocks) of the scores of keys; the last block may be filled up.
+  // (1, heads, q, blocks) of the scores of keys; the last block may be padded.
   Array of_blocks(const Array& scores, const Pass& pass) const {
     const int64_t block = options_.block;
     const mil::Dim count = floor_div(pass.end + mil::Dim(block - 1), mil::Dim(block));
@@ -81,7 +81,7 @@ class BlockIndexer final : public ScoreBias {
     const Array split =
         array::reshape(whole, {1, options_.heads, pass.query, count, mil::Dim(block)});
     const Array largest = array::reduce_max(split, {4});
-    // The distance from a block to the query's own, in blocks.
+    // The distance in blocks from each block to the query's own.
     const Array rows = array::expand_dims(blocks_of(pass.past, pass.end), {0, 1, 3});
     const Array places =
         array::range(array::constant(0), array::Builder::current().dim_array(count));

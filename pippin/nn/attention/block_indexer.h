@@ -1,6 +1,6 @@
 // MiniMax-M3's choice of keys by blocks: small heads, one for each group of queries, score every
-// key; a block counts as much as its best key, and a query sees the best blocks and those next to
-// it. The keys of the small heads are kept in the cache.
+// key. A block's score is that of its best key; a query sees the best blocks and its nearest ones.
+// The cache keeps the keys of the small heads.
 #pragma once
 
 #include <cstdint>

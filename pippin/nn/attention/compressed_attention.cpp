@@ -16,14 +16,14 @@ namespace {
 using array::Array;
 using CompressedOptions = CompressedAttentionOptions;
 
-// Kept of each token besides its key: the keys of blocks, then those of the
-// chooser.
+// The elements that the cache keeps for each token in addition to its key: block keys, then the
+// indexer's block keys.
 int64_t kept_elements(const CompressedOptions& options) {
   if (!options.blocks) return 0;
   return options.blocks->size + (options.chooser ? options.chooser->blocks.size : 0);
 }
 
-// Which blocks a query sees.
+// Selects the blocks that a query sees.
 class BlockChooser {
  public:
   BlockChooser(const Parameters& parameters, const CompressedOptions& options)
@@ -35,7 +35,7 @@ class BlockChooser {
 
   Array keys(const Array& x, const MixerInput& input) const { return compressor_(x, input); }
 
-  // The mask (1, 1, q, end) of those that are chosen.
+  // The mask (1, 1, q, end) of the chosen blocks.
   Array chosen(const Array& x, const Array& narrow, const Array& keys, const Array& mask,
                const MixerInput& input) const {
     const array::Scope scope(path_);

@@ -20,7 +20,7 @@ int64_t key_width(const ConvolvedOptions& options) {
   return options.num_kv_heads * options.head_dim;
 }
 
-// The last rows of queries and keys, which the convolutions look back at.
+// The last rows of queries and keys, which the convolutions read.
 CarriedState rows_state(const ConvolvedOptions& options) {
   return convolution_state(query_width(options) + key_width(options),
                            options.first_taps + options.second_taps - 1);
@@ -29,7 +29,7 @@ CarriedState token_state(const ConvolvedOptions& options) {
   return {"tokenCache", {1, 1, options.features}};
 }
 
-// A head's elements to the length sqrt(head_dim).
+// Scales a head's elements to the length sqrt(head_dim).
 Norm length_norm(const Parameters& parameters, const ConvolvedOptions& options) {
   NormOptions norm;
   norm.weight = false;
@@ -110,7 +110,7 @@ class ConvolvedAttention final : public Mixer {
     return array::reshape(tiled, {1, options_.num_heads, x.dim(2), x.dim(3)});
   }
 
-  // Half of each query and of the key that its head meets.
+  // Half of the sum of each query and its head's key.
   Array mean_queries(const Array& q, const Array& k) const {
     const int64_t kv_heads = options_.num_kv_heads, size = options_.head_dim;
     const int64_t group = options_.num_heads / kv_heads;
@@ -140,7 +140,7 @@ class ConvolvedAttention final : public Mixer {
                                       {"pad_type", "valid"}});
   }
 
-  // Of the token itself, then those of the one before.
+  // The halves of the token itself, then those of the previous one.
   Array values_of(const Array& x, const MixerInput& input) const {
     const CarriedState state = token_state(options_);
     const Array rows = array::concat({input.cache.carried(input.layer, state), x}, 1);

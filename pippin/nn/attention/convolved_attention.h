@@ -1,6 +1,6 @@
-// Compressed convolutional attention (Figliolia et al. 2025) as ZAYA has it: queries and keys are
-// added to what two causal convolutions make of them, one for each feature and one for each head;
-// half of the values are those of the token before.
+// Compressed convolutional attention (Figliolia et al. 2025) as in ZAYA: two causal convolutions,
+// one for each feature and one for each head, are applied to queries and keys and added to them;
+// half of the values come from the previous token.
 #pragma once
 
 #include <cstdint>

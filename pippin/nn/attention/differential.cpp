@@ -37,7 +37,7 @@ Differential::Differential(const Parameters& parameters, const DifferentialOptio
       norm_(parameters.at("groupnorm"), 2 * options.head_dim, without_weight(options.norm),
             Norm::Of::Heads) {}
 
-// Each head as often as query heads share it.
+// Repeats each head for the query heads that share it.
 Array Differential::spread(const Array& x) const {
   const int64_t group = options_.num_heads / options_.num_kv_heads;
   if (group == 1) return x;

@@ -1,6 +1,6 @@
 // Differential attention (Ye et al. 2024): heads in pairs, i and i + heads / 2, of which the second
 // one's weights are subtracted from the first one's, times a learned factor; each pair mixes the
-// values of both heads, side by side, and its result is normed.
+// concatenated values of both heads, and its result is normalized.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace pippin::nn {
 
 struct DifferentialOptions {
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
-  double first = 0;  // what the factor starts from; the result is multiplied with 1 - first
+  double first = 0;  // the factor's initial value; the result is multiplied with 1 - first
   NormOptions norm;  // without weights
 };
 

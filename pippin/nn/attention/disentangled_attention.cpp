@@ -87,7 +87,7 @@ Array DisentangledAttention::heads(const Array& x) const {
 // the previous one: column c of token t is the other side's position c - n + t. In one flat row of
 // numbers, that is a cut and another width:
 //
-//    t = 0   . . 0 1        (n = 2; numbers are positions of the other side, dots are none)
+//    t = 0   . . 0 1        (n = 2; numbers are positions of the other side, dots: no position)
 //    t = 1   . 0 1 .        cut n in front, rows of 2 n - 1:   0 1 . | 0 1 .
 //
 Array DisentangledAttention::by_distance(const Array& tokens, const Array& projected,

@@ -17,7 +17,7 @@ int64_t projected(const KeyCompressorOptions& options) {
   return options.overlap ? 2 * options.size : options.size;
 }
 
-// Added to gates by the place of a token among those of a key, (1, 1, taps, size).
+// The bias of gates, by a token's position among those of a key, (1, 1, taps, size).
 Array place_bias(const Parameters& parameters, const KeyCompressorOptions& options) {
   const std::vector<int64_t> dims = {1, 1, options.taps(), options.size};
   return parameters.made("ape_by_place", dims, [&](const std::string& full) {
@@ -100,7 +100,7 @@ KeyCompressor::KeyCompressor(const Parameters& parameters, const KeyCompressorOp
       back_{constant_angles(parameters, "back_cos", options, true),
             constant_angles(parameters, "back_sin", options, false)} {}
 
-// Of each token the rows of those that its key is made of, (1, q, taps, 2 * projected).
+// For each token, the rows that its key is computed from, (1, q, taps, 2 * projected).
 Array KeyCompressor::windows(const Array& x, const MixerInput& input) const {
   const CarriedState state = options_.carried();
   const Array both = array::concat({keys_(x), gates_(x)}, 2);
@@ -145,7 +145,7 @@ Array KeyCompressor::operator()(const Array& x, const MixerInput& input) const {
   const array::Scope scope(path_);
   const Array keys = norm_(pooled(windows(x, input), input));
   const Array turned = turned_last(array::expand_dims(keys, {1}), *input.rotation);
-  // To the position of the block's first token.
+  // Rotates back to the position of the block's first token.
   return rotate(turned, back_);
 }
 

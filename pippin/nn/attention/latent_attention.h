@@ -1,6 +1,6 @@
 // Multi-head latent attention (DeepSeek-V2, 2024): keys and values of all heads are computed from
-// one short vector for each token, which is all that the cache keeps, with a few rotated dimensions
-// of the key that all heads share.
+// one short vector for each token. The cache keeps only that, and a few rotated dimensions of the
+// key that all heads share.
 //
 // The matrices that compute a head's keys and values from that vector are multiplied into the
 // queries and the results instead (absorbed): every head then reads the same cache, as one head of
@@ -39,11 +39,11 @@ struct LatentAttentionOptions {
   size_t rope = 0;                         // index of the model's rope
   NormOptions norm;                        // of the two vectors
 
-  // Queries are made of the narrow vector before its norm, too, and q_b_proj has after each head's
-  // query a gate of what the head saw, whose sigmoid multiplies that (A.X K2).
+  // q_b_proj has a gate after each head's query, whose sigmoid multiplies the head's result, and
+  // its input is the narrow vector before its norm (A.X K2).
   bool gated = false;
 
-  // Keys are chosen by an indexer, "indexer", or those are seen that the last one chose.
+  // Keys are chosen by an indexer, "indexer", or taken from the last one's choice.
   std::optional<IndexerOptions> indexer;
   bool chosen_before = false;
 

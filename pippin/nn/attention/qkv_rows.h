@@ -1,4 +1,4 @@
-// Which rows of a checkpoint's matrices the projections of attention are (QkvLayout).
+// Rows of a checkpoint's matrices that hold the projections of attention (QkvLayout).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace pippin::nn {
 
-// Whether the rows of a part are reordered, so that halves of a head turn in place of pairs.
+// Whether the rows of a part are reordered, so that halves of a head are rotated instead of pairs.
 bool reorders_rows(const AttentionOptions& options, QkvPart part);
 WeightLayout qkv_layout(const AttentionOptions& options, QkvPart part);
-// Heads of all parts that one matrix has, those of a gate with them.
+// The heads of all parts in one matrix, including a gate's.
 int64_t qkv_heads(const AttentionOptions& options);
-// The gate that lies in the matrix of queries, or in that of all.
+// The gate in the matrix of queries, or in the joined matrix.
 Linear output_gate(const Parameters& parameters, const AttentionOptions& options);
 
 }  // namespace pippin::nn

@@ -1,5 +1,6 @@
-// Inkling's relative positions: each token makes a few numbers for each head, which mix a bank of
-// profiles, a score for each distance to a key; keys further away have none.
+// Inkling's relative positions: each token computes a few numbers for each head, which weight a
+// bank of profiles. A profile has a score for each distance to a key; keys further away have no
+// score.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Added to the scores of attention besides the mask, where a layer computes it from its tokens.
+// Biases of attention scores that a layer computes from its tokens, in addition to the mask.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace pippin::nn {
 class ScoreBias {
  public:
   virtual ~ScoreBias() = default;
-  // The mask with it, (1, 1 or heads, q, end). `values` are all that queries see, (1, kv_heads,
-  // end, value_size).
+  // Returns the mask plus the bias, (1, 1 or heads, q, end). `values` are those that queries see,
+  // (1, kv_heads, end, value_size).
   virtual array::Array operator()(const array::Array& x, const array::Array& values,
                                   const MixerInput& input) const = 0;
 };

@@ -1,8 +1,8 @@
-// Half of the heads attend, the other half are convolutions whose kernels each token makes of its
-// query and of the tokens around it (Jiang et al. 2020, ConvBERT).
+// Attention in half of the heads, and convolutions in the other half. Each token computes their
+// kernels from its query and the tokens around it (Jiang et al. 2020, ConvBERT).
 //
-// The tokens around include padding, as in Hugging Face's class: a text's states depend on what
-// fills up its row.
+// Padding counts among these tokens, as in Hugging Face's class: a text's states depend on its
+// padding.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class SpanAttention final : public Mixer {
   array::Array heads(const array::Array& x) const;  // (batch, heads, length, head_dim)
   array::Array attend(const array::Array& x, const array::Array& query,
                       const array::Array& mask) const;
-  // (batch, length, heads * head_dim), both of them.
+  // Both are (batch, length, heads * head_dim).
   array::Array convolve(const array::Array& x, const array::Array& query) const;
 
   std::string path_;

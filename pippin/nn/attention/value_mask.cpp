@@ -31,7 +31,7 @@ class ValueMask final : public ScoreBias {
                                         {1, end, kv_heads * options_.head_dim});
     const Array steps = array::cast(array::softplus(steps_(tokens)), kDecayType);
     const Array large = array::exp(steps * array::cast(rates_, kDecayType));
-    // Larger ones are infinite in fp16, and not a number where a mask meets them.
+    // Larger ones are infinite in fp16, and NaN when a mask is added.
     const Array kept = array::cast(array::minimum(large, kLargest), values.type());
     const Array by_key = array::expand_dims(array::transpose(kept, {0, 2, 1}), {2});
     const Array tiled = array::tile(by_key, {1, 1, heads / kv_heads, 1});

@@ -1,6 +1,6 @@
-// Doge's dynamic mask (Shi et al. 2024): what a key's value says of it is added to all scores of
-// that key, exp(A * softplus(dt_proj(values))), and of more keys than `keep` those alone are seen
-// for which it is largest.
+// Doge's dynamic mask (Shi et al. 2024): exp(A * softplus(dt_proj(values))), computed from a key's
+// value, is added to all scores of that key. Of more than `keep` keys, only those with the largest
+// are seen.
 #pragma once
 
 #include <cstdint>

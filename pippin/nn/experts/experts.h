@@ -4,7 +4,7 @@
 // The program has two forms of it (docs/decisions/0025-experts-are-stacked.md). If a function takes
 // one token at a time, the chosen experts' matrices are gathered and multiplied: no others are
 // read. If it takes more, every expert processes every token, and the sum has weights of 0 for
-// those not chosen; an engine that inspects the weights first computes only the terms that count.
+// those not chosen; an engine that inspects the weights first computes only the nonzero terms.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,7 @@ Router::Router(const Parameters& parameters, const RouterOptions& options)
   if (options.mlp) mlp_.emplace(parameters, options.features, *options.mlp);
   if (!options.weight_scale.empty()) weight_scale_ = parameters.get(options.weight_scale, {1});
   if (!options.table.empty()) table_ = table_of(parameters, options);
-  // One that is no number would win every choice, and spoil every token in the end.
+  // A NaN would win every choice, and eventually spoil every token.
   const Parameters own = parameters.at(options.path);
   const int64_t scores = options.num_experts + options.always;
   std::vector<int64_t> matrix = {scores, options.mlp ? options.mlp->hidden : options.features};

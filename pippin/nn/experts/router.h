@@ -22,9 +22,9 @@ struct RouterOptions {
   int64_t top_k = 0;
   std::string path = "gate";            // of the linear layer
   bool bias = false;                    // its own
-  bool transposed = false;              // its matrix lies as (in, out)
+  bool transposed = false;              // its matrix is stored as (in, out)
   std::optional<double> softcap;        // logits become softcap * tanh(logits / softcap)
-  std::optional<RouterMlpOptions> mlp;  // the linear layer gets what it makes of the input (ZAYA)
+  std::optional<RouterMlpOptions> mlp;  // computes the linear layer's input (ZAYA)
 
   // The linear layer's input: the router's input, or its RMS norm times a tensor of `features`
   // numbers and a factor.
@@ -48,7 +48,7 @@ struct RouterOptions {
   // one row if `correction_row` is set. An empty name: none.
   std::string correction;
   bool correction_row = false;
-  int64_t correction_rows = 1;  // of which the first one is used
+  int64_t correction_rows = 1;  // only the first one is used
 
   // Experts are divided into groups; only those of the best `top_groups` groups can be chosen.
   int64_t groups = 1, top_groups = 1;
@@ -68,19 +68,19 @@ struct RouterOptions {
   double scale = 1.0;
   std::string expert_scale;  // a tensor of a factor for each expert; an empty name: none
   std::string weight_scale;  // a tensor of one factor of all weights; likewise
-  // Experts are rows of a table of integers (vocab_size, top_k) by a token's id in place of the
-  // best; an empty name: they are not (DeepSeek-V4's first layers).
+  // A table of integers (vocab_size, top_k) gives the experts by token id, in place of the best
+  // (DeepSeek-V4's first layers). An empty name: no table.
   std::string table;
   int64_t vocab_size = 0;
-  // Further scores, of experts that every token goes to: they take part in what weights are
-  // normalized by (Inkling).
+  // Additional scores, of experts for every token: they take part in the normalization of weights
+  // (Inkling).
   int64_t always = 0;
 };
 
 // For each token: indices of experts, int32, and their weights, both (1, q, top_k).
 struct Route {
   array::Array indices, weights;
-  std::optional<array::Array> always = std::nullopt;  // weights of those that all tokens go to
+  std::optional<array::Array> always = std::nullopt;  // weights of the experts for every token
 };
 
 class Router {

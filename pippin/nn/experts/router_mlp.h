@@ -1,5 +1,5 @@
-// The network that ZAYA's routers have before their linear layer: a narrow vector of the token, to
-// which what the router of the layer before had is added, then a norm and two layers.
+// The network before the linear layer of ZAYA's routers: a narrow vector of the token, to which the
+// previous layer's vector is added, then a norm and two layers.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class RouterMlp {
   // Names are those of the block's "gate".
   RouterMlp(const Parameters& parameters, int64_t features, const RouterMlpOptions& options);
 
-  // (1, q, hidden) of (1, q, features); leaves its vector to the next router.
+  // (1, q, hidden) of (1, q, features); passes its vector to the next router.
   array::Array operator()(const array::Array& x, LayerCarry& carry) const;
 
  private:

@@ -1,5 +1,4 @@
-// A number for each feature that is added, and one that the sum is multiplied with, each of which a
-// checkpoint may leave out: (x + bias) * scale.
+// A bias and a scale for each feature, (x + bias) * scale; a checkpoint may omit either.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace pippin::nn {
 
-// Names of tensors; an empty one: there is none.
+// Names of tensors; empty: no tensor.
 struct FeatureShiftOptions {
   std::string bias, scale;
 };

@@ -14,8 +14,7 @@ namespace pippin::nn {
 class FeedForward {
  public:
   virtual ~FeedForward() = default;
-  // x is (1, q, features), or what the style's layout makes of it (nn/weights/style.h); so is the
-  // result.
+  // x is (1, q, features), or in the style's layout (nn/weights/style.h); so is the result.
   virtual array::Array operator()(const array::Array& x, LayerCarry& carry) const = 0;
 };
 

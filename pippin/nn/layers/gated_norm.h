@@ -1,5 +1,5 @@
-// A norm whose result is gated by itself, through a bottleneck (A.X K2): of the normed y it gives
-// y * sigmoid(W_up(silu(W_down(y)))). With a rank of 0 it is the norm alone.
+// A self-gated norm with a bottleneck (A.X K2): for the normalized y it returns y *
+// sigmoid(W_up(silu(W_down(y)))). With a rank of 0 it is just the norm.
 #pragma once
 
 #include <cstdint>

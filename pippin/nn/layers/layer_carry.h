@@ -1,4 +1,4 @@
-// Shared by the layers of one pass, or left by one layer to later ones.
+// Values that the layers of one pass share, and pass on to each other.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,12 @@
 namespace pippin::nn {
 
 struct LayerCarry {
-  std::optional<array::Array> ids;       // of the pass's tokens, (1, q); none where others embed
-  std::optional<array::Array> shortcut;  // added to the residual by the layer that takes it
-  std::optional<array::Array> rows;      // of a token for each layer (nn/layers/layer_rows.h)
-  std::optional<array::Array> chosen;    // the mask of layers that see the same keys
-  std::optional<array::Array>
-      routed;  // what the last router made of a token (nn/experts/router_mlp.h)
-  std::optional<array::Array> low, high;  // what stacks of layers work on in turns (nn/layer.h)
+  std::optional<array::Array> ids;  // of the pass's tokens, (1, q); absent if embeddings are given
+  std::optional<array::Array> shortcut;   // added to the residual by the layer that takes it
+  std::optional<array::Array> rows;       // of a token for each layer (nn/layers/layer_rows.h)
+  std::optional<array::Array> chosen;     // the mask of layers that see the same keys
+  std::optional<array::Array> routed;     // the last router's vectors (nn/experts/router_mlp.h)
+  std::optional<array::Array> low, high;  // inputs of alternating stacks of layers (nn/layer.h)
 };
 
 }  // namespace pippin::nn

@@ -42,7 +42,7 @@ struct MixerNeeds {
   int64_t value_size() const { return !values ? 0 : value_dim > 0 ? value_dim : head_dim; }
 };
 
-// What one pass gives to one layer's mixer.
+// The input of one layer's mixer in one pass.
 struct MixerInput {
   int64_t layer;             // its number
   const Rotation* rotation;  // of its rope; null: none

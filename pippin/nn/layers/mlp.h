@@ -54,7 +54,8 @@ struct MLPOptions {
   std::optional<double> limit;
   double up_shift = 0.0;
   std::string result_scale;  // a tensor of one number that the result is multiplied with
-  // Of the gate only what is above its mean by so many standard deviations counts; 0: all of it.
+  // Only the part of the gate above its mean by this many standard deviations is used; 0: all of
+  // it.
   double cutoff = 0;
   // Two low-rank matrices, ADAPTER.0 and ADAPTER.1, whose product is added to the fused one; an
   // empty name: none.

@@ -1,5 +1,5 @@
-// A convolution over the tokens of a text (DeBERTa 2): what it makes of the embeddings is added to
-// the states of the first layer, and the sum goes through a norm.
+// A convolution over the tokens of a text (DeBERTa 2): its result on the embeddings is added to the
+// first layer's states, and the sum is normalized.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ struct GatedDeltaOptions {
   int64_t features = 0;
   int64_t key_heads = 0, key_dim = 0;      // of queries and keys
   int64_t value_heads = 0, value_dim = 0;  // a multiple of key_heads
-  // Heads of values lie with those of one head of keys key_heads apart, in place of side by side.
+  // The value heads of a key head are key_heads apart, instead of next to each other.
   bool tiled = false;
   int64_t kernel = 4;       // taps of the convolution
   double rate_scale = 1.0;  // of the rates' sigmoid: 2 lets the state change signs

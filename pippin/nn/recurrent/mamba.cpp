@@ -25,7 +25,7 @@ WeightLayout input_rows(const Parameters& input, const MambaOptions& options) {
   return layout;
 }
 
-// A tensor of a row of numbers for each feature, whether or not features lie by heads.
+// A tensor with a row of numbers for each feature, whether or not features are stored by head.
 Array by_feature(const Parameters& parameters, std::string_view name, const MambaOptions& options) {
   if (options.heads == 0) return parameters.get(name, {options.inner});
   const Array stored = parameters.get(name, {options.heads, options.inner / options.heads});

@@ -16,7 +16,7 @@ namespace {
 
 using array::Array;
 
-// The matrix with the vector as a further row, as for a value that is 1.
+// The matrix with the vector as an additional row, as if for a value of 1.
 CarriedState memory_state(const MLSTMOptions& options) {
   return {kRecurrentState, {options.num_heads, options.value_dim + 1, options.key_dim}};
 }
@@ -67,7 +67,7 @@ class MLSTM final : public Mixer {
     const Array capped = array::tanh(raw * (1 / options_.gate_cap)) * options_.gate_cap;
     return array::reshape(array::transpose(capped, {2, 0, 1}), {options_.num_heads, x.dim(1)});
   }
-  // Values with a 1 after those of each token.
+  // Appends a 1 to the values of each token.
   Array widened(const Array& values) const {
     const Array zeros = array::slice_axis(values, 2, 0, 1) * 0.0;
     return array::concat({values, zeros + 1.0}, 2);
@@ -87,7 +87,7 @@ class MLSTM final : public Mixer {
     const Array before = array::cast(input.cache.carried(input.layer, memory), kDecayType);
     const Array since = array::cast(input.cache.carried(input.layer, factor), kDecayType);
 
-    // The weights of earlier tokens for each token, as logarithms, and the largest of them.
+    // The weights of earlier tokens for each token, as logarithms, and the largest one.
     const Array never = array::constant(kDecayType, -std::numeric_limits<double>::infinity());
     const Array ways = column - array::expand_dims(total, {1}) + array::expand_dims(opened, {1});
     const Array seen = array::select(input.order->no_later, ways, never);

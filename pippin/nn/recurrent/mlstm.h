@@ -17,7 +17,7 @@ struct MLSTMOptions {
   int64_t num_heads = 0;
   int64_t key_dim = 0, value_dim = 0;  // of a head
   double gate_cap = 15;                // gates become cap * tanh(gate / cap)
-  double epsilon = 1e-6;               // added to what results are divided by
+  double epsilon = 1e-6;               // added to the divisor of results
   NormOptions norm;                    // of each head of the result; its weights are of all heads
 
   MixerNeeds needs() const;

@@ -31,7 +31,7 @@ void refuse_recurrence(const Parameters& parameters) {
   }
 }
 
-// A token as it is, and the one before it.
+// Each token, and the one before it.
 class TokenPair {
  public:
   TokenPair(const Array& x, const MixerInput& input) : now_(x), before_(x) {
@@ -47,12 +47,12 @@ class TokenPair {
   Array now_, before_;
 };
 
-// Means of values up to each token, of some weights.
+// Weighted means of values up to each token.
 struct Means {
   Array factor, values, weights;  // (1, q, features), fp32
 };
 
-// Those of two disjoint sets of tokens together.
+// Combines the means of two disjoint sets of tokens.
 Means joined(const Means& a, const Means& b) {
   const Array factor = array::maximum(a.factor, b.factor);
   const Array of_a = array::exp(a.factor - factor), of_b = array::exp(b.factor - factor);
@@ -95,7 +95,7 @@ class TimeMix final : public Mixer {
   }
 
  private:
-  // Sums of weights are above 0 once there was a token.
+  // Sums of weights are above 0 after the first token.
   static Means stored(const Array& rows) {
     const auto row = [&](int64_t index) { return array::slice_axis(rows, 0, index, index + 1); };
     const Array some = array::greater(row(2), array::constant(kDecayType, 0.0));
@@ -105,7 +105,7 @@ class TimeMix final : public Mixer {
     return array::slice_axis(array::concat({all.factor, all.values, all.weights}, 0), 1, q - 1, q);
   }
 
-  // The part of the start that remains at each token.
+  // The initial state, decayed, at each token.
   Means decayed(const Means& start, const mil::Dim& q) const {
     const Array count = array::Builder::current().dim_array(q);
     const Array steps = array::cast(array::range(array::constant(0), count), kDecayType) + 1.0;
@@ -113,7 +113,7 @@ class TimeMix final : public Mixer {
     return {factor, start.values, start.weights};
   }
 
-  // Means up to each token of the pass, in doubled distances.
+  // Means up to each token of the pass, by doubling distances.
   Means scanned(Means means) const {
     const mil::Dim& q = means.factor.dim(1);
     const auto earlier = [&](const Array& x, int64_t distance, double nothing) {
@@ -132,7 +132,7 @@ class TimeMix final : public Mixer {
     return means;
   }
 
-  // Those before each token.
+  // The means before each token.
   static Means shifted(const Means& start, const Means& all, const mil::Dim& q) {
     const auto before = [&](const Array& first, const Array& others) {
       return array::slice_axis(array::concat({first, others}, 1), 1, 0, q);

@@ -2,8 +2,8 @@
 // Both are mixers, since both carry that token.
 //
 // TimeMix: each feature is a mean of the values of all tokens so far, weighted by the exponential
-// of their keys, which decays with their distance; the token itself counts by time_first in place
-// of a decay. ChannelMix: value(relu(key)^2), times a sigmoid of the receptance.
+// of their keys, which decays with their distance; the token itself has time_first in place of a
+// decay. ChannelMix: value(relu(key)^2), times a sigmoid of the receptance.
 #pragma once
 
 #include <cstdint>
