@@ -268,7 +268,7 @@ TEST(NodeDevice, GetsThePlanThatItTakes) {
   for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(have[i], want[i], 0.02F) << i;
 }
 
-// An operation that the device has no form for is one of the reference.
+// An operation that the device does not support runs on the reference.
 TEST(NodeDevice, GetsConvolutionsWithoutPanels) {
   const mil::Model model = engine::make_model(R"(func main<ios18>(tensor<fp32, [1, 3, 5, 6]> x) {
     tensor<fp32, [2, 3, 2, 2]> w = const()[name = string("w"), val = tensor<fp32, [2, 3, 2, 2]>([

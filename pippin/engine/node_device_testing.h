@@ -1,8 +1,8 @@
-// A device for tests that runs the nodes of a plan with the scalar kernels in a memory of its own,
-// as an accelerator would: values that it did not compute or receive are NaN there, copies on the
-// host are poisoned when they are out of date, and all bytes that move are counted.
+// A device for tests that runs the nodes of a plan with the scalar kernels in separate memory, as
+// an accelerator would. There, values that were neither computed nor received are NaN. Stale copies
+// on the host are poisoned, and all transferred bytes are counted.
 //
-// Compressed weights, and those of mixtures, are read where the package has them.
+// Compressed weights, and those of mixtures of experts, are read in place from the package.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 
 namespace pippin::engine {
 
-// Bytes between the host and the device, by what they are; and between states on the device.
+// Bytes transferred between host and device, by kind, and between states on the device.
 struct Transfers {
   std::atomic<uint64_t> inputs = 0, outputs = 0;            // of runs
   std::atomic<uint64_t> state_reads = 0, state_writes = 0;  // of states, by the host
@@ -281,7 +281,7 @@ class NodeExecution final : public DeviceExecution {
     static std::byte* aligned(std::vector<std::byte>& bytes) {
       return bytes.data() + (64 - reinterpret_cast<uintptr_t>(bytes.data()) % 64) % 64;
     }
-    // Whatever earlier runs left but for inputs.
+    // Poisons everything but the inputs, so that no run depends on earlier ones.
     void poison(const NodePlan& plan) {
       for (size_t i = 0; i < plan.buffers.size(); ++i) {
         const Buffer& buffer = plan.buffers[i];

@@ -1,5 +1,4 @@
-// The work of nodes on operands whose sizes are numbers, for callers that have no plan: a step is
-// made for the call.
+// Runs single nodes on operands of known sizes, for callers without a plan: each call makes a step.
 #pragma once
 
 #include <span>
@@ -9,11 +8,11 @@
 
 namespace pippin::engine {
 
-// `operands` are those of the node's views, the `num_written` that it writes first. Throws as
-// Execution::run().
+// `operands` are in the order of the node's views; the first `num_written` are written. Throws
+// LimitExceeded if memory is short, and the operation's errors about data.
 void launch(NodeKind kind, std::span<const Operand> operands, size_t num_written, ThreadPool& pool);
 
-// The same without a step, for work that is repeated for every token.
+// The same without a step, for work repeated for every token.
 void launch(const AttentionNode& node, std::span<const Operand> operands, ThreadPool& pool);
 
 }  // namespace pippin::engine

@@ -1,4 +1,4 @@
-// Plans of the CPU: what it takes of nodes, and the steps that carry them out.
+// Plans for the CPU: the nodes that it supports, and the steps that run them.
 #pragma once
 
 #include <memory>

@@ -9,7 +9,7 @@
 
 namespace pippin::engine {
 
-// `bytes` for each thread, which begin at multiples of 64.
+// Allocates `bytes` for each thread, aligned to 64 bytes.
 class CallScratch {
  public:
   CallScratch(int64_t bytes, int64_t threads)

@@ -1,4 +1,4 @@
-// A plan as data: nodes, the memory of their values, and the interface to callers. Devices make
+// A plan as data: nodes, the memory of their values, and the interface to callers. Devices build
 // their plans from it.
 #pragma once
 
@@ -26,7 +26,7 @@ struct NodePlan {
   std::vector<Port> inputs, outputs;
   std::vector<mil::Feature> states;
   InputAxes axes;
-  std::vector<InputValue> values;  // only those that something depends on
+  std::vector<InputValue> values;  // only those that sizes depend on
   std::vector<View> input_views, output_views;
   std::vector<mil::Constraint> constraints;
   std::vector<Node> nodes;  // in the order of execution
@@ -40,11 +40,11 @@ struct NodePlan {
   const Buffer& buffer(const View& view) const { return buffers[static_cast<size_t>(view.buffer)]; }
 };
 
-// Whether the plan does no more with an input [.., rows, keys] than mask attention with all of it,
-// so that a device can take the rule by which the mask is made in its place.
+// Whether the plan uses an input [.., rows, keys] only as the whole mask of attention, so that a
+// device can apply the mask's rule instead.
 bool only_masks_attention(const NodePlan& plan, size_t input);
 
-// A line for each node, and an array of them.
+// Returns a line for each node, and for a list of nodes.
 std::string nodes_text(const NodePlan& plan);
 std::string nodes_json(const NodePlan& plan);
 

@@ -1,5 +1,4 @@
-// The nodes that a device carries out and the forms in which it takes their operands: an argument
-// of planning.
+// The nodes that a device supports, and the forms of their operands: an argument of planning.
 #pragma once
 
 #include <functional>
@@ -12,19 +11,19 @@
 namespace pippin::engine {
 
 struct Target {
-  // Products take weights in fp32, fp16 and bf16 as they are stored, and besides:
+  // Products accept stored weights in fp32, fp16 and bf16, and in addition:
   std::function<bool(const QuantizedWeight& weight)> takes_quantized;  // none: expanded
   bool takes_narrow = false;                                           // 12 bits
-  // Panels of the processor in ComputeOptions: of weights that meet many rows, and of
-  // convolutions, which are nodes of the reference elsewhere.
+  // Panels of the processor in ComputeOptions, for weights multiplied by many rows and for
+  // convolutions. Other devices get convolutions as reference nodes.
   bool takes_panels = false;
-  // Attention that is masked reads a summary of its mask.
+  // Masked attention reads a summary of its mask.
   bool takes_mask_summaries = false;
-  // Fusions that it has no nodes for, by name (fusion/fusion.cpp).
+  // Fusions without a node on this device, by name (fusion/fusion.cpp).
   std::set<std::string_view> lacks_fusions;
-  // Whether products that read the same x are as quick in one node. Empty: they are not.
+  // Whether products that read the same x are at least as fast in one node. Empty: they are not.
   std::function<bool(const DotNode& a, const DotNode& b)> shares_input;
-  // Whether it takes a WindowNode with an x of that shape. Empty: any.
+  // Whether it supports a WindowNode with an x of that shape. Empty: any shape.
   std::function<bool(const Windows& windows, const View& x)> fits_windows;
 };
 

@@ -1,5 +1,5 @@
-// GgmlBlockKernels::dot_row of all types for AVX2, with the same bits as the eight-lane kernels of
-// quantized_dot/.
+// GgmlBlockKernels::dot_row of all types for AVX2, with results bit-identical to the eight-lane
+// kernels of quantized_dot/.
 #pragma once
 
 #include "pippin/kernels/ggml_blocks/args.h"

@@ -1,4 +1,4 @@
-// Types whose weights are points of a grid, digits of three, or E2M1 with scales of 8 bits.
+// Block types whose weights are grid points, ternary digits, or E2M1 with 8-bit scales.
 #include <cmath>
 #include <cstring>
 
@@ -27,7 +27,7 @@ void put(uint8_t* out, int code) {
   *out = static_cast<uint8_t>(static_cast<int8_t>(code));
 }
 
-// Seven signs of eight: their number is even.
+// Stores seven of eight signs: the number of negative ones is even.
 unsigned even_signs(unsigned seven) {
   unsigned parity = seven ^ seven >> 4;
   parity ^= parity >> 2;
@@ -120,15 +120,15 @@ void iq3_s(Bytes block, uint8_t* codes, float* scales) {
   }
 }
 
-// Points of -1, 0 and 1, all moved by an eighth up or down: in eighths they are whole numbers.
+// Points of -1, 0 and 1, all shifted by an eighth up or down: in eighths they are whole numbers.
 void put_moved(uint8_t* out, uint16_t point, bool down) {
   for (int i = 0; i < 8; ++i) {
     put(out + i, 8 * ((point >> (2 * i) & 3) - 1) + (down ? -1 : 1));
   }
 }
 
-// fp16 scale; low 8 bits of points; for each 32 weights their high bits, a scale of 3 bits, and
-// which way they are moved.
+// fp16 scale; low 8 bits of points; for each 32 weights their high bits, a scale of 3 bits, and the
+// direction of the shift.
 void iq1_s(Bytes block, uint8_t* codes, float* scales) {
   const float scale = half_at(block);
   for (int group = 0; group < 8; ++group) {
@@ -141,8 +141,8 @@ void iq1_s(Bytes block, uint8_t* codes, float* scales) {
   }
 }
 
-// Low 8 bits of points; 4 bits for each with its high bits and which way it is moved; scales of 3
-// bits for each 16 weights, in whose words an fp16 scale has the high bits.
+// Low 8 bits of points; 4 bits for each with its high bits and the direction of its shift; 3-bit
+// scales for each 16 weights; the high bits of these words form an fp16 scale.
 void iq1_m(Bytes block, uint8_t* codes, float* scales) {
   unsigned bits = 0;
   for (int i = 0; i < 4; ++i) bits |= word16(block + 48 + 2 * i) >> 12 << (4 * i);
@@ -161,7 +161,7 @@ void same_scales(float scale, int count, float* scales) {
   for (int i = 0; i < count; ++i) scales[i] = scale;
 }
 
-// The digit of three after `place` others in a byte, which is that part of 256.
+// The ternary digit after `place` others in a byte, which holds their value as a fraction of 256.
 int digit(uint8_t byte, int place) {
   constexpr int kPowers[5] = {1, 3, 9, 27, 81};
   return (static_cast<uint8_t>(byte * kPowers[place]) * 3 >> 8) - 1;
