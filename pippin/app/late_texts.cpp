@@ -29,7 +29,7 @@ LateTexts::LateTexts(models::LateInteraction settings, const Tokenizer& tokenize
   query_ = side_of(settings_.query);
   document_ = side_of(settings_.document);
   if (settings_.expansion) filler_ = id_of(tokenizer, settings_.expansion->token);
-  // Words that are not tokens of the vocabulary cannot be skipped.
+  // Words that are not a token of the vocabulary cannot be skipped.
   for (const std::string& word : settings_.skipped) {
     if (const auto id = tokenizer.token_to_id(word)) skipped_.insert(*id);
   }

@@ -1,4 +1,4 @@
-// Queries and documents of a model that gives a vector for each token, as ids.
+// Tokenization of queries and documents for a model that returns a vector for each token.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class LateTexts {
   struct Prepared {
     runtime::EncoderText text;
     std::vector<bool> counts;  // of each token, whether it has a vector
-    size_t cut = 0;            // tokens that were too many
+    size_t cut = 0;            // tokens beyond the limit
   };
-  // `most`: the tokens that the model takes.
+  // `most`: the largest number of tokens that the model supports.
   Prepared prepare(const Tokenizer& tokenizer, std::string_view text, bool is_query,
                    size_t most) const;
 
@@ -37,7 +37,7 @@ class LateTexts {
 
   models::LateInteraction settings_;
   Side query_, document_;
-  int32_t filler_ = 0;  // of queries
+  int32_t filler_ = 0;  // pads queries
   std::set<int32_t> skipped_;
 };
 

@@ -1,4 +1,4 @@
-// Sparse vectors and vectors of tokens: the other kinds of embeddings of a TextEncoder.
+// Sparse vectors and token vectors of a TextEncoder.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -87,7 +87,7 @@ TokenEmbedded TextEncoder::embed_tokens(std::span<const std::string> texts,
     LateTexts::Prepared text = late_->prepare(tokenizer_, cleaned(prompt + texts[i]),
                                               options.is_query, static_cast<size_t>(max_tokens()));
     if (text.cut > 0 && options.refuse_long) {
-      fail(ErrorCode::InvalidArgument, "text {} has {} tokens more than the model takes", i,
+      fail(ErrorCode::InvalidArgument, "text {} exceeds the model's limit by {} tokens", i,
            text.cut);
     }
     result.tokens += std::ssize(text.text.ids);

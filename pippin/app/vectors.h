@@ -1,4 +1,4 @@
-// Sparse vectors, and vectors of a text's tokens.
+// Sparse vectors, and one vector for each token of a text.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace pippin::app {
 
-// The numbers that are not 0, by index.
+// The nonzero elements, sorted by index.
 struct SparseVector {
   std::vector<int32_t> indices;
   std::vector<float> values;
@@ -22,7 +22,7 @@ struct TokenVectors {
   size_t count() const { return width > 0 ? values.size() / width : 0; }
 };
 
-// Without the zeros; the `most` largest numbers alone, 0: all of them.
+// Drops the zeros, and keeps only the `most` largest numbers (0: all).
 SparseVector sparse_of(std::span<const float> dense, int64_t most = 0);
 double dot(const SparseVector& a, const SparseVector& b);
 double norm(const SparseVector& a);

@@ -20,7 +20,7 @@ std::optional<InputFile> take_rows_file(std::vector<InputFile>& files) {
   InputFile rows = std::move(*found);
   files.erase(found);
   if (std::any_of(files.begin(), files.end(), is_rows)) {
-    fail(ErrorCode::InvalidArgument, "--input: two files of rows");
+    fail(ErrorCode::InvalidArgument, "--input: more than one file of rows");
   }
   return rows;
 }

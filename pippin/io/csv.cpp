@@ -20,7 +20,7 @@ class CsvParser {
     if (text_.starts_with(kByteOrderMark)) text_.remove_prefix(kByteOrderMark.size());
     while (!text_.empty() && (text_.back() == '\n' || text_.back() == '\r')) text_.remove_suffix(1);
     CsvTable table;
-    if (text_.empty()) fail(ErrorCode::InvalidFile, "{}: no line with the columns", name_);
+    if (text_.empty()) fail(ErrorCode::InvalidFile, "{}: no header line with the columns", name_);
     table.columns = read_row();
     check_columns(table.columns);
     while (position_ < text_.size()) {
@@ -40,7 +40,7 @@ class CsvParser {
     std::sort(columns.begin(), columns.end());
     const auto twice = std::adjacent_find(columns.begin(), columns.end());
     if (twice == columns.end()) return;
-    fail(ErrorCode::InvalidFile, "{}: two columns '{}'", name_, *twice);
+    fail(ErrorCode::InvalidFile, "{}: the column '{}' is repeated", name_, *twice);
   }
 
   bool at(char c) const { return position_ < text_.size() && text_[position_] == c; }
@@ -86,7 +86,7 @@ class CsvParser {
       if (at('\n')) ++line_;
       cell += text_[position_];
     }
-    fail(ErrorCode::InvalidFile, "{}: line {}: a quote that does not end", name_, line);
+    fail(ErrorCode::InvalidFile, "{}: line {}: a quoted cell without a closing quote", name_, line);
   }
 
   std::string_view text_;

@@ -29,10 +29,10 @@ TEST(Csv, Faults) {
   const auto expect = [](std::string_view text, std::string_view words) {
     EXPECT_ERROR(parse_csv(text, "t.csv"), ErrorCode::InvalidFile, words);
   };
-  expect("", "t.csv: no line with the columns");
+  expect("", "t.csv: no header line with the columns");
   expect("a,b\n1,2\n3\n", "t.csv: line 3 has 1 cells, the first has 2");
-  expect("a,a\n", "t.csv: two columns 'a'");
-  expect("a\n\"x\ny", "t.csv: line 2: a quote that does not end");
+  expect("a,a\n", "t.csv: the column 'a' is repeated");
+  expect("a\n\"x\ny", "t.csv: line 2: a quoted cell without a closing quote");
   expect("a\n\"x\"y\n", "t.csv: line 2: text after a quoted cell");
   expect("a\n\xff\n", "t.csv: not UTF-8");
   EXPECT_ERROR(parse_csv("a,b\n1,2\n", "t.csv", 3), ErrorCode::LimitExceeded, "more than 3 cells");

@@ -31,7 +31,8 @@ TEST(CompressOptions, BecomeARecipe) {
     EXPECT_ERROR(recipe_of(changed), ErrorCode::InvalidArgument, message);
   };
   refused([](auto& o) { o.quantize = "int5"; },
-          "'int5': unknown part 'int5'; a scheme is none, int4, ");
+          "'int5': unknown part 'int5'; a scheme is "
+          "none, int4, ");
   refused([](auto& o) { o.quantize = "lut4"; }, "--quantize is int4, uint4, int8 or uint8");
   refused([](auto& o) { o.quantize = "int4", o.palettize = 4; },
           "--quantize and --palettize exclude each other");

@@ -51,7 +51,7 @@ class NestedLists {
     for (const Json& element : json.elements()) add(element, depth + 1);
   }
 
-  bool closed_ = false;  // a number was met: the depth is known
+  bool closed_ = false;  // a number was read: the depth is known
 };
 
 Value picture_of(const NestedLists& lists) {

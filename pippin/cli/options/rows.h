@@ -21,7 +21,7 @@ RowsFormat rows_format(const std::filesystem::path& path);
 
 // Reads rows for a function of these inputs. null and empty cells are missing values: NaN for a
 // required number, otherwise the input is left out. Throws InvalidArgument, naming the row, for
-// values that are not as declared; NotFound, InvalidFile, Io.
+// values that do not match the declaration; NotFound, InvalidFile, Io.
 std::vector<Values> read_rows(const std::filesystem::path& path,
                               const std::vector<FeatureInfo>& inputs);
 // The same for the content of a file; `name` begins messages.

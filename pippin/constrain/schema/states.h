@@ -1,5 +1,5 @@
 // State machines for arrays and objects of a form, item by item and property by property: the
-// relevant part of the content so far, and the options for what comes next. States that cannot
+// relevant part of the content so far, and the options for its continuation. States that cannot
 // reach an end are never offered.
 #pragma once
 

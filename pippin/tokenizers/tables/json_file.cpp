@@ -13,7 +13,7 @@ constexpr size_t kMaxFileBytes = size_t{1} << 30;
 constexpr JsonLimits kLimits{.max_bytes = kMaxFileBytes, .max_depth = 64};
 
 // Extracts the tables from a file. Json parses the rest, and any file with an error, so that one
-// implementation defines what is valid JSON and words the messages.
+// implementation defines valid JSON and the messages.
 class TableReader {
  public:
   TableReader(std::string_view text, JsonFile& file)
