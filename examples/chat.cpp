@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
                    static_cast<long long>(answer.cached_tokens), answer.ids.size(),
                    std::string(to_string(answer.reason)).c_str());
     }
-  } catch (const pippin::Error& error) {  // one line: what, where, what was expected
+  } catch (const pippin::Error& error) {  // one line: problem, place, expected value
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
   }

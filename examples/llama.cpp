@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
       return argc > i ? std::stof(argv[i]) : otherwise;
     };
     generate(argv[1], argv[2], static_cast<int>(number(3, 256)), number(4, 0), number(5, 1));
-  } catch (const std::exception& error) {  // one line: what, where, what was expected
+  } catch (const std::exception& error) {  // one line: problem, place, expected value
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
   }

@@ -1,8 +1,8 @@
-// Runs a model's default function once, on zeros, and prints what goes in and what comes out.
+// Runs a model's default function once, on zeros, and prints its inputs and outputs.
 #include <pippin.h>
 #include <stdio.h>
 
-// Ends the program's work with what went wrong: one line that says what, where, what was expected.
+// Ends the program with an error: one line with the problem, its place and the expected value.
 static int fail(pippin_error* error) {
   fprintf(stderr, "%s\n", pippin_error_message(error));
   pippin_error_free(error);

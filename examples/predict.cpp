@@ -1,4 +1,4 @@
-// Runs a model's default function once, on zeros, and prints what goes in and what comes out.
+// Runs a model's default function once, on zeros, and prints its inputs and outputs.
 #include <cstdio>
 
 #include "pippin/api/model.h"
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
       }
       std::printf("\n");
     }
-  } catch (const pippin::Error& error) {  // one line: what, where, what was expected
+  } catch (const pippin::Error& error) {  // one line: problem, place, expected value
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
   }
