@@ -32,8 +32,8 @@ struct EmbedSettings {
   std::optional<std::string> prompt = {};  // the prompt's text, overriding the name
   bool refuse_long = false;                // rejects texts that would be truncated
   int64_t dimensions = 0;  // truncates embeddings to this size and normalizes again; 0: all
-  int64_t active = 0;      // of sparse vectors this many largest numbers; 0: the model's limit
-  bool is_query = false;   // of models with a vector for each token: a query, not a document
+  int64_t active = 0;     // keeps this many largest numbers of sparse vectors; 0: the model's limit
+  bool is_query = false;  // for token vectors: the texts are queries, not documents
 };
 
 // The result of TextEncoder::embed().
@@ -43,26 +43,28 @@ struct Embeddings {
   int64_t cut_texts = 0;                    // number of truncated texts
 };
 
-// A number for each token of the vocabulary, of which those that are not 0 are here.
+// A sparse vector with one element per token of the vocabulary: the nonzero elements.
 struct SparseEmbedding {
   std::vector<int32_t> indices;  // token ids, ascending
-  std::vector<float> values;     // of these tokens
+  std::vector<float> values;     // one per index
 };
 // The result of TextEncoder::embed_sparse().
 struct SparseEmbeddings {
-  std::vector<SparseEmbedding> vectors;
-  int64_t tokens = 0, cut_texts = 0;
+  std::vector<SparseEmbedding> vectors;  // one per text
+  int64_t tokens = 0;                    // total over all texts
+  int64_t cut_texts = 0;                 // number of truncated texts
 };
 
-// The vectors of a text's tokens, one after another, each of `width` numbers.
+// The vectors of a text's tokens.
 struct TokenEmbedding {
-  size_t width = 0;
-  std::vector<float> values;
+  size_t width = 0;           // the size of each vector
+  std::vector<float> values;  // the vectors, one after another
 };
 // The result of TextEncoder::embed_tokens().
 struct TokenEmbeddings {
-  std::vector<TokenEmbedding> vectors;
-  int64_t tokens = 0, cut_texts = 0;
+  std::vector<TokenEmbedding> vectors;  // one per text
+  int64_t tokens = 0;                   // total over all texts
+  int64_t cut_texts = 0;                // number of truncated texts
 };
 
 // The form of a model's embeddings.
@@ -86,14 +88,16 @@ class PIPPIN_API TextEncoder {
   // kind(); InvalidArgument for an empty list, a text without tokens, an unknown prompt name, too
   // many dimensions, and (refuse_long) a text of too many tokens, with its number.
   Embeddings embed(const std::vector<std::string>& texts, const EmbedSettings& settings = {}) const;
-  // Returns the same for models of the kinds Sparse (SPLADE) and Tokens (ColBERT).
+  // Returns a sparse vector for each text, from models of kind Sparse (SPLADE). Throws as embed().
   SparseEmbeddings embed_sparse(const std::vector<std::string>& texts,
                                 const EmbedSettings& settings = {}) const;
+  // Returns the vectors of each text's tokens, from models of kind Tokens (ColBERT). Throws as
+  // embed().
   TokenEmbeddings embed_tokens(const std::vector<std::string>& texts,
                                const EmbedSettings& settings = {}) const;
-  // Returns the score of the query with each document by a cross-encoder; for an embedding model, the
-  // cosine of the two, the product of sparse vectors, or the MaxSim of those of tokens. Throws as
-  // embed().
+  // Returns the score of the query with each document by a cross-encoder; for an embedding model,
+  // the cosine of the two, the dot product of sparse vectors, or the MaxSim of token vectors.
+  // Throws as embed().
   Scores score(const std::string& query, const std::vector<std::string>& documents,
                bool refuse_long = false) const;
 

@@ -115,26 +115,25 @@ void bind_encoders(py::module_& module) {
       .def("embed_sparse", &embed_sparse, py::arg("texts"), py::kw_only(),
            py::arg("prompt_name") = py::none(), py::arg("prompt") = py::none(),
            py::arg("active") = 0, py::arg("refuse_long") = false,
-           "For each text a pair of arrays, int32 indices and float32 values, of a model of the "
-           "kind "
-           "\"sparse\" (SPLADE). active: that many largest numbers; 0 is the model's limit. "
-           "The others as in embed.")
+           "Returns a pair of arrays for each text, int32 indices and float32 values, from a model "
+           "of the kind \"sparse\" (SPLADE). active: keeps this many largest numbers; 0 is the "
+           "model's limit. Other arguments as for embed(). Raises as embed().")
       .def(
           "embed_tokens", &embed_tokens, py::arg("texts"), py::kw_only(), py::arg("query") = false,
           py::arg("prompt_name") = py::none(), py::arg("prompt") = py::none(),
           py::arg("refuse_long") = false,
-          "For each text a float32 array (tokens, n), of a model of the kind \"tokens\" (ColBERT). "
-          "query: the texts are queries, not documents.")
+          "Returns a float32 array (tokens, n) for each text, from a model of the kind \"tokens\" "
+          "(ColBERT). query: the texts are queries, not documents. Other arguments as for embed(). "
+          "Raises as embed().")
       .def("score", &score, py::arg("query"), py::arg("documents"), py::kw_only(),
            py::arg("refuse_long") = false,
-           "How well each document answers the query, a list of numbers: a cross-encoder's "
-           "scores, or the cosines of an embedding model, the products of sparse vectors, the "
-           "MaxSim "
-           "of those of tokens.")
+           "Returns how well each document answers the query, a list of numbers: a cross-encoder's "
+           "scores, the cosines of dense vectors, the dot products of sparse vectors, or the "
+           "MaxSim of token vectors. Raises InvalidArgumentError as embed().")
       .def_property_readonly("is_cross_encoder", &TextEncoder::is_cross_encoder,
                              "Whether it scores pairs of texts, not single ones.")
       .def_property_readonly("kind", &kind_of,
-                             "What it embeds texts as: \"dense\", \"sparse\" or \"tokens\".")
+                             "The form of its embeddings: \"dense\", \"sparse\" or \"tokens\".")
       .def_property_readonly("max_tokens", &TextEncoder::max_tokens,
                              "The most tokens of a text, including special ones.")
       .def_property_readonly("name", &TextEncoder::name,

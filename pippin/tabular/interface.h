@@ -20,7 +20,7 @@ struct Field {
   std::vector<int64_t> shape;
   bool string_keys = false;  // Dictionary: the keys are strings, else whole numbers
 
-  // Of an array with one declared shape, or of a number: the number of elements. Nullopt if it is
+  // The number of elements of a number, or of an array with one declared shape. Nullopt if it is
   // known only at run time, or if the shape is too large for any array.
   std::optional<int64_t> size() const;
 };

@@ -8,7 +8,7 @@ namespace pippin::tabular {
 double logistic(double x);
 // The cumulative probability of the normal distribution.
 double probit(double x);
-// In place; stable for large scores.
+// Softmax in place; stable for large scores.
 void softmax(std::vector<double>& scores);
 // Softmax of (0, scores...).
 std::vector<double> softmax_with_zero(const std::vector<double>& scores);

@@ -17,7 +17,7 @@ struct LateInteraction {
   struct Side {
     std::string prefix;             // a token that follows the first one; empty: none
     std::optional<int64_t> length;  // the most tokens, the prefix included
-    bool skips = false;             // tokens of `skipped` give no vector
+    bool skips = false;             // tokens in `skipped` have no vector
   };
   Side query, document;
   // Padding of short queries with a token, whose vectors count too.
@@ -43,7 +43,7 @@ struct LateInteraction {
   // The token that pads queries, from the tokenizer's files. Throws InvalidFile if they have none.
   void find_token(const std::filesystem::path& folder);
 
-  // As metadata of a package.
+  // Conversion to and from a package's metadata.
   std::string json() const;
   static LateInteraction from_json(std::string_view text);
 };

@@ -48,7 +48,7 @@ struct SentenceTransformer {
     Tokens,      // an encoder, modules of each token's vector: ColBERT
     Static,      // the mean of the rows of a table, modules
     Classifier,  // a cross-encoder: an encoder with a classifier's head
-    Scores,      // a cross-encoder: like Embedding, the last module gives the scores
+    Scores,      // a cross-encoder: like Embedding, with scores from the last module
     Logits,      // a cross-encoder: a language model and a LogitScore
   };
   Kind kind = Kind::Embedding;
@@ -86,7 +86,7 @@ struct Prompts {
   std::map<std::string, std::string> by_name;
   std::optional<std::string> default_name;
 };
-// From config_sentence_transformers.json in the folder; empty if that is absent.
+// Reads config_sentence_transformers.json in the folder; empty if it is absent.
 Prompts read_prompts(const std::filesystem::path& folder);
 
 // The similarity of sparse vectors and of vectors of tokens

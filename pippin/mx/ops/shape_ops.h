@@ -93,7 +93,7 @@ inline array slice(const array& a, std::initializer_list<int64_t> start, const S
 inline array slice(const array& a, std::initializer_list<int64_t> start, const Shape& stop) {
   return slice(a, Shape(start), stop);
 }
-// With computed starts: `start` has one for each of `axes`, clamped to fit.
+// The same with computed starts: `start` has one for each of `axes`, clamped to fit.
 PIPPIN_API array slice(const array& a, const array& start, const std::vector<int>& axes,
                        const Shape& slice_size);
 // Returns `num_splits` equal parts along an axis. Throws InvalidArgument if the axis' size is not a

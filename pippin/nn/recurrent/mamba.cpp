@@ -43,7 +43,7 @@ struct Selection {
   Array steps, keys, queries;
 };
 
-// That of heads, each of its own features.
+// The variant with heads, each with separate features.
 class HeadSelection {
  public:
   HeadSelection(const Parameters& parameters, const MambaOptions& options)
