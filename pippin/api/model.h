@@ -86,7 +86,7 @@ struct FeatureInfo {
   bool optional = false;                                // whether an input may be omitted
   double default_value = 0;               // value of an omitted input, in the default shape
   std::optional<ColorSpace> color_space;  // Image
-  // An array [C] or [C, H, W] of a neural network of old, which may also be given with all five
+  // An array [C] or [C, H, W] of a neural network model, which may also be given with all five
   // axes, [sequence, batch, C, H, W].
   bool leading_axes = false;
 };

@@ -41,7 +41,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// The token that the tokenizer gives for unknown text; nullopt if none exists.
+// The tokenizer's token for unknown text; nullopt if none exists.
 std::optional<int32_t> unknown_token(const fs::path& folder, const Tokenizer& tokenizer) {
   const fs::path file = folder / "tokenizer.json";
   if (!fs::exists(file)) return std::nullopt;

@@ -30,8 +30,8 @@ struct EmbedOptions {
   // sentence-transformers does.
   bool refuse_long = false;
   int64_t dimensions = 0;  // truncates embeddings to this size and normalizes again; 0: all
-  int64_t active = 0;      // of sparse vectors this many largest numbers; 0: the model's limit
-  bool is_query = false;   // of models with a vector for each token: a query, not a document
+  int64_t active = 0;     // keeps this many largest numbers of sparse vectors; 0: the model's limit
+  bool is_query = false;  // for token vectors: the texts are queries, not documents
 };
 
 // The form of a model's embeddings.
@@ -43,7 +43,7 @@ struct Embedded {
   int64_t cut_texts = 0;                    // number of truncated texts
 };
 
-// The same with vectors of other kinds.
+// The same for the other kinds of vectors.
 struct SparseEmbedded {
   std::vector<SparseVector> vectors;
   int64_t tokens = 0, cut_texts = 0;
@@ -73,7 +73,7 @@ class TextEncoder {
   std::vector<std::string> prompt_names() const;
 
   // Throws Unsupported for a cross-encoder and for a model with vectors of another kind, which the
-  // functions after it give; InvalidArgument for an empty list, an unknown prompt name, too many
+  // next functions return; InvalidArgument for an empty list, an unknown prompt name, too many
   // dimensions, and (refuse_long) a text of too many tokens, with its number.
   Embedded embed(std::span<const std::string> texts, const EmbedOptions& options = {}) const;
   // The same for ids, which are used unchanged. Throws InvalidArgument for too many, whatever the
@@ -90,7 +90,7 @@ class TextEncoder {
 
   // The score of the query, after its default prompt, with each document by a cross-encoder. For an
   // embedding model, the cosine of the two, with the prompts "query" and "document" (or "passage")
-  // if it has them; for sparse vectors their product, for those of tokens their MaxSim. Throws as
+  // if it has them; for sparse vectors their dot product, for token vectors their MaxSim. Throws as
   // embed(); Unsupported for a classifier of several labels, and for a generative language model.
   Scored score(const std::string& query, std::span<const std::string> documents,
                bool refuse_long = false) const;
@@ -101,7 +101,7 @@ class TextEncoder {
   runtime::EncoderText prepare(const std::string& text, const std::string& prompt,
                                const EmbedOptions& options, size_t number, Embedded& result) const;
   std::string prompt_of(const EmbedOptions& options) const;
-  // Without white space at the ends, and in lower case where the model wants it.
+  // Without white space at the ends, and in lower case if the model requires it.
   std::string cleaned(const std::string& text) const;
   Tokenizer::Texts encode(std::string_view text, size_t most) const;
   // Throws Unsupported if the model's vectors are of another kind.
@@ -122,9 +122,9 @@ class TextEncoder {
   std::optional<std::string> default_prompt_;
   std::optional<PairPrompt> pair_prompt_;
   VectorKind kind_ = VectorKind::Dense;
-  std::string similarity_;         // of sparse vectors and those of tokens; empty: the usual one
+  std::string similarity_;         // of sparse and token vectors; empty: the default
   int64_t active_ = 0;             // of sparse vectors; 0: no limit
-  std::optional<LateTexts> late_;  // of models with a vector for each token
+  std::optional<LateTexts> late_;  // for models with a vector for each token
   bool lower_case_ = false;
   bool plain_tokens_ = false;        // without special tokens
   std::optional<int32_t> left_out_;  // a token to ignore: an unknown one

@@ -10,8 +10,8 @@ namespace pippin {
 
 // Returns the folders TEST/NUMBER of a set of cases (iOS14 ... iOS18, torch), by name; a case that
 // exists in both places, once. Each has model.mlpackage, in.npz, case.json and usually
-// expected.npz. Another collection, data/oldkinds, has model.mlmodel in them. Empty if there are
-// none; throws as shared_data does.
+// expected.npz. Cases in data/oldkinds have a model.mlmodel. Empty if there are none; throws as
+// shared_data does.
 std::vector<std::filesystem::path> op_case_folders(const std::string& set,
                                                    const std::string& collection = "op-cases");
 

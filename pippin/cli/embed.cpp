@@ -88,7 +88,7 @@ void write_vector(JsonWriter& json, const app::TokenVectors& vectors) {
   json.end_array();
 }
 
-// Prints what embed() and the like return.
+// Prints the results of embed() and similar functions.
 template <typename Made>
 void print_embedded(const TextsCommand& command, const app::TextEncoder& encoder,
                     const Made& made) {

@@ -146,7 +146,7 @@ std::shared_ptr<const CompiledModel> CompiledModels::compile(
   ErrorText error_text = run(task);
   report.compile_seconds = seconds_since(start);
   auto made = compiled_in(task.target);
-  if (error_text.empty() && !made) error_text = "nothing came of it";
+  if (error_text.empty() && !made) error_text = "no result";
   if (!error_text.empty()) {
     fail(ErrorCode::Device, "{}: Core ML cannot compile it: {}", name, error_text);
   }

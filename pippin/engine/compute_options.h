@@ -29,8 +29,8 @@ struct ComputeOptions {
   CpuFeatures cpu = cpu_features();       // what kernels may use; at most what the machine has
   // Keeps arrays that planning computes from one process to the next; null: they are not kept.
   std::shared_ptr<LoadCache> cache = nullptr;
-  // A row of a product with plain weights has the same bits whatever the number of rows, so that a
-  // token of a prompt gives the result that it gives alone. Slower; sequences need it.
+  // A row of a product with plain weights is batch-invariant: it has the same bits for any number
+  // of rows, so that a token of a prompt has the same result as alone. Slower; sequences need it.
   bool batch_invariant = false;
   bool fusion = true;                        // combine patterns of operations into one step
   std::shared_ptr<Device> device = nullptr;  // engine/device.h; null: the CPU

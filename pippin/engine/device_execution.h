@@ -26,7 +26,7 @@ class DeviceExecution {
   virtual MutableByteSpan input_bytes(size_t index, size_t lane) = 0;
   // Returns false if the device cannot; the caller must then write the input.
   virtual bool lend_input(size_t /*index*/, ByteSpan /*bytes*/, size_t /*lane*/) { return false; }
-  // False where it cannot, as where the program does more with the input than mask attention.
+  // Returns false if it cannot, for example if the program uses the input for more than masking.
   virtual bool put_causal_mask(size_t /*index*/, int64_t /*past*/, size_t /*lane*/) {
     return false;
   }
@@ -41,7 +41,7 @@ class DeviceExecution {
   virtual ByteSpan output_part(size_t index, size_t begin, size_t size, size_t lane) const {
     return output_bytes(index, lane).subspan(begin, size);
   }
-  // Nothing where the device leaves it to the caller.
+  // Nullopt if the device leaves it to the caller.
   virtual std::optional<int32_t> largest(size_t /*index*/, size_t /*begin*/, size_t /*count*/,
                                          size_t /*lane*/) const {
     return std::nullopt;

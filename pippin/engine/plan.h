@@ -111,9 +111,9 @@ class Execution {
   // on devices that cannot, with several lanes, and for elements that are not aligned.
   bool lend_input(size_t index, ByteSpan bytes, size_t lane = 0);
 
-  // Instead of writing a mask [.., rows, keys] of floats: row i is 0 for keys [0, past + i] and
-  // -inf after them, in all runs until the input is written. False, with nothing done, on devices
-  // that want it written.
+  // Replaces writing a mask [.., rows, keys] of floats: row i is 0 for keys [0, past + i] and -inf
+  // after them, in all runs until the input is written. Returns false, and changes nothing, on
+  // devices that need it written.
   bool put_causal_mask(size_t index, int64_t past, size_t lane = 0);
 
   // Throws only where an operation without a kernel runs on the reference and its value rule

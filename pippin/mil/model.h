@@ -79,7 +79,7 @@ struct Feature {
   std::vector<std::vector<int64_t>> enumerated_shapes;
   FeatureDefault default_value;
   // An array of channels, or of channels, rows and columns, may have two axes in front: sequence
-  // and batch, as in neural networks of old.
+  // and batch, as in neural network models.
   bool has_leading_axes = false;
   // The file declares it as required. It is optional nevertheless: a stage has a default for it.
   bool declared_required = false;
@@ -140,8 +140,8 @@ struct Model {
   bool is_pipeline() const { return is_pipeline_kind(kind); }
   bool is_tabular() const { return tabular != nullptr; }
   bool has_program() const { return !is_pipeline() && !is_tabular(); }
-  // The model's message is written as it was read, not its program: if there is one, it computes,
-  // in fp64, what a model of another kind specifies.
+  // The model's message is written unchanged, not its program. The program, if any, is the
+  // translation of a model of another kind, in fp64.
   bool is_translated() const { return kind != ModelKind::MlProgram && !is_pipeline(); }
   const FunctionDescription& description(std::string_view function) const;  // throws NotFound
 };

@@ -81,7 +81,7 @@ EncoderDescription deberta_like(const Config& config,
                       .activation = config.activation("pooler_hidden_act", "gelu"),
                       .output = "classifier"};
   model.pooler.reset();
-  // Since transformers 5 the head has names of its own where `legacy` is false.
+  // Since transformers 5, the head has other names if `legacy` is false.
   if (!config.flag("legacy", true)) {
     model.language_head =
         bert_language_head(config, encoder, "lm_predictions.lm_head", "lm_predictions.lm_head");

@@ -17,22 +17,22 @@ namespace pippin::models {
 struct EncoderDescription {
   nn::EncoderOptions encoder;
   nn::ClassifierOptions classifier;  // of the class ...ForSequenceClassification
-  // Of ...ForTokenClassification.
+  // The head of ...ForTokenClassification.
   nn::ClassifierOptions token_classifier = {.from = nn::ClassifierOptions::From::Each,
                                             .output = "classifier"};
-  // Of other classes, where the architecture has them.
+  // The heads of other classes, if the architecture has them.
   std::optional<nn::ClassifierOptions> pooler;         // of the bare model: no output
   std::optional<nn::ClassifierOptions> language_head;  // of ...ForMaskedLM
   std::optional<nn::ClassifierOptions> discriminator;  // of ...ForPreTraining: one number a token
   // Embeddings are the states of the first token of this id, in place of a pooling (CLIP); of the
-  // largest id where it is below 0. `projection` is a matrix after that, an empty name none.
+  // largest id if it is below 0. `projection` is a matrix after that; an empty name: none.
   struct EndPooling {
     int32_t token = -1;
     std::string projection;
     int64_t size = 0;
   };
   std::optional<EndPooling> end_pooling;
-  // Tokens see padding: texts of one length alone can be computed together.
+  // Tokens attend to padding: only texts of equal length can be computed together.
   bool sees_padding = false;
 };
 
@@ -88,7 +88,7 @@ nn::ClassifierOptions roberta_language_head(const Config& config,
 // ELECTRA's generator's (electra.cpp), as wide as the embedding.
 nn::ClassifierOptions electra_language_head(const Config& config,
                                             const nn::EncoderOptions& encoder);
-// Heads of d dimensions turned, where `rope_parameters` or the class's theta says how far.
+// Rotates heads of d dimensions by the frequencies of `rope_parameters` or the class's theta.
 void add_encoder_rope(const Config& config, nn::EncoderOptions& encoder, double theta,
                       bool interleaved = false);
 // Its positions: those of tokens other than pad_token_id count from one more than that.

@@ -1,5 +1,5 @@
-// Falcon-H1 (TII 2025): parallel attention and Mamba 2 in every layer, and factors at nearly every
-// place.
+// Falcon-H1 (TII 2025): parallel attention and Mamba 2 in every layer, and factors nearly
+// everywhere.
 #include <algorithm>
 #include <cmath>
 

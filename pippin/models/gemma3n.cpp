@@ -16,7 +16,7 @@
 namespace pippin::models {
 namespace {
 
-// The quantile of the normal distribution for a share.
+// The quantile of the normal distribution for a fraction.
 double normal_quantile(double share) {
   double low = -10, high = 10;
   for (int i = 0; i < 100; ++i) {
@@ -26,7 +26,7 @@ double normal_quantile(double share) {
   return (low + high) / 2;
 }
 
-// activation_sparsity_pattern: the share of each layer's feed-forward that is dropped.
+// activation_sparsity_pattern: the fraction of each layer's feed-forward that is dropped.
 std::vector<double> sparsities(const Config& config, size_t layers) {
   std::vector<double> shares(layers, 0.0);
   const auto value = config.find("activation_sparsity_pattern");

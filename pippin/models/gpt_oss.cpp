@@ -52,7 +52,7 @@ nn::DecoderOptions gpt_oss(const Config& config) {
   experts.weights.gate = "gate_up_proj";
   experts.weights.bias = true;
   experts.weights.mxfp4 = reads_mxfp4(config);
-  // The class computes gate * sigmoid(1.702 gate) whatever hidden_act is.
+  // The class computes gate * sigmoid(1.702 gate) regardless of hidden_act.
   experts.activation = nn::Activation::QuickGelu;
   experts.limit = config.number("swiglu_limit", 7.0);
   experts.up_shift = 1.0;

@@ -67,8 +67,8 @@ struct DeepseekDefaults {
 };
 nn::DecoderOptions deepseek_like(const Config& config, const DeepseekDefaults& defaults);
 
-// DeepSeek-V3.2's indexer (deepseek_v32.cpp) of as many heads where index_n_heads is absent, and
-// its layer_types, which have one name.
+// DeepSeek-V3.2's indexer (deepseek_v32.cpp), with the given number of heads if index_n_heads is
+// absent, and its layer_types, which have one name.
 nn::IndexerOptions indexer_of(const Config& config, const nn::LatentAttentionOptions& attention,
                               int64_t heads);
 void check_sparse_kinds(const Config& config, size_t count);

@@ -1,5 +1,5 @@
 // LongCat-Flash (Meituan 2025): layers of two latent attentions and two feed-forwards; experts in
-// parallel to the first, added at the layer's end, some of which return their input.
+// parallel to the first, added at the layer's end; some experts return their input.
 #include <cmath>
 #include <string>
 

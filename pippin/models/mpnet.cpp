@@ -18,7 +18,7 @@ EncoderDescription mpnet(const Config& config) {
     layer.attention().value = "v";
     layer.attention().output = "o";
   }
-  // The class has 32 buckets whatever the configuration's number of rows.
+  // The class has 32 buckets regardless of the configuration's number of rows.
   if (config.size("relative_attention_num_buckets", 32) != 32) {
     config.unsupported("relative_attention_num_buckets", "only 32 is supported");
   }

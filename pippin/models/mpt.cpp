@@ -47,7 +47,7 @@ nn::DecoderOptions mpt(const Config& given) {
     layer.attention().output = "out_proj";
     layer.attention().clip = clip;
     layer.attention().scale = scale;
-    // Hugging Face's class uses four times the width, whatever expansion_ratio is.
+    // Hugging Face's class uses four times the width, regardless of expansion_ratio.
     layer.mlp().hidden_features = 4 * model.hidden_size;
     layer.mlp().gated = false;
   }

@@ -126,7 +126,7 @@ EncoderDescription nomic_bert(const Config& given) {
   }
   const double base = config.number("rotary_emb_base", 10000.0);
   nn::RopeOptions rope = rope_options(config, dims, {.theta = base, .rotary_factor = fraction});
-  // The class uses frequencies that grow with the text once that is longer than the trained length.
+  // The class rescales frequencies for texts longer than the trained length.
   if (const auto factor = config.find_number("rotary_scaling_factor")) {
     rope.scaling.kind = nn::RopeScaling::Kind::Dynamic;
     rope.scaling.factor = *factor;

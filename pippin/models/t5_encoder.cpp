@@ -1,5 +1,5 @@
-// The encoder of T5 (Raffel et al. 2020), mT5, UMT5 and LongT5: RMS norms before the blocks, scores
-// by distance that the layers share (UMT5's have their own), none of them scaled.
+// The encoder of T5 (Raffel et al. 2020), mT5, UMT5 and LongT5: RMS norms before the blocks,
+// unscaled scores, with biases by distance that the layers share (UMT5 has separate ones).
 #include <string>
 
 #include <fmt/format.h>

@@ -39,8 +39,7 @@ nn::DecoderOptions language_model(const Config& config, std::string_view model_t
   return model;
 }
 
-// Ids that stand for pictures and videos, which some models embed as id 0 before those take their
-// place.
+// Ids that stand for pictures and videos, which some models embed as id 0 before replacing them.
 void embed_places_as_first(const Config& config, nn::DecoderOptions& model) {
   for (const std::string_view key : {"image_token_id", "video_token_id"}) {
     const auto id = config.find(key);

@@ -10,7 +10,7 @@ using array::Array;
 
 namespace {
 
-// A head tied to the embedding needs as many features as that has.
+// A head tied to the embedding needs the same number of features.
 Linear tied_output(const Parameters& parameters, const Encoder& encoder,
                    const ClassifierOptions& options, int64_t features) {
   const EncoderOptions& model = encoder.options();

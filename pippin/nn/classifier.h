@@ -19,11 +19,11 @@ struct ClassifierOptions {
     Mean,    // the mean of all states
     Last,    // the state of the last token
     Each,    // every state: scores of each token
-    Scores,  // every state, and of the scores the mean
+    Scores,  // every state; the result is the mean of the scores
   };
   From from = From::First;
   std::string dense;              // an empty name: none
-  int64_t dense_size = 0;         // features that it gives; 0: as many as a state has
+  int64_t dense_size = 0;         // its features; 0: as many as a state has
   bool dense_of_encoder = false;  // its path is below the encoder's base, else below nothing
   bool dense_bias = true;
   Activation activation = Activation::Tanh;  // after `dense`
@@ -40,8 +40,8 @@ class Classifier {
   Classifier(const Parameters& parameters, const Encoder& encoder,
              const ClassifierOptions& options);
 
-  // Logits (batch, labels), or (batch, length, labels) of each token, of states fp32 or fp16
-  // (batch, length, features) and a mask as in EncoderInput. Without an output what goes into it.
+  // Logits (batch, labels), or (batch, length, labels) of each token, from states fp32 or fp16
+  // (batch, length, features) and a mask as in EncoderInput. Without an output, returns its input.
   array::Array operator()(const array::Array& states, const array::Array& mask) const;
 
  private:

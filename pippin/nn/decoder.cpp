@@ -65,7 +65,7 @@ Embedding position_table(const Parameters& root, const LearnedPositions& positio
 
 namespace {
 
-// Layers that predict further tokens, numbered as the others, lie where those do.
+// Multi-token prediction layers are numbered after the others, so their path moves with the root.
 void move_further_layers(DecoderOptions& options, const std::string& base) {
   const std::string own = options.base + "." + options.layers_path + ".";
   const auto move = [&](std::string& beginning) {
@@ -75,7 +75,7 @@ void move_further_layers(DecoderOptions& options, const std::string& base) {
   if (options.prediction) move(options.prediction->beginning);
 }
 
-// With the root that the checkpoint has.
+// The options with the root that the checkpoint has.
 DecoderOptions placed(const Parameters& parameters, DecoderOptions options) {
   for (const DecoderOptions::Root& root : options.roots) {
     if (!parameters.at(root.base).at(options.embedding).contains("weight")) continue;

@@ -59,10 +59,10 @@ struct DecoderOptions {
   std::string project_in = "project_in", project_out = "project_out";
   std::optional<LearnedPositions> positions;
   double embedding_scale = 1.0;
-  std::vector<int32_t> embedded_as_first;  // ids that stand for pictures: they have the row of id 0
+  std::vector<int32_t> embedded_as_first;  // ids of image placeholders: they use the row of id 0
   std::string embedding_norm;              // after the embedding; an empty name: none
   NormOptions norm;                        // final_norm's and embedding_norm's
-  std::optional<NormOptions> embedding_norm_form;  // embedding_norm's, where that is another
+  std::optional<NormOptions> embedding_norm_form;  // embedding_norm's, if it differs
   FeatureShiftOptions embedding_shift;             // before the first layer
   std::string head = "lm_head";
   bool tied = false;  // the head shares the embedding
@@ -95,8 +95,8 @@ struct DecoderOptions {
   std::vector<std::string> other_parts;
   std::vector<std::string> unused;  // prefixes of unused names below the base
   bool tied_without_head = false;   // a head in the file makes it untied
-  // Layers that predict further tokens, announced by `key` of the configuration; their names have
-  // this prefix. They are ignored, and a note tells if they are missing.
+  // Multi-token prediction layers, whose number is `key` of the configuration; their names have
+  // this prefix. They are ignored, with a note if they are missing.
   struct Prediction {
     std::string key;
     int64_t layers = 0;
@@ -140,8 +140,7 @@ class Decoder {
   array::Array embed_ids(const array::Array& ids) const;
   array::Array add_positions(const array::Array& x, const array::Array& positions) const;
   array::Array normed_embedding(const array::Array& x) const;
-  // The window of a layer, negative for chunks; 0 if it has none, or one that hides nothing within
-  // the context.
+  // The window of a layer, negative for chunks; 0 if it has none, or one as large as the context.
   int64_t window_of(size_t layer) const;
   // The windows that hide something within the context, 0 for layers without.
   std::set<int64_t> windows() const;

@@ -101,7 +101,7 @@ Encoder::Encoder(const Parameters& parameters, const EncoderOptions& options, in
     task_types_.emplace(root_.at(options.task_types), options.num_task_types, first);
   }
   if (options.positions) {
-    // Where tokens are counted the first one has the row after the offset.
+    // If tokens are counted, the first one has the row after the offset.
     const int64_t most = context + (options.uncounted ? 1 : 0);
     positions_.emplace(position_table(root_, *options.positions, first, most));
   }

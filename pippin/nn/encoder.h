@@ -54,8 +54,8 @@ struct EncoderOptions {
   NormOptions norm;                        // for the following two
   std::string embedding_norm, final_norm;  // empty names: none
   std::vector<RopeOptions> ropes;          // which AttentionOptions::rope names
-  // Of the only rope: a table of its sines, then its cosines, by position, where the checkpoint has
-  // one (RoFormer).
+  // The rope's table in the checkpoint, if any: its sines, then its cosines, by position
+  // (RoFormer).
   std::string rope_table;
   std::string layers_path = "encoder.layer";
   std::vector<LayerOptions> layers;
@@ -94,8 +94,8 @@ class Encoder {
   const EncoderOptions& options() const { return options_; }
   // The part of the checkpoint with the encoder.
   const Parameters& root() const { return root_; }
-  // Throws InvalidFile for a tensor of the encoder that no module asked for. Heads of other tasks
-  // are allowed.
+  // Throws InvalidFile for a tensor of the encoder that no module uses. Heads of other tasks are
+  // allowed.
   void check_all_used() const;
 
  private:

@@ -41,7 +41,7 @@ Array shifted(const std::optional<FeatureShift>& shift, const Array& x) {
   return shift ? (*shift)(x) : x;
 }
 
-// The names of what the convolutions of a layer carry.
+// The names of the carried states of a layer's convolutions.
 constexpr const char* kAttentionConvolution = "attentionConvCache";
 constexpr const char* kMlpConvolution = "mlpConvCache";
 
@@ -162,7 +162,7 @@ Array DecoderLayer::in_streams(const Array& streams, const MixerInput& input) co
   return mlp_streams_->after(second, between, fed(normed(mlp_norm_, second.collapsed), input));
 }
 
-// The result of the mixer for normed tokens, as it joins the residual.
+// The result of the mixer for normalized tokens, ready to be added to the residual.
 Array DecoderLayer::mixed(const Array& tokens, const MixerInput& input) const {
   const Array made = convolved(attention_convolution_, (*mixer_)(tokens, input), input);
   const Array output = shifted(attention_added_, normed(attention_post_norm_, made));

@@ -71,7 +71,7 @@ struct LayerOptions {
   std::string mlp_norm = "post_attention_layernorm", mlp_post_norm;
   int64_t attention_norm_rank = 0,
           mlp_norm_rank = 0;                // of their gates (nn/layers/gated_norm.h); 0: none
-  std::optional<double> post_norm_epsilon;  // of the norms after, where that is not norm's
+  std::optional<double> post_norm_epsilon;  // of the norms after, if not norm's
   double residual_scale = 1.0;              // of f and g
   double attention_carry = 1.0, attention_scale = 1.0, mlp_carry = 1.0, mlp_scale = 1.0;
   double post_norm_scale = 1.0;  // of the weights of attention_post_norm and mlp_post_norm
@@ -85,17 +85,17 @@ struct LayerOptions {
   bool takes_shortcut = false;  // of an earlier layer
   std::optional<AltUpOptions> altup;
   std::optional<LayerRowsOptions> rows;  // what the layer adds of its own of them
-  // Of the residual and of results before they join it (Doge, ZAYA).
+  // For the residual, and for results before they are added to it (Doge, ZAYA).
   FeatureShiftOptions attention_residual, attention_added, mlp_residual, mlp_added;
-  // The results of both are added to what causal convolutions make of them, modules of these names
-  // with a tap for each of so many tokens (Inkling).
+  // Causal convolutions of both results, which are added to them: modules of these names with this
+  // many taps (Inkling).
   std::string attention_convolution, mlp_convolution;
   int64_t convolution_length = 0;
   std::optional<HyperOptions> hyper;  // "hc_attn" and "hc_ffn" in place of the residual
-  // Stacks of layers that work in turns (HRM): the first layer of a stack gets the sum of what the
-  // low and the high one gave last, and the last layer's result goes through a norm without
-  // weights. Before the first turn the embedding stands for the high one's, and a vector for the
-  // low one's.
+  // Stacks of layers that alternate (HRM): a stack's first layer gets the sum of the last results
+  // of the low and the high stack; its last layer's result goes through a norm without weights.
+  // Before the first turn, the embedding replaces the high stack's result, and a vector the low
+  // stack's.
   struct Turn {
     bool high = false;
     bool begins = false, ends = false;

@@ -1,10 +1,10 @@
-// A layer of Zamba (Zyphra 2024): a state space that sees its tokens and what a transformer block
-// makes of them, a block that several layers share.
+// A layer of Zamba (Zyphra 2024): a state space whose input includes the result of a transformer
+// block that several layers share.
 //
 // The block processes the tokens joined with the embedding's results: norm, attention, norm,
 // feed-forward, without residuals. In Zamba 2 each layer that uses it adds matrices of a low rank
-// to its projections. Its result goes through a matrix of the layer's own. With a checkpoint's
-// tensors the block lies below the first layer that uses it.
+// to its projections. Its result is multiplied by a matrix of the layer. In a checkpoint, the
+// block's tensors are under the first layer that uses it.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,9 @@ namespace family = families::encoder;
 
 // Tokens per run: few enough that their widest values fit the cache of a core or two.
 constexpr int64_t kTokensAtOnce = 1024;
-constexpr int64_t kLogitsAtOnce = int64_t{1} << 23;  // of all tokens, where each has a vocabulary
-constexpr int64_t kShortest = 32;                    // longest text of the first class
+constexpr int64_t kLogitsAtOnce = int64_t{1}
+                                  << 23;  // of all tokens, if each has a row of the vocabulary
+constexpr int64_t kShortest = 32;         // longest text of the first class
 
 int64_t number_of(const mil::Model& model, const char* key, int64_t fallback) {
   const auto found = model.metadata.user_defined.find(key);

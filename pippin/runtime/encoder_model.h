@@ -26,7 +26,7 @@ struct EncoderText {
   std::vector<int32_t> ids;
   std::vector<int32_t> types;  // one per id; empty: all 0
   size_t unpooled = 0;         // leading tokens that pooling skips (the prompt's)
-  size_t unseen = 0;           // last tokens that no other one sees, and that have vectors too
+  size_t unseen = 0;           // last tokens that the others do not see, but that have vectors
 };
 
 class EncoderModel {
@@ -47,7 +47,7 @@ class EncoderModel {
   int64_t max_tokens() const { return max_tokens_; }
   const mil::Model& program() const { return *model_; }
 
-  // Returns one row per text, in order; of tokens one vector after another. May be called by any
+  // Returns one row per text, in order; with token vectors, one after another. May be called by any
   // thread. Throws InvalidArgument, with the text's number, for a text that is empty or too long or
   // an id outside the vocabulary; Cancelled.
   std::vector<std::vector<float>> run(std::span<const EncoderText> texts);
@@ -68,7 +68,7 @@ class EncoderModel {
   engine::ComputeOptions compute_;
   EncoderSchema schema_;
   bool sigmoid_, skips_prompts_;
-  bool sees_padding_;  // texts of one length alone run together
+  bool sees_padding_;  // only texts of equal length run together
   int64_t max_tokens_, max_batch_, vocabulary_, types_;
   int64_t tokens_at_once_;  // in one run
   ForkMutex mutex_;

@@ -71,7 +71,7 @@ class PIPPIN_API Sequence {
   // Feeds tokens to an empty sequence and returns the hidden states after each part of the model.
   // If the model has no parts, feeds and returns nothing.
   std::vector<HiddenStates> trace(std::span<const int32_t> ids);
-  // The most likely next token, if the model computes the argmax itself, or Rows::Token gave no
+  // The most likely next token, if the model computes the argmax itself, or Rows::Token returned no
   // logits.
   std::optional<int32_t> greedy_token();
 
@@ -160,7 +160,7 @@ class PIPPIN_API Sequence {
   // from a device. None by default.
   virtual std::vector<CacheArray> arrays(int64_t count);
   // Copies rows of the cache with that index, from or to memory in which a group begins `stride`
-  // bytes after the one before: of a cache on a device nothing else.
+  // bytes after the previous one. For a cache on a device, copies nothing else.
   virtual void read_cache(size_t index, const engine::StateRows& rows, std::byte* to,
                           uint64_t stride);
   virtual void write_cache(size_t index, const engine::StateRows& rows, const std::byte* from,
@@ -180,7 +180,7 @@ class PIPPIN_API Sequence {
   std::span<float> next_row(const Feeding& feeding);
   std::span<float> next_row() { return row_; }
   std::optional<int32_t> greedy_token_;  // reset by every change of the tokens
-  bool token_suffices_ = false;          // instead of the last row that is wanted: Rows::Token
+  bool token_suffices_ = false;          // in place of the last requested row: Rows::Token
 
   // For destructors that return resources to the model.
   [[nodiscard]] std::unique_lock<TurnLock> lock_model() const {

@@ -52,7 +52,7 @@ std::optional<app::Embedded> by_language_model(ModelList& models, const OpenedMo
   return result;
 }
 
-// With prompt_name, or the prompt for what input_type says.
+// Uses prompt_name, or the prompt for input_type.
 app::EmbedOptions embed_options(const app::TextEncoder& encoder, const RequestFields& body) {
   const bool refuses = !find_bool(body, "truncate").value_or(true);
   app::EmbedOptions options{.refuse_long = refuses};
@@ -81,7 +81,7 @@ app::Embedded by_encoder(const app::TextEncoder& encoder, const RequestFields& b
   return result;
 }
 
-// Vectors of the other kinds, each as JSON.
+// Sparse or token vectors, each as JSON.
 struct OtherVectors {
   std::vector<std::string> json;
   int64_t tokens = 0;
@@ -121,8 +121,8 @@ OtherVectors token_vectors(const app::TokenEmbedded& made) {
   return result;
 }
 
-// Of a sparse encoder or one with a vector for each token. These have no parts, no base64, and are
-// made of texts alone.
+// Vectors of a sparse encoder or of one with token vectors. They have neither parts nor base64, and
+// need texts.
 OtherVectors by_other_encoder(const app::TextEncoder& encoder, const RequestFields& body) {
   if (body.has("dimensions")) {
     throw ApiError(400, "dimensions: only for dense embeddings", "dimensions");

@@ -428,7 +428,7 @@ constexpr FieldRule kRules[] = {
     {"encoding_format", kEmbeddings, Use::Honoured, "", "float or base64"},
     {"prompt_name", kEmbeddings, Use::Honoured, "", ""},
     {"input_type", kEmbeddings, Use::Honoured, "",
-     "query or document: the model's prompt for it, and ColBERT's form of it"},
+     "query or document: the model's prompt for it, and ColBERT's format"},
     {"truncate", kVectors, Use::Honoured, "",
      "whether long texts are truncated or get 400; default: true for encoders, false for others"},
     {"truncate", kOllamaEmbed, Use::Honoured, "",

@@ -75,7 +75,7 @@ std::vector<float> weight_floats(Builder& builder, const View& w, int64_t count)
 ConvPanels panels_of(const Builder& builder, ConvPanels::Form form,
                      const Convolution& convolution) {
   if (!builder.target().takes_panels) {
-    fail(ErrorCode::Unsupported, "the device takes no panels of convolutions");
+    fail(ErrorCode::Unsupported, "the device does not support panels of convolutions");
   }
   return {form,
           convolution.groups,

@@ -23,7 +23,7 @@ constexpr int64_t kLeastChannels = 8;
 // window of one element.
 Windows windows_of(const Builder& builder, const mil::Operation& operation,
                    const std::vector<int64_t>& kernel);
-// Whether the device takes a WindowNode with an x of that shape.
+// Whether the device supports a WindowNode with an x of that shape.
 bool fits_windows(const Builder& builder, const Windows& windows, const View& x);
 
 // Applies an operation on `x` in the step that computes x, if nothing else reads x; otherwise

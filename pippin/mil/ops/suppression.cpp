@@ -27,7 +27,7 @@ int64_t max_boxes(const OpContext& context) {
   return count;
 }
 
-// The number of rows of the results, which may be known only when the program runs.
+// The number of rows of the results, which may be known only at run time.
 Dim count_of_rows(InferContext& context) {
   const ValueInfo& limit = context.input("max_boxes");
   if (limit.constant != nullptr || limit.elements) return Dim(max_boxes(context));

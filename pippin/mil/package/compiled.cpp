@@ -178,7 +178,7 @@ class CompiledReader {
     return read_text(*path);
   }
 
-  // A neural network: layers, sizes and weights in a file each.
+  // A neural network: separate files for layers, sizes and weights.
   Model read_network(const fs::path& folder, int64_t kind) const {
     const auto description = find(folder, "coremldata.bin"), net = find(folder, kNetworkFile),
                shapes = find(folder, "model.espresso.shape"),

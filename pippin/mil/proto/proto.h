@@ -40,9 +40,9 @@ void write_description(const Model& model, proto::Model& message);
 // Writes the model's current metadata.
 void write_metadata(const Metadata& metadata, proto::Metadata& message);
 
-// A program that computes, in fp64, what a model of another kind specifies. Adds the defaults of
-// thresholds that are inputs to the description. Throws InvalidFile if numbers, labels and
-// description do not match.
+// The translation of a model of another kind to a program in fp64. Adds the defaults of thresholds
+// that are inputs to the description. Throws InvalidFile if numbers, labels and description do not
+// match.
 Program translate_suppression(const proto::BoxSuppression& message,
                               FunctionDescription& description);
 

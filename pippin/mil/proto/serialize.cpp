@@ -311,7 +311,7 @@ SplitModel split_network(ByteSpan bytes) {
     if (is_network_kind(field) && (tag & 7) == 2) {
       const bool whole = input.ReadVarint32(&size) && size <= bytes.size() &&
                          static_cast<size_t>(input.CurrentPosition()) <= bytes.size() - size;
-      // A second one would be merged with the first; the parser tells about damaged fields.
+      // A second one would be merged with the first; the parser reports damaged fields.
       if (!whole || split.field != 0) return {};
       split.field = field;
       split.network = bytes.subspan(static_cast<size_t>(input.CurrentPosition()), size);
@@ -376,7 +376,7 @@ Model parse_model(ByteSpan bytes, const std::shared_ptr<const void>& owner) {
   check_kind(bytes, 0);
   proto::Model message;
   if (owner != nullptr) {
-    // The weights of a network stay where they are.
+    // The weights of a network stay in place.
     const auto [field, network, rest] = split_network(bytes);
     if (field != 0) {
       parse_message(as_byte_span(rest), message);

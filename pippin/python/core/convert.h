@@ -10,8 +10,8 @@
 namespace pippin::python::core {
 
 // Converts arrays, numbers, and objects with __mlx_array__, a buffer or __dlpack__; returns an
-// empty value for other objects (including lists). Numbers and buffers take the type `other_type`
-// of the other operand if it can hold them: a fraction next to integers becomes float32.
+// empty value for other objects (including lists). Numbers and buffers get the type `other_type` of
+// the other operand if it can hold them: a fraction next to integers becomes float32.
 std::optional<mx::array> try_array(PyObject* object, std::optional<mx::Dtype> other_type);
 
 // Implements array(object, dtype), including nested lists and tuples. Memory of other objects is

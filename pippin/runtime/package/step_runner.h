@@ -61,7 +61,7 @@ class StepRunner {
   int64_t vocab_size() const;
   // Copies one row, joined from all parts.
   void copy_logits(int64_t row, float* target, size_t lane = 0) const;
-  // The most likely token of a row, where the device finds it.
+  // The most likely token of a row, if the device finds it.
   std::optional<int32_t> most_likely(int64_t row, size_t lane = 0) const;
   // One element per part: the index within the part, and its logit if the model returns it.
   std::span<const int32_t> argmax_indices(size_t lane = 0) const {
