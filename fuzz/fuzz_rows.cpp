@@ -37,7 +37,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (format != cli::RowsFormat::Csv) return 0;
   try {
-    // A table that was read is written so that it reads the same.
+    // Writing a table and reading it again yields the same rows.
     const CsvTable table = parse_csv(text, "table");
     std::string written;
     const auto write = [&](const std::vector<std::string>& cells) {

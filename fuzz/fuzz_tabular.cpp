@@ -1,4 +1,5 @@
-// Tabular models of every kind: a model that is read computes a row without faults, twice the same.
+// Tabular models of every kind: a valid model computes a row without faults, twice with the same
+// result.
 #include <cstdint>
 #include <cstdlib>
 

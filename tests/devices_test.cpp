@@ -115,7 +115,7 @@ TEST(Devices, Windowed) {
   }
 }
 
-// Copies rows of states where their bytes are wanted, and no others: not for their sizes.
+// Copies rows of states only if their bytes are needed, not for their sizes.
 void expect_few_copies(runtime::Model& model, const ReferenceDevice& device) {
   const auto& copies = device.copies();
   const auto sequence = model.new_sequence(), other = model.new_sequence();

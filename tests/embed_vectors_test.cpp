@@ -1,5 +1,5 @@
-// Sparse vectors and vectors of tokens, scores by them and packages of such models, on golden
-// encoders with a tokenizer whose words are ids.
+// Sparse and token vectors, their scores, and packages of such models, on golden encoders with a
+// tokenizer whose words are ids.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -78,7 +78,7 @@ class Splade {
                                                    R"(", "activation_function": ")" + activation +
                                                    R"(", "word_embedding_dimension": null})");
   }
-  // Of Hugging Face's logits.
+  // The expected vector from Hugging Face's logits.
   std::vector<double> expected(size_t row, bool sum, bool twice) const {
     const std::vector<double> logits = model.numbers("logits", row);
     std::vector<double> result(kVocabulary);
@@ -190,7 +190,7 @@ class Late {
     }
     return rows;
   }
-  // Of Hugging Face's states.
+  // The expected vectors from Hugging Face's states.
   std::vector<std::vector<double>> expected(size_t row) const {
     const std::vector<double> states = model.numbers("last_hidden_state", row);
     std::vector<std::vector<double>> rows;

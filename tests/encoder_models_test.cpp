@@ -1,5 +1,5 @@
-// The text encoders of data/models2026/enc against what transformers 5 computes of them: states,
-// pooled states, scores of texts and of tokens, from the folder and from the package.
+// The text encoders of data/models2026/enc, compared with transformers 5: states, pooled states,
+// scores of texts and of tokens, from the folder and from the package.
 #include <set>
 #include <string>
 #include <vector>
@@ -32,7 +32,7 @@ using testing_models::largest;
 
 const std::string kPlace = "models2026/enc/";
 
-// An output of transformers and the program's output of the same numbers.
+// An output of transformers and the corresponding output of the program.
 struct Output {
   const char* golden;
   const char* program;
@@ -42,7 +42,7 @@ constexpr Output kOutputs[] = {{"last_hidden_state", family::kStates},
                                {"text_embeds", family::kEmbedding},
                                {"logits", family::kLogits}};
 
-// Numbers for each token, of which those at padding are undefined.
+// Numbers for each token; those at padding are undefined.
 bool is_of_tokens(const Texts& texts, const char* name) {
   const auto shape = texts.golden.read(name).shape;
   return shape.size() > 1 && static_cast<int64_t>(shape[1]) == texts.length;
@@ -82,7 +82,7 @@ TEST_P(EncoderGolden, FolderInExact) {
   }
 }
 
-// Each text by itself, without padding, unless its tokens see the padding.
+// Each text alone, without padding, unless its tokens attend to padding.
 TEST_P(EncoderGolden, TextsAlone) {
   PIPPIN_SHARED_OR_SKIP(folder, kPlace + GetParam());
   const Texts texts(folder);
@@ -156,7 +156,7 @@ const std::vector<const char*>& cases() {
 INSTANTIATE_TEST_SUITE_P(Models, EncoderGolden, testing::ValuesIn(cases()),
                          [](const auto& test) { return std::string(test.param); });
 
-// Those of pictures, and encoder-decoders, which encoder_decoders_test.cpp has.
+// Models of images, and encoder–decoders, which encoder_decoders_test.cpp tests.
 const std::set<std::string> kOthers = {
     "aimv2",     "aimv2_lit",    "beit_cls",        "blenderbot",
     "bart",      "clip",         "convnext",        "depth_anything",
@@ -175,7 +175,7 @@ TEST(EncoderGoldens, EveryTextEncoderIsHere) {
   }
 }
 
-// A configuration that cannot be is rejected by key and value.
+// An invalid configuration is rejected by key and value.
 TEST(EncoderGoldens, ConfigurationErrorsNameKeyAndValue) {
   const struct {
     std::string folder, key, value, message;

@@ -1,4 +1,4 @@
-// Every architecture of GGUF files: files as llama.cpp's converter writes them of the golden
+// Every architecture of GGUF files: files as llama.cpp's converter writes them from the golden
 // checkpoints, compared with the goldens.
 #include "pippin/models/gguf/gguf_architectures.h"
 

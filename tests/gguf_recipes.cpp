@@ -54,7 +54,7 @@ Floats values_of(const TensorInfo& tensor) {
   return values;
 }
 
-// The matrices (rows, columns) that the values are, transposed.
+// Transposes the values as matrices (rows, columns).
 Floats transposed(const Floats& values, size_t rows, size_t columns) {
   Floats result(values.size());
   for (size_t first = 0; first < values.size(); first += rows * columns) {
@@ -67,7 +67,7 @@ Floats transposed(const Floats& values, size_t rows, size_t columns) {
   return result;
 }
 
-// Tensors of a checkpoint, made into those of a file.
+// The conversion of a checkpoint's tensors to a file's.
 class Kitchen {
  public:
   explicit Kitchen(const fs::path& folder) : checkpoint_(Checkpoint::open(folder)) {}
@@ -85,7 +85,7 @@ class Kitchen {
     size_t count = 0;
     for (const Json& run : runs.elements())
       count += static_cast<size_t>(run.at(size_t{2}).as_int());
-    // As many rows as the runs have: the file's, or one vector, or single elements.
+    // The rows that the runs refer to: the file's, one vector, or single elements.
     const size_t width = elements / count;
     for (const Json& run : runs.elements()) {
       const std::string name(run.at(size_t{0}).as_string());
@@ -166,7 +166,7 @@ void put(GgufFile& file, const std::string& key, const std::string& type, const 
   }
 }
 
-// A vocabulary of as many tokens as the table has.
+// A vocabulary with the table's number of tokens.
 void put_tokens(GgufFile& file, int64_t count) {
   std::vector<std::string> tokens;
   for (int64_t i = 0; i < count; ++i) tokens.push_back(fmt::format("t{}", i));

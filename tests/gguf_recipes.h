@@ -1,6 +1,6 @@
-// GGUF files as llama.cpp's converter writes them of the golden checkpoints, by recipes that
-// gguf/make_recipes.py recorded from its files: metadata, and for each tensor the rows of the
-// checkpoint that it is made of, with a checksum of the result.
+// GGUF files as llama.cpp's converter writes them from the golden checkpoints, by recipes that
+// gguf/make_recipes.py recorded: metadata, and for each tensor its source rows in the checkpoint,
+// with a checksum of the result.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +14,11 @@ class Recipe {
   explicit Recipe(const std::filesystem::path& file);
 
   const std::string& golden() const { return golden_; }  // a folder of the shared data
-  // Writes the file. Fails the test, naming the tensor, where a checksum differs.
+  // Writes the file. Fails the test, with the tensor's name, if a checksum differs.
   void write(const std::filesystem::path& golden, const std::filesystem::path& path) const;
-  // Whether the format lacks something that the configuration says.
+  // Whether the format lacks a setting of the configuration.
   bool has_overrides() const;
-  // A folder of the checkpoint whose configuration says what the file does.
+  // A folder of the checkpoint with the settings of the file.
   void write_checkpoint(const std::filesystem::path& golden,
                         const std::filesystem::path& folder) const;
 

@@ -1,5 +1,5 @@
-// Models of every family on a device that runs the nodes of plans in its own memory: the numbers of
-// the CPU, and the bytes that move.
+// Models of every family on a device that runs the nodes of plans in separate memory: equality with
+// the CPU, and the transferred bytes.
 
 #include <string>
 #include <vector>
@@ -76,7 +76,7 @@ runtime::GenerateResult text_of(Model& model, bool with_drafts) {
   return runtime::generate(*sequence, prompt, options, [](int32_t) { return true; });
 }
 
-// The texts of prompts that share a prefix, and how many tokens the cache had.
+// The texts of prompts that share a prefix, and the numbers of tokens found in the cache.
 std::pair<std::vector<Ids>, int64_t> cached_texts(const std::shared_ptr<Model>& model) {
   const Tokenizer tokenizer = Tokenizer::open(demo());
   scheduling::Scheduler scheduler(model, tokenizer, {.cache_ram = 1 << 26});
@@ -117,7 +117,7 @@ TEST_P(NodeDevices, GiveTheNumbersOfTheCpu) {
 INSTANTIATE_TEST_SUITE_P(Families, NodeDevices, testing::ValuesIn(kFamilies),
                          [](const auto& family) { return family.param.name; });
 
-// The bytes that a call moved.
+// The bytes that a call transferred.
 struct Moved {
   uint64_t inputs, outputs, state_reads, state_writes, state_copies;
   bool operator==(const Moved&) const = default;
@@ -188,7 +188,7 @@ TEST_F(NodeTransfers, AreIdsAndARowOfLogits) {
   EXPECT_TRUE(one_->greedy_token().has_value());
 }
 
-// A text whose tokens the device chooses is that of the logits.
+// Tokens chosen by the device form the same text as those chosen from logits.
 TEST_F(NodeTransfers, GreedyTextsNeedNoLogits) {
   const auto want = text_of(*model_, /*with_drafts=*/true).ids;
   Ids have;
@@ -236,7 +236,7 @@ std::string nodes_of(const mil::Model& model, const engine::ComputeOptions& comp
   return engine::Plan::make(model, model.functions.front().name, options)->nodes_text();
 }
 
-// A plan has the nodes that its device takes, and computes the same.
+// A plan has the nodes that its device supports, and the same results.
 TEST(NodeDevice, GetsThePlanThatItTakes) {
   const auto plain = std::make_shared<NodeDevice>();
   const auto poor = std::make_shared<NodeDevice>(

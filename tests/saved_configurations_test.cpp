@@ -1,5 +1,6 @@
 // Checkpoints of transformers 4 with the configuration that transformers 5 saves for them, which
-// has other keys for the same: equal logits. Also: settings of additional layers in such files.
+// has other keys for the same settings: equal logits. Also: settings of additional layers in such
+// files.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -62,7 +63,7 @@ void rename(Members& members, const std::string& from, const std::string& to) {
   members.erase(from);
 }
 
-// The rope's keys as rope_parameters, one object for each kind of layers where there are two ropes.
+// The rope's keys as rope_parameters, with an object for each kind of layers if it has two ropes.
 void move_rope(const Json& config, Members& members) {
   rename(members, "rotary_emb_base", "rope_theta");
   rename(members, "rotary_pct", "partial_rotary_factor");
@@ -228,7 +229,7 @@ std::string said_of(const std::filesystem::path& folder) {
   return said;
 }
 
-// Layers that predict further tokens: announced and missing, and there and left alone.
+// Multi-token prediction layers: announced but missing, and present but ignored.
 TEST(SavedConfigurations, FurtherLayersAreNamedOrLeftAlone) {
   const struct {
     std::string folder, key, tensor;
@@ -261,7 +262,7 @@ TEST(SavedConfigurations, FurtherLayersAreNamedOrLeftAlone) {
   if (found == 0) GTEST_SKIP() << shared_data_absent("models2026");
 }
 
-// Types that stand for one of a picture's and a language model, of which the latter has a golden.
+// Types of an image model with a language model; the latter has a golden.
 const std::set<std::string_view> kWrappers = {
     "aria",   "cohere_compass",   "emu3",          "gemma3n", "gemma4_unified",
     "llama4", "inkling_mm_model", "minimax_m3_vl", "mllama",  "qwen3_omni_moe"};
@@ -273,7 +274,7 @@ void collect_types(const Json& config, std::set<std::string>& types) {
   }
 }
 
-// A new architecture comes with outputs of another implementation.
+// A new architecture needs outputs of another implementation.
 TEST(SavedConfigurations, EveryArchitectureHasAGolden) {
   std::set<std::string> types;
   for (const char* const place :

@@ -34,7 +34,7 @@ void flatten(const Json& json, std::vector<double>& numbers) {
   for (const Json& element : json.elements()) flatten(element, numbers);
 }
 
-// The first difference of two values of a row, or ""; keys that are absent count as 0.
+// The first difference of two values of a row, or ""; absent keys count as 0.
 std::string difference(const Json& found, const Json& wanted, Tolerance tolerance) {
   if (wanted.is_string()) {
     const bool same = found.is_string() && found.as_string() == wanted.as_string();

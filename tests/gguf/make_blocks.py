@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes blocks of random bytes of GGUF's types and the values that gguf-py reads of them: make_blocks.py OUT.json"""
+"""Writes blocks of random bytes of GGUF's types and the values that gguf-py decodes from them: make_blocks.py OUT.json"""
 
 import json
 import sys

@@ -47,7 +47,7 @@ OVERRIDES = {
 }
 
 
-# Metadata that the converter leaves out or gets wrong.
+# Metadata that the converter omits or writes incorrectly.
 ADDED = {"glm": [["chatglm.attention.key_length", "u32", 16], ["chatglm.context_length", "u32", 512],
                  ["chatglm.rope.dimension_count", "u32", 8]]}
 # Their ropes are not in the file.
@@ -130,7 +130,7 @@ def joined(places):
 
 
 def whole_of(values, sources):
-    """A source of the same size that the values are made of, element by element, but for rounding: -exp, or a factor for
+    """A source of the same size from which the values are computed, element by element, but for rounding: -exp, or a factor for
     each row."""
     for name, source in sources.items():
         if source.size != values.size or not np.all(np.isfinite(source)):
