@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what llama.cpp's converter makes of the golden checkpoints as recipes: metadata, and for each tensor where its
-rows come from.
+"""Writes recipes of the files that llama.cpp's converter makes from the golden checkpoints: metadata, and for each
+tensor the source of its rows.
 
     make_recipes.py GGUF_FOLDER DATA OUT
 
