@@ -194,8 +194,7 @@ TEST(GgufFolder, SaysWhatItDoesNotKnow) {
   const TempDir dir;
   const fs::path path = dir / "m.gguf";
   GgufFile().text("general.architecture", "rwkv7").write(path);
-  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported,
-               "'rwkv7' is not supported as a model");
+  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported, "'rwkv7' is not supported as a model");
   GgufFile().number("general.architecture", 1).write(path);
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile, "general.architecture: no text");
   GgufFile().text("general.architecture", "llama").write(path);
@@ -210,117 +209,6 @@ TEST(GgufFolder, SaysWhatItDoesNotKnow) {
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile, "token_embd.weight");
   sizes().matrix("token_embd.weight").write(path);
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile, "llama.context_length: missing");
-}
-
-// A Llama of one layer, of zeros.
-GgufFile small_llama(const std::string& skipped_key = "") {
-  GgufFile file;
-  file.text("general.architecture", "llama");
-  const std::pair<const char*, uint32_t> sizes[] = {
-      {"block_count", 1},          {"context_length", 64},       {"embedding_length", 8},
-      {"feed_forward_length", 16}, {"attention.head_count", 2},  {"attention.head_count_kv", 1},
-      {"attention.key_length", 4}, {"attention.value_length", 4}};
-  for (const auto& [key, value] : sizes) {
-    if (key != skipped_key) file.number(std::string("llama.") + key, value);
-  }
-  file.real("llama.attention.layer_norm_rms_epsilon", 1e-5f);
-  return file;
-}
-
-void put_tensors(GgufFile& file, const std::string& skipped = "") {
-  const std::pair<const char*, std::vector<int64_t>> tensors[] = {
-      {"token_embd.weight", {4, 8}},        {"output_norm.weight", {8}},
-      {"blk.0.attn_norm.weight", {8}},      {"blk.0.attn_q.weight", {8, 8}},
-      {"blk.0.attn_k.weight", {4, 8}},      {"blk.0.attn_v.weight", {4, 8}},
-      {"blk.0.attn_output.weight", {8, 8}}, {"blk.0.ffn_norm.weight", {8}},
-      {"blk.0.ffn_gate.weight", {16, 8}},   {"blk.0.ffn_up.weight", {16, 8}},
-      {"blk.0.ffn_down.weight", {8, 16}}};
-  for (const auto& [name, shape] : tensors) {
-    if (name == skipped) continue;
-    size_t elements = 1;
-    for (const int64_t size : shape) elements *= static_cast<size_t>(size);
-    file.tensor(name, shape, std::string(elements * sizeof(float), '\0'));
-  }
-}
-
-void put_four_tokens(GgufFile& file) {
-  file.text("tokenizer.ggml.model", "gpt2").texts("tokenizer.ggml.tokens", {"a", "b", "c", "d"});
-  file.texts("tokenizer.ggml.merges", {});
-}
-
-// Each key in turn contradicts the tensors.
-TEST(GgufFolder, MetadataAgainstTensors) {
-  const TempDir dir;
-  int number = 0;
-  const auto expect = [&](const GgufFile& file, const char* text) {
-    const std::string name = fmt::format("m{}.gguf", number++);
-    file.write(dir / name);
-    EXPECT_ERROR(app::gguf_folder(dir / name), ErrorCode::InvalidFile, name + ": " + text);
-  };
-  const std::pair<const char*, const char*> wrong[] = {
-      {"block_count", "llama.block_count: 3, but tensors are of 1 blocks"},
-      {"embedding_length", "llama.embedding_length: 3, but token_embd.weight has 8 columns"},
-      {"attention.head_count_kv",
-       "llama.attention.head_count_kv: 12, but an axis of blk.0.attn_k.weight says 4"},
-      {"attention.key_length",
-       "llama.attention.head_count_kv: 3, but an axis of blk.0.attn_k.weight says 4"},
-      {"feed_forward_length",
-       "llama.feed_forward_length: 3, but blk.0.ffn_gate.weight has 16 rows"}};
-  for (const auto& [key, text] : wrong) {
-    GgufFile file = small_llama(key);
-    file.number(std::string("llama.") + key, 3);
-    put_four_tokens(file);
-    put_tensors(file);
-    expect(file, text);
-  }
-  GgufFile experts = small_llama();
-  experts.number("llama.expert_count", 8).number("llama.expert_used_count", 2);
-  put_four_tokens(experts);
-  put_tensors(experts);
-  experts.tensor("blk.0.ffn_gate_inp.weight", {4, 8}, std::string(128, '\0'));
-  expect(experts, "llama.expert_count: 8, but an axis of blk.0.ffn_gate_inp.weight says 4");
-  GgufFile tokens = small_llama();
-  tokens.texts("tokenizer.ggml.tokens", {"a", "b", "c", "d", "e"});
-  put_tensors(tokens);
-  expect(tokens, "tokenizer.ggml.tokens: 5 of them, token_embd.weight has 4 rows");
-  GgufFile name = small_llama();
-  name.text("tokenizer.ggml.model", "gpt2").text("tokenizer.ggml.pre", "no-such");
-  name.texts("tokenizer.ggml.tokens", {"a"}).texts("tokenizer.ggml.merges", {});
-  put_tensors(name);
-  name.write(dir / "name.gguf");
-  EXPECT_ERROR(app::gguf_folder_with_tokenizer(dir / "name.gguf"), ErrorCode::Unsupported,
-               "name.gguf: tokenizer.ggml.pre: 'no-such' is not known");
-  GgufFile missing = small_llama();
-  put_four_tokens(missing);
-  put_tensors(missing, "blk.0.ffn_up.weight");
-  missing.write(dir / "missing.gguf");
-  EXPECT_ERROR(models::build(app::gguf_folder(dir / "missing.gguf"), {}), ErrorCode::NotFound,
-               "up_proj.weight' of shape [16, 8] is missing");
-}
-
-TEST(GgufFolder, PartsThatDoNotFit) {
-  const TempDir dir;
-  const auto write = [&](const char* folder, uint32_t count, uint32_t second, uint32_t tensors) {
-    fs::create_directories(dir / folder);
-    GgufFile first = small_llama();
-    first.number("split.count", count).number("split.no", 0);
-    first.number("split.tensors.count", tensors);
-    put_four_tokens(first);
-    put_tensors(first, "blk.0.ffn_up.weight");
-    first.write(dir / folder / "m-00001-of-00002.gguf");
-    GgufFile rest;
-    rest.number("split.count", count).number("split.no", second);
-    rest.tensor("blk.0.ffn_up.weight", {16, 8}, std::string(512, '\0'));
-    rest.write(dir / folder / "m-00002-of-00002.gguf");
-    return dir / folder / "m-00001-of-00002.gguf";
-  };
-  EXPECT_NO_THROW(models::build(app::gguf_folder(write("good", 2, 1, 11)), {}));
-  EXPECT_ERROR(app::gguf_folder(write("count", 3, 1, 11)), ErrorCode::InvalidFile,
-               "m-00001-of-00002.gguf: split.count: 3, but the folder has 2 files of the model");
-  EXPECT_ERROR(app::gguf_folder(write("number", 2, 0, 11)), ErrorCode::InvalidFile,
-               "m-00002-of-00002.gguf: split.no: 0, but the file is number 1");
-  EXPECT_ERROR(app::gguf_folder(write("tensors", 2, 1, 12)), ErrorCode::InvalidFile,
-               "split.tensors.count: 12, but the files have 11 tensors");
 }
 
 TEST(GgufSummary, SaysWhatIsInAFile) {

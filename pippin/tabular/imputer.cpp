@@ -138,7 +138,25 @@ class Imputer : public Stage {
     }
   }
 
-  // NaN stands for every NaN, and for the missing value if the model does not define it.
+  static bool is_number(const Field& field) {
+    return field.type == Field::Type::Double || field.type == Field::Type::Int64 ||
+           field.type == Field::Type::Array;
+  }
+
+  // A number in the type of the output; whole numbers stay exact.
+  Value as_output(const Value& value) const {
+    const bool exact = output_.type == Field::Type::Int64 && std::holds_alternative<int64_t>(value);
+    return exact ? value : number_output(output_, {to_number(value)});
+  }
+
+  // In the given shape, if the output is an array.
+  Value filled_array(const Array& array) const {
+    Array result = filled(array);
+    if (output_.type == Field::Type::Array) return result;
+    return number_output(output_, std::move(result.values));
+  }
+
+  // NaN stands for every NaN, and for the missing value if the model names none.
   bool is_missing(double number) const {
     if (replaced_.index() == 0) return std::isnan(number);
     if (std::holds_alternative<std::string>(replaced_)) return false;

@@ -9,7 +9,7 @@ namespace pippin::engine {
 namespace {
 
 // Whether attention has the mask's rows and keys.
-bool are_rows_of(const View& view, const View& mask) {
+bool has_its_places(const View& view, const View& mask) {
   const size_t rows = mask.shape.size() - 2, keys = rows + 1;
   return view.rank() == 4 && view.offset == mask.offset && view.strides[3] == mask.strides[keys] &&
          (view.strides[2] == mask.strides[rows] || view.shape[2] == mil::Dim(1));
