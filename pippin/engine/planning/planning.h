@@ -1,5 +1,5 @@
-// From a function or a stretch of its operations to a list of nodes: operations are lowered in
-// order (lower.cpp), unused values are dropped, buffers get their places in one arena.
+// Planning of a function, or a range of its operations, as a list of nodes: operations are lowered
+// in order (lower.cpp), unused values are dropped, buffers get their places in one arena.
 #pragma once
 
 #include <memory>
