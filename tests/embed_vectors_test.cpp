@@ -131,8 +131,8 @@ TEST(EmbedVectors, SparseOnesAreLimitedAndCompared) {
   for (size_t i = 0; i < kVocabulary; ++i) product += a[i] * b[i];
   const std::vector<std::string> documents = {splade.model.text(1)};
   EXPECT_NEAR(encoder.score(splade.model.text(0), documents).scores[0], product, 1e-3);
-  EXPECT_ERROR(encoder.embed(texts), ErrorCode::Unsupported, "gives sparse vectors");
-  EXPECT_ERROR(encoder.embed_tokens(texts), ErrorCode::Unsupported, "gives sparse vectors");
+  EXPECT_ERROR(encoder.embed(texts), ErrorCode::Unsupported, "returns sparse vectors");
+  EXPECT_ERROR(encoder.embed_tokens(texts), ErrorCode::Unsupported, "returns sparse vectors");
 }
 
 TEST(EmbedVectors, SparseModulesThatCannotBe) {
@@ -228,7 +228,8 @@ TEST(EmbedVectors, ThoseOfTokensAreProjectedStates) {
   expect_rows(late.embed(late.model.text(1), false, package), late.expected(1), 1e-2);
   EXPECT_EQ(late.embed("w5 w6", true, package).size(), 6u);
   const std::vector<std::string> texts = {"w3"};
-  EXPECT_ERROR(open(package).embed(texts), ErrorCode::Unsupported, "gives a vector for each token");
+  EXPECT_ERROR(open(package).embed(texts), ErrorCode::Unsupported,
+               "returns a vector for each token");
 }
 
 TEST(EmbedVectors, QueriesAreFilledUp) {

@@ -24,7 +24,8 @@ void TextEncoder::check_kind(VectorKind wanted) const {
          "{} is a cross-encoder: it scores pairs of texts and does not embed", name_);
   }
   if (kind_ == wanted) return;
-  fail(ErrorCode::Unsupported, "{} gives {}, not {}{}", name_, phrase_of(kind_), phrase_of(wanted),
+  fail(ErrorCode::Unsupported, "{} returns {}, not {}{}", name_, phrase_of(kind_),
+       phrase_of(wanted),
        kind_ == VectorKind::Sparse   ? " (pippin embed --sparse)"
        : kind_ == VectorKind::Tokens ? " (pippin embed --multi)"
                                      : "");

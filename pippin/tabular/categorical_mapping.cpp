@@ -54,7 +54,7 @@ class CategoricalMapping : public Stage {
     const bool suits =
         unknown_.index() == 0 || std::holds_alternative<std::string>(unknown_) == to_text;
     if (output.type != wanted || !suits) {
-      fail(ErrorCode::InvalidFile, "the output '{}' is {}, the mapping gives {}", output.name,
+      fail(ErrorCode::InvalidFile, "the output '{}' is {}, the mapping returns {}", output.name,
            to_string(output.type), to_string(wanted));
     }
   }

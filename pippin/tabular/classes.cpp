@@ -34,7 +34,7 @@ std::optional<size_t> find_output(const Interface& interface, const std::string&
   if (interface.predicted_feature.empty()) {
     fail(ErrorCode::InvalidFile, "no output for the prediction");
   }
-  fail(ErrorCode::InvalidFile, "no output '{}', which the description names for the prediction",
+  fail(ErrorCode::InvalidFile, "no output '{}', the description's output for the prediction",
        interface.predicted_feature);
 }
 
@@ -57,7 +57,7 @@ Classes::Classes(Labels labels, const Interface& interface)
   label_output_ = *label;
   const Field& predicted = interface.outputs[*label];
   if (predicted.type != (is_text(labels_) ? Field::Type::String : Field::Type::Int64)) {
-    fail(ErrorCode::InvalidFile, "the output '{}' is of another kind than the class labels",
+    fail(ErrorCode::InvalidFile, "the output '{}' differs in type from the class labels",
          predicted.name);
   }
   probabilities_output_ =

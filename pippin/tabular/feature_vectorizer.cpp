@@ -62,7 +62,7 @@ class FeatureVectorizer : public Stage {
     }
     output_ = interface.only_output("featureVectorizer");
     if (output_.type != Field::Type::Array) {
-      fail(ErrorCode::InvalidFile, "featureVectorizer gives one array");
+      fail(ErrorCode::InvalidFile, "the output of featureVectorizer must be an array");
     }
     const std::optional<int64_t> declared = output_.size();
     if (declared && static_cast<size_t>(*declared) != size_) {

@@ -185,7 +185,7 @@ TEST(CategoricalMapping, BothWays) {
   const Interface to_text = one_to_one(field("c", Type::Int64), field("y", Type::String));
   EXPECT_EQ(std::get<std::string>(run_one(*stage_of(606, back, to_text), int64_t{3})), "a");
   EXPECT_EQ(error_in([&] { stage_of(606, back, to_number); }),
-            "the output 'y' is an int64, the mapping gives a string");
+            "the output 'y' is an int64, the mapping returns a string");
 }
 
 TEST(Identity, GivesItsInputs) {

@@ -61,12 +61,10 @@ ClassLabels::ClassLabels(const Fields& message, bool is_classifier,
   };
   const auto label = declared(label_);
   if (label == outputs.end()) {
-    fail(ErrorCode::InvalidFile, "no output '{}', which the description names for the label",
-         label_);
+    fail(ErrorCode::InvalidFile, "no output '{}', the description's output for the label", label_);
   }
   if (label->kind != (key == DataType::String ? Feature::Kind::String : Feature::Kind::Int64)) {
-    fail(ErrorCode::InvalidFile, "the output '{}' is of another kind than the class labels",
-         label_);
+    fail(ErrorCode::InvalidFile, "the output '{}' differs in type from the class labels", label_);
   }
   const auto dictionary = declared(probabilities_);
   if (dictionary == outputs.end()) {

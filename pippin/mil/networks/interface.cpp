@@ -143,7 +143,7 @@ void define_inputs(Network& network, std::vector<Feature>& features, bool sequen
         network.values.insert_or_assign(
             feature.name, network.rank5 ? with_plane_axes(network.graph, var) : Slot{var});
       } else {
-        fail(ErrorCode::InvalidFile, "a network takes arrays, images and numbers");
+        fail(ErrorCode::InvalidFile, "the inputs of networks are arrays, images and numbers");
       }
     });
   }

@@ -57,7 +57,7 @@ Var* make_output(Network& network, Feature& feature) {
   const bool image = feature.kind == Feature::Kind::Image;
   if (!image && feature.kind != Feature::Kind::MultiArray &&
       feature.kind != Feature::Kind::Double && feature.kind != Feature::Kind::Int64) {
-    fail(ErrorCode::InvalidFile, "a network gives arrays, images and numbers");
+    fail(ErrorCode::InvalidFile, "the outputs of networks are arrays, images and numbers");
   }
   Var* x = nullptr;
   if (image) {

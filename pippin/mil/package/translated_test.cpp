@@ -159,7 +159,7 @@ TEST(Translated, RegressorsWithFaults) {
             "invalid file: m.mlmodel: input 'a': neither a number nor an array");
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}}, {0}), kTwoNumbers,
                             {{"z", wire::double_type()}})),
-            "invalid file: m.mlmodel: no output 'y', which the description names for the "
+            "invalid file: m.mlmodel: no output 'y', the description's output for the "
             "prediction");
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}}, {0}), kTwoNumbers,
                             {{"y", wire::array_type({2})}})),
@@ -189,7 +189,7 @@ TEST(Translated, FeatureVectorizersWithFaults) {
   EXPECT_EQ(error({{"a", 1}, {"b", 1}}, kTwoNumbers, wire::array_type({3})),
             "invalid file: m.mlmodel: the output 'row' does not have the 2 numbers of the inputs");
   EXPECT_EQ(error({{"a", 1}, {"b", 1}}, kTwoNumbers, wire::double_type()),
-            "invalid file: m.mlmodel: featureVectorizer gives one array");
+            "invalid file: m.mlmodel: the output of featureVectorizer must be an array");
   EXPECT_EQ(error({{"a", 2}}, {{"a", wire::string_type()}}),
             "invalid file: m.mlmodel: input 'a': neither a number nor an array");
   EXPECT_EQ(error({{"a", 2}}, {{"a", wire::dictionary_type(false)}}), "no error");
@@ -220,7 +220,7 @@ TEST(Translated, ClassifiersWithFaults) {
   EXPECT_EQ(error({{1, 2}}, wire::string_labels({"a", "\xff"})),
             "invalid file: m.mlmodel: a label is not UTF-8");
   EXPECT_EQ(error({{1, 2}}, wire::int64_labels({1, 2})),
-            "invalid file: m.mlmodel: the output 'label' is of another kind than the class labels");
+            "invalid file: m.mlmodel: the output 'label' differs in type from the class labels");
   EXPECT_EQ(error_of(classifier(wire::linear_model({{1, 2}}, {0}) + two,
                                 {{"label", wire::string_type()}, {"odds", wire::double_type()}})),
             "invalid file: m.mlmodel: the output 'odds' is not a dictionary of the class labels");
