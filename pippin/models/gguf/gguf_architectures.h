@@ -18,6 +18,9 @@ struct GgufField {
   std::string_view source;
 };
 
+// In many architectures, whether projections of attention have biases shows in the tensors alone.
+inline constexpr GgufField kGgufAttentionBias = {"attention_bias", "has:attn_q.bias"};
+
 struct GgufArchitecture {
   std::string_view name, model_type, class_name;
   std::vector<GgufField> fields = {};

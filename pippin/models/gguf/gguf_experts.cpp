@@ -4,8 +4,7 @@
 namespace pippin::models {
 namespace {
 
-constexpr GgufField kAttentionBias = {"attention_bias", "has:attn_q.bias"};
-constexpr GgufField kWidth = {"moe_intermediate_size", "rows:ffn_up_exps"};
+constexpr GgufField kExpertWidth = {"moe_intermediate_size", "rows:ffn_up_exps"};
 constexpr GgufField kNormalized = {"norm_topk_prob", "expert_weights_norm"};
 constexpr GgufField kScale = {"routed_scaling_factor", "expert_weights_scale"};
 constexpr GgufField kDense = {"first_k_dense_replace", "leading:ffn_gate_inp"};
@@ -80,16 +79,16 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
       {"num_local_experts", "expert_count"},
       {"intermediate_size", "rows:ffn_up_exps"},
       {"shared_intermediate_size", "expert_shared_feed_forward_length"},
-      kAttentionBias};
+      kGgufAttentionBias};
   const std::vector<GgufField> grouped = {{"n_routed_experts", "expert_count"},
                                           {"n_shared_experts", "expert_shared_count"},
                                           {"n_group", "expert_group_count"},
                                           {"topk_group", "expert_group_used_count"},
-                                          kWidth,
+                                          kExpertWidth,
                                           kNormalized,
                                           kScale,
                                           kDense,
-                                          kAttentionBias};
+                                          kGgufAttentionBias};
   std::vector<GgufField> glm = grouped;
   glm.push_back({"use_qk_norm", "has:attn_q_norm"});
   return {
@@ -99,17 +98,17 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
        .fields = {{"num_experts", "expert_count"},
                   {"shared_expert_intermediate_size", "rows:ffn_up_shexp"},
                   {"qkv_bias", "has:attn_q.bias"},
-                  kWidth},
+                  kExpertWidth},
        .members = R"({"norm_topk_prob": false})"},
       {.name = "qwen3moe",
        .model_type = "qwen3_moe",
        .class_name = "Qwen3MoeForCausalLM",
-       .fields = {{"num_experts", "expert_count"}, kWidth, kAttentionBias},
+       .fields = {{"num_experts", "expert_count"}, kExpertWidth, kGgufAttentionBias},
        .members = R"({"norm_topk_prob": true})"},
       {.name = "qwen3vlmoe",
        .model_type = "qwen3_moe",
        .class_name = "Qwen3MoeForCausalLM",
-       .fields = {{"num_experts", "expert_count"}, kWidth, kAttentionBias},
+       .fields = {{"num_experts", "expert_count"}, kExpertWidth, kGgufAttentionBias},
        .members = R"({"norm_topk_prob": true})"},
       {.name = "olmoe",
        .model_type = "olmoe",
@@ -117,7 +116,7 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
        .fields = {{"num_experts", "expert_count"},
                   {"clip_qkv", "attention.clamp_kqv"},
                   {"intermediate_size", "rows:ffn_up_exps"},
-                  kAttentionBias},
+                  kGgufAttentionBias},
        .members = R"({"norm_topk_prob": false})"},
       {.name = "phimoe",
        .model_type = "phimoe",
@@ -125,7 +124,7 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
        .fields = {{"num_local_experts", "expert_count"},
                   {"intermediate_size", "rows:ffn_up_exps"},
                   {"lm_head_bias", "has:output.bias"},
-                  kAttentionBias},
+                  kGgufAttentionBias},
        .write = write_phimoe},
       {.name = "granitemoe",
        .model_type = "granitemoeshared",
@@ -143,7 +142,7 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
        .class_name = "GptOssForCausalLM",
        .fields = {{"num_local_experts", "expert_count"},
                   {"intermediate_size", "rows:ffn_up_exps"},
-                  kAttentionBias}},
+                  kGgufAttentionBias}},
       {.name = "dots1",
        .model_type = "dots1",
        .class_name = "Dots1ForCausalLM",
@@ -162,13 +161,13 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
                   {"moe_layer_start_index", "leading:ffn_gate_inp"},
                   {"moe_layer_interval", "interleave_moe_layer_step"},
                   {"use_bias", "has:attn_q.bias"},
-                  kWidth}},
+                  kExpertWidth}},
       {.name = "llama4",
        .model_type = "llama4_text",
        .class_name = "Llama4ForCausalLM",
        .fields = {{"num_local_experts", "expert_count"},
                   {"interleave_moe_layer_step", "interleave_moe_layer_step"},
-                  kAttentionBias},
+                  kGgufAttentionBias},
        .write = write_llama4},
       {.name = "minimax-m2",
        .model_type = "minimax_m2",
@@ -184,8 +183,8 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
                   {"route_norm", "expert_weights_norm"},
                   {"route_scale", "expert_weights_scale"},
                   {"num_dense_layers", "leading:ffn_gate_inp"},
-                  kWidth,
-                  kAttentionBias},
+                  kExpertWidth,
+                  kGgufAttentionBias},
        .members = R"({"mup_enabled": true})"},
       {.name = "exaone-moe",
        .model_type = "exaone_moe",
@@ -194,7 +193,7 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
                   {"num_shared_experts", "expert_shared_count"},
                   {"n_group", "expert_group_count"},
                   {"topk_group", "expert_group_used_count"},
-                  kWidth,
+                  kExpertWidth,
                   kNormalized,
                   kScale,
                   kDense},
@@ -204,9 +203,9 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
        .class_name = "HYV3ForCausalLM",
        .fields = {{"num_experts", "expert_count"},
                   {"router_scaling_factor", "expert_weights_scale"},
-                  kWidth,
+                  kExpertWidth,
                   kDense,
-                  kAttentionBias},
+                  kGgufAttentionBias},
        .members = R"({"num_shared_experts": 1})"},
       {.name = "dbrx", .model_type = "dbrx", .class_name = "DbrxForCausalLM", .write = write_dbrx},
       {.name = "cohere2moe",
@@ -218,7 +217,7 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
                   {"logit_scale", "logit_scale"},
                   kNormalized,
                   kDense,
-                  kAttentionBias},
+                  kGgufAttentionBias},
        .write = write_cohere2_moe},
       {.name = "granite_swa",
        .model_type = "granitemoe_swa",
@@ -229,7 +228,7 @@ std::vector<GgufArchitecture> gguf_expert_architectures() {
       {.name = "granite_swa",
        .model_type = "granite_swa",
        .class_name = "GraniteSWAForCausalLM",
-       .fields = {granite[0], granite[1], granite[2], granite[3], kAttentionBias},
+       .fields = {granite[0], granite[1], granite[2], granite[3], kGgufAttentionBias},
        .pairs = true},
   };
 }
