@@ -17,7 +17,9 @@ void read(ByteSpan bytes) {
     const runtime::SequenceFile file(bytes, "x.sequence");
     std::vector<std::byte> keys(2 * 4 * 3), rest(5);
     file.check({{"keys", keys.size(), 2, 4}, {"rest", rest.size()}});
-    file.read([&](size_t index) { return MutableByteSpan(index == 0 ? keys : rest); });
+    file.read([&](size_t index, const engine::StateRows& rows, const std::byte* from) {
+      engine::write_rows((index == 0 ? keys : rest).data(), rows, from, rows.group_bytes());
+    });
   } catch (const Error&) {
   }
 }

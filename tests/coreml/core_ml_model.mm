@@ -163,7 +163,7 @@ struct Standin_MLState {
   ++own->looks_;
   ++standin::counters().looks;
   const mil::Feature& feature = own->state_->features()[*index];
-  const auto bytes = own->state_->bytes(feature.name);
+  const auto bytes = own->state_->here(feature.name);
   const standin::Layout layout = standin::padded(feature.data_type, feature.shape);
   auto memory = standin::poisoned(layout);
   standin::unpack({bytes.begin(), bytes.end()}, memory.get(), layout);

@@ -23,7 +23,7 @@ std::vector<Hostile> hostile_caches() {
     const runtime::SequenceFile sequence(as_byte_span(file), "x.sequence");
     sequence.check({{"keys", 24, 2, 4}});
   };
-  const auto none = [](size_t) { return ByteSpan(); };
+  const auto none = [](size_t, const engine::StateRows&, std::byte*) {};
   scheduling::CacheFileHeader header;
   header.identity = std::string(64, 'd');
   header.tokens.resize(100'000);
