@@ -87,22 +87,18 @@ TEST(Containers, RepackagingAgainChangesNothing) {
   EXPECT_EQ(usage.status, 2);
 }
 
-// Every command gives status 3 and one line, for every container.
-TEST(Containers, ModelsThatAreNoProgramsAreNamed) {
+// Every command gives status 3 and one line.
+TEST(Containers, UnknownKindsOfModelsAreNamed) {
   const TempDir scratch;
   const std::string file = (scratch / "words.mlmodel").string();
-  write_file(file, std::string("\x08\x01\x8a\x7d\x00", 5));
+  write_file(file, std::string("\x08\x01\xfa\x7c\x00", 5));
   const fs::path package = scratch / "m.mlpackage";
   fs::create_directories(package / "Data/com.apple.CoreML");
   fs::copy(file, package / "Data/com.apple.CoreML/model.mlmodel");
   write_file(package / "Manifest.json",
              R"({"fileFormatVersion": "1.0.0", "rootModelIdentifier": "A", "itemInfoEntries":
                  {"A": {"path": "com.apple.CoreML/model.mlmodel"}}})");
-  fs::create_directories(scratch / "m.mlmodelc");
-  write_file(scratch / "m.mlmodelc/metadata.json",
-             R"([{"specificationVersion": 1,
-                  "modelType": {"name": "MLModelType_wordTagger"}}])");
-  for (const std::string& model : {file, package.string(), (scratch / "m.mlmodelc").string()}) {
+  for (const std::string& model : {file, package.string()}) {
     const std::string out = (scratch / "out.mlpackage").string();
     const std::string compiled = (scratch / "out.mlmodelc").string();
     for (const std::vector<std::string>& arguments :
@@ -116,10 +112,27 @@ TEST(Containers, ModelsThatAreNoProgramsAreNamed) {
       EXPECT_EQ(result.status, 3);
       EXPECT_EQ(result.out, "");
       EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-      EXPECT_NE(result.err.find("wordTagger (specification version 1)"), std::string::npos)
+      EXPECT_NE(result.err.find("of kind 1999 (specification version 1)"), std::string::npos)
           << result.err;
     }
     EXPECT_FALSE(fs::exists(out) || fs::exists(compiled));
+  }
+}
+
+// Kinds that only Apple's frameworks compute are shown and repackaged, but predict nothing.
+TEST(Containers, ClosedKindsPredictNothing) {
+  const TempDir scratch;
+  const std::string file = (scratch / "words.mlmodel").string();
+  const std::string out = (scratch / "out.mlpackage").string();
+  write_file(file, std::string("\x08\x01\x8a\x7d\x00", 5));
+  EXPECT_NE(output_of({"inspect", file}).find("word tagger"), std::string::npos);
+  output_of({"repackage", file, "-o", out});
+  for (const std::string& model : {file, out}) {
+    const auto result = run_pippin({"predict", model, "--random-inputs", "1"});
+    EXPECT_EQ(result.status, 3);
+    EXPECT_EQ(result.out, "");
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_NE(result.err.find("wordTagger"), std::string::npos) << result.err;
   }
 }
 

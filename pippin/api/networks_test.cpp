@@ -129,12 +129,11 @@ TEST(Networks, FaultsAreNamed) {
     return std::string("no error");
   };
   EXPECT_EQ(error(layer("mine", {"x"}, {"y"}, 500, field(10, "MyLayer"))),
-            "unsupported: m.mlmodel: neuralNetwork: layer 'mine': a custom layer of the class "
+            "m.mlmodel: neuralNetwork: layer 'mine': a custom layer of the class "
             "'MyLayer', which only the app that contains it can compute");
-  EXPECT_EQ(
-      error(inner_product(3, 2, floats(1, {1, 2, 3}))),
-      "invalid file: m.mlmodel: neuralNetwork: layer 'fc' (innerProduct): weights: 3 weights, "
-      "6 are needed");
+  EXPECT_EQ(error(inner_product(3, 2, floats(1, {1, 2, 3}))),
+            "m.mlmodel: neuralNetwork: layer 'fc' (innerProduct): weights: 3 weights, "
+            "6 are needed");
   EXPECT_NE(error(layer("new", {"x"}, {"y"}, 1999, "")).find("unknown type (field 1999)"),
             std::string::npos);
   EXPECT_NE(

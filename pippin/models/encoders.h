@@ -37,7 +37,7 @@ struct EncoderDescription {
 };
 
 EncoderDescription albert(const Config& config);
-EncoderDescription bart_encoder(const Config& config);  // bart_encoder_decoder.cpp
+EncoderDescription bart_encoder(const Config& config);  // bart.cpp
 EncoderDescription bert(const Config& config);
 EncoderDescription clip_text(const Config& config);
 EncoderDescription convbert(const Config& config);

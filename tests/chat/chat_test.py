@@ -137,7 +137,7 @@ class Chat(unittest.TestCase):
         self.assertIn("tokens/s", chat.ask("/set verbose") + chat.ask("And then?"))
         self.assertIn("Forgotten", chat.ask("/clear"))
         self.assertIn("nothing was said yet", chat.ask("/regen"))
-        self.assertIn("no command /nosuch", chat.ask("/nosuch"))
+        self.assertIn("unknown command /nosuch", chat.ask("/nosuch"))
         self.leave(chat)
 
     def test_pippin_alone_is_a_chat_with_the_demo(self):
@@ -343,11 +343,11 @@ class Chat(unittest.TestCase):
                 ("", ["nosuch"], 1, "nosuch: there is no such model"),
                 ("hi\n", ["--url", "http://127.0.0.1:1"], 1, "http://127.0.0.1:1: Failed to connect"),
                 ("hi\n", ["--url", "ftp://x"], 1, "is not a URL like"),
-                ("hi\n", ["--set", "nosuch=1"], 2, 'no parameter "nosuch"'),
+                ("hi\n", ["--set", "nosuch=1"], 2, 'unknown parameter "nosuch"'),
                 ("hi\n", ["--set", "top_k=x"], 2, 'top_k: "x" is not an integer'),
                 ("hi\n", ["--load", "nosuch.json"], 1, "nosuch.json"),
                 ('"""\nopen\n', [], 1, "ends within"),
-                ("/nosuch\n", [], 1, "no command /nosuch"),
+                ("/nosuch\n", [], 1, "unknown command /nosuch"),
                 ("hi\n", ["--set", "temperature=-1"], 1, "temperature"),
                 ("word " * 2000 + "\n", [], 1, "the model's context holds 512")]:
             done = self.piped(text, *arguments, status=status)

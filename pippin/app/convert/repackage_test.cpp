@@ -112,10 +112,9 @@ TEST(Repackage, OnlyPackagesAreReplaced) {
   EXPECT_ERROR(repackage(source, scratch / "m.mlpackage"), ErrorCode::InvalidArgument,
                "m.mlpackage: exists and is not a package, so it is not replaced");
   EXPECT_EQ(read_file(scratch / "m.mlpackage/file"), "mine");
-  mil::put_file(scratch / "words.mlmodel", std::string("\x08\x02\x8a\x7d\x00", 5));
-  EXPECT_ERROR(repackage(scratch / "words.mlmodel", scratch / "n.mlpackage"),
-               ErrorCode::Unsupported,
-               "words.mlmodel: the model is not an ML Program but wordTagger "
+  mil::put_file(scratch / "new.mlmodel", std::string("\x08\x02\xfa\x7c\x00", 5));
+  EXPECT_ERROR(repackage(scratch / "new.mlmodel", scratch / "n.mlpackage"), ErrorCode::Unsupported,
+               "new.mlmodel: the model is not an ML Program but of kind 1999 "
                "(specification version 2); Pippin runs ML Programs");
   EXPECT_FALSE(fs::exists(scratch / "n.mlpackage"));
 }

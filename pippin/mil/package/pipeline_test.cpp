@@ -190,14 +190,14 @@ TEST(Pipeline, StagesMustFitTogether) {
   EXPECT_EQ(error(std::move(model)), "invalid file: m.mlmodel: a pipeline without stages");
 }
 
-TEST(Pipeline, StagesOfOtherKindsAreNamed) {
-  // Version 4; a pipeline with a stage 'net' of version 3 and of kind wordTagger (2001).
-  const std::string stage("\x08\x03\x8a\x7d\x00", 5);
+TEST(Pipeline, StagesOfUnknownKindsAreNamed) {
+  // Version 4; a pipeline with a stage 'net' of version 3 and of the unknown kind 1999.
+  const std::string stage("\x08\x03\xfa\x7c\x00", 5);
   const std::string pipeline = std::string("\x0a\x05") + stage + std::string("\x12\x03net");
   const std::string model =
       std::string("\x08\x04\xd2\x0c") + static_cast<char>(pipeline.size()) + pipeline;
   EXPECT_EQ(error_of([&] { parse_model(as_byte_span(model)); }),
-            "unsupported: stage 0 'net': the model is not an ML Program but wordTagger "
+            "unsupported: stage 0 'net': the model is not an ML Program but of kind 1999 "
             "(specification version 3); Pippin runs ML Programs");
 }
 

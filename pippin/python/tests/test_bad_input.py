@@ -68,7 +68,7 @@ class BadInput(unittest.TestCase):
             (None, "x: NoneType is neither"),
             (1j, "x: "),
             ([[1, 2], [3]], "x: list is not an array"),
-            ({"a": 1}, "x: dict is neither"),
+            ({"a": 1}, "input 'x': a dictionary; expected float32"),
             ("text", "input 'x': string"),
             (np.full((1, 4), 1e300), "input 'x': element 0 is 1e.?300, which float32 cannot hold"),
             (np.full((1, 4), (1 << 53) + 1), "input 'x': element 0 is 9007199254740993"),
