@@ -194,7 +194,8 @@ TEST(GgufFolder, SaysWhatItDoesNotKnow) {
   const TempDir dir;
   const fs::path path = dir / "m.gguf";
   GgufFile().text("general.architecture", "rwkv7").write(path);
-  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported, "'rwkv7' is not supported as a model");
+  EXPECT_ERROR(app::gguf_folder(path), ErrorCode::Unsupported,
+               "'rwkv7' is not supported as a model");
   GgufFile().number("general.architecture", 1).write(path);
   EXPECT_ERROR(app::gguf_folder(path), ErrorCode::InvalidFile, "general.architecture: no text");
   GgufFile().text("general.architecture", "llama").write(path);
