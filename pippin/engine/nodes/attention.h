@@ -1,6 +1,8 @@
 // Attention and its masks.
 #pragma once
 
+#include <cstddef>
+
 namespace pippin::engine {
 
 // softmax(softcap(scale * q · kᵀ) + mask) · v, or with one more score in each row's softmax: its
