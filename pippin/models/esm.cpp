@@ -7,8 +7,7 @@
 
 namespace pippin::models {
 
-EncoderDescription esm(const Config& given) {
-  Config config = given;
+EncoderDescription esm(const Config& config) {
   config.require_flag("is_folding_model", false, false);
   config.require_absent("esmfold_config");
   const std::string positions = config.text("position_embedding_type", "absolute");

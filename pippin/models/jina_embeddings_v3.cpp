@@ -5,8 +5,7 @@
 
 namespace pippin::models {
 
-EncoderDescription jina_embeddings_v3(const Config& given) {
-  Config config = given;
+EncoderDescription jina_embeddings_v3(const Config& config) {
   const std::string positions = config.text("position_embedding_type", "rotary");
   if (positions != "rotary") {
     config.unsupported("position_embedding_type",

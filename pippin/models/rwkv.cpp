@@ -40,8 +40,9 @@ nn::DecoderOptions rwkv(const Config& config) {
   const nn::ChannelMixOptions channels{hidden, config.size("intermediate_size", 4 * hidden)};
   // Halving the residual after every few blocks is equivalent to a larger epsilon.
   const auto widened = [&](double epsilon, int64_t block) {
-    return rescaled == 0 ? epsilon
-                         : epsilon * std::exp2(2.0 * static_cast<double>(block / rescaled));
+    if (rescaled == 0) return epsilon;
+    const int64_t halvings = block / rescaled;
+    return epsilon * std::exp2(2.0 * static_cast<double>(halvings));
   };
   model.layers.clear();
   for (int64_t i = 0; i < blocks; ++i) {

@@ -149,7 +149,7 @@ Array DecoderLayer::begun(const Array& x, LayerCarry& carry) const {
 
 Array DecoderLayer::ended(const Array& x, LayerCarry& carry) const {
   if (!end_norm_) return x;
-  const Array result = (*end_norm_)(x);
+  Array result = (*end_norm_)(x);
   (options_.turn->high ? carry.high : carry.low) = result;
   return result;
 }
@@ -195,7 +195,7 @@ Array DecoderLayer::residual(const Array& x, const MixerInput& input) const {
       return x + mixed + feed(mlp_norm_ ? (*mlp_norm_)(x) : tokens);
     }
     case Form::NormAfter: {
-      const Array h = normed(attention_norm_, x + mix(x));
+      Array h = normed(attention_norm_, x + mix(x));
       if (feed_forward_ == nullptr) return h;
       return normed(mlp_norm_, h + feed(h));
     }

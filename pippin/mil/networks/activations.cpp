@@ -9,19 +9,19 @@ namespace {
 constexpr Field kAlpha{1, "alpha"}, kBeta{2, "beta"};
 
 enum ActivationField : uint32_t {
-  kLinear = 5,
-  kRelu = 10,
-  kLeakyRelu = 15,
-  kThresholdedRelu = 20,
-  kPrelu = 25,
-  kTanh = 30,
-  kScaledTanh = 31,
-  kSigmoid = 40,
-  kSigmoidHard = 41,
-  kElu = 50,
-  kSoftsign = 60,
-  kSoftplus = 70,
-  kParametricSoftplus = 71
+  ActivationLinear = 5,
+  ActivationRelu = 10,
+  ActivationLeakyRelu = 15,
+  ActivationThresholdedRelu = 20,
+  ActivationPrelu = 25,
+  ActivationTanh = 30,
+  ActivationScaledTanh = 31,
+  ActivationSigmoid = 40,
+  ActivationSigmoidHard = 41,
+  ActivationElu = 50,
+  ActivationSoftsign = 60,
+  ActivationSoftplus = 70,
+  ActivationParametricSoftplus = 71
 };
 
 // Factors of one number, or one per channel.
@@ -110,31 +110,31 @@ Var* activated(Network& network, const Fields& activation, Var* x) {
     return graph.add(op, std::move(arguments));
   };
   switch (kind) {
-    case kLinear:
+    case ActivationLinear:
       return with_factors("linear_activation", true);
-    case kRelu:
+    case ActivationRelu:
       return unary(graph, "relu", x);
-    case kLeakyRelu:
+    case ActivationLeakyRelu:
       return with_factors("leaky_relu", false);
-    case kThresholdedRelu:
+    case ActivationThresholdedRelu:
       return with_factors("thresholded_relu", false);
-    case kPrelu:
+    case ActivationPrelu:
       return prelu(network, function, x);
-    case kTanh:
+    case ActivationTanh:
       return unary(graph, "tanh", x);
-    case kScaledTanh:
+    case ActivationScaledTanh:
       return with_factors("scaled_tanh", true);
-    case kSigmoid:
+    case ActivationSigmoid:
       return unary(graph, "sigmoid", x);
-    case kSigmoidHard:
+    case ActivationSigmoidHard:
       return with_factors("sigmoid_hard", true);
-    case kElu:
+    case ActivationElu:
       return with_factors("elu", false);
-    case kSoftsign:
+    case ActivationSoftsign:
       return unary(graph, "softsign", x);
-    case kSoftplus:
+    case ActivationSoftplus:
       return unary(graph, "softplus", x);
-    case kParametricSoftplus:
+    case ActivationParametricSoftplus:
       return parametric_softplus(network, function, x);
     default:
       fail(ErrorCode::Unsupported, "the activation function with field {} is not known", kind);

@@ -48,22 +48,22 @@ std::vector<int64_t> border_amounts(const Fields& borders) {
 
 Borders read_borders(const Fields& parameters, uint32_t valid) {
   Borders borders;
-  const Field kValid{valid, "valid"}, kSame{valid + 1, "same"};
-  if (parameters.has(kSame)) {
-    const int64_t mode = parameters.message(kSame).integer({1, "asymmetryMode"});
+  const Field valid_field{valid, "valid"}, same_field{valid + 1, "same"};
+  if (parameters.has(same_field)) {
+    const int64_t mode = parameters.message(same_field).integer({1, "asymmetryMode"});
     if (mode < 0 || mode > 1) fail(ErrorCode::InvalidFile, "unknown asymmetryMode {}", mode);
     borders.type = mode == 0 ? "same" : "same_lower";
     return borders;
   }
-  borders.amounts = border_amounts(parameters.message(kValid).message({1, "paddingAmounts"}));
+  borders.amounts = border_amounts(parameters.message(valid_field).message({1, "paddingAmounts"}));
   return borders;
 }
 
 Borders read_borders3(const Fields& parameters, const Field& type, uint32_t first) {
-  constexpr int64_t kCustom = 0, kValid = 1, kSame = 2;
+  constexpr int64_t kCustom = 0, valid_field = 1, same_field = 2;
   Borders borders;
   const int64_t kind = parameters.integer(type);
-  if (kind == kSame) {
+  if (kind == same_field) {
     borders.type = "same";
   } else if (kind == kCustom) {
     for (uint32_t i = 0; i < 6; ++i) {
@@ -72,7 +72,7 @@ Borders read_borders3(const Fields& parameters, const Field& type, uint32_t firs
         fail(ErrorCode::InvalidFile, "an amount of padding of {}", borders.amounts.back());
       }
     }
-  } else if (kind != kValid) {
+  } else if (kind != valid_field) {
     fail(ErrorCode::InvalidFile, "unknown {} {}", type.name, kind);
   }
   return borders;

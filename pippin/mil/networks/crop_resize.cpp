@@ -5,7 +5,13 @@
 namespace pippin::mil::networks {
 namespace {
 
-enum SamplingMethod : int64_t { kStrict, kAligned, kUpsampled, kRoiAligned, kSamplingCount };
+enum SamplingMethod : int64_t {
+  SamplingStrict,
+  SamplingAligned,
+  SamplingUpsampled,
+  SamplingRoiAligned,
+  SamplingCount
+};
 
 // The points of an interval of length L, in parts: point i is shift + L * of_length[i], or shift +
 // max(L, 1) * of_length[i] with `at_least_one`. Some may be outside the interval.
@@ -20,17 +26,17 @@ GridParts grid_parts(int64_t method, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const auto at = static_cast<double>(i);
     double slope = count > 1 ? at / (points - 1) : 0, shift = 0;
-    if (method == kAligned && count == 1) slope = 0.5;
-    if (method == kUpsampled && count > 1) {
+    if (method == SamplingAligned && count == 1) slope = 0.5;
+    if (method == SamplingUpsampled && count > 1) {
       // (X - X / N) / (N - 1) is X / N, where X is L + 1.
       slope = at / points;
       shift = at / points;
     }
-    if (method == kRoiAligned) slope = (at + 0.5) / points;
+    if (method == SamplingRoiAligned) slope = (at + 0.5) / points;
     parts.of_length.push_back(static_cast<float>(slope));
     parts.shift.push_back(static_cast<float>(shift));
   }
-  parts.at_least_one = method == kRoiAligned;
+  parts.at_least_one = method == SamplingRoiAligned;
   return parts;
 }
 
@@ -41,7 +47,7 @@ class CropGrid {
     mode_ = parameters.message({4, "boxIndicesMode"}).integer({1, "boxMode"});
     method_ = parameters.message({3, "mode"}).integer({1, "samplingMethod"});
     if (mode_ < 0 || mode_ > 3) fail(ErrorCode::InvalidFile, "unknown boxMode {}", mode_);
-    if (method_ < 0 || method_ >= kSamplingCount) {
+    if (method_ < 0 || method_ >= SamplingCount) {
       fail(ErrorCode::InvalidFile, "unknown samplingMethod {}", method_);
     }
     normalized_ = parameters.flag({2, "normalizedCoordinates"});

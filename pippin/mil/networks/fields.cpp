@@ -8,7 +8,7 @@
 namespace pippin::mil::networks {
 namespace {
 
-enum Wire : uint8_t { kVarint = 0, kFixed64 = 1, kContent = 2, kFixed32 = 5 };
+enum Wire : uint8_t { WireVarint = 0, WireFixed64 = 1, WireContent = 2, WireFixed32 = 5 };
 
 [[noreturn]] void fail_damaged(size_t position) {
   fail(ErrorCode::InvalidFile, "the protobuf message is cut off or damaged at byte {}", position);
@@ -40,17 +40,17 @@ Fields::Fields(ByteSpan bytes) : bytes_(bytes) {
     const uint64_t tag = read_varint(bytes, position);
     Item item{static_cast<uint32_t>(tag >> 3), static_cast<uint8_t>(tag & 7), position, 0};
     switch (item.wire) {
-      case kVarint:
+      case WireVarint:
         item.value = read_varint(bytes, position);
         items_.push_back(item);
         continue;
-      case kFixed64:
+      case WireFixed64:
         item.size = 8;
         break;
-      case kFixed32:
+      case WireFixed32:
         item.size = 4;
         break;
-      case kContent:
+      case WireContent:
         item.size = read_varint(bytes, position);
         item.value = position;
         break;
@@ -76,21 +76,21 @@ void Fields::fail_wire(const Field& field, int wire) {
 }
 
 ByteSpan Fields::content(const Item& item, const Field& field) const {
-  if (item.wire != kContent) fail_wire(field, item.wire);
+  if (item.wire != WireContent) fail_wire(field, item.wire);
   return bytes_.subspan(item.value, item.size);
 }
 
 int64_t Fields::integer(const Field& field) const {
   const Item* item = find(field);
   if (item == nullptr) return 0;
-  if (item->wire != kVarint) fail_wire(field, item->wire);
+  if (item->wire != WireVarint) fail_wire(field, item->wire);
   return static_cast<int64_t>(item->value);
 }
 
 float Fields::number(const Field& field) const {
   const Item* item = find(field);
   if (item == nullptr) return 0;
-  if (item->wire != kFixed32) fail_wire(field, item->wire);
+  if (item->wire != WireFixed32) fail_wire(field, item->wire);
   return read_float(bytes_, item->value);
 }
 
@@ -112,7 +112,7 @@ std::vector<int64_t> Fields::integers(const Field& field) const {
   std::vector<int64_t> values;
   for (const Item& item : items_) {
     if (item.field != field.number) continue;
-    if (item.wire == kVarint) {
+    if (item.wire == WireVarint) {
       values.push_back(static_cast<int64_t>(item.value));
       continue;
     }
@@ -133,7 +133,7 @@ std::vector<ByteSpan> Fields::pieces(const Field& field) const {
   std::vector<ByteSpan> pieces;
   for (const Item& item : items_) {
     if (item.field != field.number) continue;
-    if (item.wire != kContent && item.wire != kFixed32) fail_wire(field, item.wire);
+    if (item.wire != WireContent && item.wire != WireFixed32) fail_wire(field, item.wire);
     if (item.size % sizeof(float) != 0) {
       fail(ErrorCode::InvalidFile, "the field {} ({}) has {} bytes of floats", field.name,
            field.number, item.size);

@@ -10,7 +10,7 @@ namespace {
 constexpr Field kLstmParams{15, "params"};
 
 // Gates in the order of the file: input, forget, block input, output.
-enum LstmGate : size_t { kInputGate, kForgetGate, kBlockInput, kOutputGate };
+enum LstmGate : size_t { LstmInputGate, LstmForgetGate, LstmBlockInput, LstmOutputGate };
 
 constexpr Field kGateWeights[] = {{1, "inputGateWeightMatrix"},
                                   {2, "forgetGateWeightMatrix"},
@@ -29,7 +29,7 @@ constexpr Field kPeepholes[] = {{60, "inputGatePeepholeVector"},
                                 {62, "outputGatePeepholeVector"}};
 
 // The order of MIL's lstm.
-constexpr LstmGate kOpOrder[] = {kInputGate, kForgetGate, kOutputGate, kBlockInput};
+constexpr LstmGate kOpOrder[] = {LstmInputGate, LstmForgetGate, LstmOutputGate, LstmBlockInput};
 
 // The bytes of a message with one empty message in the field: a tag of two bytes, length 0.
 Fields empty_function(uint32_t field) {
@@ -114,7 +114,7 @@ std::vector<Var*> LstmLayer::run_op(Network& network, const Fields& weights,
     std::vector<float> values;
     for (const LstmGate gate : kOpOrder) {
       const std::vector<float> part =
-          bias(network, weights, kGateBiases[gate], gate == kForgetGate);
+          bias(network, weights, kGateBiases[gate], gate == LstmForgetGate);
       values.insert(values.end(), part.begin(), part.end());
     }
     arguments.push_back({"bias", {network.constant(float_source(values), {4 * outputs})}});
@@ -134,11 +134,11 @@ std::vector<Var*> LstmLayer::run_loop(Network& network, const Fields& weights,
                                       const std::vector<Fields>& functions, const Run& run) const {
   Graph& graph = network.graph;
   std::vector<Var*> weight, recursion, offset, peephole;
-  for (const size_t gate : {kInputGate, kForgetGate, kBlockInput, kOutputGate}) {
+  for (const size_t gate : {LstmInputGate, LstmForgetGate, LstmBlockInput, LstmOutputGate}) {
     weight.push_back(network.weights(weights, kGateWeights[gate], {outputs, inputs}));
     recursion.push_back(network.weights(weights, kGateRecursions[gate], {outputs, outputs}));
     const std::vector<float> values =
-        bias(network, weights, kGateBiases[gate], gate == kForgetGate);
+        bias(network, weights, kGateBiases[gate], gate == LstmForgetGate);
     offset.push_back(network.constant(float_source(values), {outputs}));
   }
   for (const Field& field : kPeepholes) {
@@ -155,15 +155,15 @@ std::vector<Var*> LstmLayer::run_loop(Network& network, const Fields& weights,
       if (watched != nullptr) sum = binary(graph, "add", sum, binary(graph, "mul", watched, cell));
       return recurrent_activation(network, function, sum);
     };
-    Var* input = opened(kInputGate, peephole[0], c, functions[0]);
+    Var* input = opened(LstmInputGate, peephole[0], c, functions[0]);
     Var* forget = coupled_ ? graph.add("sub", {{"x", {number(1)}}, {"y", {input}}})
-                           : opened(kForgetGate, peephole[1], c, functions[0]);
-    Var* block = opened(kBlockInput, nullptr, nullptr, functions[1]);
+                           : opened(LstmForgetGate, peephole[1], c, functions[0]);
+    Var* block = opened(LstmBlockInput, nullptr, nullptr, functions[1]);
     Var* sum =
         binary(graph, "add", binary(graph, "mul", forget, c), binary(graph, "mul", input, block));
     Var* next =
         graph.add("clip", {{"x", {sum}}, {"alpha", {number(-limit)}}, {"beta", {number(limit)}}});
-    Var* output = opened(kOutputGate, peephole[2], next, functions[0]);
+    Var* output = opened(LstmOutputGate, peephole[2], next, functions[0]);
     Var* result = binary(graph, "mul", recurrent_activation(network, functions[2], next), output);
     return std::vector<Var*>{result, next};
   });

@@ -7,11 +7,11 @@ namespace pippin::mil::networks {
 namespace {
 
 enum RecurrentFunction : uint32_t {
-  kLinearFunction = 5,
-  kTanhFunction = 30,
-  kScaledTanhFunction = 31,
-  kSigmoidFunction = 40,
-  kSigmoidHardFunction = 41
+  RecurrentLinearFunction = 5,
+  RecurrentTanhFunction = 30,
+  RecurrentScaledTanhFunction = 31,
+  RecurrentSigmoidFunction = 40,
+  RecurrentSigmoidHardFunction = 41
 };
 
 struct Parameters {
@@ -37,9 +37,9 @@ constexpr Parameters kHardDefaults{0.2F, 0.5F};
 
 std::string recurrent_activation_name(const Fields& activation) {
   const uint32_t function = function_of(activation);
-  if (function == kSigmoidFunction) return "sigmoid";
-  if (function == kTanhFunction) return "tanh";
-  if (function != kSigmoidHardFunction) return {};
+  if (function == RecurrentSigmoidFunction) return "sigmoid";
+  if (function == RecurrentTanhFunction) return "tanh";
+  if (function != RecurrentSigmoidHardFunction) return {};
   const Parameters own = parameters_of(activation, function, kHardDefaults);
   const bool usual = own.alpha == kHardDefaults.alpha && own.beta == kHardDefaults.beta;
   return usual ? "sigmoid_hard" : "";
@@ -55,11 +55,11 @@ Var* recurrent_activation(Network& network, const Fields& activation, Var* sum) 
                      {{"x", {x}}, {"alpha", {number(own.alpha)}}, {"beta", {number(own.beta)}}});
   };
   switch (function) {
-    case kLinearFunction:
+    case RecurrentLinearFunction:
       return with("linear_activation", {1, 0});
-    case kScaledTanhFunction:
+    case RecurrentScaledTanhFunction:
       return with("scaled_tanh", {1.7159F, 2.0F / 3.0F});
-    case kSigmoidHardFunction:
+    case RecurrentSigmoidHardFunction:
       return with("sigmoid_hard", kHardDefaults);
     default:
       return activated(network, activation, x);

@@ -12,7 +12,18 @@ Var* reduced(Graph& graph, std::string_view op, Var* x, const std::vector<int64_
   return graph.add(op, {{"x", {x}}, {"axes", {integers(axes)}}, {"keep_dims", {flag(keep)}}});
 }
 
-enum Mode : int64_t { kSum, kAvg, kProd, kLogSum, kSumSquare, kL1, kL2, kMax, kMin, kArgMax };
+enum Mode : int64_t {
+  ReduceSum,
+  ReduceAvg,
+  ReduceProd,
+  ReduceLogSum,
+  ReduceSumSquare,
+  ReduceL1,
+  ReduceL2,
+  ReduceMax,
+  ReduceMin,
+  ReduceArgMax
+};
 constexpr std::string_view kOps[] = {
     "reduce_sum",     "reduce_mean",    "reduce_prod", "reduce_sum", "reduce_sum_square",
     "reduce_l1_norm", "reduce_l2_norm", "reduce_max",  "reduce_min", "reduce_argmax"};
@@ -20,26 +31,26 @@ constexpr std::string_view kOps[] = {
 void translate_reduce(Network& network, const Layer& layer) {
   Graph& graph = network.graph;
   const Fields& parameters = layer.parameters;
-  const std::vector<int64_t> kAxes[] = {{-3, -2, -1}, {-2, -1}, {-3}, {-2}, {-1}};
+  const std::vector<int64_t> axes_of[] = {{-3, -2, -1}, {-2, -1}, {-3}, {-2}, {-1}};
   const auto mode = static_cast<size_t>(parameters.integer({1, "mode"}));
   const auto axis = static_cast<size_t>(parameters.integer({3, "axis"}));
   if (mode >= std::size(kOps)) fail(ErrorCode::InvalidFile, "unknown reduce mode {}", mode);
-  if (axis >= std::size(kAxes)) fail(ErrorCode::InvalidFile, "unknown reduce axis {}", axis);
+  if (axis >= std::size(axes_of)) fail(ErrorCode::InvalidFile, "unknown reduce axis {}", axis);
   const Slot x = network.floats(layer, 0);
-  if (mode == kArgMax) {
-    if (kAxes[axis].size() != 1) fail(ErrorCode::InvalidFile, "ARGMAX over several axes");
+  if (mode == ReduceArgMax) {
+    if (axes_of[axis].size() != 1) fail(ErrorCode::InvalidFile, "ARGMAX over several axes");
     Var* index = graph.add(
         "reduce_argmax",
-        {{"x", {x.var}}, {"axis", {integer(kAxes[axis].front())}}, {"keep_dims", {flag(true)}}});
+        {{"x", {x.var}}, {"axis", {integer(axes_of[axis].front())}}, {"keep_dims", {flag(true)}}});
     return network.set(layer, index, x);
   }
   Var* operand = x.var;
-  if (mode == kLogSum) {
+  if (mode == ReduceLogSum) {
     const float stored = parameters.number({2, "epsilon"});
     operand =
         graph.add("log", {{"x", {operand}}, {"epsilon", {number(stored == 0 ? 1e-6F : stored)}}});
   }
-  network.set(layer, reduced(graph, kOps[mode], operand, kAxes[axis], true), x);
+  network.set(layer, reduced(graph, kOps[mode], operand, axes_of[axis], true), x);
 }
 
 struct ReductionOp {

@@ -43,7 +43,16 @@ void translate_clip(Network& network, const Layer& layer) {
       x);
 }
 
-enum UnaryType : int64_t { kSqrt, kRsqrt, kInverse, kPower, kExp, kLog, kAbs, kThreshold };
+enum UnaryType : int64_t {
+  UnarySqrt,
+  UnaryRsqrt,
+  UnaryInverse,
+  UnaryPower,
+  UnaryExp,
+  UnaryLog,
+  UnaryAbs,
+  UnaryThreshold
+};
 
 void translate_unary(Network& network, const Layer& layer) {
   Graph& graph = network.graph;
@@ -61,28 +70,28 @@ void translate_unary(Network& network, const Layer& layer) {
   const int64_t type = parameters.integer({1, "type"});
   Var* result = nullptr;
   switch (type) {
-    case kSqrt:
+    case UnarySqrt:
       result = unary(graph, "sqrt", u);
       break;
-    case kRsqrt:
+    case UnaryRsqrt:
       result = with_epsilon("rsqrt");
       break;
-    case kInverse:
+    case UnaryInverse:
       result = with_epsilon("inverse");
       break;
-    case kPower:
+    case UnaryPower:
       result = alpha == 2 ? unary(graph, "square", u) : binary(graph, "pow", u, number(alpha));
       break;
-    case kExp:
+    case UnaryExp:
       result = unary(graph, "exp", u);
       break;
-    case kLog:
+    case UnaryLog:
       result = with_epsilon("log");
       break;
-    case kAbs:
+    case UnaryAbs:
       result = unary(graph, "abs", u);
       break;
-    case kThreshold:
+    case UnaryThreshold:
       result = graph.add("threshold", {{"x", {u}}, {"alpha", {number(alpha)}}});
       break;
     default:

@@ -189,7 +189,7 @@ EncoderProgram::EncoderProgram(const fs::path& source, const EncoderBuildOptions
 // The state of a text's end token, projected where the checkpoint has a matrix for it.
 Array end_state(const EncoderDescription::EndPooling& end, const Array& states, const Array& ids,
                 const nn::Parameters& parameters) {
-  const Array state = nn::pool({nn::Pooling::Mean}, states, nn::end_marks(ids, end.token));
+  Array state = nn::pool({nn::Pooling::Mean}, states, nn::end_marks(ids, end.token));
   const nn::Parameters projection = parameters.at(end.projection);
   if (!projection.contains("weight")) return state;
   const nn::Linear linear(projection, states.dim(2).constant(), end.size);

@@ -357,7 +357,7 @@ Prompts read_prompts(const fs::path& folder) {
 std::string read_similarity(const fs::path& folder) {
   const Json config = sentence_config(folder);
   const std::string given = config.get_string_or("similarity_fn_name", "");
-  const std::string name = lower(given);
+  std::string name = lower(given);
   constexpr std::string_view kKnown[] = {"", "dot", "cosine", "maxsim", "meanmaxsim"};
   if (std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown)) return name;
   fail(ErrorCode::Unsupported, "{}: '{}' is not supported (known: dot, cosine, MaxSim, MeanMaxSim)",

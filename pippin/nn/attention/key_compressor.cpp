@@ -69,7 +69,7 @@ Array turned_last(const Array& x, const Rotation& rotation) {
                                      {x.dim(0), x.dim(1), x.dim(2), dims / 2, 2});
   const Array halves = array::reshape(array::transpose(pairs, {0, 1, 2, 4, 3}),
                                       {x.dim(0), x.dim(1), x.dim(2), mil::Dim(dims)});
-  const Array turned = rotate(halves, rotation);
+  Array turned = rotate(halves, rotation);
   if (size == dims) return turned;
   return array::concat({turned, array::slice_axis(x, 3, 0, size - dims)}, 3);
 }
@@ -77,7 +77,7 @@ Array turned_last(const Array& x, const Rotation& rotation) {
 Array turned_back(const Array& x, const Rotation& rotation) {
   const int64_t size = x.dim(3).constant(), dims = rotation.cos.dim(3).constant();
   const Array first = size == dims ? x : array::slice_axis(x, 3, 0, dims);
-  const Array turned = paired(rotate(first, {rotation.cos, rotation.sin * -1.0}), dims);
+  Array turned = paired(rotate(first, {rotation.cos, rotation.sin * -1.0}), dims);
   if (size == dims) return turned;
   return array::concat({array::slice_axis(x, 3, dims, size), turned}, 3);
 }
