@@ -60,7 +60,7 @@ void iq2_xxs(Bytes block, uint8_t* codes, float* scales) {
     const uint32_t rest = word32(points + 4);
     scales[group] = scale * (0.5f + static_cast<float>(rest >> 28)) * 0.25f;
     for (int i = 0; i < 4; ++i) {
-      put_eight(codes + 32 * group + 8 * i, kIq2XxsGrid[points[i]],
+      put_eight(codes + 32 * group + 8 * i, iq2_xxs_grid[points[i]],
                 even_signs(rest >> (7 * i) & 127));
     }
   }
@@ -76,7 +76,7 @@ void iq2_xs(Bytes block, uint8_t* codes, float* scales) {
   const float scale = half_at(block);
   for (int i = 0; i < 32; ++i) {
     const unsigned word = word16(block + 2 + 2 * i);
-    put_eight(codes + 8 * i, kIq2XsGrid[word & 511], even_signs(word >> 9));
+    put_eight(codes + 8 * i, iq2_xs_grid[word & 511], even_signs(word >> 9));
   }
   for (int group = 0; group < 16; ++group) scales[group] = quarter_scale(scale, block + 66, group);
 }
@@ -86,7 +86,7 @@ void iq2_s(Bytes block, uint8_t* codes, float* scales) {
   const float scale = half_at(block);
   for (int i = 0; i < 32; ++i) {
     const int high = block[66 + i / 4] >> (2 * (i % 4)) & 3;
-    put_eight(codes + 8 * i, kIq2SGrid[block[2 + i] | high << 8], block[34 + i]);
+    put_eight(codes + 8 * i, iq2_s_grid[block[2 + i] | high << 8], block[34 + i]);
   }
   for (int group = 0; group < 16; ++group) scales[group] = quarter_scale(scale, block + 74, group);
 }
@@ -100,7 +100,7 @@ void iq3_xxs(Bytes block, uint8_t* codes, float* scales) {
     scales[group] = scale * (0.5f + static_cast<float>(rest >> 28)) * 0.5f;
     for (int i = 0; i < 8; ++i) {
       const unsigned signs = even_signs(rest >> (7 * (i / 2)) & 127) >> (4 * (i % 2));
-      put_four(codes + 32 * group + 4 * i, kIq3XxsGrid[block[2 + 8 * group + i]], signs, level);
+      put_four(codes + 32 * group + 4 * i, iq3_xxs_grid[block[2 + 8 * group + i]], signs, level);
     }
   }
 }
@@ -112,7 +112,7 @@ void iq3_s(Bytes block, uint8_t* codes, float* scales) {
   for (int i = 0; i < 64; ++i) {
     const int high = block[66 + i / 8] >> (i % 8) & 1;
     const unsigned signs = static_cast<unsigned>(block[74 + i / 2] >> (4 * (i % 2)));
-    put_four(codes + 4 * i, kIq3SGrid[block[2 + i] | high << 8], signs, level);
+    put_four(codes + 4 * i, iq3_s_grid[block[2 + i] | high << 8], signs, level);
   }
   for (int group = 0; group < 8; ++group) {
     const int factor = block[106 + group / 2] >> (4 * (group % 2)) & 15;
@@ -136,7 +136,7 @@ void iq1_s(Bytes block, uint8_t* codes, float* scales) {
     scales[group] = scale * static_cast<float>(2 * (rest >> 12 & 7) + 1) * 0.125f;
     for (int i = 0; i < 4; ++i) {
       const unsigned point = block[2 + 4 * group + i] | (rest >> (3 * i) & 7) << 8;
-      put_moved(codes + 32 * group + 8 * i, kIq1Grid[point], (rest & 0x8000) != 0);
+      put_moved(codes + 32 * group + 8 * i, iq1_grid[point], (rest & 0x8000) != 0);
     }
   }
 }
@@ -153,7 +153,7 @@ void iq1_m(Bytes block, uint8_t* codes, float* scales) {
   }
   for (int i = 0; i < 32; ++i) {
     const int rest = block[32 + i / 2] >> (4 * (i % 2)) & 15;
-    put_moved(codes + 8 * i, kIq1Grid[block[i] | (rest & 7) << 8], (rest & 8) != 0);
+    put_moved(codes + 8 * i, iq1_grid[block[i] | (rest & 7) << 8], (rest & 8) != 0);
   }
 }
 

@@ -10,12 +10,12 @@
 
 namespace pippin::kernels {
 
-extern const uint16_t kIq2XxsGrid[256];
-extern const uint16_t kIq2XsGrid[512];
-extern const uint16_t kIq2SGrid[1024];
-extern const uint16_t kIq1Grid[2048];
-extern const uint16_t kIq3XxsGrid[256];
-extern const uint16_t kIq3SGrid[512];
+extern const uint16_t iq2_xxs_grid[256];
+extern const uint16_t iq2_xs_grid[512];
+extern const uint16_t iq2_s_grid[1024];
+extern const uint16_t iq1_grid[2048];
+extern const uint16_t iq3_xxs_grid[256];
+extern const uint16_t iq3_s_grid[512];
 
 // Unpacks a block of one of these types, of ternary weights or of NVFP4.
 void unpack_grid_block(GgmlType type, const uint8_t* block, uint8_t* codes, float* scales);

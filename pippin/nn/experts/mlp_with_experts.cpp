@@ -1,5 +1,7 @@
 #include "pippin/nn/experts/mlp_with_experts.h"
 
+#include "pippin/array/ops.h"
+
 namespace pippin::nn {
 namespace {
 
