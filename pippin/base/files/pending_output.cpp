@@ -92,6 +92,12 @@ PendingOutput::PendingOutput(fs::path target) : target_(std::move(target)) {
   if (!target_.has_filename()) target_ = target_.parent_path();  // "dir/" means "dir"
   const fs::path parent = target_.has_parent_path() ? target_.parent_path() : ".";
   if (!fs::is_directory(parent)) fail(ErrorCode::NotFound, "{}: no such folder", parent.string());
+  // A rename would put a file in place of a device such as /dev/null.
+  std::error_code unseen;
+  if (const auto status = fs::status(target_, unseen); fs::is_other(status)) {
+    fail(ErrorCode::InvalidArgument, "{}: is neither a file nor a folder, so it is not replaced",
+         target_.string());
+  }
   const std::string prefix = "." + target_.filename().string() + ".partial.";
   remove_all_abandoned(parent, prefix, target_);
 

@@ -19,7 +19,8 @@ class PendingOutput {
  public:
   // First removes leftovers of killed processes for this target. Keeps folders of living processes,
   // of other machines (a network disk may not share locks), and those that the user may not modify.
-  // Throws NotFound if the target's folder does not exist, Io if nothing can be created in it.
+  // Throws NotFound if the target's folder does not exist, InvalidArgument if the target is a
+  // device, pipe or socket, Io if nothing can be created in the folder.
   explicit PendingOutput(std::filesystem::path target);
   PendingOutput(const PendingOutput&) = delete;
   PendingOutput& operator=(const PendingOutput&) = delete;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -253,6 +254,20 @@ TEST_F(Abandoned, AnEmptyFolderGoes) {
   write_file(dir_ / "x", "new");
   EXPECT_FALSE(fs::exists(dir_ / ".x.partial.ABCdef"));
   EXPECT_TRUE(fs::exists(dir_ / ".x.partial.ABCdeg/mine"));
+}
+
+// As a device is, which a rename would replace, also where a link leads to it.
+TEST(PendingOutput, PipesAreNotReplaced) {
+  const TempDir folder;
+  const fs::path pipe = folder / "pipe", link = folder / "link";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink(pipe, link);
+  for (const fs::path& target : {pipe, link}) {
+    EXPECT_ERROR(PendingOutput{target}, ErrorCode::InvalidArgument,
+                 target.string() + ": is neither a file nor a folder, so it is not replaced");
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe) && fs::is_symlink(link));
+  EXPECT_EQ(entries(folder.path()).size(), 2U);
 }
 
 TEST(PendingOutput, AFolderThatCannotBeWrittenIsNamed) {
