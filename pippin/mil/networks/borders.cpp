@@ -60,10 +60,10 @@ Borders read_borders(const Fields& parameters, uint32_t valid) {
 }
 
 Borders read_borders3(const Fields& parameters, const Field& type, uint32_t first) {
-  constexpr int64_t kCustom = 0, valid_field = 1, same_field = 2;
+  constexpr int64_t kCustom = 0, kValid = 1, kSame = 2;
   Borders borders;
   const int64_t kind = parameters.integer(type);
-  if (kind == same_field) {
+  if (kind == kSame) {
     borders.type = "same";
   } else if (kind == kCustom) {
     for (uint32_t i = 0; i < 6; ++i) {
@@ -72,7 +72,7 @@ Borders read_borders3(const Fields& parameters, const Field& type, uint32_t firs
         fail(ErrorCode::InvalidFile, "an amount of padding of {}", borders.amounts.back());
       }
     }
-  } else if (kind != valid_field) {
+  } else if (kind != kValid) {
     fail(ErrorCode::InvalidFile, "unknown {} {}", type.name, kind);
   }
   return borders;
