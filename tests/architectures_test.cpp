@@ -12,16 +12,15 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/threads/thread_pool.h"
-#include "pippin/io/json.h"
 #include "pippin/io/npz.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/models_testing.h"
 #include "pippin/models/registry.h"
 #include "pippin/runtime/stateful/model.h"
+#include "tests/broken_config.h"
 #include "tests/expect_golden.h"
 #include "tests/golden_testing.h"
 #include "tests/reference_logits.h"
@@ -201,9 +200,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Settings that change the result and are not implemented are rejected by name.
 TEST(Refused, SettingsThatPippinDoesNotKnow) {
-  const struct {
-    std::string folder, key, value, message;
-  } cases[] = {
+  const BrokenConfig cases[] = {
       {"mpt", "attn_config", R"({"alibi": false})", "attn_config.alibi: false is not supported"},
       {"mpt", "attn_config", R"({"qk_ln": true})", "attn_config.qk_ln: true is not supported"},
       {"mpt", "logit_scale", "\"inv_sqrt_d_model\"", "logit_scale: "},
@@ -223,21 +220,9 @@ TEST(Refused, SettingsThatPippinDoesNotKnow) {
       {"granite", "num_local_experts", "8", "num_local_experts: 8"},
       {"phi3_sw", "rope_scaling", R"({"type": "spiral"})", "'spiral' is not supported"},
   };
-  int refused = 0;
-  for (const auto& one : cases) {
-    SCOPED_TRACE(one.folder + ": " + one.key + " = " + one.value);
-    const auto folder = shared_data("architectures/" + one.folder);
-    if (!folder) continue;
-    ++refused;
-    const TempDir dir;
-    std::filesystem::create_symlink(*folder / "model.safetensors", dir / "model.safetensors");
-    std::string text = "{";
-    for (const auto& [key, value] : Json::load(*folder / "config.json").members()) {
-      if (key != one.key) text += "\"" + std::string(key) + "\": " + value.dump() + ", ";
-    }
-    write_file(dir / "config.json", text + "\"" + one.key + "\": " + one.value + "}");
-    EXPECT_ERROR(models::build(dir.path()), ErrorCode::Unsupported, one.message);
-  }
+  const int refused = expect_refused(
+      "architectures/", cases, [](const auto& path) { models::build(path); },
+      ErrorCode::Unsupported);
   if (refused == 0) GTEST_SKIP() << shared_data_absent("architectures");
 }
 

@@ -10,8 +10,8 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/models/family/windowed.h"
 #include "pippin/models/registry.h"
-#include "pippin/runtime/batch.h"
 #include "pippin/runtime/open/loaded_model.h"
+#include "tests/sequence_rows.h"
 #include "tests/tiny_model.h"
 
 namespace pippin {
@@ -38,29 +38,6 @@ LoadOptions on_cpu() {
   options.threads = 1;
   options.compute.precision = engine::Precision::Reference;
   return options;
-}
-
-// Prompts and steps of two sequences, alone and together: rows of logits.
-std::vector<std::vector<float>> rows_of(runtime::Model& model) {
-  std::vector<std::vector<float>> rows;
-  const auto keep = [&](std::span<const float> row) { rows.emplace_back(row.begin(), row.end()); };
-  const auto one = model.new_sequence(), other = model.new_sequence();
-  const Ids prompt = {3, 17, 5, 22, 0};
-  keep(one->prefill(prompt));
-  keep(one->decode(9));
-  keep(other->prefill(std::span(prompt).first(2)));
-  runtime::Batch batch(model.shared_from_this());
-  for (const int32_t id : {14, 1, 20}) {
-    batch.clear();
-    batch.add(*other, id);
-    batch.add(*one, id + 1);
-    batch.run();
-    for (size_t i = 0; i < batch.size(); ++i) keep(batch.logits(i));
-  }
-  keep(other->decode(7));
-  other->reset();
-  keep(other->prefill(std::span(prompt).last(2)));
-  return rows;
 }
 
 void expect_same(runtime::Model& there, runtime::Model& here, const ReferenceDevice& device) {

@@ -7,14 +7,13 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/families/encoder.h"
-#include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/encoder_model.h"
 #include "pippin/runtime/encoder_schema.h"
+#include "tests/broken_config.h"
 #include "tests/encoder_testing.h"
 #include "tests/golden_testing.h"
 
@@ -177,9 +176,7 @@ TEST(EncoderGoldens, EveryTextEncoderIsHere) {
 
 // An invalid configuration is rejected by key and value.
 TEST(EncoderGoldens, ConfigurationErrorsNameKeyAndValue) {
-  const struct {
-    std::string folder, key, value, message;
-  } broken[] = {
+  const BrokenConfig broken[] = {
       {"eurobert_cls", "classifier_pooling", R"("last")", "classifier_pooling: 'last' is not"},
       {"convbert", "conv_kernel_size", "4", "conv_kernel_size: 4 is not an odd number"},
       {"convbert", "head_ratio", "4", "head_ratio: only 2 and an even number of heads"},
@@ -196,26 +193,8 @@ TEST(EncoderGoldens, ConfigurationErrorsNameKeyAndValue) {
       {"clip_text_proj", "eos_token_id", "999", "eos_token_id: not a token"},
       {"t5_encoder_gemma", "encoder", "null", "encoder: missing"},
   };
-  int refused = 0;
-  for (const auto& one : broken) {
-    SCOPED_TRACE(one.folder + ": " + one.key + " = " + one.value);
-    const auto folder = shared_data(kPlace + one.folder);
-    if (!folder) continue;
-    ++refused;
-    const TempDir dir;
-    std::string text = "{";
-    for (const auto& [key, value] : Json::load(*folder / "config.json", kPythonJson).members()) {
-      if (key != one.key) text += "\"" + std::string(key) + "\": " + value.dump() + ", ";
-    }
-    write_file(dir / "config.json", text + "\"" + one.key + "\": " + one.value + "}");
-    std::filesystem::create_symlink(*folder / "model.safetensors", dir / "model.safetensors");
-    try {
-      models::build_encoder(dir.path());
-      ADD_FAILURE() << "nothing is thrown";
-    } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find(one.message), std::string::npos) << error.what();
-    }
-  }
+  const int refused =
+      expect_refused(kPlace, broken, [](const auto& path) { models::build_encoder(path); });
   if (refused == 0) GTEST_SKIP() << shared_data_absent("models2026");
 }
 

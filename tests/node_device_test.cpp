@@ -15,6 +15,7 @@
 #include "pippin/scheduling/scheduler.h"
 #include "pippin/tokenizers/tokenizer.h"
 #include "tests/sequence_families.h"
+#include "tests/sequence_rows.h"
 
 namespace pippin {
 namespace {
@@ -35,33 +36,6 @@ engine::ComputeOptions scalar() {
   engine::ComputeOptions compute;
   compute.cpu = limit_cpu(detect_cpu(), "scalar");
   return compute;
-}
-
-// Prompts and steps of two sequences, alone, together and forked.
-std::vector<std::vector<float>> rows_of(Model& model) {
-  std::vector<std::vector<float>> rows;
-  const auto keep = [&](std::span<const float> row) { rows.emplace_back(row.begin(), row.end()); };
-  const auto one = model.new_sequence(), other = model.new_sequence();
-  const Ids prompt = {3, 17, 5, 22, 0};
-  keep(one->prefill(prompt));
-  keep(one->decode(9));
-  keep(other->prefill(std::span(prompt).first(2)));
-  runtime::Batch batch(model.shared_from_this());
-  for (const int32_t id : {14, 1, 20}) {
-    batch.clear();
-    batch.add(*other, id);
-    batch.add(*one, id + 1);
-    batch.run();
-    for (size_t i = 0; i < batch.size(); ++i) keep(batch.logits(i));
-  }
-  if (model.capabilities().fork) {
-    const auto fork = one->fork();
-    keep(fork->decode(2));
-    keep(one->decode(2));
-  }
-  other->reset();
-  keep(other->prefill(std::span(prompt).last(2)));
-  return rows;
 }
 
 runtime::GenerateResult text_of(Model& model, bool with_drafts) {

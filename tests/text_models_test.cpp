@@ -11,16 +11,15 @@
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
-#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/threads/thread_pool.h"
-#include "pippin/io/json.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/family/anemll.h"
 #include "pippin/models/registry.h"
 #include "pippin/runtime/sequence.h"
 #include "pippin/runtime/stateful/model.h"
+#include "tests/broken_config.h"
 #include "tests/expect_golden.h"
 #include "tests/families_testing.h"
 #include "tests/golden_testing.h"
@@ -249,9 +248,7 @@ TEST(TextModels, EveryGoldenIsHere) {
 
 // Impossible settings of a configuration are rejected by key and value.
 TEST(TextModels, ConfigurationErrorsNameKeyAndValue) {
-  const struct {
-    std::string folder, key, value, message;
-  } broken[] = {
+  const BrokenConfig broken[] = {
       {"qwen3_5_moe_text", "layer_types",
        R"(["linear_attention", "full_attention", "spiral_attention", "full_attention"])",
        "config.json: layer_types: 'spiral_attention' is not supported"},
@@ -297,25 +294,8 @@ TEST(TextModels, ConfigurationErrorsNameKeyAndValue) {
       {"inkling", "layer_types", R"(["hybrid"])", "config.json: layer_types: 1 for 4 layers"},
       {"xlstm", "num_heads", "3", "config.json: num_heads: 3 heads of "},
   };
-  int refused = 0;
-  for (const auto& one : broken) {
-    SCOPED_TRACE(one.folder + ": " + one.key + " = " + one.value);
-    const auto folder = shared_data(kPlace + one.folder);
-    if (!folder) continue;
-    ++refused;
-    const TempDir dir;
-    std::string text = "{";
-    for (const auto& [key, value] : Json::load(*folder / "config.json", kPythonJson).members()) {
-      if (key != one.key) text += "\"" + std::string(key) + "\": " + value.dump() + ", ";
-    }
-    write_file(dir / "config.json", text + "\"" + one.key + "\": " + one.value + "}");
-    try {
-      models::describe(dir.path());
-      ADD_FAILURE() << "nothing is thrown";
-    } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find(one.message), std::string::npos) << error.what();
-    }
-  }
+  const int refused =
+      expect_refused(kPlace, broken, [](const auto& path) { models::describe(path); });
   if (refused == 0) GTEST_SKIP() << shared_data_absent("models2026");
 }
 
