@@ -22,6 +22,13 @@ constexpr std::string_view dtype_name(DataType type) {
   }
 }
 
+int32_t narrowed(int64_t value) {
+  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max()) {
+    fail(ErrorCode::InvalidFile, "the number {} has more than 32 bits", value);
+  }
+  return static_cast<int32_t>(value);
+}
+
 }  // namespace
 
 Graph::Graph(Function& function, Opset opset, std::set<std::string> reserved)
@@ -162,16 +169,14 @@ ValueType declared_type(const ValueInfo& info) {
   return ValueType::tensor(info.type, std::move(dims));
 }
 
+Value integer(int64_t value) {
+  return Value::of_int32(narrowed(value));
+}
+
 Value integers(const std::vector<int64_t>& values) {
   std::vector<int32_t> narrow;
   narrow.reserve(values.size());
-  for (const int64_t value : values) {
-    if (value < std::numeric_limits<int32_t>::min() ||
-        value > std::numeric_limits<int32_t>::max()) {
-      fail(ErrorCode::InvalidFile, "the number {} has more than 32 bits", value);
-    }
-    narrow.push_back(static_cast<int32_t>(value));
-  }
+  for (const int64_t value : values) narrow.push_back(narrowed(value));
   return Value::of_int32s(narrow);
 }
 

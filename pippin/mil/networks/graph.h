@@ -79,9 +79,8 @@ ValueType declared_type(const ValueInfo& info);
 inline Value number(float value) {
   return Value::of_float(DataType::Float32, static_cast<double>(value));
 }
-inline Value integer(int64_t value) {
-  return Value::of_int32(static_cast<int32_t>(value));
-}
+// Throws InvalidFile outside of 32 bits.
+Value integer(int64_t value);
 inline Value flag(bool value) {
   return Value::of_bool(value);
 }

@@ -1,5 +1,6 @@
 // Layers that keep some elements: conditions, triangles, non-maximum suppression.
 #include <algorithm>
+#include <limits>
 
 #include "pippin/base/error.h"
 #include "pippin/mil/networks/layers.h"
@@ -60,11 +61,17 @@ void translate_band_part(Network& network, const Layer& layer) {
                    layer.parameters.integer({2, "numUpper"})));
 }
 
+// Beyond the bound every matrix is within the triangle, or outside of it.
+int64_t diagonal(const Layer& layer) {
+  constexpr int64_t kFarthest = std::numeric_limits<int32_t>::max();
+  return std::clamp(layer.parameters.integer({1, "k"}), -kFarthest, kFarthest);
+}
+
 // Keeps columns up to row + k.
 void translate_lower_triangle(Network& network, const Layer& layer) {
   Graph& graph = network.graph;
   Var* x = network.real(layer, 0);
-  const int64_t k = layer.parameters.integer({1, "k"});
+  const int64_t k = diagonal(layer);
   network.set(layer, 0, k >= 0 ? band(graph, x, -1, k) : outside_band(graph, x, -k - 1, -1));
 }
 
@@ -72,7 +79,7 @@ void translate_lower_triangle(Network& network, const Layer& layer) {
 void translate_upper_triangle(Network& network, const Layer& layer) {
   Graph& graph = network.graph;
   Var* x = network.real(layer, 0);
-  const int64_t k = layer.parameters.integer({1, "k"});
+  const int64_t k = diagonal(layer);
   network.set(layer, 0, k <= 0 ? band(graph, x, -k, -1) : outside_band(graph, x, -1, k - 1));
 }
 
