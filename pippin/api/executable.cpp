@@ -86,12 +86,13 @@ class ProgramExecutable : public Executable {
 
   Values run_in_pieces(const Values& inputs, engine::State& state) {
     engine::NamedHostTensors hosts;
+    const int64_t batch = batch_of(this->inputs(), inputs);
     for (const FeatureInfo& feature : this->inputs()) {
       with_context(input_context(feature), [&] {
         const auto found = inputs.find(feature.name);
         if (found == inputs.end()) {
           hosts.emplace(feature.name,
-                        input_value(feature, default_input(feature, options_.max_elements)));
+                        input_value(feature, default_input(feature, options_.max_elements, batch)));
         } else {
           check_size(found->second);
           hosts.emplace(feature.name, input_value(feature, found->second));

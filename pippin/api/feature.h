@@ -30,9 +30,11 @@ void check_input(const FeatureInfo& feature, const Value& value);
 // The value in the program's form. Throws InvalidArgument if it is not as declared; the message
 // does not name the input.
 engine::HostTensor input_value(const FeatureInfo& feature, const Value& value);
-// The value of an absent optional input. Throws LimitExceeded if the declared shape has more
-// elements.
-Tensor default_input(const FeatureInfo& feature, int64_t max_elements);
+// The value of an absent optional input, with `batch` items if it has leading axes. Throws
+// LimitExceeded if the declared shape has more elements.
+Tensor default_input(const FeatureInfo& feature, int64_t max_elements, int64_t batch = 1);
+// The batch of the given inputs with leading axes; 1 if there are none.
+int64_t batch_of(const std::vector<FeatureInfo>& inputs, const Values& given);
 
 // The program's output, converted to the declared type.
 Value output_value(const FeatureInfo& feature, const engine::HostTensor& value);

@@ -1,6 +1,7 @@
 // Neural network models, encoded byte by byte: rejected files, and features that other tools' cases
 // do not cover.
 #include <bit>
+#include <cmath>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -115,6 +116,35 @@ TEST(Networks, MayHaveTwoAxesInFront) {
   EXPECT_EQ(run({2}), (std::vector<double>{3, 6}));
   EXPECT_EQ(run({1, 1, 2, 1, 1}), (std::vector<double>{3, 6}));
   EXPECT_ERROR(run({2, 1, 1, 1, 1}), ErrorCode::InvalidArgument, "shape");
+}
+
+TEST(Networks, AbsentStatesHaveTheBatchOfTheInput) {
+  const auto matrix = [](uint32_t number, std::vector<float> values) {
+    return field(number, floats(1, values));
+  };
+  std::string weights;
+  for (const uint32_t gate : {1U, 3U, 4U}) {  // coupled: the forget gate has none
+    weights += matrix(gate, {0}) + matrix(gate + 19, {0}) + matrix(gate + 39, {1});
+  }
+  const std::string lstm =
+      layer("lstm", {"x", "h", "c"}, {"y"}, 420,
+            field(1, uint64_t{1}) + field(2, uint64_t{1}) +
+                field(15, field(20, uint64_t{1}) + field(50, uint64_t{1})) + field(20, weights));
+  const std::string state = wire::array_type({1}, wire::kFloat);
+  const std::string bytes =
+      wire::model(wire::description({{"x", wire::array_type({1}, wire::kFloat)},
+                                     {"h", wire::optional(state)},
+                                     {"c", wire::optional(state)}},
+                                    {{"y", wire::array_type({}, wire::kFloat)}}),
+                  kNetwork, lstm);
+  const TempDir folder;
+  const Model model = Model::load(written(folder, bytes), {.num_threads = 1});
+  const Values outputs = model.function().predict(
+      {{"x", Tensor::from(std::vector<double>{1, 2, 3}, {1, 3, 1, 1, 1})}});
+  const Tensor& y = std::get<Tensor>(outputs.at("y"));
+  EXPECT_EQ(y.shape(), (std::vector<int64_t>{1, 3, 1, 1, 1}));
+  const double gate = 1 / (1 + std::exp(-1.0)), cell = gate * std::tanh(1.0);
+  for (const double value : y.to_doubles()) EXPECT_NEAR(value, gate * std::tanh(cell), 1e-6);
 }
 
 TEST(Networks, FaultsAreNamed) {

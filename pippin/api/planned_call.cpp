@@ -98,12 +98,14 @@ std::unique_ptr<PlannedCall> PlannedCall::make(const PlannedCallOptions& options
     return nullptr;
   }
   const mil::ElementLimit limit(runner.max_elements);
+  const int64_t batch = batch_of(options.inputs, inputs);
   std::vector<Tensor> absent;
   SharedPlans::Shapes shapes;
   for (const FeatureInfo& feature : options.inputs) {
     const Tensor* tensor = find_tensor(inputs, feature.name);
     if (inputs.contains(feature.name) && tensor == nullptr) return nullptr;
-    absent.push_back(tensor == nullptr ? default_input(feature, runner.max_elements) : Tensor());
+    absent.push_back(tensor == nullptr ? default_input(feature, runner.max_elements, batch)
+                                       : Tensor());
     shapes.push_back(declared_rank(feature, (tensor != nullptr ? *tensor : absent.back()).shape()));
   }
   try {

@@ -234,17 +234,31 @@ engine::HostTensor input_value(const FeatureInfo& feature, const Value& value) {
   return array_input(feature, std::get<Tensor>(value));
 }
 
-Tensor default_input(const FeatureInfo& feature, int64_t max_elements) {
+Tensor default_input(const FeatureInfo& feature, int64_t max_elements, int64_t batch) {
+  std::vector<int64_t> shape = feature.shape;
+  if (feature.leading_axes && shape.size() == 5) shape[1] = batch;
   double elements = 1;
-  for (const int64_t size : feature.shape) elements *= static_cast<double>(size);
+  for (const int64_t size : shape) elements *= static_cast<double>(size);
   if (elements > static_cast<double>(max_elements)) {
-    fail(ErrorCode::LimitExceeded, "the default shape {} has more than {} elements", feature.shape,
+    fail(ErrorCode::LimitExceeded, "the default shape {} has more than {} elements", shape,
          max_elements);
   }
-  Tensor tensor(feature.type, feature.shape);
+  Tensor tensor(feature.type, shape);
   if (feature.default_value == 0) return tensor;
   const std::vector<double> values(static_cast<size_t>(tensor.size()), feature.default_value);
-  return Tensor::from(values, feature.shape).to(feature.type);
+  return Tensor::from(values, shape).to(feature.type);
+}
+
+int64_t batch_of(const std::vector<FeatureInfo>& inputs, const Values& given) {
+  for (const FeatureInfo& feature : inputs) {
+    const auto found = given.find(feature.name);
+    if (!feature.leading_axes || found == given.end()) continue;
+    const auto* tensor = std::get_if<Tensor>(&found->second);
+    if (tensor == nullptr) continue;
+    const std::vector<int64_t> shape = declared_rank(feature, tensor->shape());
+    if (shape.size() == 5) return shape[1];
+  }
+  return 1;
 }
 
 Value output_value(const FeatureInfo& feature, const engine::HostTensor& host) {

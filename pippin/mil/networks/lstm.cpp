@@ -1,6 +1,7 @@
 #include "pippin/mil/networks/lstm.h"
 
 #include <algorithm>
+#include <array>
 
 #include "pippin/base/error.h"
 
@@ -133,16 +134,19 @@ std::vector<Var*> LstmLayer::run_op(Network& network, const Fields& weights,
 std::vector<Var*> LstmLayer::run_loop(Network& network, const Fields& weights,
                                       const std::vector<Fields>& functions, const Run& run) const {
   Graph& graph = network.graph;
-  std::vector<Var*> weight, recursion, offset, peephole;
+  std::array<Var*, 4> weight{}, recursion{}, offset{};
+  std::array<Var*, 3> peephole{};
   for (const size_t gate : {LstmInputGate, LstmForgetGate, LstmBlockInput, LstmOutputGate}) {
-    weight.push_back(network.weights(weights, kGateWeights[gate], {outputs, inputs}));
-    recursion.push_back(network.weights(weights, kGateRecursions[gate], {outputs, outputs}));
+    if (coupled_ && gate == LstmForgetGate) continue;
+    weight[gate] = network.weights(weights, kGateWeights[gate], {outputs, inputs});
+    recursion[gate] = network.weights(weights, kGateRecursions[gate], {outputs, outputs});
     const std::vector<float> values =
         bias(network, weights, kGateBiases[gate], gate == LstmForgetGate);
-    offset.push_back(network.constant(float_source(values), {outputs}));
+    offset[gate] = network.constant(float_source(values), {outputs});
   }
-  for (const Field& field : kPeepholes) {
-    peephole.push_back(peepholes_ ? network.weights(weights, field, {outputs}) : nullptr);
+  for (size_t i = 0; i < peephole.size() && peepholes_; ++i) {
+    if (coupled_ && i == LstmForgetGate) continue;
+    peephole[i] = network.weights(weights, kPeepholes[i], {outputs});
   }
   const float limit = clip_ == 0 ? 50 : clip_;
   return run_steps(network, run, [&](Var* x, const std::vector<Var*>& states) {
