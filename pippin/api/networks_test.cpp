@@ -147,6 +147,19 @@ TEST(Networks, AbsentStatesHaveTheBatchOfTheInput) {
   for (const double value : y.to_doubles()) EXPECT_NEAR(value, gate * std::tanh(cell), 1e-6);
 }
 
+TEST(Networks, TheDefaultShapeIsAllowedWithOthers) {
+  const std::string others =
+      field(21, field(1, field(1, std::string("\x05"))) + field(1, field(1, std::string("\x07"))));
+  const std::string bytes = wire::model(
+      wire::description(
+          {{"x", field(5, field(1, std::string("\x03")) + field(2, wire::kFloat) + others)}},
+          {{"y", wire::array_type({}, wire::kFloat)}}),
+      kNetwork, layer("twice", {"x"}, {"y"}, 231, single(1, 2)) + field(5, uint64_t{1}));
+  EXPECT_EQ(predict(bytes, {1, 2, 3}), (std::vector<double>{2, 4, 6}));
+  EXPECT_EQ(predict(bytes, {1, 2, 3, 4, 5}), (std::vector<double>{2, 4, 6, 8, 10}));
+  EXPECT_ERROR(predict(bytes, {1, 2, 3, 4}), ErrorCode::InvalidArgument, "shape");
+}
+
 TEST(Networks, FaultsAreNamed) {
   const auto error = [](const std::string& layers) {
     const TempDir folder;

@@ -16,6 +16,13 @@ Dim flexible(const std::string& name, size_t axis, const SizeRange& range) {
                      range.upper < 0 ? kAny : range.upper);
 }
 
+// Adds a shape or size to the listed ones, if there are some: the default is allowed too.
+template <typename Shapes>
+void allow_default(Shapes& listed, const typename Shapes::value_type& shape) {
+  const bool absent = std::find(listed.begin(), listed.end(), shape) == listed.end();
+  if (!listed.empty() && absent) listed.push_back(shape);
+}
+
 // The smallest and the largest size of each axis.
 std::vector<SizeRange> ranges_of(const Feature& feature) {
   if (!feature.ranges.empty()) return feature.ranges;
@@ -64,6 +71,10 @@ Slot with_plane_axes(Graph& graph, Var* x) {
 }
 
 void define_array(Network& network, Feature& feature, bool sequences) {
+  auto& shapes = feature.enumerated_shapes;
+  if (!shapes.empty() && shapes.front().size() == feature.shape.size()) {
+    allow_default(shapes, feature.shape);
+  }
   std::vector<SizeRange> ranges = ranges_of(feature);
   if (ranges.empty()) {
     fail(ErrorCode::Unsupported, "an array input without a shape");
@@ -96,8 +107,9 @@ void define_array(Network& network, Feature& feature, bool sequences) {
   network.values.insert_or_assign(feature.name, slot);
 }
 
-void define_image(Network& network, const Feature& feature) {
-  const ImageType& image = feature.image;
+void define_image(Network& network, Feature& feature) {
+  ImageType& image = feature.image;
+  allow_default(image.enumerated_sizes, image.size);
   const bool color = image.color_space == ColorSpace::Rgb || image.color_space == ColorSpace::Bgr;
   SizeRange height{image.size.height, image.size.height}, width{image.size.width, image.size.width};
   for (const ImageSize& size : image.enumerated_sizes) {
