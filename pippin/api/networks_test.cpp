@@ -160,6 +160,23 @@ TEST(Networks, TheDefaultShapeIsAllowedWithOthers) {
   EXPECT_ERROR(predict(bytes, {1, 2, 3, 4}), ErrorCode::InvalidArgument, "shape");
 }
 
+TEST(Networks, SuppressionDropsScoresAtTheThreshold) {
+  const std::string bytes =
+      wire::model(wire::description({{"boxes", wire::array_type({1, 3, 4}, wire::kFloat)},
+                                     {"scores", wire::array_type({1, 3, 1}, wire::kFloat)}},
+                                    {{"n", wire::array_type({}, wire::kFloat)}}),
+                  kNetwork,
+                  layer("nms", {"boxes", "scores"}, {"b", "s", "i", "n"}, 1400,
+                        single(1, 0.5F) + single(2, 0.5F) + field(3, uint64_t{3})) +
+                      field(5, uint64_t{1}));
+  const TempDir folder;
+  const Model model = Model::load(written(folder, bytes), {.num_threads = 1});
+  const std::vector<double> boxes = {0, 0, 1, 1, 5, 5, 1, 1, 9, 9, 1, 1}, scores = {0.9, 0.5, 0.6};
+  const Values outputs = model.function().predict(
+      {{"boxes", Tensor::from(boxes, {1, 3, 4})}, {"scores", Tensor::from(scores, {1, 3, 1})}});
+  EXPECT_EQ(std::get<Tensor>(outputs.at("n")).to_doubles(), (std::vector<double>{2}));
+}
+
 TEST(Networks, FaultsAreNamed) {
   const auto error = [](const std::string& layers) {
     const TempDir folder;

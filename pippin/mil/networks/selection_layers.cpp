@@ -1,5 +1,6 @@
 // Layers that keep some elements: conditions, triangles, non-maximum suppression.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "pippin/base/error.h"
@@ -90,6 +91,23 @@ Binding setting(Network& network, const Layer& layer, size_t input, Value stored
   return network.graph.cast(var, stored.type.data_type);
 }
 
+// The next number above the threshold: the layer drops boxes with this score, MIL's op keeps them.
+Binding score_threshold(Network& network, const Layer& layer) {
+  constexpr size_t kInput = 3;
+  using Limits = std::numeric_limits<float>;
+  Graph& graph = network.graph;
+  const float stored = layer.parameters.number({2, "scoreThreshold"});
+  if (layer.inputs.size() <= kInput) return number(std::nextafter(stored, Limits::infinity()));
+  Var* threshold = scalar(graph, network.real(layer, kInput));
+  // Three quarters of an epsilon round to one unit of the last place.
+  Var* step =
+      binary(graph, "mul", unary(graph, "abs", threshold), number(0.75F * Limits::epsilon()));
+  step = graph.add(
+      "clip",
+      {{"x", {step}}, {"alpha", {number(Limits::min())}}, {"beta", {number(Limits::max())}}});
+  return binary(graph, "add", threshold, step);
+}
+
 void translate_suppression_layer(Network& network, const Layer& layer) {
   const Fields& parameters = layer.parameters;
   Graph& graph = network.graph;
@@ -99,8 +117,7 @@ void translate_suppression_layer(Network& network, const Layer& layer) {
        {"scores", {network.real(layer, 1)}},
        {"iou_threshold",
         {setting(network, layer, 2, number(parameters.number({1, "iouThreshold"})))}},
-       {"score_threshold",
-        {setting(network, layer, 3, number(parameters.number({2, "scoreThreshold"})))}},
+       {"score_threshold", {score_threshold(network, layer)}},
        {"max_boxes", {setting(network, layer, 4, integer(parameters.integer({3, "maxBoxes"})))}},
        {"per_class_suppression", {flag(parameters.flag({4, "perClassSuppression"}))}}});
   for (size_t i = 0; i < results.size(); ++i) network.set(layer, i, results[i]);
