@@ -114,7 +114,6 @@ void Network::set_planes(const Layer& layer, Var* planes, const Slot& like) {
     sizes[0] = {-1};
     sizes.insert(sizes.begin(), size_of(graph, like.var, 0));
     if (sizes[0].of != nullptr && before[1].is_constant()) {
-      std::swap(sizes[0].number, sizes[1].number);
       sizes[0] = {-1};
       sizes[1] = {before[1].constant()};
     }

@@ -51,6 +51,15 @@ Var* multiplied(Network& network, const Fields& parameters, const Matrix& matrix
   return biased ? binary(graph, "add", product, bias) : product;
 }
 
+// Throws InvalidFile if channels, rows and columns are known and not `inputs` numbers.
+void check_columns(const Graph& graph, const Var* x, int64_t inputs) {
+  const Shape& shape = graph.shape(x);
+  const Dim count = num_elements(Shape(shape.end() - 3, shape.end()));
+  if (!count.is_constant() || count == Dim(inputs)) return;
+  fail(ErrorCode::InvalidFile, "an input {}, the weights are for {} numbers", to_string(shape),
+       inputs);
+}
+
 // From rank 4 on, channels, rows and columns are one axis.
 void translate_inner_product(Network& network, const Layer& layer) {
   Graph& graph = network.graph;
@@ -60,6 +69,7 @@ void translate_inner_product(Network& network, const Layer& layer) {
   const Slot x = network.floats(layer, 0);
   const int64_t rank = graph.rank(x.var);
   if (rank < 4) return network.set(layer, multiplied(network, parameters, matrix, x.var), x);
+  check_columns(graph, x.var, matrix.inputs);
   Var* rows = reshaped(graph, x.var, std::vector<int64_t>{-1, matrix.inputs});
   Var* result = multiplied(network, parameters, matrix, rows);
   if (rank == 4) return network.set(layer, expanded(graph, result, {2, 3}), x);

@@ -48,12 +48,15 @@ void translate_reshape(Network& network, const Layer& layer) {
   if (target.size() != 4) {
     fail(ErrorCode::InvalidFile, "targetShape has {} numbers, not 3 or 4", target.size());
   }
-  // Elements move between the sequence and the other axes: the batch is the remaining size.
+  // Elements move between the sequence and the other axes. The batch is 1, or the remaining size if
+  // the input's is not known to be 1.
   Var* full = network.full(x);
   const int64_t rank = graph.rank(full);
   if (last) full = transposed(graph, full, channels_last(rank, false));
   const bool inferred = std::find(target.begin(), target.end(), -1) != target.end();
-  std::vector<int64_t> sizes = {target[0], inferred ? 1 : -1, target[1], target[2], target[3]};
+  const bool single = rank == 5 && graph.shape(full)[1] == Dim(1);
+  std::vector<int64_t> sizes = {target[0], inferred || single ? 1 : -1, target[1], target[2],
+                                target[3]};
   if (last) std::rotate(sizes.begin() + 2, sizes.begin() + 3, sizes.end());
   Var* result = reshaped(graph, full, sizes);
   network.set(layer, 0, last ? transposed(graph, result, channels_last(5, true)) : result);

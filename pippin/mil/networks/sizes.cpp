@@ -78,7 +78,9 @@ Var* squeezed(Graph& graph, Var* x, const std::vector<int64_t>& axes) {
 }
 
 Var* transposed(Graph& graph, Var* x, const std::vector<int64_t>& order) {
-  if (std::is_sorted(order.begin(), order.end())) return x;
+  std::vector<int64_t> same(static_cast<size_t>(graph.rank(x)));
+  std::iota(same.begin(), same.end(), 0);
+  if (order == same) return x;
   return graph.add("transpose", {{"x", {x}}, {"perm", {integers(order)}}});
 }
 
