@@ -85,7 +85,11 @@ std::vector<double> FeatureRow::spread(const Dictionary& dictionary) const {
   std::vector<double> row(width_, 0.0);
   const std::vector<int64_t> keys = integer_keys(dictionary);
   for (size_t i = 0; i < keys.size(); ++i) {
-    if (keys[i] >= static_cast<int64_t>(width_) && meaning_ == Width::AtLeast) continue;
+    if (keys[i] >= static_cast<int64_t>(width_) && meaning_ == Width::AtLeast) {
+      // Its position does not matter to the model, but distances contain it.
+      row.push_back(dictionary.values[i]);
+      continue;
+    }
     check_position(keys[i], width_);
     row[static_cast<size_t>(keys[i])] = dictionary.values[i];
   }

@@ -105,6 +105,19 @@ TEST(SupportVectors, RegressorsOfEveryKernel) {
   }
 }
 
+TEST(SupportVectors, DistancesContainPositionsWithoutVectors) {
+  proto::VectorRegressor message;
+  *message.mutable_kernel() = kernel_message(1);
+  add_vectors(message, {{1, 2}}, true);
+  message.mutable_coefficients()->mutable_values()->Add(1.0);
+  Interface interface;
+  interface.inputs = {dictionary_field("x", false)};
+  interface.outputs = {field("y", Field::Type::Double)};
+  const StagePtr stage = stage_of(kVectorRegressor, message, interface);
+  const Dictionary x{std::vector<int64_t>{4, 1}, {3, 1}};
+  EXPECT_NEAR(to_number(run_one(*stage, x)), std::exp(-0.3 * (1 + 1 + 9)), 1e-12);
+}
+
 // Three classes of 2, 3 and 1 vectors.
 class ThreeClasses {
  public:
