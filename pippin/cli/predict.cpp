@@ -191,11 +191,11 @@ void predict(const PredictCommand& command) {
   const Model model = Model::load(package, options);
   const Function function =
       model.function(command.function.empty() ? model.default_function() : command.function);
+  fit_images(function.inputs(), parse_resize_mode(command.resize), inputs);
   if (rows_file) {
     return predict_file(command, function, rows_file->path, inputs, outputs, trace);
   }
   resolve_outputs(outputs, function.outputs());
-  fit_images(function.inputs(), parse_resize_mode(command.resize), inputs);
   PredictReport report;
   report.load_seconds = seconds_since(start);
   report.model = command.model;
