@@ -20,9 +20,9 @@
 namespace pippin::mil {
 
 // Reads an .mlpackage, an .mlmodelc, an .mlmodel or a .mil, or an archive of one, whatever its
-// name. Throws InvalidFile, NotFound, or Unsupported (if the model or a stage is not an ML Program;
-// the message has its kind and version). An absent weight file is an error only when a weight is
-// used.
+// name. Throws InvalidFile, NotFound, or Unsupported (a model or a stage of an unknown kind, with
+// its number and version; a layer that only an app can compute). An absent weight file is an error
+// only when a weight is used.
 Model read_package(const std::filesystem::path& path);
 // Whether `path` has the name or the files of something that read_package accepts, whatever its
 // content.

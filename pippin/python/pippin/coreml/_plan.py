@@ -16,7 +16,7 @@ class _MLModelStructureProgramOperationProxy:
 
 
 class _MLModelStructureNeuralNetworkLayerProxy:
-    """For neural networks, which Pippin does not run."""
+    """Never created: neural networks have no structure here."""
 
 
 class _Builder:
