@@ -28,8 +28,8 @@ struct StateRows {
   uint64_t size() const { return groups * group_bytes(); }
 };
 
-// Copies rows of the packed array at `array`; `stride` bytes apart are the groups of the other
-// side.
+// Copies rows of the packed array at `array`. In the other memory a group begins `stride` bytes
+// after the one before.
 void read_rows(const std::byte* array, const StateRows& rows, std::byte* to, uint64_t stride);
 void write_rows(std::byte* array, const StateRows& rows, const std::byte* from, uint64_t stride);
 
