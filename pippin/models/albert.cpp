@@ -10,7 +10,9 @@
 namespace pippin::models {
 
 EncoderDescription albert(const Config& config) {
-  EncoderDescription model = bert_like(config);
+  EncoderDescription model = bert_like(
+      config,
+      {.vocab_size = 30000, .hidden_size = 4096, .intermediate_size = 16384, .num_heads = 64});
   nn::EncoderOptions& encoder = model.encoder;
   encoder.bases = {"albert", ""};
   encoder.embedding_size = config.size("embedding_size", 128);

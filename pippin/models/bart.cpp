@@ -18,23 +18,45 @@ namespace {
 
 using Sinusoids = nn::LearnedPositions::Sinusoids;
 
-// The differences between the members of the lineage.
+// The sizes of the encoder or the decoder.
+struct Half {
+  int64_t layers = 12, heads = 16, inner = 4096, context = 1024;
+};
+
+// The differences between the members of the lineage, and the defaults of their classes.
 struct Variant {
   std::string_view type;
-  bool norm_first;          // before the blocks, and once at the end of both
-  bool norm_of_embeddings;  // after the embedding
-  int64_t offset;           // of learned positions
+  bool norm_first = false;          // before the blocks, and once at the end of both
+  bool norm_of_embeddings = false;  // after the embedding
+  int64_t offset = 0;               // of learned positions
   Sinusoids sinusoids = Sinusoids::None;
   bool counts_tokens = false;  // positions count tokens that are not padding, from one more than it
+  bool scaled = false;         // scale_embedding
+  int64_t vocab_size = 50265, width = 1024;
+  int64_t start = 2;  // decoder_start_token_id
+  std::string_view activation = "gelu";
+  Half read = {}, written = {};
 };
 constexpr Variant kVariants[] = {
-    {"bart", false, true, 2},
-    {"blenderbot", true, false, 0},
-    {"led", false, true, 0},
-    {"m2m_100", true, false, 0, Sinusoids::Whole, true},
-    {"marian", false, false, 0, Sinusoids::Open},
-    {"mbart", true, true, 2},
-    {"pegasus", true, false, 0, Sinusoids::Open},
+    {.type = "bart", .norm_of_embeddings = true, .offset = 2},
+    {.type = "blenderbot",
+     .norm_first = true,
+     .vocab_size = 8008,
+     .width = 2560,
+     .start = 1,
+     .read = {.layers = 2, .heads = 32, .inner = 10240, .context = 128},
+     .written = {.layers = 24, .heads = 32, .inner = 10240, .context = 128}},
+    {.type = "led", .norm_of_embeddings = true, .read = {.context = 16384}},
+    {.type = "m2m_100",
+     .norm_first = true,
+     .sinusoids = Sinusoids::Whole,
+     .counts_tokens = true,
+     .scaled = true,
+     .vocab_size = 128112,
+     .activation = "relu"},
+    {.type = "marian", .sinusoids = Sinusoids::Open, .vocab_size = 58101, .start = 58100},
+    {.type = "mbart", .norm_first = true, .norm_of_embeddings = true, .offset = 2},
+    {.type = "pegasus", .norm_first = true, .sinusoids = Sinusoids::Open, .start = 0},
 };
 
 const Variant& variant_of(const Config& config) {
@@ -45,15 +67,12 @@ const Variant& variant_of(const Config& config) {
   config.unsupported("model_type", fmt::format("'{}' is not of BART's lineage", type));
 }
 
-struct Half {
-  int64_t layers, heads, inner, context;
-};
-
-Half half_of(const Config& config, const std::string& side, const char* positions) {
-  return {.layers = config.size(side + "_layers", 12, kMaxLayers),
-          .heads = config.size(side + "_attention_heads", 16, kMaxHeads),
-          .inner = config.size(side + "_ffn_dim", 4096),
-          .context = config.size(positions, 1024, kMaxContext)};
+Half half_of(const Config& config, const std::string& side, const char* positions,
+             const Half& defaults) {
+  return {.layers = config.size(side + "_layers", defaults.layers, kMaxLayers),
+          .heads = config.size(side + "_attention_heads", defaults.heads, kMaxHeads),
+          .inner = config.size(side + "_ffn_dim", defaults.inner),
+          .context = config.size(positions, defaults.context, kMaxContext)};
 }
 
 nn::LayerOptions layer_of(const Config& config, const Variant& variant, const Half& half,
@@ -76,7 +95,7 @@ nn::LayerOptions layer_of(const Config& config, const Variant& variant, const Ha
   nn::MLPOptions& mlp = layer.mlp();
   mlp.features = width;
   mlp.hidden_features = half.inner;
-  mlp.activation = config.activation("activation_function", "gelu");
+  mlp.activation = config.activation("activation_function", variant.activation);
   mlp.gated = false;
   mlp.bias = true;
   mlp.up = "fc1";
@@ -102,13 +121,22 @@ void use_windows(const Config& config, nn::EncoderOptions& encoder) {
   }
 }
 
+int64_t padding_token(const Config& config, const Variant& variant) {
+  const int64_t token = config.json().get_int_or("pad_token_id", 1);
+  const int64_t count = config.size("vocab_size", variant.vocab_size);
+  if (token < 0 || token >= count) {
+    config.invalid("pad_token_id", fmt::format("{} is not one of {} tokens", token, count));
+  }
+  return token;
+}
+
 std::optional<nn::LearnedPositions> positions_of(const Config& config, const Variant& variant,
                                                  const std::string& path, int64_t context) {
   nn::LearnedPositions positions{.path = path,
                                  .rows = context + variant.offset,
                                  .offset = variant.offset,
                                  .sinusoids = variant.sinusoids};
-  if (variant.counts_tokens) positions.offset = config.json().get_int_or("pad_token_id", 1) + 1;
+  if (variant.counts_tokens) positions.offset = padding_token(config, variant) + 1;
   return positions;
 }
 
@@ -117,26 +145,31 @@ std::optional<nn::LearnedPositions> positions_of(const Config& config, const Var
 EncoderDecoderDescription bart_encoder_decoder(const Config& config) {
   const Variant& variant = variant_of(config);
   const bool is_led = variant.type == "led";
-  const Half read = half_of(config, "encoder",
-                            is_led ? "max_encoder_position_embeddings" : "max_position_embeddings");
+  const Half read =
+      half_of(config, "encoder",
+              is_led ? "max_encoder_position_embeddings" : "max_position_embeddings", variant.read);
   const Half written = half_of(
-      config, "decoder", is_led ? "max_decoder_position_embeddings" : "max_position_embeddings");
-  const int64_t width = config.size("d_model", 1024);
+      config, "decoder", is_led ? "max_decoder_position_embeddings" : "max_position_embeddings",
+      variant.written);
+  const int64_t width = config.size("d_model", variant.width);
   const std::string base = is_led ? "led" : "model";
   config.ignore({"is_encoder_decoder", "static_position_embeddings"});
   if (!config.flag("share_encoder_decoder_embeddings", true)) {
     config.unsupported("share_encoder_decoder_embeddings", "false is not supported");
   }
+  if (variant.sinusoids != Sinusoids::None && width % 2 != 0) {
+    config.unsupported("d_model", fmt::format("{} is odd: positions have pairs", width));
+  }
   EncoderDecoderDescription model;
-  model.vocab_size = config.size("vocab_size", 50265);
+  model.vocab_size = config.size("vocab_size", variant.vocab_size);
   if (config.size("decoder_vocab_size", model.vocab_size) != model.vocab_size) {
     config.unsupported("decoder_vocab_size", "values other than vocab_size are not supported");
   }
   model.width = width;
   model.context = std::min(read.context, written.context);
-  model.start = config.json().get_int_or("decoder_start_token_id", 2);
+  model.start = config.json().get_int_or("decoder_start_token_id", variant.start);
   model.first = config.json().find_int("forced_bos_token_id");
-  const bool scaled = config.flag("scale_embedding", variant.type == "m2m_100");
+  const bool scaled = config.flag("scale_embedding", variant.scaled);
   model.embedding_scale = scaled ? std::sqrt(static_cast<double>(width)) : 1.0;
 
   nn::EncoderOptions& encoder = model.encoder;
@@ -149,8 +182,8 @@ EncoderDecoderDescription bart_encoder_decoder(const Config& config) {
   encoder.embedding_scale = model.embedding_scale;
   encoder.positions = positions_of(config, variant, "encoder.embed_positions", read.context);
   if (variant.counts_tokens) {
-    encoder.uncounted = static_cast<int32_t>(encoder.positions->offset - 1);
-    encoder.positions->offset -= 1;
+    encoder.uncounted = static_cast<int32_t>(padding_token(config, variant));
+    encoder.positions->offset = *encoder.uncounted;
   }
   encoder.norm = layer.norm;
   if (variant.norm_of_embeddings) encoder.embedding_norm = "encoder.layernorm_embedding";

@@ -9,16 +9,16 @@
 
 namespace pippin::models {
 
-EncoderDescription bert_like(const Config& config, double epsilon) {
+EncoderDescription bert_like(const Config& config, const BertDefaults& defaults) {
   EncoderDescription model;
   nn::EncoderOptions& encoder = model.encoder;
   encoder.bases = {"bert", ""};
-  encoder.vocab_size = config.size("vocab_size", 30522);
-  encoder.hidden_size = config.size("hidden_size", 768);
-  encoder.context = config.size("max_position_embeddings", 512, kMaxContext);
+  encoder.vocab_size = config.size("vocab_size", defaults.vocab_size);
+  encoder.hidden_size = config.size("hidden_size", defaults.hidden_size);
+  encoder.context = config.size("max_position_embeddings", defaults.context, kMaxContext);
   encoder.positions =
       nn::LearnedPositions{.path = "embeddings.position_embeddings", .rows = encoder.context};
-  encoder.num_token_types = config.json().get_int_or("type_vocab_size", 2);
+  encoder.num_token_types = config.json().get_int_or("type_vocab_size", defaults.token_types);
   config.ignore({"type_vocab_size"});
   if (encoder.num_token_types < 0 || encoder.num_token_types > kMaxSize) {
     config.invalid("type_vocab_size",
@@ -27,7 +27,7 @@ EncoderDescription bert_like(const Config& config, double epsilon) {
   if (encoder.num_token_types > 0) encoder.token_types = "embeddings.token_type_embeddings";
   encoder.several_token_types = encoder.num_token_types > 1;
   encoder.norm = {.kind = nn::NormOptions::Kind::Layer,
-                  .epsilon = config.number("layer_norm_eps", epsilon),
+                  .epsilon = config.number("layer_norm_eps", defaults.epsilon),
                   .bias = true};
   encoder.embedding_norm = "embeddings.LayerNorm";
   // Architectures with other positions have read it.
@@ -48,7 +48,8 @@ EncoderDescription bert_like(const Config& config, double epsilon) {
   layer.mlp_path = "";
   nn::AttentionOptions& attention = layer.attention();
   attention.features = encoder.hidden_size;
-  attention.num_heads = attention.num_kv_heads = config.size("num_attention_heads", 12, kMaxHeads);
+  attention.num_heads = attention.num_kv_heads =
+      config.size("num_attention_heads", defaults.num_heads, kMaxHeads);
   config.require_multiple("hidden_size", encoder.hidden_size, "num_attention_heads",
                           attention.num_heads);
   attention.head_dim = encoder.hidden_size / attention.num_heads;
@@ -59,14 +60,14 @@ EncoderDescription bert_like(const Config& config, double epsilon) {
   attention.output = "output.dense";
   nn::MLPOptions& mlp = layer.mlp();
   mlp.features = encoder.hidden_size;
-  mlp.hidden_features = config.size("intermediate_size", 4 * encoder.hidden_size);
+  mlp.hidden_features = config.size("intermediate_size", defaults.intermediate_size);
   mlp.activation = config.activation("hidden_act", "gelu");
   mlp.gated = false;
   mlp.bias = true;
   mlp.up = "intermediate.dense";
   mlp.down = "output.dense";
-  encoder.layers.assign(static_cast<size_t>(config.size("num_hidden_layers", 12, kMaxLayers)),
-                        layer);
+  const int64_t count = config.size("num_hidden_layers", defaults.num_layers, kMaxLayers);
+  encoder.layers.assign(static_cast<size_t>(count), layer);
 
   model.classifier = {.dense = "pooler.dense", .dense_of_encoder = true, .output = "classifier"};
   model.pooler = {.dense = "pooler.dense", .dense_of_encoder = true};

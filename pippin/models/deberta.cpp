@@ -14,7 +14,7 @@ EncoderDescription deberta(const Config& config) {
   names.position_key = "self.pos_proj";
   names.position_query = "self.pos_q_proj";
   names.output = "output.dense";
-  return deberta_like(config, names);
+  return deberta_like(config, {.vocab_size = 50265, .token_types = 0, .epsilon = 1e-7}, names);
 }
 
 }  // namespace pippin::models

@@ -30,19 +30,15 @@ std::vector<std::string> position_parts(const Config& config) {
 
 }  // namespace
 
-EncoderDescription deberta_like(const Config& config,
+EncoderDescription deberta_like(const Config& config, const BertDefaults& defaults,
                                 const nn::DisentangledAttentionOptions& names) {
-  EncoderDescription model = bert_like(config, 1e-7);
+  EncoderDescription model = bert_like(config, defaults);
   nn::EncoderOptions& encoder = model.encoder;
   encoder.bases = {"deberta", ""};
   encoder.positions.reset();
   if (config.flag("position_biased_input", true)) {
     encoder.positions =
         nn::LearnedPositions{.path = "embeddings.position_embeddings", .rows = encoder.context};
-  }
-  if (!config.contains("type_vocab_size")) {
-    encoder.token_types.clear();
-    encoder.several_token_types = false;
   }
   config.require_flag("relative_attention", false, true);
   const int64_t width = encoder.hidden_size;
@@ -98,7 +94,15 @@ EncoderDescription deberta_v2(const Config& config) {
   names.position_key = "self.pos_key_proj";
   names.position_query = "self.pos_query_proj";
   names.output = "output.dense";
-  EncoderDescription model = deberta_like(config, names);
+  EncoderDescription model = deberta_like(config,
+                                          {.vocab_size = 128100,
+                                           .hidden_size = 1536,
+                                           .intermediate_size = 6144,
+                                           .num_layers = 24,
+                                           .num_heads = 24,
+                                           .token_types = 0,
+                                           .epsilon = 1e-7},
+                                          names);
   nn::EncoderOptions& encoder = model.encoder;
   const int64_t buckets = std::max<int64_t>(config.json().get_int_or("position_buckets", -1), 0);
   if (buckets > kMaxContext || buckets == 1 || buckets % 2 != 0) {

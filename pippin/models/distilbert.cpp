@@ -11,12 +11,9 @@ EncoderDescription distilbert(const Config& given) {
   config.alias("num_hidden_layers", "n_layers");
   config.alias("intermediate_size", "hidden_dim");
   config.alias("hidden_act", "activation");
-  EncoderDescription model = bert_like(config);
+  EncoderDescription model = bert_like(config, {.num_layers = 6});
   nn::EncoderOptions& encoder = model.encoder;
   encoder.bases = {"distilbert", ""};
-  if (!config.contains("num_hidden_layers") && !config.contains("n_layers")) {
-    encoder.layers.resize(6);
-  }
   encoder.token_types.clear();
   encoder.several_token_types = false;
   encoder.layers_path = "transformer.layer";

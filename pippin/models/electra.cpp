@@ -14,7 +14,8 @@ nn::ClassifierOptions electra_language_head(const Config& config,
 }
 
 EncoderDescription electra(const Config& config) {
-  EncoderDescription model = bert_like(config);
+  EncoderDescription model =
+      bert_like(config, {.hidden_size = 256, .intermediate_size = 1024, .num_heads = 4});
   model.encoder.bases = {"electra", ""};
   model.encoder.embedding_size = config.size("embedding_size", 128);
   model.encoder.projection = "embeddings_project";

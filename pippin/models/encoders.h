@@ -70,10 +70,23 @@ bool is_encoder_type(std::string_view model_type);
 // attention. Throws Unsupported, naming a model_type that is neither.
 EncoderDescription describe_encoder(const Config& config);
 
-// BERT's sizes, names and form (bert.cpp), which most encoders share; the caller changes the rest.
-EncoderDescription bert_like(const Config& config, double epsilon = 1e-12);
+// The defaults of a class of BERT's lineage for absent keys.
+struct BertDefaults {
+  int64_t vocab_size = 30522;
+  int64_t hidden_size = 768;
+  int64_t intermediate_size = 3072;
+  int64_t num_layers = 12;
+  int64_t num_heads = 12;
+  int64_t context = 512;
+  int64_t token_types = 2;
+  double epsilon = 1e-12;
+};
+
+// BERT's names and form (bert.cpp), which most encoders share, with this configuration's sizes; the
+// caller changes the rest.
+EncoderDescription bert_like(const Config& config, const BertDefaults& defaults = {});
 // DeBERTa's sizes, positions and form (deberta_v2.cpp), whose attention has the names given.
-EncoderDescription deberta_like(const Config& config,
+EncoderDescription deberta_like(const Config& config, const BertDefaults& defaults,
                                 const nn::DisentangledAttentionOptions& names);
 // The head of RoBERTa and those after it (roberta.cpp): two layers on the first token.
 nn::ClassifierOptions two_layer_classifier(nn::Activation activation);

@@ -13,7 +13,7 @@ EncoderDescription esm(const Config& config) {
   const std::string positions = config.text("position_embedding_type", "absolute");
   // The class's feed-forward has one activation.
   config.ignore({"hidden_act"});
-  EncoderDescription model = bert_like(config);
+  EncoderDescription model = bert_like(config, {.context = 1026});
   nn::EncoderOptions& encoder = model.encoder;
   encoder.bases = {"esm", ""};
   encoder.token_types.clear();

@@ -43,14 +43,10 @@ EncoderDescription gte_new(const Config& config) {
                        fmt::format("'{}' is not supported (known: layer_norm, rms_norm)", norm));
   }
   config.require_flag("logn_attention_scale", false, false);
-  EncoderDescription model = bert_like(config);
+  EncoderDescription model =
+      bert_like(config, {.vocab_size = 30528, .context = 2048, .token_types = 1});
   nn::EncoderOptions& encoder = model.encoder;
   encoder.bases = {"new", ""};
-  if (!config.contains("type_vocab_size")) {
-    encoder.num_token_types = 1;
-    encoder.several_token_types = false;
-  }
-  if (!config.contains("max_position_embeddings")) encoder.context = 2048;
   if (norm == "rms_norm") {
     encoder.norm.kind = nn::NormOptions::Kind::RMS;
     encoder.norm.bias = false;

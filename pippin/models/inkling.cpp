@@ -85,19 +85,22 @@ nn::ExpertsOptions inkling_experts(const Config& config, const nn::DecoderOption
 }  // namespace
 
 nn::DecoderOptions inkling_text(const Config& given) {
+  // Published files have the width of dense feed-forwards under this name.
+  constexpr std::string_view kDenseWidth = "dense_intermediate_size";
   Config config = given;
   config.alias("sliding_window_size", "sliding_window");
   config.alias("conv_kernel_size", "sconv_kernel_size");
   config.alias("max_position_embeddings", "model_max_length");
-  config.alias("intermediate_size", "dense_intermediate_size");
-  nn::DecoderOptions model = plain_decoder(config, {.vocab_size = 201024,
-                                                    .hidden_size = 6144,
-                                                    .intermediate_size = 24576,
-                                                    .num_layers = 66,
-                                                    .num_heads = 64,
-                                                    .num_kv_heads = 8,
-                                                    .head_dim = 128,
-                                                    .context = 131072});
+  nn::DecoderOptions model = plain_decoder(
+      config, {.vocab_size = 201024,
+               .hidden_size = 6144,
+               .intermediate_size = 24576,
+               .width_key = config.find(kDenseWidth) ? kDenseWidth : "intermediate_size",
+               .num_layers = 66,
+               .num_heads = 64,
+               .num_kv_heads = 8,
+               .head_dim = 128,
+               .context = 131072});
   model.embedding_norm = "embed_norm";
   model.logit_scale = 1 / config.number("logits_mup_width_multiplier", 24.0);
   if (const auto rows = config.find_size("unpadded_vocab_size")) {

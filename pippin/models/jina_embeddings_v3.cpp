@@ -11,7 +11,14 @@ EncoderDescription jina_embeddings_v3(const Config& config) {
     config.unsupported("position_embedding_type",
                        "'" + positions + "' is not supported (known: rotary)");
   }
-  EncoderDescription model = bert_like(config, 1e-5);
+  EncoderDescription model = bert_like(config, {.vocab_size = 250002,
+                                                .hidden_size = 1024,
+                                                .intermediate_size = 4096,
+                                                .num_layers = 24,
+                                                .num_heads = 16,
+                                                .context = 8194,
+                                                .token_types = 1,
+                                                .epsilon = 1e-5});
   nn::EncoderOptions& encoder = model.encoder;
   encoder.bases = {"roberta", "model", ""};
   encoder.embedding_norm = "emb_ln";

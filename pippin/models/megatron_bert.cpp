@@ -4,7 +4,11 @@
 namespace pippin::models {
 
 EncoderDescription megatron_bert(const Config& config) {
-  EncoderDescription model = bert_like(config);
+  EncoderDescription model = bert_like(config, {.vocab_size = 29056,
+                                                .hidden_size = 1024,
+                                                .intermediate_size = 4096,
+                                                .num_layers = 24,
+                                                .num_heads = 16});
   model.encoder.embedding_norm.clear();
   model.encoder.final_norm = "encoder.ln";
   for (nn::LayerOptions& layer : model.encoder.layers) {

@@ -4,7 +4,7 @@
 namespace pippin::models {
 
 EncoderDescription mpnet(const Config& config) {
-  EncoderDescription model = bert_like(config);
+  EncoderDescription model = bert_like(config, {.vocab_size = 30527});
   nn::EncoderOptions& encoder = model.encoder;
   encoder.bases = {"mpnet", ""};
   encoder.token_types.clear();

@@ -105,7 +105,7 @@ EncoderDescription nomic_bert(const Config& given) {
   config.require_flag("use_rms_norm", false, false);
   config.require_flag("rotary_emb_interleaved", false, false);
   config.require_absent("rotary_emb_scale_base");
-  EncoderDescription model = bert_like(config);
+  EncoderDescription model = bert_like(config, {.context = plain ? 2048 : 1024});
   model.pooler.reset();
   nn::EncoderOptions& encoder = model.encoder;
   // The table is padded, and the configuration may have the size before or after padding.

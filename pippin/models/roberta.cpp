@@ -32,7 +32,8 @@ nn::ClassifierOptions roberta_language_head(const Config& config,
 }
 
 EncoderDescription roberta(const Config& config) {
-  EncoderDescription model = bert_like(config);
+  const bool is_roberta = config.text("model_type", "roberta").starts_with("roberta");
+  EncoderDescription model = bert_like(config, {.vocab_size = is_roberta ? 50265 : 30522});
   model.encoder.bases = {"roberta", ""};
   count_positions(config, model.encoder, 1);
   model.classifier = two_layer_classifier(nn::Activation::Tanh);

@@ -24,7 +24,7 @@ void add_encoder_rope(const Config& config, nn::EncoderOptions& encoder, double 
 }
 
 EncoderDescription roformer(const Config& config) {
-  EncoderDescription model = bert_like(config);
+  EncoderDescription model = bert_like(config, {.vocab_size = 50000, .context = 1536});
   nn::EncoderOptions& encoder = model.encoder;
   encoder.bases = {"roformer", ""};
   encoder.embedding_size = config.size("embedding_size", encoder.hidden_size);

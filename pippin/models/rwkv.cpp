@@ -22,7 +22,7 @@ nn::DecoderOptions rwkv(const Config& config) {
   const int64_t blocks = static_cast<int64_t>(model.layers.size());
   const int64_t hidden = model.hidden_size;
   const auto every = config.find("rescale_every");
-  const int64_t rescaled = every ? every->as_int(0, kMaxLayers) : 6;
+  const int64_t rescaled = every ? every->as_int() : 6;
   model.base = "rwkv";
   model.embedding = "embeddings";
   model.layers_path = "blocks";
@@ -40,7 +40,7 @@ nn::DecoderOptions rwkv(const Config& config) {
   const nn::ChannelMixOptions channels{hidden, config.size("intermediate_size", 4 * hidden)};
   // Halving the residual after every few blocks is equivalent to a larger epsilon.
   const auto widened = [&](double epsilon, int64_t block) {
-    if (rescaled == 0) return epsilon;
+    if (rescaled <= 0) return epsilon;
     const int64_t halvings = block / rescaled;
     return epsilon * std::exp2(2.0 * static_cast<double>(halvings));
   };
