@@ -1,51 +1,12 @@
 // Sorting of rows, and one-hot rows.
 #include <algorithm>
-#include <bit>
 
+#include "pippin/base/numbers/checked.h"
+#include "pippin/engine/cpu/sort_keys.h"
 #include "pippin/engine/cpu/steps.h"
 
 namespace pippin::engine {
 namespace {
-
-// Up to this many of the best elements are kept sorted during one pass over the row.
-constexpr int64_t kFew = 32;
-
-// Maps floats to integers of the same order, NaN last.
-uint32_t rank_of(float x) {
-  if (x != x) return UINT32_MAX;
-  const auto bits = std::bit_cast<uint32_t>(x == 0 ? 0.0F : x);
-  return (bits >> 31) != 0 ? ~bits : bits | 0x80000000U;
-}
-uint32_t rank_of(int32_t x) {
-  return static_cast<uint32_t>(x) ^ 0x80000000U;
-}
-
-// Inserts `key` among the `count` smallest keys so far, which are sorted; keeps at most k.
-void insert(uint64_t key, uint64_t* smallest, int64_t& count, int64_t k) {
-  if (count == k && (k == 0 || key >= smallest[k - 1])) return;
-  int64_t place = count < k ? count++ : k - 1;
-  for (; place > 0 && smallest[place - 1] > key; --place) smallest[place] = smallest[place - 1];
-  smallest[place] = key;
-}
-
-// Writes the k smallest keys of a row in order. A key is a rank, inverted if large elements come
-// first, followed by the position, which distinguishes equal elements: their order does not depend
-// on the algorithm.
-template <typename T>
-void smallest_keys(const T* x, int64_t n, int64_t k, bool ascending, uint64_t* keys) {
-  const auto key_of = [&](int64_t i) {
-    const uint32_t rank = ascending ? rank_of(x[i]) : ~rank_of(x[i]);
-    return uint64_t{rank} << 32 | static_cast<uint32_t>(i);
-  };
-  if (k <= kFew) {
-    int64_t count = 0;
-    for (int64_t i = 0; i < n; ++i) insert(key_of(i), keys, count, k);
-    return;
-  }
-  for (int64_t i = 0; i < n; ++i) keys[i] = key_of(i);
-  if (k < n) std::nth_element(keys, keys + k, keys + n);
-  std::sort(keys, keys + k);
-}
 
 class SortStep : public Step {
  public:
@@ -53,8 +14,7 @@ class SortStep : public Step {
 
   int64_t scratch_bytes() const override {
     const int64_t n = views.back().shape[1].upper(), k = views.front().shape[1].upper();
-    const int64_t keys = k <= kFew ? k : n;
-    return (keys * static_cast<int64_t>(sizeof(uint64_t)) + 63) / 64 * 64;
+    return align_up<int64_t>(num_sort_keys(n, k) * static_cast<int64_t>(sizeof(uint64_t)), 64);
   }
 
   void run(const StepContext& context) const noexcept override {
@@ -84,7 +44,7 @@ class SortStep : public Step {
       smallest_keys(from, n, k, node_.ascending, keys);
     }
     int32_t* places = indices.ints() + row * indices.strides[0];
-    for (int64_t i = 0; i < k; ++i) places[i] = static_cast<int32_t>(keys[i] & UINT32_MAX);
+    for (int64_t i = 0; i < k; ++i) places[i] = static_cast<int32_t>(place_of(keys[i]));
     if (num_written == 1) return;
     // As bits, whatever the element type.
     int32_t* values = context.operands[1].ints() + row * context.operands[1].strides[0];

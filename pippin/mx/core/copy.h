@@ -21,4 +21,16 @@ Ref<Node> row_major(const Ref<Node>& node);
 // The same, converted to `dtype`.
 Ref<Node> row_major_as(const Ref<Node>& node, Dtype dtype);
 
+// Allocates `out` and calls body(Node& y), which writes its elements as `dtype` to y, row-major: to
+// the memory of `out` itself if it has that type.
+template <typename Body>
+void compute_as(Node& out, Dtype dtype, const Body& body) {
+  out.allocate();
+  if (out.dtype == dtype) return body(out);
+  Node y(dtype, out.shape);
+  y.allocate();
+  body(y);
+  copy_to(y, out.data, out.dtype);
+}
+
 }  // namespace pippin::mx

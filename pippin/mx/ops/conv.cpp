@@ -57,30 +57,8 @@ class Convolution final : public Primitive {
   void eval(Node& out) const override {
     const Ref<Node> x = spread(row_major_as(out.inputs[0], float32));
     const Ref<Node> w = row_major_as(out.inputs[1], float32);
-    out.allocate();
-    if (out.size == 0) return;
-    Node y(float32, out.shape);
-    if (out.dtype == float32) {
-      y.view(out, out.strides);
-    } else {
-      y.allocate();
-    }
-    const engine::Windows windows = windows_of();
-    const int64_t channels = w->shape.back(), outputs = out.shape.back();
-    if (x->size == 0 || w->size == 0) {
-      std::fill_n(reinterpret_cast<float*>(y.data), y.size, 0.0F);
-    } else if (groups_ > 1 && channels == 1 && outputs == groups_ && has_few_taps(windows)) {
-      const std::vector<float> taps = weights(*w, /*taps_first=*/true);
-      const Operand operands[] = {planes_of(y), planes_of(*x),
-                                  operand_of_floats(std::as_bytes(std::span(taps)))};
-      engine::launch(engine::PlaneNode{engine::ChannelsLastWindowNode{
-                                           "conv", engine::WindowOp::Weights, windows, {}, false},
-                                       {}},
-                     operands, 1, pool());
-    } else {
-      multiply(y, *x, *w, windows);
-    }
-    if (out.dtype != float32) copy_to(y, out.data, out.dtype);
+    if (out.size == 0) return out.allocate();
+    compute_as(out, float32, [&](Node& y) { convolve(y, *x, *w); });
   }
   void record(Recorder& recorder, const Node& out) const override {
     std::vector<int64_t> to_first, to_last, strides, widths, dilations;
@@ -146,6 +124,24 @@ class Convolution final : public Primitive {
       for (int64_t k = 0; k < axes_[i].kernel; ++k) axis.taps.push_back(k * axes_[i].kernel_step);
     }
     return windows;
+  }
+
+  void convolve(Node& y, const Node& x, const Node& w) const {
+    const engine::Windows windows = windows_of();
+    const int64_t channels = w.shape.back(), outputs = y.shape.back();
+    if (x.size == 0 || w.size == 0) {
+      std::fill_n(reinterpret_cast<float*>(y.data), y.size, 0.0F);
+    } else if (groups_ > 1 && channels == 1 && outputs == groups_ && has_few_taps(windows)) {
+      const std::vector<float> taps = weights(w, /*taps_first=*/true);
+      const Operand operands[] = {planes_of(y), planes_of(x),
+                                  operand_of_floats(std::as_bytes(std::span(taps)))};
+      engine::launch(engine::PlaneNode{engine::ChannelsLastWindowNode{
+                                           "conv", engine::WindowOp::Weights, windows, {}, false},
+                                       {}},
+                     operands, 1, pool());
+    } else {
+      multiply(y, x, w, windows);
+    }
   }
 
   // x with zeros between its places where the input is dilated.

@@ -224,5 +224,34 @@ TEST(Sort, OrdersRowsOfAllTypes) {
   EXPECT_ERROR(topk(array({1, 2}), 3), ErrorCode::InvalidArgument, "[topk]");
 }
 
+// Rows that are sorted by bytes, and parted by their largest elements.
+TEST(Sort, OrdersLongRowsStably) {
+  constexpr int64_t kSize = 3000;
+  for (const Dtype dtype : kComputed) {
+    const array x = ugly({kSize}, dtype, 7);
+    const std::vector<double> from = numbers(x);
+    std::vector<int64_t> expected(from.size());
+    std::iota(expected.begin(), expected.end(), 0);
+    std::stable_sort(expected.begin(), expected.end(), [&](int64_t p, int64_t q) {
+      const double a = from[static_cast<size_t>(p)], b = from[static_cast<size_t>(q)];
+      return a < b || (std::isnan(b) && !std::isnan(a));
+    });
+    if (size_of(dtype) < 8) {  // doubles distinguish them all
+      EXPECT_EQ(argsort(x).to_vector<int64_t>(), expected) << to_string(dtype);
+    }
+    const std::vector<double> sorted = numbers(sort(x));
+    for (const int64_t kth : {kSize - 1, kSize - 7, kSize / 2, int64_t{0}}) {
+      const std::vector<double> parted = numbers(partition(x, static_cast<int>(kth)));
+      const auto same = [](double a, double b) { return a == b || (a != a && b != b); };
+      EXPECT_PRED2(same, parted[static_cast<size_t>(kth)], sorted[static_cast<size_t>(kth)]);
+      std::vector<int64_t> places = argpartition(x, static_cast<int>(kth)).to_vector<int64_t>();
+      EXPECT_PRED2(same, from[static_cast<size_t>(places[static_cast<size_t>(kth)])],
+                   sorted[static_cast<size_t>(kth)]);
+      std::sort(places.begin(), places.end());
+      for (int64_t i = 0; i < kSize; ++i) ASSERT_EQ(places[static_cast<size_t>(i)], i);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pippin::mx

@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "pippin/base/error.h"
-#include "pippin/base/unwritten.h"
+#include "pippin/engine/cpu/scan_lines.h"
+#include "pippin/mx/core/convert.h"
+#include "pippin/mx/core/copy.h"
+#include "pippin/mx/core/eval.h"
 #include "pippin/mx/core/primitive.h"
-#include "pippin/mx/core/rows.h"
 #include "pippin/mx/loops/binary_loops.h"
 #include "pippin/mx/ops/binary.h"
 #include "pippin/mx/ops/complex.h"
@@ -38,71 +39,30 @@ double neutral(ScanOp op, Dtype dtype) {
   }
 }
 
-BinaryOp step_of(ScanOp op) {
-  switch (op) {
-    case ScanOp::Sum:
-      return BinaryOp::Add;
-    case ScanOp::Prod:
-      return BinaryOp::Multiply;
-    case ScanOp::Max:
-      return BinaryOp::Maximum;
-    case ScanOp::Min:
-      return BinaryOp::Minimum;
-    default:
-      return BinaryOp::LogAddExp;
-  }
-}
-
-// Combines a total with the next value.
-template <ScanOp kOp, typename T>
-T next_total(T total, T value) {
-  constexpr bool kIsInteger = std::is_integral_v<T>;
+// Combines a total with the next value. `Total` is the type of totals, T that of elements.
+template <ScanOp kOp, typename T, typename Total>
+Total next_total(Total total, Total value) {
   if constexpr (kOp == ScanOp::Max) return value > total || value != value ? value : total;
   if constexpr (kOp == ScanOp::Min) return value < total || value != value ? value : total;
-  if constexpr (kOp == ScanOp::Sum && kIsInteger) {
-    return static_cast<T>(static_cast<uint64_t>(total) + static_cast<uint64_t>(value));
-  }
-  if constexpr (kOp == ScanOp::Prod && kIsInteger) {
-    return static_cast<T>(static_cast<uint64_t>(total) * static_cast<uint64_t>(value));
-  }
   if constexpr (kOp == ScanOp::Sum) return total + value;
   if constexpr (kOp == ScanOp::Prod) return total * value;
-  if constexpr (kOp == ScanOp::LogSumExp && !kIsInteger) {
-    T result;
-    binary_function(step_of(kOp), sizeof(T) == 4 ? Kind::F32 : Kind::F64)(&total, 1, &value, 1,
-                                                                          &result, 1);
+  if constexpr (kOp == ScanOp::LogSumExp && !std::is_integral_v<T>) {
+    Total result;
+    binary_function(BinaryOp::LogAddExp, sizeof(T) == 4 ? Kind::F32 : Kind::F64)(&total, 1, &value,
+                                                                                 1, &result, 1);
     return result;
   }
   return total;
 }
 
+// Totals of floats are kept in double, those of integers wrap around.
 template <ScanOp kOp, typename T>
-void scan_row(T* values, int64_t count, bool reverse, bool inclusive, T first) {
-  T total = first;
-  for (int64_t i = 0; i < count; ++i) {
-    T& value = values[reverse ? count - 1 - i : i];
-    const T after = next_total<kOp>(total, value);
-    value = inclusive ? after : total;
-    total = after;
-  }
-}
-
-template <typename T>
-using ScanRow = void (*)(T* values, int64_t count, bool reverse, bool inclusive, T first);
-template <typename T>
-ScanRow<T> scan_function(ScanOp op) {
-  switch (op) {
-    case ScanOp::Sum:
-      return scan_row<ScanOp::Sum, T>;
-    case ScanOp::Prod:
-      return scan_row<ScanOp::Prod, T>;
-    case ScanOp::Max:
-      return scan_row<ScanOp::Max, T>;
-    case ScanOp::Min:
-      return scan_row<ScanOp::Min, T>;
-    default:
-      return scan_row<ScanOp::LogSumExp, T>;
-  }
+void scan_with(const engine::ScanArgs& args, const T* x, T* y, T first) {
+  constexpr bool kIsSum = kOp == ScanOp::Sum || kOp == ScanOp::Prod;
+  using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+  using Total = std::conditional_t<kIsSum, Wide, T>;
+  engine::scan_lines(pool(), args, x, y, static_cast<Total>(first),
+                     [](Total total, Total value) { return next_total<kOp, T>(total, value); });
 }
 
 class Scan final : public Primitive {
@@ -111,10 +71,8 @@ class Scan final : public Primitive {
       : op_(op), axis_(static_cast<size_t>(axis)), reverse_(reverse), inclusive_(inclusive) {}
   std::string_view name() const noexcept override { return kNames[static_cast<int>(op_)]; }
   void eval(Node& out) const override {
-    const Node& x = *out.inputs[0];
-    const Kind kind = kind_of(out.dtype, kNames[static_cast<int>(op_)].data());
-    out.allocate();
-    with_kind(kind, [&](auto type) { scan<typename decltype(type)::type>(x, out, kind); });
+    with_kind(kind_of(out.dtype, kNames[static_cast<int>(op_)].data()),
+              [&](auto type) { scan<typename decltype(type)::type>(out); });
   }
   void record(Recorder& recorder, const Node& out) const override {
     if (op_ != ScanOp::Sum) refuse_record(name(), "");
@@ -131,22 +89,33 @@ class Scan final : public Primitive {
 
  private:
   template <typename T>
-  void scan(const Node& x, Node& out, Kind kind) const {
-    const int64_t count = x.shape[axis_];
-    const auto from_item = static_cast<int64_t>(size_of(x.dtype));
-    const auto to_item = static_cast<int64_t>(size_of(out.dtype));
-    const LoadFunction load = loader(x.dtype, kind);
-    const StoreFunction store = storer(kind, out.dtype);
-    const ScanRow<T> run = scan_function<T>(op_);
+  void scan(Node& out) const {
     const double before = neutral(op_, out.dtype);
     T first;
     convert(reinterpret_cast<const std::byte*>(&before), float64, 1,
             reinterpret_cast<std::byte*>(&first), dtype_of<T>, 1, 1);
-    each_row(x, out, axis_, count * 4, [&](int64_t from, int64_t to) {
-      const auto values = make_unwritten<T>(static_cast<size_t>(count));
-      load(x.data + from * from_item, x.strides[axis_], values.get(), count);
-      run(values.get(), count, reverse_, inclusive_, first);
-      store(values.get(), out.data + to * to_item, out.strides[axis_], count);
+    const Ref<Node> x = row_major_as(out.inputs[0], dtype_of<T>);
+    if (out.size == 0) return out.allocate();
+    const int64_t size = x->shape[axis_];
+    int64_t inner = 1;
+    for (size_t i = axis_ + 1; i < x->shape.size(); ++i) inner *= x->shape[i];
+    const engine::ScanArgs args{out.size / (size * inner), size,        inner,
+                                {size * inner, inner, 1},  !inclusive_, reverse_};
+    compute_as(out, dtype_of<T>, [&](Node& y) {
+      const auto* from = reinterpret_cast<const T*>(x->data);
+      auto* to = reinterpret_cast<T*>(y.data);
+      switch (op_) {
+        case ScanOp::Sum:
+          return scan_with<ScanOp::Sum>(args, from, to, first);
+        case ScanOp::Prod:
+          return scan_with<ScanOp::Prod>(args, from, to, first);
+        case ScanOp::Max:
+          return scan_with<ScanOp::Max>(args, from, to, first);
+        case ScanOp::Min:
+          return scan_with<ScanOp::Min>(args, from, to, first);
+        default:
+          return scan_with<ScanOp::LogSumExp>(args, from, to, first);
+      }
     });
   }
 

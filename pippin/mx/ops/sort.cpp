@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <cstring>
-#include <numeric>
 
 #include "pippin/base/error.h"
+#include "pippin/base/unwritten.h"
+#include "pippin/engine/cpu/sort_keys.h"
 #include "pippin/mx/core/convert.h"
 #include "pippin/mx/core/copy.h"
 #include "pippin/mx/core/index.h"
@@ -29,36 +29,6 @@ bool is_before(T a, T b) {
 
 enum class Order : uint8_t { Sorted, Partitioned };
 
-// One row: its values or their indices, sorted.
-template <typename T>
-void order_values(T* values, int64_t count, Order order, int64_t kth) {
-  if (order == Order::Sorted) {
-    std::sort(values, values + count, is_before<T>);
-  } else {
-    std::nth_element(values, values + kth, values + count, is_before<T>);
-  }
-}
-// Values are stored with their indices, so that comparisons access memory sequentially.
-template <typename T>
-void order_indices(const T* values, uint32_t* indices, int64_t count, Order order, int64_t kth) {
-  struct Item {
-    T value;
-    uint32_t index;
-  };
-  std::vector<Item> items(static_cast<size_t>(count));
-  for (size_t i = 0; i < items.size(); ++i) items[i] = {values[i], static_cast<uint32_t>(i)};
-  const auto before = [](const Item& a, const Item& b) {
-    if (is_before(a.value, b.value)) return true;
-    return !is_before(b.value, a.value) && a.index < b.index;
-  };
-  if (order == Order::Sorted) {
-    std::sort(items.begin(), items.end(), before);
-  } else {
-    std::nth_element(items.begin(), items.begin() + kth, items.end(), before);
-  }
-  for (size_t i = 0; i < items.size(); ++i) indices[i] = items[i].index;
-}
-
 template <typename T>
 void order_rows(const Node& x, Node& out, Kind kind, size_t axis, Order order, int64_t kth,
                 bool gives_indices) {
@@ -67,16 +37,25 @@ void order_rows(const Node& x, Node& out, Kind kind, size_t axis, Order order, i
   const LoadFunction load = loader(x.dtype, kind);
   const StoreFunction store = storer(kind, out.dtype);
   each_row(x, out, axis, count * 16, [&](int64_t from, int64_t to) {
-    std::vector<T> values(static_cast<size_t>(count));
-    load(x.data + from * item, x.strides[axis], values.data(), count);
-    if (gives_indices) {
-      std::vector<uint32_t> indices(static_cast<size_t>(count));
-      order_indices(values.data(), indices.data(), count, order, kth);
-      convert(reinterpret_cast<std::byte*>(indices.data()), uint32, 1,
-              out.data + to * int64_t{sizeof(uint32_t)}, uint32, out.strides[axis], count);
+    const auto num_keys = static_cast<size_t>(engine::num_sort_keys(count, count));
+    const auto size = static_cast<size_t>(count);
+    const auto keys = make_unwritten<engine::SortKey<T>>(num_keys);
+    const auto values = make_unwritten<T>(2 * size);
+    T* ordered = values.get() + size;
+    load(x.data + from * item, x.strides[axis], values.get(), count);
+    if (order == Order::Sorted) {
+      engine::smallest_keys(values.get(), count, count, true, keys.get());
     } else {
-      order_values(values.data(), count, order, kth);
-      store(values.data(), out.data + to * item, out.strides[axis], count);
+      engine::partition_keys(values.get(), count, kth, keys.get());
+    }
+    if (gives_indices) {
+      auto* indices = reinterpret_cast<uint32_t*>(out.data) + to;
+      for (int64_t i = 0; i < count; ++i) {
+        indices[i * out.strides[axis]] = engine::place_of(keys[i]);
+      }
+    } else {
+      for (int64_t i = 0; i < count; ++i) ordered[i] = values[engine::place_of(keys[i])];
+      store(ordered, out.data + to * item, out.strides[axis], count);
     }
   });
 }
