@@ -1,13 +1,15 @@
-// Writes a Llama, Qwen3, OLMoE, Qwen3 MoE, DeepSeek-V2, Mamba 2 or Granite 4 hybrid model with random weights as GGUF
-// (version 3, ggml's docs/gguf.md), in blocks of bounded memory. The numbers depend only on the tensor's index and the
+// Writes a Llama, Qwen3, OLMoE, Qwen3 MoE, Qwen3.5, Gemma 4, DeepSeek-V2, Mamba 2 or Granite 4 hybrid model with random
+// weights as GGUF (version 3, ggml's docs/gguf.md), in blocks of bounded memory. The numbers depend only on the tensor's index and the
 // seed, so F16, Q8_0, Q6_K, Q4_K and Q4_0 files of one shape hold the same numbers, rounded differently.
 
 import { openSync, writeSync, closeSync, renameSync } from "node:fs";
 
 import { deepseek2Entries, deepseek2Tensors } from "./deepseek2_gguf.mjs";
+import { gemma4Entries, gemma4Tensors } from "./gemma4_gguf.mjs";
 import {
   graniteHybridEntries, graniteHybridTensors, mamba2Entries, mamba2Tensors,
 } from "./mamba2_gguf.mjs";
+import { qwen35Entries, qwen35Tensors } from "./qwen35_gguf.mjs";
 
 const ALIGNMENT = 32;
 const BLOCK = 32;
@@ -227,8 +229,12 @@ class Bytes {
     this.u32(7);
     this.parts.push(Buffer.from([value ? 1 : 0]));
   }
+  keyFlags(key, values) {
+    this.keyArray(key, 7, values.length);
+    this.parts.push(Buffer.from(values.map((value) => (value ? 1 : 0))));
+  }
   keyNumbers(key, values) {
-    this.keyArray(key, 4, values.length);
+    this.keyArray(key, 5, values.length);
     for (const value of values) this.u32(value);
   }
   // llama.cpp requires a vocabulary: one of SentencePiece's kind, with bytes and made-up words.
@@ -266,6 +272,8 @@ const KINDS = {
   deepseek_v2: { name: "deepseek2", tensors: deepseek2Tensors, entries: deepseek2Entries },
   mamba2: { name: "mamba2", tensors: mamba2Tensors, entries: mamba2Entries },
   granitemoehybrid: { name: "granitehybrid", tensors: graniteHybridTensors, entries: graniteHybridEntries },
+  qwen3_5_text: { name: "qwen35", tensors: qwen35Tensors, entries: qwen35Entries },
+  gemma4_text: { name: "gemma4", tensors: gemma4Tensors, entries: gemma4Entries },
 };
 const expertsOf = (config) => (KINDS[config.model_type].experts ? config.num_experts : 0);
 
@@ -319,7 +327,7 @@ const bytesOf = (tensor) => (elementsOf(tensor) / TYPES[tensor.type].block) * TY
 // chosen experts.
 export function weightBytes(config, type) {
   const share = (tensor) =>
-    tensor.share ?? ((tensor.stack ?? 1) > 1 ? config.num_experts_per_tok / tensor.stack : 1);
+    tensor.share ?? ((tensor.stack ?? 1) > 1 ? (config.num_experts_per_tok ?? config.top_k_experts) / tensor.stack : 1);
   return tensorsOf(config, type)
     .filter((tensor) => config.tie_word_embeddings || tensor.name !== "token_embd.weight")
     .reduce((sum, tensor) => sum + bytesOf(tensor) * share(tensor), 0);

@@ -373,7 +373,9 @@ TEST(Recurrence, DeltaProducts) {
     }
     expect_all_agree(program, 2, want, "delta products", type == kWide ? 1e-5 : 4e-3);
     // The program is made for more tokens than this plan.
-    EXPECT_THAT(program.described(true, 16), testing::HasSubstr("delta products"));
+    for (const int64_t tokens : {16, 1}) {
+      EXPECT_THAT(program.described(true, tokens), testing::HasSubstr("delta products")) << tokens;
+    }
   }
 }
 
