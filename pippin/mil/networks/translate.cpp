@@ -6,6 +6,7 @@
 #include "pippin/mil/networks/class_labels.h"
 #include "pippin/mil/networks/control_flow.h"
 #include "pippin/mil/networks/interface.h"
+#include "pippin/mil/networks/simplify.h"
 
 namespace pippin::mil::networks {
 namespace {
@@ -70,6 +71,7 @@ Program translate(const Fields& fields, NetworkKind kind, FunctionDescription& d
   }
   labels.add_outputs(network, outputs);
   function->block().outputs() = std::move(outputs);
+  simplify(*function, graph);
   opset = graph.wanted();
   return program;
 }
