@@ -252,6 +252,44 @@ TEST(NetworkWeights, EmbeddingsAreTransposed) {
   }
 }
 
+// The matrices of an LSTM's gates are one constant.
+TEST(NetworkWeights, GatesAreStacked) {
+  struct Case {
+    Coding coding;
+    int bits;
+    const char* op;
+  };
+  for (const Case& one : {Case{Coding::Linear, 8, "constexpr_affine_dequantize "},
+                          Case{Coding::PerChannel, 8, "constexpr_affine_dequantize "},
+                          Case{Coding::PerChannel, 4, "constexpr_blockwise_shift_scale "},
+                          Case{Coding::Linear, 2, "constexpr_lut_to_dense "},
+                          Case{Coding::Table, 4, "constexpr_lut_to_dense "}}) {
+    SCOPED_TRACE(fmt::format("{} bits, coding {}", one.bits, static_cast<int>(one.coding)));
+    const Weights input = make_weights({"", {16, 12}, 0, {}, nullptr}, one.bits, one.coding);
+    const Weights recursion = make_weights({"", {16, 16}, 0, {}, nullptr}, one.bits, one.coding);
+    const std::vector<uint64_t> shape = {5, 1, 12, 1, 1};
+    const auto bytes = [&](const std::string& w, const std::string& r) {
+      std::string gates;
+      for (uint32_t gate = 0; gate < 4; ++gate) gates += field(1 + gate, w) + field(20 + gate, r);
+      return network(shape, layer("lstm", {"x"}, {"y"}, 420,
+                                  field(1, uint64_t{12}) + field(2, uint64_t{16}) +
+                                      field(15, field(10, uint64_t{1})) + field(20, gates)));
+    };
+    std::vector<double> x(60);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = 0.1 * std::cos(static_cast<double>(i));
+    const std::vector<int64_t> dims(shape.begin(), shape.end());
+    const TempDir folder;
+    const std::string file = written(folder, bytes(input.quantized, recursion.quantized));
+    const std::vector<double> wanted = predict(bytes(input.plain, recursion.plain), x, dims);
+    expect_near(predict_file(file, x, dims), wanted);
+    const mil::Model model = mil::read_package(file);
+    EXPECT_EQ(compressed_ops(model), std::string(one.op) + one.op);
+    const std::string package = (folder / "new.mlpackage").string();
+    mil::write_package(model, package);
+    expect_near(predict_file(package, x, dims), wanted);
+  }
+}
+
 // Quantizers store channels of equal weights with a scale of 0.
 TEST(NetworkWeights, ChannelsOfOneValue) {
   std::vector<uint8_t> numbers = random_numbers(80, 8);

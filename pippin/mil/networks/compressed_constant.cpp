@@ -30,7 +30,7 @@ class Writer {
     if (!find_axis()) return nullptr;
     if (form_.is_linear()) shift_scale_ = to_shift_scale(form_);
     const Choice now = best(graph_.opset()), later = best(Opset::CoreML8);
-    if (later.bytes < now.bytes / 10 * 9) graph_.want(Opset::CoreML8);
+    if (later.bits < now.bits && later.bytes < now.bytes / 10 * 9) graph_.want(Opset::CoreML8);
     switch (now.kind) {
       case Choice::Kind::Halves:
         return halves();
