@@ -1,24 +1,8 @@
-// Writes a net of nets/net.mjs as an ONNX file: opset 17, fp32. Encodes the few protobuf messages by hand.
+// Writes a net of nets/net.mjs as an ONNX file: opset 17, fp32.
 
 import { writeFileSync } from "node:fs";
 
-function varint(value) {
-  const bytes = [];
-  for (let rest = BigInt.asUintN(64, BigInt(value)); ; rest >>= 7n) {
-    if (rest < 128n) return Buffer.from([...bytes, Number(rest)]);
-    bytes.push(Number(rest & 127n) | 128);
-  }
-}
-const integer = (field, value) => Buffer.concat([varint(field * 8), varint(value)]);
-function float(field, value) {
-  const bytes = Buffer.alloc(4);
-  bytes.writeFloatLE(value);
-  return Buffer.concat([varint(field * 8 + 5), bytes]);
-}
-function message(field, ...parts) {
-  const body = Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)));
-  return Buffer.concat([varint(field * 8 + 2), varint(body.length), body]);
-}
+import { float, integer, message } from "./protobuf.mjs";
 
 const TYPES = { float: 1, int8: 3, int32: 6, int64: 7 };
 

@@ -1,74 +1,16 @@
 // Neural network models, encoded byte by byte: rejected files, and features that other tools' cases
 // do not cover.
-#include <bit>
-#include <cmath>
-#include <fstream>
-
 #include <gtest/gtest.h>
 
 #include "pippin/api/model.h"
+#include "pippin/api/network_testing.h"
 #include "pippin/base/testing.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/mil/proto/wire_testing.h"
 
 namespace pippin {
 namespace {
 
-namespace wire = mil::wire;
-using wire::field;
-
-constexpr uint32_t kNetwork = 500;
-
-std::string floats(uint32_t number, const std::vector<float>& values) {
-  std::string packed;
-  for (const float value : values) {
-    for (int i = 0; i < 32; i += 8)
-      packed += static_cast<char>(std::bit_cast<uint32_t>(value) >> i);
-  }
-  return field(number, packed);
-}
-
-std::string single(uint32_t number, float value) {
-  std::string bytes = floats(number, {value});
-  const size_t length = bytes.size() - sizeof(float) - 1;  // a single float has no length
-  bytes.erase(length, 1);
-  bytes[length - 1] = static_cast<char>((bytes[length - 1] & ~7) | 5);
-  return bytes;
-}
-
-std::string layer(const std::string& name, const std::vector<std::string>& inputs,
-                  const std::vector<std::string>& outputs, uint32_t type,
-                  const std::string& parameters) {
-  std::string body = field(1, name);
-  for (const std::string& input : inputs) body += field(2, input);
-  for (const std::string& output : outputs) body += field(3, output);
-  return field(1, body + field(type, parameters));
-}
-
-// A network from x [size] to y, with exact shapes.
-std::string network(uint64_t size, const std::string& layers) {
-  return wire::model(wire::description({{"x", wire::array_type({size}, wire::kFloat)}},
-                                       {{"y", wire::array_type({}, wire::kFloat)}}),
-                     kNetwork, layers + field(5, uint64_t{1}));
-}
-
-std::string written(const TempDir& folder, const std::string& bytes) {
-  const auto path = folder / "m.mlmodel";
-  std::ofstream(path, std::ios::binary) << bytes;
-  return path.string();
-}
-
-std::vector<double> predict(const std::string& bytes, const std::vector<double>& x) {
-  const TempDir folder;
-  const Model model = Model::load(written(folder, bytes), {.num_threads = 1});
-  const Values outputs =
-      model.function().predict({{"x", Tensor::from(x, {static_cast<int64_t>(x.size())})}});
-  return std::get<Tensor>(outputs.at("y")).to_doubles();
-}
-
-std::string inner_product(uint64_t inputs, uint64_t outputs, const std::string& weights) {
-  return layer("fc", {"x"}, {"y"}, 140, field(1, inputs) + field(2, outputs) + field(20, weights));
-}
+using namespace network_testing;
 
 TEST(Networks, WeightsOfFewBits) {
   // 3 bits each, most significant first: 1 2 3 | 4 1 2.

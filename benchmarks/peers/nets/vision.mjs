@@ -84,6 +84,23 @@ function repeated(rows) {
   }));
 }
 
+export function mobilenetV1(net) {
+  let x = block(net, net.input("image", [1, 3, 224, 224]), 32, 3, { stride: 2 });
+  for (const [outputs, stride] of [[64, 1], [128, 2], [128, 1], [256, 2], [256, 1], [512, 2], ...Array(5).fill([512, 1]),
+                                   [1024, 2], [1024, 1]]) {
+    x = block(net, block(net, x, x.shape[1], 3, { stride, groups: x.shape[1] }), outputs, 1);
+  }
+  return net.output(classes(net, net.globalPool(x)));
+}
+
+// Tiny YOLO v2.
+export function tinyYolo(net) {
+  const leaky = { act: "leaky_relu" };
+  let x = block(net, net.input("image", [1, 3, 416, 416]), 16, 3, leaky);
+  for (const outputs of [32, 64, 128, 256, 512]) x = block(net, net.maxPool(x, 2, 2), outputs, 3, leaky);
+  return net.output(net.conv(block(net, block(net, x, 1024, 3, leaky), 1024, 3, leaky), 125, 1));
+}
+
 export function mobilenetV2(net) {
   return mobile(net, [32, ...repeated([[1, 16, 1, 1, 3], [6, 24, 2, 2, 3], [6, 32, 3, 2, 3], [6, 64, 4, 2, 3],
                                        [6, 96, 3, 1, 3], [6, 160, 3, 2, 3], [6, 320, 1, 1, 3]])], "relu6", 1280);

@@ -32,7 +32,7 @@ int32_t narrowed(int64_t value) {
 }  // namespace
 
 Graph::Graph(Function& function, Opset opset, std::set<std::string> reserved)
-    : function_(function), opset_(opset), casts_(1), names_(std::move(reserved)) {
+    : function_(function), opset_(opset), wanted_(opset), casts_(1), names_(std::move(reserved)) {
   function.opset = to_string(opset);
   auto block = std::make_unique<Block>();
   open_.push_back(block.get());
@@ -65,7 +65,10 @@ std::vector<Var*> Graph::add_many(std::string_view op, Arguments arguments) {
 
 std::vector<Var*> Graph::add_named(std::string_view op, Arguments arguments,
                                    const std::vector<std::string>& names) {
-  Operation& operation = append(op, arguments);
+  return add_outputs(append(op, arguments), names);
+}
+
+std::vector<Var*> Graph::add_outputs(Operation& operation, const std::vector<std::string>& names) {
   std::vector<Constraint> constraints;  // recomputed for each run
   std::vector<ValueInfo> infos = infer_operation(
       operation, opset_, [&](const Var* var) -> const ValueInfo& { return info(var); },
@@ -74,8 +77,8 @@ std::vector<Var*> Graph::add_named(std::string_view op, Arguments arguments,
   results.reserve(infos.size());
   for (size_t i = 0; i < infos.size(); ++i) {
     const bool named = i < names.size() && !names[i].empty();
-    results.push_back(
-        operation.add_output(named ? names[i] : free_name(op), declared_type(infos[i])));
+    results.push_back(operation.add_output(named ? names[i] : free_name(operation.type()),
+                                           declared_type(infos[i])));
     define(results.back(), std::move(infos[i]));
   }
   return results;
@@ -87,6 +90,18 @@ Var* Graph::add_constant(Value value) {
   const auto it = operation.attributes().emplace("val", std::move(value)).first;
   define(var, value_info(it->second));
   return var;
+}
+
+Var* Graph::add_constexpr(std::string_view op, Parameters parameters) {
+  Operation& operation = open_.back()->append(std::string(op));
+  for (auto& [name, value] : parameters) {
+    if (opset_ < Opset::CoreML8) {
+      operation.attributes().emplace(name, std::move(value));
+    } else {
+      operation.inputs()[std::string(name)].push_back(std::move(value));
+    }
+  }
+  return add_outputs(operation, {}).front();
 }
 
 std::string Graph::free_name(std::string_view stem) {

@@ -1,6 +1,7 @@
 // Builds the blocks of a function, and infers every value's type as it is added.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@ namespace pippin::mil::networks {
 class Graph {
  public:
   using Arguments = std::vector<std::pair<std::string_view, Argument>>;
+  using Parameters = std::vector<std::pair<std::string_view, Value>>;
 
   // Adds to the function's block; `reserved` names are used only on request.
   Graph(Function& function, Opset opset, std::set<std::string> reserved);
@@ -33,6 +35,13 @@ class Graph {
   std::vector<Var*> add_named(std::string_view op, Arguments arguments,
                               const std::vector<std::string>& names);
   Var* add_constant(Value value);
+  // A constant computed from others. Its parameters are attributes before CoreML8.
+  Var* add_constexpr(std::string_view op, Parameters parameters);
+
+  Opset opset() const { return opset_; }
+  // The newest opset that an operation would need for a better form; opset() if there is none.
+  Opset wanted() const { return wanted_; }
+  void want(Opset opset) { wanted_ = std::max(wanted_, opset); }
 
   const ValueInfo& info(const Var* var) const { return infos_.at(var); }
   const Shape& shape(const Var* var) const { return info(var).shape; }
@@ -60,10 +69,12 @@ class Graph {
 
  private:
   Operation& append(std::string_view op, Arguments& arguments);
+  std::vector<Var*> add_outputs(Operation& operation, const std::vector<std::string>& names);
   void define(Var* var, ValueInfo info) { infos_.insert_or_assign(var, std::move(info)); }
 
   Function& function_;
   const Opset opset_;
+  Opset wanted_;
   std::vector<Block*> open_;                        // the innermost block last
   std::vector<std::unique_ptr<Block>> unfinished_;  // the nested ones among them
   std::vector<std::map<std::pair<const Var*, DataType>, Var*>> casts_;  // by open block

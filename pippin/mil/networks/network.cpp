@@ -1,6 +1,8 @@
 #include "pippin/mil/networks/network.h"
 
 #include "pippin/base/error.h"
+#include "pippin/mil/networks/compressed_constant.h"
+#include "pippin/mil/networks/element_source.h"
 
 namespace pippin::mil::networks {
 
@@ -142,6 +144,9 @@ Var* Network::weights(const Fields& parameters, const Field& field,
 
 Var* Network::constant(std::shared_ptr<const TensorSource> source,
                        const std::vector<int64_t>& shape) {
+  if (const auto form = compressed_form(*source)) {
+    if (Var* var = compressed_constant(graph, *form, shape)) return var;
+  }
   return graph.add_constant(
       Value::of_source(ValueType::tensor(DataType::Float32, shape), std::move(source)));
 }

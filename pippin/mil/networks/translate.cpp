@@ -6,6 +6,7 @@
 #include "pippin/mil/networks/class_labels.h"
 #include "pippin/mil/networks/control_flow.h"
 #include "pippin/mil/networks/interface.h"
+#include "pippin/mil/networks/simplify.h"
 
 namespace pippin::mil::networks {
 namespace {
@@ -33,15 +34,13 @@ std::set<std::string> feature_names(const FunctionDescription& description) {
   return names;
 }
 
-}  // namespace
-
-Program translate_network(ByteSpan message, NetworkKind kind, FunctionDescription& description,
-                          const Owner& owner) {
-  const Fields fields(message);
+// Sets the opset to the one that would be better, which may be the same.
+Program translate(const Fields& fields, NetworkKind kind, FunctionDescription& description,
+                  const Owner& owner, Opset& opset) {
   Program program;
   auto& function =
       program.functions.emplace(description.name, std::make_unique<Function>()).first->second;
-  Graph graph(*function, Opset::CoreML6, feature_names(description));
+  Graph graph(*function, opset, feature_names(description));
   const auto is_image = [](const Feature& feature) { return feature.kind == Feature::Kind::Image; };
   Network network(graph, fields.integer(kArrayMapping) == 0, fields.integer(kImageMapping) == 0,
                   owner);
@@ -72,7 +71,22 @@ Program translate_network(ByteSpan message, NetworkKind kind, FunctionDescriptio
   }
   labels.add_outputs(network, outputs);
   function->block().outputs() = std::move(outputs);
+  simplify(*function, graph);
+  opset = graph.wanted();
   return program;
+}
+
+}  // namespace
+
+Program translate_network(ByteSpan message, NetworkKind kind, FunctionDescription& description,
+                          const Owner& owner) {
+  const Fields fields(message);
+  const FunctionDescription read = description;
+  Opset opset = Opset::CoreML6;
+  Program program = translate(fields, kind, description, owner, opset);
+  if (opset == Opset::CoreML6) return program;
+  description = read;
+  return translate(fields, kind, description, owner, opset);
 }
 
 }  // namespace pippin::mil::networks

@@ -6,7 +6,8 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/numbers/float_convert.h"
-#include "pippin/mil/networks/float_source.h"
+#include "pippin/mil/networks/element_source.h"
+#include "pippin/mil/networks/numbers.h"
 #include "pippin/mil/tensor.h"
 
 namespace pippin::mil::networks {
@@ -18,70 +19,78 @@ constexpr Field kNumberOfBits{1, "numberOfBits"}, kLinearScale{101, "linearQuant
     kLookUpTable{102, "lookupTableQuantization"};
 constexpr Field kScale{1, "scale"}, kBias{2, "bias"}, kTable{1, "floatValue"};
 
-// Elements in one of the file's types, copied or converted.
-class StoredSource : public FloatSource {
+// Elements in one of the file's types, as stored.
+class StoredSource : public ElementSource {
  public:
-  StoredSource(ByteSpan bytes, bool half, const Owner& owner)
-      : FloatSource(static_cast<int64_t>(bytes.size() / (half ? 2 : 4))),
+  StoredSource(ByteSpan bytes, size_t width, const Owner& owner)
+      : ElementSource(static_cast<int64_t>(bytes.size() / width), width),
         bytes_(bytes),
-        half_(half),
         owner_(owner) {}
 
   ByteSpan view() const override {
-    const bool aligned = reinterpret_cast<uintptr_t>(bytes_.data()) % alignof(float) == 0;
-    return half_ || !aligned ? ByteSpan() : bytes_;
+    const bool aligned = reinterpret_cast<uintptr_t>(bytes_.data()) % width() == 0;
+    return aligned ? bytes_ : ByteSpan();
   }
-  void elements(size_t first, std::span<float> out) const override {
-    auto* to = reinterpret_cast<std::byte*>(out.data());
-    if (half_) {
-      convert_f16_to_f32(bytes_.data() + 2 * first, to, out.size());
-    } else if (!out.empty()) {
-      std::memcpy(to, bytes_.data() + sizeof(float) * first, out.size_bytes());
-    }
+  void elements(size_t first, MutableByteSpan out) const override {
+    if (!out.empty()) std::memcpy(out.data(), bytes_.data() + first * width(), out.size());
   }
   bool describe(Recipe& recipe) const override {
-    recipe.step(half_ ? "halves" : "floats").bytes(bytes_);
+    recipe.step("stored").bytes(bytes_);
     return true;
   }
 
  private:
   const ByteSpan bytes_;
-  const bool half_;
   const Owner owner_;
 };
 
-// Conversion of numbers of 1 to 8 bits to floats.
-struct Quantization {
-  int bits = 8;
-  bool is_signed = false;
-  std::vector<float> table;         // the values of all numbers, or
-  std::vector<float> scale, bias;   // one, or one for each channel
-  int64_t inner = 1, channels = 1;  // element i belongs to channel i / inner % channels
+class HalvesSource : public FloatSource {
+ public:
+  HalvesSource(ByteSpan bytes, const Owner& owner)
+      : FloatSource(static_cast<int64_t>(bytes.size() / 2)), bytes_(bytes), owner_(owner) {}
+
+  void floats(size_t first, std::span<float> out) const override {
+    convert_f16_to_f32(bytes_.data() + 2 * first, reinterpret_cast<std::byte*>(out.data()),
+                       out.size());
+  }
+  std::optional<CompressedForm> compressed() const override {
+    return CompressedForm{.elements = std::make_shared<StoredSource>(bytes_, 2, owner_)};
+  }
+  bool describe(Recipe& recipe) const override {
+    recipe.step("halves").bytes(bytes_);
+    return true;
+  }
+
+ private:
+  const ByteSpan bytes_;
+  const Owner owner_;
 };
 
 class QuantizedSource : public FloatSource {
  public:
-  QuantizedSource(ByteSpan bytes, int64_t count, Quantization quantization, const Owner& owner)
-      : FloatSource(count), bytes_(bytes), how_(std::move(quantization)), owner_(owner) {}
+  QuantizedSource(ByteSpan bytes, int64_t count, CompressedForm form)
+      : FloatSource(count), bytes_(bytes), form_(std::move(form)) {}
 
-  void elements(size_t first, std::span<float> out) const override {
-    for (size_t i = 0; i < out.size(); ++i) {
-      const uint32_t number = number_at(first + i);
-      if (!how_.table.empty()) {
-        out[i] = how_.table[number];
-        continue;
+  void floats(size_t first, std::span<float> out) const override {
+    constexpr size_t kBlock = 4096;
+    std::vector<std::byte> numbers(std::min(kBlock, out.size()));
+    const int64_t each = form_.channels / form_.groups();
+    while (!out.empty()) {
+      const size_t count = std::min(numbers.size(), out.size());
+      unpack_numbers(bytes_, form_.bits, first, MutableByteSpan(numbers).first(count));
+      for (size_t i = 0; i < count; ++i) {
+        const int64_t channel = static_cast<int64_t>(first + i) / form_.inner % form_.channels;
+        out[i] = value_of(numbers[i], static_cast<size_t>(channel / each));
       }
-      const auto channel =
-          (first + i) / static_cast<size_t>(how_.inner) % static_cast<size_t>(how_.channels);
-      const float value = how_.is_signed ? static_cast<float>(static_cast<int8_t>(number))
-                                         : static_cast<float>(number);
-      out[i] = value * at(how_.scale, channel) + at(how_.bias, channel);
+      out = out.subspan(count);
+      first += count;
     }
   }
+  std::optional<CompressedForm> compressed() const override { return form_; }
   bool describe(Recipe& recipe) const override {
-    recipe.step("few bits").number(how_.bits).number(how_.is_signed ? 1 : 0);
-    recipe.number(how_.inner).number(how_.channels).number(num_floats());
-    for (const auto* floats : {&how_.table, &how_.scale, &how_.bias}) {
+    recipe.step("few bits").number(form_.bits).number(form_.is_signed ? 1 : 0);
+    recipe.number(form_.inner).number(form_.channels).number(count());
+    for (const auto* floats : {&form_.table, &form_.scale, &form_.bias}) {
       recipe.bytes(std::as_bytes(std::span(*floats)));
     }
     recipe.bytes(bytes_);
@@ -89,23 +98,15 @@ class QuantizedSource : public FloatSource {
   }
 
  private:
-  static float at(const std::vector<float>& values, size_t channel) {
-    return values.size() == 1 ? values[0] : values[channel];
-  }
-
-  // Bits are packed without gaps, the most significant one first.
-  uint32_t number_at(size_t index) const {
-    if (how_.bits == 8) return static_cast<uint32_t>(bytes_[index]);
-    const size_t bit = index * static_cast<size_t>(how_.bits), byte = bit / 8;
-    const uint32_t next = byte + 1 < bytes_.size() ? static_cast<uint32_t>(bytes_[byte + 1]) : 0;
-    const uint32_t pair = static_cast<uint32_t>(bytes_[byte]) << 8 | next;
-    const auto shift = 16 - static_cast<int>(bit % 8) - how_.bits;
-    return pair >> shift & ((1U << how_.bits) - 1);
+  float value_of(std::byte number, size_t group) const {
+    if (!form_.table.empty()) return form_.table[static_cast<size_t>(number)];
+    const float value = form_.is_signed ? static_cast<float>(static_cast<int8_t>(number))
+                                        : static_cast<float>(number);
+    return value * form_.scale[group] + form_.bias[group];
   }
 
   const ByteSpan bytes_;
-  const Quantization how_;
-  const Owner owner_;
+  const CompressedForm form_;  // keeps the file's bytes valid
 };
 
 std::vector<float> per_channel(const Fields& message, const Field& field, int64_t channels) {
@@ -118,27 +119,30 @@ std::vector<float> per_channel(const Fields& message, const Field& field, int64_
   return values;
 }
 
-Quantization read_quantization(const Fields& message, bool is_signed, int64_t channels,
-                               int64_t inner) {
-  Quantization how;
-  how.is_signed = is_signed;
-  how.inner = inner;
-  how.channels = channels;
+CompressedForm read_quantization(const Fields& message, bool is_signed, int64_t channels,
+                                 int64_t inner) {
+  CompressedForm form;
+  form.is_signed = is_signed;
+  form.inner = inner;
+  form.channels = channels;
   const int64_t bits = is_signed ? 8 : message.integer(kNumberOfBits);
   if (bits < 1 || bits > 8) fail(ErrorCode::InvalidFile, "numberOfBits is {}, not 1 to 8", bits);
-  how.bits = static_cast<int>(bits);
+  form.bits = static_cast<int>(bits);
   if (message.has(kLookUpTable)) {
-    how.table = message.message(kLookUpTable).numbers(kTable);
-    if (how.table.size() != size_t{1} << bits) {
-      fail(ErrorCode::InvalidFile, "a look-up table of {} values for {} bits", how.table.size(),
+    form.table = message.message(kLookUpTable).numbers(kTable);
+    if (form.table.size() != size_t{1} << bits) {
+      fail(ErrorCode::InvalidFile, "a look-up table of {} values for {} bits", form.table.size(),
            bits);
     }
-    return how;
+    return form;
   }
   const Fields linear = message.message(kLinearScale);
-  how.scale = per_channel(linear, kScale, channels);
-  how.bias = per_channel(linear, kBias, channels);
-  return how;
+  form.scale = per_channel(linear, kScale, channels);
+  form.bias = per_channel(linear, kBias, channels);
+  const size_t groups = std::max(form.scale.size(), form.bias.size());
+  form.scale.resize(groups, form.scale.front());
+  form.bias.resize(groups, form.bias.front());
+  return form;
 }
 
 void check_count(int64_t found, int64_t expected) {
@@ -155,7 +159,7 @@ std::shared_ptr<const TensorSource> packed_floats(const Fields& message, int64_t
     return float_source(values);
   }
   check_count(static_cast<int64_t>(pieces[0].size() / sizeof(float)), count);
-  return std::make_shared<StoredSource>(pieces[0], false, owner);
+  return stored_source(pieces[0], /*half=*/false, owner);
 }
 
 }  // namespace
@@ -174,7 +178,7 @@ std::shared_ptr<const TensorSource> weight_source(const Fields& message,
     const ByteSpan bytes = message.bytes(kFloat16Value);
     if (bytes.size() % 2 != 0) fail(ErrorCode::InvalidFile, "{} bytes of halves", bytes.size());
     check_count(static_cast<int64_t>(bytes.size() / 2), count);
-    return std::make_shared<StoredSource>(bytes, true, owner);
+    return stored_source(bytes, /*half=*/true, owner);
   }
   const bool is_signed = message.has(kInt8RawValue);
   if (!is_signed && !message.has(kRawValue)) check_count(0, count);
@@ -184,17 +188,20 @@ std::shared_ptr<const TensorSource> weight_source(const Fields& message,
     channels = shape[channel_axis];
     for (size_t i = channel_axis + 1; i < shape.size(); ++i) inner *= shape[i];
   }
-  Quantization how = read_quantization(message.message(kQuantization), is_signed, channels, inner);
-  const uint64_t needed = (static_cast<uint64_t>(count) * static_cast<uint64_t>(how.bits) + 7) / 8;
+  CompressedForm form =
+      read_quantization(message.message(kQuantization), is_signed, channels, inner);
+  const uint64_t needed = (static_cast<uint64_t>(count) * static_cast<uint64_t>(form.bits) + 7) / 8;
   if (bytes.size() != needed) {
     fail(ErrorCode::InvalidFile, "{} bytes of quantized weights, {} are needed", bytes.size(),
          needed);
   }
-  return std::make_shared<QuantizedSource>(bytes, count, std::move(how), owner);
+  form.elements = unpacked_numbers(bytes, count, form.bits, owner);
+  return std::make_shared<QuantizedSource>(bytes, count, std::move(form));
 }
 
 std::shared_ptr<const TensorSource> stored_source(ByteSpan bytes, bool half, const Owner& owner) {
-  return std::make_shared<StoredSource>(bytes, half, owner);
+  if (half) return std::make_shared<HalvesSource>(bytes, owner);
+  return std::make_shared<StoredSource>(bytes, sizeof(float), owner);
 }
 
 std::vector<float> read_floats(const TensorSource& source) {

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The maximum number of folders around a package.
-constexpr int kMaxDepth = 4;
+constexpr int kMaxArchiveDepth = 4;
 constexpr std::array<std::string_view, 5> kEndings = {".mlpackage.zip", ".mlmodelc.zip",
                                                       ".mlmodel.zip", ".mlmodel.gz", ".mil.gz"};
 
@@ -28,7 +28,7 @@ void collect_packages(const fs::path& folder, int depth, std::vector<fs::path>& 
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.is_directory()) {
       if (is_package(entry.path())) found.push_back(entry.path());
-    } else if (depth < kMaxDepth) {
+    } else if (depth < kMaxArchiveDepth) {
       collect_packages(entry.path(), depth + 1, found);
     }
   }
