@@ -1,6 +1,7 @@
 #include "pippin/mil/networks/network.h"
 
 #include "pippin/base/error.h"
+#include "pippin/mil/tensor.h"
 
 namespace pippin::mil::networks {
 
@@ -124,7 +125,8 @@ void Network::set_planes(const Layer& layer, Var* planes, const Slot& like) {
 }
 
 bool Network::has_weights(const Fields& parameters, const Field& field) {
-  return networks::has_weights(parameters.message(field));
+  const Fields message = parameters.message(field);
+  return networks::has_weights(message) || message.has(kGivenWeights);
 }
 
 std::shared_ptr<const TensorSource> Network::weight_source(const Fields& parameters,
@@ -132,7 +134,17 @@ std::shared_ptr<const TensorSource> Network::weight_source(const Fields& paramet
                                                            const std::vector<int64_t>& shape,
                                                            size_t channel_axis) {
   return with_context(field.name, [&] {
-    return networks::weight_source(parameters.message(field), shape, owner, channel_axis);
+    const Fields message = parameters.message(field);
+    if (!message.has(kGivenWeights)) {
+      return networks::weight_source(message, shape, owner, channel_axis);
+    }
+    const auto position = static_cast<size_t>(message.integer(kGivenWeights));
+    const auto count = static_cast<uint64_t>(num_elements(shape));
+    if (position >= given_weights.size() ||
+        given_weights[position]->size() / sizeof(float) != count) {
+      fail(ErrorCode::InvalidFile, "no weights of {} elements", count);
+    }
+    return given_weights[position];
   });
 }
 
