@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "pippin/api/rows.h"
 #include "pippin/base/error.h"
-#include "pippin/cli/options/rows.h"
 #include "pippin/io/csv.h"
 
 namespace {
@@ -30,12 +30,12 @@ std::vector<FeatureInfo> features() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const auto format = static_cast<cli::RowsFormat>(data[0] % 3);
+  const auto format = static_cast<api::RowsFormat>(data[0] % 3);
   try {
-    cli::parse_rows(text, format, "rows", features());
+    api::parse_rows(text, format, "rows", features());
   } catch (const Error&) {
   }
-  if (format != cli::RowsFormat::Csv) return 0;
+  if (format != api::RowsFormat::Csv) return 0;
   try {
     // Writing a table and reading it again yields the same rows.
     const CsvTable table = parse_csv(text, "table");

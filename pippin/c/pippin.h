@@ -234,7 +234,7 @@ enum {
   PIPPIN_KIND_INT64 = 2,       // a tensor [1]
   PIPPIN_KIND_DOUBLE = 3,      // a tensor [1]
   PIPPIN_KIND_STRING = 4,      // a tensor [1]
-  PIPPIN_KIND_DICTIONARY = 5,  // the probabilities of a classifier; not possible as an input
+  PIPPIN_KIND_DICTIONARY = 5,  // names or numbers with values; an input only in rows of JSON
   PIPPIN_KIND_SEQUENCE = 6,    // not supported as a value
   PIPPIN_KIND_STATE = 7
 };
@@ -306,6 +306,16 @@ PIPPIN_API const pippin_feature* pippin_function_feature(const pippin_function* 
 PIPPIN_API const char* pippin_function_label_name(const pippin_function* function);
 // Returns the name of a classifier's output for probabilities; "" for other models.
 PIPPIN_API const char* pippin_function_probabilities_name(const pippin_function* function);
+// Predicts from rows of JSON: an object from names of inputs to values, which are numbers, texts,
+// nested lists for arrays and pictures ([height][width][3], or [height][width] of gray), and
+// objects for dictionaries, or a list of such objects. NaN and Infinity are numbers; null is a
+// missing value. Sets `*results` to the outputs in the same form, an object or a list of them, on
+// one line each; the caller frees it with pippin_free(). `cancel` may be NULL. Errors: INVALID_FILE
+// for text that is not JSON or has values of other types, INVALID_ARGUMENT for inputs that are
+// unknown, missing or not as declared; both name the row. LIMIT_EXCEEDED, CANCELLED, DEVICE.
+PIPPIN_API pippin_code pippin_function_predict_rows(const pippin_function* function,
+                                                    const char* rows, const pippin_cancel* cancel,
+                                                    char** results, pippin_error** error);
 // Describes how the last prediction was computed; the caller frees it with pippin_free(). Empty
 // without the option "trace". Waits for a prediction that is running.
 PIPPIN_API pippin_code pippin_function_describe(const pippin_function* function, char** text,

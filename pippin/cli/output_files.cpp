@@ -7,10 +7,11 @@
 #include <fmt/ranges.h>
 
 #include "pippin/api/archive.h"
+#include "pippin/api/picture.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
 #include "pippin/cli/options/named_arrays.h"
-#include "pippin/cli/options/rows.h"
+#include "pippin/cli/options/rows_file.h"
 #include "pippin/io/image.h"
 
 namespace pippin::cli {
@@ -80,28 +81,6 @@ const FeatureInfo& only_output(const OutputFile& file, const std::vector<Feature
 
 }  // namespace
 
-Picture to_picture(const FeatureInfo& feature, const Tensor& tensor) {
-  const std::vector<int64_t>& shape = tensor.shape();
-  if (shape.size() != 4 || shape[0] != 1 || (shape[1] != 1 && shape[1] != 3)) {
-    fail(ErrorCode::InvalidFile, "the image output '{}' has the shape {}", feature.name, shape);
-  }
-  Picture picture{shape[3], shape[2], static_cast<int>(shape[1]), {}};
-  const std::vector<float> values = tensor.to_floats();
-  const auto channels = static_cast<size_t>(shape[1]);
-  const auto count = static_cast<size_t>(shape[2] * shape[3]);
-  picture.pixels.resize(values.size());
-  for (size_t channel = 0; channel < channels; ++channel) {
-    const bool reversed = channels == 3 && feature.color_space == ColorSpace::Bgr;
-    const float* plane = values.data() + (reversed ? 2 - channel : channel) * count;
-    for (size_t i = 0; i < count; ++i) {
-      // float16 outputs may have any value.
-      const float level = std::clamp(plane[i] > 0 ? plane[i] : 0.0f, 0.0f, 255.0f);
-      picture.pixels[i * channels + channel] = static_cast<uint8_t>(std::nearbyint(level));
-    }
-  }
-  return picture;
-}
-
 OutputFile parse_output(const std::string& argument) {
   const size_t equals = argument.find('=');
   // A path may contain '=' as well.
@@ -133,7 +112,7 @@ void write_outputs(const std::vector<OutputFile>& files, const PredictReport& re
       write_file(file.path, report_json(report, Elements::All));
     } else if (is_rows_name(file.path)) {
       write_file(file.path,
-                 rows_text(rows_format(file.path), report.output_features, {report.outputs}));
+                 api::rows_text(rows_format(file.path), report.output_features, {report.outputs}));
     } else {
       const Tensor& tensor = std::get<Tensor>(report.outputs.at(file.name));
       if (!is_picture_name(file.path)) {
@@ -143,7 +122,7 @@ void write_outputs(const std::vector<OutputFile>& files, const PredictReport& re
       const auto feature =
           std::find_if(report.output_features.begin(), report.output_features.end(),
                        [&](const FeatureInfo& output) { return output.name == file.name; });
-      write_picture(file.path, to_picture(*feature, tensor));
+      write_picture(file.path, api::to_picture(*feature, tensor));
     }
   }
 }

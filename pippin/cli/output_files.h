@@ -7,7 +7,6 @@
 
 #include "pippin/api/model.h"
 #include "pippin/cli/predict_report.h"
-#include "pippin/io/image.h"
 
 namespace pippin::cli {
 
@@ -24,9 +23,6 @@ OutputFile parse_output(const std::string& argument);
 // Sets the output's name of each file that holds one output. Throws InvalidArgument for unknown
 // outputs, outputs that a file cannot hold, and ambiguous ones.
 void resolve_outputs(std::vector<OutputFile>& files, const std::vector<FeatureInfo>& outputs);
-
-// Converts an image output, [1, C, H, W] with channels in the declared order.
-Picture to_picture(const FeatureInfo& feature, const Tensor& tensor);
 
 // Writes each file completely or not at all. `files` must be resolved.
 void write_outputs(const std::vector<OutputFile>& files, const PredictReport& report);

@@ -24,7 +24,7 @@
 #include "pippin/cli/options/named_arrays.h"
 #include "pippin/cli/options/options.h"
 #include "pippin/cli/options/pull_display.h"
-#include "pippin/cli/options/rows.h"
+#include "pippin/cli/options/rows_file.h"
 #include "pippin/cli/output_files.h"
 #include "pippin/cli/predict_report.h"
 #include "pippin/cli/predict_rows.h"
@@ -161,8 +161,8 @@ void predict_file(const PredictCommand& command, const Function& function,
   write_rows(outputs, function.outputs(), results);
   if (command.verbose) std::fputs(function.describe().c_str(), stderr);
   if (outputs.empty() || command.json) {
-    print_out(rows_text(command.json ? RowsFormat::Json : RowsFormat::JsonLines, function.outputs(),
-                        results));
+    print_out(api::rows_text(command.json ? api::RowsFormat::Json : api::RowsFormat::JsonLines,
+                             function.outputs(), results));
   }
   trace.finish();
 }

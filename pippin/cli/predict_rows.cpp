@@ -7,7 +7,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/threads/cancel.h"
-#include "pippin/cli/options/rows.h"
+#include "pippin/cli/options/rows_file.h"
 
 namespace pippin::cli {
 
@@ -58,7 +58,7 @@ void check_rows_outputs(const std::vector<OutputFile>& files) {
 void write_rows(const std::vector<OutputFile>& files, const std::vector<FeatureInfo>& outputs,
                 const std::vector<Values>& rows) {
   for (const OutputFile& file : files) {
-    write_file(file.path, rows_text(rows_format(file.path), outputs, rows));
+    write_file(file.path, api::rows_text(rows_format(file.path), outputs, rows));
   }
 }
 

@@ -5,7 +5,7 @@
 #include "pippin/api/archive.h"
 #include "pippin/api/feature.h"
 #include "pippin/base/numbers/number.h"
-#include "pippin/cli/options/rows.h"
+#include "pippin/cli/options/rows_file.h"
 #include "pippin/io/image.h"
 
 namespace pippin::cli {

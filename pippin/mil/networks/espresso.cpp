@@ -4,78 +4,78 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
-#include "pippin/mil/networks/espresso_layers.h"
-#include "pippin/mil/networks/interface.h"
+#include "pippin/base/threads/cancel.h"
+#include "pippin/mil/networks/espresso_interface.h"
+#include "pippin/mil/networks/espresso_layer.h"
 
 namespace pippin::mil::networks {
 namespace {
 
-std::vector<std::string> listed_names(const Json& layer, std::string_view key) {
-  std::vector<std::string> names;
-  if (!layer.has(key)) return names;
-  std::string_view text = layer.at(key).as_string();
-  while (!text.empty()) {
-    const size_t comma = text.find(',');
-    if (comma != 0) names.emplace_back(text.substr(0, comma));
-    if (comma == text.npos) break;
-    text.remove_prefix(comma + 1);
-  }
-  return names;
-}
+constexpr size_t kRank5 = 5;
 
-std::set<std::string> reserved_names(const FunctionDescription& description) {
-  std::set<std::string> names;
-  for (const Feature& input : description.inputs) names.insert(input.name);
-  for (const Feature& output : description.outputs) names.insert(output.name);
-  return names;
-}
-
-// Since version 4 of the specification, the file of shapes gives each tensor's rank.
-bool has_ranks(const Json& shapes) {
-  for (const auto& [name, shape] : shapes.at("layer_shapes").members()) {
-    if (shape.has("_rank")) return true;
-  }
-  return false;
-}
-
-void check_features(const FunctionDescription& description) {
-  for (const auto* features : {&description.inputs, &description.outputs}) {
-    for (const Feature& feature : *features) {
-      if (feature.kind == Feature::Kind::MultiArray) continue;
-      fail(ErrorCode::Unsupported,
-           "'{}': compiled networks with {} are not supported; the .mlmodel is", feature.name,
-           feature.kind == Feature::Kind::Image ? "pictures" : "class labels");
+const EspressoKind* find_kind(std::string_view type) {
+  for (const auto family : {espresso_image_layers(), espresso_value_layers(),
+                            espresso_shape_layers(), espresso_weight_layers()}) {
+    for (const EspressoKind& kind : family) {
+      if (kind.type == type) return &kind;
     }
   }
+  return nullptr;
 }
+
+void add_layer(EspressoNetwork& network, const EspressoLayer& layer) {
+  const EspressoKind* kind = find_kind(layer.type);
+  if (kind == nullptr) {
+    fail(ErrorCode::Unsupported, "layers of this type are not supported in compiled networks");
+  }
+  layer.require_known(kind->fields);
+  kind->translate(network, layer);
+}
+
+// Whether an input has five axes, although the model declares fewer.
+bool has_five_axes(const EspressoNetwork& network, const Feature& input) {
+  const auto sizes = network.parts.shapes.find(input.name);
+  if (sizes == network.parts.shapes.end() || sizes->second.size() != kRank5) return false;
+  return input.kind == Feature::Kind::Image || input.shape.size() != kRank5;
+}
+
+void add_mappings(EspressoNetwork& network, const std::vector<Feature>& inputs) {
+  constexpr uint32_t kArrayMapping = 5, kImageMapping = 6;
+  constexpr int64_t kFiveAxes = 0, kExact = 1;
+  const auto mapping = [&](bool images) {
+    const auto has_five = [&](const Feature& input) {
+      return (input.kind == Feature::Kind::Image) == images && has_five_axes(network, input);
+    };
+    const bool five = !network.has_ranks() || std::any_of(inputs.begin(), inputs.end(), has_five);
+    return five ? kFiveAxes : kExact;
+  };
+  network.message.integer(kArrayMapping, mapping(false)).integer(kImageMapping, mapping(true));
+}
+
+// The bytes that the weights of a program refer to.
+struct KeptBytes {
+  std::string message;
+  Owner files;
+};
 
 }  // namespace
 
-Program translate_espresso(const Json& net, const Json& shapes, ByteSpan weights,
+Program translate_espresso(const EspressoFiles& files, NetworkKind kind,
                            FunctionDescription& description, const Owner& owner) {
-  check_features(description);
-  Program program;
-  auto& function =
-      program.functions.emplace(description.name, std::make_unique<Function>()).first->second;
-  Graph graph(*function, Opset::CoreML6, reserved_names(description));
-  const bool rank5 = !has_ranks(shapes);
-  Network network(graph, rank5, rank5, owner);
-  define_inputs(network, description.inputs, false);
-  const EspressoBlobs blobs(weights, owner);
-  for (const Json& layer : net.at("layers").elements()) {
-    const EspressoLayer one{layer, listed_names(layer, "bottom"), listed_names(layer, "top"),
-                            blobs};
-    with_context(fmt::format("layer '{}' ({})", layer.get_string("name"), layer.get_string("type")),
-                 [&] { translate_espresso_layer(network, one); });
+  const EspressoBlobs blobs(files.weights, owner);
+  EspressoNetwork network(files.shapes, blobs);
+  for (const Json& fields : files.net.at("layers").elements()) {
+    check_cancel();
+    const EspressoLayer layer(fields);
+    with_context(fmt::format("layer '{}' ({})", layer.name, layer.type),
+                 [&] { add_layer(network, layer); });
   }
-  std::vector<Var*> outputs;
-  outputs.reserve(description.outputs.size());
-  for (Feature& feature : description.outputs) {
-    outputs.push_back(with_context(fmt::format("output '{}'", feature.name),
-                                   [&] { return make_output(network, feature); }));
-  }
-  function->block().outputs() = std::move(outputs);
-  return program;
+  add_mappings(network, description.inputs);
+  add_transforms(files.net, description.inputs, network.message);
+  if (kind == NetworkKind::Classifier) add_labels(files.labels, network.message);
+  const auto kept = std::make_shared<KeptBytes>(KeptBytes{network.message.bytes(), owner});
+  return translate_network(as_byte_span(kept->message), kind, description, kept,
+                           std::move(network.parts));
 }
 
 }  // namespace pippin::mil::networks

@@ -3,6 +3,7 @@
 #include "pippin/base/error.h"
 #include "pippin/mil/networks/compressed_constant.h"
 #include "pippin/mil/networks/element_source.h"
+#include "pippin/mil/tensor.h"
 
 namespace pippin::mil::networks {
 
@@ -125,7 +126,8 @@ void Network::set_planes(const Layer& layer, Var* planes, const Slot& like) {
 }
 
 bool Network::has_weights(const Fields& parameters, const Field& field) {
-  return networks::has_weights(parameters.message(field));
+  const Fields message = parameters.message(field);
+  return networks::has_weights(message) || message.has(kGivenWeights);
 }
 
 std::shared_ptr<const TensorSource> Network::weight_source(const Fields& parameters,
@@ -133,7 +135,17 @@ std::shared_ptr<const TensorSource> Network::weight_source(const Fields& paramet
                                                            const std::vector<int64_t>& shape,
                                                            size_t channel_axis) {
   return with_context(field.name, [&] {
-    return networks::weight_source(parameters.message(field), shape, owner, channel_axis);
+    const Fields message = parameters.message(field);
+    if (!message.has(kGivenWeights)) {
+      return networks::weight_source(message, shape, owner, channel_axis);
+    }
+    const auto position = static_cast<size_t>(message.integer(kGivenWeights));
+    const auto count = static_cast<uint64_t>(num_elements(shape));
+    if (position >= given_weights.size() ||
+        given_weights[position]->size() / sizeof(float) != count) {
+      fail(ErrorCode::InvalidFile, "no weights of {} elements", count);
+    }
+    return given_weights[position];
   });
 }
 

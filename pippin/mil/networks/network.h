@@ -32,6 +32,9 @@ struct Layer {
   std::vector<std::string> inputs, outputs;
 };
 
+// A field of WeightParams that no file has: the position of the weights in `given_weights`.
+inline constexpr Field kGivenWeights{1U << 20, "given weights"};
+
 class Network {
  public:
   Network(Graph& graph, bool rank5, bool image_rank5, Owner owner)
@@ -46,6 +49,8 @@ class Network {
   // The number of reads of each name by layers, at any depth, and by the model's outputs.
   std::map<std::string, int, std::less<>> reads;
   int64_t budget = 0;  // layers that may still be translated
+  // Weights outside of the message, which kGivenWeights counts.
+  std::vector<std::shared_ptr<const TensorSource>> given_weights;
 
   // ---- Inputs of a layer; throw InvalidFile if it has no such input ----
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "pippin/base/error.h"
 #include "pippin/mil/networks/class_labels.h"
 #include "pippin/mil/networks/control_flow.h"
@@ -34,9 +36,34 @@ std::set<std::string> feature_names(const FunctionDescription& description) {
   return names;
 }
 
+// Sizes of 1 tell nothing if the ranks differ.
+bool matches(Shape found, std::vector<int64_t> wanted) {
+  if (found.size() != wanted.size()) {
+    std::erase(wanted, 1);
+    std::erase_if(found, [](const Dim& dim) { return dim == Dim(1); });
+  }
+  return std::equal(found.begin(), found.end(), wanted.begin(), wanted.end(),
+                    [](const Dim& dim, int64_t size) { return dim == Dim(size); });
+}
+
+void check_shapes(const Network& network, const decltype(NetworkParts::shapes)& shapes) {
+  for (const auto& [name, wanted] : shapes) {
+    const auto value = network.values.find(name);
+    if (value == network.values.end()) continue;
+    Shape found = network.graph.shape(value->second.var);
+    if (value->second.led) found.insert(found.begin(), Dim(1));
+    // The file lists the sizes for the default ones of inputs.
+    const bool fixed =
+        std::all_of(found.begin(), found.end(), [](const Dim& dim) { return dim.is_constant(); });
+    if (!fixed || matches(found, wanted)) continue;
+    fail(ErrorCode::InvalidFile, "'{}' has the shape {} by its layer, [{}] by the file of shapes",
+         name, to_string(found), fmt::join(wanted, ", "));
+  }
+}
+
 // Sets the opset to the one that would be better, which may be the same.
 Program translate(const Fields& fields, NetworkKind kind, FunctionDescription& description,
-                  const Owner& owner, Opset& opset) {
+                  const Owner& owner, const NetworkParts& parts, Opset& opset) {
   Program program;
   auto& function =
       program.functions.emplace(description.name, std::make_unique<Function>()).first->second;
@@ -44,6 +71,7 @@ Program translate(const Fields& fields, NetworkKind kind, FunctionDescription& d
   const auto is_image = [](const Feature& feature) { return feature.kind == Feature::Kind::Image; };
   Network network(graph, fields.integer(kArrayMapping) == 0, fields.integer(kImageMapping) == 0,
                   owner);
+  network.given_weights = parts.weights;
   network.has_images = std::any_of(description.inputs.begin(), description.inputs.end(), is_image);
 
   int64_t count = 0;
@@ -60,6 +88,7 @@ Program translate(const Fields& fields, NetworkKind kind, FunctionDescription& d
   preprocess(network, fields.messages(kPreprocessing), description.inputs);
   const std::vector<ListedLayer> layers = read_layers(fields);
   translate_layers(network, layers);
+  check_shapes(network, parts.shapes);
 
   std::vector<Var*> outputs;
   outputs.reserve(description.outputs.size());
@@ -79,14 +108,14 @@ Program translate(const Fields& fields, NetworkKind kind, FunctionDescription& d
 }  // namespace
 
 Program translate_network(ByteSpan message, NetworkKind kind, FunctionDescription& description,
-                          const Owner& owner) {
+                          const Owner& owner, const NetworkParts& parts) {
   const Fields fields(message);
   const FunctionDescription read = description;
   Opset opset = Opset::CoreML6;
-  Program program = translate(fields, kind, description, owner, opset);
+  Program program = translate(fields, kind, description, owner, parts, opset);
   if (opset == Opset::CoreML6) return program;
   description = read;
-  return translate(fields, kind, description, owner, opset);
+  return translate(fields, kind, description, owner, parts, opset);
 }
 
 }  // namespace pippin::mil::networks

@@ -194,8 +194,10 @@ class CompiledReader {
     model.network_kind = model_kind_name(kind);
     model.network_version = static_cast<int32_t>(data.specification_version);
     const auto blobs = MappedFile::open(*weights);
-    model.program = networks::translate_espresso(load_metadata(*net), load_metadata(*shapes),
-                                                 blobs->bytes(), model.functions.front(), blobs);
+    const networks::EspressoFiles files{load_metadata(*net), load_metadata(*shapes), blobs->bytes(),
+                                        data.rest};
+    model.program =
+        networks::translate_espresso(files, network_kind(kind), model.functions.front(), blobs);
     model.specification_version =
         specification_version(model.program.function(model.functions.front().name).opset_version());
     verify(model.program);

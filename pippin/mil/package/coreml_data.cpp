@@ -83,6 +83,7 @@ CoreMlData parse_coreml_data(ByteSpan bytes) {
   data.specification_version = version;
   reader.take(kAfterVersion);
   data.description = read_counted(reader);
+  data.rest = reader.take(reader.remaining());
   return data;
 }
 

@@ -6,7 +6,9 @@
 //                 ".modelINDEXv9.0.0" and the stage's own text
 //   u32 version   the specification version, then 28 bytes of zeros
 //   message       u64 length and bytes: a protobuf ModelDescription
-//   trailer       16 bytes for each function or stage, not needed: u64 kind and zeros
+//   trailer       16 bytes for each function or stage, not needed: u64 kind and zeros. Of a network:
+//                 u64 kind, a classifier's labels (networks/espresso_interface.h), u64 count and
+//                 the names of the outputs
 //
 // For models without other files (a nonMaximumSuppression, a GLM, trees) it holds everything:
 // version 1 of the form, the text "spec" (".modelINDEXv1.0.0spec" for a stage), and, in place of
@@ -32,6 +34,7 @@ struct CoreMlData {
   int64_t kind = 0;
   int64_t specification_version = 0;
   ByteSpan description;  // the message; a view of the parsed bytes
+  ByteSpan rest;         // what follows it
 };
 
 // Returns the kind, from the first bytes; throws InvalidFile if none exist.

@@ -195,11 +195,9 @@ Model read_network(const proto::Model& message, int field, ByteSpan network,
   }
   model.network_kind = model_kind_name(field);
   model.network_version = model.specification_version;
-  const auto kind = field == kNeuralNetworkField             ? networks::NetworkKind::Network
-                    : field == kNeuralNetworkClassifierField ? networks::NetworkKind::Classifier
-                                                             : networks::NetworkKind::Regressor;
   model.program = with_context(model.network_kind, [&] {
-    return networks::translate_network(network, kind, model.functions.front(), owner);
+    return networks::translate_network(network, network_kind(field), model.functions.front(),
+                                       owner);
   });
   model.specification_version =
       specification_version(model.program.function(model.functions.front().name).opset_version());
@@ -353,6 +351,12 @@ bool is_translated_kind(int64_t field) {
 bool is_network_kind(int64_t field) {
   return field == kNeuralNetworkField || field == kNeuralNetworkClassifierField ||
          field == kNeuralNetworkRegressorField;
+}
+
+networks::NetworkKind network_kind(int64_t field) {
+  if (field == kNeuralNetworkClassifierField) return networks::NetworkKind::Classifier;
+  return field == kNeuralNetworkRegressorField ? networks::NetworkKind::Regressor
+                                               : networks::NetworkKind::Network;
 }
 
 constexpr std::string_view kRefusal = "the model is not an ML Program but ";

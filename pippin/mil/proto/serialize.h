@@ -10,6 +10,10 @@
 #include "pippin/base/bytes.h"
 #include "pippin/mil/model.h"
 
+namespace pippin::mil::networks {
+enum class NetworkKind : uint8_t;
+}
+
 namespace pippin::mil {
 
 // Reads a serialized model. Weights in files keep their BlobReference and have no source. Resolves
@@ -32,6 +36,7 @@ std::string serialize_description(const Model& model);
 bool is_translated_kind(int64_t field);
 // Whether models of this kind are neural networks, which become ML Programs when they are read.
 bool is_network_kind(int64_t field);
+networks::NetworkKind network_kind(int64_t field);
 // Throws Unsupported with the message that every command prints for such a model.
 [[noreturn]] void fail_model_kind(int64_t field, int64_t specification_version);
 // The kind named in such a message; empty for other messages.

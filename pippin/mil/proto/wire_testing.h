@@ -42,6 +42,32 @@ inline std::string doubles(uint32_t number, const std::vector<double>& values) {
   return field(number, packed);
 }
 
+inline std::string four_bytes(float number) {
+  std::string result;
+  for (int i = 0; i < 32; i += 8) result += static_cast<char>(std::bit_cast<uint32_t>(number) >> i);
+  return result;
+}
+
+inline std::string floats(uint32_t number, const std::vector<float>& values) {
+  std::string packed;
+  for (const float value : values) packed += four_bytes(value);
+  return field(number, packed);
+}
+
+inline std::string single(uint32_t number, float value) {
+  return varint(number << 3 | 5) + four_bytes(value);
+}
+
+// A layer of a neural network, by the field of its type.
+inline std::string layer(const std::string& name, const std::vector<std::string>& inputs,
+                         const std::vector<std::string>& outputs, uint32_t type,
+                         const std::string& parameters) {
+  std::string body = field(1, name);
+  for (const std::string& input : inputs) body += field(2, input);
+  for (const std::string& output : outputs) body += field(3, output);
+  return field(1, body + field(type, parameters));
+}
+
 inline constexpr uint64_t kDouble = 0x10040, kFloat = 0x10020, kInt32 = 0x20020;
 
 // Types of features.

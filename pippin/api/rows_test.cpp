@@ -1,4 +1,4 @@
-#include "pippin/cli/options/rows.h"
+#include "pippin/api/rows.h"
 
 #include <cmath>
 #include <limits>
@@ -7,7 +7,7 @@
 
 #include "pippin/base/testing.h"
 
-namespace pippin::cli {
+namespace pippin::api {
 namespace {
 
 using Kind = FeatureInfo::Kind;
@@ -139,4 +139,4 @@ TEST(Rows, AreWritten) {
 }
 
 }  // namespace
-}  // namespace pippin::cli
+}  // namespace pippin::api

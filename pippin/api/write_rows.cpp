@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-#include "pippin/cli/options/rows.h"
-#include "pippin/cli/output_files.h"
+#include "pippin/api/picture.h"
+#include "pippin/api/rows.h"
 #include "pippin/io/csv.h"
 #include "pippin/io/json.h"
 
-namespace pippin::cli {
+namespace pippin::api {
 namespace {
 
 // A number in JSON; NaN and infinities as Python writes them.
@@ -97,15 +97,6 @@ std::string json_value(const FeatureInfo& feature, const Value& value) {
   return out;
 }
 
-std::string json_row(const std::vector<FeatureInfo>& outputs, const Values& row) {
-  std::string out;
-  for (const FeatureInfo& feature : outputs) {
-    out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", quoted_text(feature.name),
-                       json_value(feature, row.at(feature.name)));
-  }
-  return fmt::format("{{{}}}", out);
-}
-
 // The elements of an output in a table, by the names of their columns.
 std::vector<std::pair<std::string, std::string>> cells_of(const FeatureInfo& feature,
                                                           const Value& value) {
@@ -161,6 +152,15 @@ std::string table_text(const std::vector<FeatureInfo>& outputs, const std::vecto
 
 }  // namespace
 
+std::string row_text(const std::vector<FeatureInfo>& outputs, const Values& row) {
+  std::string out;
+  for (const FeatureInfo& feature : outputs) {
+    out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", quoted_text(feature.name),
+                       json_value(feature, row.at(feature.name)));
+  }
+  return fmt::format("{{{}}}", out);
+}
+
 std::string rows_text(RowsFormat format, const std::vector<FeatureInfo>& outputs,
                       const std::vector<Values>& rows) {
   if (format == RowsFormat::Csv) return table_text(outputs, rows);
@@ -168,10 +168,10 @@ std::string rows_text(RowsFormat format, const std::vector<FeatureInfo>& outputs
   std::string out = list ? "[" : "";
   for (size_t i = 0; i < rows.size(); ++i) {
     if (list) out += i > 0 ? ",\n " : "";
-    out += json_row(outputs, rows[i]);
+    out += row_text(outputs, rows[i]);
     if (!list) out += '\n';
   }
   return list ? out + "]\n" : out;
 }
 
-}  // namespace pippin::cli
+}  // namespace pippin::api

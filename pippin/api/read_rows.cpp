@@ -5,15 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "pippin/api/rows.h"
 #include "pippin/base/error.h"
-#include "pippin/base/files/file.h"
 #include "pippin/base/numbers/number.h"
-#include "pippin/cli/options/named_arrays.h"
-#include "pippin/cli/options/rows.h"
 #include "pippin/io/csv.h"
 #include "pippin/io/json.h"
 
-namespace pippin::cli {
+namespace pippin::api {
 namespace {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
@@ -279,17 +277,6 @@ std::vector<Values> rows_of_json(const Json& json, const std::vector<FeatureInfo
 
 }  // namespace
 
-bool is_rows_name(const std::filesystem::path& path) {
-  const std::string ending = extension_of(path);
-  return ending == ".json" || ending == ".jsonl" || ending == ".csv";
-}
-
-RowsFormat rows_format(const std::filesystem::path& path) {
-  const std::string ending = extension_of(path);
-  if (ending == ".csv") return RowsFormat::Csv;
-  return ending == ".jsonl" ? RowsFormat::JsonLines : RowsFormat::Json;
-}
-
 std::vector<Values> parse_rows(std::string_view text, RowsFormat format, const std::string& name,
                                const std::vector<FeatureInfo>& inputs) {
   switch (format) {
@@ -305,9 +292,4 @@ std::vector<Values> parse_rows(std::string_view text, RowsFormat format, const s
   return rows_of_json(Json::parse(text, name, kRowLimits), inputs);
 }
 
-std::vector<Values> read_rows(const std::filesystem::path& path,
-                              const std::vector<FeatureInfo>& inputs) {
-  return parse_rows(read_file(path), rows_format(path), path.filename().string(), inputs);
-}
-
-}  // namespace pippin::cli
+}  // namespace pippin::api
