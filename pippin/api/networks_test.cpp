@@ -41,6 +41,20 @@ TEST(Networks, LoopsEndWhereTheyAreLeft) {
   EXPECT_EQ(predict(network(2, start + loop), {0, 0}), (std::vector<double>{0, 0}));
 }
 
+// `t` has one axis in a branch and two in the other one.
+TEST(Networks, BranchesMayUseANameDifferently) {
+  const std::string positive = layer("positive", {"x"}, {"c"}, 830, "");
+  const std::string sum = field(3, uint64_t{1});
+  const std::string yes =
+      layer("sum", {"x"}, {"t"}, 1270, sum) + layer("twice", {"t"}, {"y"}, 231, single(1, 2));
+  const std::string no = layer("wide", {"x"}, {"t"}, 1125, field(1, uint64_t{0})) +
+                         layer("least", {"t"}, {"y"}, 1265, sum);
+  const std::string all = layer("any", {"c"}, {"d"}, 1260, sum) +
+                          layer("if", {"d"}, {}, 605, field(1, yes) + field(2, no));
+  EXPECT_EQ(predict(network(2, positive + all), {1, 3}), (std::vector<double>{8}));
+  EXPECT_EQ(predict(network(2, positive + all), {-1, -3}), (std::vector<double>{-3}));
+}
+
 TEST(Networks, MayHaveTwoAxesInFront) {
   // The softmax of channels, in the mapping to five axes.
   const std::string bytes =
@@ -133,6 +147,12 @@ TEST(Networks, FaultsAreNamed) {
   EXPECT_EQ(error(layer("mine", {"x"}, {"y"}, 500, field(10, "MyLayer"))),
             "m.mlmodel: neuralNetwork: layer 'mine': a custom layer of the class "
             "'MyLayer', which only the app that contains it can compute");
+  EXPECT_NE(error(layer("most", {"x"}, {"y"}, 1015, field(2, uint64_t{1} << 32 | 1)))
+                .find("the number 4294967297 has more than 32 bits"),
+            std::string::npos);
+  EXPECT_NE(error(layer("swap", {"x"}, {"y"}, 985, field(1, uint64_t{0}) + field(1, uint64_t{0})))
+                .find("'swap' (transpose)"),
+            std::string::npos);
   EXPECT_EQ(error(inner_product(3, 2, floats(1, {1, 2, 3}))),
             "m.mlmodel: neuralNetwork: layer 'fc' (innerProduct): weights: 3 weights, "
             "6 are needed");

@@ -146,11 +146,9 @@ OtherVectors by_other_encoder(const app::TextEncoder& encoder, const RequestFiel
 void write_vector(JsonWriter& json, const std::vector<float>& vector, bool as_base64) {
   if (as_base64) {
     json.value(encode_base64(std::as_bytes(std::span(vector))));
-    return;
+  } else {
+    write_numbers(json, vector);
   }
-  json.begin_array();
-  for (const float x : vector) json.value(double{x});
-  json.end_array();
 }
 
 // Sends OpenAI's form: vectors as JSON.

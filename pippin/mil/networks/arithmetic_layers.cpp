@@ -19,26 +19,23 @@ Var* folded(Graph& graph, std::string_view op, const Operands& operands) {
 }
 
 // One input and the number alpha, or any number of inputs.
-void translate_many(Network& network, const Layer& layer, std::string_view op, float neutral) {
+void translate_many(Network& network, const Layer& layer, std::string_view op) {
   if (layer.inputs.size() == 1) {
     Slot x = network.slot(layer, 0);
     const float alpha = layer.parameters.number({1, "alpha"});
     if (network.graph.type(x.var) == DataType::Bool) x = network.floats(layer, 0);
     Binding operand = scalar_operand(network, x.var, alpha);
-    Var* result = alpha == neutral && op != "mul"
-                      ? x.var
-                      : binary(network.graph, op, x.var, std::move(operand));
-    return network.set(layer, result, x);
+    return network.set(layer, binary(network.graph, op, x.var, std::move(operand)), x);
   }
   const Operands operands = number_operands(network, layer);
   set_result(network, layer, folded(network.graph, op, operands), operands.led);
 }
 
 void translate_add(Network& network, const Layer& layer) {
-  translate_many(network, layer, "add", 0);
+  translate_many(network, layer, "add");
 }
 void translate_multiply(Network& network, const Layer& layer) {
-  translate_many(network, layer, "mul", 1);
+  translate_many(network, layer, "mul");
 }
 
 void translate_average(Network& network, const Layer& layer) {

@@ -17,12 +17,12 @@ bool same(const Slot* a, const Slot* b) {
   return a == b || (a != nullptr && b != nullptr && a->var == b->var && a->led == b->led);
 }
 
-// The properties that both values share.
+int64_t full_rank(const Graph& graph, const Slot& slot) {
+  return graph.rank(slot.var) + (slot.led ? 1 : 0);
+}
+
+// The properties that both values of the same rank share.
 ValueInfo merged(const ValueInfo& a, const ValueInfo& b, const std::string& name) {
-  if (a.shape.size() != b.shape.size()) {
-    fail(ErrorCode::Unsupported, "'{}' has rank {} or {}, depending on a branch", name,
-         a.shape.size(), b.shape.size());
-  }
   ValueInfo info = a;
   info.elements.reset();
   info.constant = nullptr;
@@ -120,7 +120,14 @@ void choose(Network& network, Var* condition, const std::function<void()>& yes,
     ends.push_back(std::move(network.values));
   }
   network.values = before;
-  const std::vector<std::string> names = changed_names(before, ends[0], ends[1]);
+  std::vector<std::string> names = changed_names(before, ends[0], ends[1]);
+  // Values of different rank cannot be merged: they are undefined afterwards.
+  std::erase_if(names, [&](const std::string& name) {
+    const Slot &a = *find(ends[0], name), &b = *find(ends[1], name);
+    if (full_rank(graph, a) == full_rank(graph, b)) return false;
+    network.values.erase(name);
+    return true;
+  });
   if (names.empty()) return;
   std::vector<std::vector<Var*>> results;
   for (size_t side = 0; side < 2; ++side) {

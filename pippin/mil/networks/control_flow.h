@@ -14,7 +14,8 @@ std::span<const LayerKind> control_layers();
 void translate_layers(Network& network, std::span<const ListedLayer> layers);
 
 // Translates two alternatives: a run takes the first if `condition` is true. Merges the names that
-// either defines; a name that only one defines is undefined afterwards.
+// either defines; a name that only one defines, or both with different ranks, is undefined
+// afterwards.
 void choose(Network& network, Var* condition, const std::function<void()>& yes,
             const std::function<void()>& no);
 

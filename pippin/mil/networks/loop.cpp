@@ -168,7 +168,12 @@ class Loop {
     if (limit_ != nullptr) outputs.push_back(binary(graph_, "add", inputs[0], integer(1)));
     bool settled = true;
     for (Variable& variable : variables_) {
-      Var* result = network_.full(network_.values.at(variable.name));
+      const auto value = network_.values.find(variable.name);
+      if (value == network_.values.end()) {
+        fail(ErrorCode::Unsupported, "'{}' has different ranks in branches of the loop",
+             variable.name);
+      }
+      Var* result = network_.full(value->second);
       if (graph_.type(result) != variable.info.type) {
         if (variable.info.type != DataType::Float32) {
           variable.info.type = DataType::Float32;

@@ -61,14 +61,6 @@ Var* Network::truth(const Layer& layer, size_t index) {
   return to_truth(any(layer, index));
 }
 
-std::vector<Var*> Network::all_real(const Layer& layer) {
-  require_inputs(layer, 1);
-  std::vector<Var*> vars;
-  vars.reserve(layer.inputs.size());
-  for (size_t i = 0; i < layer.inputs.size(); ++i) vars.push_back(real(layer, i));
-  return vars;
-}
-
 void Network::set(const Layer& layer, size_t index, Var* var) {
   if (index >= layer.outputs.size()) return;  // results without a name in the network
   if (graph.rank(var) == 0) var = expanded(graph, var, {0});

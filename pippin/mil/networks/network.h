@@ -54,7 +54,6 @@ class Network {
 
   // ---- Inputs of a layer; throw InvalidFile if it has no such input ----
 
-  size_t count(const Layer& layer) const { return layer.inputs.size(); }
   // The value in its type in the program, without a sequence axis if it is led.
   Slot slot(const Layer& layer, size_t index) const;
   // The same as fp32.
@@ -64,7 +63,6 @@ class Network {
   Var* real(const Layer& layer, size_t index);
   Var* integral(const Layer& layer, size_t index);
   Var* truth(const Layer& layer, size_t index);
-  std::vector<Var*> all_real(const Layer& layer);
 
   Var* full(const Slot& slot);
   Var* to_truth(Var* var);

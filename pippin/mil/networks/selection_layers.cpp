@@ -5,6 +5,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/mil/networks/layers.h"
+#include "pippin/mil/tensor.h"
 
 namespace pippin::mil::networks {
 namespace {
@@ -84,21 +85,32 @@ void translate_upper_triangle(Network& network, const Layer& layer) {
   network.set(layer, 0, k <= 0 ? band(graph, x, -k, -1) : outside_band(graph, x, -1, k - 1));
 }
 
-// A parameter, or the input that replaces it.
+// A parameter, or the input that replaces it: a literal if it is constant, for which the op has a
+// kernel.
 Binding setting(Network& network, const Layer& layer, size_t input, Value stored) {
   if (layer.inputs.size() <= input) return stored;
-  Var* var = scalar(network.graph, network.any(layer, input));
-  return network.graph.cast(var, stored.type.data_type);
+  Var* var = network.any(layer, input);
+  const DataType type = stored.type.data_type;
+  const Value* constant = constant_of(var);
+  if (constant != nullptr && constant->type.num_elements() == 1) {
+    const double known = constant->to_doubles().front();
+    if (type == DataType::Float32) return number(static_cast<float>(known));
+    return integer(static_cast<int64_t>(saturate_to_type(known, type)));
+  }
+  return network.graph.cast(scalar(network.graph, var), type);
 }
 
 // The next number above the threshold: the layer drops boxes with this score, MIL's op keeps them.
 Binding score_threshold(Network& network, const Layer& layer) {
-  constexpr size_t kInput = 3;
   using Limits = std::numeric_limits<float>;
   Graph& graph = network.graph;
-  const float stored = layer.parameters.number({2, "scoreThreshold"});
-  if (layer.inputs.size() <= kInput) return number(std::nextafter(stored, Limits::infinity()));
-  Var* threshold = scalar(graph, network.real(layer, kInput));
+  const Binding given =
+      setting(network, layer, 3, number(layer.parameters.number({2, "scoreThreshold"})));
+  if (const auto* known = std::get_if<Value>(&given)) {
+    const auto threshold = static_cast<float>(known->to_doubles().front());
+    return number(std::nextafter(threshold, Limits::infinity()));
+  }
+  Var* threshold = std::get<Var*>(given);
   // Three quarters of an epsilon round to one unit of the last place.
   Var* step =
       binary(graph, "mul", unary(graph, "abs", threshold), number(0.75F * Limits::epsilon()));
