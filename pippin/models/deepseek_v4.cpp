@@ -83,11 +83,12 @@ void add_both_ropes(const Config& config, nn::DecoderOptions& model, int64_t hea
   const double factor = config.number("partial_rotary_factor", part);
   const double theta = config.number("rope_theta", 10000.0);
   const double block_theta = config.number("compress_rope_theta", 160000.0);
-  model.ropes.push_back(nested_rope(config, "main", theta, head_dim, factor));
+  model.ropes.push_back(nested_rope(config, "main", model.context, theta, head_dim, factor));
   const auto parameters = config.find("rope_parameters"), scaling = config.find("rope_scaling");
   const bool nested = parameters && parameters->has("compress");
   if (nested || (!parameters && !scaling)) {
-    model.ropes.push_back(nested_rope(config, "compress", block_theta, head_dim, factor));
+    model.ropes.push_back(
+        nested_rope(config, "compress", model.context, block_theta, head_dim, factor));
   } else {
     const int64_t dims = model.ropes.at(0).dims;
     model.ropes.push_back(
