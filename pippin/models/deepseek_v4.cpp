@@ -16,6 +16,8 @@
 namespace pippin::models {
 namespace {
 
+// Both multiply the program's size.
+constexpr int64_t kMaxStreams = 64, kMaxIterations = 100;
 constexpr std::string_view kSlidingOnly = "sliding_attention",
                            kSparseBlocks = "compressed_sparse_attention",
                            kHeavyBlocks = "heavily_compressed_attention";
@@ -227,8 +229,8 @@ nn::DecoderOptions deepseek_v4(const Config& config) {
   const auto tables = looked_up_layers(config, count);
   nn::HyperOptions hyper;
   hyper.features = model.hidden_size;
-  hyper.streams = config.size("hc_mult", 4, kMaxHeads);
-  hyper.iterations = config.size("hc_sinkhorn_iters", 20, kMaxHeads);
+  hyper.streams = config.size("hc_mult", 4, kMaxStreams);
+  hyper.iterations = config.size("hc_sinkhorn_iters", 20, kMaxIterations);
   hyper.epsilon = config.number("hc_eps", 1e-6);
   hyper.norm = model.norm;
   model.hyper = hyper;
