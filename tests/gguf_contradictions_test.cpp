@@ -106,6 +106,19 @@ TEST(GgufContradictions, OfMetadataAndTensors) {
                "up_proj.weight' of shape [16, 8] is missing");
 }
 
+// The factor of a stack of gates and ups has no rows to halve.
+TEST(GgufContradictions, FactorsOfFusedExperts) {
+  const TempDir dir;
+  GgufFile file = small_llama();
+  file.number("llama.expert_count", 1).number("llama.expert_used_count", 1);
+  put_four_tokens(file);
+  put_zeros(file);
+  file.tensor("blk.0.ffn_gate_inp.weight", {1, 8}, std::string(32, '\0'));
+  file.tensor("blk.0.ffn_gate_up_exps.scale", {1}, std::string(4, '\0'));
+  file.write(dir / "factor.gguf");
+  EXPECT_THROW(models::build(app::gguf_folder(dir / "factor.gguf"), {}), Error);
+}
+
 TEST(GgufContradictions, OfParts) {
   const TempDir dir;
   const auto write = [&](const char* folder, uint32_t count, uint32_t second, uint32_t tensors) {

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "pippin/models/architectures.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/lineages.h"
 
 namespace pippin::models {
@@ -21,6 +22,9 @@ nn::DecoderOptions axk2(const Config& config) {
        .experts = {.count_key = "n_routed_experts", .count = 128, .top_k = 8, .width = 512},
        .routed_scale = 2.5,
        .dense = 1});
+  if (config.size("moe_layer_freq", 1, kMaxLayers) != 1) {
+    config.unsupported("moe_layer_freq", "values other than 1 are not supported");
+  }
   check_sparse_kinds(config, model.layers.size());
   const int64_t rank = config.size("gated_norm_rank", 16);
   for (nn::LayerOptions& layer : model.layers) {

@@ -16,6 +16,8 @@
 namespace pippin::models {
 namespace {
 
+// Both multiply the program's size.
+constexpr int64_t kMaxStreams = 64, kMaxIterations = 100;
 constexpr std::string_view kSlidingOnly = "sliding_attention",
                            kSparseBlocks = "compressed_sparse_attention",
                            kHeavyBlocks = "heavily_compressed_attention";
@@ -83,11 +85,12 @@ void add_both_ropes(const Config& config, nn::DecoderOptions& model, int64_t hea
   const double factor = config.number("partial_rotary_factor", part);
   const double theta = config.number("rope_theta", 10000.0);
   const double block_theta = config.number("compress_rope_theta", 160000.0);
-  model.ropes.push_back(nested_rope(config, "main", theta, head_dim, factor));
+  model.ropes.push_back(nested_rope(config, "main", model.context, theta, head_dim, factor));
   const auto parameters = config.find("rope_parameters"), scaling = config.find("rope_scaling");
   const bool nested = parameters && parameters->has("compress");
   if (nested || (!parameters && !scaling)) {
-    model.ropes.push_back(nested_rope(config, "compress", block_theta, head_dim, factor));
+    model.ropes.push_back(
+        nested_rope(config, "compress", model.context, block_theta, head_dim, factor));
   } else {
     const int64_t dims = model.ropes.at(0).dims;
     model.ropes.push_back(
@@ -226,8 +229,8 @@ nn::DecoderOptions deepseek_v4(const Config& config) {
   const auto tables = looked_up_layers(config, count);
   nn::HyperOptions hyper;
   hyper.features = model.hidden_size;
-  hyper.streams = config.size("hc_mult", 4, kMaxHeads);
-  hyper.iterations = config.size("hc_sinkhorn_iters", 20, kMaxHeads);
+  hyper.streams = config.size("hc_mult", 4, kMaxStreams);
+  hyper.iterations = config.size("hc_sinkhorn_iters", 20, kMaxIterations);
   hyper.epsilon = config.number("hc_eps", 1e-6);
   hyper.norm = model.norm;
   model.hyper = hyper;

@@ -2,10 +2,8 @@
 // attend to blocks of keys chosen by an indexer, gpt-oss' bounded gate, and experts chosen by a
 // corrected sigmoid.
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -33,32 +31,29 @@ std::optional<std::vector<bool>> layer_flags(const Config& config, std::string_v
   return result;
 }
 
-// The indexer's settings: members of the configuration, or of an object with other names.
-Config block_indexer_config(const Config& config) {
+// A setting of the indexer: the published file's object has it under another name, which counts
+// before the member of the configuration.
+int64_t indexer_size(const Config& config, const char* name, const char* published,
+                     int64_t fallback, int64_t max, int64_t least = 1) {
   const auto object = config.find("sparse_attention_config");
-  Config own = object ? Config(*object) : config;
-  constexpr std::array kPublishedNames = {std::pair{"index_n_heads", "sparse_num_index_heads"},
-                                          std::pair{"index_head_dim", "sparse_index_dim"},
-                                          std::pair{"index_block_size", "sparse_block_size"},
-                                          std::pair{"index_topk_blocks", "sparse_topk_blocks"},
-                                          std::pair{"index_local_blocks", "sparse_local_block"}};
-  for (const auto& [name, published] : kPublishedNames) own.alias(name, published);
-  return own;
+  const auto inner = object ? object->find(published) : std::nullopt;
+  const auto value = inner ? inner : config.find(name);
+  return value ? value->as_int(least, max) : fallback;
 }
 
-nn::BlockIndexerOptions block_indexer_of(const Config& given, const nn::DecoderOptions& model) {
-  const Config config = block_indexer_config(given);
+nn::BlockIndexerOptions block_indexer_of(const Config& config, const nn::DecoderOptions& model) {
   nn::BlockIndexerOptions indexer;
   indexer.features = model.hidden_size;
   indexer.num_heads = model.layers.at(0).attention().num_heads;
-  indexer.heads = config.size("index_n_heads", 4, kMaxHeads);
-  indexer.head_dim = config.size("index_head_dim", 128, kMaxHeadDim);
-  indexer.block = config.size("index_block_size", 128, kMaxContext);
-  indexer.top_blocks = config.size("index_topk_blocks", 16, kMaxContext);
-  const auto local = config.find("index_local_blocks");
-  indexer.local_blocks = local ? local->as_int(0, indexer.top_blocks) : 1;
+  indexer.heads = indexer_size(config, "index_n_heads", "sparse_num_index_heads", 4, kMaxHeads);
+  indexer.head_dim = indexer_size(config, "index_head_dim", "sparse_index_dim", 128, kMaxHeadDim);
+  indexer.block = indexer_size(config, "index_block_size", "sparse_block_size", 128, kMaxContext);
+  indexer.top_blocks =
+      indexer_size(config, "index_topk_blocks", "sparse_topk_blocks", 16, kMaxContext);
+  indexer.local_blocks =
+      indexer_size(config, "index_local_blocks", "sparse_local_block", 1, indexer.top_blocks, 0);
   indexer.norm = model.layers.at(0).norm;
-  given.require_multiple("num_attention_heads", indexer.num_heads, "index_n_heads", indexer.heads);
+  config.require_multiple("num_attention_heads", indexer.num_heads, "index_n_heads", indexer.heads);
   return indexer;
 }
 

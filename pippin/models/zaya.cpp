@@ -1,6 +1,7 @@
 // ZAYA1 (Zyphra 2026): attention after convolutions; scales and biases for the residual and for
 // results added to it; at most one expert for each token, chosen by a network that also reads the
 // previous router's state.
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ nn::ConvolvedAttentionOptions zaya_attention(const Config& config,
   attention.first_taps = config.size("cca_time0", 2, kMaxHeads);
   attention.second_taps = config.size("cca_time1", 2, kMaxHeads);
   attention.bias = config.flag("attention_bias", false);
+  if (attention.first_taps + attention.second_taps == 2) {
+    config.unsupported("cca_time0", "two convolutions of one tap are not supported");
+  }
   if (attention.num_kv_heads * attention.head_dim % 2 != 0) {
     config.invalid("num_key_value_heads", fmt::format("{} heads of {} cannot be halved",
                                                       attention.num_kv_heads, attention.head_dim));
@@ -71,10 +75,15 @@ nn::DecoderOptions zaya(const Config& config) {
   const auto slides = layer_kinds(config, "layer_types", count, kZayaFull, kZayaSliding);
   const auto window = window_size(config, std::nullopt);
   nn::ConvolvedAttentionOptions attention = zaya_attention(config, model);
+  const auto ropes = config.find("rope_parameters");
   for (const auto& [kind, theta] : {std::pair{kZayaFull, 5e6}, std::pair{kZayaSliding, 1e4}}) {
-    model.ropes.push_back(nested_rope(config, kind, theta, attention.head_dim, 0.5));
+    const bool is_used =
+        std::find(slides.begin(), slides.end(), kind == kZayaSliding) != slides.end();
+    if (is_used && ropes && !ropes->has(kind)) {
+      config.invalid("rope_parameters", fmt::format("{}: missing", kind));
+    }
+    model.ropes.push_back(nested_rope(config, kind, model.context, theta, attention.head_dim, 0.5));
   }
-  config.ignore({"rope_parameters"});
   nn::ExpertsOptions experts = zaya_experts(config, model);
   model.embedding_shift = {"input_hidden_states_bias", "input_hidden_states_scale"};
   model.head_bias = config.flag("lm_head_bias", false);

@@ -9,15 +9,14 @@
 
 namespace pippin::models {
 
-nn::RopeOptions nested_rope(const Config& config, std::string_view name, double theta,
-                            int64_t head_dim, double factor) {
+nn::RopeOptions nested_rope(const Config& config, std::string_view name, int64_t context,
+                            double theta, int64_t head_dim, double factor) {
   const auto all = config.find("rope_parameters");
   const auto own = all ? all->find(name) : std::nullopt;
   JsonWriter writer;
   writer.begin_object();
   if (own) writer.key("rope_parameters").raw(own->dump());
-  writer.key("max_position_embeddings")
-      .value(config.size("max_position_embeddings", 2048, kMaxContext));
+  writer.key("max_position_embeddings").value(context);
   writer.end_object();
   const Config nested(Json::parse(writer.text(), own ? own->where() : "config.json"));
   if (own) factor = Config(*own).number("partial_rotary_factor", factor);

@@ -1,10 +1,13 @@
 #include "pippin/models/gguf/gguf_checks.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 
 #include <fmt/format.h>
+
+#include "pippin/base/numbers/checked.h"
 
 namespace pippin::models {
 namespace {
@@ -124,7 +127,8 @@ class Checks {
     const bool latent = keys_.has_key("attention.kv_lora_rank");
     if (axis.times.empty()) return size;
     if (varies_ || latent) return std::nullopt;
-    return size * keys_.required_size(axis.times);
+    constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+    return checked_mul(size, keys_.required_size(axis.times)).value_or(kLargest);
   }
 
   [[noreturn]] void contradiction(std::string_view key, int64_t stated,

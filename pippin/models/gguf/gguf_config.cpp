@@ -221,6 +221,11 @@ GgufConfig::GgufConfig(const GgufKeys& keys) : keys_(keys) {
   const int64_t further = keys.size("nextn_predict_layers").value_or(0);
   layers_ = keys.required_size("block_count") - further;
   if (layers_ < 1) keys.metadata().invalid(keys.full("block_count"), "leaves no layers");
+  // Each layer has a tensor, so that memory for layers is in proportion to the file.
+  if (const auto most = std::ssize(keys.metadata().tensors()); layers_ > most) {
+    keys.metadata().invalid(keys.full("block_count"),
+                            fmt::format("{}, but the file has {} tensors", layers_, most));
+  }
 }
 
 const GgufTensor* GgufConfig::find_in_blocks(std::string_view name) const {

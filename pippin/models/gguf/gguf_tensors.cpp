@@ -10,6 +10,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/models/architectures.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/gguf/gguf.h"
 #include "pippin/models/gguf/gguf_keys.h"
 #include "pippin/models/gguf/gguf_layout.h"
@@ -213,7 +214,11 @@ class DecoderTensors {
   std::vector<TensorInfo> stack(const TensorInfo& tensor, const std::string& path,
                                 const std::string& part, const std::string& ending) const {
     const bool is_vector = ending.starts_with(".bias"), is_number = ending == ".scale";
-    if (tensor.shape.size() != (is_number ? 1U : is_vector ? 2U : 3U) || tensor.shape[0] < 1) {
+    // An axis of size 0 lets others have any size.
+    if (tensor.shape.size() != (is_number   ? 1U
+                                : is_vector ? 2U
+                                            : 3U) ||
+        tensor.shape[0] < 1 || tensor.shape[0] > kMaxExperts) {
       fail(ErrorCode::InvalidFile, "{}: tensor {} of shape [{}] is not one {} for each expert",
            file_.filename().string(), tensor.name, fmt::join(tensor.shape, ", "),
            is_number   ? "number"
@@ -233,17 +238,23 @@ class DecoderTensors {
 
   std::vector<TensorInfo> gates_and_ups(const TensorInfo& tensor, const std::string& path,
                                         const std::string& ending) const {
+    constexpr std::string_view kGate = "gate_proj";
     std::vector<TensorInfo> all;
-    for (TensorInfo& both : stack(tensor, path, "gate_proj", ending)) {
+    for (TensorInfo& both : stack(tensor, path, std::string(kGate), ending)) {
+      TensorInfo up = both;
+      up.name.replace(up.name.rfind(kGate), kGate.size(), "up_proj");
+      if (both.shape.empty()) {  // a factor of both
+        all.push_back(std::move(both));
+        all.push_back(std::move(up));
+        continue;
+      }
       if (both.shape[0] % 2 != 0) {
         fail(ErrorCode::InvalidFile, "{}: tensor {} has {} rows, an odd number of gate and up",
              file_.filename().string(), tensor.name, both.shape[0]);
       }
       both.shape[0] /= 2;
+      up.shape[0] /= 2;
       const size_t bytes = both.bytes.size() / 2;
-      TensorInfo up = both;
-      const size_t part = up.name.rfind("gate_proj");
-      up.name.replace(part, 9, "up_proj");
       up.bytes = both.bytes.subspan(bytes);
       both.bytes = both.bytes.first(bytes);
       all.push_back(std::move(both));
