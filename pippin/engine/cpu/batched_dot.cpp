@@ -1,7 +1,6 @@
 // Products of batches with computed matrices.
+#include "pippin/engine/cpu/computed_dot.h"
 #include "pippin/engine/cpu/steps.h"
-#include "pippin/engine/weights/weight_type.h"
-#include "pippin/kernels/dot/dot.h"
 
 namespace pippin::engine {
 namespace {
@@ -9,13 +8,13 @@ namespace {
 class BatchedDotStep : public Step {
  public:
   BatchedDotStep(Storage weights, const ComputeOptions& options)
-      : kernel_(kernels::choose_dot(weight_type(weights), options.cpu)),
-        batch_invariant_(options.batch_invariant) {}
+      : dot_(weights, options.cpu,
+             options.batch_invariant ? ComputedDot::kNever : kernels::kManyRows) {}
 
-  std::string kernel_name() const override { return kernel_.name; }
+  std::string kernel_name() const override { return dot_.kernel().name; }
 
   int64_t scratch_bytes() const override {
-    return batch_invariant_ || views[1].shape[1].upper() < kernels::kManyRows ? 0 : kPanelBytes;
+    return dot_.most_scratch_floats(views[1].shape[1].upper()) * int64_t{sizeof(float)};
   }
 
   void run(const StepContext& context) const noexcept override {
@@ -37,39 +36,25 @@ class BatchedDotStep : public Step {
       args.k = k;
       return args;
     };
-    // One thread's share of the columns of one batch.
-    const bool panels = !batch_invariant_ && m >= kernels::kManyRows &&
-                        kernels::packed_floats(kernel_, n, k) <= kernels::kMostPacked;
-    const auto multiply = [&](int thread, const kernels::DotArgs& args) {
-      if (!panels) return kernel_.function(args);
-      auto* packed = reinterpret_cast<float*>(context.scratch + thread * kPanelBytes);
-      kernels::dot_many_rows(kernel_, args, packed, [](Range, Range) {});
+    auto* scratch = reinterpret_cast<float*>(context.scratch);
+    const auto multiply = [&](Range share, int thread) {
+      for (int64_t batch = share.begin; batch < share.end; ++batch) {
+        dot_.run(batch_args(batch), scratch + thread * kernels::kMostPacked);
+      }
     };
     constexpr int64_t kWorthSharing = int64_t{1} << 19;  // products: about 25 us of one thread
     if (batches * m * n * k < kWorthSharing) {
-      for (int64_t batch = 0; batch < batches; ++batch) multiply(0, batch_args(batch));
-      return;
+      multiply(Range{0, batches}, 0);
+    } else if (batches == 1) {
+      dot_.run(context.pool, batch_args(0), scratch, kernels::kMostPacked);
+    } else {
+      context.pool.run(
+          [&](int part, int parts) { multiply(split_range(batches, part, parts), part); });
     }
-    context.pool.run([&](int part, int parts) {
-      if (batches == 1) {
-        const Range columns = split_range(n, part, parts, kernel_.n_grain);
-        if (columns.begin == columns.end) return;
-        multiply(part,
-                 kernels::dot_columns(batch_args(0), kernel_.weight, columns.begin, columns.end));
-        return;
-      }
-      const Range share = split_range(batches, part, parts);
-      for (int64_t batch = share.begin; batch < share.end; ++batch) {
-        multiply(part, batch_args(batch));
-      }
-    });
   }
 
  private:
-  static constexpr int64_t kPanelBytes = kernels::kMostPacked * sizeof(float);
-
-  const kernels::DotKernel& kernel_;
-  bool batch_invariant_;
+  ComputedDot dot_;
 };
 
 }  // namespace

@@ -14,5 +14,6 @@ void launch(NodeKind kind, std::span<const Operand> operands, size_t num_written
 
 // The same without a step, for work repeated for every token.
 void launch(const AttentionNode& node, std::span<const Operand> operands, ThreadPool& pool);
+void launch(const RotaryNode& node, std::span<const Operand> operands, ThreadPool& pool);
 
 }  // namespace pippin::engine

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "pippin/base/threads/thread_pool.h"
-#include "pippin/kernels/dot/dot.h"
+#include "pippin/engine/cpu/computed_dot.h"
 #include "pippin/mx/core/convert.h"
 #include "pippin/mx/core/copy.h"
 #include "pippin/mx/core/eval.h"
@@ -13,18 +13,14 @@
 namespace pippin::mx {
 namespace {
 
-kernels::WeightType weight_type(Dtype dtype) {
-  return dtype == float16    ? kernels::WeightType::F16
-         : dtype == bfloat16 ? kernels::WeightType::BF16
-                             : kernels::WeightType::F32;
-}
-
-const kernels::DotKernel& kernel_for(Dtype dtype) {
-  static const kernels::DotKernel* const kernels[] = {
-      &kernels::choose_dot(kernels::WeightType::F32, cpu_features()),
-      &kernels::choose_dot(kernels::WeightType::F16, cpu_features()),
-      &kernels::choose_dot(kernels::WeightType::BF16, cpu_features())};
-  return *kernels[static_cast<int>(weight_type(dtype))];
+const engine::ComputedDot& dot_for(Dtype dtype) {
+  using engine::ComputedDot;
+  using engine::Storage;
+  constexpr int64_t kManyRows = 48;
+  static const ComputedDot floats(Storage::F32, cpu_features(), kManyRows);
+  static const ComputedDot halves(Storage::F16, cpu_features(), ComputedDot::kNever);
+  static const ComputedDot bfloats(Storage::BF16, cpu_features(), ComputedDot::kNever);
+  return dtype == float16 ? halves : dtype == bfloat16 ? bfloats : floats;
 }
 
 // Calls body(begin, end) for all of [0, count), on all threads or on this one.
@@ -38,7 +34,7 @@ class Multiplier {
  public:
   explicit Multiplier(const ProductArgs& args)
       : args_(args),
-        kernel_(kernel_for(args.dtype)),
+        dot_(dot_for(args.dtype)),
         item_(static_cast<int64_t>(size_of(args.dtype))),
         is_one_row_(args.m == 1 && args.b_row != 1 && args.b_column == 1),
         reads_a_(args.dtype == float32 && (args.a_column == 1 || args.k == 1)),
@@ -69,10 +65,16 @@ class Multiplier {
     } else {
       const kernels::DotArgs dot{x, x_stride, w,       w_stride, args_.bias,
                                  y, args_.n,  args_.m, args_.n,  args_.k};
+      const int64_t floats = dot_.scratch_floats(args_.m, args_.n, args_.k);
+      if (floats > 0 && !scratch_) {
+        const int64_t count = is_shared ? floats * pool().num_threads() : floats;
+        scratch_ = Buffer::allocate(static_cast<size_t>(count) * sizeof(float));
+      }
+      auto* scratch = scratch_ ? reinterpret_cast<float*>(scratch_->data()) : nullptr;
       if (is_shared) {
-        kernels::dot(pool(), kernel_, dot);
+        dot_.run(pool(), dot, scratch, floats);
       } else {
-        kernel_.function(dot);
+        dot_.run(dot, scratch);
       }
     }
     if (writes_y_) return;
@@ -111,10 +113,10 @@ class Multiplier {
   }
 
   const ProductArgs& args_;
-  const kernels::DotKernel& kernel_;
+  const engine::ComputedDot& dot_;
   int64_t item_;
   bool is_one_row_, reads_a_, reads_b_, writes_y_;
-  Ref<Buffer> a_, b_, y_;
+  Ref<Buffer> a_, b_, y_, scratch_;
   int64_t turned_ = -1;
 };
 

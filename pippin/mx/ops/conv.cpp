@@ -39,15 +39,6 @@ Operand planes_of(const Node& node) {
   return operand_of(node, shape, strides);
 }
 
-Operand operand_of_floats(std::span<const std::byte> floats) {
-  Operand operand;
-  operand.data = const_cast<std::byte*>(floats.data());  // not written
-  operand.rank = 1;
-  operand.shape[0] = static_cast<int64_t>(floats.size() / sizeof(float));
-  operand.strides[0] = 1;
-  return operand;
-}
-
 class Convolution final : public Primitive {
  public:
   Convolution(std::vector<ConvAxis> axes, int groups, bool flip)
@@ -133,8 +124,9 @@ class Convolution final : public Primitive {
       std::fill_n(reinterpret_cast<float*>(y.data), y.size, 0.0F);
     } else if (groups_ > 1 && channels == 1 && outputs == groups_ && has_few_taps(windows)) {
       const std::vector<float> taps = weights(w, /*taps_first=*/true);
-      const Operand operands[] = {planes_of(y), planes_of(x),
-                                  operand_of_floats(std::as_bytes(std::span(taps)))};
+      const Operand operands[] = {
+          planes_of(y), planes_of(x),
+          operand_of_floats(taps.data(), {static_cast<int64_t>(taps.size())}, {1})};
       engine::launch(engine::PlaneNode{engine::ChannelsLastWindowNode{
                                            "conv", engine::WindowOp::Weights, windows, {}, false},
                                        {}},
@@ -190,7 +182,10 @@ class Convolution final : public Primitive {
     const engine::ConvPanels form(is_few ? Form::ChannelsLast : Form::Rows, groups_, w.shape[0],
                                   w.shape.back(), num_taps(windows), cpu_features());
     const std::vector<std::byte> panels = form.pack(weights(w, /*taps_first=*/false));
-    Operand operands[] = {planes_of(y), planes_of(x), operand_of_floats(panels)};
+    Operand operands[] = {
+        planes_of(y), planes_of(x),
+        operand_of_floats(reinterpret_cast<const float*>(panels.data()),
+                          {static_cast<int64_t>(panels.size() / sizeof(float))}, {1})};
     if (is_few) {
       engine::launch(engine::PlaneNode{engine::ChannelsLastConvNode{windows, groups_, false}, {}},
                      operands, 1, pool());

@@ -32,4 +32,15 @@ inline engine::Operand operand_of(const Node& node) {
   return operand_of(node, node.shape, node.strides);
 }
 
+// Numbers that are not written.
+inline engine::Operand operand_of_floats(const float* values, const Shape& shape,
+                                         const Strides& strides) {
+  engine::Operand operand;
+  operand.data = reinterpret_cast<std::byte*>(const_cast<float*>(values));
+  operand.rank = static_cast<int>(shape.size());
+  std::copy(shape.begin(), shape.end(), operand.shape);
+  std::copy(strides.begin(), strides.end(), operand.strides);
+  return operand;
+}
+
 }  // namespace pippin::mx

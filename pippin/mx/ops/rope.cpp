@@ -1,24 +1,17 @@
-#include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "pippin/base/error.h"
-#include "pippin/base/unwritten.h"
-#include "pippin/kernels/rows/rows.h"
+#include "pippin/engine/cpu/launch.h"
 #include "pippin/mx/core/float_rows.h"
-#include "pippin/mx/core/nest.h"
 #include "pippin/mx/core/primitive.h"
 #include "pippin/mx/ops/fast.h"
+#include "pippin/mx/ops/operand.h"
 #include "pippin/mx/ops/unary.h"
 #include "pippin/mx/record/recorder.h"
 
 namespace pippin::mx::fast {
 namespace {
-
-const kernels::RowsKernels& simd() {
-  static const auto& table = kernels::choose_rows(cpu_features());
-  return table;
-}
 
 // The inputs of the angles.
 struct AngleKey {
@@ -76,62 +69,13 @@ class Rope final : public Primitive {
       : dims_(dims), traditional_(traditional), base_(base), scale_(scale) {}
   std::string_view name() const noexcept override { return "rope"; }
   void eval(Node& out) const override {
-    const Node& x = *out.inputs[0];
+    if (out.size == 0) return out.allocate();
     const std::shared_ptr<const Angles> angles = angles_of(key(out));
-    const bool has_batches = out.inputs[1]->size > 1;
-    out.allocate();
-    if (out.size == 0) return;
+    const Ref<Node>& given = out.inputs[0];
     const size_t rank = out.shape.size();
-    const int64_t length = out.shape[rank - 1], pairs = dims_ / 2;
-    const Shape rows(out.shape.begin(), out.shape.end() - 1);
-    const Strides from(x.strides.begin(), x.strides.end() - 1);
-    const Strides to(out.strides.begin(), out.strides.end() - 1);
-    Strides places(rows.size(), 0);  // row of the angles for each
-    places.back() = 1;
-    if (has_batches) places[0] = rows.back();
-    const Nest<3> nest(rows, {&from, &to, &places});
-    const auto steps = nest.steps();
-    const bool is_float = x.dtype == float32, is_direct = is_float && x.strides[rank - 1] == 1;
-    const auto item = static_cast<int64_t>(size_of(x.dtype));
-    nest.all(length * 2, [&](const Nest<3>::Offsets& at, int64_t count) {
-      const auto rotate = [&](const float* source, int64_t source_stride, float* target,
-                              int64_t target_stride, int64_t place, int64_t m) {
-        const kernels::RotaryAngles turn{angles->cos.data() + place * pairs,
-                                         angles->sin.data() + place * pairs, steps[2] * pairs,
-                                         true};
-        const kernels::RowsArgs args{source, source_stride, target, target_stride, m, dims_};
-        (traditional_ ? simd().rotary_pairs : simd().rotary)(args, turn);
-      };
-      if (is_direct) {
-        const float* source = reinterpret_cast<const float*>(x.data) + at[0];
-        float* target = reinterpret_cast<float*>(out.data) + at[1];
-        rotate(source, steps[0], target, steps[1], at[2], count);
-        for (int64_t i = 0; i < count && dims_ < length; ++i) {
-          std::copy(source + i * steps[0] + dims_, source + i * steps[0] + length,
-                    target + i * steps[1] + dims_);
-        }
-        return;
-      }
-      // Converts some rows at a time to floats.
-      const int64_t most = std::clamp<int64_t>(4096 / length, 1, count);
-      const auto size = static_cast<size_t>(most * length);
-      const auto rows_of_x = make_unwritten<float>(size);
-      const auto turned = make_unwritten<float>(size);
-      const auto bytes = [](float* of) { return reinterpret_cast<std::byte*>(of); };
-      for (int64_t first = 0; first < count; first += most) {
-        const int64_t n = std::min(most, count - first);
-        for (int64_t i = 0; i < n; ++i) {
-          convert(x.data + (at[0] + (first + i) * steps[0]) * item, x.dtype, x.strides[rank - 1],
-                  bytes(rows_of_x.get() + i * length), float32, 1, length);
-        }
-        if (dims_ < length) std::copy_n(rows_of_x.get(), n * length, turned.get());
-        rotate(rows_of_x.get(), length, turned.get(), length, at[2] + first * steps[2], n);
-        for (int64_t i = 0; i < n; ++i) {
-          convert(bytes(turned.get() + i * length), float32, 1,
-                  out.data + (at[1] + (first + i) * steps[1]) * item, out.dtype, 1, length);
-        }
-      }
-    });
+    const bool is_direct = given->dtype == float32 && given->strides[rank - 1] == 1 && rank <= 4;
+    const Ref<Node> x = is_direct ? given : row_major_as(given, float32);
+    compute_as(out, float32, [&](Node& y) { rotate(y, *x, *angles, out.inputs[1]->size > 1); });
   }
   void record(Recorder& recorder, const Node& out) const override {
     const Recorder::Value& x = recorder.input(out, 0);
@@ -177,6 +121,30 @@ class Rope final : public Primitive {
   }
 
  private:
+  // y is x of at most 4 axes or without gaps, rotated.
+  void rotate(Node& y, const Node& x, const Angles& angles, bool has_batches) const {
+    const size_t rank = y.shape.size();
+    const int64_t batches = y.shape[0], length = y.shape[rank - 2], size = y.shape[rank - 1];
+    const int64_t pairs = dims_ / 2, heads = y.size / (batches * length * size);
+    const Shape shape{batches, heads, length, dims_}, half{batches, heads, length, pairs};
+    const auto strides_of = [&](const Node& node) {
+      const Strides& s = node.strides;
+      return Strides{s[0], rank == 3 ? 0 : s[rank - 3], s[rank - 2], 1};
+    };
+    const Strides from = strides_of(x), to = strides_of(y);
+    const Strides turns{has_batches ? length * pairs : 0, 0, pairs, 1};
+    const engine::Operand operands[] = {operand_of(y, shape, to), operand_of(x, shape, from),
+                                        operand_of_floats(angles.cos.data(), half, turns),
+                                        operand_of_floats(angles.sin.data(), half, turns)};
+    engine::launch(engine::RotaryNode{traditional_}, operands, pool());
+    if (dims_ == size) return;
+    const auto rest_of = [&](const Node& node) {
+      return node.data + dims_ * static_cast<int64_t>(sizeof(float));
+    };
+    copy({batches, heads, length, size - dims_}, {rest_of(x), float32, &from},
+         {rest_of(y), float32, &to});
+  }
+
   struct RecordedAngles {
     Recorder::Value cos, sin;
   };
