@@ -112,7 +112,8 @@ TEST(Containers, UnknownKindsOfModelsAreNamed) {
       EXPECT_EQ(result.status, 3);
       EXPECT_EQ(result.out, "");
       EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-      EXPECT_NE(result.err.find("of kind 1999 (specification version 1)"), std::string::npos)
+      EXPECT_NE(result.err.find("models of kind 1999 are not supported (specification version 1)"),
+                std::string::npos)
           << result.err;
     }
     EXPECT_FALSE(fs::exists(out) || fs::exists(compiled));

@@ -1,6 +1,7 @@
 // Packages from bug reports, which earlier versions of Pippin computed wrongly.
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 #include <span>
 
@@ -241,6 +242,21 @@ TEST(CoreMlReports, PicturesAreWrittenAsNamed) {
                         "-o", (scratch / "y.txt").string()})
                 .status,
             2);
+}
+
+// A network with a picture as its input and its output.
+TEST(CoreMlReports, OldNetworksReturnPictures) {
+  PIPPIN_SHARED_OR_SKIP(reports, "reports/coreml");
+  const fs::path folder = reports / "old-nn-image2image";
+  const std::vector<double> found = predicted({(folder / "model.mlmodel").string(), "--input",
+                                               "image=" + (folder / "image.png").string()})
+                                        .at("generatedImage");
+  const Json rows = Json::parse(read_file(folder / "expected.json"), "expected");
+  const Json wanted = rows.at(size_t{0}).at("outputs").at("generatedImage");
+  ASSERT_EQ(static_cast<double>(found.size()), wanted.get_float("count"));
+  EXPECT_EQ(std::accumulate(found.begin(), found.end(), 0.0), wanted.get_float("sum"));
+  const std::vector<double> first = wanted.at("first 64 (channel, row, column)").as_floats();
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), found.begin()));
 }
 
 }  // namespace

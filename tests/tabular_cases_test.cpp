@@ -155,10 +155,14 @@ TEST(TabularCases, GiveWhatTheirFrameworksGive) {
 // Models from public repositories.
 TEST(TabularCases, PublicModels) {
   PIPPIN_SHARED_OR_SKIP(reports, "reports/coreml");
-  for (const char* name : {"old-betterrest/model.mlmodel", "old-bodyfat-onehot/model.mlmodel",
-                           "old-compiled-boston/model.mlmodelc", "old-eog-trees/model.mlmodel",
-                           "old-house-trees/model.mlmodel", "old-improve-ai-trees/model.mlmodel",
-                           "old-iris-svm/model.mlmodel", "old-sentiment/model.mlmodel"}) {
+  for (const char* name :
+       {"old-betterrest/model.mlmodel", "old-bodyfat-onehot/model.mlmodel",
+        "old-compiled-boston/model.mlmodelc", "old-eog-trees/model.mlmodel",
+        "old-house-trees/model.mlmodel", "old-improve-ai-trees/model.mlmodel",
+        "old-iris-svm/model.mlmodel", "old-sentiment/model.mlmodel",
+        "old-nn-batchedmatmul/model.mlmodel", "old-nn-elu/model.mlmodel",
+        "old-nn-identity/model.mlmodel", "old-nn-linear-softmax/model.mlmodel",
+        "old-nn-mnist/model.mlmodel", "old-nn-traced/model.mlmodel", "old-nn-xor/model.mlmodel"}) {
     const fs::path model = reports / name;
     const Json cases = Json::load(model.parent_path() / "expected.json", kLimits);
     std::string rows, wanted;

@@ -1,4 +1,4 @@
-// What old converters wrote as several layers is one operation of the translated program.
+// Layers of old converters that become one operation of the translated program.
 #include <algorithm>
 #include <cmath>
 

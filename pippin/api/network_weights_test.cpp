@@ -337,7 +337,8 @@ TEST(NetworkWeights, FaultsAreNamed) {
     const std::string how = field(40, field(1, static_cast<uint64_t>(bits)) + field(101, ""));
     for (const size_t size : {bytes - 1, bytes + 1}) {
       EXPECT_EQ(error(field(30, std::string(size, '\1')) + how),
-                fmt::format("{}{} bytes of quantized weights, {} are needed", start, size, bytes));
+                fmt::format("{}the quantized weights have {} bytes, 960 of {} bits need {}", start,
+                            size, bits, bytes));
     }
   }
   EXPECT_EQ(error(field(30, "") + field(40, field(1, uint64_t{9}))),
@@ -345,10 +346,10 @@ TEST(NetworkWeights, FaultsAreNamed) {
   const std::string bytes(960, '\1');
   EXPECT_EQ(
       error(field(30, bytes) + field(40, field(1, uint64_t{8}) + field(102, floats(1, {1, 2})))),
-      start + "a look-up table of 2 values for 8 bits");
+      start + "the look-up table has 2 values, 8 bits need 256");
   EXPECT_EQ(
       error(field(30, bytes) + field(40, field(1, uint64_t{8}) + field(101, floats(1, {1, 2, 3})))),
-      start + "scale has 3 values for 24 channels");
+      start + "scale has 3 values, not 1 or one for each of 24 channels");
 }
 
 }  // namespace

@@ -145,8 +145,8 @@ TEST(Networks, FaultsAreNamed) {
     return std::string("no error");
   };
   EXPECT_EQ(error(layer("mine", {"x"}, {"y"}, 500, field(10, "MyLayer"))),
-            "m.mlmodel: neuralNetwork: layer 'mine': a custom layer of the class "
-            "'MyLayer', which only the app that contains it can compute");
+            "m.mlmodel: neuralNetwork: layer 'mine': custom layers are not supported "
+            "(class 'MyLayer', which only its app has)");
   EXPECT_NE(error(layer("most", {"x"}, {"y"}, 1015, field(2, uint64_t{1} << 32 | 1)))
                 .find("the number 4294967297 has more than 32 bits"),
             std::string::npos);
@@ -154,8 +154,8 @@ TEST(Networks, FaultsAreNamed) {
                 .find("'swap' (transpose)"),
             std::string::npos);
   EXPECT_EQ(error(inner_product(3, 2, floats(1, {1, 2, 3}))),
-            "m.mlmodel: neuralNetwork: layer 'fc' (innerProduct): weights: 3 weights, "
-            "6 are needed");
+            "m.mlmodel: neuralNetwork: layer 'fc' (innerProduct): weights: there are 3 "
+            "weights, the layer needs 6");
   EXPECT_NE(error(layer("new", {"x"}, {"y"}, 1999, "")).find("unknown type (field 1999)"),
             std::string::npos);
   EXPECT_NE(

@@ -98,7 +98,7 @@ bool is_model_kind(int64_t field) {
 
 std::string model_kind_name(int64_t field) {
   const KindName* found = find_kind(field);
-  return found == nullptr ? fmt::format("of kind {}", field) : std::string(found->name);
+  return found == nullptr ? fmt::format("kind {}", field) : std::string(found->name);
 }
 
 }  // namespace pippin::mil

@@ -59,7 +59,7 @@ std::optional<ModelKind> model_kind(int64_t field);
 std::optional<ModelKind> model_kind(std::string_view name);
 int64_t model_kind_field(ModelKind kind);
 bool is_model_kind(int64_t field);
-// "neuralNetworkClassifier" for the field of Model's oneof, or "of kind 123".
+// "neuralNetworkClassifier" for the field of Model's oneof, or "kind 123".
 std::string model_kind_name(int64_t field);
 
 }  // namespace pippin::mil

@@ -32,7 +32,7 @@ std::optional<size_t> find_output(const Interface& interface, const std::string&
 
 [[noreturn]] void fail_prediction(const Interface& interface) {
   if (interface.predicted_feature.empty()) {
-    fail(ErrorCode::InvalidFile, "no output for the prediction");
+    fail(ErrorCode::InvalidFile, "the description names no output for the prediction");
   }
   fail(ErrorCode::InvalidFile, "no output '{}', the description's output for the prediction",
        interface.predicted_feature);
@@ -48,7 +48,7 @@ Classes::Classes(Labels labels, const Interface& interface)
     : labels_(std::move(labels)),
       size_(std::visit([](const auto& list) { return list.size(); }, labels_)),
       num_outputs_(interface.outputs.size()) {
-  if (size_ == 0) fail(ErrorCode::InvalidFile, "a classifier without class labels");
+  if (size_ == 0) fail(ErrorCode::InvalidFile, "the classifier has no class labels");
   std::visit([](const auto& list) { check_distinct(list); }, labels_);
   const auto label = find_output(interface, interface.predicted_feature, [](Field::Type type) {
     return type == Field::Type::String || type == Field::Type::Int64;

@@ -155,8 +155,10 @@ StagePtr read_serialized_model(const proto::SerializedModel& message,
 
 StagePtr read_bayesian_probit(const proto::BayesianProbitRegressor& message,
                               const Interface& /*interface*/) {
-  return closed({"bayesianProbitRegressor: not supported",
-                 {{"features", fmt::format("{}", message.num_features())}}});
+  return closed(
+      {"bayesianProbitRegressor: the published format has no field for the steepness of "
+       "its link function",
+       {{"features", fmt::format("{}", message.num_features())}}});
 }
 
 }  // namespace pippin::tabular

@@ -19,7 +19,7 @@ void check_type(const Field& field, bool alone) {
       fail(ErrorCode::InvalidFile, "a dictionary next to other inputs");
     }
     if (field.type == Field::Type::String || field.type == Field::Type::Other) {
-      fail(ErrorCode::InvalidFile, "neither a number nor an array");
+      fail(ErrorCode::InvalidFile, "its type is neither a number nor an array");
     }
   });
 }
@@ -38,10 +38,10 @@ std::optional<int64_t> declared_width(const std::vector<Field>& fields) {
 
 FeatureRow::FeatureRow(const Interface& interface, size_t width, Width meaning)
     : fields_(interface.inputs), width_(width), meaning_(meaning) {
-  if (fields_.empty()) fail(ErrorCode::InvalidFile, "no inputs");
+  if (fields_.empty()) fail(ErrorCode::InvalidFile, "the model has no inputs");
   for (const Field& field : fields_) check_type(field, fields_.size() == 1);
   if (width > static_cast<size_t>(kMaxRowSize)) {
-    fail(ErrorCode::LimitExceeded, "a row of {} numbers, at most {} are possible", width,
+    fail(ErrorCode::LimitExceeded, "a row has {} numbers, at most {} are supported", width,
          kMaxRowSize);
   }
   const std::optional<int64_t> declared = declared_width(fields_);

@@ -25,10 +25,11 @@ Piece read_piece(const proto::InputColumn& column, const Interface& interface) {
   const Field& field = interface.inputs[*index];
   with_context(fmt::format("input '{}'", name), [&] {
     if (field.type == Field::Type::String || field.type == Field::Type::Other) {
-      fail(ErrorCode::InvalidFile, "neither a number nor an array");
+      fail(ErrorCode::InvalidFile, "its type is neither a number nor an array");
     }
     if (column.dimensions() == 0 || column.dimensions() > static_cast<uint64_t>(kMaxRowSize)) {
-      fail(ErrorCode::InvalidFile, "{} dimensions", column.dimensions());
+      fail(ErrorCode::InvalidFile, "inputDimensions is {}, not 1 to {}", column.dimensions(),
+           kMaxRowSize);
     }
     const std::optional<int64_t> size = field.size();
     if (size && static_cast<uint64_t>(*size) != column.dimensions()) {

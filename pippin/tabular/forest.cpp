@@ -36,14 +36,14 @@ class ForestReader {
     for (const proto::TreeNode& node : message_.nodes()) {
       named += static_cast<uint64_t>(node.evaluations_size());
     }
-    if (dimensions == 0) fail(ErrorCode::InvalidFile, "trees of 0 dimensions");
+    if (dimensions == 0) fail(ErrorCode::InvalidFile, "the trees have 0 dimensions");
     if (dimensions > named && dimensions > 1) {
-      fail(ErrorCode::InvalidFile, "{} dimensions, but only {} values of leaves", dimensions,
-           named);
+      fail(ErrorCode::InvalidFile, "the trees have {} dimensions, but only {} values of leaves",
+           dimensions, named);
     }
     if (message_.base_size() != 0 && static_cast<uint64_t>(message_.base_size()) != dimensions) {
-      fail(ErrorCode::InvalidFile, "{} base values for {} dimensions", message_.base_size(),
-           dimensions);
+      fail(ErrorCode::InvalidFile, "there are {} base values for {} dimensions",
+           message_.base_size(), dimensions);
     }
     forest_.base_.assign(message_.base().begin(), message_.base().end());
     forest_.base_.resize(static_cast<size_t>(dimensions), 0.0);
@@ -110,7 +110,7 @@ class ForestReader {
   void read_leaf(const proto::TreeNode& message) {
     for (const proto::Evaluation& evaluation : message.evaluations()) {
       if (evaluation.index() >= forest_.base_.size()) {
-        fail(ErrorCode::InvalidFile, "a leaf of dimension {}, there are {}", evaluation.index(),
+        fail(ErrorCode::InvalidFile, "a leaf is of dimension {}, there are {}", evaluation.index(),
              forest_.base_.size());
       }
       forest_.evaluations_.push_back(

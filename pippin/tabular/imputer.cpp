@@ -53,7 +53,7 @@ Value read_imputed(const proto::Imputer& message) {
     case Message::IMPUTED_NOT_SET:
       break;
   }
-  fail(ErrorCode::InvalidFile, "an imputer without a value to impute");
+  fail(ErrorCode::InvalidFile, "the imputer has no value to impute");
 }
 
 Value read_replaced(const proto::Imputer& message) {
@@ -83,7 +83,7 @@ class Imputer : public Stage {
            to_string(output_.type), to_string(input_.type));
     }
     if (!suits()) {
-      fail(ErrorCode::InvalidFile, "{} to impute in {}", describe(imputed_),
+      fail(ErrorCode::InvalidFile, "{} cannot be imputed in {}", describe(imputed_),
            to_string(input_.type));
     }
     const auto* array = std::get_if<Array>(&imputed_);

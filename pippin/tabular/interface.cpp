@@ -22,7 +22,7 @@ int64_t rounded(double number) {
 
 const Field& only(const std::vector<Field>& fields, std::string_view kind, std::string_view what) {
   if (fields.size() == 1) return fields.front();
-  fail(ErrorCode::InvalidFile, "{} with {} {}s, it has one", kind, fields.size(), what);
+  fail(ErrorCode::InvalidFile, "{} has {} {}s, not 1", kind, fields.size(), what);
 }
 
 }  // namespace

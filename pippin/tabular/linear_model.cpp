@@ -40,16 +40,16 @@ class Weights {
   explicit Weights(const proto::LinearModel& message)
       : offsets_(message.offset().begin(), message.offset().end()) {
     const int rows = message.weights_size();
-    if (rows == 0) fail(ErrorCode::InvalidFile, "no weights");
+    if (rows == 0) fail(ErrorCode::InvalidFile, "the model has no weights");
     if (message.offset_size() != rows) {
-      fail(ErrorCode::InvalidFile, "{} rows of weights and {} offsets", rows,
+      fail(ErrorCode::InvalidFile, "there are {} rows of weights and {} offsets", rows,
            message.offset_size());
     }
     width_ = static_cast<size_t>(message.weights(0).values_size());
     weights_.reserve(width_ * static_cast<size_t>(rows));
     for (const auto& row : message.weights()) {
       if (row.values_size() != static_cast<int>(width_) || width_ == 0) {
-        fail(ErrorCode::InvalidFile, "a row of {} weights, the first has {}", row.values_size(),
+        fail(ErrorCode::InvalidFile, "a row has {} weights, the first has {}", row.values_size(),
              width_);
       }
       weights_.insert(weights_.end(), row.values().begin(), row.values().end());
@@ -152,7 +152,7 @@ class LinearClassifier : public Stage {
     const bool without_first = encoding_ == Encoding::ReferenceClass || classes_.size() == 2;
     const size_t expected = classes_.size() - (without_first ? 1 : 0);
     if (weights_.rows() == expected) return;
-    fail(ErrorCode::InvalidFile, "{} rows of weights for {} classes, {} are needed",
+    fail(ErrorCode::InvalidFile, "there are {} rows of weights for {} classes, {} are needed",
          weights_.rows(), classes_.size(), expected);
   }
 

@@ -42,7 +42,8 @@ TEST(Scaler, ShiftsThenScales) {
   EXPECT_EQ(numbers(run_one(*stage_of(604, message, two), row({3, 4}))), (Doubles{8, 50}));
   EXPECT_EQ(numbers(run_one(*stage_of(604, proto::Scaler(), two), row({3, 4}))), (Doubles{3, 4}));
   message.add_scale(1);
-  EXPECT_EQ(error_in([&] { stage_of(604, message, two); }), "3 shifts or scales for 2 numbers");
+  EXPECT_EQ(error_in([&] { stage_of(604, message, two); }),
+            "there are 3 shifts or scales for 2 numbers");
 }
 
 TEST(Normalizer, Norms) {
@@ -164,7 +165,7 @@ TEST(Imputer, ReplacesMissingValues) {
   EXPECT_EQ(error_in([&] {
               stage_of(601, text, one_to_one(field("x", Type::Double), field("y", Type::Double)));
             }),
-            "a string to impute in a double");
+            "a string cannot be imputed in a double");
 }
 
 TEST(CategoricalMapping, BothWays) {

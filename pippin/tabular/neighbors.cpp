@@ -56,7 +56,7 @@ DistinctLabels distinct_of(const proto::NeighborsClassifier& message) {
     case proto::NeighborsClassifier::DEFAULT_LABEL_NOT_SET:
       break;
   }
-  fail(ErrorCode::InvalidFile, "a classifier without class labels");
+  fail(ErrorCode::InvalidFile, "the classifier has no class labels");
 }
 
 class NeighborsClassifier : public Stage {
@@ -70,7 +70,8 @@ class NeighborsClassifier : public Stage {
     label_of_ = std::move(labels.of_sample);
     read_samples(message.index());
     const int64_t neighbors = message.neighbors().default_value();
-    if (neighbors < 1) fail(ErrorCode::InvalidFile, "{} neighbors", neighbors);
+    if (neighbors < 1)
+      fail(ErrorCode::InvalidFile, "numberOfNeighbors is {}, not above 0", neighbors);
     neighbors_ = std::min(static_cast<size_t>(neighbors), label_of_.size());
   }
 
@@ -107,19 +108,19 @@ class NeighborsClassifier : public Stage {
  private:
   static size_t width_of(const proto::NeighborsClassifier& message) {
     const int32_t width = message.index().dimensions();
-    if (width < 1) fail(ErrorCode::InvalidFile, "samples of {} dimensions", width);
+    if (width < 1) fail(ErrorCode::InvalidFile, "the samples have {} dimensions", width);
     return static_cast<size_t>(width);
   }
 
   void read_samples(const proto::NeighborsIndex& index) {
     if (static_cast<size_t>(index.samples_size()) != label_of_.size()) {
-      fail(ErrorCode::InvalidFile, "{} labels for {} samples", label_of_.size(),
+      fail(ErrorCode::InvalidFile, "there are {} labels for {} samples", label_of_.size(),
            index.samples_size());
     }
     for (const proto::Floats& sample : index.samples()) {
       if (static_cast<size_t>(sample.values_size()) != width_) {
-        fail(ErrorCode::InvalidFile, "a sample of {} numbers, they have {}", sample.values_size(),
-             width_);
+        fail(ErrorCode::InvalidFile, "a sample has {} numbers, the others have {}",
+             sample.values_size(), width_);
       }
       samples_.insert(samples_.end(), sample.values().begin(), sample.values().end());
     }

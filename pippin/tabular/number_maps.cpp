@@ -71,7 +71,7 @@ class Scaler : public NumberMap {
   static void check_size(const std::vector<double>& values, size_t size, bool when_read) {
     if (values.size() <= 1 || values.size() == size) return;
     fail(when_read ? ErrorCode::InvalidFile : ErrorCode::InvalidArgument,
-         "{} shifts or scales for {} numbers", values.size(), size);
+         "there are {} shifts or scales for {} numbers", values.size(), size);
   }
 
   static double at(const std::vector<double>& values, size_t index, double absent) {

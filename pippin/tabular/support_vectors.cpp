@@ -38,7 +38,7 @@ Kernel::Kernel(const proto::Kernel& message) {
     case proto::Kernel::KERNEL_NOT_SET:
       break;
   }
-  fail(ErrorCode::InvalidFile, "support vectors without a kernel");
+  fail(ErrorCode::InvalidFile, "the support vectors have no kernel");
 }
 
 double Kernel::of(double value) const {
@@ -72,12 +72,13 @@ std::string Kernel::text() const {
 SupportVectors::SupportVectors(const proto::Kernel& kernel, const proto::SparseVectors* sparse,
                                const proto::DenseVectors* dense)
     : kernel_(kernel), is_dense_(dense != nullptr) {
-  if (sparse == nullptr && dense == nullptr) fail(ErrorCode::InvalidFile, "no support vectors");
+  if (sparse == nullptr && dense == nullptr)
+    fail(ErrorCode::InvalidFile, "the model has no support vectors");
   if (is_dense_) {
     for (const proto::Doubles& vector : dense->vectors()) {
       const auto size = static_cast<size_t>(vector.values_size());
       if (starts_.size() > 1 && size != width_) {
-        fail(ErrorCode::InvalidFile, "a support vector of {} numbers, the first has {}", size,
+        fail(ErrorCode::InvalidFile, "a support vector has {} numbers, the first has {}", size,
              width_);
       }
       width_ = size;

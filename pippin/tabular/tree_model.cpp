@@ -95,7 +95,8 @@ class TreeClassifier : public TreeModel {
     // One value is the second class's probability.
     const bool of_two = num_results() == 1 && classes_.size() == 2;
     if (num_results() == classes_.size() || of_two) return;
-    fail(ErrorCode::InvalidFile, "{} values for {} classes", num_results(), classes_.size());
+    fail(ErrorCode::InvalidFile, "there are {} values for {} classes", num_results(),
+         classes_.size());
   }
 
   std::vector<Value> run(std::span<const Value> inputs) const override {

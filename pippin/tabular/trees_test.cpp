@@ -232,19 +232,19 @@ TEST(Trees, Faults) {
   EXPECT_EQ(error([](auto& trees, auto&) {
               trees.mutable_nodes(1)->mutable_evaluations(0)->set_index(1);
             }),
-            "tree 0, node 2: a leaf of dimension 1, there are 1");
+            "tree 0, node 2: a leaf is of dimension 1, there are 1");
   EXPECT_EQ(error([](auto& trees, auto&) { trees.mutable_nodes(0)->set_feature(1); }),
             "the inputs have 1 numbers, the model takes at least 2");
   EXPECT_EQ(error([](auto& trees, auto&) { trees.set_dimensions(uint64_t{1} << 40); }),
-            "1099511627776 dimensions, but only 3 values of leaves");
+            "the trees have 1099511627776 dimensions, but only 3 values of leaves");
   EXPECT_EQ(error([](auto& trees, auto&) { trees.set_dimensions(2); }),
-            "1 base values for 2 dimensions");
+            "there are 1 base values for 2 dimensions");
   EXPECT_EQ(error([](auto&, auto& model) { model.set_transform(4); }),
             "unknown postEvaluationTransform 4");
   EXPECT_EQ(error([](auto&, auto& model) { model.set_transform(3); }),
             "the output 'y' is a double and cannot hold 2 numbers");
   EXPECT_EQ(error([](auto&, auto&) {}, row_interface(1, field("y", Field::Type::String))),
-            "no output for the prediction");
+            "the description names no output for the prediction");
 }
 
 }  // namespace

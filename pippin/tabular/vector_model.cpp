@@ -33,7 +33,8 @@ SupportVectors vectors_of(const Message& message) {
 
 void check_coefficients(size_t count, const SupportVectors& vectors) {
   if (count == vectors.size()) return;
-  fail(ErrorCode::InvalidFile, "{} coefficients for {} support vectors", count, vectors.size());
+  fail(ErrorCode::InvalidFile, "there are {} coefficients for {} support vectors", count,
+       vectors.size());
 }
 
 class VectorRegressor : public Stage {
@@ -111,31 +112,34 @@ class VectorClassifier : public Stage {
   // The vectors of class i are those from starts_[i] to starts_[i + 1].
   void read_starts(const proto::VectorClassifier& message) {
     if (message.vectors_per_class_size() != static_cast<int>(size())) {
-      fail(ErrorCode::InvalidFile, "{} numbers of support vectors for {} classes",
+      fail(ErrorCode::InvalidFile, "there are {} numbers of support vectors for {} classes",
            message.vectors_per_class_size(), size());
     }
     for (const int32_t count : message.vectors_per_class()) {
-      if (count < 0) fail(ErrorCode::InvalidFile, "a class with {} support vectors", count);
+      if (count < 0) fail(ErrorCode::InvalidFile, "a class has {} support vectors", count);
       starts_.push_back(starts_.back() + static_cast<size_t>(count));
     }
     if (starts_.back() != vectors_.size()) {
-      fail(ErrorCode::InvalidFile, "{} support vectors, the classes have {}", vectors_.size(),
-           starts_.back());
+      fail(ErrorCode::InvalidFile, "there are {} support vectors, the classes have {}",
+           vectors_.size(), starts_.back());
     }
   }
 
   void check_sizes(size_t rows) const {
     const size_t pairs = size() * (size() - 1) / 2;
     if (rows + 1 != size()) {
-      fail(ErrorCode::InvalidFile, "{} rows of coefficients for {} classes, {} are needed", rows,
-           size(), size() - 1);
+      fail(ErrorCode::InvalidFile,
+           "there are {} rows of coefficients for {} classes, {} are needed", rows, size(),
+           size() - 1);
     }
     if (rho_.size() != pairs) {
-      fail(ErrorCode::InvalidFile, "{} values of rho for {} pairs of classes", rho_.size(), pairs);
+      fail(ErrorCode::InvalidFile, "there are {} values of rho for {} pairs of classes",
+           rho_.size(), pairs);
     }
     if (prob_a_.size() != prob_b_.size() || (!prob_a_.empty() && prob_a_.size() != pairs)) {
-      fail(ErrorCode::InvalidFile, "{} values of probA and {} of probB for {} pairs of classes",
-           prob_a_.size(), prob_b_.size(), pairs);
+      fail(ErrorCode::InvalidFile,
+           "there are {} values of probA and {} of probB for {} pairs of classes", prob_a_.size(),
+           prob_b_.size(), pairs);
     }
   }
 

@@ -213,23 +213,24 @@ TEST(SupportVectors, Faults) {
   };
   using Message = proto::VectorClassifier;
   EXPECT_EQ(error([](Message&) {}), "none");
-  EXPECT_EQ(error([](Message& m) { m.clear_kernel(); }), "support vectors without a kernel");
-  EXPECT_EQ(error([](Message& m) { m.clear_vectors(); }), "no support vectors");
+  EXPECT_EQ(error([](Message& m) { m.clear_kernel(); }), "the support vectors have no kernel");
+  EXPECT_EQ(error([](Message& m) { m.clear_vectors(); }), "the model has no support vectors");
   EXPECT_EQ(error([](Message& m) { m.set_vectors_per_class(0, 3); }),
-            "6 support vectors, the classes have 7");
+            "there are 6 support vectors, the classes have 7");
   EXPECT_EQ(error([](Message& m) { m.set_vectors_per_class(0, -1); }),
-            "a class with -1 support vectors");
+            "a class has -1 support vectors");
   EXPECT_EQ(error([](Message& m) { m.add_vectors_per_class(0); }),
-            "4 numbers of support vectors for 3 classes");
-  EXPECT_EQ(error([](Message& m) { m.add_rho(0); }), "4 values of rho for 3 pairs of classes");
+            "there are 4 numbers of support vectors for 3 classes");
+  EXPECT_EQ(error([](Message& m) { m.add_rho(0); }),
+            "there are 4 values of rho for 3 pairs of classes");
   EXPECT_EQ(error([](Message& m) { m.add_prob_a(0); }),
-            "4 values of probA and 3 of probB for 3 pairs of classes");
+            "there are 4 values of probA and 3 of probB for 3 pairs of classes");
   EXPECT_EQ(error([](Message& m) { *m.add_coefficients() = m.coefficients(0); }),
-            "3 rows of coefficients for 3 classes, 2 are needed");
+            "there are 3 rows of coefficients for 3 classes, 2 are needed");
   EXPECT_EQ(error([](Message& m) { m.mutable_coefficients(0)->add_values(0); }),
-            "7 coefficients for 6 support vectors");
+            "there are 7 coefficients for 6 support vectors");
   EXPECT_EQ(error([](Message& m) { m.mutable_dense()->mutable_vectors(2)->add_values(0); }),
-            "a support vector of 4 numbers, the first has 3");
+            "a support vector has 4 numbers, the first has 3");
   EXPECT_EQ(error([](Message& m) {
               proto::SparseVector& vector = *m.mutable_sparse()->add_vectors();
               vector.add_nodes()->set_index(2);

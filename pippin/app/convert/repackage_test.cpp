@@ -114,8 +114,7 @@ TEST(Repackage, OnlyPackagesAreReplaced) {
   EXPECT_EQ(read_file(scratch / "m.mlpackage/file"), "mine");
   mil::put_file(scratch / "new.mlmodel", std::string("\x08\x02\xfa\x7c\x00", 5));
   EXPECT_ERROR(repackage(scratch / "new.mlmodel", scratch / "n.mlpackage"), ErrorCode::Unsupported,
-               "new.mlmodel: the model is not an ML Program but of kind 1999 "
-               "(specification version 2); Pippin runs ML Programs");
+               "new.mlmodel: models of kind 1999 are not supported (specification version 2)");
   EXPECT_FALSE(fs::exists(scratch / "n.mlpackage"));
 }
 

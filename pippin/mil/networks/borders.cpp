@@ -13,7 +13,7 @@ std::vector<int64_t> positive(const Fields& parameters, const Field& field, size
   }
   for (const int64_t value : values) {
     if (value < 1 || value > kMostSize) {
-      fail(ErrorCode::InvalidFile, "{} is {}", field.name, value);
+      fail(ErrorCode::InvalidFile, "{} is {}, not 1 to {}", field.name, value, kMostSize);
     }
   }
   return values;
@@ -24,7 +24,8 @@ std::vector<int64_t> three_sizes(const Fields& parameters, uint32_t first, std::
   values.reserve(3);
   for (uint32_t i = 0; i < 3; ++i) {
     const int64_t value = parameters.integer({first + i, name});
-    if (value < 0 || value > kMostSize) fail(ErrorCode::InvalidFile, "{} is {}", name, value);
+    if (value < 0 || value > kMostSize)
+      fail(ErrorCode::InvalidFile, "{} is {}, not 0 to {}", name, value, kMostSize);
     values.push_back(value == 0 ? 1 : value);
   }
   return values;
@@ -36,7 +37,7 @@ std::vector<int64_t> border_amounts(const Fields& borders) {
     for (const Field& side : {Field{1, "startEdgeSize"}, Field{2, "endEdgeSize"}}) {
       amounts.push_back(edge.integer(side));
       if (amounts.back() < 0 || amounts.back() > kMostSize) {
-        fail(ErrorCode::InvalidFile, "{} is {}", side.name, amounts.back());
+        fail(ErrorCode::InvalidFile, "{} is {}, not 0 to {}", side.name, amounts.back(), kMostSize);
       }
     }
   }
@@ -69,7 +70,8 @@ Borders read_borders3(const Fields& parameters, const Field& type, uint32_t firs
     for (uint32_t i = 0; i < 6; ++i) {
       borders.amounts.push_back(parameters.integer({first + i, "customPadding"}));
       if (borders.amounts.back() < 0 || borders.amounts.back() > kMostSize) {
-        fail(ErrorCode::InvalidFile, "an amount of padding of {}", borders.amounts.back());
+        fail(ErrorCode::InvalidFile, "an amount of padding is {}, not 0 to {}",
+             borders.amounts.back(), kMostSize);
       }
     }
   } else if (kind != kValid) {

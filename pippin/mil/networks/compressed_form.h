@@ -1,4 +1,4 @@
-// Weights in fewer bits than fp32: their elements, and what these stand for.
+// Weights in fewer bits than fp32: their elements, and the meaning of these.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct CompressedForm {
   std::shared_ptr<const TensorSource> elements;  // fp16, or numbers of one byte each
   int bits = kHalves;                            // 1 to 8 for numbers
   bool is_signed = false;
-  // What numbers stand for: 2^bits values for each group, or a scale and a bias for each group.
+  // The meaning of numbers: 2^bits values for each group, or a scale and a bias for each group.
   std::vector<float> table, scale, bias;
   // Element i belongs to channel i / inner % channels. Groups are equally many channels in a row.
   int64_t inner = 1, channels = 1;

@@ -66,7 +66,7 @@ void translate_branch(Network& network, const Layer& layer) {
 
 void leave(Network& network, std::string_view name) {
   if (find(network.values, std::string(name)) == nullptr) {
-    fail(ErrorCode::InvalidFile, "not inside a loop");
+    fail(ErrorCode::InvalidFile, "the layer is not inside a loop");
   }
   network.values.insert_or_assign(std::string(name), Slot{network.graph.add_constant(flag(true))});
 }

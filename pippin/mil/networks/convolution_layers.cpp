@@ -26,7 +26,8 @@ void fix_output_shape(const Graph& graph, const Var* x, Convolution& conv) {
          axes);
   }
   for (const int64_t size : conv.output_shape) {
-    if (size < 1 || size > kMostSize) fail(ErrorCode::InvalidFile, "outputShape has {}", size);
+    if (size < 1 || size > kMostSize)
+      fail(ErrorCode::InvalidFile, "outputShape has a size of {}, not 1 to {}", size, kMostSize);
   }
   const bool given = !conv.borders.amounts.empty();
   std::vector<int64_t> amounts;

@@ -143,7 +143,8 @@ void translate_crop_resize(Network& network, const Layer& layer) {
   const int64_t rank = graph.rank(given);
   if (rank < 4) fail(ErrorCode::InvalidFile, "boxes of rank {}", rank);
   const int64_t numbers = known_size(graph, given, -3);
-  if (numbers != 4 && numbers != 5) fail(ErrorCode::InvalidFile, "boxes of {} numbers", numbers);
+  if (numbers != 4 && numbers != 5)
+    fail(ErrorCode::InvalidFile, "a box has {} numbers, not 4 or 5", numbers);
   Var* boxes = reshaped(graph, given, std::vector<int64_t>{-1, numbers});
 
   CropGrid grid(network, parameters, images, boxes);

@@ -180,15 +180,17 @@ void preprocess(Network& network, const std::vector<Fields>& messages,
     }
     if (message.has(kMeanImage)) {
       const auto rank = network.graph.rank(slot.var);
-      if (rank < 3) fail(ErrorCode::InvalidFile, "a mean image of '{}'", feature->name);
+      if (rank < 3)
+        fail(ErrorCode::InvalidFile, "the input '{}' has a mean image but is not an image",
+             feature->name);
       std::vector<int64_t> shape;
       for (int64_t axis = rank - 3; axis < rank; ++axis) {
         shape.push_back(known_size(network.graph, slot.var, axis));
       }
       const std::vector<float> mean = message.message(kMeanImage).numbers({1, "meanImage"});
       if (std::ssize(mean) != shape[0] * shape[1] * shape[2]) {
-        fail(ErrorCode::InvalidFile, "a mean image of {} numbers for {} x {} x {}", mean.size(),
-             shape[0], shape[1], shape[2]);
+        fail(ErrorCode::InvalidFile, "the mean image has {} numbers for an image of {} x {} x {}",
+             mean.size(), shape[0], shape[1], shape[2]);
       }
       slot.var =
           binary(network.graph, "sub", slot.var, network.constant(float_source(mean), shape));

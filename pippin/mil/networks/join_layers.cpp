@@ -47,7 +47,8 @@ std::vector<Var*> split(Graph& graph, Var* x, int64_t axis, int64_t count,
                         std::vector<int64_t> sizes, size_t outputs) {
   const auto parts = sizes.empty() ? count : std::ssize(sizes);
   if (parts < 1 || parts > static_cast<int64_t>(outputs)) {
-    fail(ErrorCode::InvalidFile, "a split into {} parts with {} outputs", parts, outputs);
+    fail(ErrorCode::InvalidFile, "the layer splits into {} parts and has {} outputs", parts,
+         outputs);
   }
   const Size whole = size_of(graph, x, axis);
   // The first parts of an axis that cannot be divided have one element more.

@@ -37,7 +37,7 @@ ListedLayer read_layer(const Fields& message) {
     layer.parameters = message.message({listed.field, "layer"});
     if (listed.field == kCustomField) {
       fail(ErrorCode::Unsupported,
-           "a custom layer of the class '{}', which only the app that contains it can compute",
+           "custom layers are not supported (class '{}', which only its app has)",
            checked_name(layer.parameters.text({10, "className"})));
     }
     const LayerKind* kind = find_layer_kind(listed.field);

@@ -48,7 +48,8 @@ std::vector<Fields> activations_or(std::vector<Fields> messages,
     for (const uint32_t field : absent) messages.push_back(empty_function(field));
   }
   if (messages.size() != absent.size()) {
-    fail(ErrorCode::InvalidFile, "{} activations, not {}", messages.size(), absent.size());
+    fail(ErrorCode::InvalidFile, "the layer has {} activations, it needs {}", messages.size(),
+         absent.size());
   }
   return messages;
 }
@@ -63,7 +64,8 @@ LstmLayer::LstmLayer(const Fields& parameters)
       coupled_(parameters.message(kLstmParams).flag({50, "coupledInputAndForgetGate"})),
       clip_(parameters.message(kLstmParams).number({60, "cellClipThreshold"})) {
   if (inputs < 1 || outputs < 1) {
-    fail(ErrorCode::InvalidFile, "{} inputs and {} outputs", inputs, outputs);
+    fail(ErrorCode::InvalidFile,
+         "inputVectorSize is {} and outputVectorSize {}; both must be above 0", inputs, outputs);
   }
 }
 

@@ -9,7 +9,7 @@ namespace pippin::mil::networks {
 
 void require_inputs(const Layer& layer, size_t count) {
   if (layer.inputs.size() >= count) return;
-  fail(ErrorCode::InvalidFile, "{} inputs, {} are needed", layer.inputs.size(), count);
+  fail(ErrorCode::InvalidFile, "the layer has {} inputs, it needs {}", layer.inputs.size(), count);
 }
 
 int64_t known_size(const Graph& graph, const Var* var, int64_t axis) {

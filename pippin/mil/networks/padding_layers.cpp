@@ -76,7 +76,8 @@ void translate_crop(Network& network, const Layer& layer) {
   }
   std::vector<int64_t> offset = parameters.integers({5, "offset"});
   if (offset.empty()) offset = {0, 0};
-  if (offset.size() != 2) fail(ErrorCode::InvalidFile, "offset has {} numbers", offset.size());
+  if (offset.size() != 2)
+    fail(ErrorCode::InvalidFile, "offset has {} numbers, not 2", offset.size());
   const Slot like = network.slot(layer, 1);
   std::vector<int64_t> begin(rank, 0);
   std::vector<Size> sizes(rank, Size{-1});

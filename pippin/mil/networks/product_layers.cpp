@@ -15,8 +15,8 @@ struct Matrix {
 
 void check_matrix(const Matrix& matrix) {
   if (matrix.inputs > 0 && matrix.outputs > 0) return;
-  fail(ErrorCode::InvalidFile, "weights for {} inputs and {} outputs", matrix.inputs,
-       matrix.outputs);
+  fail(ErrorCode::InvalidFile, "the weights have {} inputs and {} outputs; both must be above 0",
+       matrix.inputs, matrix.outputs);
 }
 
 // x quantized to 8 bits with one scale, as the runtime multiplies it by 8-bit weights.

@@ -198,7 +198,8 @@ void translate_bidirectional_lstm(Network& network, const Layer& layer) {
   Graph& graph = network.graph;
   LstmLayer lstm(parameters);
   const std::vector<Fields> weights = parameters.messages({20, "weightParams"});
-  if (weights.size() != 2) fail(ErrorCode::InvalidFile, "{} sets of weights", weights.size());
+  if (weights.size() != 2)
+    fail(ErrorCode::InvalidFile, "the layer has {} sets of weights, it needs 2", weights.size());
   Var* x = sequence_input(network, layer);
   const auto state = [&](size_t index) {
     return state_input(network, layer, index, x, lstm.outputs);

@@ -86,7 +86,8 @@ Value sampling_mode(const Fields& message) {
 std::vector<int64_t> target_size(const Fields& parameters) {
   std::vector<int64_t> size = parameters.integers({1, "targetSize"});
   if (size.empty()) size = {1, 1};
-  if (size.size() != 2) fail(ErrorCode::InvalidFile, "targetSize has {} numbers", size.size());
+  if (size.size() != 2)
+    fail(ErrorCode::InvalidFile, "targetSize has {} numbers, not 2", size.size());
   return size;
 }
 

@@ -1,5 +1,4 @@
-// Simplifies a translated network: what old converters wrote as several layers becomes one
-// operation.
+// Simplifies a translated network: several layers of old converters become one operation.
 //
 //   pad with zeros, then conv                     conv with a border
 //   conv, then batch_norm, mul or add by channel  conv with other weights and bias

@@ -12,7 +12,7 @@
 
 namespace pippin::mil::networks {
 
-// What a rule may ask and do.
+// The questions and actions of a rule.
 struct Rewriting {
   // Whether the value is computed in the block of the last operation and read once.
   std::function<bool(const Var*)> read_once;

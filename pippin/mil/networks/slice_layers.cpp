@@ -205,7 +205,7 @@ void translate_slice_dynamic(Network& network, const Layer& layer) {
   fixed = take_mask(4, parts.begin_masks) && fixed;
   fixed = take_mask(5, parts.end_masks) && fixed;
   if (!take_mask(6, parts.squeeze_masks)) {
-    fail(ErrorCode::Unsupported, "squeezed axes that are known only when the network runs");
+    fail(ErrorCode::Unsupported, "the axes to squeeze are not known until the network runs");
   }
   Argument begin = {flattened(graph, network.integral(layer, 1))};
   Argument end = layer.inputs.size() > 2

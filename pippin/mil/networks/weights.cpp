@@ -113,8 +113,8 @@ std::vector<float> per_channel(const Fields& message, const Field& field, int64_
   std::vector<float> values = message.numbers(field);
   if (values.empty()) values.push_back(field.number == kScale.number ? 1.0F : 0.0F);
   if (values.size() != 1 && static_cast<int64_t>(values.size()) != channels) {
-    fail(ErrorCode::InvalidFile, "{} has {} values for {} channels", field.name, values.size(),
-         channels);
+    fail(ErrorCode::InvalidFile, "{} has {} values, not 1 or one for each of {} channels",
+         field.name, values.size(), channels);
   }
   return values;
 }
@@ -131,8 +131,8 @@ CompressedForm read_quantization(const Fields& message, bool is_signed, int64_t 
   if (message.has(kLookUpTable)) {
     form.table = message.message(kLookUpTable).numbers(kTable);
     if (form.table.size() != size_t{1} << bits) {
-      fail(ErrorCode::InvalidFile, "a look-up table of {} values for {} bits", form.table.size(),
-           bits);
+      fail(ErrorCode::InvalidFile, "the look-up table has {} values, {} bits need {}",
+           form.table.size(), bits, size_t{1} << bits);
     }
     return form;
   }
@@ -147,7 +147,7 @@ CompressedForm read_quantization(const Fields& message, bool is_signed, int64_t 
 
 void check_count(int64_t found, int64_t expected) {
   if (found == expected) return;
-  fail(ErrorCode::InvalidFile, "{} weights, {} are needed", found, expected);
+  fail(ErrorCode::InvalidFile, "there are {} weights, the layer needs {}", found, expected);
 }
 
 std::shared_ptr<const TensorSource> packed_floats(const Fields& message, int64_t count,
@@ -176,7 +176,8 @@ std::shared_ptr<const TensorSource> weight_source(const Fields& message,
   if (message.has(kFloatValue)) return packed_floats(message, count, owner);
   if (message.has(kFloat16Value)) {
     const ByteSpan bytes = message.bytes(kFloat16Value);
-    if (bytes.size() % 2 != 0) fail(ErrorCode::InvalidFile, "{} bytes of halves", bytes.size());
+    if (bytes.size() % 2 != 0)
+      fail(ErrorCode::InvalidFile, "float16Value has {} bytes, an odd number", bytes.size());
     check_count(static_cast<int64_t>(bytes.size() / 2), count);
     return stored_source(bytes, /*half=*/true, owner);
   }
@@ -192,8 +193,8 @@ std::shared_ptr<const TensorSource> weight_source(const Fields& message,
       read_quantization(message.message(kQuantization), is_signed, channels, inner);
   const uint64_t needed = (static_cast<uint64_t>(count) * static_cast<uint64_t>(form.bits) + 7) / 8;
   if (bytes.size() != needed) {
-    fail(ErrorCode::InvalidFile, "{} bytes of quantized weights, {} are needed", bytes.size(),
-         needed);
+    fail(ErrorCode::InvalidFile, "the quantized weights have {} bytes, {} of {} bits need {}",
+         bytes.size(), count, form.bits, needed);
   }
   form.elements = unpacked_numbers(bytes, count, form.bits, owner);
   return std::make_shared<QuantizedSource>(bytes, count, std::move(form));

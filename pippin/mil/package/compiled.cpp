@@ -59,7 +59,7 @@ class CompiledReader {
     if (kind == kMlProgramField) return read_program(folder);
     const bool pipeline = is_pipeline_kind(static_cast<ModelKind>(kind));
     if (is_translated_kind(kind)) return read_translated(folder, kind);
-    if (is_network_kind(kind) && find(folder, kNetworkFile)) return read_network(folder, kind);
+    if (is_network_kind(kind)) return read_network(folder, kind);
     if (!pipeline) fail_model_kind(kind, version_of(folder));
     if (depth > kMaxPipelineDepth) {
       fail(ErrorCode::LimitExceeded, "pipelines nest deeper than {}", kMaxPipelineDepth);
@@ -183,10 +183,10 @@ class CompiledReader {
     const auto description = find(folder, "coremldata.bin"), net = find(folder, kNetworkFile),
                shapes = find(folder, "model.espresso.shape"),
                weights = find(folder, "model.espresso.weights");
-    if (!description || !shapes || !weights) {
+    if (!description || !net || !shapes || !weights) {
       fail(ErrorCode::NotFound,
-           "coremldata.bin, model.espresso.shape or model.espresso.weights is "
-           "not in it");
+           "a compiled network has coremldata.bin, model.espresso.net, model.espresso.shape and "
+           "model.espresso.weights; one of them is absent");
     }
     const auto file = MappedFile::open(*description);
     const CoreMlData data = parse_coreml_data(file->bytes());

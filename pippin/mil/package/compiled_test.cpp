@@ -195,8 +195,8 @@ TEST(Compiled, OtherKindsAreNamed) {
   const fs::path path = scratch / "m.mlmodelc";
   put_file(path / "coremldata.bin", coreml_data(403, 4, ""));
   EXPECT_EQ(read_error(path),
-            "unsupported: m.mlmodelc: the model is not an ML Program but neuralNetworkClassifier "
-            "(specification version 4); Pippin runs ML Programs");
+            "not found: m.mlmodelc: a compiled network has coremldata.bin, model.espresso.net, "
+            "model.espresso.shape and model.espresso.weights; one of them is absent");
   fs::remove(path / "coremldata.bin");
   put_file(
       path / "metadata.json",
@@ -217,7 +217,7 @@ TEST(Compiled, OtherKindsAreNamed) {
             "invalid file: m.mlmodelc: coremldata.bin: no glmRegressor after its head");
   put_file(path / "coremldata.bin", coreml_data(7, 4, ""));
   fs::remove(path / "metadata.json");
-  EXPECT_NE(read_error(path).find("not an ML Program but of kind 7 (specification version 4)"),
+  EXPECT_NE(read_error(path).find("models of kind 7 are not supported (specification version 4)"),
             std::string::npos)
       << read_error(path);
   put_file(path / "coremldata.bin", "\x01");

@@ -197,8 +197,8 @@ TEST(Pipeline, StagesOfUnknownKindsAreNamed) {
   const std::string model =
       std::string("\x08\x04\xd2\x0c") + static_cast<char>(pipeline.size()) + pipeline;
   EXPECT_EQ(error_of([&] { parse_model(as_byte_span(model)); }),
-            "unsupported: stage 0 'net': the model is not an ML Program but of kind 1999 "
-            "(specification version 3); Pippin runs ML Programs");
+            "unsupported: stage 0 'net': models of kind 1999 are not supported "
+            "(specification version 3)");
 }
 
 TEST(Pipeline, NestingIsLimited) {

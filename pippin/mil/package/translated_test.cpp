@@ -141,22 +141,22 @@ TEST(Translated, AreWrittenBackAsRead) {
 
 TEST(Translated, RegressorsWithFaults) {
   const auto error = [](const std::string& bytes) { return error_of(bytes); };
-  EXPECT_EQ(error(regressor("")), "invalid file: m.mlmodel: no weights");
+  EXPECT_EQ(error(regressor("")), "invalid file: m.mlmodel: the model has no weights");
   EXPECT_EQ(error(regressor(wire::linear_model({{1}}, {0}))),
             "invalid file: m.mlmodel: the inputs have 2 numbers, the model takes 1");
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}}, {}))),
-            "invalid file: m.mlmodel: 1 rows of weights and 0 offsets");
+            "invalid file: m.mlmodel: there are 1 rows of weights and 0 offsets");
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}, {1}}, {0, 0}), kTwoNumbers,
                             {{"y", wire::array_type({2})}})),
-            "invalid file: m.mlmodel: a row of 1 weights, the first has 2");
+            "invalid file: m.mlmodel: a row has 1 weights, the first has 2");
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}, {1, 3}}, {0, 0}))),
             "invalid file: m.mlmodel: the output 'y' is a double and cannot hold 2 numbers");
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}}, {0}, 3))),
             "invalid file: m.mlmodel: unknown postEvaluationTransform 3");
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}}, {0}), {})),
-            "invalid file: m.mlmodel: no inputs");
+            "invalid file: m.mlmodel: the model has no inputs");
   EXPECT_EQ(error(regressor(wire::linear_model({{1}}, {0}), {{"a", wire::string_type()}})),
-            "invalid file: m.mlmodel: input 'a': neither a number nor an array");
+            "invalid file: m.mlmodel: input 'a': its type is neither a number nor an array");
   EXPECT_EQ(error(regressor(wire::linear_model({{1, 2}}, {0}), kTwoNumbers,
                             {{"z", wire::double_type()}})),
             "invalid file: m.mlmodel: no output 'y', the description's output for the "
@@ -183,7 +183,8 @@ TEST(Translated, FeatureVectorizersWithFaults) {
             "invalid file: m.mlmodel: the input 'b' is not in featureVectorizer");
   EXPECT_EQ(error({{"a", 1}, {"a", 1}}),
             "invalid file: m.mlmodel: the input 'a' is in featureVectorizer twice");
-  EXPECT_EQ(error({{"a", 1}, {"b", 0}}), "invalid file: m.mlmodel: input 'b': 0 dimensions");
+  EXPECT_EQ(error({{"a", 1}, {"b", 0}}),
+            "invalid file: m.mlmodel: input 'b': inputDimensions is 0, not 1 to 16777216");
   EXPECT_EQ(error({{"a", 1}, {"b", 2}}, kTwoNumbers, wire::array_type({3})),
             "invalid file: m.mlmodel: input 'b': 1 numbers, the model takes 2");
   EXPECT_EQ(error({{"a", 1}, {"b", 1}}, kTwoNumbers, wire::array_type({3})),
@@ -191,7 +192,7 @@ TEST(Translated, FeatureVectorizersWithFaults) {
   EXPECT_EQ(error({{"a", 1}, {"b", 1}}, kTwoNumbers, wire::double_type()),
             "invalid file: m.mlmodel: the output of featureVectorizer must be an array");
   EXPECT_EQ(error({{"a", 2}}, {{"a", wire::string_type()}}),
-            "invalid file: m.mlmodel: input 'a': neither a number nor an array");
+            "invalid file: m.mlmodel: input 'a': its type is neither a number nor an array");
   EXPECT_EQ(error({{"a", 2}}, {{"a", wire::dictionary_type(false)}}), "no error");
 }
 
@@ -204,13 +205,13 @@ TEST(Translated, ClassifiersWithFaults) {
   const std::string two = wire::string_labels({"a", "b"}),
                     three = wire::string_labels({"a", "b", "c"});
   EXPECT_EQ(error({{1, 2}}, two), "no error");
-  EXPECT_EQ(error({{1, 2}}, ""), "invalid file: m.mlmodel: a classifier without class labels");
+  EXPECT_EQ(error({{1, 2}}, ""), "invalid file: m.mlmodel: the classifier has no class labels");
   EXPECT_EQ(error({{1, 2}}, three),
-            "invalid file: m.mlmodel: 1 rows of weights for 3 classes, 2 are needed");
+            "invalid file: m.mlmodel: there are 1 rows of weights for 3 classes, 2 are needed");
   EXPECT_EQ(error({{1, 2}, {1, 2}}, three, 0, 1),
-            "invalid file: m.mlmodel: 2 rows of weights for 3 classes, 3 are needed");
+            "invalid file: m.mlmodel: there are 2 rows of weights for 3 classes, 3 are needed");
   EXPECT_EQ(error({{1, 2}, {1, 2}}, two, 0, 1),
-            "invalid file: m.mlmodel: 2 rows of weights for 2 classes, 1 are needed");
+            "invalid file: m.mlmodel: there are 2 rows of weights for 2 classes, 1 are needed");
   EXPECT_EQ(error({{1, 2}, {1, 2}}, three, 1),
             "invalid file: m.mlmodel: Probit is for two classes, there are 3");
   EXPECT_EQ(error({{1, 2}}, two, 2), "invalid file: m.mlmodel: unknown postEvaluationTransform 2");

@@ -359,18 +359,19 @@ networks::NetworkKind network_kind(int64_t field) {
                                                : networks::NetworkKind::Network;
 }
 
-constexpr std::string_view kRefusal = "the model is not an ML Program but ";
+constexpr std::string_view kRefusal = "models of kind ";
 
 void fail_model_kind(int64_t field, int64_t specification_version) {
-  fail(ErrorCode::Unsupported, "{}{} (specification version {}); Pippin runs ML Programs", kRefusal,
-       model_kind_name(field), specification_version);
+  fail(ErrorCode::Unsupported, "{}{} are not supported (specification version {})", kRefusal,
+       is_model_kind(field) ? model_kind_name(field) : fmt::format("{}", field),
+       specification_version);
 }
 
 std::string refused_model_kind(std::string_view message) {
   const size_t start = message.find(kRefusal);
   if (start == std::string_view::npos) return {};
   message.remove_prefix(start + kRefusal.size());
-  return std::string(message.substr(0, message.find(" (")));
+  return std::string(message.substr(0, message.find(" are ")));
 }
 
 Model parse_model(ByteSpan bytes, const std::shared_ptr<const void>& owner) {
