@@ -1,6 +1,5 @@
-// A compiled neural network: a line of JSON with its layers, a line with the sizes, the weights. Of
-// an even number of bytes all together it is a classifier of a picture, whose labels are the last
-// 64 of the weights.
+// A compiled neural network: a line of JSON with its layers, a line with the sizes, the weights.
+// With "transform_params" it is a classifier of a picture, whose labels are the last 64 bytes.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -46,7 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t second = first == text.npos ? first : text.find('\n', first + 1);
   if (second == text.npos) return 0;
   const auto weights = std::make_shared<const std::string>(text.substr(second + 1));
-  const bool classifier = size % 2 == 0;
+  const bool classifier = text.substr(0, first).find("transform_params") != text.npos;
   mil::FunctionDescription description = classifier ? picture_classifier() : array_network();
   try {
     const Json net = Json::parse(text.substr(0, first), "net");

@@ -78,6 +78,7 @@ struct LayerForms {
   Sizes x = {1, 2, 4, 4}, y = {1, 2, 4, 4};
   std::vector<std::string> blobs = {};
   size_t inputs = 1, outputs = 1;
+  Sizes u = {};  // of the second output, if it differs
 };
 
 inline std::vector<std::string> names_of(char first, size_t count, const char* rest) {
@@ -110,7 +111,10 @@ inline CompiledNetwork compiled(const LayerForms& layer) {
       R"({{"format_version": 200, "layers": [{{"name": "l", "bottom": "{}", "top": "{}", {}}}]}})",
       joined(inputs), joined(outputs), layer.fields);
   for (const std::string& name : inputs) network.shapes += shape_entry(name, layer.x, true) + ", ";
-  for (const std::string& name : outputs) network.shapes += shape_entry(name, layer.y, true) + ", ";
+  for (const std::string& name : outputs) {
+    const bool differs = name == "u" && !layer.u.empty();
+    network.shapes += shape_entry(name, differs ? layer.u : layer.y, true) + ", ";
+  }
   network.shapes.resize(network.shapes.size() - 2);
   network.blobs = layer.blobs;
   return network;
@@ -150,13 +154,14 @@ inline void expect_same_outputs(const LayerForms& layer) {
   const std::string body =
       wire::layer("l", names_of('x', layer.inputs, "zc"), names_of('y', layer.outputs, "uv"),
                   layer.type, layer.published) +
-      field(5, uint64_t{1});
+      wire::field(5, uint64_t{1});
   mil::put_file(folder / "m.mlmodel", wire::model(interface_of(layer), 500, body));
   compiled(layer).write(folder / "m.mlmodelc");
   try {
-    const Model published = Model::load(folder / "m.mlmodel", {{.num_threads = 1}});
-    const Model read = Model::load(folder / "m.mlmodelc", {{.num_threads = 1}});
-    expect_same(published, read);
+    LoadOptions options;
+    options.num_threads = 1;
+    expect_same(Model::load(folder / "m.mlmodel", options),
+                Model::load(folder / "m.mlmodelc", options));
   } catch (const Error& error) {
     ADD_FAILURE() << error.what();
   }
@@ -164,15 +169,15 @@ inline void expect_same_outputs(const LayerForms& layer) {
 
 inline std::string integers(uint32_t number, const std::vector<int64_t>& values) {
   std::string bytes;
-  for (const int64_t value : values) bytes += field(number, static_cast<uint64_t>(value));
+  for (const int64_t value : values) bytes += wire::field(number, static_cast<uint64_t>(value));
   return bytes;
 }
 
 inline std::string border(uint32_t number, const std::vector<uint64_t>& amounts) {
   const auto edge = [](uint64_t start, uint64_t end) {
-    return field(10, field(1, start) + field(2, end));
+    return wire::field(10, wire::field(1, start) + wire::field(2, end));
   };
-  return field(number, edge(amounts[0], amounts[1]) + edge(amounts[2], amounts[3]));
+  return wire::field(number, edge(amounts[0], amounts[1]) + edge(amounts[2], amounts[3]));
 }
 
 inline std::vector<float> ramp(size_t count, float from = -0.5F) {

@@ -104,6 +104,18 @@ TEST(CompiledNetworks, ShapesAndAxes) {
                        {},
                        1,
                        2});
+  for (const char* begins : {R"("begin_0": 0, "begin_1": 1)", R"("begin_0": 0, "begin_1": 0)"}) {
+    expect_same_outputs({"uneven split",
+                         975,
+                         integers(1, {-1}) + integers(3, {1, 3}),
+                         fmt::format(R"("type": "split_nd", "nd_axis": -1, {})", begins),
+                         cube,
+                         {2, 3, 1},
+                         {},
+                         1,
+                         2,
+                         {2, 3, 3}});
+  }
   expect_same_outputs({"stack",
                        925,
                        field(1, uint64_t{0}),

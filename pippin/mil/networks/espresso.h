@@ -15,7 +15,7 @@ namespace pippin::mil::networks {
 struct EspressoFiles {
   Json net, shapes;
   ByteSpan weights;
-  ByteSpan labels;  // what follows the description
+  ByteSpan labels;  // the bytes after the description
 };
 
 // Returns the program, as translate_network does. `owner` keeps the bytes valid. Throws InvalidFile

@@ -34,7 +34,7 @@ bool is_listed(std::string_view names, std::string_view name) {
   return false;
 }
 
-// Zeros, and what is empty, leave a layer as it is.
+// Zeros and empty values leave a layer as it is.
 bool is_nothing(const Json& value) {
   if (value.is_null()) return true;
   if (value.is_bool()) return !value.as_bool();

@@ -1,4 +1,6 @@
 // Layers of compiled networks that move elements, and products of tensors.
+#include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "pippin/base/error.h"
@@ -79,38 +81,33 @@ void add_concat(EspressoNetwork& network, const EspressoLayer& layer) {
   network.add(layer, kConcatNd, Message().integer(1, -1 - axis));
 }
 
-// "begin_0", "begin_1" ... are the first places of the outputs; all are 0 for equal parts.
+// "begin_0", "begin_1" ... are the first places of the outputs, or all 0.
 void add_split(EspressoNetwork& network, const EspressoLayer& layer) {
   constexpr uint32_t kSplitNd = 975;
   layer.require_inputs(1);
-  const size_t count = layer.outputs.size();
-  if (count == 0) fail(ErrorCode::InvalidFile, "a split without outputs");
+  if (layer.outputs.empty()) fail(ErrorCode::InvalidFile, "a split without outputs");
   const int64_t axis = layer.number("nd_axis");
-  std::vector<int64_t> begins;
-  begins.reserve(count);
-  bool any = false;
-  for (size_t i = 0; i < count; ++i) {
-    begins.push_back(layer.number(fmt::format("begin_{}", i), 0));
-    any = any || begins.back() != 0;
-  }
-  Message parameters;
-  parameters.integer(1, axis);
-  if (any) {
-    const std::vector<int64_t>& sizes = network.sizes(layer.inputs.front());
-    const auto rank = std::ssize(sizes);
+  std::vector<int64_t> sizes;
+  int64_t begin = 0;
+  for (const std::string& output : layer.outputs) {
+    const std::vector<int64_t>& shape = network.sizes(output);
+    const auto rank = std::ssize(shape);
     if (axis < -rank || axis >= rank) {
       fail(ErrorCode::InvalidFile, "axis {} of a tensor of rank {}", axis, rank);
     }
-    begins.push_back(sizes[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
-    for (size_t i = 0; i < count; ++i) {
-      if (begins[i] < 0 || begins[i + 1] <= begins[i]) {
-        fail(ErrorCode::InvalidFile, "output {} begins at {} and ends at {}", i, begins[i],
-             begins[i + 1]);
-      }
-      parameters.integer(3, begins[i + 1] - begins[i]);
+    const std::string key = fmt::format("begin_{}", sizes.size());
+    if (const int64_t given = layer.number(key, 0); given != 0 && given != begin) {
+      fail(ErrorCode::InvalidFile, "{} is {}, the outputs before it have {}", key, given, begin);
     }
+    sizes.push_back(shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
+    begin += sizes.back();
+  }
+  Message parameters;
+  parameters.integer(1, axis);
+  if (std::adjacent_find(sizes.begin(), sizes.end(), std::not_equal_to<>()) == sizes.end()) {
+    parameters.integer(2, std::ssize(sizes));
   } else {
-    parameters.integer(2, static_cast<int64_t>(count));
+    parameters.integers(3, sizes);
   }
   network.add(layer, kSplitNd, parameters);
 }

@@ -54,6 +54,7 @@ Message ranged_bytes(const EspressoNetwork& network, const EspressoLayer& layer,
 
 Message espresso_weights(EspressoNetwork& network, const EspressoLayer& layer,
                          const std::vector<int64_t>& shape) {
+  if (layer.number("quantization_mode", 0) != 0) layer.require("quantization_mode", 1);
   const int64_t count = num_elements(shape), outputs = shape.front();
   const auto blobs = layer.fields.find("weights");
   const bool floats = layer.has("blob_weights"), halves = layer.has("blob_weights_f16"),
@@ -86,7 +87,6 @@ void check_size(std::string_view key, int64_t size) {
 void add_inner_product(EspressoNetwork& network, const EspressoLayer& layer) {
   layer.require_inputs(1);
   layer.require("has_prelu", 0);
-  if (layer.number("quantization_mode", 0) != 0) layer.require("quantization_mode", 1);
   const int64_t outputs = layer.number("nC"), inputs = layer.number("nB");
   check_size("nC", outputs);
   check_size("nB", inputs);
@@ -112,11 +112,11 @@ void add_batchnorm(EspressoNetwork& network, const EspressoLayer& layer) {
   const int64_t channels = layer.number("C");
   check_size("C", channels);
   const bool computed = layer.flag("training");
-  if (computed) layer.require("training_instancenorm", 1);
   const std::vector<float> values =
       read_floats(*network.blobs.floats(layer.number("blob_batchnorm_params"), channels * kRows));
   Message parameters;
-  parameters.integer(1, channels).integer(5, computed).integer(6, computed);
+  parameters.integer(1, channels).integer(5, computed);
+  parameters.integer(6, layer.flag("training_instancenorm"));
   parameters.number(10, layer.real("training_eps", 1e-5F));
   for (int64_t row = 0; row < (computed ? kRows - kMoments : kRows); ++row) {
     std::vector<float> part;

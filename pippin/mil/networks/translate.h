@@ -13,7 +13,7 @@ namespace pippin::mil::networks {
 
 enum class NetworkKind : uint8_t { Network, Classifier, Regressor };
 
-// What files other than that of the message say about a network.
+// Parts of a network in other files than that of its message.
 struct NetworkParts {
   std::vector<std::shared_ptr<const TensorSource>> weights;  // for kGivenWeights (network.h)
   // The sizes of tensors by name, which those of the layers must match.

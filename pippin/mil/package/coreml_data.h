@@ -34,7 +34,7 @@ struct CoreMlData {
   int64_t kind = 0;
   int64_t specification_version = 0;
   ByteSpan description;  // the message; a view of the parsed bytes
-  ByteSpan rest;         // what follows it
+  ByteSpan rest;         // the bytes after it
 };
 
 // Returns the kind, from the first bytes; throws InvalidFile if none exist.
