@@ -64,14 +64,14 @@ class Simplifier {
   }
 
   void apply_rules(Block& block, const Operation& last) {
-    const Rewriting rewriting{[&](const Var* var) { return reads_[var] == 1 && home_[var] == &block; },
-                              [&](Value value) {
-                                Operation& constant = block.append("const");
-                                Var* var =
-                                    constant.add_output(graph_.free_name("const"), value.type);
-                                constant.attributes().emplace("val", std::move(value));
-                                return var;
-                              }};
+    const Rewriting rewriting{
+        [&](const Var* var) { return reads_[var] == 1 && home_[var] == &block; },
+        [&](Value value) {
+          Operation& constant = block.append("const");
+          Var* var = constant.add_output(graph_.free_name("const"), value.type);
+          constant.attributes().emplace("val", std::move(value));
+          return var;
+        }};
     for (const SimplifyRule rule : kRules) {
       std::unique_ptr<Operation> better = rule(last, rewriting);
       if (better == nullptr) continue;
