@@ -57,7 +57,6 @@ EncoderDescription deberta_like(const Config& config, const BertDefaults& defaul
   attention.features = width;
   attention.num_heads = plain.num_heads;
   attention.head_dim = plain.head_dim;
-  attention.context = encoder.context;
   attention.content_to_position = attention.position_to_content = false;
   for (const std::string& part : position_parts(config)) {
     if (part == "c2p") {

@@ -32,7 +32,6 @@ nn::DecoderOptions doge(const Config& config) {
                                           .num_kv_heads = attention.num_kv_heads,
                                           .head_dim = attention.head_dim,
                                           .keep = keep,
-                                          .context = model.context,
                                           .bias = bias};
   }
   return model;

@@ -102,11 +102,10 @@ class Encoder {
   array::Array embed(const EncoderInput& input) const;
   array::Array positions_of(const array::Array& ids, const mil::Dim& length) const;
   array::Array without_masked(const array::Array& x, const EncoderInput& input) const;
+  std::vector<Rotation> rotations(const mil::Dim& length) const;
 
   EncoderOptions options_;
   Parameters root_;
-  std::vector<Rotation> rotations(const mil::Dim& length) const;
-
   std::vector<Rope> ropes_;
   std::optional<array::Array> rope_table_;
   std::optional<Embedding> embedding_, token_types_, task_types_, positions_;

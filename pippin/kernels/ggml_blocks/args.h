@@ -1,5 +1,5 @@
-// The arguments of blocks.h and the tables of kernels.inc. Included by files that are compiled for
-// one instruction set: no inline functions here.
+// The arguments of ggml_blocks.h and the tables of kernels.inc. Included by files that are compiled
+// for one instruction set: no inline functions here.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ enum class GgmlType : uint8_t {
   Q4K,
   Q5K,
   Q6K,
-  // Those after it have no vector kernels (grids.h).
+  // These and those below have no vector kernels (grids.h).
   Iq2Xxs,
   Iq2Xs,
   Iq2S,

@@ -1,5 +1,5 @@
-// Weights in GGUF's blocks: 32 or 256 columns of a row, with their codes and scales together; in
-// the larger blocks the scales themselves have 4 to 8 bits and an fp16 scale per block (ggml's
+// Weights in GGUF's blocks: 32, 64 or 256 columns of a row, with their codes and scales together;
+// in the larger blocks the scales themselves have 4 to 8 bits and an fp16 scale per block (ggml's
 // quantize_row_*_ref). They are unpacked a few rows at a time into bytes with fp32 scales, which
 // stay in a cache while quantized_dot/ multiplies them: only the file's own bits are read from
 // memory. For one row of activations (one token), some types are multiplied directly, in registers.

@@ -1,4 +1,4 @@
-// The table of blocks.h over the vectors (vec/) of the includer, which also defines:
+// The table of ggml_blocks.h over the vectors (vec/) of the includer, which also defines:
 //
 //   B             a register of 32 bytes, with load_b(p), load_b_twice(p) (16 bytes, twice), store_b,
 //                 &, |, ^, -, set_b, shift_b<n> (bits of its 16-bit lanes to the right, or to the

@@ -74,7 +74,7 @@ bool LateInteraction::is_pylate(const Json& config) {
                                           [&](const char* key) { return config.contains(key); });
 }
 
-bool LateInteraction::is_said(const Json& config) {
+bool LateInteraction::is_declared(const Json& config) {
   return config.get_string_or("model_type", "") == "MultiVectorEncoder" || is_pylate(config);
 }
 

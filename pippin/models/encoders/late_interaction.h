@@ -31,7 +31,7 @@ struct LateInteraction {
   std::vector<std::string> skipped;
 
   // Whether config_sentence_transformers.json describes such a model.
-  static bool is_said(const Json& config);
+  static bool is_declared(const Json& config);
   // Whether it has pylate's format.
   static bool is_pylate(const Json& config);
   // Throws InvalidFile and Unsupported, with the key and the value.

@@ -151,8 +151,8 @@ class ModuleReader {
     } else {
       fail(ErrorCode::Unsupported,
            "{}: '{}' is not supported (known: Transformer, MLMTransformer, StaticEmbedding, "
-           "Pooling, "
-           "SpladePooling, Dense, LayerNorm, Dropout, Normalize, MultiVectorMask, LogitScore)",
+           "Pooling, SpladePooling, Dense, LayerNorm, Dropout, Normalize, MultiVectorMask, "
+           "LogitScore)",
            module.where("type"), type);
     }
   }
@@ -167,7 +167,7 @@ class ModuleReader {
     }
     if (type != "Dense" && type != "Normalize") return false;
     const fs::path file = folder / "config.json";
-    // Pylate's modules say no name, sentence-transformers' do.
+    // Pylate's modules have no name of an input, those of sentence-transformers do.
     const std::string input =
         fs::exists(file) ? module_config(folder).get_string_or("module_input_name", kTokens)
                          : std::string(kTokens);
@@ -214,10 +214,11 @@ std::string transformer_task(const fs::path& folder) {
 }
 
 // Completes the settings after all modules: pylate's vectors always have length 1, and newer models
-// say next to the encoder how texts are prepared.
+// have the preparation of texts in the encoder's folder.
 void finish_late(const fs::path& folder, const Json& config, SentenceTransformer& result) {
   if (result.kind != SentenceTransformer::Kind::Tokens) {
-    fail(ErrorCode::Unsupported, "{}: a model of a vector for each token has modules for them",
+    fail(ErrorCode::Unsupported,
+         "{}: a model with a vector for each token needs a Dense, Normalize or MultiVectorMask",
          (folder / "modules.json").string());
   }
   if (LateInteraction::is_pylate(config)) result.modules.emplace_back(SentenceNormalize{});
@@ -268,7 +269,7 @@ SentenceTransformer read_sentence_transformer(const fs::path& folder, bool causa
   result.transformer = folder;
   const Json config = sentence_config(folder);
   const std::string type = config.get_string_or("model_type", "");
-  const bool late = LateInteraction::is_said(config);
+  const bool late = LateInteraction::is_declared(config);
   if (late) result.late.emplace(LateInteraction::read(config));
   if (is_sentence_transformer(folder)) {
     ModuleReader reader(folder, late, result);

@@ -224,7 +224,8 @@ GgufConfig::GgufConfig(const GgufKeys& keys) : keys_(keys) {
   layers_ = keys.required_size("block_count") - further;
   if (layers_ < 1) keys.metadata().invalid(keys.full("block_count"), "leaves no layers");
   // Each layer has a tensor, so that memory for layers is in proportion to the file.
-  if (const auto most = std::ssize(keys.metadata().tensors()); layers_ > most) {
+  const auto most = std::max<int64_t>(std::ssize(keys.metadata().tensors()), 1);
+  if (layers_ > most) {
     keys.metadata().invalid(keys.full("block_count"),
                             fmt::format("{}, but the file has {} tensors", layers_, most));
   }

@@ -12,6 +12,8 @@ using array::Array;
 
 Array kth_largest(const Array& scores, int64_t k, const std::string& path) {
   constexpr double kNever = -std::numeric_limits<double>::infinity();
+  // All columns are among the best, however large k is.
+  if (k >= scores.dim(3).upper()) return array::constant(scores.type(), kNever);
   const Array row =
       array::constant(scores.type(), {1, 1, 1, k},
                       std::vector<double>(static_cast<size_t>(k), kNever), path + ".none");
@@ -23,6 +25,7 @@ Array kth_largest(const Array& scores, int64_t k, const std::string& path) {
 }
 
 Array best_keys(const Array& scores, int64_t k, const std::string& path) {
+  if (k >= scores.dim(3).upper()) return scores;
   const Array least = kth_largest(scores, k, path);
   const Array never = array::constant(scores.type(), -std::numeric_limits<double>::infinity());
   return array::select(array::greater_equal(scores, least), scores, never);

@@ -92,13 +92,15 @@ Array DisentangledAttention::heads(const Array& x) const {
 //
 Array DisentangledAttention::by_distance(const Array& tokens, const Array& projected,
                                          bool tokens_are_queries) const {
+  const mil::Dim& n = tokens.dim(2);
+  const int64_t most = n.upper();
   std::vector<int64_t> rows;
-  for (int64_t column = -options_.context; column < options_.context; ++column) {
+  rows.reserve(static_cast<size_t>(2 * most));
+  for (int64_t column = -most; column < most; ++column) {
     // The other side is `column` positions after the token.
     rows.push_back(options_.positions.row(tokens_are_queries ? -column : column));
   }
-  const mil::Dim& n = tokens.dim(2);
-  const mil::Dim middle = options_.context;
+  const mil::Dim middle = most;
   const Array used = array::slice_axis(array::constant(rows), 0, middle - n, middle + n);
   const Array by_column =
       array::transpose(array::reshape(array::gather(projected, used),

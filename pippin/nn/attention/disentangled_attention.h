@@ -32,7 +32,6 @@ struct DisentangledAttentionOptions {
   int64_t features = 0;
   int64_t num_heads = 0;
   int64_t head_dim = 0;
-  int64_t context = 0;
   bool content_to_position = true, position_to_content = true;
   bool shared_projections = true;  // kr and qr by key's and query's matrices, else by their own
   RelativePositions positions;

@@ -36,7 +36,7 @@ class ValueMask final : public ScoreBias {
     const Array by_key = array::expand_dims(array::transpose(kept, {0, 2, 1}), {2});
     const Array tiled = array::tile(by_key, {1, 1, heads / kv_heads, 1});
     const Array bias = array::reshape(tiled, {1, heads, 1, end}) + *input.mask;
-    return options_.keep < options_.context ? best_keys(bias, options_.keep, path_) : bias;
+    return best_keys(bias, options_.keep, path_);
   }
 
  private:

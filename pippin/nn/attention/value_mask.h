@@ -14,8 +14,7 @@ namespace pippin::nn {
 struct ValueMaskOptions {
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
   int64_t keep = 0;
-  int64_t context = 0;  // no more keys than these are seen
-  bool bias = false;    // of dt_proj
+  bool bias = false;  // of dt_proj
 
   std::unique_ptr<const ScoreBias> make(const Parameters& parameters) const;
 };
