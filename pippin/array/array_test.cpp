@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "pippin/array/builder.h"
-#include "pippin/array/evaluator.h"
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 #include "pippin/mil/check/infer.h"
@@ -277,11 +276,6 @@ TEST(Array, EpsilonsThatHalvesCannotHoldAreKept) {
   const Array z = plain.input("x", DataType::Float16, {2, 2});
   plain.output("y", rsqrt(z, 1e-5));
   EXPECT_EQ(body_of(plain), "add add\nrsqrt y\n");
-}
-
-TEST(Array, WithoutAnEvaluatorNothingRuns) {
-  EXPECT_THAT(error_of([] { evaluate(constant(DataType::Float32, 1.0)); }),
-              testing::HasSubstr("evaluator"));
 }
 
 }  // namespace

@@ -27,9 +27,8 @@ class SafetensorsWriter {
                     const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
 
   void append(ByteSpan bytes);
-  // Bytes of data that the declarations require, and bytes appended so far.
+  // Bytes of data that the declarations require.
   uint64_t total_bytes() const { return total_; }
-  uint64_t appended_bytes() const { return appended_; }
   // Throws InvalidArgument if data is missing.
   void finish();
 

@@ -18,7 +18,6 @@ class TextFlow {
   void push(std::string_view text, bool is_dim = false);
   // Ends the current line unless it is empty.
   void end_line();
-  bool is_at_begin() const { return column_ == 0; }
 
  private:
   void put(std::string_view cluster, std::string& out);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <compare>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -19,7 +18,9 @@ struct WideKey {
   uint64_t rank;
   uint32_t place;
 
-  auto operator<=>(const WideKey&) const = default;
+  friend bool operator<(const WideKey& a, const WideKey& b) {
+    return a.rank < b.rank || (a.rank == b.rank && a.place < b.place);
+  }
 };
 template <typename T>
 using SortKey = std::conditional_t<sizeof(T) == 4, uint64_t, WideKey>;
@@ -49,8 +50,8 @@ auto rank_of(T x) {
 
 // The key of element i of a row of less than 2^32.
 template <typename T>
-SortKey<T> sort_key(const T* x, int64_t i, bool ascending) {
-  const auto rank = ascending ? rank_of(x[i]) : ~rank_of(x[i]);
+SortKey<T> sort_key(T x, int64_t i, bool ascending) {
+  const auto rank = ascending ? rank_of(x) : ~rank_of(x);
   const auto place = static_cast<uint32_t>(i);
   if constexpr (sizeof(T) == 4) {
     return uint64_t{rank} << 32 | place;
@@ -62,21 +63,22 @@ SortKey<T> sort_key(const T* x, int64_t i, bool ascending) {
 // Up to this many of the smallest keys are kept sorted during one pass over the row.
 inline constexpr int64_t kFewKeys = 32;
 
-// Writes the k smallest keys of a row in order, k up to kFewKeys.
-template <typename T>
-void few_smallest_keys(const T* x, int64_t n, int64_t k, bool ascending, SortKey<T>* keys) {
+// Writes the k smallest keys of a row in order, k up to kFewKeys; its element i is x(i).
+template <typename T, typename Row>
+void few_smallest_keys(const Row& x, int64_t n, int64_t k, bool ascending, SortKey<T>* keys) {
   if (k == 0) return;
   int64_t count = 0;
   T last{};  // the element of the last key
   for (int64_t i = 0; i < n; ++i) {
+    const T value = x(i);
     // Later ones of equal elements come after; NaN compares as false.
-    if (count == k && (ascending ? x[i] >= last : x[i] <= last)) continue;
-    const SortKey<T> key = sort_key(x, i, ascending);
-    if (count == k && key > keys[k - 1]) continue;
+    if (count == k && (ascending ? value >= last : value <= last)) continue;
+    const SortKey<T> key = sort_key(value, i, ascending);
+    if (count == k && keys[k - 1] < key) continue;
     int64_t place = count < k ? count++ : k - 1;
-    for (; place > 0 && keys[place - 1] > key; --place) keys[place] = keys[place - 1];
+    for (; place > 0 && key < keys[place - 1]; --place) keys[place] = keys[place - 1];
     keys[place] = key;
-    last = x[place_of(keys[count - 1])];
+    last = x(place_of(keys[count - 1]));
   }
 }
 
@@ -121,8 +123,10 @@ inline int64_t num_sort_keys(int64_t n, int64_t k) {
 // Writes the k smallest keys of a row in order.
 template <typename T>
 void smallest_keys(const T* x, int64_t n, int64_t k, bool ascending, SortKey<T>* keys) {
-  if (k <= kFewKeys) return few_smallest_keys(x, n, k, ascending, keys);
-  for (int64_t i = 0; i < n; ++i) keys[i] = sort_key(x, i, ascending);
+  if (k <= kFewKeys) {
+    return few_smallest_keys<T>([x](int64_t i) { return x[i]; }, n, k, ascending, keys);
+  }
+  for (int64_t i = 0; i < n; ++i) keys[i] = sort_key(x[i], i, ascending);
   if (k == n && n >= kManyKeys) return sort_by_bytes(keys, keys + n, n);
   if (k < n) std::nth_element(keys, keys + k, keys + n);
   std::sort(keys, keys + k);
@@ -135,7 +139,7 @@ void partition_keys(const T* x, int64_t n, int64_t kth, SortKey<T>* keys) {
   using Key = SortKey<T>;
   const int64_t few = n - kth;
   if (few > kFewKeys) {
-    for (int64_t i = 0; i < n; ++i) keys[i] = sort_key(x, i, true);
+    for (int64_t i = 0; i < n; ++i) keys[i] = sort_key(x[i], i, true);
     return std::nth_element(keys, keys + kth, keys + n);
   }
   const auto key_at = [](uint32_t place) {
@@ -145,11 +149,12 @@ void partition_keys(const T* x, int64_t n, int64_t kth, SortKey<T>* keys) {
       return Key{0, place};
     }
   };
-  Key largest[kFewKeys];
+  Key largest[kFewKeys] = {};
   uint32_t places[kFewKeys];
-  few_smallest_keys(x, n, few, false, largest);
+  // From the end, so that later ones of equal elements count as larger.
+  few_smallest_keys<T>([&](int64_t i) { return x[n - 1 - i]; }, n, few, false, largest);
   for (int64_t i = 0; i < few; ++i) {
-    places[i] = place_of(largest[i]);
+    places[i] = static_cast<uint32_t>(n - 1) - place_of(largest[i]);
     keys[n - 1 - i] = key_at(places[i]);
   }
   std::sort(places, places + few);

@@ -14,7 +14,6 @@ namespace pippin::mx {
 
 // The types that loops compute in: float, double, int32_t, int64_t, uint64_t.
 enum class Kind : uint8_t { F32, F64, I32, I64, U64 };
-inline constexpr int kNumKinds = 5;
 
 // The kind that holds all numbers of a type: I32 also for bools and small integers, F32 for halves.
 // Throws Unsupported, naming `op`, for complex64.

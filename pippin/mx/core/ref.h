@@ -21,8 +21,6 @@ class Counted {
   bool release() const noexcept { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   // Whether there is one reference.
   bool has_one_owner() const noexcept { return count_.load(std::memory_order_acquire) == 1; }
-  // The number of references, 1 for a new object.
-  uint32_t owners() const noexcept { return count_.load(std::memory_order_acquire); }
 
  protected:
   ~Counted() = default;

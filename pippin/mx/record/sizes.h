@@ -25,7 +25,6 @@ class Sizes {
   };
   Sizes(const std::vector<Choice>& choices, std::vector<std::vector<int64_t>> values, bool are_all);
 
-  size_t num_traces() const { return values_.size(); }
   const mil::Dim& symbol(size_t choice) const { return symbols_[choice]; }
 
   // The expression's value in each recording; nullopt if it has other symbols.
