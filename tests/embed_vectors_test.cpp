@@ -11,35 +11,18 @@
 #include "pippin/app/convert/convert.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/error.h"
-#include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/io/safetensors_writer.h"
-#include "tests/golden_texts.h"
+#include "tests/vector_models.h"
 
 namespace pippin {
 namespace {
 
 namespace fs = std::filesystem;
 using testing_models::expect_near;
-
-constexpr int64_t kWidth = 32, kSize = 8;
-constexpr size_t kVocabulary = 160;
-
-class VectorModel : public testing_models::GoldenTexts {
- public:
-  explicit VectorModel(const fs::path& golden) : GoldenTexts(golden) {
-    testing_models::copy_golden(golden, folder_.path());
-  }
-  std::string path() const { return folder_.path().string(); }
-  void write(const std::string& name, const std::string& text) const {
-    fs::create_directories((folder_.path() / name).parent_path());
-    write_file(folder_.path() / name, text);
-  }
-  fs::path folder() const { return folder_.path(); }
-
- private:
-  TempDir folder_;
-};
+using testing_models::kGoldenVocabulary;
+using testing_models::Late;
+using testing_models::Splade;
+using testing_models::VectorModel;
 
 app::TextEncoder open(const std::string& path) {
   app::ModelChoice choice;
@@ -55,44 +38,13 @@ std::string package_of(const VectorModel& model) {
 }
 
 std::vector<double> dense_of(const app::SparseVector& sparse) {
-  std::vector<double> dense(kVocabulary);
+  std::vector<double> dense(kGoldenVocabulary);
   EXPECT_EQ(sparse.indices.size(), sparse.values.size());
   for (size_t i = 0; i < sparse.indices.size(); ++i) {
     dense.at(static_cast<size_t>(sparse.indices[i])) = sparse.values[i];
   }
   return dense;
 }
-
-class Splade {
- public:
-  explicit Splade(const fs::path& golden) : model(golden) {
-    model.write("modules.json", R"([
-      {"idx": 0, "name": "0", "path": "",
-       "type": "sentence_transformers.sparse_encoder.models.MLMTransformer.MLMTransformer"},
-      {"idx": 1, "name": "1", "path": "1_SpladePooling",
-       "type": "sentence_transformers.sparse_encoder.models.SpladePooling.SpladePooling"}])");
-    pool("max", "relu");
-  }
-  void pool(const std::string& strategy, const std::string& activation) const {
-    model.write("1_SpladePooling/config.json", R"({"pooling_strategy": ")" + strategy +
-                                                   R"(", "activation_function": ")" + activation +
-                                                   R"(", "word_embedding_dimension": null})");
-  }
-  // The expected vector from Hugging Face's logits.
-  std::vector<double> expected(size_t row, bool sum, bool twice) const {
-    const std::vector<double> logits = model.numbers("logits", row);
-    std::vector<double> result(kVocabulary);
-    for (size_t token = 0; token < model.ids(row).size(); ++token) {
-      for (size_t i = 0; i < kVocabulary; ++i) {
-        double x = std::log1p(std::max(logits[token * kVocabulary + i], 0.0));
-        if (twice) x = std::log1p(x);
-        result[i] = sum ? result[i] + x : std::max(result[i], x);
-      }
-    }
-    return result;
-  }
-  VectorModel model;
-};
 
 TEST(EmbedVectors, SparseOnesArePooledLogits) {
   PIPPIN_SHARED_OR_SKIP(golden, "models2026/enc/xlm_roberta_mlm");
@@ -128,7 +80,7 @@ TEST(EmbedVectors, SparseOnesAreLimitedAndCompared) {
 
   const auto a = splade.expected(0, false, false), b = splade.expected(1, false, false);
   double product = 0;
-  for (size_t i = 0; i < kVocabulary; ++i) product += a[i] * b[i];
+  for (size_t i = 0; i < kGoldenVocabulary; ++i) product += a[i] * b[i];
   const std::vector<std::string> documents = {splade.model.text(1)};
   EXPECT_NEAR(encoder.score(splade.model.text(0), documents).scores[0], product, 1e-3);
   EXPECT_ERROR(encoder.embed(texts), ErrorCode::Unsupported, "returns sparse vectors");
@@ -146,71 +98,20 @@ TEST(EmbedVectors, SparseModulesThatCannotBe) {
                "activation_function: 'gelu' is not supported");
 }
 
-float weight_at(int64_t row, int64_t column) {
-  return static_cast<float>((row * 7 + column * 13) % 11 - 5) / 8;
+// The vectors of a text.
+std::vector<std::vector<double>> embed(const Late& late, const std::string& text,
+                                       bool query = false, const std::string& path = "") {
+  const std::vector<std::string> texts = {text};
+  const auto made =
+      open(path.empty() ? late.model.path() : path).embed_tokens(texts, {.is_query = query});
+  const app::TokenVectors& vectors = made.vectors.at(0);
+  std::vector<std::vector<double>> rows;
+  for (size_t i = 0; i < vectors.count(); ++i) {
+    const auto first = vectors.values.begin() + static_cast<int64_t>(i * vectors.width);
+    rows.emplace_back(first, first + static_cast<int64_t>(vectors.width));
+  }
+  return rows;
 }
-
-// A late-interaction model in pylate's form; `settings` are members of its configuration.
-class Late {
- public:
-  explicit Late(const fs::path& golden) : model(golden) {
-    model.write("modules.json", R"([
-      {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"},
-      {"idx": 1, "name": "1", "path": "1_Dense", "type": "pylate.models.Dense.Dense"}])");
-    model.write("1_Dense/config.json",
-                R"({"in_features": 32, "out_features": 8, "bias": false,
-                    "activation_function": "torch.nn.modules.linear.Identity"})");
-    model.write("tokenizer_config.json", R"({"mask_token": "w3"})");
-    SafetensorsWriter writer(model.folder() / "1_Dense" / "model.safetensors",
-                             {{"linear.weight", Dtype::F32, {kSize, kWidth}}});
-    for (int64_t i = 0; i < kSize * kWidth; ++i) {
-      const float value = weight_at(i / kWidth, i % kWidth);
-      writer.append(std::as_bytes(std::span(&value, 1)));
-    }
-    writer.finish();
-    set(R"("skiplist_words": [])");
-  }
-  void set(const std::string& settings) const {
-    model.write("config_sentence_transformers.json",
-                R"({"model_type": "ColBERT", "query_prefix": "", "document_prefix": "",
-                    "query_length": 6, "document_length": 30, )" +
-                    settings + "}");
-  }
-  // The vectors of a text.
-  std::vector<std::vector<double>> embed(const std::string& text, bool query = false,
-                                         const std::string& path = "") const {
-    const std::vector<std::string> texts = {text};
-    const auto made =
-        open(path.empty() ? model.path() : path).embed_tokens(texts, {.is_query = query});
-    const app::TokenVectors& vectors = made.vectors.at(0);
-    std::vector<std::vector<double>> rows;
-    for (size_t i = 0; i < vectors.count(); ++i) {
-      const auto first = vectors.values.begin() + static_cast<int64_t>(i * vectors.width);
-      rows.emplace_back(first, first + static_cast<int64_t>(vectors.width));
-    }
-    return rows;
-  }
-  // The expected vectors from Hugging Face's states.
-  std::vector<std::vector<double>> expected(size_t row) const {
-    const std::vector<double> states = model.numbers("last_hidden_state", row);
-    std::vector<std::vector<double>> rows;
-    for (size_t token = 0; token < model.ids(row).size(); ++token) {
-      std::vector<double>& vector = rows.emplace_back();
-      double squares = 0;
-      for (int64_t i = 0; i < kSize; ++i) {
-        double sum = 0;
-        for (int64_t k = 0; k < kWidth; ++k) {
-          sum += weight_at(i, k) * states[token * kWidth + static_cast<size_t>(k)];
-        }
-        vector.push_back(sum);
-        squares += sum * sum;
-      }
-      for (double& x : vector) x /= std::sqrt(squares);
-    }
-    return rows;
-  }
-  VectorModel model;
-};
 
 void expect_rows(const std::vector<std::vector<double>>& a,
                  const std::vector<std::vector<double>>& b, double tolerance = 2e-5) {
@@ -222,11 +123,11 @@ TEST(EmbedVectors, ThoseOfTokensAreProjectedStates) {
   PIPPIN_SHARED_OR_SKIP(golden, "models2026/enc/eurobert");
   const Late late(golden);
   for (const size_t row : {0, 1, 2}) {
-    expect_rows(late.embed(late.model.text(row)), late.expected(row));
+    expect_rows(embed(late, late.model.text(row)), late.expected(row));
   }
   const std::string package = package_of(late.model);
-  expect_rows(late.embed(late.model.text(1), false, package), late.expected(1), 1e-2);
-  EXPECT_EQ(late.embed("w5 w6", true, package).size(), 6u);
+  expect_rows(embed(late, late.model.text(1), false, package), late.expected(1), 1e-2);
+  EXPECT_EQ(embed(late, "w5 w6", true, package).size(), 6u);
   const std::vector<std::string> texts = {"w3"};
   EXPECT_ERROR(open(package).embed(texts), ErrorCode::Unsupported,
                "returns a vector for each token");
@@ -235,28 +136,28 @@ TEST(EmbedVectors, ThoseOfTokensAreProjectedStates) {
 TEST(EmbedVectors, QueriesAreFilledUp) {
   PIPPIN_SHARED_OR_SKIP(golden, "models2026/enc/eurobert");
   const Late late(golden);
-  auto query = late.embed("w5 w6", true);
+  auto query = embed(late, "w5 w6", true);
   ASSERT_EQ(query.size(), 6u);
   query.resize(2);  // these do not see the other four
-  expect_rows(query, late.embed("w5 w6"));
+  expect_rows(query, embed(late, "w5 w6"));
   late.set(R"("skiplist_words": [], "attend_to_expansion_tokens": true)");
-  expect_rows(late.embed("w5 w6", true), late.embed("w5 w6 w3 w3 w3 w3"));
+  expect_rows(embed(late, "w5 w6", true), embed(late, "w5 w6 w3 w3 w3 w3"));
   late.set(R"("skiplist_words": [], "do_query_expansion": false)");
-  expect_rows(late.embed("w5 w6", true), late.embed("w5 w6"));
-  expect_rows(late.embed("w5 w6 w7 w8 w9 w10 w11", true), late.embed("w5 w6 w7 w8 w9 w10"));
+  expect_rows(embed(late, "w5 w6", true), embed(late, "w5 w6"));
+  expect_rows(embed(late, "w5 w6 w7 w8 w9 w10 w11", true), embed(late, "w5 w6 w7 w8 w9 w10"));
 }
 
 TEST(EmbedVectors, PrefixesAndSkippedTokens) {
   PIPPIN_SHARED_OR_SKIP(golden, "models2026/enc/eurobert");
   const Late late(golden);
-  const auto plain = late.embed("w5 w7 w6");
+  const auto plain = embed(late, "w5 w7 w6");
   late.set(R"("skiplist_words": ["w6"])");
-  expect_rows(late.embed("w5 w7 w6"), {plain[0], plain[1]});
+  expect_rows(embed(late, "w5 w7 w6"), {plain[0], plain[1]});
   late.model.write("config_sentence_transformers.json",
                    R"({"query_prefix": "w8", "document_prefix": "w7", "query_length": 3,
                        "document_length": 3, "skiplist_words": []})");
-  expect_rows(late.embed("w5 w6"), plain);
-  expect_rows(late.embed("w5 w6 w9"), plain);
+  expect_rows(embed(late, "w5 w6"), plain);
+  expect_rows(embed(late, "w5 w6 w9"), plain);
   late.model.write("config_sentence_transformers.json",
                    R"({"query_prefix": "[Q] ", "document_prefix": "w7", "skiplist_words": []})");
   EXPECT_ERROR(open(late.model.path()), ErrorCode::InvalidFile,
@@ -266,7 +167,7 @@ TEST(EmbedVectors, PrefixesAndSkippedTokens) {
 TEST(EmbedVectors, ScoresAreTheSumsOfTheBest) {
   PIPPIN_SHARED_OR_SKIP(golden, "models2026/enc/eurobert");
   const Late late(golden);
-  const auto query = late.embed("w5 w6", true), document = late.embed("w7 w8 w9");
+  const auto query = embed(late, "w5 w6", true), document = embed(late, "w7 w8 w9");
   double expected = 0;
   for (const auto& asked : query) {
     double best = -2;
@@ -285,7 +186,7 @@ TEST(EmbedVectors, ScoresAreTheSumsOfTheBest) {
 TEST(EmbedVectors, MultiVectorEncoder) {
   PIPPIN_SHARED_OR_SKIP(golden, "models2026/enc/eurobert");
   const Late late(golden);
-  const auto plain = late.embed("w5 w6 w7");
+  const auto plain = embed(late, "w5 w6 w7");
   late.model.write("modules.json", R"([
       {"idx": 0, "path": "", "type": "sentence_transformers.base.modules.Transformer"},
       {"idx": 1, "path": "1_Dense", "type": "sentence_transformers.base.modules.Dense"},
@@ -305,9 +206,9 @@ TEST(EmbedVectors, MultiVectorEncoder) {
   late.model.write("sentence_bert_config.json",
                    R"({"max_seq_length": 40, "document_length": 20, "query_expansion":
                        {"strategy": "min", "attend": false, "token": null, "length": 5}})");
-  expect_rows(late.embed("w5 w6 w7"), {plain[0], plain[2]});
-  EXPECT_EQ(late.embed("w5 w6", true).size(), 5u);  // w9, two, and two masks
-  EXPECT_EQ(late.embed("w1 w2 w4 w5 w6 w7", true).size(), 7u);
+  expect_rows(embed(late, "w5 w6 w7"), {plain[0], plain[2]});
+  EXPECT_EQ(embed(late, "w5 w6", true).size(), 5u);  // w9, two, and two masks
+  EXPECT_EQ(embed(late, "w1 w2 w4 w5 w6 w7", true).size(), 7u);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ const { values: given } = parseArgs({
     parallel: { type: "string", default: "1" },
     rounds: { type: "string", short: "r", default: "5" },
     context: { type: "string", default: "2048" },
+    "llama-bench": { type: "string" },
     "flash-attention": { type: "string", default: "auto" },
     folder: { type: "string", default: path.join(tmpdir(), "pippin-peers") },
     keep: { type: "boolean", default: false },
@@ -116,6 +117,25 @@ if (!existsSync(packagePath)) {
                               ...form.options, "--json"], { stdio: ["ignore", "ignore", "inherit"] });
 }
 
+// llama.cpp's own program, started for each sample; it warms up before it measures.
+class LlamaBench {
+  constructor(command) {
+    this.command = command.split(" ");
+    this.info = { release: "" };
+  }
+  bench(one) {
+    const sizes = one.prompt ? ["-p", one.prompt, "-n", 0] : ["-p", 0, "-n", tokens, "-d", one.depth];
+    const [program, ...first] = this.command;
+    const text = execFileSync(program, [
+      ...first, "-m", gguf, "-r", 1, "-t", threads, ...sizes, "-fa", given["flash-attention"], "-o", "json",
+    ].map(String), { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+    const [result] = JSON.parse(text);
+    this.info = { release: `${result.build_number} (${result.build_commit})` };
+    return result.avg_ts;
+  }
+  dispose() {}
+}
+
 // One sample of every case, with its readings.
 function runPippin() {
   const text = execFileSync(given.pippin, [
@@ -126,19 +146,25 @@ function runPippin() {
   return JSON.parse(text);
 }
 
-const { LlamaCpp } = await import("./llama_cpp.mjs");
-const llama = await LlamaCpp.load(gguf, {
-  threads, context, sequences: Math.max(...parallel),
-  flashAttention: given["flash-attention"] === "auto" ? "auto" : given["flash-attention"] === "on",
-});
 const vocabulary = config.vocab_size;
+if (given["llama-bench"] && Math.max(...parallel) > 1) throw new Error("--llama-bench: with --parallel 1 only");
+const llama = given["llama-bench"] ? new LlamaBench(given["llama-bench"]) : await loadLibrary();
+
+async function loadLibrary() {
+  const { LlamaCpp } = await import("./llama_cpp.mjs");
+  return LlamaCpp.load(gguf, {
+    threads, context, sequences: Math.max(...parallel),
+    flashAttention: given["flash-attention"] === "auto" ? "auto" : given["flash-attention"] === "on",
+  });
+}
 async function runLlama(one) {
+  if (llama.bench) return llama.bench(one);
   if (one.prompt) return one.prompt / (await llama.prefill(randomIds(one.prompt, vocabulary)));
   return (tokens * one.sequences) / (await llama.decode(
     randomIds(tokens, vocabulary), randomIds(one.depth, vocabulary, 777), one.sequences));
 }
 
-for (const one of cases) await runLlama(one); // warm-up
+if (!llama.bench) for (const one of cases) await runLlama(one); // warm-up
 const load = loadavg()[0];
 const samples = cases.map(() => ({ pippin: [], llama: [], pippinRead: [], llamaRead: [] }));
 const readings = [], peaks = [];
@@ -204,8 +230,8 @@ const giga = (value) => (value / 1e9).toFixed(1);
 // Empty if the limit is unknown: some processors have no kernel that measures the int8 peak.
 const percent = (value) =>
   value > 0 && Number.isFinite(value) ? `${(value * 100).toFixed(1)} %` : "";
-console.log(`${new Date().toISOString().slice(0, 10)}, pippin ${commit}, llama.cpp ${info.release ?? ""} (node-llama-cpp ` +
-  `${JSON.parse(readFileSync(path.join(here, "node_modules/node-llama-cpp/package.json"), "utf8")).version})`);
+console.log(`${new Date().toISOString().slice(0, 10)}, pippin ${commit}, llama.cpp ${info.release ?? ""}` +
+  (llama.bench ? "" : ` (node-llama-cpp ${JSON.parse(readFileSync(path.join(here, "node_modules/node-llama-cpp/package.json"), "utf8")).version})`));
 console.log(`${report.cpu}, ${threads} threads, load average ${load.toFixed(1)} to ${loadavg()[0].toFixed(1)}; ` +
   `${stem}, ${given.family}, context ${context}, ${rounds} rounds`);
 console.log(`read ${giga(median(readings))} GB/s (${giga(Math.min(...readings))} to ${giga(Math.max(...readings))}), ` +

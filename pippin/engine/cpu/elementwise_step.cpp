@@ -26,6 +26,7 @@ class ElementwiseStep : public Step {
 class UnaryStep : public ElementwiseStep {
  public:
   UnaryStep(const CpuFeatures& cpu, const UnaryNode& node) : ElementwiseStep(cpu), node_(node) {}
+  bool is_elementwise() const override { return true; }
   void run(const StepContext& context) const noexcept override {
     run_rows<2>(context, [&](const auto& p, const auto& steps, int64_t count) {
       const float* x = as<float>(p[1]);
@@ -46,6 +47,7 @@ class UnaryStep : public ElementwiseStep {
 class BinaryStep : public ElementwiseStep {
  public:
   BinaryStep(const CpuFeatures& cpu, kernels::BinaryOp op) : ElementwiseStep(cpu), op_(op) {}
+  bool is_elementwise() const override { return true; }
   void run(const StepContext& context) const noexcept override {
     const bool floats = context.operands[0].storage == Storage::F32;
     run_rows<3>(context, [&](const auto& p, const auto& steps, int64_t count) {

@@ -162,8 +162,9 @@ class CpuExecution final : public DeviceExecution {
       if (may_stop && cancel_requested()) stop();
       std::span<const Operand> operands = lanes_[lane].operands(i);
       if (rows && output_rows_.may_skip(i)) {
-        operands = output_rows_.only(i, lanes_[lane], *rows).value_or(operands);
-        if (operands[0].shape[0] == 0) continue;
+        const auto some = output_rows_.only(i, lanes_[lane], *rows);
+        if (some && rows->begin == rows->end) continue;
+        operands = some.value_or(operands);
       }
       run_step(i, lanes_[lane], operands, pool_, 0, errors_.data(), profile);
     }

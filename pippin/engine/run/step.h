@@ -83,6 +83,8 @@ class Step {
   // several sequences and read the weights once: the axis of rows in all its non-constant views of
   // fp32. It is the last but one; rows have unit stride. -1: another step.
   virtual int row_axis() const { return -1; }
+  // Whether each element that it writes is computed from those at the same place in all its views.
+  virtual bool is_elementwise() const { return false; }
   // Bytes of constant weights that one run reads from memory.
   virtual int64_t weight_bytes() const { return 0; }
   // The number of bytes saved compared with the package, if the weights are in a smaller lossless

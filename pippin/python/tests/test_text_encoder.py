@@ -30,12 +30,21 @@ def word_tokenizer(folder):
 
 class TextEncoders(unittest.TestCase):
     def golden(self, name):
-        source = shared_data(f"architectures2/{name}")
+        return self.copy(f"architectures2/{name}")
+
+    def copy(self, name):
+        source = shared_data(name)
         folder = Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, folder)
-        shutil.copytree(source, folder / name)
-        word_tokenizer(folder / name)
-        return folder / name, np.load(source / "golden.npz")
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+        word_tokenizer(folder)
+        return folder, np.load(source / "golden.npz")
+
+    @staticmethod
+    def write(folder, files):
+        for name, value in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(json.dumps(value), encoding="utf-8")
 
     @staticmethod
     def words(ids):
@@ -71,6 +80,52 @@ class TextEncoders(unittest.TestCase):
             self.assertAlmostEqual(score[0], float(golden["scores"][row].item()), places=5)
         with self.assertRaises(pippin.UnsupportedError):
             encoder.embed(["w1"])
+
+    def test_embeds_sparse(self):
+        folder, golden = self.copy("models2026/enc/bert_mlm")
+        self.write(folder, {
+            "modules.json": [
+                {"idx": 0, "path": "", "type": "x.models.MLMTransformer"},
+                {"idx": 1, "path": "1_SpladePooling", "type": "x.models.SpladePooling"}],
+            "1_SpladePooling/config.json": {"pooling_strategy": "max", "activation_function": "relu"}})
+        encoder = pippin.TextEncoder(folder)
+        self.assertEqual(encoder.kind, "sparse")
+        used = golden["attention_mask"][2] == 1
+        text = self.words(golden["input_ids"][2][used])
+        want = np.log1p(np.maximum(golden["logits"][2][used], 0)).max(0)
+        [(indices, values)] = encoder.embed_sparse([text])
+        dense = np.zeros_like(want)
+        dense[indices] = values
+        np.testing.assert_allclose(dense, want, atol=2e-5)
+        [(indices, values)] = encoder.embed_sparse([text], active=3)
+        np.testing.assert_allclose(np.sort(values), np.sort(want)[-3:], atol=2e-5)
+        for refused in (encoder.embed, encoder.embed_tokens):
+            with self.assertRaisesRegex(pippin.UnsupportedError, "returns sparse vectors"):
+                refused([text])
+
+    def test_embeds_tokens(self):
+        folder, golden = self.copy("models2026/enc/data2vec_text")
+        self.write(folder, {
+            "modules.json": [
+                {"idx": 0, "path": "", "type": "x.base.modules.Transformer"},
+                {"idx": 1, "path": "1_Normalize", "type": "x.base.modules.Normalize"},
+                {"idx": 2, "path": "2_MultiVectorMask", "type": "x.modules.MultiVectorMask"}],
+            "1_Normalize/config.json": {"module_input_name": "token_embeddings"},
+            "2_MultiVectorMask/config.json": {"skiplist_words": []},
+            "tokenizer_config.json": {"mask_token": "w3"},
+            "sentence_bert_config.json": {
+                "query_expansion": {"strategy": "fixed", "attend": False, "token": None, "length": 6}},
+            "config_sentence_transformers.json": {"model_type": "MultiVectorEncoder"}})
+        encoder = pippin.TextEncoder(folder)
+        self.assertEqual(encoder.kind, "tokens")
+        used = golden["attention_mask"][2] == 1
+        states = golden["last_hidden_state"][2][used]
+        [vectors] = encoder.embed_tokens([self.words(golden["input_ids"][2][used])])
+        np.testing.assert_allclose(vectors, states / np.linalg.norm(states, axis=1, keepdims=True), atol=2e-5)
+        [query] = encoder.embed_tokens(["w5 w6"], query=True)
+        self.assertEqual(query.shape, (6, 32))
+        with self.assertRaisesRegex(pippin.UnsupportedError, "returns a vector for each token"):
+            encoder.embed_sparse(["w5"])
 
 
 if __name__ == "__main__":
