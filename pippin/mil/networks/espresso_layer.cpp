@@ -112,6 +112,7 @@ EspressoNetwork::EspressoNetwork(const Json& shapes, const EspressoBlobs& blobs)
     const int64_t rank =
         shape.has("_rank") ? shape.get_int_between("_rank", 0, kMostAxes) : kMostAxes;
     std::vector<int64_t> sizes;
+    sizes.reserve(static_cast<size_t>(rank));
     for (int64_t axis = rank - 1; axis >= 0; --axis) {
       const std::string_view size = kSizeNames[axis];
       sizes.push_back(shape.has(size) ? shape.get_int_between(size, 0, INT32_MAX) : 1);

@@ -88,6 +88,7 @@ void add_split(EspressoNetwork& network, const EspressoLayer& layer) {
   if (layer.outputs.empty()) fail(ErrorCode::InvalidFile, "a split without outputs");
   const int64_t axis = layer.number("nd_axis");
   std::vector<int64_t> sizes;
+  sizes.reserve(layer.outputs.size());
   int64_t begin = 0;
   for (const std::string& output : layer.outputs) {
     const std::vector<int64_t>& shape = network.sizes(output);

@@ -1,4 +1,6 @@
 // Weights of compiled networks: fp32, fp16, and bytes with a scale and an offset for each output.
+#include <algorithm>
+
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
 #include "pippin/mil/networks/espresso_layer.h"
