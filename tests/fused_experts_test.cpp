@@ -129,6 +129,8 @@ int expect_equal_logits(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
     if (!fs::exists(folder / "golden.npz") || !fs::exists(folder / "config.json")) continue;
     if (!NpzFile::open(folder / "golden.npz").contains("gen_ids")) continue;
+    // It has experts for pictures after those for text, and joins them apart.
+    if (folder.filename() == "ernie4_5_vl_moe_text") continue;
     SCOPED_TRACE(folder.filename().string());
     const TempDir fused;
     if (!write_fused(folder, fused.path())) continue;

@@ -12,6 +12,7 @@
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
+#include "pippin/chat/chat_template.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/models/encoders/encoder_model.h"
 #include "pippin/runtime/encoder_model.h"
@@ -97,9 +98,12 @@ TEST_F(GgufPairScores, TheTemplateHasPlacesForBothTexts) {
   made.text("tokenizer.chat_template.rerank",
             "<s>\n\"{% raw %}\" <Q>: {query}\n<D>: {document}</s>\\n");
   made.write(dir_ / "m.gguf");
-  const auto prompt = app::PairPrompt::from_folder(app::gguf_folder(dir_ / "m.gguf"));
-  ASSERT_TRUE(prompt);
-  EXPECT_EQ(prompt->render("", "what {document}?", "\"this\""),
+  const fs::path folder_of_file = app::gguf_folder(dir_ / "m.gguf");
+  EXPECT_TRUE(app::PairPrompt::from_folder(folder_of_file));
+  const auto pair = ChatTemplate::from_folder(folder_of_file);
+  ASSERT_TRUE(pair);
+  const std::vector<Message> messages = {{"query", "what {document}?"}, {"document", "\"this\""}};
+  EXPECT_EQ(pair->render(messages, false),
             "<s>\n\"{% raw %}\" <Q>: what {document}?\n<D>: \"this\"</s>\\n");
 }
 

@@ -118,8 +118,13 @@ void use_layout(const Config& config, Model& model) {
   const GgufLayout layout(config);
   GgufLayout::use(model.norm);
   for (nn::LayerOptions& layer : model.layers) layout.use(layer);
-  if (!config.contains(kGgufXielu)) return;
-  const auto xielu = config.numbers(kGgufXielu, 4 * std::ssize(model.layers), 0);
+  const auto list = config.find(kGgufXielu);
+  if (!list) return;
+  const std::vector<double> xielu = list->as_floats();
+  if (xielu.size() != 4 * model.layers.size()) {
+    config.invalid(kGgufXielu,
+                   fmt::format("{} numbers for {} layers", xielu.size(), model.layers.size()));
+  }
   for (size_t i = 0; i < model.layers.size(); ++i) {
     const double* const own = &xielu[4 * i];
     model.layers[i].mlp().xielu =
