@@ -144,6 +144,7 @@ const std::vector<const char*>& cases() {
                                                "megatron_bert",
                                                "modernbert_mean",
                                                "modernbert_tokens",
+                                               "modernvbert",
                                                "nomic_bert_hf",
                                                "roberta_prelayernorm",
                                                "roberta_tokens",
@@ -162,9 +163,8 @@ const std::set<std::string> kOthers = {
     "bart",      "clip",         "convnext",        "depth_anything",
     "dinov2",    "dinov2_reg",   "dinov3_convnext", "led",
     "longt5",    "m2m_100",      "marian",          "mbart",
-    "metaclip2", "mobilenet_v2", "modernvbert",     "pegasus",
-    "segformer", "siglip",       "siglip_b",        "t5gemma",
-    "t5gemma2"};
+    "metaclip2", "mobilenet_v2", "pegasus",         "segformer",
+    "siglip",    "siglip_b",     "t5gemma",         "t5gemma2"};
 
 TEST(EncoderGoldens, EveryTextEncoderIsHere) {
   PIPPIN_SHARED_ENTRIES_OR_SKIP(folders, "models2026/enc");

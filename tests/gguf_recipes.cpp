@@ -180,7 +180,7 @@ Recipe::Recipe(const fs::path& file) : text_(read_file(file, size_t{1} << 22)) {
   golden_ = Json::parse(text_, file.filename().string()).get_string("golden");
 }
 
-void Recipe::write(const fs::path& golden, const fs::path& path) const {
+GgufFile Recipe::file(const fs::path& golden) const {
   const Json recipe = Json::parse(text_, "recipe");
   GgufFile file;
   for (const Json& pair : recipe.at("metadata").elements()) {
@@ -201,7 +201,7 @@ void Recipe::write(const fs::path& golden, const fs::path& path) const {
     file.tensor(name, shape,
                 {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
   }
-  file.write(path);
+  return file;
 }
 
 bool Recipe::has_overrides() const {

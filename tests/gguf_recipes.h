@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/gguf_testing.h"
+
 namespace pippin::testing_gguf {
 
 class Recipe {
@@ -14,8 +16,11 @@ class Recipe {
   explicit Recipe(const std::filesystem::path& file);
 
   const std::string& golden() const { return golden_; }  // a folder of the shared data
-  // Writes the file. Fails the test, with the tensor's name, if a checksum differs.
-  void write(const std::filesystem::path& golden, const std::filesystem::path& path) const;
+  // The file's content. Fails the test, with the tensor's name, if a checksum differs.
+  GgufFile file(const std::filesystem::path& golden) const;
+  void write(const std::filesystem::path& golden, const std::filesystem::path& path) const {
+    file(golden).write(path);
+  }
   // Whether the format lacks a setting of the configuration.
   bool has_overrides() const;
   // A folder of the checkpoint with the settings of the file.

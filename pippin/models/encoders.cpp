@@ -42,6 +42,7 @@ constexpr std::array kEncoders = {
     EncoderArchitecture{"mbart", bart_encoder},
     EncoderArchitecture{"megatron-bert", megatron_bert},
     EncoderArchitecture{"modernbert", modernbert},
+    EncoderArchitecture{"modernvbert", modernvbert},
     EncoderArchitecture{"mpnet", mpnet},
     EncoderArchitecture{"mt5", t5_encoder},
     EncoderArchitecture{"new", gte_new},

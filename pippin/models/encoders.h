@@ -54,6 +54,7 @@ EncoderDescription gte_new(const Config& config);
 EncoderDescription jina_embeddings_v3(const Config& config);
 EncoderDescription megatron_bert(const Config& config);
 EncoderDescription modernbert(const Config& config);
+EncoderDescription modernvbert(const Config& config);  // modernbert.cpp
 EncoderDescription mpnet(const Config& config);
 EncoderDescription nomic_bert(const Config& config);
 EncoderDescription roberta(const Config& config);

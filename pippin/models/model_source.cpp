@@ -122,7 +122,8 @@ nn::Parameters open_parameters(const fs::path& source, nn::Precision precision,
     if (is_gguf(checkpoint)) {
       checkpoint = gguf_checkpoint(checkpoint, load_config(source));
     } else {
-      checkpoint = with_current_names(checkpoint);
+      const std::string type = load_config(source).get_string_or("model_type", "");
+      checkpoint = with_current_names(checkpoint, type);
     }
     return nn::Parameters(std::make_shared<const Checkpoint>(std::move(checkpoint)), precision,
                           style);

@@ -94,4 +94,25 @@ EncoderDescription modernbert(const Config& config) {
   return model;
 }
 
+// ModernVBERT's text model; pictures are not supported, and its heads neither.
+EncoderDescription modernvbert(const Config& config) {
+  config.ignore({"vision_config", "pixel_shuffle_factor", "image_token_id", "classifier_pooling",
+                 "classifier_bias", "vocab_size", "tie_word_embeddings"});
+  const auto nested = config.find("text_config");
+  if (!nested) config.invalid("text_config", "missing");
+  const Config text(*nested);
+  EncoderDescription model = modernbert(text);
+  text.refuse_unread();
+  nn::EncoderOptions& encoder = model.encoder;
+  for (std::string* name :
+       {&encoder.embedding, &encoder.embedding_norm, &encoder.final_norm, &encoder.layers_path}) {
+    name->insert(0, "text_model.");
+  }
+  encoder.unused = {"vision_model.", "connector."};
+  model.classifier.output.clear();
+  model.token_classifier.output.clear();
+  model.language_head.reset();
+  return model;
+}
+
 }  // namespace pippin::models

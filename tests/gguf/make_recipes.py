@@ -41,6 +41,7 @@ OVERRIDES = {
     "bamba": {"partial_rotary_factor": 1.0}, "gpt_neox_serial": {"rope_theta": 10000, "rotary_emb_base": 10000},
     "falcon_11b": {"rope_theta": 10000.0}, "cwm": {"sliding_window": None},
     "llama4_text": {"attention_chunk_size": 8192, "floor_scale": 8192, "attn_scale": 0.1},
+    "minicpm3": {"scale_emb": 12, "dim_model_base": 256},
     "phimoe": {"rope_scaling": {
         "rope_type": "longrope", "short_factor": [1.0, 1.1, 1.4, 2.0], "long_factor": [1.0, 2.5, 5.0, 8.0],
         "short_mscale": 1.1338934, "long_mscale": 1.1338934, "original_max_position_embeddings": 128}},
@@ -49,7 +50,8 @@ OVERRIDES = {
 
 # Metadata that the converter omits or writes incorrectly.
 ADDED = {"glm": [["chatglm.attention.key_length", "u32", 16], ["chatglm.context_length", "u32", 512],
-                 ["chatglm.rope.dimension_count", "u32", 8]]}
+                 ["chatglm.rope.dimension_count", "u32", 8]],
+         "mistral4": [["mistral4.attention.temperature_scale", "f32", 0.3]]}
 # Their ropes are not in the file.
 LEFT_OUT = ("gemma3_default_pattern", "gemma3_ropescale")
 
@@ -178,7 +180,7 @@ def main():
     folder, data, out = map(Path, sys.argv[1:4])
     out.mkdir(parents=True, exist_ok=True)
     for path in sorted(folder.glob("*.gguf")):
-        golden = next((g for part in ("architectures", "architectures2", "models2026/text")
+        golden = next((g for part in ("architectures", "architectures2", "models2026/text", "models2026/enc")
                        if ((g := data / part / path.stem) / "golden.npz").exists()), None)
         if golden is None or path.stem in LEFT_OUT:
             continue

@@ -115,7 +115,7 @@ ROOMS = {
         "": ["config"],
         "family": ["", "config"],
         "gguf": ["", "config"],
-        "encoders": ["", "config", "family"],
+        "encoders": ["", "config", "gguf", "family"],
     },
     "runtime": {
         "sampling": [],

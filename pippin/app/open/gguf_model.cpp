@@ -97,7 +97,7 @@ std::unique_ptr<Unpacked> unpack(const fs::path& file) {
   fs::create_directory(unpacked->path);
   write_text(unpacked->path / "config.json", models::gguf_config(content, name));
   for (const auto& files :
-       {gguf_sentence_files(content, name), tokenizers::gguf_settings_files(content, name)}) {
+       {tokenizers::gguf_settings_files(content, name), gguf_sentence_files(content, name)}) {
     for (const TextFile& text : files) {
       const fs::path path = unpacked->path / text.name;
       fs::create_directories(path.parent_path());

@@ -29,8 +29,9 @@ std::filesystem::path gguf_folder_with_tokenizer(const std::filesystem::path& fi
 
 using tokenizers::TextFile;
 // The files of sentence-transformers for an embedding model: its pooling, then normalization to
-// length 1, as the format's own programs do; mean pooling if an encoder does not specify it. Throws
-// Unsupported for an unknown pooling.
+// length 1, as the format's own programs do; mean pooling if an encoder does not specify it. For a
+// decoder that scores pairs, its head and its template for them, which replaces that of chats.
+// Throws Unsupported for an unknown pooling.
 std::vector<TextFile> gguf_sentence_files(const GgufContent& content, const std::string& name);
 
 }  // namespace pippin::app

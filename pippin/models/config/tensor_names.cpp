@@ -62,6 +62,13 @@ std::string current_name(const Checkpoint& checkpoint, const std::string& name) 
   return name;
 }
 
+// The block of experts, which newer classes name like a plain feed-forward.
+std::string sparse_name(std::string name) {
+  constexpr std::string_view kNew = ".mlp.", kOld = ".block_sparse_moe.";
+  const size_t place = name.find(kNew);
+  return place == name.npos ? name : name.replace(place, kNew.size(), kOld);
+}
+
 // "....switch_mlp" and "gate_proj.weight" if a tensor is a stack of experts' matrices.
 Checkpoint::Parts experts_of(const TensorInfo& tensor) {
   const auto [module, part] = last_part(tensor.name);
@@ -90,10 +97,12 @@ Checkpoint::Parts experts_of(const TensorInfo& tensor) {
 
 }  // namespace
 
-Checkpoint with_current_names(const Checkpoint& checkpoint) {
+Checkpoint with_current_names(const Checkpoint& checkpoint, std::string_view model_type) {
+  const bool sparse = is_one_of(model_type, {"mixtral", "minimax", "minimax_m2", "phimoe"});
   return checkpoint.divided([&](const TensorInfo& tensor) -> Checkpoint::Parts {
     if (auto experts = experts_of(tensor)) return experts;
     std::string now = current_name(checkpoint, tensor.name);
+    if (sparse) now = sparse_name(std::move(now));
     if (now == tensor.name) return std::nullopt;
     TensorInfo renamed = tensor;
     renamed.name = std::move(now);

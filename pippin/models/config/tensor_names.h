@@ -1,6 +1,8 @@
 // The modules' names of tensors, in place of those of older or other writers.
 #pragma once
 
+#include <string_view>
+
 #include "pippin/io/checkpoint.h"
 
 namespace pippin::models {
@@ -14,6 +16,8 @@ namespace pippin::models {
 //   switch_mlp.gate_proj.weight     switch_mlp.N.gate_proj.weight: mlx-lm's experts, whose matrices,
 //                                   scales and biases are stacked; nn/experts/expert_weights.h looks for them
 //   moe.gate_proj.weight            experts.N.gate_proj.weight: Step 3.5's, likewise
-Checkpoint with_current_names(const Checkpoint& checkpoint);
+//   mlp.gate, mlp.experts           block_sparse_moe.gate, .experts: Mixtral and others, as
+//                                   transformers 5 holds them; by the checkpoint's model_type
+Checkpoint with_current_names(const Checkpoint& checkpoint, std::string_view model_type = "");
 
 }  // namespace pippin::models

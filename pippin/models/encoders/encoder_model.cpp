@@ -24,6 +24,7 @@
 #include "pippin/models/encoders/sentence_transformer.h"
 #include "pippin/models/encoders/static_embedding.h"
 #include "pippin/models/family/package_part.h"
+#include "pippin/models/gguf/gguf.h"
 #include "pippin/models/model_source.h"
 
 namespace pippin::models {
@@ -288,7 +289,10 @@ mil::Model EncoderProgram::record() {
   }
   const int64_t labels = classifies ? num_labels(config_) : 1;
   std::optional<nn::DecoderOptions> decoder;
-  if (modules_.kind == Kind::Logits) decoder = describe_architecture(config_, "");
+  if (modules_.kind == Kind::Logits) {
+    decoder = describe_architecture(config_, "");
+    use_gguf_scores(config_, *decoder);
+  }
   config_.refuse_unread();
   const nn::Parameters parameters =
       open_parameters(modules_.transformer, precision_).unpacking(described_.encoder.packed);

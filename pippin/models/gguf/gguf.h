@@ -20,6 +20,12 @@ inline constexpr std::string_view kGgufKey = "gguf_architecture";
 // neighbouring pairs, if that differs from the architecture's default.
 inline constexpr std::string_view kGgufModules = "gguf_modules";
 inline constexpr std::string_view kGgufPairs = "gguf_pairs";
+// Likewise: four numbers for each layer, alpha_p, alpha_n, beta and eps of xIELU.
+inline constexpr std::string_view kGgufXielu = "gguf_xielu";
+// Likewise: the function of the scores of experts, by llama.cpp's number.
+inline constexpr std::string_view kGgufGating = "gguf_gating";
+// Likewise: the number of rows of the head that scores.
+inline constexpr std::string_view kGgufScores = "gguf_scores";
 
 // config.json; `name` starts error messages. Throws Unsupported for an unknown architecture,
 // InvalidFile for metadata that is missing, is not a valid size, or contradicts the tensors.
@@ -35,5 +41,7 @@ Checkpoint gguf_checkpoint(const Checkpoint& checkpoint, const Json& config);
 // configuration.
 void apply_gguf(const Config& config, nn::DecoderOptions& model);
 void apply_gguf(const Config& config, EncoderDescription& model);
+// Gives a decoder the head that scores in place of that of tokens, if such a configuration has one.
+void use_gguf_scores(const Config& config, nn::DecoderOptions& model);
 
 }  // namespace pippin::models

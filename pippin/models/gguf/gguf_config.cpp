@@ -48,6 +48,7 @@ class DecoderConfig {
     const bool halves = keys_.has_key("rope.dimension_sections");
     if (row_.pairs || halves) config_.set(kGgufPairs, row_.pairs);
     config_.set("torch_dtype", "float16");
+    config_.set_from(kGgufGating, "expert_gating_func");
     check_attention();
     for (const GgufField& field : kCommon) config_.set_from(field.member, field.source);
     sizes();
@@ -66,7 +67,8 @@ class DecoderConfig {
  private:
   void check_attention() {
     if (gguf_pooling(keys_) == GgufPooling::Rank) {
-      keys_.unsupported("pooling_type", "4 (scores) is supported for bert only");
+      if (row_.encodes) keys_.unsupported("pooling_type", "4 (scores) is not supported for it");
+      config_.set(kGgufScores, gguf_score_rows(keys_));
     }
     if (!row_.encodes && !metadata_.flag(keys_.full("attention.causal")).value_or(true)) {
       keys_.unsupported("attention.causal", "is supported for causal models only");

@@ -1,6 +1,9 @@
 // Llama and the dense models of its form.
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "pippin/models/gguf/gguf.h"
 #include "pippin/models/gguf/gguf_architectures.h"
 
 namespace pippin::models {
@@ -32,6 +35,46 @@ void write_minicpm(GgufConfig& config) {
 void write_exaone4(GgufConfig& config) {
   if (config.keys().size("attention.sliding_window").value_or(0) == 0) {
     config.set_json("sliding_window", "null");
+  }
+}
+
+// The parameters of xIELU are metadata.
+void write_apertus(GgufConfig& config) {
+  const GgufKeys& keys = config.keys();
+  const GgufMetadata& metadata = keys.metadata();
+  std::vector<std::vector<double>> parts;
+  for (const char* name : {"xielu.alpha_p", "xielu.alpha_n", "xielu.beta", "xielu.eps"}) {
+    const std::string key = name;  // the architecture's name is not before it
+    if (metadata.find(key) == nullptr) metadata.invalid(key, "missing");
+    parts.push_back(metadata.numbers(key));
+    if (std::ssize(parts.back()) != config.layers()) {
+      metadata.invalid(
+          key, fmt::format("{} numbers for {} layers", parts.back().size(), config.layers()));
+    }
+  }
+  std::vector<double> all;
+  for (size_t i = 0; i < parts[0].size(); ++i) {
+    for (const std::vector<double>& part : parts) all.push_back(part[i]);
+  }
+  config.set(kGgufXielu, all);
+}
+
+// Heads and widths of each layer.
+void write_openelm(GgufConfig& config) {
+  const GgufKeys& keys = config.keys();
+  const auto hidden = static_cast<double>(keys.required_size("embedding_length"));
+  std::vector<double> widths;
+  for (const int64_t width : config.by_layer("feed_forward_length")) {
+    widths.push_back(static_cast<double>(width) / hidden);
+  }
+  config.set("ffn_multipliers", widths);
+  config.set("ffn_dim_divisor", 1);
+  config.set("num_query_heads", config.by_layer("attention.head_count"));
+  config.set("num_kv_heads", config.by_layer("attention.head_count_kv"));
+  config.set("ffn_with_glu", config.has_in_blocks("ffn_gate"));
+  config.set("normalize_qk_projections", config.has_in_blocks("attn_q_norm"));
+  for (const char* whole : {"num_attention_heads", "num_key_value_heads", "intermediate_size"}) {
+    config.erase(whole);
   }
 }
 
@@ -160,6 +203,16 @@ std::vector<GgufArchitecture> gguf_dense_architectures() {
        .class_name = "InternLM2ForCausalLM",
        .fields = {{"bias", "has:attn_q.bias"}},
        .pairs = true},
+      {.name = "apertus",
+       .model_type = "apertus",
+       .class_name = "ApertusForCausalLM",
+       .fields = {kGgufAttentionBias, kMlpBias},
+       .write = write_apertus},
+      {.name = "openelm",
+       .model_type = "openelm",
+       .class_name = "OpenELMForCausalLM",
+       .write = write_openelm,
+       .varies = true},
       {.name = "arcee",
        .model_type = "arcee",
        .class_name = "ArceeForCausalLM",

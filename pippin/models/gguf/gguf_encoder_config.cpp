@@ -32,7 +32,7 @@ void refuse_other_attention(const GgufKeys& keys) {
 
 void refuse_scores(const GgufKeys& keys) {
   if (gguf_pooling(keys) == GgufPooling::Rank) {
-    keys.unsupported("pooling_type", "4 (scores) is supported for bert only");
+    keys.unsupported("pooling_type", "4 (scores) is not supported for it");
   }
 }
 

@@ -47,4 +47,13 @@ GgufPooling gguf_pooling(const GgufKeys& keys) {
   return static_cast<GgufPooling>(kind);
 }
 
+int64_t gguf_score_rows(const GgufKeys& keys) {
+  const std::string head = fmt::format("{}.weight", kGgufScoreHead);
+  const int64_t rows = keys.rows(head);
+  if (rows < 1 || rows > 2) {
+    keys.metadata().unsupported(head, fmt::format("{} labels: 1 or 2 (yes, no) can score", rows));
+  }
+  return rows;
+}
+
 }  // namespace pippin::models

@@ -47,6 +47,11 @@ enum class GgufPooling { None = 0, Mean = 1, First = 2, Last = 3, Rank = 4 };
 // None if absent; Unsupported for another number.
 GgufPooling gguf_pooling(const GgufKeys& keys);
 
+// The head of a decoder that scores a rendered pair of texts: rows for yes and no, or one row.
+inline constexpr std::string_view kGgufScoreHead = "cls.output";
+// Its rows. InvalidFile if there is no such matrix, Unsupported for more than two.
+int64_t gguf_score_rows(const GgufKeys& keys);
+
 // In a configuration made here: the score comes from the head only, without BERT's pooler.
 inline constexpr std::string_view kGgufBareHead = "gguf_bare_head";
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "pippin/models/gguf/gguf.h"
 
 namespace pippin::models {
@@ -12,8 +14,11 @@ namespace {
 
 class GgufLayout {
  public:
-  GgufLayout(std::vector<std::string> modules, std::optional<bool> pairs)
-      : modules_(std::move(modules)), pairs_(pairs) {}
+  explicit GgufLayout(const Config& config)
+      : config_(config), modules_(config.find(kGgufModules)->as_strings()) {
+    if (const auto pairs = config.find(kGgufPairs)) pairs_ = pairs->as_bool();
+    if (const auto gating = config.find(kGgufGating)) gating_ = gating->as_int();
+  }
 
   void use(nn::LayerOptions& layer) const {
     use(layer.norm);
@@ -76,25 +81,55 @@ class GgufLayout {
   void use(nn::ExpertsOptions& experts) const {
     experts.weights.layout = nn::ExpertWeightsOptions::Layout::Modules;
     experts.weights.mxfp4 = false;
+    experts.weights.gate = "gate_proj";
+    experts.weights.up = "up_proj";
+    experts.weights.down = "down_proj";
+    experts.result_bias.clear();  // the converter leaves it out
+    use(experts.router);
     experts.router.transposed = false;
     experts.router.correction_row = false;
     experts.router.correction_rows = 1;
     if (experts.shared) use(*experts.shared, "_shexp");
   }
 
+  // Softmax and sigmoid replace each other; other functions have to be the architecture's.
+  void use(nn::RouterOptions& router) const {
+    using Scores = nn::RouterOptions::Scores;
+    constexpr int64_t kSoftmax = 1, kSigmoid = 2;
+    const bool either = router.scores == Scores::Softmax || router.scores == Scores::Sigmoid;
+    if (!gating_ || !either) return;
+    if (*gating_ != kSoftmax && *gating_ != kSigmoid) {
+      config_.unsupported(kGgufGating, fmt::format("expert_gating_func {} (known: 1 softmax, 2 "
+                                                   "sigmoid)",
+                                                   *gating_));
+    }
+    router.scores = *gating_ == kSoftmax ? Scores::Softmax : Scores::Sigmoid;
+  }
+
+  const Config& config_;
   std::vector<std::string> modules_;
   std::optional<bool> pairs_;  // nullopt: the architecture's default
+  std::optional<int64_t> gating_;
 };
 
 template <typename Model>
 void use_layout(const Config& config, Model& model) {
-  const auto list = config.find(kGgufModules);
-  if (!list) return;
-  const auto pairs = config.find(kGgufPairs);
-  const GgufLayout layout(list->as_strings(),
-                          pairs ? std::optional(pairs->as_bool()) : std::nullopt);
+  if (!config.contains(kGgufModules)) return;
+  const GgufLayout layout(config);
   GgufLayout::use(model.norm);
   for (nn::LayerOptions& layer : model.layers) layout.use(layer);
+  const auto list = config.find(kGgufXielu);
+  if (!list) return;
+  const std::vector<double> xielu = list->as_floats();
+  if (xielu.size() != 4 * model.layers.size()) {
+    config.invalid(kGgufXielu,
+                   fmt::format("{} numbers for {} layers", xielu.size(), model.layers.size()));
+  }
+  for (size_t i = 0; i < model.layers.size(); ++i) {
+    const double* const own = &xielu[4 * i];
+    model.layers[i].mlp().xielu =
+        nn::XIELUOptions{.alpha_p = own[0], .alpha_n = own[1], .beta = own[2], .epsilon = own[3]};
+  }
 }
 
 }  // namespace

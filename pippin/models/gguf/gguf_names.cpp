@@ -66,7 +66,12 @@ void GgufNames::add_norms(const nn::LayerOptions& layer) {
   norm("post_attention_norm", after ? layer.attention_post_norm : layer.mlp_norm);
   norm("attn_post_norm", layer.attention_post_norm);
   norm("post_ffw_norm", layer.mlp_post_norm);
-  norm("attn_output_norm", layer.mlp_norm);  // DBRX's
+  if (layer.form == nn::LayerOptions::Form::NormAfter) {
+    norm("attn_output_norm", layer.attention_norm);
+    norm("layer_output_norm", layer.mlp_norm);
+  } else {
+    norm("attn_output_norm", layer.mlp_norm);  // DBRX's
+  }
   if (!layer.output_scale.empty()) {
     add(block_ + "layer_output_scale.weight", joined(layer_, layer.output_scale));
   }

@@ -30,12 +30,12 @@ class GgufNames {
     Form form = Form::Same;
     std::string part = {};  // of Experts: "gate_proj"
   };
+  void add(const std::string& name, std::string place, Form form = Form::Same);
   // Looks up the name of a whole tensor, or of a module without ".weight" and ".bias"; null if the
   // description has no such part.
   const Place* find(std::string_view name) const;
 
  private:
-  void add(const std::string& name, std::string place, Form form = Form::Same);
   void add_norms(const nn::LayerOptions& layer);
   void add_mixer(const nn::LayerOptions& layer);
   void add_feed_forward(const nn::LayerOptions& layer);

@@ -37,6 +37,12 @@ void write_stablelm(GgufConfig& config) {
   config.set("use_parallel_residual", !config.has_in_blocks("ffn_norm"));
 }
 
+void write_token_types(GgufConfig& config) {
+  constexpr const char* kTypes = "token_types.weight";
+  const GgufKeys& keys = config.keys();
+  config.set("type_vocab_size", keys.has(kTypes) ? keys.rows(kTypes) : 0);
+}
+
 void write_neox(GgufConfig& config) {
   const GgufKeys& keys = config.keys();
   config.set("use_parallel_residual",
@@ -91,6 +97,30 @@ std::vector<GgufArchitecture> gguf_older_architectures() {
                   {"norm_bias", "has:ffn_norm.bias"},
                   {"attention_bias", "has:attn_qkv.bias"},
                   {"mlp_bias", "has:ffn_up.bias"}},
+       .encodes = true},
+      {.name = "jina-bert-v3",
+       .model_type = "jina_embeddings_v3",
+       .class_name = "JinaEmbeddingsV3Model",
+       .write = write_token_types,
+       .encodes = true},
+      {.name = "nomic-bert-moe",
+       .model_type = "nomic_bert",
+       .class_name = "NomicBertModel",
+       .fields = {{"n_inner", "feed_forward_length"},
+                  {"rotary_emb_base", "rope.freq_base"},
+                  {"qkv_proj_bias", "has:attn_qkv.bias"},
+                  {"mlp_fc1_bias", "has:ffn_up.bias"},
+                  {"mlp_fc2_bias", "has:ffn_down.bias"},
+                  {"num_experts", "expert_count"},
+                  {"moe_every_n_layers", "moe_every_n_layers"},
+                  {"moe_top_k", "expert_used_count"}},
+       .members = R"({"activation_function": "gelu"})",
+       .write = write_token_types,
+       .encodes = true},
+      {.name = "eurobert",
+       .model_type = "eurobert",
+       .class_name = "EuroBertModel",
+       .fields = {kGgufAttentionBias, {"mlp_bias", "has:ffn_up.bias"}},
        .encodes = true},
       {.name = "jais2",
        .model_type = "jais2",

@@ -158,10 +158,14 @@ std::vector<std::byte> logarithms(const TensorInfo& tensor) {
 // Parts of the tensors of a decoder, under the names of its description.
 class DecoderTensors {
  public:
-  DecoderTensors(const nn::DecoderOptions& model, const Checkpoint& checkpoint)
+  // `types`: an encoder's table of token types, an empty name for none.
+  DecoderTensors(const nn::DecoderOptions& model, const std::string& types,
+                 const Checkpoint& checkpoint)
       : names_(model, checkpoint.contains("blk.0.attn_norm_2.weight")),
         layers_(std::ssize(model.layers)),
-        file_(checkpoint.path()) {}
+        file_(checkpoint.path()) {
+    names_.add("token_types", types);
+  }
 
   Checkpoint::Parts operator()(const TensorInfo& tensor) const {
     if (is_left_out(tensor.name) || is_further(tensor.name)) return std::vector<TensorInfo>();
@@ -257,9 +261,14 @@ class DecoderTensors {
   std::filesystem::path file_;
 };
 
+std::string below(const std::string& base, const std::string& name) {
+  return base.empty() ? name : fmt::format("{}.{}", base, name);
+}
+
 // The properties that names depend on.
 nn::DecoderOptions as_decoder(const nn::EncoderOptions& encoder) {
   nn::DecoderOptions model;
+  model.base = encoder.bases.front();
   model.embedding = encoder.embedding;
   model.embedding_norm = encoder.embedding_norm;
   model.final_norm = encoder.final_norm;
@@ -272,10 +281,17 @@ Checkpoint decoder_checkpoint(const Checkpoint& checkpoint, const Json& json) {
   const Config config(json);
   const bool encodes = config.flag("use_bidirectional_attention", false) ||
                        is_encoder_type(config.text("model_type", ""));
-  nn::DecoderOptions model =
-      encodes ? as_decoder(describe_encoder(config).encoder) : describe_architecture(config, "");
+  nn::DecoderOptions model;
+  std::string types;
+  if (encodes) {
+    const nn::EncoderOptions encoder = describe_encoder(config).encoder;
+    model = as_decoder(encoder);
+    if (!encoder.token_types.empty()) types = below(model.base, encoder.token_types);
+  } else {
+    model = describe_architecture(config, "");
+  }
   use_gguf_layout(config, model);
-  const Checkpoint divided = checkpoint.divided(DecoderTensors(model, checkpoint));
+  const Checkpoint divided = checkpoint.divided(DecoderTensors(model, types, checkpoint));
   return divided.renamed([](const TensorInfo& tensor) -> Checkpoint::Renamed {
     Checkpoint::Renamed same{tensor.name};
     const bool decays = tensor.name.ends_with(".A_log") && tensor.dtype == Dtype::F32;
@@ -310,6 +326,17 @@ void apply_gguf(const Config& config, nn::DecoderOptions& model) {
   if (config.text(kGgufKey, "").empty()) return;
   model.packed = nn::gguf_weights();
   use_gguf_layout(config, model);
+}
+
+void use_gguf_scores(const Config& config, nn::DecoderOptions& model) {
+  if (!config.contains(kGgufScores)) return;
+  model.vocab_size = config.size(kGgufScores, 1, 2);
+  model.head = kGgufScoreHead;
+  model.roots.clear();
+  model.tied = model.tied_without_head = false;
+  model.head_bias = false;
+  model.logit_scale = 1.0;
+  model.logit_softcap.reset();
 }
 
 void apply_gguf(const Config& config, EncoderDescription& model) {

@@ -97,6 +97,11 @@ Place place_of(const Parameters& parameters, const ExpertWeightsOptions& options
     own.gate = "gate_up_proj";
     return {parameters, own};
   }
+  const bool gateless = options.layout == Layout::Modules && !options.bias && !options.gated;
+  if (gateless && parameters.holds(own.up)) {
+    own.layout = Layout::Apart;
+    return {parameters, own};
+  }
   return {parameters, options};
 }
 

@@ -87,7 +87,7 @@ MLP::MLP(const Parameters& parameters, const MLPOptions& options)
              .groups = options.down_groups,
              .stacked_groups = options.stacked_groups}) {
   if (options.activation == Activation::XIELU)
-    xielu_.emplace(parameters.at(options.activation_path));
+    xielu_.emplace(parameters.at(options.activation_path), options.xielu);
   if (!options.result_scale.empty()) result_scale_ = parameters.get(options.result_scale, {1});
   if (options.gated) gate_ = into_hidden(parameters, options, /*gate=*/true);
   if (const NamedNorm& inner = options.inner_norm; !inner.name.empty()) {

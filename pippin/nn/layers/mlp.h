@@ -48,6 +48,7 @@ struct MLPOptions {
   bool stacked_groups = false;
   std::string gate = "gate_proj", up = "up_proj", down = "down_proj";
   std::string activation_path = "act_fn";     // of an activation's parameters
+  std::optional<XIELUOptions> xielu;          // those of XIELU, where they are not tensors
   NamedNorm inner_norm;                       // before `down`
   double gate_scale = 1.0, down_scale = 1.0;  // of what these give
   // gate is at most `limit`, up within [-limit, limit], and `up_shift` is added to up.

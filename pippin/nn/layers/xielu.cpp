@@ -17,8 +17,14 @@ double softplus(double x) {
   return std::log1p(std::exp(-std::abs(x))) + std::max(x, 0.0);
 }
 
-double read(const Parameters& parameters, std::string_view name, const std::vector<int64_t>& dims) {
-  return parameters.values(name, dims).at(0);
+XIELUOptions read(const Parameters& parameters) {
+  const auto number = [&](std::string_view name, const std::vector<int64_t>& dims) {
+    return parameters.values(name, dims).at(0);
+  };
+  return {.alpha_p = number("alpha_p", {1}),
+          .alpha_n = number("alpha_n", {1}),
+          .beta = number("beta", {}),
+          .epsilon = number("eps", {})};
 }
 
 // A number in the form of its use, under the name of its tensor.
@@ -28,19 +34,23 @@ Array number(const Parameters& parameters, const std::string& name, auto&& value
   return array::constant(parameters.type(), {1}, values, parameters.path() + "." + name);
 }
 
+XIELUOptions options(const Parameters& parameters, const std::optional<XIELUOptions>& given) {
+  return given ? *given : read(parameters);
+}
+
 }  // namespace
 
-XIELU::XIELU(const Parameters& parameters)
+XIELU::XIELU(const Parameters& parameters, const std::optional<XIELUOptions>& given)
     : path_(parameters.path()),
       positive_(number(parameters, "alpha_p",
-                       [&] { return softplus(read(parameters, "alpha_p", {1})); })),
+                       [&] { return softplus(options(parameters, given).alpha_p); })),
       negative_(number(parameters, "alpha_n",
                        [&] {
-                         return read(parameters, "beta", {}) +
-                                softplus(read(parameters, "alpha_n", {1}));
+                         const XIELUOptions own = options(parameters, given);
+                         return own.beta + softplus(own.alpha_n);
                        })),
-      beta_(number(parameters, "beta", [&] { return read(parameters, "beta", {}); })),
-      epsilon_(number(parameters, "eps", [&] { return read(parameters, "eps", {}); })) {}
+      beta_(number(parameters, "beta", [&] { return options(parameters, given).beta; })),
+      epsilon_(number(parameters, "eps", [&] { return options(parameters, given).epsilon; })) {}
 
 Array XIELU::operator()(const Array& x) const {
   const array::Scope scope(path_);

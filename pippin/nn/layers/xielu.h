@@ -4,6 +4,7 @@
 // where a_p = softplus(alpha_p) and a_n = b + softplus(alpha_n).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "pippin/array/array.h"
@@ -11,10 +12,15 @@
 
 namespace pippin::nn {
 
+// The parameters of a layer.
+struct XIELUOptions {
+  double alpha_p = 0, alpha_n = 0, beta = 0.5, epsilon = -1e-6;
+};
+
 class XIELU {
  public:
-  // "alpha_p" and "alpha_n" (1), "beta" and "eps" (scalars).
-  explicit XIELU(const Parameters& parameters);
+  // "alpha_p" and "alpha_n" (1), "beta" and "eps" (scalars), or these, where they are not tensors.
+  XIELU(const Parameters& parameters, const std::optional<XIELUOptions>& given);
 
   array::Array operator()(const array::Array& x) const;
 
