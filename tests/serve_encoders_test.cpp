@@ -7,6 +7,8 @@
 #include "pippin/base/testing.h"
 #include "pippin/server/server_testing.h"
 #include "tests/golden_texts.h"
+#include "tests/score_model.h"
+#include "tests/vector_models.h"
 
 namespace pippin::server {
 namespace {
@@ -103,6 +105,96 @@ TEST(ServeEncoders, RefusesByName) {
             "400 model: the model \"demo\" writes texts and scores none");
   EXPECT_EQ(error_of(served.post("/v1/completions", R"("model":"embedder","prompt":"a")")),
             "400 model: the model \"embedder\" embeds or scores texts and writes none");
+}
+
+// The demo server with another model, "model".
+std::unique_ptr<DemoServer> serve(const std::string& path) {
+  Options options = demo_options();
+  options.models.models.push_back({"model", path});
+  return std::make_unique<DemoServer>(std::move(options));
+}
+
+TEST(ServeEncoders, SparseVectors) {
+  PIPPIN_SHARED_OR_SKIP(golden, "models2026/enc/bert_mlm");
+  const testing_models::Splade splade(golden);
+  const auto server = serve(splade.model.path());
+  const std::string start = R"({"model":"model","input":")" + splade.model.text(2) + "\"";
+  const Json json = json_of(server->post("/v1/embeddings", start + "}"));
+  testing_models::expect_near(
+      testing_models::dense_of(json.at("data").at(size_t{0}).at("embedding")),
+      splade.expected(2, false, false), 2e-5);
+  EXPECT_EQ(json.at("usage").get_int("prompt_tokens"), std::ssize(splade.model.ids(2)));
+  EXPECT_EQ(error_of(server->post("/v1/embeddings", start + R"(,"dimensions":3})")),
+            "400 dimensions: dimensions: only for dense embeddings");
+  EXPECT_EQ(error_of(server->post("/v1/embeddings", start + R"(,"encoding_format":"base64"})")),
+            "400 encoding_format: encoding_format: base64 is only for dense embeddings");
+  EXPECT_EQ(error_of(server->post("/v1/embeddings", R"({"model":"model","input":[[5,6]]})")),
+            "400 input: input: tokens are only for dense embeddings");
+}
+
+TEST(ServeEncoders, VectorsOfTokensByTypeOfInput) {
+  PIPPIN_SHARED_OR_SKIP(golden, "models2026/enc/data2vec_text");
+  const testing_models::Late late(golden);
+  const auto server = serve(late.model.path());
+  const auto embed = [&](const std::string& fields) {
+    return json_of(server->post("/v1/embeddings", R"({"model":"model",)" + fields + "}"))
+        .at("data")
+        .at(size_t{0})
+        .at("embedding");
+  };
+  const auto expected = late.expected(2);
+  const std::string text = R"("input":")" + late.model.text(2) + "\"";
+  for (const std::string type : {"", R"(,"input_type":"document")"}) {
+    const Json document = embed(text + type);
+    ASSERT_EQ(document.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      testing_models::expect_near(document.at(i).as_floats(), expected[i], 2e-5);
+    }
+  }
+  EXPECT_EQ(embed(R"("input":"w5 w6","input_type":"query")").size(), 6u);
+  EXPECT_EQ(error_of(server->post("/v1/embeddings",
+                                  R"({"model":"model","input":"w5","input_type":"passage"})")),
+            "400 input_type: input_type: neither query nor document");
+}
+
+TEST(ServeEncoders, RerankersWithTemplates) {
+  PIPPIN_SHARED_OR_SKIP(golden, "architectures/qwen3");
+  const testing_models::ScoreModel model(golden);
+  const auto server = serve(model.path());
+  const Json ranked = json_of(
+      server->post("/v1/rerank", R"({"model":"model","query":")" + model.query() +
+                                     R"(","documents":["w9 w8",")" + model.document() + R"("]})"));
+  for (const Json& one : ranked.at("results").elements()) {
+    if (one.get_int("index") != 1) continue;
+    EXPECT_NEAR(one.get_float("relevance_score"), model.expected(), 1e-3);
+  }
+  EXPECT_EQ(ranked.at("results").size(), 2u);
+}
+
+// The prompts of an embedding model, and a table of static embeddings.
+TEST(ServeEncoders, DenseVectorsByTypeOfInput) {
+  const TempDir folder;
+  const auto table = testing_models::write_static_embedding(folder.path(), 12, 4);
+  write_file(folder / "config_sentence_transformers.json",
+             R"({"prompts": {"query": "w1 ", "document": ""}})");
+  const auto server = serve(folder.path().string());
+  const auto embed = [&](const std::string& type) {
+    const Json json = json_of(
+        server->post("/v1/embeddings", R"({"model":"model","input":"w3 w10")" + type + "}"));
+    return json.at("data").at(size_t{0}).at("embedding").as_floats();
+  };
+  const auto mean = [&](const std::vector<size_t>& words) {
+    std::vector<double> sums(4);
+    for (const size_t word : words) {
+      for (size_t i = 0; i < 4; ++i) {
+        sums[i] += table[word * 4 + i] / static_cast<double>(words.size());
+      }
+    }
+    return sums;
+  };
+  testing_models::expect_near(embed(""), mean({3, 10}), 1e-5);
+  testing_models::expect_near(embed(R"(,"input_type":"document")"), mean({3, 10}), 1e-5);
+  testing_models::expect_near(embed(R"(,"input_type":"query")"), mean({1, 3, 10}), 1e-5);
 }
 
 }  // namespace
