@@ -39,13 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     // Writing a table and reading it again yields the same rows.
     const CsvTable table = parse_csv(text, "table");
-    std::string written;
-    const auto write = [&](const std::vector<std::string>& cells) {
-      for (size_t i = 0; i < cells.size(); ++i) written += (i > 0 ? "," : "") + csv_cell(cells[i]);
-      written += '\n';
-    };
-    write(table.columns);
-    for (const auto& row : table.rows) write(row);
+    std::string written = csv_line(table.columns);
+    for (const auto& row : table.rows) written += csv_line(row);
     const CsvTable again = parse_csv(written, "again");
     if (again.columns != table.columns || again.rows != table.rows) __builtin_trap();
   } catch (const Error& error) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -133,19 +134,11 @@ std::string table_text(const std::vector<FeatureInfo>& outputs, const std::vecto
       }
     }
   }
-  const auto join = [](std::string& out, std::string_view cell, bool first) {
-    if (!first) out += ',';
-    out += csv_cell(cell);
-  };
-  std::string out;
-  for (size_t i = 0; i < columns.size(); ++i) join(out, columns[i], i == 0);
-  out += '\n';
-  for (const auto& line : lines) {
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const auto cell = line.find(columns[i]);
-      join(out, cell == line.end() ? "" : cell->second, i == 0);
-    }
-    out += '\n';
+  std::string out = csv_line(columns);
+  std::vector<std::string> cells(columns.size());
+  for (auto& line : lines) {
+    for (size_t i = 0; i < columns.size(); ++i) cells[i] = std::move(line[columns[i]]);
+    out += csv_line(cells);
   }
   return out;
 }

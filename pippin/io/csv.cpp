@@ -95,20 +95,35 @@ class CsvParser {
   size_t position_ = 0, line_ = 1, cells_ = 0;
 };
 
+void append_cell(std::string& line, std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) {
+    line += text;
+    return;
+  }
+  line += '"';
+  for (const char c : text) {
+    if (c == '"') line += '"';
+    line += c;
+  }
+  line += '"';
+}
+
 }  // namespace
 
 CsvTable parse_csv(std::string_view text, const std::string& name, size_t max_cells) {
   return CsvParser(text, name, max_cells).parse();
 }
 
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
-  std::string cell = "\"";
-  for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
+std::string csv_line(std::span<const std::string> cells) {
+  // An empty line would be no row.
+  if (cells.size() == 1 && cells[0].empty()) return "\"\"\n";
+  std::string line;
+  for (const std::string& cell : cells) {
+    if (&cell != cells.data()) line += ',';
+    append_cell(line, cell);
   }
-  return cell + '"';
+  line += '\n';
+  return line;
 }
 
 }  // namespace pippin

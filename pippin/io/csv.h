@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,7 @@ struct CsvTable {
 CsvTable parse_csv(std::string_view text, const std::string& name,
                    size_t max_cells = size_t{10} << 20);
 
-// A cell of a table, in quotes if it needs them.
-std::string csv_cell(std::string_view text);
+// Returns a line of a table, with cells in quotes where they need them.
+std::string csv_line(std::span<const std::string> cells);
 
 }  // namespace pippin

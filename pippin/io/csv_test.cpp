@@ -21,7 +21,11 @@ TEST(Csv, CellsAndQuotes) {
   EXPECT_EQ(parse_csv("a,b\n1,2", "t").rows, std::vector<Cells>{(Cells{"1", "2"})});
   EXPECT_TRUE(parse_csv("a\n", "t").rows.empty());
   for (const char* cell : {"", "plain", "a,b", "say \"x\"", "two\nlines", "cr\r"}) {
-    EXPECT_EQ(parse_csv("first,second\n1," + csv_cell(cell) + "\n", "t").rows.at(0).at(1), cell);
+    for (const Cells& row : {Cells{cell}, Cells{"1", cell}}) {
+      const std::string text = csv_line(row.size() == 1 ? Cells{""} : Cells{"", "b"});
+      EXPECT_EQ(parse_csv(text + csv_line(row) + csv_line(row), "t").rows,
+                (std::vector<Cells>{row, row}));
+    }
   }
 }
 
