@@ -134,9 +134,9 @@ TEST(Networks, SuppressionDropsScoresAtTheThreshold) {
 }
 
 TEST(Networks, FaultsAreNamed) {
-  const auto error = [](const std::string& layers) {
+  const auto error = [](const std::string& layers, const std::vector<uint64_t>& shape = {3}) {
     const TempDir folder;
-    const std::string path = written(folder, network(3, layers));
+    const std::string path = written(folder, network(shape, layers));
     try {
       Model::load(path);
     } catch (const Error& found) {
@@ -164,6 +164,13 @@ TEST(Networks, FaultsAreNamed) {
   EXPECT_NE(
       error(layer("relu", {"z"}, {"y"}, 130, field(10, ""))).find("no earlier layer produces 'z'"),
       std::string::npos);
+  for (const auto& [type, field_number] : {std::pair(210, 5), std::pair(301, 1)}) {
+    EXPECT_NE(error(layer("mode", {"x"}, {"y"}, static_cast<uint32_t>(type),
+                          field(static_cast<uint32_t>(field_number), uint64_t{2})),
+                    {1, 2, 2})
+                  .find("unknown mode 2"),
+              std::string::npos);
+  }
   std::string nested;
   for (int i = 0; i < 40; ++i) nested = layer("if", {"x"}, {"y"}, 605, field(1, nested));
   EXPECT_NE(error(nested).find("nest deeper than"), std::string::npos);

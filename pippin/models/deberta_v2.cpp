@@ -13,17 +13,18 @@ namespace pippin::models {
 
 namespace {
 
-// "c2p|p2c", or a list.
+// "c2p|p2c" in any case and with spaces, or a list.
 std::vector<std::string> position_parts(const Config& config) {
   const auto value = config.find("pos_att_type");
   if (!value) return {};
   if (value->is_array()) return value->as_strings();
-  std::vector<std::string> parts;
-  const std::string_view text = value->as_string();
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find('|', begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
+  std::vector<std::string> parts(1);
+  for (const char c : std::string(value->as_string())) {
+    if (c == '|') {
+      parts.emplace_back();
+    } else if (c != ' ') {
+      parts.back() += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    }
   }
   return parts;
 }

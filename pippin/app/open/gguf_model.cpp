@@ -31,7 +31,13 @@ std::string stem_of(const fs::path& file) {
   std::string stem = file.stem().string();
   const size_t of = stem.rfind(kOf);
   const size_t dash = of == stem.npos || of == 0 ? stem.npos : stem.rfind('-', of - 1);
-  return dash == stem.npos ? stem : stem.substr(0, dash);
+  if (dash == stem.npos) return stem;
+  const std::string_view part = std::string_view(stem).substr(dash + 1, of - dash - 1);
+  const std::string_view parts = std::string_view(stem).substr(of + kOf.size());
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  };
+  return is_number(part) && is_number(parts) ? stem.substr(0, dash) : stem;
 }
 
 void write_text(const fs::path& path, std::string_view text) {

@@ -51,9 +51,8 @@ Borders read_borders(const Fields& parameters, uint32_t valid) {
   Borders borders;
   const Field valid_field{valid, "valid"}, same_field{valid + 1, "same"};
   if (parameters.has(same_field)) {
-    const int64_t mode = parameters.message(same_field).integer({1, "asymmetryMode"});
-    if (mode < 0 || mode > 1) fail(ErrorCode::InvalidFile, "unknown asymmetryMode {}", mode);
-    borders.type = mode == 0 ? "same" : "same_lower";
+    const bool lower = parameters.message(same_field).choice({1, "asymmetryMode"}, 2) == 1;
+    borders.type = lower ? "same_lower" : "same";
     return borders;
   }
   borders.amounts = border_amounts(parameters.message(valid_field).message({1, "paddingAmounts"}));

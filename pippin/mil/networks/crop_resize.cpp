@@ -5,7 +5,7 @@
 namespace pippin::mil::networks {
 namespace {
 
-enum SamplingMethod : int64_t {
+enum SamplingMethod : size_t {
   SamplingStrict,
   SamplingAligned,
   SamplingUpsampled,
@@ -20,7 +20,7 @@ struct GridParts {
   bool at_least_one = false;
 };
 
-GridParts grid_parts(int64_t method, int64_t count) {
+GridParts grid_parts(size_t method, int64_t count) {
   GridParts parts;
   const auto points = static_cast<double>(count);
   for (int64_t i = 0; i < count; ++i) {
@@ -44,12 +44,8 @@ class CropGrid {
  public:
   CropGrid(Network& network, const Fields& parameters, Var* images, Var* boxes)
       : network_(network), graph_(network.graph), images_(images), boxes_(boxes) {
-    mode_ = parameters.message({4, "boxIndicesMode"}).integer({1, "boxMode"});
-    method_ = parameters.message({3, "mode"}).integer({1, "samplingMethod"});
-    if (mode_ < 0 || mode_ > 3) fail(ErrorCode::InvalidFile, "unknown boxMode {}", mode_);
-    if (method_ < 0 || method_ >= SamplingCount) {
-      fail(ErrorCode::InvalidFile, "unknown samplingMethod {}", method_);
-    }
+    mode_ = parameters.message({4, "boxIndicesMode"}).choice({1, "boxMode"}, 4);
+    method_ = parameters.message({3, "mode"}).choice({1, "samplingMethod"}, SamplingCount);
     normalized_ = parameters.flag({2, "normalizedCoordinates"});
     scale_ = parameters.number({5, "spatialScale"});
     if (scale_ == 0) scale_ = 1;
@@ -104,7 +100,7 @@ class CropGrid {
   Network& network_;
   Graph& graph_;
   Var *const images_, *const boxes_;  // [B, C, H, W] and [N, 4 or 5]
-  int64_t mode_ = 0, method_ = 0;
+  size_t mode_ = 0, method_ = 0;
   bool normalized_ = false;
   float scale_ = 1;
 };

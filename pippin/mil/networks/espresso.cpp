@@ -74,8 +74,7 @@ Program translate_espresso(const EspressoFiles& files, NetworkKind kind,
   add_transforms(files.net, description.inputs, network.message);
   if (kind == NetworkKind::Classifier) add_labels(files.labels, network.message);
   const auto kept = std::make_shared<KeptBytes>(KeptBytes{network.message.bytes(), owner});
-  return translate_network(as_byte_span(kept->message), kind, description, kept,
-                           std::move(network.parts));
+  return translate_network(as_byte_span(kept->message), kind, description, kept, network.parts);
 }
 
 }  // namespace pippin::mil::networks

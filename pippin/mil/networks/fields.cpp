@@ -87,6 +87,14 @@ int64_t Fields::integer(const Field& field) const {
   return static_cast<int64_t>(item->value);
 }
 
+size_t Fields::choice(const Field& field, size_t count) const {
+  const int64_t value = integer(field);
+  if (value < 0 || static_cast<size_t>(value) >= count) {
+    fail(ErrorCode::InvalidFile, "unknown {} {}", field.name, value);
+  }
+  return static_cast<size_t>(value);
+}
+
 float Fields::number(const Field& field) const {
   const Item* item = find(field);
   if (item == nullptr) return 0;

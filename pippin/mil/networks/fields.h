@@ -31,6 +31,8 @@ class Fields {
   // InvalidFile if it has another wire type.
   int64_t integer(const Field& field) const;
   bool flag(const Field& field) const { return integer(field) != 0; }
+  // A number of an enumeration of 0 to `count` - 1; throws InvalidFile for others.
+  size_t choice(const Field& field, size_t count) const;
   float number(const Field& field) const;
   std::string text(const Field& field) const;
   ByteSpan bytes(const Field& field) const;

@@ -51,7 +51,8 @@ void translate_upsample(Network& network, const Layer& layer) {
   const Slot slot = network.floats(layer, 0);
   Var* x = network.planes(slot);
   const auto is_whole = [](float factor) { return factor == std::floor(factor); };
-  if (parameters.integer({5, "mode"}) == 0 && !(is_whole(factors[0]) && is_whole(factors[1]))) {
+  const bool nearest = parameters.choice({5, "mode"}, 2) == 0;
+  if (nearest && !(is_whole(factors[0]) && is_whole(factors[1]))) {
     x = repeated(graph, repeated(graph, x, 2, factors[0]), 3, factors[1]);
     return network.set_planes(layer, x, slot);
   }
@@ -61,15 +62,12 @@ void translate_upsample(Network& network, const Layer& layer) {
         {kFactorNames[i],
          {is_whole(factors[i]) ? integer(static_cast<int64_t>(factors[i])) : number(factors[i])}});
   }
-  if (parameters.integer({5, "mode"}) == 0) {
+  if (nearest) {
     return network.set_planes(layer, graph.add("upsample_nearest_neighbor", std::move(arguments)),
                               slot);
   }
-  constexpr int64_t kDefault = 0, kAligned = 1, kNotAligned = 2;
-  const int64_t mode = parameters.integer({6, "linearUpsampleMode"});
-  if (mode < kDefault || mode > kNotAligned) {
-    fail(ErrorCode::InvalidFile, "unknown linearUpsampleMode {}", mode);
-  }
+  constexpr size_t kAligned = 1, kNotAligned = 2;
+  const size_t mode = parameters.choice({6, "linearUpsampleMode"}, 3);
   arguments.push_back({"align_corners", {flag(mode == kAligned)}});
   arguments.push_back({"half_pixel_centers", {flag(mode == kNotAligned)}});
   network.set_planes(layer, graph.add("upsample_bilinear", std::move(arguments)), slot);
@@ -78,9 +76,7 @@ void translate_upsample(Network& network, const Layer& layer) {
 Value sampling_mode(const Fields& message) {
   constexpr std::string_view kModes[] = {"STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "DEFAULT",
                                          "OFFSET_CORNERS"};
-  const auto mode = static_cast<size_t>(message.integer({1, "samplingMethod"}));
-  if (mode >= std::size(kModes)) fail(ErrorCode::InvalidFile, "unknown samplingMethod {}", mode);
-  return text(std::string(kModes[mode]));
+  return text(std::string(kModes[message.choice({1, "samplingMethod"}, std::size(kModes))]));
 }
 
 std::vector<int64_t> target_size(const Fields& parameters) {

@@ -42,7 +42,7 @@ Var* with_planes(Graph& graph, Var* x, const std::vector<int64_t>& planes, bool 
 void translate_reshape(Network& network, const Layer& layer) {
   Graph& graph = network.graph;
   const std::vector<int64_t> target = layer.parameters.integers(kTargetShape);
-  const bool last = layer.parameters.integer({2, "mode"}) == 1;
+  const bool last = layer.parameters.choice({2, "mode"}, 2) == 1;
   const Slot x = network.slot(layer, 0);
   if (target.size() == 3) return network.set(layer, with_planes(graph, x.var, target, last), x);
   if (target.size() != 4) {
@@ -68,7 +68,7 @@ void translate_flatten(Network& network, const Layer& layer) {
   Var* x = slot.var;
   const int64_t rank = graph.rank(x);
   if (rank < 3) fail(ErrorCode::InvalidFile, "an input of rank {}, not 3 to 5", rank);
-  if (layer.parameters.integer({1, "mode"}) == 1) {
+  if (layer.parameters.choice({1, "mode"}, 2) == 1) {
     x = transposed(graph, x, channels_last(rank, false));
   }
   std::vector<Size> sizes = sizes_of(graph, slot.var);
@@ -175,8 +175,7 @@ constexpr std::string_view kReorganizations[] = {"space_to_depth", "depth_to_spa
                                                  "pixel_shuffle"};
 
 void translate_reorganize(Network& network, const Layer& layer) {
-  const auto mode = static_cast<size_t>(layer.parameters.integer({1, "mode"}));
-  if (mode >= std::size(kReorganizations)) fail(ErrorCode::InvalidFile, "unknown mode {}", mode);
+  const size_t mode = layer.parameters.choice({1, "mode"}, std::size(kReorganizations));
   const Value block = integer(layer.parameters.integer({2, "blockSize"}));
   const Slot x = network.floats(layer, 0);
   const std::string_view parameter = mode == 2 ? "upscale_factor" : "block_size";
