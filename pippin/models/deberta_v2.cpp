@@ -19,7 +19,7 @@ std::vector<std::string> position_parts(const Config& config) {
   if (!value) return {};
   if (value->is_array()) return value->as_strings();
   std::vector<std::string> parts(1);
-  for (const char c : std::string(value->as_string())) {
+  for (const char c : value->as_string()) {
     if (c == '|') {
       parts.emplace_back();
     } else if (c != ' ') {
