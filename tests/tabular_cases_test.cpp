@@ -8,7 +8,7 @@
 #include "pippin/api/model.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/cli/options/rows.h"
+#include "pippin/cli/options/rows_file.h"
 #include "pippin/io/json.h"
 #include "tests/process.h"
 
@@ -73,7 +73,7 @@ Json predicted(const fs::path& model, const fs::path& rows_file) {
   for (const Values& row : cli::read_rows(rows_file, function.inputs())) {
     results.push_back(function.predict(row));
   }
-  return Json::parse(cli::rows_text(cli::RowsFormat::Json, function.outputs(), results), "outputs",
+  return Json::parse(api::rows_text(api::RowsFormat::Json, function.outputs(), results), "outputs",
                      kLimits);
 }
 
