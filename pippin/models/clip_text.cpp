@@ -49,10 +49,10 @@ EncoderDescription clip_text(const Config& config) {
   // Older configurations have 2, which is not the end token: it is then the largest id.
   const int64_t end = config.json().get_int_or("eos_token_id", 49407);
   if (end < 0 || end >= encoder.vocab_size) config.invalid("eos_token_id", "not a token");
-  model.end_pooling.emplace();
-  model.end_pooling->token = end == 2 ? -1 : static_cast<int32_t>(end);
-  model.end_pooling->size = config.size("projection_dim", 512);
-  model.end_pooling->projection = "text_projection";
+  model.end_pooling =
+      EncoderDescription::EndPooling{.token = end == 2 ? -1 : static_cast<int32_t>(end),
+                                     .projection = "text_projection",
+                                     .size = config.size("projection_dim", 512)};
   return model;
 }
 
