@@ -148,7 +148,7 @@ int expect_equal_logits(const std::vector<fs::path>& folders) {
 
 TEST(FusedExperts, OfTheFirstGoldensHaveTheSameLogits) {
   PIPPIN_SHARED_ENTRIES_OR_SKIP(first, "architectures");
-  EXPECT_GE(expect_equal_logits(first), 4);
+  EXPECT_GE(expect_equal_logits(first), 3);
   PIPPIN_SHARED_ENTRIES_OR_SKIP(second, "architectures2");
   EXPECT_GE(expect_equal_logits(second), 8);
 }
