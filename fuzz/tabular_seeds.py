@@ -65,6 +65,7 @@ TABULAR = {
                       b' {"number": null, "picture": [[[1, 2, 3]]]}]\n',
     "rows/one.json": b'\x00{"picture": [[0, 255]]}',
     "rows/lines.jsonl": b'\x01{"number": 1}\n\n{"count": 2}\r\n',
+    "rows/byte_order_mark.csv": b'\x02\xef\xbb\xbf\xef\xbb\xbf',
     "rows/empty_name.csv": b'\x02""',
     "rows/table.csv": b'\x02number,text,x[0],x[1],words[a]\r\n1.5,"a ""b"",\n",2,,1\r\n,c,NaN,3,\r\n',
     "rows/cells.csv": b'\x02\xef\xbb\xbfcount,words,x\n7,"{""a"": 1}","[[1, 2], [3, 4]]"\n',

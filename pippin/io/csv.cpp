@@ -96,7 +96,8 @@ class CsvParser {
 };
 
 void append_cell(std::string& line, std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) {
+  // At the start of the table, a byte order mark in quotes is text.
+  if (text.find_first_of(",\"\r\n") == text.npos && !text.starts_with(kByteOrderMark)) {
     line += text;
     return;
   }

@@ -20,9 +20,10 @@ TEST(Csv, CellsAndQuotes) {
   EXPECT_EQ(table.rows[1], (Cells{"", " 2 ", "3"}));
   EXPECT_EQ(parse_csv("a,b\n1,2", "t").rows, std::vector<Cells>{(Cells{"1", "2"})});
   EXPECT_TRUE(parse_csv("a\n", "t").rows.empty());
-  for (const char* cell : {"", "plain", "a,b", "say \"x\"", "two\nlines", "cr\r"}) {
+  for (const char* cell :
+       {"", "plain", "a,b", "say \"x\"", "two\nlines", "cr\r", "\xef\xbb\xbf!"}) {
     for (const Cells& row : {Cells{cell}, Cells{"1", cell}}) {
-      const std::string text = csv_line(row.size() == 1 ? Cells{""} : Cells{"", "b"});
+      const std::string text = csv_line(row.size() == 1 ? Cells{cell} : Cells{cell, "b"});
       EXPECT_EQ(parse_csv(text + csv_line(row) + csv_line(row), "t").rows,
                 (std::vector<Cells>{row, row}));
     }
