@@ -1,7 +1,6 @@
 // For tests only: neural network models, encoded byte by byte.
 #pragma once
 
-#include <bit>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -14,34 +13,11 @@ namespace pippin::network_testing {
 
 namespace wire = mil::wire;
 using wire::field;
+using wire::floats;
+using wire::layer;
+using wire::single;
 
 inline constexpr uint32_t kNetwork = 500;
-
-inline std::string floats(uint32_t number, const std::vector<float>& values) {
-  std::string packed;
-  for (const float value : values) {
-    for (int i = 0; i < 32; i += 8)
-      packed += static_cast<char>(std::bit_cast<uint32_t>(value) >> i);
-  }
-  return field(number, packed);
-}
-
-inline std::string single(uint32_t number, float value) {
-  std::string bytes = floats(number, {value});
-  const size_t length = bytes.size() - sizeof(float) - 1;  // a single float has no length
-  bytes.erase(length, 1);
-  bytes[length - 1] = static_cast<char>((bytes[length - 1] & ~7) | 5);
-  return bytes;
-}
-
-inline std::string layer(const std::string& name, const std::vector<std::string>& inputs,
-                         const std::vector<std::string>& outputs, uint32_t type,
-                         const std::string& parameters) {
-  std::string body = field(1, name);
-  for (const std::string& input : inputs) body += field(2, input);
-  for (const std::string& output : outputs) body += field(3, output);
-  return field(1, body + field(type, parameters));
-}
 
 // A network from x to y, with exact shapes.
 inline std::string network(const std::vector<uint64_t>& shape, const std::string& layers) {
