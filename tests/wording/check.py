@@ -15,6 +15,8 @@ import subprocess
 import sys
 
 LONGEST_SUBJECT = 72
+LONGEST_LINE = 120
+LONG = f"a line of a document over {LONGEST_LINE} columns (outside of tables and code)"
 FILES = re.compile(r"\.(h|cpp|mm|cu|cuh|inc|py|mjs|js|md|sh|cmake)$")
 # The rules and their own examples.
 EXEMPT = "tests/wording/"
@@ -42,8 +44,12 @@ PATTERNS = {name: re.compile(rule) for name, rule in RULES.items()}
 
 def places_of(name, line):
     """The rules that a line of this file breaks, once for each text in it."""
-    texts = [line] if name.endswith(".md") else (found.group() for found in TEXT.finditer(line))
-    return [rule for text in texts for rule, pattern in PATTERNS.items() if pattern.search(text)]
+    document = name.endswith(".md")
+    texts = [line] if document else (found.group() for found in TEXT.finditer(line))
+    rules = [rule for text in texts for rule, pattern in PATTERNS.items() if pattern.search(text)]
+    if document and len(line.rstrip("\n")) > LONGEST_LINE and not line.startswith(("|", "    ", "<")):
+        rules.append(LONG)
+    return rules
 
 
 def git(*arguments):
@@ -93,6 +99,7 @@ def self_test():
     assert faults_of("", ["s" * (LONGEST_SUBJECT + 1)])
     assert places_of("x.md", "it is no path") and places_of("x.cpp", 'fail("{} is no path");')
     assert not places_of("x.cpp", "is = no + path;")
+    assert places_of("x.md", "a" * (LONGEST_LINE + 1)) and not places_of("x.md", "|" + "a" * LONGEST_LINE)
 
 
 def main():
