@@ -19,6 +19,7 @@ ALLOWED = {
     "base": [],
     "terminal": ["base"],
     "io": ["base"],
+    "sound": ["base", "io"],
     "http": ["base"],
     "page": ["base"],
     "shell": ["base", "io"],
