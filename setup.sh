@@ -14,7 +14,7 @@ packages=(
   build-essential cmake ninja-build git ca-certificates curl pkg-config python3
   protobuf-compiler libprotobuf-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev
-  libpcre2-dev libutf8proc-dev libzip-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libboost-dev
+  libpcre2-dev libutf8proc-dev libzip-dev zlib1g-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libboost-dev
   libsndfile1-dev libsamplerate0-dev
   node-markdown-it
   python3-dev python3-numpy python3-venv pybind11-dev

@@ -41,8 +41,9 @@ ALLOWED = {
     "models": ["base", "io", "families", "mil", "array", "nn"],
     "demo": ["base"],
     "runtime": ["base", "io", "families", "tokenizers", "chat", "constrain", "mil", "engine"],
+    "speech": ["base", "io", "sound", "tokenizers", "runtime"],
     "scheduling": ["base", "io", "tokenizers", "constrain", "runtime"],
-    "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "model_output", "mil", "compress", "engine", "models", "demo", "runtime"],
+    "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "model_output", "mil", "compress", "engine", "models", "demo", "runtime", "sound", "speech"],
     "doctor": ["base", "io", "families", "tabular", "mil", "engine", "runtime", "app"],
     "server": ["base", "io", "http", "page", "shell", "tokenizers", "chat", "constrain", "model_output", "runtime", "scheduling", "app"],
     "repl": ["base", "io", "http", "shell", "hub", "terminal", "server"],
@@ -127,6 +128,10 @@ ROOMS = {
         "anemll": ["", "sampling", "package"],
         "windowed": ["", "package"],
         "open": ["", "package", "stateful", "anemll", "windowed"],
+    },
+    "speech": {
+        "": [],
+        "writers": [""],
     },
     "app": {
         "open": [],
