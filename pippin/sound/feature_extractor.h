@@ -38,7 +38,7 @@ class FeatureExtractor {
   size_t hop() const;
 
   // Returns the features of a mono recording. Throws InvalidArgument if it is too short for a frame
-  // or has a sample that is not finite.
+  // or has a sample that is not finite or is above 1e18.
   Features operator()(std::span<const float> samples) const;
 
   // Returns the frames of a recording of any length, of which parts can be requested (Whisper's

@@ -17,7 +17,7 @@ class FeatureKind : public std::enable_shared_from_this<FeatureKind> {
  public:
   virtual ~FeatureKind() = default;
 
-  // The samples are finite.
+  // The samples are finite and not above 1e18.
   virtual Features compute(std::span<const float> samples) const = 0;
   // As in FeatureExtractor.
   virtual size_t max_samples() const { return 0; }

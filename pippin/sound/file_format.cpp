@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "pippin/base/error.h"
+#include "pippin/base/numbers/ranges.h"
+#include "pippin/sound/sound_source.h"
 
 namespace pippin::sound {
 
@@ -44,6 +46,20 @@ std::string_view other_format(ByteSpan file) {
   return "an unknown format";
 }
 
+// Samples may only be followed by other chunks. A program that crashed while it recorded leaves the
+// length 0.
+void check_empty(ByteReader& reader, const std::string& name) {
+  const size_t left = reader.remaining();
+  if (left == 0) return;
+  if (left >= 8) {
+    const auto id = as_text(reader.take(4));
+    const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+    if (ranges::all_of(id, is_printable) && reader.read<uint32_t>() <= reader.remaining()) return;
+  }
+  fail(ErrorCode::InvalidFile, "{}: the header states 0 bytes of samples, {} bytes follow", name,
+       left);
+}
+
 // The lengths in the chunk headers of "RIFF" files are little-endian. Those of "RF64" are in a
 // chunk of their own, and those of "RIFX" are rare; libsndfile takes what there is.
 void check_wav_length(ByteSpan file, const std::string& name) {
@@ -53,8 +69,10 @@ void check_wav_length(ByteSpan file, const std::string& name) {
     const bool is_data = as_text(reader.take(4)) == "data";
     const auto size = reader.read<uint32_t>();
     if (is_data) {
-      // 0 and the largest values: the length was not known when the header was written.
-      if (size == 0 || size >= 0x7ffff000 || size <= reader.remaining()) return;
+      // Programs that write to a pipe state the largest value.
+      if (size >= 0x7ffff000) return;
+      if (size == 0) return check_empty(reader, name);
+      if (size <= reader.remaining()) return;
       fail(ErrorCode::InvalidFile, "{}: {} bytes of samples, the header states {}", name,
            reader.remaining(), size);
     }
@@ -76,6 +94,12 @@ FileFormat check_file_format(ByteSpan file, const std::string& name) {
   }
   if (has_text(file, 0, "RIFF")) check_wav_length(file, name);
   return *format;
+}
+
+std::unique_ptr<SoundSource> open_sound_file(ByteSpan file, const std::string& name) {
+  const FileFormat format = check_file_format(file, name);
+  if (format == FileFormat::Mp3) return open_mp3(file, name);
+  return open_sndfile(file, name, format == FileFormat::Flac);
 }
 
 }  // namespace pippin::sound

@@ -1,5 +1,5 @@
-// The formats of sound files, by their first bytes: libsndfile reads many more, of which few are
-// in use and all would be code for untrusted input.
+// The formats of sound files, by their first bytes. libsndfile reads many more, of which few are in
+// use and all would be code for untrusted input.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,9 @@ void normalize_columns(std::span<float> values, size_t rows, size_t columns,
   std::vector<double> factors(columns, 1.0);
   for (size_t column = 0; norm.variances && column < columns; ++column) {
     const double variance = variances[column] / static_cast<double>(divisor);
-    factors[column] = 1 / (std::sqrt(variance + norm.variance_epsilon) + norm.deviation_epsilon);
+    const double deviation = std::sqrt(variance + norm.variance_epsilon) + norm.deviation_epsilon;
+    // transformers gets NaN from a band without variation, such as digital silence.
+    factors[column] = deviation > 0 ? 1 / deviation : 0;
   }
   for_each([&](float& value, size_t column) {
     const double mean = norm.means ? means[column] : 0;

@@ -1,56 +1,36 @@
-// Sound files, by libsndfile.
-#include <cstdio>
-#include <cstring>
+// Sound files other than MP3, by libsndfile.
 #include <utility>
 
-#include <fmt/format.h>
 #include <sndfile.h>
 
 #include "pippin/base/error.h"
-#include "pippin/sound/file_format.h"
+#include "pippin/sound/memory_file.h"
 #include "pippin/sound/sound_source.h"
 
 namespace pippin::sound {
 
 namespace {
 
-// The bytes as the file that libsndfile reads.
-struct Memory {
-  ByteSpan bytes;
-  sf_count_t position = 0;
+MemoryFile& file_of(void* user) {
+  return *static_cast<MemoryFile*>(user);
+}
 
-  static Memory& of(void* user) { return *static_cast<Memory*>(user); }
-  static sf_count_t size(void* user) { return static_cast<sf_count_t>(of(user).bytes.size()); }
-  static sf_count_t tell(void* user) { return of(user).position; }
-  static sf_count_t seek(sf_count_t offset, int whence, void* user) {
-    Memory& memory = of(user);
-    const sf_count_t base = whence == SEEK_SET   ? 0
-                            : whence == SEEK_CUR ? memory.position
-                                                 : size(user);
-    sf_count_t target = 0;
-    if (__builtin_add_overflow(base, offset, &target) || target < 0) return -1;
-    memory.position = target;
-    return target;
-  }
-  static sf_count_t read(void* out, sf_count_t count, void* user) {
-    Memory& memory = of(user);
-    const sf_count_t left = size(user) - memory.position;
-    if (count > left) count = left;
-    if (count <= 0) return 0;
-    std::memcpy(out, memory.bytes.data() + memory.position, static_cast<size_t>(count));
-    memory.position += count;
-    return count;
-  }
-  static sf_count_t write(const void*, sf_count_t, void*) { return 0; }
+SF_VIRTUAL_IO memory_functions = {
+    [](void* user) -> sf_count_t { return file_of(user).size(); },
+    [](sf_count_t offset, int whence, void* user) -> sf_count_t {
+      return file_of(user).seek(offset, whence);
+    },
+    [](void* out, sf_count_t count, void* user) -> sf_count_t {
+      return file_of(user).read(out, count);
+    },
+    [](const void*, sf_count_t, void*) -> sf_count_t { return 0; },
+    [](void* user) -> sf_count_t { return file_of(user).position; },
 };
-
-SF_VIRTUAL_IO memory_functions = {Memory::size, Memory::seek, Memory::read, Memory::write,
-                                  Memory::tell};
 
 class SndfileSource : public SoundSource {
  public:
-  SndfileSource(ByteSpan bytes, std::string name) : memory_{bytes}, name_(std::move(name)) {
-    const FileFormat format = check_file_format(bytes, name_);
+  SndfileSource(ByteSpan bytes, std::string name, bool exact)
+      : memory_{bytes}, name_(std::move(name)) {
     SF_INFO info = {};
     file_ = sf_open_virtual(&memory_functions, SFM_READ, &info, &memory_);
     if (file_ == nullptr) fail(ErrorCode::InvalidFile, "{}: {}", name_, reason(nullptr));
@@ -58,7 +38,7 @@ class SndfileSource : public SoundSource {
     channels = info.channels;
     // What has no known length has the largest.
     if (info.frames >= 0 && info.frames < SF_COUNT_MAX) num_frames = info.frames;
-    is_exact = format == FileFormat::Flac;
+    is_exact = exact;
   }
   SndfileSource(const SndfileSource&) = delete;
   SndfileSource& operator=(const SndfileSource&) = delete;
@@ -84,15 +64,15 @@ class SndfileSource : public SoundSource {
     return text;
   }
 
-  Memory memory_;
+  MemoryFile memory_;
   std::string name_;
   SNDFILE* file_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<SoundSource> open_sound_file(ByteSpan file, const std::string& name) {
-  return std::make_unique<SndfileSource>(file, name);
+std::unique_ptr<SoundSource> open_sndfile(ByteSpan file, const std::string& name, bool is_exact) {
+  return std::make_unique<SndfileSource>(file, name, is_exact);
 }
 
 }  // namespace pippin::sound

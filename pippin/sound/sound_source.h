@@ -26,9 +26,11 @@ class SoundSource {
   bool is_exact = false;              // fewer frames than stated are an error
 };
 
-// A file of a format that libsndfile reads, whose bytes must outlive the result. `name` starts
-// error messages.
+// A file, whose bytes must outlive the result. `name` starts error messages.
 std::unique_ptr<SoundSource> open_sound_file(ByteSpan file, const std::string& name);
+// The same, of a format that libsndfile reads, and of MP3.
+std::unique_ptr<SoundSource> open_sndfile(ByteSpan file, const std::string& name, bool is_exact);
+std::unique_ptr<SoundSource> open_mp3(ByteSpan file, const std::string& name);
 
 // Signed 16-bit little-endian samples. The stream must outlive the result.
 std::unique_ptr<SoundSource> open_pcm16(std::istream& stream, const std::string& name,
