@@ -103,7 +103,7 @@ TEST_F(WindowTaskTest, RepetitiveTextsAreDecodedAtHigherTemperatures) {
   EXPECT_EQ(decode(script).temperature, 0);
 }
 
-// Text and its end are equally probable, as is no speech.
+// All tokens are equally probable, after a start without speech.
 std::vector<float> unsure(int64_t /*window*/, const Ids& fed) {
   if (fed.back() == TestTokens::kStart) return sure_of(TestTokens::kNoSpeech);
   return std::vector<float>(static_cast<size_t>(kTestVocabulary));
