@@ -18,6 +18,7 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/encoder_decoder.h"
 #include "pippin/runtime/encoder_decoder_model.h"
+#include "tests/broken_config.h"
 
 namespace pippin {
 namespace {
@@ -281,6 +282,28 @@ TEST(WhisperAlignment, ListsOfOtherModels) {
   write_with_heads(folder, out / "triple", "[[1, 2, 3]]");
   EXPECT_ERROR(models::build_encoder_decoder(out / "triple"), ErrorCode::InvalidFile,
                "3 numbers in place of a layer and a head");
+}
+
+TEST(WhisperConfigurations, AreRefused) {
+  const std::vector<BrokenConfig> broken = {
+      {"whisper_short", "scale_embedding", "true", "scale_embedding"},
+      {"whisper_short", "decoder_attention_heads", "5",
+       "24 is not a multiple of attention heads 5"},
+      {"whisper_short", "num_mel_bins", "128", "'model.encoder.conv1.weight'"},
+      {"whisper_short", "num_mel_bins", "0", "num_mel_bins: 0 is not between 1 and"},
+      {"whisper_short", "max_source_positions", "1500", "'model.encoder.embed_positions.weight'"},
+      {"whisper_short", "max_source_positions", "16777217", "max_source_positions: 16777217"},
+      {"whisper_short", "max_target_positions", "448", "'model.decoder.embed_positions.weight'"},
+      {"whisper_short", "encoder_layers", "3", "'model.encoder.layers.2."},
+      {"whisper_short", "decoder_layers", "1", "model.decoder.layers.1."},
+      {"whisper_short", "decoder_start_token_id", "200", "decoder_start_token_id: 200"},
+      {"whisper_short", "activation_function", "\"mish\"", "'mish' is not supported"},
+      {"whisper_short", "tie_word_embeddings", "false", "proj_out.weight"},
+      {"whisper_short", "quantization_config", "{\"quant_method\": \"x\"}", "quantization_config"}};
+  const int refused = expect_refused("models2026/speech/", broken, [](const auto& folder) {
+    models::build_encoder_decoder(folder);
+  });
+  if (refused == 0) GTEST_SKIP() << shared_data_absent("models2026/speech/whisper_short");
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Whisper, testing::Values("whisper_80", "whisper_short"),
