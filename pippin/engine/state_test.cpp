@@ -62,7 +62,7 @@ TEST(State, ACloneGoesOnByItself) {
   EXPECT_TRUE(all_are(state.here("b"), 2));
 }
 
-// Both see what is written to a shared array, until one of them is reset.
+// Writes to a shared array are visible in both, until one of them is reset.
 TEST(State, ArraysAreSharedUntilAReset) {
   const std::vector<mil::Feature> features = {feature("own", mil::DataType::Int32, {3}),
                                               feature("common", mil::DataType::Int32, {2})};

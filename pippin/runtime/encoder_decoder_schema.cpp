@@ -48,6 +48,19 @@ int32_t token_of(const mil::Model& model, const char* key, int32_t fallback) {
   return token;
 }
 
+// The heads of the function `align`; 0 if there is none that gives weights for each position.
+int64_t alignment_heads(const mil::Model& model, int64_t positions) {
+  const mil::FunctionDescription* const align = find_function(model, encoder_decoder::kAlign);
+  if (align == nullptr || find_flexible(*align, stateful::kIds, 2) == nullptr) return 0;
+  for (const mil::Var* const output :
+       model.program.function(encoder_decoder::kAlign).block().outputs()) {
+    if (output->name != encoder_decoder::kAttention || output->type.dims.size() != 4) continue;
+    const std::vector<int64_t>& dims = output->type.dims;
+    if (dims[1] > 0 && dims[3] == positions) return dims[1];
+  }
+  return 0;
+}
+
 // Of a recording: all sizes are fixed.
 SourceForm source_form(const mil::Model& model, const mil::FunctionDescription& encode) {
   const mil::Feature& features = *find_feature(encode.inputs, encoder_decoder::kSourceFeatures, 3);
@@ -60,11 +73,7 @@ SourceForm source_form(const mil::Model& model, const mil::FunctionDescription& 
   }
   SourceForm form{
       .bins = features.shape[1], .frames = features.shape[2], .positions = keys->shape[3]};
-  const mil::FunctionDescription* const align = find_function(model, encoder_decoder::kAlign);
-  if (align == nullptr || find_flexible(*align, stateful::kIds, 2) == nullptr) return form;
-  if (const auto* const attention = find_feature(align->outputs, encoder_decoder::kAttention, 4)) {
-    form.alignment_heads = attention->shape[1];
-  }
+  form.alignment_heads = alignment_heads(model, form.positions);
   return form;
 }
 

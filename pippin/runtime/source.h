@@ -1,5 +1,5 @@
-// What a model reads before the tokens of a sequence, if it is not tokens: the features of a
-// recording.
+// The source of a sequence whose model reads more than tokens: the features of a recording, given
+// before the first token.
 #pragma once
 
 #include <cstdint>
