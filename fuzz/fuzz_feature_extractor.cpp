@@ -1,4 +1,4 @@
-#include "pippin/base/error.h"
+#include "pippin/base/bytes.h"
 #include "pippin/sound/feature_extractor.h"
 
 // A configuration gives features of the shape that they state, or one error.

@@ -75,7 +75,7 @@ WavHeader read_format(ByteReader chunk, const std::string& name) {
     header.tag = chunk.read<uint16_t>();
   }
   // Samples with unused bytes.
-  if (frame_bytes * 8 != header.channels * header.bits) header.tag = 0;
+  if (uint64_t{frame_bytes} * 8 != uint64_t{header.channels} * header.bits) header.tag = 0;
   if (header.channels == 0) fail(ErrorCode::InvalidFile, "{}: 0 channels", name);
   return header;
 }
