@@ -181,7 +181,7 @@ TEST_F(TranscriberTest, WordsMoveTheNextWindow) {
 TEST_F(TranscriberTest, OptionsThatTheModelCannotFollowAreRejected) {
   const auto text = [](int64_t) { return "<0> a<10>"; };
   options_.word_timestamps = true;
-  EXPECT_ERROR(transcribe(100, text), ErrorCode::Unsupported, "alignment_heads");
+  EXPECT_ERROR(transcribe(100, text), ErrorCode::Unsupported, "no times of words");
   options_.word_timestamps = false;
   options_.language = "fr";
   EXPECT_ERROR(transcribe(100, text), ErrorCode::InvalidArgument, "does not have the language fr");

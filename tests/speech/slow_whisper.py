@@ -287,9 +287,17 @@ class Decoder:
                       for i, j, a, b in parts]
             next_seek = seek + advance
             if self.option("word_timestamps", False):
-                last_speech = self.add_words(window, source, start, seek / 100, frames, last_speech)
-                if not ended and last_speech > seek / 100:
-                    next_seek = round(last_speech * 100)
+                end = self.add_words(window, source, start, seek / 100, frames, last_speech)
+                threshold = self.option("hallucination_silence_threshold", None)
+                if not ended and end > seek / 100:
+                    next_seek = round(end * 100)
+                    if threshold is not None and (seek + FRAMES) / 100 - end <= threshold:
+                        next_seek = seek + frames
+                if threshold is not None:
+                    next_seek = remove_hallucinations(window, seek, frames, features.frames, threshold, last_speech,
+                                                      next_seek)
+                if window:
+                    last_speech = end_of(window)
             for segment in window:
                 if segment["start"] == segment["end"] or not segment["text"].strip():
                     segment.update(text="", tokens=[], words=[])
@@ -303,7 +311,7 @@ class Decoder:
         for segment in segments:
             segment["words"] = []
         if not text:
-            return segments[-1]["end"]
+            return end_of(segments)
         logits = self.model.decode(start + [self.special["<|notimestamps|>"]] + text + [self.end], source)
         weights = np.stack([self.model.attention[layer][head] for layer, head in self.generation["alignment_heads"]])
         weights = weights[:, :, : frames // 2]
@@ -417,4 +425,49 @@ def fit_segments(segments, words, end, offset, median, last_speech):
         else:
             segment["end"] = last["end"]
         last_speech = segment["end"]
+    return end_of(segments)
+
+
+def end_of(segments):
     return next((s["words"][-1]["end"] for s in reversed(segments) if s["words"]), segments[-1]["end"])
+
+
+def remove_hallucinations(segments, seek, frames, all_frames, threshold, last_speech, next_seek):
+    """Removes invented segments; the next window's frame."""
+    start, end = seek / 100, (seek + FRAMES) / 100
+
+    def is_invented(segment):
+        if segment is None:
+            return False
+        words = [w for w in segment["words"] if w["word"] not in "\"'“¿([{-\"'.。,，!！?？:：”)]}、"][:8]
+        score = 0.0
+        for word in words:
+            duration = word["end"] - word["start"]
+            score += word["probability"] < 0.15
+            score += max(0, 0.133 - duration) * 15 + max(0, duration - 2)
+        return score >= 3 or score + 0.01 >= len(words)
+
+    def next_spoken(i):
+        return next((s for s in segments[i:] if s["words"]), None)
+
+    first = next_spoken(0)
+    if is_invented(first) and first["start"] - start > threshold:
+        segments.clear()
+        return seek + round((first["start"] - start) * 100)
+    for i, segment in enumerate(segments):
+        if not segment["words"]:
+            continue
+        if is_invented(segment):
+            following = next_spoken(i + 1)
+            begins = following["words"][0]["start"] if following else (seek + frames) / 100
+            before = (segment["start"] - last_speech > threshold or segment["start"] < threshold
+                      or segment["start"] - start < 2)
+            after = begins - segment["end"] > threshold or is_invented(following) or end - segment["end"] < 2
+            if before and after:
+                next_seek = round(max(start + 1, segment["start"]) * 100)
+                if all_frames / 100 - segment["end"] < threshold:
+                    next_seek = all_frames
+                del segments[i:]
+                break
+        last_speech = segment["end"]
+    return next_seek

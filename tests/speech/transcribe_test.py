@@ -122,6 +122,12 @@ class Transcribe(unittest.TestCase):
     def test_words_of_beams(self):
         self.expect_equal(5, 3, "--word-timestamps", "--beam-size", 2, word_timestamps=True, beam_size=2)
 
+    def test_text_in_silence_is_left_out(self):
+        path, samples = self.recording(11, 2)
+        kept = self.expect_equal(2, 11, "--word-timestamps", "--hallucination-silence-threshold", 0.5,
+                                 word_timestamps=True, hallucination_silence_threshold=0.5)
+        self.assertNotEqual(kept, self.oracle(2, samples, word_timestamps=True)[0])
+
     def test_english_only_without_timestamps(self):
         self.expect_equal(8, 6, "--without-timestamps", multilingual=False, without_timestamps=True)
 
