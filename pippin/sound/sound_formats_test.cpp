@@ -43,11 +43,7 @@ struct Writer {
 };
 
 Writer load_writer() {
-#ifdef __APPLE__
-  const LoadedLibrary library({"libsndfile.1.dylib", "/opt/homebrew/lib/libsndfile.1.dylib"}, "");
-#else
-  const LoadedLibrary library({"libsndfile.so.1"}, "");
-#endif
+  const LoadedLibrary library("sndfile", 1, "");
   Writer writer{};
   library.find("sf_format_check", writer.format_check);
   library.find("sf_open", writer.open);

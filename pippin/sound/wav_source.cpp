@@ -121,7 +121,7 @@ WavHeader read_header(ByteSpan file, const std::string& name) {
     if (id == "fmt " && !header) header = read_format(ByteReader(chunk, name), name);
     if (size % 2 == 1 && reader.remaining() > 0) reader.take(1);
   }
-  fail(ErrorCode::InvalidFile, "{}: there are no samples in the file", name);
+  fail(ErrorCode::InvalidFile, "{}: the file has no samples", name);
 }
 
 }  // namespace
