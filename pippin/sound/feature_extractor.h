@@ -26,6 +26,8 @@ class FeatureExtractor {
   // Throws Unsupported for an unknown type, key or value, and InvalidFile.
   static FeatureExtractor read(const std::filesystem::path& path);
   static FeatureExtractor parse(const Json& config);
+  // Reads that file of a model's folder. Throws NotFound if there is none.
+  static FeatureExtractor open(const std::filesystem::path& folder);
 
   // Returns `feature_extractor_type`.
   const std::string& type() const;
