@@ -215,6 +215,8 @@ class Transcribe(unittest.TestCase):
         self.expect_error(1, "two files would be written", folder, path, path, "-o", self.folder / "out")
         self.expect_error(1, "999999 is not a token", folder, path, "--suppress-tokens", "-1,999999")
         self.expect_error(1, "bytes of a frame", folder, "-", input=b"123")
+        self.expect_error(2, "read once", folder, "-", "-")
+        self.expect_error(1, "cannot make the folder", folder, path, "-o", path / "out")
         english, _ = self.model(8, multilingual=False)
         self.expect_error(1, "English only", english, path, "--task", "translate")
 
