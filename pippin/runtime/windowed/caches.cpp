@@ -43,7 +43,7 @@ struct Block {
 };
 
 // Runs on the worker thread: appends the window's columns to the caches, block by block.
-void update(WindowedPart& processor, const WindowedPorts::Processor& ports,
+void update(FixedPart& processor, const WindowedPorts::Processor& ports,
             const std::vector<Block>& blocks) {
   for (const Block& block : blocks) {
     move(block.k, processor.input(ports.old_k));
@@ -85,9 +85,9 @@ std::vector<size_t> WindowedCaches::inputs(size_t index) const {
   return ports;
 }
 
-WindowedPart& WindowedCaches::chunk(size_t index) {
+FixedPart& WindowedCaches::chunk(size_t index) {
   wait(index);
-  WindowedPart& chunk = *shared_.chunks[index];
+  FixedPart& chunk = *shared_.chunks[index];
   if (chunk.is_ready()) return chunk;
   chunk.prepare(shared_.pool);
   const Arrays& kept = kept_[index];
@@ -104,7 +104,7 @@ WindowedPart& WindowedCaches::chunk(size_t index) {
 }
 
 void WindowedCaches::append(size_t index) {
-  WindowedPart& chunk = *shared_.chunks[index];
+  FixedPart& chunk = *shared_.chunks[index];
   std::vector<Block> blocks;
   for (const auto& block : shared_.ports().chunks[index].blocks) {
     blocks.push_back({chunk.input(block.k, lane_), chunk.input(block.v, lane_),
@@ -117,7 +117,7 @@ void WindowedCaches::append(size_t index) {
 }
 
 void WindowedCaches::release(size_t index) {
-  WindowedPart& chunk = *shared_.chunks[index];
+  FixedPart& chunk = *shared_.chunks[index];
   if (pending_[index] != 0) {
     wait(index);
     kept_[index].clear();
@@ -133,7 +133,7 @@ void WindowedCaches::clear() {
   shared_.worker.wait_all();
   std::fill(pending_.begin(), pending_.end(), 0);
   for (size_t i = 0; i < shared_.chunks.size(); ++i) {
-    WindowedPart& chunk = *shared_.chunks[i];
+    FixedPart& chunk = *shared_.chunks[i];
     kept_[i].clear();
     if (!chunk.is_ready()) continue;
     if (shared_.options.low_memory) {
@@ -152,7 +152,7 @@ void WindowedCaches::copy(const WindowedCaches& other) {
   if (shared_.options.low_memory) return;
   for (size_t i = 0; i < shared_.chunks.size(); ++i) {
     other.wait(i);
-    WindowedPart& chunk = *shared_.chunks[i];
+    FixedPart& chunk = *shared_.chunks[i];
     for (const size_t port : inputs(i))
       move(chunk.input(port, other.lane_), chunk.input(port, lane_));
   }

@@ -26,7 +26,7 @@ class WindowedCaches {
   // The sequence's lane in each chunk.
   size_t lane() const { return lane_; }
   // Returns the chunk, ready to run with these caches.
-  WindowedPart& chunk(size_t index);
+  FixedPart& chunk(size_t index);
   // Call after a run of a chunk over a full window.
   void append(size_t index);
   // With --low-memory: unloads a chunk.

@@ -11,7 +11,7 @@ namespace {
 
 namespace windowed = families::windowed;
 
-std::optional<size_t> hidden_port(const WindowedPart& part) {
+std::optional<size_t> hidden_port(const FixedPart& part) {
   for (const std::string& name :
        {windowed::updated(windowed::kStream), std::string(windowed::kStream)}) {
     const auto& outputs = part.description().outputs;
@@ -26,8 +26,8 @@ std::optional<size_t> hidden_port(const WindowedPart& part) {
 }  // namespace
 
 WindowedPorts::WindowedPorts(const WindowedSchema& schema,
-                             const std::vector<std::unique_ptr<WindowedPart>>& parts,
-                             const WindowedPart& cache_processor)
+                             const std::vector<std::unique_ptr<FixedPart>>& parts,
+                             const FixedPart& cache_processor)
     : ids(parts.front()->input_port(schema.ids)),
       length(parts.front()->input_port(schema.length)),
       processor{.old_k = cache_processor.input_port(windowed::kOldKeys),
@@ -38,7 +38,7 @@ WindowedPorts::WindowedPorts(const WindowedSchema& schema,
                 .updated_v = cache_processor.output_port(windowed::kUpdatedValues)} {
   std::map<std::pair<size_t, size_t>, size_t> numbers;  // of outputs that are kept
   for (size_t i = 0; i < parts.size(); ++i) {
-    const WindowedPart& part = *parts[i];
+    const FixedPart& part = *parts[i];
     Chunk& chunk = chunks.emplace_back();
     for (const WindowedRoute& route : schema.chunks[i].routes) {
       const size_t output = parts[route.chunk]->output_port(route.output);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "pippin/runtime/windowed/part.h"
+#include "pippin/runtime/package/fixed_part.h"
 #include "pippin/runtime/windowed/schema.h"
 
 namespace pippin::runtime {
@@ -33,8 +33,8 @@ struct WindowedPorts {
 
   // For parts whose programs are loaded.
   WindowedPorts(const WindowedSchema& schema,
-                const std::vector<std::unique_ptr<WindowedPart>>& parts,
-                const WindowedPart& cache_processor);
+                const std::vector<std::unique_ptr<FixedPart>>& parts,
+                const FixedPart& cache_processor);
 
   size_t ids, length;  // inputs of the first chunk
   std::vector<Chunk> chunks;

@@ -89,7 +89,7 @@ void WindowedSequence::run_window(const Window& window, const Feeding& feeding) 
   result_row_ = -1;
   for (size_t i = 0; i <= (wants_rows || has_caches ? last : last - 1); ++i) {
     check_cancel();
-    WindowedPart& chunk = fill_chunk(i, window);
+    FixedPart& chunk = fill_chunk(i, window);
     // If the chunk computes only logits, only the wanted rows are computed.
     const bool is_head = i == last && !has_caches;
     chunk.execution().run(caches_->lane(), is_head ? std::optional(wanted) : std::nullopt);
@@ -130,8 +130,8 @@ void WindowedSequence::feed_together(WindowedShared& shared, std::span<Sequence*
 }
 
 // Returns the chunk with its inputs filled.
-WindowedPart& WindowedSequence::fill_chunk(size_t index, const Window& window) {
-  WindowedPart& chunk = caches_->chunk(index);
+FixedPart& WindowedSequence::fill_chunk(size_t index, const Window& window) {
+  FixedPart& chunk = caches_->chunk(index);
   if (index == 0) {
     fill_first(chunk, window);
   } else {
@@ -140,7 +140,7 @@ WindowedPart& WindowedSequence::fill_chunk(size_t index, const Window& window) {
   return chunk;
 }
 
-void WindowedSequence::fill_first(WindowedPart& chunk, const Window& window) {
+void WindowedSequence::fill_first(FixedPart& chunk, const Window& window) {
   const auto ids = chunk.execution().int_input(shared_.ports().ids, caches_->lane());
   std::copy(fed().begin() + window.begin, fed().begin() + window.end, ids.begin());
   std::fill(ids.begin() + window.rows(), ids.end(), 0);
@@ -150,7 +150,7 @@ void WindowedSequence::fill_first(WindowedPart& chunk, const Window& window) {
       static_cast<int32_t>(padded);
 }
 
-void WindowedSequence::fill_from(WindowedPart& chunk, const WindowedPorts::Route& route) {
+void WindowedSequence::fill_from(FixedPart& chunk, const WindowedPorts::Route& route) {
   const auto target = chunk.input(route.input, caches_->lane());
   const std::span<const float> source =
       shared_.options.low_memory
@@ -200,7 +200,7 @@ std::optional<int32_t> WindowedSequence::find_greedy_token() {
   if (!shared_.logit_processor || result_row_ < 0 || shared_.options.low_memory) {
     return std::nullopt;
   }
-  WindowedPart& processor = *shared_.logit_processor;
+  FixedPart& processor = *shared_.logit_processor;
   for (size_t i = 0; i < shared_.logit_inputs.size(); ++i) {
     const auto values = shared_.chunks.back()->output(shared_.ports().logits[i], caches_->lane());
     std::copy(values.begin(), values.end(), processor.input(shared_.logit_inputs[i]).begin());

@@ -53,9 +53,9 @@ class WindowedSequence final : public Sequence {
   bool is_full(const Window& window) const { return window.rows() == shared_.schema.window; }
   Window window_of(int64_t first, int64_t end) const;
   void run_window(const Window& window, const Feeding& feeding);
-  WindowedPart& fill_chunk(size_t index, const Window& window);
-  void fill_first(WindowedPart& chunk, const Window& window);
-  void fill_from(WindowedPart& chunk, const WindowedPorts::Route& route);
+  FixedPart& fill_chunk(size_t index, const Window& window);
+  void fill_first(FixedPart& chunk, const Window& window);
+  void fill_from(FixedPart& chunk, const WindowedPorts::Route& route);
   void keep_outputs(size_t index);
   void take_row(int64_t row, std::span<float> target) const;
   void take_hidden(size_t index, const Window& window, HiddenStates& target) const;

@@ -34,8 +34,8 @@ WindowedShared::WindowedShared(PackageFolder given_folder, const WindowedFiles& 
   find_vocabulary();
 }
 
-std::unique_ptr<WindowedPart> WindowedShared::open(const std::string& stem) {
-  return std::make_unique<WindowedPart>(folder.package(stem), folder.file_name(stem),
+std::unique_ptr<FixedPart> WindowedShared::open(const std::string& stem) {
+  return std::make_unique<FixedPart>(folder.package(stem), folder.file_name(stem),
                                         options.compute);
 }
 
@@ -55,7 +55,7 @@ void WindowedShared::open_logit_processor(const std::string& stem) {
 }
 
 void WindowedShared::find_vocabulary() {
-  WindowedPart& last = *chunks.back();
+  FixedPart& last = *chunks.back();
   last.prepare(pool);
   for (size_t i = 0; i < schema.logits.size(); ++i) {
     const size_t port = ports().logits[i];

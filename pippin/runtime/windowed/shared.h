@@ -11,7 +11,7 @@
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/base/threads/worker.h"
 #include "pippin/runtime/windowed/model.h"
-#include "pippin/runtime/windowed/part.h"
+#include "pippin/runtime/package/fixed_part.h"
 #include "pippin/runtime/windowed/ports.h"
 #include "pippin/runtime/windowed/schema.h"
 
@@ -33,8 +33,8 @@ struct WindowedShared {
   LoadOptions options;
   int64_t positions;      // rows of the model's tables; 0: unknown
   ThreadPool cache_pool;  // the worker's
-  std::vector<std::unique_ptr<WindowedPart>> chunks;
-  std::unique_ptr<WindowedPart> processor, logit_processor;
+  std::vector<std::unique_ptr<FixedPart>> chunks;
+  std::unique_ptr<FixedPart> processor, logit_processor;
   WindowedSchema schema;
   std::vector<size_t> logit_inputs;  // of the logit processor
   size_t argmax = 0;                 // its output
@@ -43,7 +43,7 @@ struct WindowedShared {
   std::vector<bool> taken;          // by lane
 
  private:
-  std::unique_ptr<WindowedPart> open(const std::string& stem);
+  std::unique_ptr<FixedPart> open(const std::string& stem);
   void open_logit_processor(const std::string& stem);
   void find_vocabulary();
 

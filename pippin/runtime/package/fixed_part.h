@@ -1,4 +1,4 @@
-// A package of the `windowed` family: its only function, planned for its declared shapes.
+// A package of a model made of several: its default function, planned for its declared shapes.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,13 @@ class Digest;
 
 namespace pippin::runtime {
 
-class WindowedPart {
+class FixedPart {
  public:
   // Reads the package. `name` is the file's name, for messages.
-  WindowedPart(const std::filesystem::path& path, std::string name,
+  FixedPart(const std::filesystem::path& path, std::string name,
                const engine::ComputeOptions& compute);
+  // The same of a model that was read before.
+  FixedPart(mil::Model model, std::string name, const engine::ComputeOptions& compute);
 
   const std::string& name() const { return name_; }
   const mil::FunctionDescription& description() const {

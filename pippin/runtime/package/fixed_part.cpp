@@ -1,4 +1,4 @@
-#include "pippin/runtime/windowed/part.h"
+#include "pippin/runtime/package/fixed_part.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,18 +27,21 @@ size_t place_of(const std::vector<mil::Feature>& features, std::string_view name
 
 }  // namespace
 
-WindowedPart::WindowedPart(const std::filesystem::path& path, std::string name,
+FixedPart::FixedPart(const std::filesystem::path& path, std::string name,
                            const engine::ComputeOptions& compute)
-    : name_(std::move(name)), state_({}), model_(mil::read_package(path)) {
+    : FixedPart(mil::read_package(path), std::move(name), compute) {}
+
+FixedPart::FixedPart(mil::Model model, std::string name, const engine::ComputeOptions& compute)
+    : name_(std::move(name)), state_({}), model_(std::move(model)) {
   plan_options_.compute = compute;
   plan_options_.compute.batch_invariant = true;
   if (!model_.has_program()) {
-    fail(ErrorCode::Unsupported, "{}: a {}, which is not part of a language model", name_,
+    fail(ErrorCode::Unsupported, "{}: a {}, which is not part of a model of several packages", name_,
          to_string(model_.kind));
   }
 }
 
-void WindowedPart::prepare(ThreadPool& pool) {
+void FixedPart::prepare(ThreadPool& pool) {
   if (execution_) return;
   with_context(name_, [&] {
     execution_ = std::make_unique<engine::Execution>(
@@ -47,27 +50,27 @@ void WindowedPart::prepare(ThreadPool& pool) {
   });
 }
 
-void WindowedPart::release() {
+void FixedPart::release() {
   execution_.reset();
   mil::release_weights(model_.program);
 }
 
-void WindowedPart::add_to(Digest& digest) {
+void FixedPart::add_to(Digest& digest) {
   add_program(digest, model_);
   if (!is_ready()) mil::release_weights(model_.program);
 }
 
-void WindowedPart::reserve_lanes(size_t count) {
+void FixedPart::reserve_lanes(size_t count) {
   execution_->reserve_lanes(count);
   const auto shapes = declared_shapes(execution_->plan(), description());
   for (size_t lane = 0; lane < count; ++lane) execution_->bind(shapes, state_, lane);
 }
 
-size_t WindowedPart::input_port(std::string_view name) const {
+size_t FixedPart::input_port(std::string_view name) const {
   return place_of(description().inputs, name, "input", name_);
 }
 
-size_t WindowedPart::output_port(std::string_view name) const {
+size_t FixedPart::output_port(std::string_view name) const {
   return place_of(description().outputs, name, "output", name_);
 }
 
