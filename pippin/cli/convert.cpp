@@ -104,8 +104,8 @@ void add_family_options(CLI::App& command, app::ConvertArguments& arguments) {
                   "stateful: one package (of an embedding model or a cross-encoder: encoder); "
                   "encoder: one package that embeds or scores texts; anemll: embeddings, chunks "
                   "with infer and prefill over one state, head; windowed: chunks with caches as "
-                  "inputs and outputs")
-      ->check(CLI::IsMember({"stateful", "encoder", "anemll", "windowed"}))
+                  "inputs and outputs; whisperkit: the packages of a Whisper model")
+      ->check(CLI::IsMember({"stateful", "encoder", "anemll", "windowed", "whisperkit"}))
       ->capture_default_str();
   const char* group = "Folders of packages (--family anemll, windowed)";
   command

@@ -212,14 +212,18 @@ Array Encoder::operator()(const EncoderInput& input) const {
 
 Array Encoder::of_features(const Array& features) const {
   Array x = (*stem_)(features);
-  if (positions_) x = x + positions_->rows(0, x.dim(1));
+  const bool channels = root_.style().channels();
+  if (positions_) {
+    const Array rows = positions_->rows(0, x.dim(channels ? 3 : 1));
+    x = x + (channels ? to_channels(array::expand_dims(rows, {0})) : rows);
+  }
   if (embedding_norm_) x = (*embedding_norm_)(x);
   return run_layers(x, nullptr);
 }
 
 Array Encoder::run_layers(const Array& embedded, const EncoderInput* input) const {
   Array x = embedded;
-  const mil::Dim length = x.dim(1);
+  const mil::Dim length = x.dim(root_.style().channels() ? 3 : 1);
   std::optional<EncoderMasks> masks;
   if (input != nullptr) masks.emplace(input->mask, x.type(), options_.causal);
   const std::vector<Rotation> turns = rotations(length);

@@ -96,7 +96,7 @@ class Encoder {
   // The states (batch, length, hidden_size).
   array::Array operator()(const EncoderInput& input) const;
   // The states (1, length, hidden_size) of features (1, inputs, frames), for an encoder with a
-  // stem.
+  // stem; in a style of channels (1, hidden_size, 1, length) of (1, inputs, 1, frames).
   array::Array of_features(const array::Array& features) const;
   const EncoderOptions& options() const { return options_; }
   // The part of the checkpoint with the encoder.

@@ -55,6 +55,9 @@ ENCODER_MODELS = [f"../architectures2/{name}" for name in
                   ("gemma3_embed", "modernbert_cls", "nomic_bert_mean", "qwen3_lasttoken", "flan_t5")]
 # Every form in every family.
 THOROUGH = ["qwen2"]
+SPEECH_FAMILIES = {"whisperkit": ["--family", "whisperkit"]}
+SPEECH_MODELS = ["../models2026/speech/whisper_80", "../models2026/speech/whisper_short"]
+SPEECH_FORMS = ["none", "int8", "palettes of 6 bits", "pruned"]
 
 
 def conversions(take_all):
@@ -64,15 +67,17 @@ def conversions(take_all):
         return [(m, family, form) for m in models for family in FAMILIES for form in FORMS]
     result = [(m, family, "none") for m in MODELS for family in FAMILIES]
     result += [(m, "stateful", "none") for m in STATEFUL_MODELS + ENCODER_MODELS]
+    result += [(m, family, form) for m in SPEECH_MODELS for family in SPEECH_FAMILIES for form in SPEECH_FORMS]
     return result + [(m, family, form) for m in THOROUGH for family in FAMILIES for form in FORMS]
 
 
 def convert(pippin, source, family, form, out):
     """An empty text, or the program's message if it refuses."""
-    arguments = [*FAMILIES[family], *FORMS[form]]
+    arguments = [*{**FAMILIES, **SPEECH_FAMILIES}[family], *FORMS[form]]
     if form != "none":
         arguments += ["--min-elements", "1"]
-    done = subprocess.run([pippin, "convert", source, "-o", out, "--context", "128", *arguments],
+    context = "64" if family in SPEECH_FAMILIES else "128"
+    done = subprocess.run([pippin, "convert", source, "-o", out, "--context", context, *arguments],
                           capture_output=True, text=True)
     if done.returncode < 0:
         return f"killed by signal {-done.returncode}"

@@ -38,10 +38,10 @@ ALLOWED = {
     "coreml": ["base", "io", "mil", "engine"],
     "mx": ["base", "io", "kernels", "mil", "array", "engine"],
     "nn": ["base", "io", "families", "kernels", "mil", "array"],
-    "models": ["base", "io", "families", "mil", "array", "nn"],
+    "models": ["base", "io", "sound", "families", "mil", "array", "nn"],
     "demo": ["base"],
     "runtime": ["base", "io", "families", "tokenizers", "chat", "constrain", "mil", "engine"],
-    "speech": ["base", "io", "sound", "tokenizers", "runtime"],
+    "speech": ["base", "io", "sound", "families", "tokenizers", "mil", "engine", "runtime"],
     "scheduling": ["base", "io", "tokenizers", "constrain", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "model_output", "mil", "compress", "engine", "models", "demo", "runtime", "sound", "speech"],
     "doctor": ["base", "io", "families", "tabular", "mil", "engine", "runtime", "app"],
@@ -131,6 +131,7 @@ ROOMS = {
     },
     "speech": {
         "": [],
+        "whisperkit": [""],
         "writers": [""],
     },
     "app": {

@@ -14,6 +14,7 @@
 #include "pippin/families/anemll.h"
 #include "pippin/families/encoder.h"
 #include "pippin/families/stateful.h"
+#include "pippin/families/whisperkit.h"
 #include "pippin/families/windowed.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/causal_lm.h"
@@ -65,8 +66,10 @@ void check_norms(const ConvertOptions& options) {
   if (norms == "plain" && options.family == families::anemll::kName) {
     fail(ErrorCode::InvalidArgument, "--norms plain: the norms of --family anemll are safe");
   }
-  if (!norms.empty() && options.family == families::encoder::kName) {
-    fail(ErrorCode::InvalidArgument, "--norms: not for --family encoder");
+  const bool has_none =
+      options.family == families::encoder::kName || options.family == families::whisperkit::kName;
+  if (!norms.empty() && has_none) {
+    fail(ErrorCode::InvalidArgument, "--norms: not for --family {}", options.family);
   }
 }
 
@@ -74,8 +77,10 @@ void check_family(const ConvertOptions& options) {
   const std::string& family = options.family;
   if (family == families::stateful::kName) return;
   if (family == families::encoder::kName) return check_encoder_options(options);
-  if (family != families::anemll::kName && family != families::windowed::kName) {
-    fail(ErrorCode::InvalidArgument, "--family {}: stateful, encoder, anemll or windowed", family);
+  const bool is_whisperkit = family == families::whisperkit::kName;
+  if (family != families::anemll::kName && family != families::windowed::kName && !is_whisperkit) {
+    fail(ErrorCode::InvalidArgument,
+         "--family {}: stateful, encoder, anemll, windowed or whisperkit", family);
   }
   const auto refuse = [&](const char* option) {
     fail(ErrorCode::InvalidArgument, "{}: only for --family stateful, not {}", option, family);
@@ -84,6 +89,13 @@ void check_family(const ConvertOptions& options) {
   if (options.prefill_length > 0) refuse("--prefill");
   if (!options.adapters.empty()) refuse("--adapter");
   if (!options.compression.calibrate.empty()) refuse("--calibrate");
+  if (!is_whisperkit) return;
+  const auto refuse_speech = [&](const char* option) {
+    fail(ErrorCode::InvalidArgument, "{}: not for --family whisperkit", option);
+  };
+  if (options.random_weights) refuse_speech("--random-weights");
+  if (!options.fused_adapter.empty()) refuse_speech("--fuse-adapter");
+  if (!options.prefix.empty()) refuse_speech("--prefix");
 }
 
 CompressOptions compression_of(const ConvertOptions& options) {

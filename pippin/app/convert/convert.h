@@ -24,10 +24,10 @@ struct ConvertOptions {
   // "stateful": one package; "anemll": embeddings, chunks with functions for one token and for a
   // batch over one state, and a head; "windowed": chunks with their caches as inputs and outputs;
   // "encoder": one package that embeds or scores texts (also used for "stateful" if the folder
-  // holds such a model).
+  // holds such a model); "whisperkit": the packages of a Whisper model.
   std::string family = "stateful";
   // The maximum number of tokens; 0: the model's own, at most 2048 (windowed: 131072; encoder:
-  // 8192).
+  // 8192; whisperkit: 224).
   int64_t context = 0;
   // A PEFT adapter (LoRA) to merge into the weights; empty: none.
   std::filesystem::path fused_adapter;

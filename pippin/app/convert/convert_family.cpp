@@ -15,8 +15,10 @@
 #include "pippin/base/threads/cancel.h"
 #include "pippin/families/anemll.h"
 #include "pippin/families/package.h"
+#include "pippin/families/whisperkit.h"
 #include "pippin/families/windowed.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/encoders/whisperkit.h"
 #include "pippin/models/family/anemll.h"
 #include "pippin/models/family/windowed.h"
 
@@ -31,6 +33,7 @@ struct PackageSet {
   std::vector<PackagePart> parts;
   std::optional<compress::Result> compression;
   std::string meta_name, meta_text;
+  std::vector<mil::ExtraFile> files;  // of the source, in the folder
 };
 
 compress::ModelPart part_of(PackagePart::Kind kind) {
@@ -39,6 +42,8 @@ compress::ModelPart part_of(PackagePart::Kind kind) {
       return compress::ModelPart::Embeddings;
     case PackagePart::Kind::Head:
       return compress::ModelPart::Head;
+    case PackagePart::Kind::Whole:
+      return compress::ModelPart::Whole;
     default:
       return compress::ModelPart::Layers;
   }
@@ -173,6 +178,14 @@ models::WindowedOptions windowed_options(const ConvertOptions& options,
   return result;
 }
 
+models::WhisperKitOptions whisperkit_options(const ConvertOptions& options,
+                                             const std::optional<compress::Recipe>& recipe) {
+  models::WhisperKitOptions result;
+  result.context = options.context;
+  if (recipe) result.opset = std::max(result.opset, compress::needed_opset(*recipe));
+  return result;
+}
+
 // Bytes written so far and in total, over all packages.
 class SetProgress {
  public:
@@ -195,7 +208,7 @@ class SetProgress {
   uint64_t done_ = 0, last_ = 0, total_ = 0;
 };
 
-void write_set(const PackageSet& set, const fs::path& source, const fs::path& folder,
+void write_set(const PackageSet& set, const fs::path& folder,
                const std::function<void(uint64_t, uint64_t)>& progress) {
   try {
     fs::create_directories(folder);
@@ -205,7 +218,7 @@ void write_set(const PackageSet& set, const fs::path& source, const fs::path& fo
       mil::write_package(part.model, folder / (part.stem + families::kPackageEnding), options);
       bar.finish_part();
     }
-    for (const mil::ExtraFile& file : models::folder_files(source)) {
+    for (const mil::ExtraFile& file : set.files) {
       const fs::path path = folder / file.name;
       fs::create_directories(path.parent_path());
       write_file(path, file.content);
@@ -235,20 +248,33 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
     result.parameters = sets.family().num_parameters();
     for (int64_t least = 1;; least = AnemllSets::num_chunks(set) + 1) {
       set = sets.make(least);
-      write_set(set, source, pending.path(), options.progress);
+      set.files = models::folder_files(source);
+      write_set(set, pending.path(), options.progress);
       if (sets.fits(pending.path(), set)) break;
       fs::remove_all(pending.path());
     }
+  } else if (options.family == families::whisperkit::kName) {
+    const models::WhisperKit family(source, whisperkit_options(options, recipe));
+    set.parts = family.parts();
+    set.files = models::whisperkit_files(source);
+    set.meta_name = families::whisperkit::meta::kFile;
+    set.meta_text = family.meta_json();
+    result.architecture = family.description().class_name;
+    result.context = family.context();
+    result.parameters = family.num_parameters();
+    compress_set(set, recipe, options.compression.threads);
+    write_set(set, pending.path(), options.progress);
   } else {
     const models::Windowed family(source, windowed_options(options, recipe));
     result.architecture = family.description().class_name;
     result.context = family.context();
     result.parameters = family.num_parameters();
     set.parts = family.parts();
+    set.files = models::folder_files(source);
     set.meta_name = families::windowed::meta::kFile;
     set.meta_text = family.meta_json();
     compress_set(set, recipe, options.compression.threads);
-    write_set(set, source, pending.path(), options.progress);
+    write_set(set, pending.path(), options.progress);
   }
   result.packages = static_cast<int64_t>(set.parts.size());
   result.compression = std::move(set.compression);

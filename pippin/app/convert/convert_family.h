@@ -1,4 +1,4 @@
-// convert() for the two families that consist of several packages.
+// convert() for the families that consist of several packages.
 #pragma once
 
 #include <filesystem>

@@ -14,7 +14,6 @@
 #include "pippin/families/package.h"
 #include "pippin/io/model_files.h"
 #include "pippin/models/causal_lm.h"
-#include "pippin/models/encoders/encoder_decoder_description.h"
 #include "pippin/models/encoders/encoder_decoder_recorder.h"
 #include "pippin/models/model_source.h"
 
@@ -89,12 +88,17 @@ void read_generation(const fs::path& source, EncoderDecoderDescription& model) {
 
 }  // namespace
 
+EncoderDecoderDescription describe_encoder_decoder(const fs::path& source, const Config& config) {
+  EncoderDecoderDescription described = describe_encoder_decoder(config);
+  read_generation(source, described);
+  return described;
+}
+
 mil::Model build_encoder_decoder(const fs::path& source,
                                  const EncoderDecoderBuildOptions& options) {
   const Json json = load_config(source);
   const Config config(json);
-  EncoderDecoderDescription described = describe_encoder_decoder(config);
-  read_generation(source, described);
+  const EncoderDecoderDescription described = describe_encoder_decoder(source, config);
   const int64_t most = described.context;
   const int64_t context =
       options.context == 0 ? std::min(described.usual_context, most) : options.context;

@@ -8,6 +8,7 @@
 
 #include "pippin/mil/model.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/encoders/encoder_decoder_description.h"
 #include "pippin/models/registry.h"
 
 namespace pippin::models {
@@ -23,6 +24,11 @@ struct EncoderDecoderBuildOptions {
 // Throws like models::build().
 mil::Model build_encoder_decoder(const std::filesystem::path& source,
                                  const EncoderDecoderBuildOptions& options = {});
+
+// The description of a folder's model with what its generation_config.json says. Throws the errors
+// of describe_encoder_decoder(), and InvalidFile.
+EncoderDecoderDescription describe_encoder_decoder(const std::filesystem::path& source,
+                                                   const Config& config);
 
 // The files that its package keeps: those of package_files(), and the settings of the features.
 std::vector<mil::ExtraFile> encoder_decoder_files(const std::filesystem::path& source);

@@ -39,6 +39,14 @@ bool is_encoder_decoder_type(std::string_view model_type) {
   return find_encoder_decoder(model_type) != std::end(kEncoderDecoders);
 }
 
+std::vector<int64_t> EncoderDecoderDescription::alignment_heads_of(int64_t layer) const {
+  std::vector<int64_t> heads;
+  for (const auto& [of_layer, head] : alignment_heads) {
+    if (of_layer == layer) heads.push_back(head);
+  }
+  return heads;
+}
+
 EncoderDecoderDescription describe_encoder_decoder(const Config& config) {
   const std::string type = config.text("model_type", "");
   const auto* const known = find_encoder_decoder(type);

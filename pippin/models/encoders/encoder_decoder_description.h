@@ -53,6 +53,8 @@ struct EncoderDecoderDescription {
   // Heads whose attention to the source tells where a token is in it: layer and head, in the order
   // of the layers. For recordings of a fixed length only.
   std::vector<std::pair<int64_t, int64_t>> alignment_heads;
+  // Those of a layer.
+  std::vector<int64_t> alignment_heads_of(int64_t layer) const;
 
   // Whether sources are recordings, and all of one length.
   bool hears() const { return encoder.stem.has_value(); }

@@ -139,14 +139,6 @@ Array EncoderDecoderRecorder::embed(const Array& ids, const nn::Pass& pass) cons
   return nn::Norm(decoder_.at(model_.embedding_norm), model_.width, model_.norm)(x);
 }
 
-std::vector<int64_t> EncoderDecoderRecorder::alignment_heads(int64_t layer) const {
-  std::vector<int64_t> heads;
-  for (const auto& [of_layer, head] : model_.alignment_heads) {
-    if (of_layer == layer) heads.push_back(head);
-  }
-  return heads;
-}
-
 Array EncoderDecoderRecorder::run_layers(const Inputs& inputs, int64_t end,
                                          nn::LayerCarry& carry) const {
   array::Builder& builder = array::Builder::current();
@@ -172,7 +164,7 @@ Array EncoderDecoderRecorder::run_layers(const Inputs& inputs, int64_t end,
     const nn::Rotation* rotation = needs.rope ? &rotations.at(*needs.rope) : nullptr;
     x = nn::DecoderLayer(block(i), own)(
         x, {i, rotation, &mask, inputs.own, pass, carry, nullptr, nullptr});
-    carry.watched_heads = alignment_heads(i);
+    carry.watched_heads = model_.alignment_heads_of(i);
     x = nn::DecoderLayer(block(i), across)(
         x, {i, nullptr, inputs.source_mask, inputs.cross, pass, carry, nullptr, nullptr});
   }

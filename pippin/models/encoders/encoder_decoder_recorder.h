@@ -60,7 +60,6 @@ class EncoderDecoderRecorder {
   mil::Feature ids_feature(const char* description) const;
   nn::Embedding embedding() const;
   array::Array embed(const array::Array& ids, const nn::Pass& pass) const;
-  std::vector<int64_t> alignment_heads(int64_t layer) const;
   // Runs the layers [0, end) of the decoder.
   array::Array run_layers(const Inputs& inputs, int64_t end, nn::LayerCarry& carry) const;
   array::Array logits(const array::Array& states) const;

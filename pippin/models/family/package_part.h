@@ -1,4 +1,5 @@
-// Models that are a folder of packages: the parts of the families `anemll` and `windowed`.
+// Models that are a folder of packages: the parts of the families `anemll`, `windowed` and
+// `whisperkit`.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace pippin::models {
 
 struct PackagePart {
-  enum class Kind { Embedding, Layers, Head, Helper };
+  enum class Kind { Embedding, Layers, Head, Whole, Helper };
   Kind kind = Kind::Layers;
   std::string stem;  // of STEM.mlpackage
   mil::Model model;

@@ -97,10 +97,9 @@ Attention::Attention(const Parameters& parameters, const AttentionOptions& optio
     k_ = make(parameters, QkvPart::Key);
     if (!options.values_of_keys) v_ = make(parameters, QkvPart::Value);
   }
-  if (style_.channels() && (options.value_norm || options.keys_of || options.values_of_keys)) {
+  if (style_.channels() && (options.value_norm || options.values_of_keys)) {
     fail(ErrorCode::Unsupported,
-         "'{}': values that are normed or shared have no form for this "
-         "package family",
+         "'{}': values that are normed or shared with keys have no form for this package family",
          path_);
   }
   if (style_.convolutions && options.value_dim > 0) {
@@ -289,7 +288,7 @@ void Attention::watch(const Array& queries, const Array& keys, const Mask& mask,
 
 Array Attention::operator()(const Array& x, const MixerInput& input) const {
   const array::Scope scope(path_);
-  if (input.mask == nullptr && (style_.channels() || bias_ || differential_)) {
+  if (input.mask == nullptr && (bias_ || differential_)) {
     fail(ErrorCode::Internal, "'{}': attention of this kind needs a mask", path_);
   }
   if (style_.channels()) return in_channels(x, input);

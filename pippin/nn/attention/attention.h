@@ -185,7 +185,11 @@ class Attention final : public Mixer {
   array::Array turned_heads(const Projection& projection, const array::Array& x,
                             const Rotation* rotation) const;
   array::Array attend_in_channels(const array::Array& queries, const array::Array& keys,
-                                  const array::Array& values, const array::Array& mask) const;
+                                  const array::Array& values, const array::Array* mask,
+                                  LayerCarry& carry) const;
+  // All keys and values that the queries may see, (1, heads, head_dim, end).
+  std::pair<array::Array, array::Array> seen_in_channels(const array::Array& tokens,
+                                                         const MixerInput& input) const;
   // Each key-value head repeated for the query heads that share it.
   array::Array expand_heads(const array::Array& x) const;
 

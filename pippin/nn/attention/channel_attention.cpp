@@ -1,5 +1,8 @@
 // Attention in (1, features, 1, q), one head at a time: the form of Apple's "Deploying Transformers
-// on the Apple Neural Engine", used by the `windowed` package family.
+// on the Apple Neural Engine", used by the package families `windowed` and `whisperkit`.
+#include <algorithm>
+#include <utility>
+
 #include "pippin/array/ops.h"
 #include "pippin/nn/attention/attention.h"
 
@@ -29,9 +32,10 @@ Array Attention::turned_heads(const Projection& projection, const Array& x,
 }
 
 Array Attention::attend_in_channels(const Array& queries, const Array& keys, const Array& values,
-                                    const Array& mask) const {
+                                    const Array* mask, LayerCarry& carry) const {
   const int64_t group = options_.num_heads / options_.num_kv_heads;
-  const int64_t masks = mask.dim(1).constant();
+  const int64_t masks = mask == nullptr ? 0 : mask->dim(1).constant();
+  const std::vector<int64_t> watched = std::exchange(carry.watched_heads, {});
   const auto head_of = [](const Array& x, int64_t head) {
     return array::slice(x, {Index::all(), Index::at(head)});
   };
@@ -49,26 +53,39 @@ Array Attention::attend_in_channels(const Array& queries, const Array& keys, con
     }
     if (head < masks) {
       const Array own =
-          masks == 1 ? mask : array::slice(mask, {Index::all(), Index::range(head, head + 1)});
+          masks == 1 ? *mask : array::slice(*mask, {Index::all(), Index::range(head, head + 1)});
       added = array::transpose(own, {0, 2, 1, 3});
     }
     const Array query = array::expand_dims(head_of(queries, head), {2});
     const Array scores = softcapped(product("bkhc,bchq->bkhq", *key, query) * scale());
-    const Array weights = array::softmax(scores + *added, 1);
+    const Array weights = array::softmax(added ? scores + *added : scores, 1);
+    if (std::find(watched.begin(), watched.end(), head) != watched.end()) {
+      carry.weights.push_back(array::transpose(weights, {0, 2, 3, 1}));
+    }
     heads.push_back(product("bchk,bkhq->bchq", *value, weights));
   }
   return heads.size() == 1 ? heads[0] : array::concat(heads, 1);
+}
+
+std::pair<Array, Array> Attention::seen_in_channels(const Array& tokens,
+                                                    const MixerInput& input) const {
+  if (options_.keys_of) return input.cache.seen(*options_.keys_of);
+  const Array keys = turned_heads(*k_, tokens, input.rotation);
+  Array values = v_->linear(tokens);
+  if (options_.clip) values = array::clip(values, -*options_.clip, *options_.clip);
+  const auto [all_keys, all_values] = input.cache.update(input.layer, keys, values, input.pass);
+  // Values come back as they were given if the cache has no others.
+  const mil::Shape heads = {1, options_.num_kv_heads, options_.head_dim, all_keys.dim(3)};
+  const bool is_split = all_values.dim(1) == mil::Dim(options_.num_kv_heads);
+  return {all_keys, is_split ? all_values : array::reshape(all_values, heads)};
 }
 
 Array Attention::in_channels(const Array& x, const MixerInput& input) const {
   const mil::Dim tokens = x.dim(2) * x.dim(3);
   const Array flat = style_.fold > 0 ? array::reshape(x, {1, x.dim(1), 1, tokens}) : x;
   const Array queries = turned_heads(q_, flat, input.rotation);
-  const Array new_keys = turned_heads(*k_, flat, input.rotation);
-  Array new_values = v_->linear(flat);
-  if (options_.clip) new_values = array::clip(new_values, -*options_.clip, *options_.clip);
-  const auto [keys, values] = input.cache.update(input.layer, new_keys, new_values, input.pass);
-  Array attended = attend_in_channels(queries, keys, values, *input.mask);
+  const auto [keys, values] = seen_in_channels(flat, input);
+  Array attended = attend_in_channels(queries, keys, values, input.mask, input.carry);
   if (style_.fold > 0) {
     attended =
         array::reshape(attended, {1, options_.num_heads * options_.head_dim, x.dim(2), x.dim(3)});

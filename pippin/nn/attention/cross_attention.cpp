@@ -40,6 +40,9 @@ CrossProjection::CrossProjection(const Parameters& parameters, const AttentionOp
 
 std::pair<Array, Array> CrossProjection::operator()(const Array& states) const {
   const auto heads = [&](const Array& x) {
+    if (x.rank() == 4) {
+      return array::reshape(x, {1, options_.num_kv_heads, options_.head_dim, x.dim(3)});
+    }
     const Array split = array::reshape(x, {1, x.dim(1), options_.num_kv_heads, options_.head_dim});
     return array::transpose(split, {0, 2, 1, 3});
   };

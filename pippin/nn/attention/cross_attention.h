@@ -35,7 +35,8 @@ class CrossProjection {
  public:
   CrossProjection(const Parameters& parameters, const AttentionOptions& options);
 
-  // (1, heads, source, head_dim) from states (1, source, features).
+  // (1, heads, source, head_dim) from states (1, source, features); in a style of channels (1,
+  // heads, head_dim, source) from (1, features, 1, source).
   std::pair<array::Array, array::Array> operator()(const array::Array& states) const;
 
  private:

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "pippin/array/ops.h"
+#include "pippin/base/error.h"
+#include "pippin/nn/weights/style.h"
 
 namespace pippin::nn {
 
@@ -26,14 +28,23 @@ int64_t FeatureStemOptions::shortest() const {
 }
 
 FeatureStem::FeatureStem(const Parameters& parameters, const FeatureStemOptions& options)
-    : options_(options) {
+    : options_(options), channels_(parameters.style().channels()) {
   int64_t inputs = options.inputs;
   convolutions_.reserve(options.convolutions.size());
   for (const FeatureStemOptions::Convolution& convolution : options.convolutions) {
     const Parameters at = parameters.at(convolution.path);
     const int64_t outputs = convolution.outputs;
+    if (channels_ && !convolution.norm.empty()) {
+      fail(ErrorCode::Unsupported,
+           "'{}': features that are normalized together have no form for this package family",
+           at.path());
+    }
     Convolution& made = convolutions_.emplace_back(
         Convolution{at.path(), at.get("weight", {outputs, inputs, convolution.size}), {}, {}, {}});
+    if (channels_) {
+      made.weight =
+          with_dims(made.weight, at.path() + ".weight", {outputs, inputs, 1, convolution.size});
+    }
     if (convolution.bias) made.bias = at.get("bias", {outputs});
     if (!convolution.norm.empty()) {
       const Parameters norm = parameters.at(convolution.norm);
@@ -64,18 +75,22 @@ Array FeatureStem::operator()(const Array& features) const {
   for (size_t i = 0; i < convolutions_.size(); ++i) {
     const FeatureStemOptions::Convolution& options = options_.convolutions[i];
     const array::Scope scope(convolutions_[i].path);
-    std::vector<array::Param> params = {
-        {"x", x},
-        {"weight", convolutions_[i].weight},
-        {"strides", std::vector<int64_t>{options.stride}},
-        {"pad_type", "custom"},
-        {"pad", std::vector<int64_t>{options.padding, options.padding}}};
+    std::vector<int64_t> strides = {options.stride}, pad = {options.padding, options.padding};
+    if (channels_) {
+      strides.insert(strides.begin(), 1);
+      pad.insert(pad.begin(), {0, 0});
+    }
+    std::vector<array::Param> params = {{"x", x},
+                                        {"weight", convolutions_[i].weight},
+                                        {"strides", strides},
+                                        {"pad_type", "custom"},
+                                        {"pad", pad}};
     if (convolutions_[i].bias) params.emplace_back("bias", *convolutions_[i].bias);
     x = array::named(array::record_one("conv", std::move(params)), "");
     x = apply(options.activation, x);
     if (!options.norm.empty()) x = normalized(x, convolutions_[i], options.epsilon);
   }
-  return array::transpose(x, {0, 2, 1});
+  return channels_ ? x : array::transpose(x, {0, 2, 1});
 }
 
 }  // namespace pippin::nn

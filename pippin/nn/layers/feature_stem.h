@@ -42,7 +42,8 @@ class FeatureStem {
  public:
   FeatureStem(const Parameters& parameters, const FeatureStemOptions& options);
 
-  // States (1, length, outputs) of features (1, inputs, frames).
+  // States (1, length, outputs) of features (1, inputs, frames); in a style of channels (1,
+  // outputs, 1, length) of (1, inputs, 1, frames).
   array::Array operator()(const array::Array& features) const;
 
  private:
@@ -56,6 +57,7 @@ class FeatureStem {
                                  double epsilon);
 
   FeatureStemOptions options_;
+  bool channels_;
   std::vector<Convolution> convolutions_;
 };
 
