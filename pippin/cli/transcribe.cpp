@@ -117,8 +117,8 @@ speech::Transcription transcribe_file(const TranscribeCommand& command, app::Ope
                                       speech::Transcriber& transcriber, const std::string& file,
                                       bool prints_text) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<float> samples = read_samples(file, opened.extractor.sampling_rate());
-  speech::RecordingSource source(opened.extractor, samples, opened.model->shape());
+  const std::vector<float> samples = read_samples(file, opened.sampling_rate());
+  const std::unique_ptr<speech::FeatureSource> source = opened.features(samples);
   // Text on the terminal shows the progress by itself.
   const bool shows_bar =
       ::isatty(STDERR_FILENO) == 1 && !(prints_text && ::isatty(STDOUT_FILENO) == 1);
@@ -140,7 +140,7 @@ speech::Transcription transcribe_file(const TranscribeCommand& command, app::Ope
       progress.update(static_cast<uint64_t>(static_cast<double>(done) * frame),
                       static_cast<uint64_t>(static_cast<double>(frames) * frame));
     };
-    transcription = with_context(file, [&] { return transcriber.transcribe(source, events); });
+    transcription = with_context(file, [&] { return transcriber.transcribe(*source, events); });
   }
   if (!command.no_stats) {
     const double seconds = seconds_since(start);
@@ -205,7 +205,8 @@ CLI::App* add_transcribe_command(CLI::App& app) {
     return sub->add_option(name, value, help)->type_name(type);
   };
   option("MODEL", command->choice.path, "",
-         "A Whisper model: a folder, a package or org/name on the Hub")
+         "A Whisper model: a folder, a package, a folder of WhisperKit's packages, or org/name on "
+         "the Hub")
       ->required();
   option(
       "FILE", command->files, "",

@@ -6,6 +6,16 @@
 
 namespace pippin::speech {
 
+std::vector<float> cut_window(std::span<const float> from, int64_t stride, int64_t count,
+                              int64_t frames) {
+  const int64_t bands = (std::ssize(from) + stride - 1) / stride;
+  std::vector<float> window(static_cast<size_t>(bands * frames));
+  for (int64_t band = 0; band < bands; ++band) {
+    std::copy_n(from.begin() + band * stride, count, window.begin() + band * frames);
+  }
+  return window;
+}
+
 RecordingSource::RecordingSource(const sound::FeatureExtractor& extractor,
                                  std::span<const float> samples, const WindowShape& shape)
     : extractor_(extractor),
@@ -41,12 +51,7 @@ std::vector<float> RecordingSource::window(int64_t first, int64_t count) {
     part = parts_->window(static_cast<size_t>(first), static_cast<size_t>(count));
     from = part.values;
   }
-  const int64_t bands = (std::ssize(from) + stride - 1) / stride;
-  std::vector<float> window(static_cast<size_t>(bands * shape_.frames));
-  for (int64_t band = 0; band < bands; ++band) {
-    std::copy_n(from.begin() + band * stride, count, window.begin() + band * shape_.frames);
-  }
-  return window;
+  return cut_window(from, stride, count, shape_.frames);
 }
 
 }  // namespace pippin::speech

@@ -22,6 +22,11 @@ class FeatureSource {
   virtual std::vector<float> window(int64_t first, int64_t count) = 0;
 };
 
+// A window, [bands, frames], of `count` columns of `from`, [bands, stride], from the first one on,
+// followed by zeros.
+std::vector<float> cut_window(std::span<const float> from, int64_t stride, int64_t count,
+                              int64_t frames);
+
 // Features by a model's rule. A recording that fits into one window is padded with silence, as
 // while the model was trained; windows of longer ones with zeros, as transformers does.
 class RecordingSource final : public FeatureSource {

@@ -6,6 +6,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -196,6 +197,133 @@ class Transcribe(unittest.TestCase):
         results = [json.loads(run(model, path, "--json", "--word-timestamps", *CERTAIN).stdout)
                    for model in (folder, package)]
         self.assertEqual(*([(s["start"], s["text"]) for s in result["segments"]] for result in results))
+
+    def whisperkit(self, seed, *options, heads=None):
+        """The folder of a model whose weights are numbers of fp16, and its WhisperKit folder."""
+        key = f"whisperkit-{seed}-{'-'.join(options)}"
+        if key not in self.models:
+            folder = self.folder / key
+            weights = whisper_folder.write_folder(folder, seed)
+            weights = {name: values.astype("float16").astype("float32") for name, values in weights.items()}
+            whisper_folder.write_safetensors(folder / "model.safetensors", weights)
+            path = folder / "generation_config.json"
+            generation = json.loads(path.read_text())
+            generation["alignment_heads"] = heads or generation["alignment_heads"]
+            path.write_text(json.dumps(generation))
+            packages = self.folder / f"{key}-packages"
+            subprocess.run([PIPPIN, "convert", folder, "--family", "whisperkit", "-o", packages, *options], check=True,
+                           capture_output=True)
+            self.models[key] = folder, packages
+        return self.models[key]
+
+    def expect_same_transcription(self, models, path, *arguments):
+        texts = []
+        for model in models:
+            result = run(model, path, "--json", *CERTAIN, *arguments)
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            texts.append(json.loads(result.stdout))
+        first, second = texts
+        self.assertEqual(first["language"], second["language"])
+        self.assertTrue(any(segment["text"] for segment in first["segments"]))
+        for one, other in zip(first["segments"], second["segments"], strict=True):
+            words = [segment.pop("words", []) for segment in (one, other)]
+            for key in ("avg_logprob", "no_speech_prob"):
+                self.assertAlmostEqual(one.pop(key), other.pop(key), 3)
+            self.assertEqual(one, other)
+            for word, right in zip(*words, strict=True):
+                self.assertAlmostEqual(word.pop("probability"), right.pop("probability"), 3)
+                self.assertEqual(word, right)
+        return first
+
+    def test_whisperkit_folder_of_one_window(self):
+        for seed in (1, 6):
+            self.expect_same_transcription(self.whisperkit(seed, heads=[[1, 2]]), self.recording(3.5, 1)[0])
+
+    def test_whisperkit_folder_with_words(self):
+        found = self.expect_same_transcription(self.whisperkit(6, heads=[[1, 2]]), self.recording(3.5, 6)[0],
+                                               "--word-timestamps")
+        self.assertTrue(found["words"])
+
+    def test_whisperkit_folder_with_beams(self):
+        self.expect_same_transcription(self.whisperkit(6, heads=[[1, 2]]), self.recording(3.5, 6)[0], "--beam-size", 3)
+
+    def test_whisperkit_folder_without_mel_spectrogram(self):
+        folder, packages = self.whisperkit(1, heads=[[1, 2]])
+        without = self.folder / "without-mel"
+        shutil.copytree(packages, without)
+        shutil.rmtree(without / "MelSpectrogram.mlpackage")
+        found = self.expect_same_transcription((folder, without), self.recording(11, 1)[0])
+        self.assertGreater(len({segment["seek"] for segment in found["segments"]}), 2)
+
+    def test_whisperkit_folder_of_several_windows_in_few_bits(self):
+        path, _ = self.recording(11, 1)
+        for options in ((), ("--quantize", "int8"), ("--palettize", "6")):
+            _, packages = self.whisperkit(2, *options)
+            result = run(packages, path, "--json", "--word-timestamps", *CERTAIN)
+            self.assertEqual((result.returncode, result.stderr), (0, b""))
+            found = json.loads(result.stdout)
+            self.assertGreater(len({segment["seek"] for segment in found["segments"]}), 1)
+            self.assertTrue(found["words"])
+
+    def test_whisperkit_tokenizer_of_another_folder(self):
+        folder, packages = self.whisperkit(1, heads=[[1, 2]])
+        path, _ = self.recording(3.5, 1)
+        without = self.folder / "without-tokenizer"
+        shutil.copytree(packages, without)
+        (without / "tokenizer.json").unlink()
+        self.expect_error(1, "has no tokenizer inside", without, path)
+        self.expect_same_transcription((packages, without), path, "--tokenizer", folder)
+
+    def test_errors_of_whisperkit_folders(self):
+        _, packages = self.whisperkit(1, heads=[[1, 2]])
+        path, _ = self.recording(3.5, 1)
+        broken = self.folder / "broken"
+
+        def expect(status, message, change):
+            shutil.copytree(packages, broken)
+            change()
+            self.expect_error(status, message, broken, path)
+            shutil.rmtree(broken)
+
+        def swap():
+            (broken / "AudioEncoder.mlpackage").rename(broken / "old")
+            (broken / "MelSpectrogram.mlpackage").rename(broken / "AudioEncoder.mlpackage")
+
+        weights = broken / "TextDecoder.mlpackage/Data/com.apple.CoreML/weights/weight.bin"
+        model = broken / "TextDecoder.mlpackage/Data/com.apple.CoreML/model.mlmodel"
+        expect(1, "holds no TextDecoder", lambda: shutil.rmtree(broken / "TextDecoder.mlpackage"))
+        expect(1, "holds no AudioEncoder", lambda: shutil.rmtree(broken / "AudioEncoder.mlpackage"))
+        expect(3, "AudioEncoder.mlpackage: takes 'audio'", swap)
+        expect(1, "TextDecoder.mlpackage: function", lambda: os.truncate(weights, 1000))
+        expect(1, "TextDecoder.mlpackage: model.mlmodel", lambda: os.truncate(model, 1000))
+        result = subprocess.run([PIPPIN, "run", packages, "Hello"], capture_output=True)
+        self.assertEqual(result.returncode, 3)
+        self.assertIn(b"pippin transcribe", result.stderr)
+
+    def test_whisperkit_conversions_that_are_refused(self):
+        folder, packages = self.whisperkit(1, heads=[[1, 2]])
+
+        def expect(message, *arguments):
+            result = subprocess.run([PIPPIN, "convert", *arguments, "--family", "whisperkit"], capture_output=True,
+                                    text=True)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+            self.assertIn(message, result.stderr)
+
+        out = self.folder / "refused"
+        expect("a context of 65 tokens: 2 to 64", folder, "-o", out, "--context", "65")
+        expect("cannot end in .mlpackage", folder, "-o", out.with_suffix(".mlpackage"))
+        expect("--prefix: not for", folder, "-o", out, "--prefix", "p")
+        expect("is not a folder of packages", folder, "-o", self.folder)
+        expect("takes a Hugging Face folder", packages, "-o", out)
+        other = self.folder / "other"
+        other.mkdir()
+        (other / "config.json").write_text('{"model_type": "bart"}')
+        expect("takes Whisper models", other, "-o", out)
+        self.assertFalse(out.exists())
+        # A folder that it wrote is replaced.
+        subprocess.run([PIPPIN, "convert", folder, "--family", "whisperkit", "-o", packages], check=True,
+                       capture_output=True)
 
     def expect_error(self, status, message, *arguments, **options):
         result = run(*arguments, **options)

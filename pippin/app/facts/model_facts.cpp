@@ -103,7 +103,7 @@ std::vector<std::string> read_adapters(const fs::path& path) {
     return runtime::adapter_names(mil::read_package(found.package));
   }
   std::vector<std::string> names;
-  if (found.family == Family::Windowed) return names;
+  if (found.family != Family::Anemll) return names;
   for (const std::string& part : found.anemll.chunks) {
     for (std::string& name :
          runtime::adapter_names(mil::read_package(found.folder->package(part)))) {

@@ -1,24 +1,37 @@
-// Opens the commands' MODEL as a model of speech: Whisper, as a Hugging Face folder, a package, or
-// org/name.
+// Opens the commands' MODEL as a model of speech: Whisper, as a Hugging Face folder, a package,
+// org/name, or a folder of WhisperKit's packages.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "pippin/app/open/open_model.h"
 #include "pippin/io/json.h"
 #include "pippin/sound/feature_extractor.h"
-#include "pippin/speech/sequence_model.h"
+#include "pippin/speech/feature_source.h"
+#include "pippin/speech/whisperkit/features.h"
+#include "pippin/speech/window_decoder.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::app {
 
 struct OpenedSpeech {
-  runtime::RunnableModel runnable;
-  std::unique_ptr<speech::SequenceModel> model;
+  std::shared_ptr<ThreadPool> pool;
+  std::unique_ptr<speech::SpeechModel> model;
   Tokenizer tokenizer;
   // generation_config.json or, in older folders, config.json; an empty object if neither exists.
   Json generation_config;
-  sound::FeatureExtractor extractor;
+  // One of the two makes the features.
+  std::optional<sound::FeatureExtractor> extractor;
+  std::unique_ptr<speech::WhisperKitMel> mel;
+
+  // The rate of the samples, in Hz.
+  int64_t sampling_rate() const;
+  // The features of a recording, which must outlive the result, as must this object. Throws as the
+  // constructors of the sources.
+  std::unique_ptr<speech::FeatureSource> features(std::span<const float> samples);
 };
 
 // Throws the errors of open_runnable() and of reading the files; Unsupported for a model that does

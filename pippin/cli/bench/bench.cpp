@@ -124,9 +124,10 @@ std::string family_of(const app::ModelChoice& choice) {
   if (choice.path.empty() || !runtime::names_packages(choice.path)) return "folder";
   using Family = runtime::FoundPackages::Family;
   const auto found = runtime::find_packages(choice.path);
-  return found.family == Family::Anemll     ? "anemll"
-         : found.family == Family::Windowed ? "windowed"
-                                            : "package";
+  return found.family == Family::Anemll       ? "anemll"
+         : found.family == Family::Windowed   ? "windowed"
+         : found.family == Family::WhisperKit ? "whisperkit"
+                                              : "package";
 }
 
 BenchReport measure(const CLI::App& options, const BenchCommand& command,

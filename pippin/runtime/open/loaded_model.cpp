@@ -119,6 +119,11 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
     }
     return result;
   }
+  if (packages.family == Family::WhisperKit) {
+    fail(ErrorCode::Unsupported,
+         "{}: WhisperKit's packages of a model of speech: `pippin transcribe` runs them",
+         packages.root.string());
+  }
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   if (packages.family == Family::Anemll) {
     return joined(pool, nullptr,

@@ -4,6 +4,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/families/package.h"
+#include "pippin/families/whisperkit.h"
 #include "pippin/families/windowed.h"
 #include "pippin/io/model_files.h"
 #include "pippin/io/yaml.h"
@@ -44,6 +45,11 @@ std::optional<fs::path> inside(const fs::path& folder, const std::string& text) 
   return folder / relative;
 }
 
+bool looks_like_whisperkit(const PackageFolder& folder) {
+  return folder.contains(families::whisperkit::kEncoderPart) ||
+         folder.contains(families::whisperkit::kDecoderPart);
+}
+
 }  // namespace
 
 fs::path FoundPackages::tokenizer_folder() {
@@ -59,6 +65,9 @@ fs::path FoundPackages::tokenizer_folder() {
   std::vector<fs::path> packages;
   if (family == Family::Single) packages.push_back(package);
   if (family == Family::Windowed) packages.push_back(folder->package(windowed.chunks.front()));
+  if (family == Family::WhisperKit) {
+    packages.push_back(folder->package(families::whisperkit::kDecoderPart));
+  }
   if (family == Family::Anemll) {
     packages.push_back(
         folder->package(anemll.embeddings.empty() ? anemll.chunks.front() : anemll.embeddings));
@@ -104,6 +113,8 @@ FoundPackages find_packages(const fs::path& path) {
   } else if (is_anemll || looks_like_anemll(*found.folder)) {
     found.family = FoundPackages::Family::Anemll;
     found.anemll = find_anemll_files(*found.folder, found.meta ? &*found.meta : nullptr);
+  } else if (looks_like_whisperkit(*found.folder)) {
+    found.family = FoundPackages::Family::WhisperKit;
   } else if (stems.size() > 1) {
     fail(ErrorCode::InvalidArgument, "{}: holds several models: '{}' and '{}'; name one of them",
          path.string(), found.folder->file_name(stems[0]), found.folder->file_name(stems[1]));
