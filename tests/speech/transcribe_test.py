@@ -274,6 +274,15 @@ class Transcribe(unittest.TestCase):
         self.expect_error(1, "has no tokenizer inside", without, path)
         self.expect_same_transcription((packages, without), path, "--tokenizer", folder)
 
+    def test_whisperkit_folder_of_compiled_models(self):
+        folder, packages = self.whisperkit(6, heads=[[1, 2]])
+        compiled = self.folder / "compiled"
+        shutil.copytree(packages, compiled, ignore=shutil.ignore_patterns("*.mlpackage", "meta.json", "*processor*"))
+        for package in packages.glob("*.mlpackage"):
+            subprocess.run([PIPPIN, "compile", package, "-o", compiled / f"{package.stem}.mlmodelc"], check=True,
+                           capture_output=True)
+        self.expect_same_transcription((folder, compiled), self.recording(3.5, 6)[0], "--word-timestamps")
+
     def test_errors_of_whisperkit_folders(self):
         _, packages = self.whisperkit(1, heads=[[1, 2]])
         path, _ = self.recording(3.5, 1)

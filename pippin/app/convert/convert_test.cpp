@@ -146,7 +146,7 @@ TEST(Convert, RefusesOptionsThatCannotBe) {
     EXPECT_ERROR(convert(scratch.path(), scratch / "m", options), ErrorCode::InvalidArgument,
                  message);
   };
-  refused({.family = "other"}, "--family other: stateful, encoder, anemll or windowed");
+  refused({.family = "other"}, "--family other: stateful, encoder, anemll, windowed or whisperkit");
   refused({.family = "anemll", .prefill_length = 8},
           "--prefill: only for --family stateful, not anemll");
   refused({.family = "windowed", .query_lengths = {1}}, "--query-lengths: only for --family");
