@@ -63,7 +63,10 @@ int32_t token_of(const mil::Model& model, const char* key, int32_t fallback) {
 // The heads of the function `align`; 0 if there is none that gives weights for each position.
 int64_t alignment_heads(const mil::Model& model, int64_t positions) {
   const mil::FunctionDescription* const align = find_function(model, encoder_decoder::kAlign);
-  if (align == nullptr || find_flexible(*align, stateful::kIds, 2) == nullptr) return 0;
+  if (align == nullptr || find_flexible(*align, stateful::kIds, 2) == nullptr ||
+      find_flexible(*align, stateful::kMask, 4) == nullptr) {
+    return 0;
+  }
   for (const mil::Var* const output :
        model.program.function(encoder_decoder::kAlign).block().outputs()) {
     if (output->name != encoder_decoder::kAttention || output->type.dims.size() != 4) continue;
