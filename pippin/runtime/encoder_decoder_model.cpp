@@ -113,6 +113,7 @@ int64_t EncoderDecoderModel::encode(const Source& source, engine::State& state) 
   encode_.bind({shape}, state);
   ranges::copy(source.values, encode_.float_input(0).begin());
   encode_.run_cancellable();
+  if (!schema_.masks_source) return schema_.most_source;
   const auto dims =
       encode_.output_dims(find_port(encode_.plan().outputs(), encoder_decoder::kStates));
   if (dims.size() != 3 || dims[1] < 1 || dims[1] > schema_.most_source) {
