@@ -14,6 +14,7 @@
 #include "pippin/python/lock.h"
 #include "pippin/python/options.h"
 #include "pippin/runtime/draft/drafts.h"
+#include "pippin/runtime/sampling/option_table.h"
 
 namespace pippin::python {
 namespace {
@@ -24,17 +25,10 @@ namespace py = pybind11;
 constexpr size_t kAhead = 2;
 
 void take_sampling(Options& options, SamplingOptions& sampling) {
-  options.take("temperature", sampling.temperature);
-  options.take("top_k", sampling.top_k);
-  options.take("top_p", sampling.top_p);
-  options.take("min_p", sampling.min_p);
-  options.take("typical_p", sampling.typical_p);
-  options.take("xtc_probability", sampling.xtc_probability);
-  options.take("xtc_threshold", sampling.xtc_threshold);
-  options.take("repetition_penalty", sampling.repetition_penalty);
-  options.take("presence_penalty", sampling.presence_penalty);
-  options.take("frequency_penalty", sampling.frequency_penalty);
-  options.take("penalty_last_n", sampling.penalty_last_n);
+  for (const runtime::SamplingOption& known : runtime::sampling_options()) {
+    std::visit([&](const auto& of) { options.take(known.name, sampling.*of.option); },
+               known.member);
+  }
   options.take("logit_bias", sampling.logit_bias);
   options.take("seed", sampling.seed);
 }
