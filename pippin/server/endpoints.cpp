@@ -107,7 +107,7 @@ void write_model(JsonWriter& json, const ModelStatus& status, const std::string&
   json.key("status").begin_object();
   json.member("value", kRouterStates[static_cast<size_t>(status.state)]).end_object();
   if (!status.error.empty()) json.member("error", status.error);
-  if (status.model != nullptr || status.encoder != nullptr) {
+  if (status.is_loaded()) {
     json.member("capabilities", capabilities_of(status));
   }
   if (status.model != nullptr) {

@@ -77,7 +77,7 @@ OpenedModel ModelList::open(const std::string& name) {
   }
   if (slot.state != ModelState::Ready) load(slot, lock);
   slot.used = Clock::now();
-  return {slot.model, slot.encoder, slot.entry.name, slot.first_mapping};
+  return {slot, slot.entry.name, slot.first_mapping};
 }
 
 void ModelList::unload(const std::string& name) {
@@ -109,15 +109,13 @@ std::shared_ptr<Embedder> ModelList::embedder(ServedModel& model) try {
 }
 
 ModelStatus ModelList::status_of(const Slot& slot) const {
-  ModelStatus status;
+  ModelStatus status{slot};
   status.name = slot.entry.name;
   status.path = slot.entry.path;
   status.aliases = slot.aliases;
   status.state = slot.state;
   status.error = slot.error;
   status.created = slot.created;
-  status.model = slot.model;
-  status.encoder = slot.encoder;
   status.bytes = slot.bytes;
   const auto keep_alive = keep_alive_of(slot);
   if (slot.is_loaded() && keep_alive.count() >= 0) {
