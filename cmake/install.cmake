@@ -32,6 +32,7 @@ foreach(header api/call.h api/device.h api/llm.h api/model.h api/tensor.h api/te
     mx/ops/shape_ops.h mx/core/small_vector.h mx/ops/unary.h runtime/batch.h runtime/generator.h
     runtime/load_options.h runtime/model.h runtime/row_memory.h runtime/sampling/candidates.h runtime/sampling/logprobs.h
     runtime/sampling/options.h runtime/sampling/processor.h runtime/sampling/random.h runtime/sequence.h runtime/sequence_rows.h
+    runtime/source.h
     runtime/statistics.h tokenizers/tokenizer.h)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES pippin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin/${folder})

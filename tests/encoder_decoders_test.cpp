@@ -118,6 +118,8 @@ TEST_P(EncoderDecoders, RefuseWhatTheyCannot) {
   const std::vector<int32_t> nine(9, 3), seven(7, 3);
   EXPECT_ERROR(sequence->prefill(nine), ErrorCode::LimitExceeded, "9 tokens of a source");
   EXPECT_ERROR(sequence->all_logits(seven), ErrorCode::Unsupported, "for generated tokens only");
+  EXPECT_ERROR(sequence->set_source({}), ErrorCode::Unsupported, "reads tokens only");
+  EXPECT_ERROR(sequence->cross_attention(seven), ErrorCode::Unsupported, "no heads that align");
   sequence->prefill(seven);
   sequence->prefill(seven);
   EXPECT_ERROR(sequence->decode(3), ErrorCode::LimitExceeded, "9 tokens written");

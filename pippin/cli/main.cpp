@@ -41,6 +41,7 @@
 #include "pippin/cli/serve.h"
 #include "pippin/cli/template.h"
 #include "pippin/cli/tokenize.h"
+#include "pippin/cli/transcribe.h"
 #include "pippin/cli/verify.h"
 #include "pippin/cli/version.h"
 
@@ -118,6 +119,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_cache_command(app);
   pippin::cli::add_embed_command(app);
   pippin::cli::add_rerank_command(app);
+  pippin::cli::add_transcribe_command(app);
   pippin::cli::add_predict_command(app);
   pippin::cli::add_convert_command(app);
   pippin::cli::add_compress_command(app);

@@ -75,8 +75,17 @@ State State::clone() const {
   return State(features_, device_, memory_->clone());
 }
 
+void State::share(size_t index, const State& from) {
+  if (from.device_ != device_) from.fail_elsewhere(device_);
+  const StateRows all = all_rows(state_bytes(features_.at(index)));
+  from.check(index, all);
+  if (!memory_->share(index, *from.memory_)) memory_->copy_rows(index, all, *from.memory_);
+  id_ = next_id();  // its address changed
+}
+
 void State::reset() {
   memory_->reset();
+  id_ = next_id();
 }
 
 std::optional<size_t> State::find(std::string_view name) const {

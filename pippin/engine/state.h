@@ -38,7 +38,8 @@ void write_rows(std::byte* array, const StateRows& rows, const std::byte* from, 
 class StateMemory {
  public:
   virtual ~StateMemory() = default;
-  virtual void reset() = 0;  // back to zeros
+  // Back to zeros; a shared array is replaced. Throws LimitExceeded.
+  virtual void reset() = 0;
   // As State's: these rows are copied from and to the device, and no others.
   virtual void read_rows(size_t index, const StateRows& rows, std::byte* to,
                          uint64_t stride) const = 0;
@@ -46,6 +47,8 @@ class StateMemory {
                           uint64_t stride) = 0;
   // From memory of the same device. By default by way of the host.
   virtual void copy_rows(size_t index, const StateRows& rows, const StateMemory& from);
+  // As State's, of one array. Returns false, and changes nothing, on devices that cannot.
+  virtual bool share(size_t /*index*/, const StateMemory& /*from*/) { return false; }
   // Throws LimitExceeded.
   virtual std::unique_ptr<StateMemory> clone() const = 0;
   // The array itself, as long as the state lives, where the host can read and write what runs do;
@@ -66,7 +69,11 @@ class State {
   // never written take no memory in the copy either, if the device supports that. Throws
   // LimitExceeded.
   State clone() const;
-  void reset();  // back to zeros
+  // Makes the array with that index the one of `from`, a State of this device with the same
+  // features: for values that neither writes any more. It is shared until one of the two is reset;
+  // devices that cannot share copy it.
+  void share(size_t index, const State& from);
+  void reset();  // back to zeros, in memory that is not shared. Throws LimitExceeded
 
   // Name, element type and shape of each.
   const std::vector<mil::Feature>& features() const { return features_; }

@@ -1,6 +1,7 @@
 #include "pippin/engine/state.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -59,6 +60,34 @@ TEST(State, ACloneGoesOnByItself) {
   EXPECT_TRUE(all_are(copy.here("b"), 0));
   EXPECT_TRUE(all_are(state.here("a"), 3));
   EXPECT_TRUE(all_are(state.here("b"), 2));
+}
+
+// Writes to a shared array are visible in both, until one of them is reset.
+TEST(State, ArraysAreSharedUntilAReset) {
+  const std::vector<mil::Feature> features = {feature("own", mil::DataType::Int32, {3}),
+                                              feature("common", mil::DataType::Int32, {2})};
+  State one(features), two(features);
+  const auto first = [](const State& state, const char* name) {
+    int32_t value = 0;
+    std::memcpy(&value, state.here(name).data(), sizeof value);
+    return value;
+  };
+  const auto put = [](State& state, const char* name, int32_t value) {
+    std::memcpy(state.here(name).data(), &value, sizeof value);
+  };
+  put(one, "own", 1);
+  put(one, "common", 2);
+  const uint64_t id = two.id();
+  two.share(1, one);
+  EXPECT_NE(two.id(), id);  // executions bind it again
+  EXPECT_EQ(two.here("common").data(), one.here("common").data());
+  EXPECT_EQ(first(two, "common"), 2);
+  EXPECT_EQ(first(two, "own"), 0);
+  one.reset();
+  EXPECT_EQ(first(one, "common"), 0);
+  EXPECT_EQ(first(two, "common"), 2);
+  put(one, "common", 5);
+  EXPECT_EQ(first(two, "common"), 2);
 }
 
 #if defined(__linux__)

@@ -11,17 +11,13 @@
 
 #include "pippin/models/config/common.h"
 #include "pippin/models/encoders.h"
+#include "pippin/models/encoders/bart_layers.h"
 #include "pippin/models/encoders/encoder_decoder_description.h"
 
 namespace pippin::models {
 namespace {
 
 using Sinusoids = nn::LearnedPositions::Sinusoids;
-
-// The sizes of the encoder or the decoder.
-struct Half {
-  int64_t layers = 12, heads = 16, inner = 4096, context = 1024;
-};
 
 // The differences between the members of the lineage, and the defaults of their classes.
 struct Variant {
@@ -35,7 +31,7 @@ struct Variant {
   int64_t vocab_size = 50265, width = 1024;
   int64_t start = 2;  // decoder_start_token_id
   std::string_view activation = "gelu";
-  Half read = {}, written = {};
+  BartHalf read = {}, written = {};
 };
 constexpr Variant kVariants[] = {
     {.type = "bart", .norm_of_embeddings = true, .offset = 2},
@@ -65,42 +61,6 @@ const Variant& variant_of(const Config& config) {
     if (variant.type == type) return variant;
   }
   config.unsupported("model_type", fmt::format("'{}' is not of BART's lineage", type));
-}
-
-Half half_of(const Config& config, const std::string& side, const char* positions,
-             const Half& defaults) {
-  return {.layers = config.size(side + "_layers", defaults.layers, kMaxLayers),
-          .heads = config.size(side + "_attention_heads", defaults.heads, kMaxHeads),
-          .inner = config.size(side + "_ffn_dim", defaults.inner),
-          .context = config.size(positions, defaults.context, kMaxContext)};
-}
-
-nn::LayerOptions layer_of(const Config& config, const Variant& variant, const Half& half,
-                          int64_t width) {
-  nn::LayerOptions layer;
-  layer.form =
-      variant.norm_first ? nn::LayerOptions::Form::Serial : nn::LayerOptions::Form::NormAfter;
-  layer.features = width;
-  layer.norm = {.kind = nn::NormOptions::Kind::Layer, .epsilon = 1e-5, .bias = true};
-  layer.attention_norm = "self_attn_layer_norm";
-  layer.mlp_norm = "final_layer_norm";
-  nn::AttentionOptions& attention = layer.attention();
-  attention.features = width;
-  attention.num_heads = attention.num_kv_heads = half.heads;
-  config.require_multiple("d_model", width, "attention heads", half.heads);
-  attention.head_dim = width / half.heads;
-  attention.qkv_bias = attention.output_bias = true;
-  attention.output = "out_proj";
-  layer.mlp_path.clear();
-  nn::MLPOptions& mlp = layer.mlp();
-  mlp.features = width;
-  mlp.hidden_features = half.inner;
-  mlp.activation = config.activation("activation_function", variant.activation);
-  mlp.gated = false;
-  mlp.bias = true;
-  mlp.up = "fc1";
-  mlp.down = "fc2";
-  return layer;
 }
 
 // LED's encoder sees half of a window on each side; no token is global.
@@ -145,10 +105,10 @@ std::optional<nn::LearnedPositions> positions_of(const Config& config, const Var
 EncoderDecoderDescription bart_encoder_decoder(const Config& config) {
   const Variant& variant = variant_of(config);
   const bool is_led = variant.type == "led";
-  const Half read =
-      half_of(config, "encoder",
-              is_led ? "max_encoder_position_embeddings" : "max_position_embeddings", variant.read);
-  const Half written = half_of(
+  const BartHalf read = bart_half(
+      config, "encoder", is_led ? "max_encoder_position_embeddings" : "max_position_embeddings",
+      variant.read);
+  const BartHalf written = bart_half(
       config, "decoder", is_led ? "max_decoder_position_embeddings" : "max_position_embeddings",
       variant.written);
   const int64_t width = config.size("d_model", variant.width);
@@ -173,7 +133,8 @@ EncoderDecoderDescription bart_encoder_decoder(const Config& config) {
   model.embedding_scale = scaled ? std::sqrt(static_cast<double>(width)) : 1.0;
 
   nn::EncoderOptions& encoder = model.encoder;
-  const nn::LayerOptions layer = layer_of(config, variant, read, width);
+  const nn::LayerOptions layer =
+      bart_layer(config, read, width, variant.norm_first, variant.activation);
   encoder.vocab_size = model.vocab_size;
   encoder.hidden_size = width;
   encoder.context = read.context;
@@ -199,16 +160,8 @@ EncoderDecoderDescription bart_encoder_decoder(const Config& config) {
   model.norm = layer.norm;
   if (variant.norm_of_embeddings) model.embedding_norm = "layernorm_embedding";
   if (variant.norm_first) model.final_norm = "layer_norm";
-  for (int64_t i = 0; i < written.layers; ++i) {
-    auto& [own, across] = model.layers.emplace_back();
-    own = across = layer_of(config, variant, written, width);
-    own.attention_path = "self_attn";
-    own.mlp_norm.clear();
-    own.feed_forward = nn::NoFeedForwardOptions{};
-    across.attention_path = "encoder_attn";
-    across.attention_norm = "encoder_attn_layer_norm";
-    across.attention().keys_of = i;
-  }
+  model.layers = bart_decoder_layers(
+      bart_layer(config, written, width, variant.norm_first, variant.activation), written.layers);
   model.tied = config.flag("tie_word_embeddings", true);
   if (variant.type != "m2m_100") model.head_bias = "final_logits_bias";
   // Copies of the embedding, tables of sines, and tensors for LED's global tokens only.

@@ -6,6 +6,7 @@
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 #include "pippin/nn/attention/encoder_mask.h"
+#include "pippin/nn/layers/pass_cache.h"
 
 namespace pippin::nn {
 
@@ -25,24 +26,13 @@ constexpr std::string_view kOtherParts[] = {"classifier.",       "cls.",
                                             "sop_classifier.",   "vocab_"};
 
 Parameters find_root(const Parameters& parameters, const EncoderOptions& options) {
+  const std::string& first =
+      options.stem ? options.stem->convolutions.front().path : options.embedding;
   for (const std::string& base : options.bases) {
-    if (parameters.at(base).at(options.embedding).contains("weight")) return parameters.at(base);
+    if (parameters.at(base).at(first).contains("weight")) return parameters.at(base);
   }
   return parameters.at(options.bases.front());
 }
-
-// The keys and values of one pass, all of them visible.
-class NoCache final : public Cache {
- public:
-  std::pair<Array, Array> update(int64_t layer, const Array& keys, const Array& values,
-                                 const Pass& /*pass*/) override {
-    return kept_.emplace(layer, std::pair(keys, values)).first->second;
-  }
-  std::pair<Array, Array> seen(int64_t layer) const override { return kept_.at(layer); }
-
- private:
-  std::map<int64_t, std::pair<Array, Array>> kept_;
-};
 
 }  // namespace
 
@@ -93,7 +83,11 @@ Encoder::Encoder(const Parameters& parameters, const EncoderOptions& options, in
     rope_table_ =
         root_.at(options.rope_table).get("weight", {options.context, options.ropes.at(0).dims});
   }
-  embedding_.emplace(root_.at(options.embedding), options.vocab_size, first);
+  if (options.stem) {
+    stem_.emplace(root_, *options.stem);
+  } else {
+    embedding_.emplace(root_.at(options.embedding), options.vocab_size, first);
+  }
   if (!options.token_types.empty()) {
     token_types_.emplace(root_.at(options.token_types), options.num_token_types, first);
   }
@@ -213,21 +207,34 @@ std::vector<Rotation> Encoder::rotations(const mil::Dim& length) const {
 }
 
 Array Encoder::operator()(const EncoderInput& input) const {
-  Array x = embed(input);
-  const Array embedded = x;
-  const mil::Dim length = input.ids.dim(1);
-  EncoderMasks masks(input.mask, x.type(), options_.causal);
+  return run_layers(embed(input), &input);
+}
+
+Array Encoder::of_features(const Array& features) const {
+  Array x = (*stem_)(features);
+  if (positions_) x = x + positions_->rows(0, x.dim(1));
+  if (embedding_norm_) x = (*embedding_norm_)(x);
+  return run_layers(x, nullptr);
+}
+
+Array Encoder::run_layers(const Array& embedded, const EncoderInput* input) const {
+  Array x = embedded;
+  const mil::Dim length = x.dim(1);
+  std::optional<EncoderMasks> masks;
+  if (input != nullptr) masks.emplace(input->mask, x.type(), options_.causal);
   const std::vector<Rotation> turns = rotations(length);
-  NoCache cache;
+  PassCache cache;
   LayerCarry carry;
-  const Pass pass{0, length, length, input.mask};
+  const Array all_seen = input != nullptr ? input->mask : array::constant(1);
+  const Pass pass{0, length, length, all_seen};
   for (size_t i = 0; i < layers_.size(); ++i) {
     const MixerNeeds& needs = layers_[i].needs();
     const RelativeBias* bias = biases_.empty() ? nullptr : &biases_[biases_.size() == 1 ? 0 : i];
     const Rotation* rotation = needs.rope ? &turns.at(*needs.rope) : nullptr;
-    x = layers_[i](x, {static_cast<int64_t>(i), rotation, &masks.at(needs.window, bias), cache,
-                       pass, carry, nullptr, nullptr, relative_ ? &*relative_ : nullptr});
-    if (i == 0 && convolution_) x = (*convolution_)(embedded, input.mask, x);
+    const Array* const mask = masks ? &masks->at(needs.window, bias) : nullptr;
+    x = layers_[i](x, {static_cast<int64_t>(i), rotation, mask, cache, pass, carry, nullptr,
+                       nullptr, relative_ ? &*relative_ : nullptr});
+    if (i == 0 && convolution_) x = (*convolution_)(embedded, all_seen, x);
   }
   return final_norm_ ? (*final_norm_)(x) : x;
 }

@@ -1,4 +1,5 @@
-// An encoder: from the ids of whole texts to a state for each token, several texts at once.
+// An encoder: from the ids of whole texts to a state for each token, several texts at once; or from
+// the features of a recording to states.
 //
 // Its layers are those of nn/layer.h, without a cache: a query sees all of its text, only the
 // tokens before it (a causal model that embeds texts), or the tokens within a window.
@@ -16,6 +17,7 @@
 #include "pippin/nn/attention/relative_bias.h"
 #include "pippin/nn/decoder.h"
 #include "pippin/nn/layer.h"
+#include "pippin/nn/layers/feature_stem.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/layers/rope.h"
@@ -36,8 +38,10 @@ struct EncoderOptions {
   int64_t vocab_size = 0;
   int64_t hidden_size = 0;
   int64_t context = 0;  // largest number of tokens of a text
-  // Possible prefixes of the paths in the checkpoint: the first one that has the embedding.
+  // Possible prefixes of the paths in the checkpoint: the first one that has the embedding or the
+  // stem.
   std::vector<std::string> bases = {""};
+  std::optional<FeatureStemOptions> stem;  // in place of the embedding
   std::string embedding = "embeddings.word_embeddings";
   int64_t embedding_size = 0;  // if not hidden_size: `projection`, with a bias, follows
   std::string projection;
@@ -91,6 +95,9 @@ class Encoder {
 
   // The states (batch, length, hidden_size).
   array::Array operator()(const EncoderInput& input) const;
+  // The states (1, length, hidden_size) of features (1, inputs, frames), for an encoder with a
+  // stem.
+  array::Array of_features(const array::Array& features) const;
   const EncoderOptions& options() const { return options_; }
   // The part of the checkpoint with the encoder.
   const Parameters& root() const { return root_; }
@@ -100,6 +107,8 @@ class Encoder {
 
  private:
   array::Array embed(const EncoderInput& input) const;
+  // Runs the layers on embedded tokens; `input`: null if all are seen.
+  array::Array run_layers(const array::Array& embedded, const EncoderInput* input) const;
   array::Array positions_of(const array::Array& ids, const mil::Dim& length) const;
   array::Array without_masked(const array::Array& x, const EncoderInput& input) const;
   std::vector<Rotation> rotations(const mil::Dim& length) const;
@@ -108,6 +117,7 @@ class Encoder {
   Parameters root_;
   std::vector<Rope> ropes_;
   std::optional<array::Array> rope_table_;
+  std::optional<FeatureStem> stem_;
   std::optional<Embedding> embedding_, token_types_, task_types_, positions_;
   std::optional<Norm> embedding_norm_, final_norm_;
   std::optional<Linear> projection_;

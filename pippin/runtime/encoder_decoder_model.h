@@ -1,17 +1,22 @@
 // Encoder–decoder models (families/encoder_decoder.h) with the interface of language models.
 //
-// The first tokens fed to an empty sequence are the source: the encoder reads them in one pass, and
-// the logits are those of the decoder's first token. Tokens fed later are the target. No
-// logits for source tokens.
+// If the source is a text, the first tokens fed to an empty sequence are the source: the encoder
+// reads them in one pass, and the logits are those of the decoder's first token. Tokens fed later
+// are the target. There are no logits for source tokens. If the source is a recording, it is given
+// by Sequence::set_source(), and all tokens are the target's.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/plan.h"
 #include "pippin/engine/state.h"
 #include "pippin/mil/model.h"
+#include "pippin/runtime/encoder_decoder_schema.h"
 #include "pippin/runtime/load_options.h"
 #include "pippin/runtime/model.h"
 #include "pippin/runtime/sequence.h"
@@ -20,36 +25,47 @@ namespace pippin::runtime {
 
 class EncoderDecoderModel final : public Model {
  public:
-  // Whether the program is an encoder–decoder.
-  static bool takes(const mil::Model& model);
-
   // `model` and `pool` must outlive it. Throws Unsupported for other programs.
   EncoderDecoderModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options);
 
-  int64_t most_tokens() const { return most_tokens_; }  // of the source, and of the target
+  const EncoderDecoderSchema& schema() const { return schema_; }  // with the options' limits
   engine::State new_state() const;
-  // Fills the state's slots for a source.
+  // Whether a state belongs to the source.
+  static bool is_cross(const mil::Feature& state);
+
+  // Fill the state's slots for a source.
   void encode(std::span<const int32_t> source, engine::State& state);
-  // Decodes target tokens at positions [past, past + ids.size()); returns the logits after each.
+  void encode(const Source& source, engine::State& state);
+  // Decodes target tokens at positions [past, past + ids.size()), at most kMostAtOnce, that attend
+  // to `source` states. Returns the logits after each; `last`: of the last one only.
   std::span<const float> decode(std::span<const int32_t> ids, int64_t past, int64_t source,
-                                engine::State& state);
-  int32_t start() const { return start_; }
-  // The first token that is written, below 0: any.
-  int32_t first() const { return first_; }
+                                engine::State& state, bool last);
+  CrossAttention align(std::span<const int32_t> ids, engine::State& state);
+
+  static constexpr int64_t kMostAtOnce = 64;  // tokens of the target in a run
 
  protected:
   std::unique_ptr<Sequence> make_sequence() override;
   void add_to(Digest& digest) override;
 
  private:
+  // A plan of `main` with the indices of its inputs.
+  struct Step {
+    explicit Step(engine::Execution made);
+    engine::Execution execution;
+    size_t ids, mask, logits;
+    std::optional<size_t> source_mask;
+    std::vector<std::vector<int64_t>> shapes;
+  };
   engine::Execution make(const char* function, mil::SizeRange query) const;
 
   const mil::Model& program_;
   ThreadPool& pool_;
   engine::ComputeOptions compute_;
-  int64_t most_tokens_;
-  int32_t start_, first_;
-  engine::Execution encode_, step_, several_;  // several: two or more tokens
+  EncoderDecoderSchema schema_;
+  engine::Execution encode_;
+  Step step_, several_;                     // several: two or more tokens
+  std::optional<engine::Execution> align_;  // made on first use
 };
 
 }  // namespace pippin::runtime

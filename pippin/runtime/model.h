@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "pippin/base/export.h"
 #include "pippin/base/threads/fork.h"
+#include "pippin/runtime/source.h"
 
 namespace pippin {
 class Digest;
@@ -54,6 +56,9 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
   int64_t vocab_size() const { return facts_.vocab_size; }
   // The abilities of its sequences.
   const Capabilities& capabilities() const { return facts_.capabilities; }
+  // The sources that its sequences need before tokens: Sequence::set_source(). None: sequences
+  // consist of tokens only.
+  const std::optional<SourceForm>& source() const { return facts_.source; }
   // The number of last tokens to restart with when a sequence fills the context and is to continue.
   int64_t tokens_after_shift() const { return facts_.tokens_after_shift; }
 
@@ -79,6 +84,7 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
     int64_t vocab_size = 0;
     int64_t tokens_after_shift = 0;  // 0: half of the context
     Capabilities capabilities;
+    std::optional<SourceForm> source = std::nullopt;
   };
   Model() = default;
   // Called once, by the constructor of the implementation.

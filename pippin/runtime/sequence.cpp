@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
 #include "pippin/runtime/sequence_file.h"
@@ -76,6 +78,37 @@ void Sequence::feed_last() {
   finish();
 }
 
+void Sequence::set_source(const Source& source) {
+  const Use use(*this);
+  const auto& form = model_->source();
+  if (!form) fail(ErrorCode::Unsupported, "the model reads tokens only and takes no other source");
+  if (position() > 0) {
+    fail(ErrorCode::InvalidArgument, "a source for a sequence that has {} tokens already",
+         position());
+  }
+  const std::vector<int64_t> wanted = {form->bins, form->frames};
+  if (source.shape != wanted || std::ssize(source.values) != form->bins * form->frames) {
+    fail(ErrorCode::InvalidArgument,
+         "a source of shape [{}] with {} elements: the model takes {} bins of {} frames",
+         fmt::join(source.shape, ", "), source.values.size(), form->bins, form->frames);
+  }
+  encode(source);
+}
+
+CrossAttention Sequence::cross_attention(std::span<const int32_t> ids) {
+  const Use use(*this);
+  const auto& form = model_->source();
+  if (!form || form->alignment_heads == 0) {
+    fail(ErrorCode::Unsupported, "the model has no heads that align tokens with a source");
+  }
+  check_vocabulary(*model_, ids);
+  if (std::ssize(ids) > model_->context()) {
+    fail(ErrorCode::LimitExceeded, "{} tokens to align: the model's context holds {}", ids.size(),
+         model_->context());
+  }
+  return align(ids);
+}
+
 std::span<const float> Sequence::prefill(std::span<const int32_t> ids) {
   const Use use(*this);
   check(ids);
@@ -127,6 +160,7 @@ void Sequence::reset() {
   greedy_token_.reset();
   keep(0);
   forget();
+  forget_source();
 }
 
 int64_t Sequence::earliest() const {

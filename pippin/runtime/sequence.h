@@ -20,6 +20,7 @@
 #include "pippin/base/export.h"
 #include "pippin/runtime/model.h"
 #include "pippin/runtime/sequence_rows.h"
+#include "pippin/runtime/source.h"
 
 namespace pippin::engine {
 struct StateRows;
@@ -56,6 +57,18 @@ class PIPPIN_API Sequence {
   // The tokens themselves, valid until the next call.
   std::span<const int32_t> tokens() const;
 
+  // Encodes the source of a sequence without tokens, in place of an earlier one. Required before
+  // tokens are fed to a model with Model::source(); the tokens are then those of the target, and
+  // truncate() and fork() keep the source. Throws Unsupported for models that read tokens only,
+  // InvalidArgument for a source of another shape and for a sequence with tokens, Cancelled: the
+  // sequence then has no source.
+  void set_source(const Source& source);
+  // Returns the weights with which each of `ids`, as the first tokens of the target, attends to the
+  // source, for the heads that align tokens with it. The sequence's own tokens do not count and
+  // stay. Throws Unsupported if SourceForm::alignment_heads is 0; InvalidArgument without a source
+  // and for ids that are not in the vocabulary; LimitExceeded for more tokens than the context.
+  CrossAttention cross_attention(std::span<const int32_t> ids);
+
   // Feeds tokens and returns the logits after the last one, [vocab_size], valid until the next
   // call. Throws InvalidArgument for ids that are not in the vocabulary, LimitExceeded if the
   // sequence would exceed the context, Cancelled between pieces of a long prompt: the pieces done
@@ -75,7 +88,7 @@ class PIPPIN_API Sequence {
   // logits.
   std::optional<int32_t> greedy_token();
 
-  // Forgets all tokens.
+  // Forgets all tokens, and the source.
   void reset();
   // Drops all but the first `count` tokens; the sequence then behaves as if only these had been
   // fed. Throws InvalidArgument for more tokens than there are, Unsupported if the sequence cannot
@@ -146,6 +159,11 @@ class PIPPIN_API Sequence {
   // were `before`.
   virtual int64_t give_up(int64_t before) = 0;
   virtual void forget() = 0;  // drops all tokens
+  // As set_source(), for a source of the right shape.
+  virtual void encode(const Source& /*source*/) {}
+  virtual void forget_source() {}
+  // As cross_attention(), for tokens that fit.
+  virtual CrossAttention align(std::span<const int32_t> /*ids*/) { return {}; }
   // As earliest(), with the reason if `count` is not 0.
   struct Earliest {
     int64_t count = 0;

@@ -46,10 +46,12 @@ ConvertResult convert_encoder(const fs::path& source, const fs::path& output,
       is_encoder_decoder
           ? models::build_encoder_decoder(source, {.context = options.context, .packed = &packed})
           : models::build_encoder(source, {.context = options.context, .packed = &packed});
-  ConvertResult result =
-      write_converted(model, output, models::encoder_files(source), options, recipe, start);
+  ConvertResult result = write_converted(
+      model, output,
+      is_encoder_decoder ? models::encoder_decoder_files(source) : models::encoder_files(source),
+      options, recipe, start);
   result.packed = models::packed_summary(packed);
-  result.context = model.functions.front().inputs.front().ranges.at(1).upper;
+  result.context = model.description(model.default_function).inputs.front().ranges.at(1).upper;
   return result;
 }
 

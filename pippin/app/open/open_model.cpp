@@ -14,7 +14,7 @@
 #include "pippin/models/encoders/encoder_model.h"
 #include "pippin/models/model_source.h"
 #include "pippin/models/registry.h"
-#include "pippin/runtime/encoder_decoder_model.h"
+#include "pippin/runtime/encoder_decoder_schema.h"
 
 namespace pippin::app {
 namespace {
@@ -146,7 +146,7 @@ int64_t own_context(const runtime::RunnableModel& model) {
 HiddenModel open_hidden(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given, false);
   const auto made = [&](mil::Model model, const runtime::LoadOptions& load) {
-    if (runtime::EncoderDecoderModel::takes(model)) {
+    if (runtime::is_encoder_decoder(model)) {
       fail(ErrorCode::Unsupported,
            "{}: turns texts into other texts and gives no embeddings; a model of its encoder alone "
            "does",

@@ -8,21 +8,30 @@ constexpr const char* kWhat = "a state";
 }  // namespace
 
 HostState::HostState(const std::vector<mil::Feature>& states) {
-  for (const mil::Feature& state : states) arrays_.emplace_back(state_bytes(state), kWhat);
+  arrays_.reserve(states.size());
+  for (const mil::Feature& state : states) {
+    arrays_.push_back(std::make_shared<Memory>(state_bytes(state), kWhat));
+  }
 }
 
 void HostState::reset() {
-  for (Memory& array : arrays_) array.zero();
+  for (auto& array : arrays_) {
+    if (array.use_count() > 1) {
+      array = std::make_shared<Memory>(array->size(), kWhat);
+    } else {
+      array->zero();
+    }
+  }
 }
 
 void HostState::read_rows(size_t index, const StateRows& rows, std::byte* to,
                           uint64_t stride) const {
-  engine::read_rows(arrays_.at(index).data(), rows, to, stride);
+  engine::read_rows(arrays_.at(index)->data(), rows, to, stride);
 }
 
 void HostState::write_rows(size_t index, const StateRows& rows, const std::byte* from,
                            uint64_t stride) {
-  engine::write_rows(arrays_.at(index).data(), rows, from, stride);
+  engine::write_rows(arrays_.at(index)->data(), rows, from, stride);
 }
 
 void HostState::copy_rows(size_t index, const StateRows& rows, const StateMemory& from) {
@@ -32,12 +41,20 @@ void HostState::copy_rows(size_t index, const StateRows& rows, const StateMemory
 }
 
 MutableByteSpan HostState::here(size_t index) const {
-  return {arrays_.at(index).data(), arrays_.at(index).size()};
+  return {arrays_.at(index)->data(), arrays_.at(index)->size()};
+}
+
+bool HostState::share(size_t index, const StateMemory& from) {
+  arrays_.at(index) = static_cast<const HostState&>(from).arrays_.at(index);
+  return true;
 }
 
 std::unique_ptr<StateMemory> HostState::clone() const {
   auto copy = std::make_unique<HostState>(std::vector<mil::Feature>());
-  for (const Memory& array : arrays_) copy->arrays_.push_back(array.copy(kWhat));
+  copy->arrays_.reserve(arrays_.size());
+  for (const auto& array : arrays_) {
+    copy->arrays_.push_back(std::make_shared<Memory>(array->copy(kWhat)));
+  }
   return copy;
 }
 

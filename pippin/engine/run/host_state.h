@@ -1,6 +1,7 @@
 // States in the memory of the CPU.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "pippin/engine/run/memory.h"
@@ -19,11 +20,12 @@ class HostState : public StateMemory {
   void write_rows(size_t index, const StateRows& rows, const std::byte* from,
                   uint64_t stride) override;
   void copy_rows(size_t index, const StateRows& rows, const StateMemory& from) override;
+  bool share(size_t index, const StateMemory& from) override;
   std::unique_ptr<StateMemory> clone() const override;
   MutableByteSpan here(size_t index) const override;
 
  private:
-  std::vector<Memory> arrays_;
+  std::vector<std::shared_ptr<Memory>> arrays_;
 };
 
 }  // namespace pippin::engine

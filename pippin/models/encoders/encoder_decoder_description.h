@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pippin/models/config/config.h"
@@ -19,8 +20,10 @@ namespace pippin::models {
 struct EncoderDecoderDescription {
   nn::EncoderOptions encoder;
   int64_t vocab_size = 0, width = 0;
-  int64_t context = 0;  // the most tokens of the source, and of the target
-  int64_t start = 0;    // the token that the decoder begins with
+  // The most tokens of the source, unless it is a recording, and of the target.
+  int64_t context = 0;
+  int64_t usual_context = 512;  // if none is asked for, as far as `context` allows
+  int64_t start = 0;            // the token that the decoder begins with
   // The first token of the target, regardless of its logits (forced_bos_token_id).
   std::optional<int64_t> first;
 
@@ -46,6 +49,12 @@ struct EncoderDecoderDescription {
   std::string head_bias;    // a tensor (1, vocabulary); an empty name: none
   std::optional<double> softcap;
   std::vector<std::string> unused;  // prefixes of unused names
+
+  // Heads whose attention to the source tells where a token is in it: layer and head, in the order
+  // of the layers. For recordings only.
+  std::vector<std::pair<int64_t, int64_t>> alignment_heads;
+
+  bool hears() const { return encoder.stem.has_value(); }
 };
 
 bool is_encoder_decoder_type(std::string_view model_type);
@@ -55,5 +64,6 @@ EncoderDecoderDescription describe_encoder_decoder(const Config& config);
 EncoderDecoderDescription bart_encoder_decoder(const Config& config);
 EncoderDecoderDescription t5_encoder_decoder(const Config& config);
 EncoderDecoderDescription t5gemma_encoder_decoder(const Config& config);
+EncoderDecoderDescription whisper_encoder_decoder(const Config& config);
 
 }  // namespace pippin::models

@@ -115,11 +115,10 @@ TextTask text_task(const fs::path& source) {
   if (type == "gemma3_text" && config.get_bool_or("use_bidirectional_attention", false)) {
     return TextTask::Embed;
   }
-  if (!is_encoder_type(type)) {
-    return config.get_bool_or("is_causal", true) ? TextTask::Generate : TextTask::Embed;
-  }
   const bool rewrites = name.ends_with("ForConditionalGeneration") || name == "MarianMTModel";
-  return rewrites && is_encoder_decoder_type(type) ? TextTask::EncodeDecode : TextTask::Embed;
+  if (rewrites && is_encoder_decoder_type(type)) return TextTask::EncodeDecode;
+  if (is_encoder_type(type)) return TextTask::Embed;
+  return config.get_bool_or("is_causal", true) ? TextTask::Generate : TextTask::Embed;
 }
 
 bool only_encodes(const fs::path& source) {

@@ -69,6 +69,7 @@ struct AttentionOptions {
   int64_t value_dim = 0;     // of a value head, if not head_dim; separate projections
   double value_scale = 1.0;  // of values
   bool qkv_bias = false;
+  std::optional<bool> key_bias;  // of `key`, if not qkv_bias; separate projections
   bool output_bias = false;
   bool transposed = false;  // matrices are stored as (in, out)
   QkvLayout layout = QkvLayout::Separate;
@@ -127,6 +128,7 @@ struct AttentionOptions {
   int64_t adapter_rank = 0;
 
   int64_t value_size() const { return value_dim > 0 ? value_dim : head_dim; }
+  bool has_key_bias() const { return key_bias.value_or(qkv_bias); }
   MixerNeeds needs() const;
   std::unique_ptr<const Mixer> make(const Parameters& parameters) const;
 };
@@ -138,6 +140,7 @@ class Attention final : public Mixer {
   array::Array operator()(const array::Array& x, const MixerInput& input) const override;
 
  private:
+  using Mask = std::optional<array::Array>;
   // One projection and the operations on it up to the cache.
   struct Projection {
     int64_t heads;
@@ -156,18 +159,22 @@ class Attention final : public Mixer {
   array::Array finish_values(const array::Array& y) const;
   array::Array heads_of(const array::Array& y, int64_t heads) const;
   array::Array attend(const array::Array& queries, const array::Array& keys,
-                      const array::Array& values, const array::Array& mask) const;
+                      const array::Array& values, const Mask& mask) const;
   array::Array attend_with_sinks(const array::Array& queries, const array::Array& keys,
-                                 const array::Array& values, const array::Array& mask) const;
+                                 const array::Array& values, const Mask& mask) const;
   // The queries that share a key-value head as rows of one product, (1, kv_heads, group * q,
   // head_dim), and back.
   array::Array grouped(const array::Array& queries) const;
   array::Array attend_softcapped(const array::Array& queries, const array::Array& keys,
-                                 const array::Array& values, const array::Array& mask) const;
+                                 const array::Array& values, const Mask& mask) const;
   // Attention written as products and softmax, for packages for the Neural Engine.
   array::Array attend_spelled(const array::Array& queries, const array::Array& keys,
-                              const array::Array& values, const array::Array& mask) const;
+                              const array::Array& values, const Mask& mask) const;
   array::Array softcapped(const array::Array& scores) const;
+  static array::Array masked(const array::Array& scores, const Mask& mask);
+  // Adds the weights of the heads that LayerCarry names to it.
+  void watch(const array::Array& queries, const array::Array& keys, const Mask& mask,
+             LayerCarry& carry) const;
   double scale() const;
   // All keys and values that the queries may see.
   std::pair<array::Array, array::Array> seen_keys(const array::Array& tokens,

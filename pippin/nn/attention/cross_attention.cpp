@@ -34,7 +34,7 @@ std::pair<Array, Array> CrossStates::read(int64_t layer, const mil::Dim& source)
 CrossProjection::CrossProjection(const Parameters& parameters, const AttentionOptions& options)
     : options_(options),
       key_(parameters.at(options.key), options.features, options.num_kv_heads * options.head_dim,
-           options.qkv_bias),
+           options.has_key_bias()),
       value_(parameters.at(options.value), options.features,
              options.num_kv_heads * options.head_dim, options.qkv_bias) {}
 

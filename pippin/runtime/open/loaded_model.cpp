@@ -88,7 +88,7 @@ RunnableModel make_single(const fs::path& package, const LoadOptions& options) {
 
 bool is_language_model(const mil::Model& model) {
   if (!model.has_program()) return false;
-  if (EncoderDecoderModel::takes(model)) return true;
+  if (is_encoder_decoder(model)) return true;
   return std::any_of(model.functions.begin(), model.functions.end(), [&](const auto& function) {
     try {
       const StepSchema step = step_schema(function);
@@ -103,7 +103,7 @@ bool is_language_model(const mil::Model& model) {
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   const auto program = std::make_shared<const mil::Model>(std::move(model));
-  if (EncoderDecoderModel::takes(*program)) {
+  if (is_encoder_decoder(*program)) {
     return joined(pool, program, std::make_shared<EncoderDecoderModel>(*program, *pool, options));
   }
   return joined(pool, program, make_stateful_model(*program, *pool, options));

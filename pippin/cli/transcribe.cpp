@@ -1,0 +1,224 @@
+#include "pippin/cli/transcribe.h"
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "pippin/app/open/speech_model.h"
+#include "pippin/app/open/text_input.h"
+#include "pippin/base/byte_span.h"
+#include "pippin/base/error.h"
+#include "pippin/base/files/output.h"
+#include "pippin/base/stopwatch.h"
+#include "pippin/cli/options/options.h"
+#include "pippin/cli/options/progress.h"
+#include "pippin/cli/options/pull_display.h"
+#include "pippin/cli/options/transcribe_options.h"
+#include "pippin/io/load_cache.h"
+#include "pippin/sound/sound_reader.h"
+#include "pippin/speech/feature_source.h"
+#include "pippin/speech/languages.h"
+#include "pippin/speech/transcriber.h"
+
+namespace pippin::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAll = "all";
+
+struct TranscribeCommand {
+  app::ModelChoice choice;
+  std::vector<std::string> files;
+  std::vector<std::string> format_names;
+  std::string output_dir;
+  bool json = false, no_stats = false, no_cache = false;
+  TranscribeArguments arguments;
+};
+
+std::vector<speech::Format> formats_of(const TranscribeCommand& command) {
+  if (command.json && !command.format_names.empty()) {
+    throw CLI::ValidationError("--json is --output-format json: give one of them");
+  }
+  if (command.json) return {speech::Format::Json};
+  std::vector<speech::Format> formats;
+  for (const speech::FormatName& known : speech::all_formats()) {
+    for (const std::string& name : command.format_names) {
+      if (name != known.name && name != kAll) continue;
+      formats.push_back(known.format);
+      break;
+    }
+  }
+  if (formats.empty()) formats.push_back(speech::Format::Text);
+  return formats;
+}
+
+std::string stem_of(const std::string& file) {
+  return file == "-" ? "stdin" : fs::path(file).stem().string();
+}
+
+// Finds mistakes before the model is opened.
+void check_files(const TranscribeCommand& command, const std::vector<speech::Format>& formats) {
+  std::set<std::string> stems;
+  for (const std::string& file : command.files) {
+    if (file != "-" && !fs::exists(file)) {
+      fail(ErrorCode::NotFound, "{}: there is no such file", file);
+    }
+    if (!stems.insert(stem_of(file)).second && !command.output_dir.empty()) {
+      fail(ErrorCode::InvalidArgument, "two files would be written to {}: rename one of them",
+           (fs::path(command.output_dir) / stem_of(file)).string());
+    }
+  }
+  if (!command.output_dir.empty()) return;
+  if (formats.size() > 1) {
+    throw CLI::ValidationError("several formats need --output-dir");
+  }
+  const bool can_repeat =
+      formats.front() == speech::Format::Text || formats.front() == speech::Format::Json;
+  if (command.files.size() > 1 && !can_repeat) {
+    throw CLI::ValidationError(
+        fmt::format("several files as {} need --output-dir", speech::format_name(formats.front())));
+  }
+}
+
+// Whether bytes begin like a file of sound rather than samples.
+bool has_header(std::string_view bytes) {
+  for (const std::string_view mark : {"RIFF", "fLaC", "OggS", "FORM", "caff", "ID3"}) {
+    if (bytes.starts_with(mark)) return true;
+  }
+  return false;
+}
+
+std::vector<float> read_samples(const std::string& file, int64_t rate) {
+  if (file != "-") return sound::read_sound(file, rate);
+  const sound::SoundLimits limits;
+  const auto most = static_cast<size_t>(limits.max_seconds * 2 * static_cast<double>(rate));
+  const std::string bytes = app::read_text("-", most);
+  if (has_header(bytes)) return sound::read_sound(as_byte_span(bytes), "stdin", rate);
+  const sound::RawFormat format{rate, 1};
+  return sound::SoundReader::pcm16(as_byte_span(bytes), "stdin", format, rate).read_all();
+}
+
+// Transcribes one file; prints its text as it is recognized if `prints_text`.
+speech::Transcription transcribe_file(const TranscribeCommand& command, app::OpenedSpeech& opened,
+                                      speech::Transcriber& transcriber, const std::string& file,
+                                      bool prints_text) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<float> samples = read_samples(file, opened.extractor.sampling_rate());
+  speech::RecordingSource source(opened.extractor, samples, opened.model->shape());
+  // Text on the terminal shows the progress by itself.
+  const bool shows_bar =
+      ::isatty(STDERR_FILENO) == 1 && !(prints_text && ::isatty(STDOUT_FILENO) == 1);
+  std::optional<double> probability;
+  speech::Transcription transcription;
+  {
+    Progress progress("Transcribing", shows_bar ? Progress::Style::Auto : Progress::Style::Quiet,
+                      stderr, "s");
+    speech::Events events;
+    events.detected = [&](const std::string& /*language*/, double p) { probability = p; };
+    events.segment = [&](const speech::Segment& segment) {
+      const std::string_view text = speech::trimmed(segment.text);
+      if (!prints_text || text.empty()) return;
+      print_out(fmt::format("{}\n", text));
+      std::fflush(stdout);
+    };
+    events.progress = [&](int64_t done, int64_t frames) {
+      const double frame = opened.model->shape().seconds_per_frame;
+      progress.update(static_cast<uint64_t>(static_cast<double>(done) * frame),
+                      static_cast<uint64_t>(static_cast<double>(frames) * frame));
+    };
+    transcription = with_context(file, [&] { return transcriber.transcribe(source, events); });
+  }
+  if (!command.no_stats) {
+    const double seconds = seconds_since(start);
+    fmt::print(stderr, "{}: {}{}, {:.1f} s of sound in {:.1f} s ({:.1f}x)\n", file,
+               transcription.language.empty() ? "no language"
+                                              : speech::language_name(transcription.language),
+               probability ? fmt::format(" ({:.0f}%)", *probability * 100) : "",
+               transcription.duration, seconds,
+               seconds > 0 ? transcription.duration / seconds : 0.0);
+  }
+  return transcription;
+}
+
+void transcribe(TranscribeCommand command) {
+  const speech::TranscribeOptions options = command.arguments.checked();
+  const std::vector<speech::Format> formats = formats_of(command);
+  check_files(command, formats);
+  command.choice.pulls = show_pulls();
+  if (!command.no_cache) command.choice.load.compute.cache = default_load_cache();
+  app::OpenedSpeech opened = app::open_speech(command.choice);
+  speech::Transcriber transcriber(*opened.model, opened.tokenizer, opened.generation_config,
+                                  options);
+  const bool writes_files = !command.output_dir.empty();
+  if (writes_files) fs::create_directories(command.output_dir);
+  const bool prints_text = !writes_files && formats.front() == speech::Format::Text;
+  for (size_t i = 0; i < command.files.size(); ++i) {
+    const std::string& file = command.files[i];
+    if (prints_text && command.files.size() > 1) {
+      print_out(fmt::format("{}==> {} <==\n", i > 0 ? "\n" : "", file));
+    }
+    const speech::Transcription transcription =
+        transcribe_file(command, opened, transcriber, file, prints_text);
+    if (prints_text) continue;
+    for (const speech::Format format : formats) {
+      const std::string text =
+          speech::write_transcription(transcription, format, command.arguments.subtitles);
+      if (writes_files) {
+        write_file(fs::path(command.output_dir) /
+                       fmt::format("{}.{}", stem_of(file), speech::format_name(format)),
+                   text);
+      } else {
+        print_out(text);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+CLI::App* add_transcribe_command(CLI::App& app) {
+  auto command = std::make_shared<TranscribeCommand>();
+  CLI::App* sub = app.add_subcommand("transcribe", "Print the text of recordings");
+  const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
+    return sub->add_option(name, value, help)->type_name(type);
+  };
+  option("MODEL", command->choice.path, "",
+         "A Whisper model: a folder, a package or org/name on the Hub")
+      ->required();
+  option(
+      "FILE", command->files, "",
+      "WAV, FLAC, Ogg, MP3, AIFF, AU and CAF files; -: stdin, a file or signed 16-bit samples at "
+      "16 kHz")
+      ->required();
+  std::vector<std::string> names = {kAll};
+  for (const speech::FormatName& format : speech::all_formats()) names.emplace_back(format.name);
+  option("-f,--output-format", command->format_names, "FORMAT",
+         "txt, json, srt, vtt, tsv, lrc or all; repeatable with --output-dir (txt)")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(names).description(""));
+  option("-o,--output-dir", command->output_dir, "FOLDER",
+         "Write FOLDER/NAME.FORMAT for each file instead of printing");
+  sub->add_flag("--json", command->json, "Print segments with times and scores as JSON");
+  add_transcribe_options(*sub, command->arguments);
+  option("--tokenizer", command->choice.tokenizer, "FOLDER", "Tokenizer for a package without one");
+  option("-t,--threads", command->choice.load.threads, "N", "Threads (default: one per core)")
+      ->check(between(1, 1024));
+  add_no_cache_option(*sub, command->no_cache);
+  sub->add_flag("--no-stats", command->no_stats, "Print no statistics");
+  sub->footer(
+      "Text goes to stdout as it is recognized, everything else to stderr. docs/speech.md has\n"
+      "examples.");
+  sub->callback([command] { transcribe(*command); });
+  return sub;
+}
+
+}  // namespace pippin::cli

@@ -1,0 +1,118 @@
+#include "pippin/runtime/encoder_decoder_schema.h"
+
+#include <algorithm>
+
+#include "pippin/base/error.h"
+#include "pippin/base/numbers/number.h"
+#include "pippin/families/encoder_decoder.h"
+#include "pippin/families/package.h"
+#include "pippin/families/stateful.h"
+
+namespace pippin::runtime {
+namespace {
+
+namespace encoder_decoder = families::encoder_decoder;
+namespace stateful = families::stateful;
+
+const mil::FunctionDescription* find_function(const mil::Model& model, const char* name) {
+  const auto found =
+      std::find_if(model.functions.begin(), model.functions.end(),
+                   [&](const mil::FunctionDescription& one) { return one.name == name; });
+  return found == model.functions.end() ? nullptr : &*found;
+}
+
+const mil::Feature* find_feature(const std::vector<mil::Feature>& features, const char* name,
+                                 size_t rank) {
+  const auto found = std::find_if(features.begin(), features.end(), [&](const auto& feature) {
+    return feature.name == name && feature.shape.size() == rank;
+  });
+  return found == features.end() ? nullptr : &*found;
+}
+
+// An input whose sizes are ranges.
+const mil::Feature* find_flexible(const mil::FunctionDescription& function, const char* name,
+                                  size_t rank) {
+  const mil::Feature* const input = find_feature(function.inputs, name, rank);
+  return input != nullptr && input->ranges.size() == rank ? input : nullptr;
+}
+
+bool is_fixed(const mil::Feature& feature) {
+  return std::all_of(feature.ranges.begin(), feature.ranges.end(),
+                     [](const mil::SizeRange& range) { return range.lower == range.upper; });
+}
+
+int32_t token_of(const mil::Model& model, const char* key, int32_t fallback) {
+  const auto found = model.metadata.user_defined.find(key);
+  int32_t token = fallback;
+  if (found != model.metadata.user_defined.end()) parse_number(found->second, token);
+  return token;
+}
+
+// The heads of the function `align`; 0 if there is none that gives weights for each position.
+int64_t alignment_heads(const mil::Model& model, int64_t positions) {
+  const mil::FunctionDescription* const align = find_function(model, encoder_decoder::kAlign);
+  if (align == nullptr || find_flexible(*align, stateful::kIds, 2) == nullptr) return 0;
+  for (const mil::Var* const output :
+       model.program.function(encoder_decoder::kAlign).block().outputs()) {
+    if (output->name != encoder_decoder::kAttention || output->type.dims.size() != 4) continue;
+    const std::vector<int64_t>& dims = output->type.dims;
+    if (dims[1] > 0 && dims[3] == positions) return dims[1];
+  }
+  return 0;
+}
+
+// Of a recording: all sizes are fixed.
+SourceForm source_form(const mil::Model& model, const mil::FunctionDescription& encode) {
+  const mil::Feature& features = *find_feature(encode.inputs, encoder_decoder::kSourceFeatures, 3);
+  const mil::Feature* const keys = find_feature(encode.states, encoder_decoder::kCrossKeys, 5);
+  if (!is_fixed(features) || keys == nullptr) {
+    fail(ErrorCode::Unsupported,
+         "not an encoder-decoder program: function {} must have an input {} of fixed size and a "
+         "state {}",
+         encoder_decoder::kEncode, encoder_decoder::kSourceFeatures, encoder_decoder::kCrossKeys);
+  }
+  SourceForm form{
+      .bins = features.shape[1], .frames = features.shape[2], .positions = keys->shape[3]};
+  form.alignment_heads = alignment_heads(model, form.positions);
+  return form;
+}
+
+}  // namespace
+
+bool is_encoder_decoder(const mil::Model& model) {
+  const auto* const encode = find_function(model, encoder_decoder::kEncode);
+  const auto* const decode = find_function(model, families::kMain);
+  if (encode == nullptr || decode == nullptr ||
+      find_flexible(*decode, stateful::kIds, 2) == nullptr ||
+      find_flexible(*decode, stateful::kMask, 4) == nullptr) {
+    return false;
+  }
+  const bool hears = find_feature(encode->inputs, encoder_decoder::kSourceFeatures, 3) != nullptr;
+  const bool reads = find_flexible(*encode, encoder_decoder::kSourceIds, 2) != nullptr &&
+                     find_flexible(*decode, encoder_decoder::kSourceMask, 4) != nullptr;
+  return hears || reads;
+}
+
+EncoderDecoderSchema encoder_decoder_schema(const mil::Model& model) {
+  if (!is_encoder_decoder(model)) {
+    fail(ErrorCode::Unsupported,
+         "not an encoder-decoder program: it must have the "
+         "functions {} and {} of the family {}",
+         encoder_decoder::kEncode, families::kMain, encoder_decoder::kName);
+  }
+  const auto& encode = *find_function(model, encoder_decoder::kEncode);
+  const auto& decode = *find_function(model, families::kMain);
+  EncoderDecoderSchema schema;
+  schema.start = token_of(model, encoder_decoder::kStartKey, 0);
+  schema.first = token_of(model, encoder_decoder::kFirstKey, -1);
+  schema.most_target = find_flexible(decode, stateful::kMask, 4)->ranges[3].upper;
+  if (const auto* const ids = find_flexible(encode, encoder_decoder::kSourceIds, 2)) {
+    schema.most_source = ids->ranges[1].upper;
+  } else {
+    schema.source = source_form(model, encode);
+    schema.most_source = schema.source->positions;
+  }
+  return schema;
+}
+
+}  // namespace pippin::runtime

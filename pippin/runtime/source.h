@@ -1,0 +1,45 @@
+// The source of a sequence whose model reads more than tokens: the features of a recording, given
+// before the first token.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace pippin::runtime {
+
+// Features of a recording, row after row.
+struct Source {
+  // The elements, [shape].
+  std::span<const float> values;
+  // Its sizes: [bins, frames].
+  std::vector<int64_t> shape;
+};
+
+// The sources that a model takes.
+struct SourceForm {
+  // The mel bins of a frame.
+  int64_t bins = 0;
+  // The frames of a source. Shorter recordings are padded by the caller as the model was trained,
+  // longer ones are several sources.
+  int64_t frames = 0;
+  // The states that the encoder makes of these frames, evenly spaced in time.
+  int64_t positions = 0;
+  // The decoder's heads whose attention follows the recording: those of
+  // Sequence::cross_attention(). 0: the model has none.
+  int64_t alignment_heads = 0;
+};
+
+// The weights with which tokens attend to a source.
+struct CrossAttention {
+  // The number of heads.
+  int64_t heads = 0;
+  // The number of tokens.
+  int64_t tokens = 0;
+  // The encoder's states: SourceForm::positions.
+  int64_t positions = 0;
+  // [heads, tokens, positions]; the sum over positions is 1.
+  std::vector<float> weights;
+};
+
+}  // namespace pippin::runtime

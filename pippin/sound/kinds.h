@@ -1,0 +1,49 @@
+// The table of feature extractors. A new kind is a function that reads its configuration, and a
+// row.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "pippin/sound/feature_kind.h"
+
+namespace pippin::sound {
+
+std::shared_ptr<FeatureKind> read_codec(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_gemma(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_granite(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_lasr(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_parakeet(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_phi(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_sample_frames(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_samples(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_seamless(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_spectrogram_transformer(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_speech_to_text(ExtractorConfig& config);
+std::shared_ptr<FeatureKind> read_whisper(ExtractorConfig& config);
+
+struct KindRow {
+  std::string_view type;
+  ReadKind read;
+};
+inline constexpr KindRow kKinds[] = {
+    {"ASTFeatureExtractor", read_spectrogram_transformer},
+    {"CohereAsrFeatureExtractor", read_parakeet},
+    {"DacFeatureExtractor", read_codec},
+    {"EncodecFeatureExtractor", read_codec},
+    {"Gemma3nAudioFeatureExtractor", read_gemma},
+    {"Gemma4AudioFeatureExtractor", read_gemma},
+    {"Gemma4UnifiedAudioFeatureExtractor", read_sample_frames},
+    {"GraniteSpeechFeatureExtractor", read_granite},
+    {"KyutaiSpeechToTextFeatureExtractor", read_codec},
+    {"LasrFeatureExtractor", read_lasr},
+    {"ParakeetFeatureExtractor", read_parakeet},
+    {"Phi4MultimodalFeatureExtractor", read_phi},
+    {"Qwen3ASRFeatureExtractor", read_whisper},
+    {"SeamlessM4TFeatureExtractor", read_seamless},
+    {"Speech2TextFeatureExtractor", read_speech_to_text},
+    {"Wav2Vec2FeatureExtractor", read_samples},
+    {"WhisperFeatureExtractor", read_whisper},
+};
+
+}  // namespace pippin::sound

@@ -1,0 +1,62 @@
+// Options of a transcription, with the names and defaults of OpenAI's whisper.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pippin::speech {
+
+enum class Task : uint8_t { Transcribe, Translate };  // Translate: into English
+
+struct TranscribeOptions {
+  std::optional<std::string> language;  // a code ("de"); none: detected in the first window
+  Task task = Task::Transcribe;
+
+  // --- decoding of a window ---
+
+  // Tried in order until a window's text is good enough.
+  std::vector<double> temperatures = {0, 0.2, 0.4, 0.6, 0.8, 1};
+  int64_t beam_size = 0;  // beams at temperature 0; 0: greedy
+  double patience = 1;    // beam_size * patience finished texts end the search
+  int64_t best_of = 5;    // samples at temperatures above 0
+  // Scores are divided by ((5 + length) / 6)^length_penalty; none: by the length.
+  std::optional<double> length_penalty;
+  int64_t max_tokens = 0;  // per window; 0: half of the model's context
+  // Tokens that are never written; -1 stands for the model's list.
+  std::vector<int32_t> suppress_tokens = {-1};
+  bool suppress_blank = true;  // a window's text does not begin with a space or its end
+  bool without_timestamps = false;
+  double max_initial_timestamp = 1.0;  // seconds; below 0: any
+  uint64_t seed = 0;                   // of the samples
+
+  // --- judgement of a window; none: not judged ---
+
+  // A text that zlib compresses more is too repetitive.
+  std::optional<double> compression_ratio_threshold = 2.4;
+  // A text whose tokens have a lower average log-probability has failed.
+  std::optional<double> logprob_threshold = -1.0;
+  // A failed window with a higher probability of no speech is silence.
+  std::optional<double> no_speech_threshold = 0.6;
+
+  // --- the text before a window ---
+
+  bool condition_on_previous_text = true;
+  std::string initial_prompt;
+  bool carry_initial_prompt = false;  // for each window, not only the first
+  std::string hotwords;               // before the previous text of each window
+
+  // --- words and places ---
+
+  bool word_timestamps = false;
+  std::string prepend_punctuations = "\"'“¿([{-";
+  std::string append_punctuations = "\"'.。,，!！?？:：”)]}、";
+  // Pairs of start and end in seconds; the last end may be left out.
+  std::vector<double> clip_timestamps;
+
+  // Throws InvalidArgument for values out of range.
+  void check() const;
+};
+
+}  // namespace pippin::speech
