@@ -7,6 +7,8 @@ import pathlib
 import struct
 import zipfile
 
+from form_seeds import FORM_SEEDS
+from sound_seeds import SOUND_SEEDS
 from tabular_seeds import TABULAR
 from wire import array_type, description, doubles, feature, field, number, size_range, translated, varint
 
@@ -340,6 +342,8 @@ SEEDS = {
 }
 
 SEEDS.update(TABULAR)
+SEEDS.update(SOUND_SEEDS)
+SEEDS.update(FORM_SEEDS)
 for name, content in SEEDS.items():
     path = CORPUS / name
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,17 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "pippin/base/bytes.h"
 
 namespace pippin::sound {
 
-enum class FileFormat : uint8_t { Wav, Flac, Ogg, Mp3, Aiff, Au, Caf };
+enum class FileFormat : uint8_t { Wav, Flac, Mp3, Other };
 
 // Throws Unsupported for other formats, with their names if they are common, and InvalidFile for an
-// empty file and for a WAV file that is shorter than its header states. A WAV file of unknown
-// length, as programs write it to pipes, ends with the file.
-FileFormat check_file_format(ByteSpan file, const std::string& name);
+// empty file.
+FileFormat file_format(ByteSpan file, const std::string& name);
 
 }  // namespace pippin::sound

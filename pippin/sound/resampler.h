@@ -1,4 +1,6 @@
 // Conversion of mono samples from one sampling rate to another, in pieces.
+//
+// By libsamplerate rather than libsoxr, because its licence (BSD) allows releases to contain it.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,9 @@
 // Sound files other than MP3, by libsndfile.
 #include <utility>
 
-#include <sndfile.h>
-
 #include "pippin/base/error.h"
 #include "pippin/sound/memory_file.h"
+#include "pippin/sound/sndfile_library.h"
 #include "pippin/sound/sound_source.h"
 
 namespace pippin::sound {
@@ -32,7 +31,7 @@ class SndfileSource : public SoundSource {
   SndfileSource(ByteSpan bytes, std::string name, bool exact)
       : memory_{bytes}, name_(std::move(name)) {
     SF_INFO info = {};
-    file_ = sf_open_virtual(&memory_functions, SFM_READ, &info, &memory_);
+    file_ = library_.open_virtual(&memory_functions, SFM_READ, &info, &memory_);
     if (file_ == nullptr) fail(ErrorCode::InvalidFile, "{}: {}", name_, reason(nullptr));
     sampling_rate = info.samplerate;
     channels = info.channels;
@@ -43,13 +42,13 @@ class SndfileSource : public SoundSource {
   SndfileSource(const SndfileSource&) = delete;
   SndfileSource& operator=(const SndfileSource&) = delete;
   ~SndfileSource() override {
-    if (file_ != nullptr) sf_close(file_);
+    if (file_ != nullptr) library_.close(file_);
   }
 
   size_t read(std::span<float> out) override {
     const sf_count_t count =
-        sf_readf_float(file_, out.data(), static_cast<sf_count_t>(out.size()) / channels);
-    if (count <= 0 && sf_error(file_) != SF_ERR_NO_ERROR) {
+        library_.readf_float(file_, out.data(), static_cast<sf_count_t>(out.size()) / channels);
+    if (count <= 0 && library_.error(file_) != SF_ERR_NO_ERROR) {
       fail(ErrorCode::InvalidFile, "{}: {}", name_, reason(file_));
     }
     return count > 0 ? static_cast<size_t>(count) : 0;
@@ -57,13 +56,14 @@ class SndfileSource : public SoundSource {
 
  private:
   // libsndfile's messages end with a period and may have several lines.
-  static std::string reason(SNDFILE* file) {
-    std::string text = sf_strerror(file);
+  std::string reason(SNDFILE* file) const {
+    std::string text = library_.strerror(file);
     text.resize(text.find_last_not_of(". \n") + 1);
     for (char& c : text) c = c == '\n' ? ' ' : c;
     return text;
   }
 
+  const Sndfile& library_ = libsndfile();
   MemoryFile memory_;
   std::string name_;
   SNDFILE* file_ = nullptr;

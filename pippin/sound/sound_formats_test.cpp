@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sndfile.h>
 
+#include "pippin/base/loaded_library.h"
 #include "pippin/base/testing.h"
 #include "pippin/sound/sound_reader.h"
 
@@ -27,20 +28,43 @@ std::vector<float> two_tones() {
   return samples;
 }
 
+// The functions that write.
+struct Writer {
+  decltype(&sf_format_check) format_check;
+  decltype(&sf_open) open;
+  decltype(&sf_writef_float) writef_float;
+  decltype(&sf_close) close;
+};
+
+Writer load_writer() {
+#ifdef __APPLE__
+  const LoadedLibrary library({"libsndfile.1.dylib", "/opt/homebrew/lib/libsndfile.1.dylib"}, "");
+#else
+  const LoadedLibrary library({"libsndfile.so.1"}, "");
+#endif
+  Writer writer{};
+  library.find("sf_format_check", writer.format_check);
+  library.find("sf_open", writer.open);
+  library.find("sf_writef_float", writer.writef_float);
+  library.find("sf_close", writer.close);
+  return writer;
+}
+
 // Returns the file, or nothing if this build of libsndfile cannot write the format.
 std::string written(int format, const std::vector<float>& samples) {
+  const Writer writer = load_writer();
   const TempDir folder;
   const auto path = folder.path() / "sound";
   SF_INFO info = {};
   info.samplerate = kRate;
   info.channels = 2;
   info.format = format;
-  if (sf_format_check(&info) == 0) return "";
-  SNDFILE* file = sf_open(path.c_str(), SFM_WRITE, &info);
+  if (writer.format_check(&info) == 0) return "";
+  SNDFILE* file = writer.open(path.c_str(), SFM_WRITE, &info);
   if (file == nullptr) return "";
   const auto frames = static_cast<sf_count_t>(samples.size() / 2);
-  EXPECT_EQ(sf_writef_float(file, samples.data(), frames), frames);
-  sf_close(file);
+  EXPECT_EQ(writer.writef_float(file, samples.data(), frames), frames);
+  writer.close(file);
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();

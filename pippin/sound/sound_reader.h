@@ -3,7 +3,8 @@
 // Files: WAV, FLAC, Ogg Vorbis and Opus, MP3, AIFF, AU and CAF, detected by their first bytes
 // whatever their names are. Channels are averaged. Integers become floats in [-1, 1); floats stay
 // as they are. A file that is shorter than its header states is an error for WAV and FLAC; MP3
-// files and streams need not state a length.
+// files and streams need not state a length. MP3 files need mpg123, and files other than WAV files
+// of integers and floats need libsndfile: both are loaded on first use.
 #pragma once
 
 #include <cstddef>

@@ -28,9 +28,13 @@ class SoundSource {
 
 // A file, whose bytes must outlive the result. `name` starts error messages.
 std::unique_ptr<SoundSource> open_sound_file(ByteSpan file, const std::string& name);
-// The same, of a format that libsndfile reads, and of MP3.
-std::unique_ptr<SoundSource> open_sndfile(ByteSpan file, const std::string& name, bool is_exact);
+// A WAV file of integers or floats; null for samples of other types. Throws InvalidFile for a file
+// that is shorter than its header states. One of unknown length, as programs write it to pipes,
+// ends with the file.
+std::unique_ptr<SoundSource> open_wav(ByteSpan file, const std::string& name);
+// Files of MP3, and of other formats.
 std::unique_ptr<SoundSource> open_mp3(ByteSpan file, const std::string& name);
+std::unique_ptr<SoundSource> open_sndfile(ByteSpan file, const std::string& name, bool is_exact);
 
 // Signed 16-bit little-endian samples. The stream must outlive the result.
 std::unique_ptr<SoundSource> open_pcm16(std::istream& stream, const std::string& name,

@@ -1,0 +1,29 @@
+// Shared libraries that are loaded on first use instead of at the start of the program.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+namespace pippin {
+
+class LoadedLibrary {
+ public:
+  // Loads the first of `names` that exists. It is never unloaded, because threads may be in it.
+  // Throws Unsupported with the system's reason; `purpose` starts the message: "downloads need
+  // libcurl".
+  LoadedLibrary(std::initializer_list<const char*> names, const char* purpose);
+
+  // Sets `function` to the library's function `name`. Throws Unsupported if it has none.
+  template <typename Function>
+  void find(const char* name, Function*& function) const {
+    function = reinterpret_cast<Function*>(address(name));
+  }
+
+ private:
+  void* address(const char* name) const;
+
+  void* handle_ = nullptr;
+  std::string name_;
+};
+
+}  // namespace pippin
