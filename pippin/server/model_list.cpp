@@ -57,7 +57,10 @@ void ModelList::stop() {
 std::shared_ptr<ServedModel> ModelList::get(const std::string& name) {
   OpenedModel opened = open(name);
   if (opened.model != nullptr) return opened.model;
-  throw ApiError(400, "the model \"" + opened.name + "\" embeds or scores texts and writes none",
+  throw ApiError(400,
+                 "the model \"" + opened.name + "\" " +
+                     (opened.speech != nullptr ? "takes recordings, not texts"
+                                               : "embeds or scores texts and writes none"),
                  "model");
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/app/speech_to_text.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/files/mapped_origin.h"
 #include "pippin/base/threads/thread.h"
@@ -39,10 +40,13 @@ struct ModelListOptions : ModelSettings {
 struct AnyModel {
   std::shared_ptr<ServedModel> model;               // a language model
   std::shared_ptr<const app::TextEncoder> encoder;  // embeds or scores texts
+  std::shared_ptr<const app::SpeechToText> speech;  // writes the texts of recordings
 
-  bool is_loaded() const { return model != nullptr || encoder != nullptr; }
+  bool is_loaded() const { return model != nullptr || encoder != nullptr || speech != nullptr; }
   // Whether another object holds it, too.
-  bool is_shared() const { return model.use_count() > 1 || encoder.use_count() > 1; }
+  bool is_shared() const {
+    return model.use_count() > 1 || encoder.use_count() > 1 || speech.use_count() > 1;
+  }
 };
 
 enum class ModelState { Absent, Loading, Ready, Failed };

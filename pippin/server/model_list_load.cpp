@@ -86,6 +86,8 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     make_room(slot, bytes);
     if (!path.empty() && app::is_text_encoder(path)) {
       opened.encoder = std::make_shared<const app::TextEncoder>(app::TextEncoder::open(choice));
+    } else if (!path.empty() && app::is_speech_model(path)) {
+      opened.speech = std::make_shared<const app::SpeechToText>(app::SpeechToText::open(choice));
     } else {
       runtime::LoadedModel loaded = app::open_model(choice);
       set_sampling(settings.sampling, loaded);

@@ -43,7 +43,7 @@ std::string write_transcription(const Transcription& transcription, Format forma
 
 // The single formats; segments without text are left out, except in JSON.
 std::string write_text(const Transcription& transcription);
-std::string write_json(const Transcription& transcription);
+std::string write_json(const Transcription& transcription, bool with_segments = true);
 std::string write_srt(const Transcription& transcription, const SubtitleOptions& options = {});
 std::string write_vtt(const Transcription& transcription, const SubtitleOptions& options = {});
 std::string write_tsv(const Transcription& transcription);
