@@ -15,6 +15,7 @@
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/encoder_decoder.h"
+#include "pippin/runtime/batch.h"
 #include "pippin/runtime/encoder_decoder_model.h"
 
 namespace pippin {
@@ -105,6 +106,35 @@ TEST_P(EncoderDecoders, PackageInFloat16) {
       std::make_shared<runtime::EncoderDecoderModel>(program, pool, runtime::LoadOptions{});
   // Measured: 4.3e-3, from the rounding of weights.
   expect_golden(*model, golden, 1e-2);
+}
+
+// Sequences with sources of different lengths share passes.
+TEST_P(EncoderDecoders, DecodeTogether) {
+  PIPPIN_SHARED_OR_SKIP(folder, std::string(GetParam()));
+  const Golden golden(folder);
+  const mil::Model program =
+      models::build_encoder_decoder(folder, {.compute = BuildOptions::Compute::Float32Direct});
+  ThreadPool pool(1);
+  const auto model =
+      std::make_shared<runtime::EncoderDecoderModel>(program, pool, runtime::LoadOptions{});
+  const std::vector<int32_t> shorter(golden.source.begin() + 2, golden.source.end());
+  const auto one = model->new_sequence(), two = model->new_sequence();
+  one->prefill(golden.source);
+  two->prefill(shorter);
+  const auto one_alone = one->fork(), two_alone = two->fork();
+  runtime::Batch batch(model);
+  for (const int32_t token : {5, 7, 6}) {
+    batch.clear();
+    batch.add(*one, token);
+    batch.add(*two, token + 1);
+    batch.run();
+    const auto near = [&](std::span<const float> found, std::span<const float> wanted) {
+      ASSERT_EQ(found.size(), wanted.size());
+      for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], wanted[i], 1e-4);
+    };
+    near(batch.logits(0), one_alone->decode(token));
+    near(batch.logits(1), two_alone->decode(token + 1));
+  }
 }
 
 TEST_P(EncoderDecoders, RefuseWhatTheyCannot) {

@@ -17,6 +17,8 @@
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/encoder_decoder.h"
+#include "pippin/runtime/batch.h"
+#include "pippin/runtime/benchmark.h"
 #include "pippin/runtime/encoder_decoder_model.h"
 #include "tests/broken_config.h"
 
@@ -161,6 +163,41 @@ TEST_P(Whisper, RefuseWhatTheyCannot) {
   EXPECT_ERROR(sequence->decode(3), ErrorCode::LimitExceeded, "context holds 8");
   sequence->reset();
   EXPECT_ERROR(sequence->decode(3), ErrorCode::InvalidArgument, "has no source");
+  // Benchmarks need no recording.
+  EXPECT_EQ(runtime::sequence_for_tokens(*model)->decode(3).size(), 200U);
+}
+
+// Beams: forks that decode different tokens in shared passes.
+TEST_P(Whisper, ForksDecodeTogether) {
+  PIPPIN_SHARED_OR_SKIP(folder, folder_name());
+  const Golden golden(folder);
+  const mil::Model program =
+      models::build_encoder_decoder(folder, {.compute = BuildOptions::Compute::Float32Direct});
+  ThreadPool pool(1);
+  const auto model = open(program, pool);
+  EXPECT_TRUE(model->capabilities().shares_passes);
+  const auto first = model->new_sequence();
+  first->set_source(golden.source());
+  first->prefill(golden.prompt);
+  std::vector<std::unique_ptr<runtime::Sequence>> beams, alone;
+  for (int i = 0; i < 3; ++i) {
+    beams.push_back(first->fork());
+    alone.push_back(first->fork());
+  }
+  beams[1]->decode(9);  // of different lengths
+  alone[1]->decode(9);
+  runtime::Batch batch(model);
+  for (int32_t step = 0; step < 4; ++step) {
+    batch.clear();
+    for (int32_t i = 0; i < 3; ++i) batch.add(*beams[static_cast<size_t>(i)], 10 * i + step);
+    batch.run();
+    for (int32_t i = 0; i < 3; ++i) {
+      const auto wanted = alone[static_cast<size_t>(i)]->decode(10 * i + step);
+      const std::vector<double> numbers(wanted.begin(), wanted.end());
+      EXPECT_LE(worst(batch.logits(static_cast<size_t>(i)), numbers), 1e-5)
+          << "step " << step << ", beam " << i;
+    }
+  }
 }
 
 // A fork's source stays when the sequence that it shares it with gets another one.

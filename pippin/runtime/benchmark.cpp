@@ -40,7 +40,7 @@ class Benchmark {
 
   // Fills the context with `count` random tokens.
   void fill(Sequence& sequence, int64_t count) {
-    sequence.reset();
+    sequence.truncate(0);
     if (count > 0) sequence.prefill(ids(count));
   }
 
@@ -53,7 +53,7 @@ class Benchmark {
   BenchmarkSample prefill(int64_t tokens) {
     const auto prompt = ids(tokens);
     Sequence& sequence = *sequences(1).front();
-    sequence.reset();
+    sequence.truncate(0);
     BenchmarkSample sample;
     const Profiled profiled(profile_);
     const auto before = joules();
@@ -141,7 +141,7 @@ class Benchmark {
     if (count > 1 && !model_.capabilities().many_sequences) {
       fail(ErrorCode::Unsupported, "this model holds one sequence, not {} together", count);
     }
-    while (sequences_.size() < count) sequences_.push_back(model_.new_sequence());
+    while (sequences_.size() < count) sequences_.push_back(sequence_for_tokens(model_));
     return std::span(sequences_).first(count);
   }
 
@@ -216,6 +216,15 @@ std::string BenchmarkCase::name() const {
   if (parallel != 1) text += fmt::format(" x{}", parallel);
   if (depth != 0) text += fmt::format(" @ d{}", depth);
   return text;
+}
+
+std::unique_ptr<Sequence> sequence_for_tokens(Model& model) {
+  auto sequence = model.new_sequence();
+  if (const auto& form = model.source()) {
+    const std::vector<float> zeros(static_cast<size_t>(form->bins * form->frames));
+    sequence->set_source({zeros, {form->bins, form->frames}});
+  }
+  return sequence;
 }
 
 void check_benchmark(const Model& model, const BenchmarkOptions& options) {

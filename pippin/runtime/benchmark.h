@@ -15,6 +15,7 @@
 
 #include "pippin/engine/run/profile.h"
 #include "pippin/runtime/model.h"
+#include "pippin/runtime/sequence.h"
 #include "pippin/runtime/statistics.h"
 
 namespace pippin::runtime {
@@ -56,6 +57,10 @@ struct BenchmarkCase {
 
   std::string name() const;  // llama-bench's names: "pp512", "tg128 @ d512"; "tg128 x16"
 };
+
+// A new sequence that tokens can be fed to: with a source of zeros if the model needs one, since
+// the time of a pass does not depend on its numbers.
+std::unique_ptr<Sequence> sequence_for_tokens(Model& model);
 
 // Throws InvalidArgument if a case does not fit the context or a number is out of range.
 void check_benchmark(const Model& model, const BenchmarkOptions& options);

@@ -60,7 +60,8 @@ EncoderDecoderModel::EncoderDecoderModel(const mil::Model& model, ThreadPool& po
   const bool hears = schema_.source.has_value();
   tell({.context = schema_.most_target + (hears ? 0 : schema_.most_source),
         .vocab_size = vocabulary,
-        .capabilities = {.truncate = hears, .fork = true, .many_sequences = true},
+        .capabilities =
+            {.truncate = hears, .fork = true, .many_sequences = true, .shares_passes = true},
         .source = schema_.source});
 }
 
@@ -107,32 +108,51 @@ void EncoderDecoderModel::encode(const Source& source, engine::State& state) {
   encode_.run_cancellable();
 }
 
+void EncoderDecoderModel::Step::put(std::span<const int32_t> tokens, int64_t past, int64_t source,
+                                    engine::State& state, size_t lane) {
+  const int64_t query = std::ssize(tokens), end = past + query;
+  shapes[ids].assign({1, query});
+  shapes[mask].assign({1, 1, query, end});
+  if (source_mask) shapes[*source_mask].assign({1, 1, 1, source});
+  execution.bind(shapes, state, lane);
+  ranges::copy(tokens, execution.int_input(ids, lane).begin());
+  if (!execution.put_causal_mask(mask, past, lane)) {
+    fill_causal_mask(execution.float_input(mask, lane), query, past, end);
+  }
+  if (!source_mask) return;
+  const std::span<float> seen = execution.float_input(*source_mask, lane);
+  std::fill(seen.begin(), seen.end(), 0.0f);
+}
+
+std::span<const float> EncoderDecoderModel::Step::last_logits(int64_t query, size_t lane) const {
+  const auto width = static_cast<size_t>(execution.output_dims(logits, lane).back());
+  return execution.float_output(logits, static_cast<size_t>(query - 1) * width, width, lane);
+}
+
 std::span<const float> EncoderDecoderModel::decode(std::span<const int32_t> ids, int64_t past,
                                                    int64_t source, engine::State& state,
                                                    bool last) {
-  const int64_t query = std::ssize(ids), end = past + query;
+  const int64_t query = std::ssize(ids);
   Step& step = query == 1 ? step_ : several_;
-  engine::Execution& execution = step.execution;
-  step.shapes[step.ids].assign({1, query});
-  step.shapes[step.mask].assign({1, 1, query, end});
-  if (step.source_mask) step.shapes[*step.source_mask].assign({1, 1, 1, source});
-  execution.bind(step.shapes, state);
-  ranges::copy(ids, execution.int_input(step.ids).begin());
-  if (!execution.put_causal_mask(step.mask, past)) {
-    fill_causal_mask(execution.float_input(step.mask), query, past, end);
-  }
-  if (step.source_mask) {
-    const std::span<float> seen = execution.float_input(*step.source_mask);
-    std::fill(seen.begin(), seen.end(), 0.0f);
-  }
+  step.put(ids, past, source, state, 0);
   check_cancel();
   if (!last) {
-    execution.run();
-    return execution.float_output(step.logits);
+    step.execution.run();
+    return step.execution.float_output(step.logits);
   }
-  execution.run(0, engine::WantedRows{query - 1, query});
-  const auto width = static_cast<size_t>(execution.output_dims(step.logits).back());
-  return execution.float_output(step.logits, static_cast<size_t>(query - 1) * width, width, 0);
+  step.execution.run(0, engine::WantedRows{query - 1, query});
+  return step.last_logits(query, 0);
+}
+
+void EncoderDecoderModel::decode_together(std::span<const NextToken> tokens) {
+  step_.execution.reserve_lanes(tokens.size());
+  while (lanes_.size() < tokens.size()) lanes_.push_back(lanes_.size());
+  for (size_t lane = 0; lane < tokens.size(); ++lane) {
+    const NextToken& token = tokens[lane];
+    step_.put({&token.id, 1}, token.past, token.source, token.state, lane);
+  }
+  check_cancel();
+  step_.execution.run_together(std::span(lanes_).first(tokens.size()));
 }
 
 CrossAttention EncoderDecoderModel::align(std::span<const int32_t> ids, engine::State& state) {
@@ -152,6 +172,10 @@ CrossAttention EncoderDecoderModel::align(std::span<const int32_t> ids, engine::
 std::unique_ptr<Sequence> EncoderDecoderModel::make_sequence() {
   return make_encoder_decoder_sequence(
       std::static_pointer_cast<EncoderDecoderModel>(shared_from_this()));
+}
+
+void EncoderDecoderModel::feed_together(std::span<Sequence* const> sequences) {
+  if (!feed_encoder_decoders_together(*this, sequences)) Model::feed_together(sequences);
 }
 
 void EncoderDecoderModel::add_to(Digest& digest) {

@@ -40,18 +40,34 @@ class EncoderDecoderModel final : public Model {
   // to `source` states. Returns the logits after each; `last`: of the last one only.
   std::span<const float> decode(std::span<const int32_t> ids, int64_t past, int64_t source,
                                 engine::State& state, bool last);
+  // One token of each of several targets in one pass over the weights.
+  struct NextToken {
+    int32_t id;
+    int64_t past, source;
+    engine::State& state;
+  };
+  void decode_together(std::span<const NextToken> tokens);
+  // The logits of decode_together(), by token.
+  std::span<const float> logits_of(size_t token) const { return step_.last_logits(1, token); }
   CrossAttention align(std::span<const int32_t> ids, engine::State& state);
 
   static constexpr int64_t kMostAtOnce = 64;  // tokens of the target in a run
 
  protected:
   std::unique_ptr<Sequence> make_sequence() override;
+  void feed_together(std::span<Sequence* const> sequences) override;
   void add_to(Digest& digest) override;
 
  private:
   // A plan of `main` with the indices of its inputs.
   struct Step {
     explicit Step(engine::Execution made);
+    // Writes the inputs of a lane.
+    void put(std::span<const int32_t> tokens, int64_t past, int64_t source, engine::State& state,
+             size_t lane);
+    // Of the last of `query` tokens.
+    std::span<const float> last_logits(int64_t query, size_t lane) const;
+
     engine::Execution execution;
     size_t ids, mask, logits;
     std::optional<size_t> source_mask;
@@ -65,6 +81,7 @@ class EncoderDecoderModel final : public Model {
   EncoderDecoderSchema schema_;
   engine::Execution encode_;
   Step step_, several_;                     // several: two or more tokens
+  std::vector<size_t> lanes_;               // numbers from 0 on
   std::optional<engine::Execution> align_;  // made on first use
 };
 

@@ -16,28 +16,36 @@ class EncoderDecoderSequence : public Sequence {
   explicit EncoderDecoderSequence(const std::shared_ptr<EncoderDecoderModel>& model)
       : Sequence(model), family_(*model), state_(model->new_state()) {}
 
+  bool has_source() const { return source_ > 0; }
+  // Its last token, which is new.
+  EncoderDecoderModel::NextToken next_token() {
+    return {fed().back(), place_of(position()), source_, state_};
+  }
+  void take_last(std::span<const float> logits) { ranges::copy(logits, next_row().begin()); }
+
  protected:
+  // The place in the target of the token with that number.
+  virtual int64_t place_of(int64_t token) const = 0;
   EncoderDecoderModel& family() const { return family_; }
   engine::State& state() { return state_; }
   int64_t source() const { return source_; }
   void set_source_size(int64_t size) { source_ = size; }
 
-  // Feeds the tokens from fed()[begin] on, which has that place in the target.
-  void feed_target(const Feeding& feeding, int64_t begin, int64_t place) {
+  // Feeds tokens of the target.
+  void feed_target(const Feeding& feeding) {
     const std::span<const int32_t> all = fed();
     const auto total = std::ssize(all);
-    done_ = begin;
+    done_ = feeding.begin;
     while (done_ < total) {
       const int64_t count = std::min(total - done_, EncoderDecoderModel::kMostAtOnce);
       const auto part = all.subspan(static_cast<size_t>(done_), static_cast<size_t>(count));
       const bool every = feeding.rows == Rows::Every;
-      const auto logits =
-          family_.decode(part, place + done_ - begin, source_, state_, /*last=*/!every);
+      const auto logits = family_.decode(part, place_of(done_), source_, state_, /*last=*/!every);
       done_ += count;
       if (every) {
         take_every(logits, count, feeding);
       } else if (done_ == total) {
-        ranges::copy(logits, next_row().begin());
+        take_last(logits);
       }
     }
   }
@@ -84,6 +92,9 @@ class TextSequence final : public EncoderDecoderSequence {
   using EncoderDecoderSequence::EncoderDecoderSequence;
 
  protected:
+  // The decoder begins with a token that is not fed.
+  int64_t place_of(int64_t token) const override { return token - source() + 1; }
+
   void check_room(int64_t added) const override {
     const bool is_source = position() == 0;
     const EncoderDecoderSchema& schema = family().schema();
@@ -101,7 +112,7 @@ class TextSequence final : public EncoderDecoderSequence {
     if (feeding.begin == 0) {
       feed_source();
     } else {
-      feed_target(feeding, feeding.begin, feeding.begin - source() + 1);
+      feed_target(feeding);
     }
   }
 
@@ -125,10 +136,7 @@ class TextSequence final : public EncoderDecoderSequence {
     family().encode(fed(), state());
     const int32_t start = family().schema().start, first = family().schema().first;
     const auto logits = family().decode({&start, 1}, 0, source(), state(), /*last=*/true);
-    if (first < 0 || first >= std::ssize(logits)) {
-      ranges::copy(logits, next_row().begin());
-      return;
-    }
+    if (first < 0 || first >= std::ssize(logits)) return take_last(logits);
     const std::span<float> row = next_row();
     std::fill(row.begin(), row.end(), -std::numeric_limits<float>::infinity());
     row[static_cast<size_t>(first)] = 0;
@@ -140,6 +148,8 @@ class RecordingSequence final : public EncoderDecoderSequence {
   using EncoderDecoderSequence::EncoderDecoderSequence;
 
  protected:
+  int64_t place_of(int64_t token) const override { return token; }
+
   void check_room(int64_t added) const override {
     if (source() == 0) fail_without_source();
     Sequence::check_room(added);
@@ -156,7 +166,7 @@ class RecordingSequence final : public EncoderDecoderSequence {
     state().reset();
   }
 
-  void feed(const Feeding& feeding) override { feed_target(feeding, feeding.begin, feeding.begin); }
+  void feed(const Feeding& feeding) override { feed_target(feeding); }
 
   CrossAttention align(std::span<const int32_t> ids) override {
     if (source() == 0) fail_without_source();
@@ -178,6 +188,22 @@ std::unique_ptr<Sequence> make_encoder_decoder_sequence(
     const std::shared_ptr<EncoderDecoderModel>& model) {
   if (model->schema().source) return std::make_unique<RecordingSequence>(model);
   return std::make_unique<TextSequence>(model);
+}
+
+bool feed_encoder_decoders_together(EncoderDecoderModel& model,
+                                    std::span<Sequence* const> sequences) {
+  std::vector<EncoderDecoderModel::NextToken> tokens;
+  tokens.reserve(sequences.size());
+  for (Sequence* const sequence : sequences) {
+    auto& one = static_cast<EncoderDecoderSequence&>(*sequence);
+    if (!one.has_source()) return false;
+    tokens.push_back(one.next_token());
+  }
+  model.decode_together(tokens);
+  for (size_t i = 0; i < sequences.size(); ++i) {
+    static_cast<EncoderDecoderSequence&>(*sequences[i]).take_last(model.logits_of(i));
+  }
+  return true;
 }
 
 }  // namespace pippin::runtime

@@ -76,6 +76,7 @@ std::vector<Candidate> sample_candidates(const PromptedDecoder& prompted, double
     lanes.back().logits.assign(prompted.logits.begin(), prompted.logits.end());
   }
   std::vector<Lane*> active;
+  active.reserve(lanes.size());
   for (Lane& lane : lanes) active.push_back(&lane);
   for (int64_t step = 0; step < prompted.max_tokens && !active.empty(); ++step) {
     check_cancel();

@@ -24,16 +24,23 @@ double RecordingSource::seconds() const {
 }
 
 std::vector<float> RecordingSource::window(int64_t first, int64_t count) {
-  if (first == 0 && count == frames_ && samples_.size() <= extractor_.max_samples()) {
-    return extractor_(samples_).values;
+  sound::Features part;
+  std::span<const float> from;  // [bands, stride], of which the first `count` columns are used
+  int64_t stride = count;
+  if (samples_.size() <= extractor_.max_samples()) {
+    if (whole_.empty()) whole_ = extractor_(samples_).values;
+    if (first == 0 && count == frames_) return whole_;
+    stride = shape_.frames;
+    from = std::span(whole_).subspan(static_cast<size_t>(first));
+  } else {
+    if (!parts_) parts_.emplace(extractor_.frames_of(samples_));
+    part = parts_->window(static_cast<size_t>(first), static_cast<size_t>(count));
+    from = part.values;
   }
-  if (!features_) features_.emplace(extractor_.frames_of(samples_));
-  const sound::Features part =
-      features_->window(static_cast<size_t>(first), static_cast<size_t>(count));
-  const int64_t bands = part.shape[1];
+  const int64_t bands = (std::ssize(from) + stride - 1) / stride;
   std::vector<float> window(static_cast<size_t>(bands * shape_.frames));
   for (int64_t band = 0; band < bands; ++band) {
-    std::copy_n(part.values.begin() + band * count, count, window.begin() + band * shape_.frames);
+    std::copy_n(from.begin() + band * stride, count, window.begin() + band * shape_.frames);
   }
   return window;
 }

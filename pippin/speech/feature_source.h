@@ -40,8 +40,10 @@ class RecordingSource final : public FeatureSource {
   std::span<const float> samples_;
   WindowShape shape_;
   int64_t frames_;
-  std::optional<sound::RecordingFeatures>
-      features_;  // made on first use: one pass over the samples
+  // Made on first use: all features of a recording that fits into one window, or those of others on
+  // request.
+  std::vector<float> whole_;
+  std::optional<sound::RecordingFeatures> parts_;
 };
 
 }  // namespace pippin::speech

@@ -27,7 +27,11 @@ void forbid(std::span<float> logits, int64_t begin, int64_t end) {
 void LogitRules::apply(std::span<const int32_t> sampled, std::span<float> logits) const {
   if (sampled.empty()) forbid(logits, suppressed_first);
   forbid(logits, suppressed);
-  if (timestamps) apply_timestamps(sampled, logits);
+  if (timestamps == Timestamps::None) {
+    forbid(logits, tokens.timestamp_begin, std::ssize(logits));
+  } else if (timestamps == Timestamps::Ordered) {
+    apply_timestamps(sampled, logits);
+  }
 }
 
 void LogitRules::apply_timestamps(std::span<const int32_t> sampled, std::span<float> logits) const {

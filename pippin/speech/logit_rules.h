@@ -14,8 +14,8 @@ namespace pippin::speech {
 struct LogitRules {
   std::vector<int32_t> suppressed;        // at every position
   std::vector<int32_t> suppressed_first;  // at the first position
-  bool timestamps = false;                // the order of timestamps holds
-  SpecialTokens tokens;                   // for `timestamps`
+  enum class Timestamps : uint8_t { Free, None, Ordered } timestamps = Timestamps::Free;
+  SpecialTokens tokens;  // for None and Ordered
   // The last timestamp, counted from the first one, that may begin a window; none: any.
   std::optional<int64_t> max_initial_timestamp_index;
 

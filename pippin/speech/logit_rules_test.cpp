@@ -15,7 +15,7 @@ constexpr int32_t kTime = TestTokens::kTime;
 class LogitRulesTest : public testing::Test {
  protected:
   LogitRulesTest() {
-    rules_.timestamps = true;
+    rules_.timestamps = LogitRules::Timestamps::Ordered;
     rules_.tokens.end_of_text = TestTokens::kEnd;
     rules_.tokens.no_timestamps = TestTokens::kNoTimestamps;
     rules_.tokens.timestamp_begin = kTime;
@@ -81,7 +81,9 @@ TEST_F(LogitRulesTest, SuppressedTokensAndPaddingOfTheVocabularyAreForbidden) {
   rules_.suppressed_first = {0, 1};
   rules_.tokens.timestamp_end = kTime + 50;
   EXPECT_EQ(allowed("<3>ab"), "0-4 6-6 8-265 t4-t49");
-  rules_.timestamps = false;
+  rules_.timestamps = LogitRules::Timestamps::None;
+  EXPECT_EQ(allowed("a"), "0-4 6-6 8-266");
+  rules_.timestamps = LogitRules::Timestamps::Free;
   EXPECT_EQ(allowed(""), "2-4 6-6 8-266 t0-t50");
   EXPECT_EQ(allowed("a"), "0-4 6-6 8-266 t0-t50");
 }

@@ -29,6 +29,12 @@ void TranscribeOptions::check() const {
   if (!std::isfinite(max_initial_timestamp)) {
     fail(ErrorCode::InvalidArgument, "max_initial_timestamp is not a finite number");
   }
+  if (hallucination_silence_threshold) {
+    check_between("hallucination_silence_threshold", *hallucination_silence_threshold, 0, 1e6);
+    if (!word_timestamps) {
+      fail(ErrorCode::InvalidArgument, "hallucination_silence_threshold needs word_timestamps");
+    }
+  }
   double last = 0;
   for (const double time : clip_timestamps) {
     if (!(time >= last) || !std::isfinite(time)) {

@@ -52,6 +52,9 @@ struct TranscribeOptions {
   bool word_timestamps = false;
   std::string prepend_punctuations = "\"'“¿([{-";
   std::string append_punctuations = "\"'.。,，!！?？:：”)]}、";
+  // Improbable words between pauses that are longer than this, in seconds, are left out. Needs
+  // word_timestamps.
+  std::optional<double> hallucination_silence_threshold;
   // Pairs of start and end in seconds; the last end may be left out.
   std::vector<double> clip_timestamps;
 

@@ -8,6 +8,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
+#include "pippin/speech/hallucinations.h"
 #include "pippin/speech/word_times.h"
 
 namespace pippin::speech {
@@ -81,7 +82,7 @@ Transcriber::Transcriber(SpeechModel& model, Tokenizer tokenizer, const Json& ge
   }
   if (options_.word_timestamps && !model.can_align()) {
     fail(ErrorCode::Unsupported,
-         "the model has no times of words: its generation_config.json names no alignment_heads");
+         "the model gives no times of words: it has no attention heads that align them");
   }
   if (!options_.initial_prompt.empty()) {
     initial_prompt_ = prompt_tokens(tokenizer_, options_.initial_prompt);
@@ -170,10 +171,23 @@ void Transcriber::decode_window(Run& run, int64_t seek, int64_t frames) {
               {model_, *decoder, tokenizer_, tokens_, task_.start_tokens(run.result.language),
                run.result.language, static_cast<double>(seek) * frame, frames, run.last_speech},
               options_);
-    run.last_speech = speech_end(segments);
+    const double last_end = speech_end(segments);
     // The next window begins after the last word.
-    const auto end = std::llround(run.last_speech / frame);
+    const auto end = std::llround(last_end / frame);
     if (!cut.ends_after_timestamp && end > seek) run.seek = end;
+    if (options_.hallucination_silence_threshold) {
+      const double start = static_cast<double>(seek) * frame;
+      const WindowTimes window{start, static_cast<double>(seek + frames) * frame,
+                               start + model_.shape().seconds(), run.last_speech,
+                               static_cast<double>(run.source.frames()) * frame};
+      // No more speech is expected after a short rest of the window.
+      const bool is_brief = window.end - last_end <= *options_.hallucination_silence_threshold;
+      if (!cut.ends_after_timestamp && end > seek && is_brief) run.seek = seek + frames;
+      if (const auto resume = remove_hallucinations(segments, window, options_)) {
+        run.seek = std::llround(*resume / frame);
+      }
+    }
+    if (!segments.empty()) run.last_speech = speech_end(segments);
   }
   if (run.seek <= seek) run.seek = seek + frames;  // a text without the rules of timestamps
   for (Segment& segment : segments) {

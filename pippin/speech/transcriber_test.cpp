@@ -143,8 +143,8 @@ TEST_F(TranscriberTest, TextWithoutTimestampsAdvancesByWindows) {
   options_.without_timestamps = true;
   options_.suppress_blank = false;
   const Transcription result =
-      transcribe(150, [](int64_t window) { return window == 0 ? " a" : "<0><0>"; });
-  EXPECT_EQ(segments_of(result), "0 0-1 a\n100 1-1\n");
+      transcribe(150, [](int64_t window) { return window == 0 ? " a" : " b"; });
+  EXPECT_EQ(segments_of(result), "0 0-1 a\n100 1-1.5 b\n");
 }
 
 TEST_F(TranscriberTest, NothingIsDecodedOfAnEmptyRecording) {
@@ -181,7 +181,7 @@ TEST_F(TranscriberTest, WordsMoveTheNextWindow) {
 TEST_F(TranscriberTest, OptionsThatTheModelCannotFollowAreRejected) {
   const auto text = [](int64_t) { return "<0> a<10>"; };
   options_.word_timestamps = true;
-  EXPECT_ERROR(transcribe(100, text), ErrorCode::Unsupported, "alignment_heads");
+  EXPECT_ERROR(transcribe(100, text), ErrorCode::Unsupported, "no times of words");
   options_.word_timestamps = false;
   options_.language = "fr";
   EXPECT_ERROR(transcribe(100, text), ErrorCode::InvalidArgument, "does not have the language fr");

@@ -13,7 +13,7 @@ std::vector<std::span<const float>> SpeechModel::feed_each(std::span<WindowDecod
 }
 
 Alignment SpeechModel::align(WindowDecoder& /*decoder*/, std::span<const int32_t> /*ids*/) {
-  fail(ErrorCode::Unsupported, "the model does not say which attention heads align words");
+  fail(ErrorCode::Unsupported, "the model has no attention heads that align words");
 }
 
 }  // namespace pippin::speech

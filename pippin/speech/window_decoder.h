@@ -58,7 +58,7 @@ class SpeechModel {
   // the next call.
   virtual std::vector<std::span<const float>> feed_each(std::span<WindowDecoder* const> decoders,
                                                         std::span<const int32_t> ids);
-  // Whether align() works: the model's files name the heads whose attention follows the sound.
+  // Whether align() works: some heads of the model follow the sound.
   virtual bool can_align() const { return false; }
   // Returns the attention of each token to the window of `decoder`, whose own tokens are dropped.
   virtual Alignment align(WindowDecoder& decoder, std::span<const int32_t> ids);

@@ -25,7 +25,8 @@ LogitRules make_rules(const SpeechModel& model, const Tokenizer& tokenizer,
   if (options.suppress_blank) {
     rules.suppressed_first = suppressed_first_tokens(tokenizer, tokens, config, model.vocab_size());
   }
-  rules.timestamps = !options.without_timestamps;
+  rules.timestamps =
+      options.without_timestamps ? LogitRules::Timestamps::None : LogitRules::Timestamps::Ordered;
   rules.tokens = tokens;
   if (options.max_initial_timestamp >= 0) {
     rules.max_initial_timestamp_index = std::lround(

@@ -125,6 +125,12 @@ void fit_segment(Segment& segment, const Durations& durations, double last_speec
   } else {
     segment.end = last.end;
   }
+  for (Word& word : words) {
+    word.start = round_time(word.start);
+    word.end = round_time(word.end);
+  }
+  segment.start = round_time(segment.start);
+  segment.end = round_time(segment.end);
 }
 
 }  // namespace

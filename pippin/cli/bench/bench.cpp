@@ -115,7 +115,7 @@ runtime::RunnableModel load_timed(const app::ModelChoice& choice, LoadTime& time
   const auto start = Clock::now();
   auto model = app::open_runnable(choice);
   time.load_seconds = seconds_since(start);
-  model.model->new_sequence()->decode(0);
+  runtime::sequence_for_tokens(*model.model)->decode(0);
   time.first_token_seconds = seconds_since(start);
   return model;
 }

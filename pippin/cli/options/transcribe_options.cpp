@@ -113,6 +113,10 @@ void add_transcribe_options(CLI::App& command, TranscribeArguments& arguments) {
          "Transcribe only these parts: START,END,START,END ...; the last END may be left out")
       ->delimiter(',')
       ->allow_extra_args(false);
+  add_threshold(command, "--hallucination-silence-threshold",
+                options.hallucination_silence_threshold,
+                "Leave out improbable words between pauses of more seconds, with "
+                "--word-timestamps (none)");
   option("--seed", options.seed, "N", "Seed of the samples (0)");
   option("--prepend-punctuations", options.prepend_punctuations, "MARKS",
          "Marks to join with the word after them, with --word-timestamps");

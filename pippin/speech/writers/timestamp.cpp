@@ -21,7 +21,7 @@ int64_t count_parts(double seconds, int64_t parts) {
 std::string format_time(double seconds, bool hours, char mark) {
   const int64_t all = count_parts(seconds, 1000);
   const int64_t whole = all / 1000;
-  const std::string rest =
+  std::string rest =
       fmt::format("{:02}:{:02}{}{:03}", whole % kHour / kMinute, whole % kMinute, mark, all % 1000);
   if (!hours && whole < kHour) return rest;
   return fmt::format("{:02}:{}", whole / kHour, rest);
