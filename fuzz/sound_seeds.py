@@ -31,6 +31,8 @@ SOUND = {
 
 EXTRACTORS = {
     "AST": {"num_mel_bins": 8, "max_length": 20, "mean": -4.2, "std": 4.5, "do_normalize": True},
+    "Clap": {"feature_size": 4, "max_length_s": 1, "nb_max_samples": 16000, "padding": "repeat",
+             "truncation": "rand_trunc", "frequency_max": 7000},
     "CohereAsr": {"feature_size": 8, "dither": 1e-5, "max_audio_clip_s": 35.0, "overlap_chunk_second": 5.0},
     "Dac": {"hop_length": 512},
     "Encodec": {"chunk_length_s": None, "overlap": None},

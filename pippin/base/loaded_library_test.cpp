@@ -7,14 +7,17 @@
 namespace pippin {
 namespace {
 
+// Libraries of the systems that have sqrt(), also through their dependencies.
 #ifdef __APPLE__
-constexpr const char* kMath = "libSystem.B.dylib";
+constexpr const char* kName = "c++";
+constexpr int kVersion = 1;
 #else
-constexpr const char* kMath = "libm.so.6";
+constexpr const char* kName = "m";
+constexpr int kVersion = 6;
 #endif
 
 TEST(LoadedLibrary, FindsFunctions) {
-  const LoadedLibrary library({"libnonexistent.so.9", kMath}, "roots");
+  const LoadedLibrary library(kName, kVersion, "roots need it");
   double (*root)(double) = nullptr;
   library.find("sqrt", root);
   EXPECT_EQ(root(9), 3);
@@ -23,10 +26,10 @@ TEST(LoadedLibrary, FindsFunctions) {
 }
 
 TEST(LoadedLibrary, NamesThePurposeAndTheReason) {
-  EXPECT_ERROR(LoadedLibrary({"libnonexistent.so.9", "libother.so.1"}, "x needs y"),
-               ErrorCode::Unsupported, "x needs y, which cannot be loaded: ");
-  EXPECT_ERROR(LoadedLibrary({"libnonexistent.so.9", "libother.so.1"}, "x needs y"),
-               ErrorCode::Unsupported, "libnonexistent.so.9");
+  EXPECT_ERROR(LoadedLibrary("nonexistent", 9, "x needs y"), ErrorCode::Unsupported,
+               "x needs y, which cannot be loaded: ");
+  EXPECT_ERROR(LoadedLibrary("nonexistent", 9, "x needs y"), ErrorCode::Unsupported,
+               "libnonexistent.");
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "pippin/cli/transcribe.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -67,6 +69,9 @@ std::string stem_of(const std::string& file) {
 
 // Finds mistakes before the model is opened.
 void check_files(const TranscribeCommand& command, const std::vector<speech::Format>& formats) {
+  if (std::count(command.files.begin(), command.files.end(), "-") > 1) {
+    throw CLI::ValidationError("stdin (-) can be read once");
+  }
   std::set<std::string> stems;
   for (const std::string& file : command.files) {
     if (file != "-" && !fs::exists(file)) {
@@ -149,6 +154,14 @@ speech::Transcription transcribe_file(const TranscribeCommand& command, app::Ope
   return transcription;
 }
 
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    fail(ErrorCode::Io, "{}: cannot make the folder: {}", folder.string(), error.message());
+  }
+}
+
 void transcribe(TranscribeCommand command) {
   const speech::TranscribeOptions options = command.arguments.checked();
   const std::vector<speech::Format> formats = formats_of(command);
@@ -159,7 +172,7 @@ void transcribe(TranscribeCommand command) {
   speech::Transcriber transcriber(*opened.model, opened.tokenizer, opened.generation_config,
                                   options);
   const bool writes_files = !command.output_dir.empty();
-  if (writes_files) fs::create_directories(command.output_dir);
+  if (writes_files) make_folder(command.output_dir);
   const bool prints_text = !writes_files && formats.front() == speech::Format::Text;
   for (size_t i = 0; i < command.files.size(); ++i) {
     const std::string& file = command.files[i];

@@ -1,16 +1,17 @@
 // The family `encoder-decoder`: one package X.mlpackage with an encoder and a decoder. It maps one
-// text to another (T5, BART), or a recording to a text (Whisper).
+// text to another (T5, BART), or a recording to a text (Whisper, Moonshine).
 //
 //   function  takes                                    gives                keeps
 //   encode    input_ids int32 (1, source)              last_hidden_state    crossKeys, crossValues
 //             or input_features float (1, bins, frames)
+//             or input_values float (1, samples)
 //   main      inputIds int32 (1, q)                    logits               keyCache, valueCache
 //             causalMask float (1, 1, q, end)
 //             sourceMask float (1, 1, 1, source)
 //   align     inputIds int32 (1, n)                    attention
 //
 // `encode` fills the slots [0, source) of the decoder's cross-attention caches; `main` takes q
-// tokens after end - q others, as in the family `stateful`. A recording has a fixed length: it
+// tokens after end - q others, as in the family `stateful`. A spectrogram has a fixed length: it
 // fills all slots, and there is no sourceMask. `align`, which not all packages have, computes the
 // first n tokens of a target at once and gives the weights (1, heads, n, source) with which some
 // heads attend to the source. The default function is `main`.
@@ -23,6 +24,7 @@ inline constexpr const char* kName = "encoder-decoder";
 inline constexpr const char* kEncode = "encode";
 inline constexpr const char* kSourceIds = "input_ids";
 inline constexpr const char* kSourceFeatures = "input_features";
+inline constexpr const char* kSourceSamples = "input_values";
 inline constexpr const char* kStates = "last_hidden_state";
 inline constexpr const char* kSourceMask = "sourceMask";
 // (layers, 1, heads, maximum source tokens, features per head)

@@ -4,14 +4,8 @@
 namespace pippin::hub {
 namespace {
 
-#ifdef __APPLE__
-constexpr const char* kLibrary = "libcurl.4.dylib";
-#else
-constexpr const char* kLibrary = "libcurl.so.4";
-#endif
-
 Curl load() {
-  const LoadedLibrary library({kLibrary}, "downloads need libcurl");
+  const LoadedLibrary library("curl", 4, "downloads need libcurl");
   Curl curl{};
   library.find("curl_global_init", curl.global_init);
   library.find("curl_easy_init", curl.init);

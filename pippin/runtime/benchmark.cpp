@@ -221,8 +221,11 @@ std::string BenchmarkCase::name() const {
 std::unique_ptr<Sequence> sequence_for_tokens(Model& model) {
   auto sequence = model.new_sequence();
   if (const auto& form = model.source()) {
-    const std::vector<float> zeros(static_cast<size_t>(form->bins * form->frames));
-    sequence->set_source({zeros, {form->bins, form->frames}});
+    const auto bins = std::max<int64_t>(form->bins, 1);
+    const std::vector<float> zeros(static_cast<size_t>(bins * form->frames));
+    std::vector<int64_t> shape = {bins, form->frames};
+    if (form->bins == 0) shape.erase(shape.begin());
+    sequence->set_source({zeros, std::move(shape)});
   }
   return sequence;
 }

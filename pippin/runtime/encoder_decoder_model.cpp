@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "pippin/base/error.h"
 #include "pippin/base/numbers/ranges.h"
 #include "pippin/base/threads/cancel.h"
@@ -55,7 +57,7 @@ EncoderDecoderModel::EncoderDecoderModel(const mil::Model& model, ThreadPool& po
       step_(make(families::kMain, {1, 1})),
       several_(make(families::kMain, {2, std::min(kMostAtOnce, schema_.most_target)})) {
   engine::State state = new_state();
-  const int64_t source = schema_.source ? schema_.most_source : 1;
+  const int64_t source = schema_.masks_source ? 1 : schema_.most_source;
   const int64_t vocabulary = std::ssize(decode({&schema_.start, 1}, 0, source, state, true));
   const bool hears = schema_.source.has_value();
   tell({.context = schema_.most_target + (hears ? 0 : schema_.most_source),
@@ -77,7 +79,7 @@ engine::Execution EncoderDecoderModel::make(const char* function, mil::SizeRange
   }
   if (std::string_view(function) == families::kMain) {
     ranges[stateful::kMask] = {one, one, query, {query.lower, schema_.most_target}};
-    if (!schema_.source) {
+    if (schema_.masks_source) {
       ranges[encoder_decoder::kSourceMask] = {one, one, one, {1, schema_.most_source}};
     }
   }
@@ -102,10 +104,20 @@ void EncoderDecoderModel::encode(std::span<const int32_t> source, engine::State&
   encode_.run_cancellable();
 }
 
-void EncoderDecoderModel::encode(const Source& source, engine::State& state) {
-  encode_.bind({{1, source.shape.at(0), source.shape.at(1)}}, state);
+int64_t EncoderDecoderModel::encode(const Source& source, engine::State& state) {
+  std::vector<int64_t> shape = {1};
+  shape.insert(shape.end(), source.shape.begin(), source.shape.end());
+  encode_.bind({shape}, state);
   ranges::copy(source.values, encode_.float_input(0).begin());
   encode_.run_cancellable();
+  const auto dims =
+      encode_.output_dims(find_port(encode_.plan().outputs(), encoder_decoder::kStates));
+  if (dims.size() != 3 || dims[1] < 1 || dims[1] > schema_.most_source) {
+    fail(ErrorCode::InvalidFile, "function {}: output {} of shape [{}] with up to {} states",
+         encoder_decoder::kEncode, encoder_decoder::kStates, fmt::join(dims, ", "),
+         schema_.most_source);
+  }
+  return dims[1];
 }
 
 void EncoderDecoderModel::Step::put(std::span<const int32_t> tokens, int64_t past, int64_t source,

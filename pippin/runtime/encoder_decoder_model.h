@@ -35,7 +35,8 @@ class EncoderDecoderModel final : public Model {
 
   // Fill the state's slots for a source.
   void encode(std::span<const int32_t> source, engine::State& state);
-  void encode(const Source& source, engine::State& state);
+  // Returns the number of its states.
+  int64_t encode(const Source& source, engine::State& state);
   // Decodes target tokens at positions [past, past + ids.size()), at most kMostAtOnce, that attend
   // to `source` states. Returns the logits after each; `last`: of the last one only.
   std::span<const float> decode(std::span<const int32_t> ids, int64_t past, int64_t source,

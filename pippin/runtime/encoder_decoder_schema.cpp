@@ -41,6 +41,18 @@ bool is_fixed(const mil::Feature& feature) {
                      [](const mil::SizeRange& range) { return range.lower == range.upper; });
 }
 
+// A spectrogram of fixed size.
+const mil::Feature* find_features(const mil::FunctionDescription& encode) {
+  const mil::Feature* const found =
+      find_feature(encode.inputs, encoder_decoder::kSourceFeatures, 3);
+  return found != nullptr && is_fixed(*found) ? found : nullptr;
+}
+
+// Sound of any length.
+const mil::Feature* find_samples(const mil::FunctionDescription& encode) {
+  return find_flexible(encode, encoder_decoder::kSourceSamples, 2);
+}
+
 int32_t token_of(const mil::Model& model, const char* key, int32_t fallback) {
   const auto found = model.metadata.user_defined.find(key);
   int32_t token = fallback;
@@ -61,19 +73,23 @@ int64_t alignment_heads(const mil::Model& model, int64_t positions) {
   return 0;
 }
 
-// Of a recording: all sizes are fixed.
 SourceForm source_form(const mil::Model& model, const mil::FunctionDescription& encode) {
-  const mil::Feature& features = *find_feature(encode.inputs, encoder_decoder::kSourceFeatures, 3);
   const mil::Feature* const keys = find_feature(encode.states, encoder_decoder::kCrossKeys, 5);
-  if (!is_fixed(features) || keys == nullptr) {
+  if (keys == nullptr) {
     fail(ErrorCode::Unsupported,
-         "not an encoder-decoder program: function {} must have an input {} of fixed size and a "
-         "state {}",
-         encoder_decoder::kEncode, encoder_decoder::kSourceFeatures, encoder_decoder::kCrossKeys);
+         "not an encoder-decoder program: function {} must have a state {} of five axes",
+         encoder_decoder::kEncode, encoder_decoder::kCrossKeys);
   }
-  SourceForm form{
-      .bins = features.shape[1], .frames = features.shape[2], .positions = keys->shape[3]};
-  form.alignment_heads = alignment_heads(model, form.positions);
+  SourceForm form{.positions = keys->shape[3]};
+  if (const mil::Feature* const features = find_features(encode)) {
+    form.bins = features->shape[1];
+    form.frames = form.least_frames = features->shape[2];
+    form.alignment_heads = alignment_heads(model, form.positions);
+  } else {
+    const mil::SizeRange& samples = find_samples(encode)->ranges[1];
+    form.frames = samples.upper;
+    form.least_frames = samples.lower;
+  }
   return form;
 }
 
@@ -87,10 +103,10 @@ bool is_encoder_decoder(const mil::Model& model) {
       find_flexible(*decode, stateful::kMask, 4) == nullptr) {
     return false;
   }
-  const bool hears = find_feature(encode->inputs, encoder_decoder::kSourceFeatures, 3) != nullptr;
-  const bool reads = find_flexible(*encode, encoder_decoder::kSourceIds, 2) != nullptr &&
-                     find_flexible(*decode, encoder_decoder::kSourceMask, 4) != nullptr;
-  return hears || reads;
+  const bool masks = find_flexible(*decode, encoder_decoder::kSourceMask, 4) != nullptr;
+  if (find_features(*encode) != nullptr) return !masks;
+  return masks && (find_samples(*encode) != nullptr ||
+                   find_flexible(*encode, encoder_decoder::kSourceIds, 2) != nullptr);
 }
 
 EncoderDecoderSchema encoder_decoder_schema(const mil::Model& model) {
@@ -105,6 +121,7 @@ EncoderDecoderSchema encoder_decoder_schema(const mil::Model& model) {
   EncoderDecoderSchema schema;
   schema.start = token_of(model, encoder_decoder::kStartKey, 0);
   schema.first = token_of(model, encoder_decoder::kFirstKey, -1);
+  schema.masks_source = find_flexible(decode, encoder_decoder::kSourceMask, 4) != nullptr;
   schema.most_target = find_flexible(decode, stateful::kMask, 4)->ranges[3].upper;
   if (const auto* const ids = find_flexible(encode, encoder_decoder::kSourceIds, 2)) {
     schema.most_source = ids->ranges[1].upper;

@@ -11,9 +11,10 @@
 namespace pippin::runtime {
 
 struct EncoderDecoderSchema {
-  int64_t most_source = 0;           // tokens of a source, or the states of a recording
+  int64_t most_source = 0;           // tokens of a source, or states of a recording
   int64_t most_target = 0;           // tokens of a target
   std::optional<SourceForm> source;  // of a recording; none: sources are tokens
+  bool masks_source = true;          // sources have several lengths
   int32_t start = 0;                 // the token that the decoder begins with
   int32_t first = -1;                // the first token that is written, below 0: any
 };

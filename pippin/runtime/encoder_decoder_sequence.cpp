@@ -157,8 +157,7 @@ class RecordingSequence final : public EncoderDecoderSequence {
 
   void encode(const Source& recording) override {
     forget_source();  // an earlier one may be shared with forks
-    family().encode(recording, state());
-    set_source_size(family().schema().most_source);
+    set_source_size(family().encode(recording, state()));
   }
 
   void forget_source() override {

@@ -78,6 +78,25 @@ void Sequence::feed_last() {
   finish();
 }
 
+namespace {
+
+void check_source(const SourceForm& form, const Source& source) {
+  const int64_t bins = std::max<int64_t>(form.bins, 1);
+  const size_t rank = form.bins == 0 ? 1 : 2;
+  const int64_t frames = source.shape.size() == rank ? source.shape.back() : -1;
+  const bool fits = frames >= form.least_frames && frames <= form.frames &&
+                    (rank == 1 || source.shape.front() == bins) &&
+                    std::ssize(source.values) == bins * frames;
+  if (fits) return;
+  const std::string wanted = rank == 1
+                                 ? fmt::format("{} to {} samples", form.least_frames, form.frames)
+                                 : fmt::format("{} bins of {} frames", bins, form.frames);
+  fail(ErrorCode::InvalidArgument, "a source of shape [{}] with {} elements: the model takes {}",
+       fmt::join(source.shape, ", "), source.values.size(), wanted);
+}
+
+}  // namespace
+
 void Sequence::set_source(const Source& source) {
   const Use use(*this);
   const auto& form = model_->source();
@@ -86,12 +105,7 @@ void Sequence::set_source(const Source& source) {
     fail(ErrorCode::InvalidArgument, "a source for a sequence that has {} tokens already",
          position());
   }
-  const std::vector<int64_t> wanted = {form->bins, form->frames};
-  if (source.shape != wanted || std::ssize(source.values) != form->bins * form->frames) {
-    fail(ErrorCode::InvalidArgument,
-         "a source of shape [{}] with {} elements: the model takes {} bins of {} frames",
-         fmt::join(source.shape, ", "), source.values.size(), form->bins, form->frames);
-  }
+  check_source(*form, source);
   encode(source);
 }
 

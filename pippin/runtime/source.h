@@ -12,18 +12,20 @@ namespace pippin::runtime {
 struct Source {
   // The elements, [shape].
   std::span<const float> values;
-  // Its sizes: [bins, frames].
+  // Its sizes: [bins, frames], or [samples] of the sound itself.
   std::vector<int64_t> shape;
 };
 
 // The sources that a model takes.
 struct SourceForm {
-  // The mel bins of a frame.
+  // The mel bins of a frame. 0: the source is the samples themselves, 16,000 in a second.
   int64_t bins = 0;
-  // The frames of a source. Shorter recordings are padded by the caller as the model was trained,
-  // longer ones are several sources.
+  // The most frames or samples of a source: longer recordings are several sources.
   int64_t frames = 0;
-  // The states that the encoder makes of these frames, evenly spaced in time.
+  // The fewest frames or samples. If it is `frames`, shorter recordings are padded by the caller as
+  // the model was trained.
+  int64_t least_frames = 0;
+  // The states that the encoder makes of the longest source, evenly spaced in time.
   int64_t positions = 0;
   // The decoder's heads whose attention follows the recording: those of
   // Sequence::cross_attention(). 0: the model has none.
@@ -36,7 +38,7 @@ struct CrossAttention {
   int64_t heads = 0;
   // The number of tokens.
   int64_t tokens = 0;
-  // The encoder's states: SourceForm::positions.
+  // The encoder's states.
   int64_t positions = 0;
   // [heads, tokens, positions]; the sum over positions is 1.
   std::vector<float> weights;

@@ -34,6 +34,11 @@ double ExtractorConfig::number(std::string_view key, double fallback, double min
   invalid(key, fmt::format("{} is not between {} and {}", value, min, max));
 }
 
+std::string ExtractorConfig::text(std::string_view key, std::string_view fallback) {
+  ignore(key);
+  return json_.get_string_or(key, fallback);
+}
+
 bool ExtractorConfig::flag(std::string_view key, bool fallback) {
   ignore(key);
   return json_.get_bool_or(key, fallback);

@@ -22,6 +22,7 @@ class ExtractorConfig {
   // Each marks the key as read. A missing key and null give the fallback.
   int64_t integer(std::string_view key, int64_t fallback, int64_t min, int64_t max);
   double number(std::string_view key, double fallback, double min, double max);
+  std::string text(std::string_view key, std::string_view fallback);
   bool flag(std::string_view key, bool fallback);
 
   // Marks a key that does not change the result.

@@ -42,6 +42,8 @@ TEST(ExtractorConfig, RejectsWhatChangesTheResult) {
                "overlap: a number");
   EXPECT_ERROR(parse("EncodecFeatureExtractor", R"("feature_size": 2)"), ErrorCode::Unsupported,
                "more than one channel");
+  EXPECT_ERROR(parse("ClapFeatureExtractor"), ErrorCode::Unsupported,
+               "truncation: 'fusion' (only 'rand_trunc') is not supported");
   EXPECT_ERROR(parse("GraniteSpeechFeatureExtractor", R"("melspec_kwargs": {"f_min": 1})"),
                ErrorCode::Unsupported, "melspec_kwargs.f_min");
   EXPECT_ERROR(parse("Gemma3nAudioFeatureExtractor", R"("per_bin_stddev": [1])"),
@@ -91,13 +93,17 @@ TEST(ExtractorConfig, ReadsAProcessorsPart) {
     std::fclose(file);
   }
   EXPECT_EQ(FeatureExtractor::read(path).type(), "Wav2Vec2FeatureExtractor");
+  EXPECT_EQ(FeatureExtractor::open(folder.path()).type(), "Wav2Vec2FeatureExtractor");
+  EXPECT_ERROR(FeatureExtractor::open(folder.path() / "none"), ErrorCode::NotFound,
+               "none: there is neither a preprocessor_config.json");
 }
 
 // Every kind gives finite numbers or one clear error for recordings of all lengths.
 TEST(FeatureKinds, TakeAnyLengthAndSilence) {
   for (const KindRow& row : kKinds) {
     SCOPED_TRACE(row.type);
-    const auto extractor = parse(row.type);
+    const auto extractor =
+        parse(row.type, row.type == "ClapFeatureExtractor" ? R"("truncation": "rand_trunc")" : "");
     for (size_t size : {0, 1, 2, 15, 16, 159, 160, 200, 319, 320, 399, 400, 401, 512, 513, 560, 640,
                         799, 16000}) {
       for (float level : {0.0F, 1e-20F, 1.0F, 1e18F}) {

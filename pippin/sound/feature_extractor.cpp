@@ -21,6 +21,15 @@ FeatureExtractor FeatureExtractor::read(const std::filesystem::path& path) {
                                                                  : json);
 }
 
+FeatureExtractor FeatureExtractor::open(const std::filesystem::path& folder) {
+  for (const char* name : {"preprocessor_config.json", "processor_config.json"}) {
+    if (std::filesystem::exists(folder / name)) return read(folder / name);
+  }
+  fail(ErrorCode::NotFound,
+       "{}: there is neither a preprocessor_config.json nor a processor_config.json",
+       folder.string());
+}
+
 FeatureExtractor FeatureExtractor::parse(const Json& json) {
   ExtractorConfig config(json);
   std::vector<std::string_view> known;

@@ -26,13 +26,15 @@ class FeatureExtractor {
   // Throws Unsupported for an unknown type, key or value, and InvalidFile.
   static FeatureExtractor read(const std::filesystem::path& path);
   static FeatureExtractor parse(const Json& config);
+  // Reads that file of a model's folder. Throws NotFound if there is none.
+  static FeatureExtractor open(const std::filesystem::path& folder);
 
   // Returns `feature_extractor_type`.
   const std::string& type() const;
   // Returns the rate of the samples, in Hz, for read_sound().
   int64_t sampling_rate() const;
-  // Returns the number of samples that one call uses at most, or 0 if there is no limit. A rule of
-  // fixed size (Whisper's) pads shorter recordings to it and ignores the samples after it.
+  // Returns the number of samples that one call uses at most, or 0 for any number. A rule of fixed
+  // size (Whisper's) pads shorter recordings to it and ignores the samples after it.
   size_t max_samples() const;
   // Returns the samples from frame to frame of the features, 1 if they are the samples themselves.
   size_t hop() const;

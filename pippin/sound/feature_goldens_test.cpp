@@ -84,7 +84,7 @@ TEST(FeatureGoldens, EqualTransformersOfAllExtractors) {
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 36u);
+  EXPECT_EQ(compared, 38u);
 }
 
 TEST(FeatureGoldens, EqualTransformersOfAllModels) {

@@ -18,11 +18,12 @@ constexpr size_t kFrame = 400, kHop = 160, kFft = 512;
 
 MelSpectrogram kaldi_spectrogram(ExtractorConfig& config, int64_t bands, Window window,
                                  double scale) {
+  const int64_t highest = config.sampling_rate() / 2;  // transformers divides integers, too
   MelOptions mel{.num_bands = config.integer("num_mel_bins", bands, 1, 1024),
                  .fft_size = kFft,
                  .sampling_rate = static_cast<double>(config.sampling_rate()),
                  .min_hertz = 20,
-                 .max_hertz = static_cast<double>(config.sampling_rate() / 2),
+                 .max_hertz = static_cast<double>(highest),
                  .scale = MelScale::Kaldi,
                  .linear_in_mel = true};
   FrameOptions frames{.hop = kHop,

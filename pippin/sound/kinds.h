@@ -9,6 +9,7 @@
 
 namespace pippin::sound {
 
+std::shared_ptr<FeatureKind> read_clap(ExtractorConfig& config);
 std::shared_ptr<FeatureKind> read_codec(ExtractorConfig& config);
 std::shared_ptr<FeatureKind> read_gemma(ExtractorConfig& config);
 std::shared_ptr<FeatureKind> read_granite(ExtractorConfig& config);
@@ -28,6 +29,7 @@ struct KindRow {
 };
 inline constexpr KindRow kKinds[] = {
     {"ASTFeatureExtractor", read_spectrogram_transformer},
+    {"ClapFeatureExtractor", read_clap},
     {"CohereAsrFeatureExtractor", read_parakeet},
     {"DacFeatureExtractor", read_codec},
     {"EncodecFeatureExtractor", read_codec},

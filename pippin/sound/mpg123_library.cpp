@@ -7,13 +7,8 @@ namespace pippin::sound {
 namespace {
 
 Mpg123 load_mpg123() {
-  const LoadedLibrary library(
-#ifdef __APPLE__
-      {"libmpg123.0.dylib", "/opt/homebrew/lib/libmpg123.0.dylib"},
-#else
-      {"libmpg123.so.0"},
-#endif
-      "MP3 files need libmpg123 (Debian's package libmpg123-0)");
+  const LoadedLibrary library("mpg123", 0,
+                              "MP3 files need libmpg123 (Debian's package libmpg123-0)");
   Mpg123 functions{};
   library.find("mpg123_new", functions.create);
   library.find("mpg123_delete", functions.destroy);

@@ -10,7 +10,7 @@ namespace pippin::sound {
 // Returns (x - mean) / sqrt(variance + 1e-7), as transformers' zero_mean_unit_var_norm.
 std::vector<float> normalized_samples(std::span<const float> samples);
 
-// How normalize_columns() divides by the deviation.
+// The options of normalize_columns().
 struct ColumnNorm {
   bool means = true, variances = true;
   bool sample_variance = false;  // divides the sum of squares by count - 1 instead of count

@@ -111,8 +111,8 @@ std::unique_ptr<SoundSource> open_floats(std::span<const float> samples, int64_t
         std::copy_n(samples.begin() + static_cast<ptrdiff_t>(first), out.size(), out.begin());
       });
   if (samples.size() % static_cast<size_t>(channels) != 0) {
-    fail(ErrorCode::InvalidArgument, "{} samples are no multiple of {} channels", samples.size(),
-         channels);
+    fail(ErrorCode::InvalidArgument, "the number of samples, {}, is not a multiple of {} channels",
+         samples.size(), channels);
   }
   return source;
 }

@@ -8,11 +8,7 @@ namespace {
 
 Sndfile load_sndfile() {
   const LoadedLibrary library(
-#ifdef __APPLE__
-      {"libsndfile.1.dylib", "/opt/homebrew/lib/libsndfile.1.dylib"},
-#else
-      {"libsndfile.so.1"},
-#endif
+      "sndfile", 1,
       "sound files other than WAV and MP3 need libsndfile (Debian's package libsndfile1)");
   Sndfile functions{};
   library.find("sf_open_virtual", functions.open_virtual);

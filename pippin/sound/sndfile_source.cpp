@@ -35,7 +35,7 @@ class SndfileSource : public SoundSource {
     if (file_ == nullptr) fail(ErrorCode::InvalidFile, "{}: {}", name_, reason(nullptr));
     sampling_rate = info.samplerate;
     channels = info.channels;
-    // What has no known length has the largest.
+    // The largest number stands for an unknown length.
     if (info.frames >= 0 && info.frames < SF_COUNT_MAX) num_frames = info.frames;
     is_exact = exact;
   }

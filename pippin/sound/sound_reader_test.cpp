@@ -126,7 +126,7 @@ TEST(SoundReader, ReadsRawSamples) {
   EXPECT_ERROR(SoundReader::pcm16(partial_stream, "-", {16000, 1}, 0).read_all(),
                ErrorCode::InvalidFile, "-: ends with 1 bytes of a frame of 2");
   EXPECT_ERROR(SoundReader::floats(std::vector<float>(3), "f", {16000, 2}, 0),
-               ErrorCode::InvalidArgument, "3 samples");
+               ErrorCode::InvalidArgument, "the number of samples, 3, is not a multiple of 2");
 }
 
 TEST(SoundReader, ResamplesTones) {
@@ -144,7 +144,7 @@ TEST(SoundReader, ResamplesTones) {
   }
 }
 
-// What the new rate cannot represent is removed instead of folded.
+// Frequencies that the new rate cannot represent are removed, not folded.
 TEST(SoundReader, RemovesHighTones) {
   const auto samples = tone(48000, 48000, 12000);
   const auto out = SoundReader::floats(samples, "tone", {48000, 1}, 16000).read_all();

@@ -121,7 +121,7 @@ WavHeader read_header(ByteSpan file, const std::string& name) {
     if (id == "fmt " && !header) header = read_format(ByteReader(chunk, name), name);
     if (size % 2 == 1 && reader.remaining() > 0) reader.take(1);
   }
-  fail(ErrorCode::InvalidFile, "{}: there are no samples in the file", name);
+  fail(ErrorCode::InvalidFile, "{}: the file has no samples", name);
 }
 
 }  // namespace
@@ -140,8 +140,10 @@ std::unique_ptr<SoundSource> open_wav(ByteSpan file, const std::string& name) {
   }
   if (header.tag == kIntegers && header.bits == 24) {
     return make_source<3>(header, [](const std::byte* bytes) {
-      const int32_t high = value_at<int8_t>(bytes + 2);
-      return static_cast<float>(high * (1 << 16) + value_at<uint16_t>(bytes)) / (1 << 23);
+      // The upper bytes of 32 bits.
+      uint32_t value = 0;
+      std::memcpy(reinterpret_cast<std::byte*>(&value) + 1, bytes, 3);
+      return static_cast<float>(static_cast<int32_t>(value)) / 2147483648.0F;
     });
   }
   if (header.tag == kIntegers && header.bits == 32) {

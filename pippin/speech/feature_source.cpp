@@ -12,10 +12,14 @@ RecordingSource::RecordingSource(const sound::FeatureExtractor& extractor,
       samples_(samples),
       shape_(shape),
       frames_(static_cast<int64_t>(samples.size() / extractor.hop())) {
-  if (extractor.max_samples() / extractor.hop() != static_cast<size_t>(shape.frames)) {
+  const double hop = static_cast<double>(extractor.hop());
+  const double rate = static_cast<double>(extractor.sampling_rate());
+  if (extractor.max_samples() / extractor.hop() != static_cast<size_t>(shape.frames) ||
+      hop / rate != shape.seconds_per_frame) {
     fail(ErrorCode::Unsupported,
-         "{} makes windows of {} samples, {} per frame; the model takes {} frames",
-         extractor.type(), extractor.max_samples(), extractor.hop(), shape.frames);
+         "{} makes windows of {} samples at {} Hz, {} per frame; the model takes {} frames of {} s",
+         extractor.type(), extractor.max_samples(), extractor.sampling_rate(), extractor.hop(),
+         shape.frames, shape.seconds_per_frame);
   }
 }
 

@@ -78,19 +78,27 @@ SpecialTokens read_special_tokens(const Tokenizer& tokenizer, const Json& genera
   if (!tokens.no_speech) tokens.no_speech = tokenizer.token_to_id("<|nocaptions|>");
   // Older tokenizer files do not contain the timestamps.
   tokens.timestamp_begin = tokenizer.token_to_id("<|0.00|>").value_or(tokens.no_timestamps + 1);
-  if (tokens.start_of_transcript <= tokens.end_of_text ||
-      tokens.timestamp_begin <= tokens.no_timestamps ||
+  if (tokens.timestamp_begin <= tokens.no_timestamps ||
       tokens.no_timestamps <= tokens.end_of_text) {
     fail(ErrorCode::InvalidFile,
          "the tokenizer's special tokens are not in Whisper's order: <|endoftext|> {}, "
-         "<|startoftranscript|> {}, <|notimestamps|> {}, <|0.00|> {}",
-         tokens.end_of_text, tokens.start_of_transcript, tokens.no_timestamps,
-         tokens.timestamp_begin);
+         "<|notimestamps|> {}, <|0.00|> {}",
+         tokens.end_of_text, tokens.no_timestamps, tokens.timestamp_begin);
   }
   if (tokens.timestamp_begin >= vocab_size) {
     fail(ErrorCode::InvalidFile,
          "the tokenizer's timestamps begin at {}, the model has {} tokens: not its tokenizer",
          tokens.timestamp_begin, vocab_size);
+  }
+  for (const auto& id :
+       {std::optional(tokens.start_of_transcript), tokens.transcribe, tokens.translate,
+        tokens.start_of_previous, tokens.start_of_lm, tokens.no_speech}) {
+    if (id && (*id <= tokens.end_of_text || *id >= vocab_size)) {
+      fail(ErrorCode::InvalidFile,
+           "the tokenizer's special token {} has id {}, not one after <|endoftext|> ({}) and below "
+           "the model's {} tokens",
+           tokenizer.id_to_token(*id).value_or(""), *id, tokens.end_of_text, vocab_size);
+    }
   }
   tokens.timestamp_end =
       static_cast<int32_t>(std::min(vocab_size, tokens.timestamp_begin + positions + 1));

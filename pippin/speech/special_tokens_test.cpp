@@ -52,6 +52,19 @@ TEST(SpecialTokens, OtherTokenizersAreRejected) {
   EXPECT_ERROR(read("{}", 200), ErrorCode::InvalidFile, "timestamps begin at 267");
 }
 
+TEST(SpecialTokens, HaveRowsOfLogits) {
+  // The special token is the last one, which the model does not have.
+  std::string json = test_tokenizer_json(50);
+  json.replace(json.find("<|nospeech|>"), 12, "<|other|>");
+  json.replace(json.find("<|1.00|>"), 8, "<|nospeech|>");
+  EXPECT_ERROR(read_special_tokens(Tokenizer::from_json(json, "tokenizer.json"),
+                                   Json::parse("{}", "config"), kTestVocabulary - 1, 50),
+               ErrorCode::InvalidFile, "<|nospeech|> has id 317");
+  const Tokenizer tokenizer = test_tokenizer(50);
+  EXPECT_ERROR(suppressed_first_tokens(tokenizer, read("{}"), Json::parse("{}", "config"), 20),
+               ErrorCode::InvalidFile, "text token 32, the model has 20");
+}
+
 TEST(SuppressedTokens, AreTheListsOfTheConfiguration) {
   const Tokenizer tokenizer = test_tokenizer(50);
   const Json config = Json::parse(R"({"is_multilingual": true, "suppress_tokens": [3, 4],

@@ -34,6 +34,16 @@ std::optional<std::vector<int32_t>> read_ids(const Json& config, const char* key
   return ids;
 }
 
+// Ids that a tokenizer of another model may give.
+void check_vocabulary(const std::vector<int32_t>& ids, int64_t vocab_size) {
+  for (const int32_t id : ids) {
+    if (id < vocab_size) continue;
+    fail(ErrorCode::InvalidFile,
+         "the tokenizer has a text token {}, the model has {} tokens: not its tokenizer", id,
+         vocab_size);
+  }
+}
+
 void sort_unique(std::vector<int32_t>& ids) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -82,6 +92,7 @@ std::vector<int32_t> suppressed_tokens(std::span<const int32_t> asked, const Tok
                          tokens.start_of_lm, tokens.no_speech}) {
     if (id) ids.push_back(*id);
   }
+  check_vocabulary(ids, vocab_size);
   sort_unique(ids);
   return ids;
 }
@@ -94,6 +105,7 @@ std::vector<int32_t> suppressed_first_tokens(const Tokenizer& tokenizer,
   }
   std::vector<int32_t> ids = tokenizer.encode(" ", false);
   ids.push_back(tokens.end_of_text);
+  check_vocabulary(ids, vocab_size);
   return ids;
 }
 

@@ -16,9 +16,9 @@ SUFFIXES = (".h", ".cpp", ".inc", ".in")
 # Files that need no twin, because systems differ only in a name.
 NAMES_ALONE = {
     "pippin/base/embed.h",             # names of sections of object files
+    "pippin/base/loaded_library.cpp",  # names of shared libraries
     "pippin/coreml/device.cpp",        # whether Core ML is available
     "pippin/coreml/objective_c.h",     # members that only some versions have
-    "pippin/hub/curl_loaded.cpp",      # the file name of libcurl
     "pippin/io/load_cache_settings.cpp",  # the user's cache folder
 }
 SYSTEM = re.compile(r"__(linux|APPLE|MACH|GLIBC)__|TARGET_OS_")

@@ -287,7 +287,7 @@ class Decoder:
                       for i, j, a, b in parts]
             next_seek = seek + advance
             if self.option("word_timestamps", False):
-                end = self.add_words(window, source, start, seek / 100, frames, last_speech)
+                end = self.add_words(window, source, start, language, seek / 100, frames, last_speech)
                 threshold = self.option("hallucination_silence_threshold", None)
                 if not ended and end > seek / 100:
                     next_seek = round(end * 100)
@@ -306,7 +306,7 @@ class Decoder:
             seek = next_seek if next_seek > seek else seek + frames
         return segments, language or "en"
 
-    def add_words(self, segments, source, start, offset, frames, last_speech):
+    def add_words(self, segments, source, start, language, offset, frames, last_speech):
         text = [t for segment in segments for t in segment["tokens"] if t < self.end]
         for segment in segments:
             segment["words"] = []
@@ -324,7 +324,7 @@ class Decoder:
         begins = warp(-weights.mean(0)[len(start) : -1])
         probabilities = softmax(logits[len(start) :, : self.end])
         words, row = [], 0
-        for tokens in split_words(text):
+        for tokens in split_words(text, language):
             probability = np.mean([probabilities[row + i, t] for i, t in enumerate(tokens)])
             words.append({"word": text_of(tokens), "tokens": tokens, "start": begins[row] / 50,
                           "end": begins[row + len(tokens)] / 50, "probability": probability})
@@ -367,7 +367,9 @@ def warp(costs):
     return begins
 
 
-def split_words(tokens):
+def split_words(tokens, language):
+    if language == "zh":
+        return [[token] for token in tokens]
     words = []
     for token in tokens:
         character = text_of([token])

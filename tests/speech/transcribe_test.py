@@ -122,6 +122,10 @@ class Transcribe(unittest.TestCase):
     def test_words_of_beams(self):
         self.expect_equal(5, 3, "--word-timestamps", "--beam-size", 2, word_timestamps=True, beam_size=2)
 
+    def test_words_of_a_language_without_spaces(self):
+        segments = self.expect_equal(2, 5, "--word-timestamps", "--language", "zh", word_timestamps=True, language="zh")
+        self.assertTrue(any(len(segment["words"]) > 3 for segment in segments))
+
     def test_text_in_silence_is_left_out(self):
         path, samples = self.recording(11, 2)
         kept = self.expect_equal(2, 11, "--word-timestamps", "--hallucination-silence-threshold", 0.5,
@@ -215,6 +219,8 @@ class Transcribe(unittest.TestCase):
         self.expect_error(1, "two files would be written", folder, path, path, "-o", self.folder / "out")
         self.expect_error(1, "999999 is not a token", folder, path, "--suppress-tokens", "-1,999999")
         self.expect_error(1, "bytes of a frame", folder, "-", input=b"123")
+        self.expect_error(2, "read once", folder, "-", "-")
+        self.expect_error(1, "cannot make the folder", folder, path, "-o", path / "out")
         english, _ = self.model(8, multilingual=False)
         self.expect_error(1, "English only", english, path, "--task", "translate")
 

@@ -69,14 +69,15 @@ Heads read_alignment_heads(const Json& list, const EncoderDecoderDescription& mo
 
 // The tokens of generation_config.json count before those of config.json.
 void read_generation(const fs::path& source, EncoderDecoderDescription& model) {
-  if (model.hears()) model.alignment_heads = usual_alignment_heads(model);
+  const bool aligns = model.has_fixed_source();
+  if (aligns) model.alignment_heads = usual_alignment_heads(model);
   const fs::path path = text_folder(source) / "generation_config.json";
   if (fs::exists(path)) {
     const Json given = Json::load(path, kPythonJson);
     model.start = given.get_int_or("decoder_start_token_id", model.start);
     if (const auto first = given.find_int("forced_bos_token_id")) model.first = first;
     const auto heads = given.find("alignment_heads");
-    if (heads && model.hears()) model.alignment_heads = read_alignment_heads(*heads, model);
+    if (heads && aligns) model.alignment_heads = read_alignment_heads(*heads, model);
   }
   const auto check = [&](const char* key, int64_t token) {
     if (token >= 0 && token < model.vocab_size) return;

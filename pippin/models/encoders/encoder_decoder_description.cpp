@@ -13,12 +13,19 @@ namespace {
 
 using Describe = EncoderDecoderDescription (*)(const Config& config);
 constexpr std::pair<std::string_view, Describe> kEncoderDecoders[] = {
-    {"bart", bart_encoder_decoder},       {"blenderbot", bart_encoder_decoder},
-    {"led", bart_encoder_decoder},        {"longt5", t5_encoder_decoder},
-    {"m2m_100", bart_encoder_decoder},    {"marian", bart_encoder_decoder},
-    {"mbart", bart_encoder_decoder},      {"mt5", t5_encoder_decoder},
-    {"pegasus", bart_encoder_decoder},    {"t5", t5_encoder_decoder},
-    {"t5gemma", t5gemma_encoder_decoder}, {"umt5", t5_encoder_decoder},
+    {"bart", bart_encoder_decoder},
+    {"blenderbot", bart_encoder_decoder},
+    {"led", bart_encoder_decoder},
+    {"longt5", t5_encoder_decoder},
+    {"m2m_100", bart_encoder_decoder},
+    {"marian", bart_encoder_decoder},
+    {"mbart", bart_encoder_decoder},
+    {"mt5", t5_encoder_decoder},
+    {"moonshine", moonshine_encoder_decoder},
+    {"pegasus", bart_encoder_decoder},
+    {"t5", t5_encoder_decoder},
+    {"t5gemma", t5gemma_encoder_decoder},
+    {"umt5", t5_encoder_decoder},
     {"whisper", whisper_encoder_decoder}};
 
 const auto* find_encoder_decoder(std::string_view type) {

@@ -51,10 +51,12 @@ struct EncoderDecoderDescription {
   std::vector<std::string> unused;  // prefixes of unused names
 
   // Heads whose attention to the source tells where a token is in it: layer and head, in the order
-  // of the layers. For recordings only.
+  // of the layers. For recordings of a fixed length only.
   std::vector<std::pair<int64_t, int64_t>> alignment_heads;
 
+  // Whether sources are recordings, and all of one length.
   bool hears() const { return encoder.stem.has_value(); }
+  bool has_fixed_source() const { return hears() && encoder.stem->is_fixed(); }
 };
 
 bool is_encoder_decoder_type(std::string_view model_type);
@@ -62,6 +64,7 @@ bool is_encoder_decoder_type(std::string_view model_type);
 EncoderDecoderDescription describe_encoder_decoder(const Config& config);
 
 EncoderDecoderDescription bart_encoder_decoder(const Config& config);
+EncoderDecoderDescription moonshine_encoder_decoder(const Config& config);
 EncoderDecoderDescription t5_encoder_decoder(const Config& config);
 EncoderDecoderDescription t5gemma_encoder_decoder(const Config& config);
 EncoderDecoderDescription whisper_encoder_decoder(const Config& config);

@@ -68,6 +68,10 @@ void EncoderDecoderRecorder::add_cross_states(mil::FunctionDescription& function
 mil::Feature EncoderDecoderRecorder::source_feature() const {
   if (model_.hears()) {
     const nn::FeatureStemOptions& stem = *model_.encoder.stem;
+    if (!stem.is_fixed()) {
+      return mil::array_feature(encoder_decoder::kSourceSamples, "Samples of the recording", type(),
+                                {1, stem.least_frames}, {{1, 1}, {stem.least_frames, stem.frames}});
+    }
     return mil::array_feature(encoder_decoder::kSourceFeatures, "Log-mel spectrogram", type(),
                               {1, stem.inputs, stem.frames});
   }
@@ -84,9 +88,15 @@ void EncoderDecoderRecorder::record_encode(mil::Model& model) const {
   array::Builder builder;
   const mil::Feature feature = source_feature();
   const auto encoded = [&] {
-    if (model_.hears()) {
+    if (model_.has_fixed_source()) {
       return encoder_.of_features(
           builder.input(feature.name, feature.data_type, mil::to_shape(feature.shape)));
+    }
+    if (model_.hears()) {
+      const mil::SizeRange& range = feature.ranges.at(1);
+      const mil::Dim samples = mil::Dim::symbol("samples", range.lower, range.upper);
+      const Array sound = builder.input(feature.name, feature.data_type, {1, samples});
+      return encoder_.of_features(array::expand_dims(sound, {1}));
     }
     const mil::Dim source = mil::Dim::symbol("source", 1, context_);
     const Array ids = builder.input(feature.name, feature.data_type, {1, source});
@@ -203,12 +213,12 @@ void EncoderDecoderRecorder::record_decode(mil::Model& model) const {
           {1, 1, 1, 1}, {one, one, any, any})};
   mil::Dim source = most_source();
   std::optional<Array> source_mask;
-  if (!model_.hears()) {
-    source = mil::Dim::symbol("source", 1, context_);
+  if (!model_.has_fixed_source()) {
+    source = mil::Dim::symbol("source", 1, most_source());
     source_mask = builder.input(encoder_decoder::kSourceMask, type(), {1, 1, 1, source});
-    function.inputs.push_back(mil::array_feature(encoder_decoder::kSourceMask,
-                                                 "The same for the tokens of the source", type(),
-                                                 {1, 1, 1, 1}, {one, one, one, any}));
+    function.inputs.push_back(
+        mil::array_feature(encoder_decoder::kSourceMask, "The same for the states of the source",
+                           type(), {1, 1, 1, 1}, {one, one, one, {1, most_source()}}));
   }
   const nn::StatefulCacheShape shape = cache_shape();
   nn::StatefulCache own(builder, type(), shape);

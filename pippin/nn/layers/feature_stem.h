@@ -1,8 +1,10 @@
-// The convolutions in front of an encoder that reads frames of features (the bins of a spectrogram)
-// in place of token ids: each is followed by an activation, and strides shorten the sequence.
+// The convolutions in front of an encoder that reads frames of features (the bins of a spectrogram,
+// or one sample of sound) in place of token ids: each is followed by an activation, and strides
+// shorten the sequence.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,14 +19,23 @@ struct FeatureStemOptions {
     std::string path;  // "weight" (outputs, inputs, size) and "bias" (outputs)
     int64_t outputs = 0;
     int64_t size = 3, stride = 1, padding = 1;
+    bool bias = true;
     Activation activation = Activation::Gelu;
+    // Then all features of all frames are normalized at once, with "weight" and "bias" (outputs)
+    // of this module; an empty name: not.
+    std::string norm = {};
+    double epsilon = 1e-5;
   };
-  int64_t inputs = 0;  // features of a frame
-  int64_t frames = 0;  // of every input
+  int64_t inputs = 0;        // features of a frame
+  int64_t frames = 0;        // of the longest input
+  int64_t least_frames = 0;  // of the shortest input; 0: all are the longest
   std::vector<Convolution> convolutions;
 
-  // The number of states that come of the frames; below 1 if there are too few.
+  bool is_fixed() const { return least_frames == 0; }
+  // The number of states of the longest input.
   int64_t length() const;
+  // The fewest frames that give a state.
+  int64_t shortest() const;
 };
 
 class FeatureStem {
@@ -37,8 +48,13 @@ class FeatureStem {
  private:
   struct Convolution {
     std::string path;
-    array::Array weight, bias;
+    array::Array weight;
+    std::optional<array::Array> bias;
+    std::optional<array::Array> norm_weight, norm_bias;
   };
+  static array::Array normalized(const array::Array& x, const Convolution& convolution,
+                                 double epsilon);
+
   FeatureStemOptions options_;
   std::vector<Convolution> convolutions_;
 };

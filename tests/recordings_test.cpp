@@ -1,6 +1,6 @@
-// Compares Whisper with Hugging Face's own outputs: the encoder's states, the logits of a given
-// target, and the greedy continuation of a prompt, from the folder in fp32 and from the converted
-// package in fp16.
+// Compares Whisper and Moonshine with Hugging Face's own outputs: the encoder's states, the logits
+// of a given target, and the greedy continuation of a prompt, from the folder in fp32 and from the
+// converted package in fp16.
 #include <algorithm>
 #include <cmath>
 
@@ -31,9 +31,10 @@ using runtime::Source;
 
 struct Golden {
   std::vector<float> features;
-  std::vector<int64_t> shape;  // bins, frames
+  std::vector<int64_t> shape;  // bins, frames; or samples
   std::vector<double> states, logits, generated_logits;
   std::vector<int32_t> target, prompt, generated;
+  bool hears_samples = false;
 
   explicit Golden(const std::filesystem::path& folder) {
     const NpzFile npz = NpzFile::open(folder / "golden.npz");
@@ -41,11 +42,10 @@ struct Golden {
       const NpyArray array = npz.read(name);
       return std::vector<int32_t>(array.as<int32_t>().begin(), array.as<int32_t>().end());
     };
-    const NpyArray spectrogram = npz.read("feat_input_features");
-    for (const double value : spectrogram.to_doubles()) {
-      features.push_back(static_cast<float>(value));
-    }
-    shape.assign(spectrogram.shape.begin() + 1, spectrogram.shape.end());
+    hears_samples = npz.contains("feat_input_values");
+    const NpyArray given = npz.read(hears_samples ? "feat_input_values" : "feat_input_features");
+    for (const double value : given.to_doubles()) features.push_back(static_cast<float>(value));
+    shape.assign(given.shape.begin() + 1, given.shape.end());
     states = npz.read("encoder_last_hidden_state").to_doubles();
     logits = npz.read("logits").to_doubles();
     generated_logits = npz.read("gen_logits").to_doubles();
@@ -93,22 +93,25 @@ std::vector<double> encode(const mil::Model& program, EncoderDecoderModel& model
                            const Golden& golden, ThreadPool& pool) {
   const auto runner = engine::Runner::make(program, families::encoder_decoder::kEncode, pool);
   engine::State state = model.new_state();
-  engine::HostTensor features{
-      mil::DataType::Float32, {1, golden.shape[0], golden.shape[1]}, {}, {}, {}, {}};
+  std::vector<int64_t> shape = golden.shape;
+  shape.insert(shape.begin(), 1);
+  engine::HostTensor features{mil::DataType::Float32, shape, {}, {}, {}, {}};
   const auto bytes = std::as_bytes(std::span(golden.features));
   features.bytes.assign(bytes.begin(), bytes.end());
   engine::NamedHostTensors inputs;
-  inputs.emplace(families::encoder_decoder::kSourceFeatures, features);
+  inputs.emplace(golden.hears_samples ? families::encoder_decoder::kSourceSamples
+                                      : families::encoder_decoder::kSourceFeatures,
+                 features);
   const auto outputs = runner->run(inputs, state);
   return engine::to_tensor(outputs.find(families::encoder_decoder::kStates)->second).values;
 }
 
-class Whisper : public testing::TestWithParam<const char*> {
+class Recordings : public testing::TestWithParam<const char*> {
  protected:
   static std::string folder_name() { return fmt::format("models2026/speech/{}", GetParam()); }
 };
 
-TEST_P(Whisper, FolderInFloat32) {
+TEST_P(Recordings, FolderInFloat32) {
   PIPPIN_SHARED_OR_SKIP(folder, folder_name());
   const Golden golden(folder);
   const mil::Model program =
@@ -116,18 +119,13 @@ TEST_P(Whisper, FolderInFloat32) {
   mil::verify(program.program);
   ThreadPool pool(1);
   const auto model = open(program, pool);
-  ASSERT_TRUE(model->source());
-  EXPECT_EQ(model->source()->bins, golden.shape[0]);
-  EXPECT_EQ(model->source()->frames, golden.shape[1]);
-  EXPECT_EQ(model->source()->positions, golden.shape[1] / 2);
-  EXPECT_EQ(model->context(), 64);
   expect_golden(*model, golden, 2e-5);
   const std::vector<double> states = encode(program, *model, golden, pool);
   ASSERT_EQ(states.size(), golden.states.size());
   for (size_t i = 0; i < states.size(); ++i) ASSERT_NEAR(states[i], golden.states[i], 2e-5);
 }
 
-TEST_P(Whisper, PackageInFloat16) {
+TEST_P(Recordings, PackageInFloat16) {
   PIPPIN_SHARED_OR_SKIP(folder, folder_name());
   const Golden golden(folder);
   const TempDir out;
@@ -137,7 +135,31 @@ TEST_P(Whisper, PackageInFloat16) {
   expect_golden(*open(program, pool), golden, 1e-2);
 }
 
-TEST_P(Whisper, RefuseWhatTheyCannot) {
+TEST_P(Recordings, TellTheirSources) {
+  PIPPIN_SHARED_OR_SKIP(folder, folder_name());
+  const Golden golden(folder);
+  const mil::Model program = models::build_encoder_decoder(folder);
+  ThreadPool pool(1);
+  const auto model = open(program, pool);
+  ASSERT_TRUE(model->source());
+  const runtime::SourceForm& form = *model->source();
+  if (golden.hears_samples) {
+    EXPECT_EQ(form.bins, 0);
+    EXPECT_EQ(form.least_frames, 895);  // ((1 - 1) * 2 + 3 - 1) * 3 + 7 are 13, 12 * 64 + 127
+    EXPECT_EQ(form.frames, 64 * 16000);
+    EXPECT_EQ(form.positions, 2665);
+    EXPECT_EQ(form.alignment_heads, 0);
+    EXPECT_EQ(model->context(), 256);
+  } else {
+    EXPECT_EQ(form.bins, golden.shape[0]);
+    EXPECT_EQ(form.least_frames, golden.shape[1]);
+    EXPECT_EQ(form.frames, golden.shape[1]);
+    EXPECT_EQ(form.positions, golden.shape[1] / 2);
+    EXPECT_EQ(model->context(), 64);
+  }
+}
+
+TEST_P(Recordings, RefuseWhatTheyCannot) {
   PIPPIN_SHARED_OR_SKIP(folder, folder_name());
   const Golden golden(folder);
   const mil::Model program = models::build_encoder_decoder(
@@ -147,28 +169,40 @@ TEST_P(Whisper, RefuseWhatTheyCannot) {
   const auto sequence = model->new_sequence();
   const std::vector<int32_t> eight(8, 3), nine(9, 3), unknown = {200};
   EXPECT_ERROR(sequence->prefill(eight), ErrorCode::InvalidArgument, "has no source");
-  EXPECT_ERROR(sequence->cross_attention(eight), ErrorCode::InvalidArgument, "has no source");
+  const char* const wanted = golden.hears_samples ? "895 to 1024000 samples" : "80 bins of";
   Source source = golden.source();
   source.shape.back() -= 1;
-  EXPECT_ERROR(sequence->set_source(source), ErrorCode::InvalidArgument, "80 bins of");
+  EXPECT_ERROR(sequence->set_source(source), ErrorCode::InvalidArgument, wanted);
+  source = golden.source();
+  source.shape.push_back(1);
+  EXPECT_ERROR(sequence->set_source(source), ErrorCode::InvalidArgument, wanted);
   source = golden.source();
   source.values = source.values.first(5);
   EXPECT_ERROR(sequence->set_source(source), ErrorCode::InvalidArgument, "with 5 elements");
+  source.shape = {5};
+  EXPECT_ERROR(sequence->set_source(source), ErrorCode::InvalidArgument, "[5] with 5 elements");
   sequence->set_source(golden.source());
   EXPECT_ERROR(sequence->prefill(nine), ErrorCode::LimitExceeded, "context holds 8");
-  EXPECT_ERROR(sequence->cross_attention(nine), ErrorCode::LimitExceeded, "context holds 8");
-  EXPECT_ERROR(sequence->cross_attention(unknown), ErrorCode::InvalidArgument, "vocabulary");
+  if (golden.hears_samples) {
+    EXPECT_ERROR(sequence->cross_attention(eight), ErrorCode::Unsupported, "no heads that align");
+  } else {
+    EXPECT_ERROR(sequence->cross_attention(nine), ErrorCode::LimitExceeded, "context holds 8");
+    EXPECT_ERROR(sequence->cross_attention(unknown), ErrorCode::InvalidArgument, "vocabulary");
+    EXPECT_ERROR(model->new_sequence()->cross_attention(eight), ErrorCode::InvalidArgument,
+                 "has no source");
+  }
   sequence->prefill(eight);
   EXPECT_ERROR(sequence->set_source(golden.source()), ErrorCode::InvalidArgument, "8 tokens");
   EXPECT_ERROR(sequence->decode(3), ErrorCode::LimitExceeded, "context holds 8");
   sequence->reset();
   EXPECT_ERROR(sequence->decode(3), ErrorCode::InvalidArgument, "has no source");
   // Benchmarks need no recording.
-  EXPECT_EQ(runtime::sequence_for_tokens(*model)->decode(3).size(), 200U);
+  EXPECT_EQ(runtime::sequence_for_tokens(*model)->decode(3).size(),
+            static_cast<size_t>(model->vocab_size()));
 }
 
 // Beams: forks that decode different tokens in shared passes.
-TEST_P(Whisper, ForksDecodeTogether) {
+TEST_P(Recordings, ForksDecodeTogether) {
   PIPPIN_SHARED_OR_SKIP(folder, folder_name());
   const Golden golden(folder);
   const mil::Model program =
@@ -201,7 +235,7 @@ TEST_P(Whisper, ForksDecodeTogether) {
 }
 
 // A fork's source stays when the sequence that it shares it with gets another one.
-TEST_P(Whisper, ForksKeepTheirSource) {
+TEST_P(Recordings, ForksKeepTheirSource) {
   PIPPIN_SHARED_OR_SKIP(folder, folder_name());
   const Golden golden(folder);
   const mil::Model program =
@@ -211,7 +245,7 @@ TEST_P(Whisper, ForksKeepTheirSource) {
   const auto sequence = model->new_sequence();
   sequence->set_source(golden.source());
   const auto fork = sequence->fork();
-  const std::vector<float> silence(golden.features.size(), -1.0f);
+  const std::vector<float> silence(golden.features.size(), -0.5f);
   sequence->set_source({silence, golden.shape});
   const std::vector<float> other = sequence->all_logits(golden.target);
   EXPECT_GT(worst(other, golden.logits), 1e-2);
@@ -222,12 +256,12 @@ TEST_P(Whisper, ForksKeepTheirSource) {
 }
 
 // Of whisper_short, whose decoder has two layers of three heads, a double-precision decoder's
-// weights for three tokens (whisper/make_attention.py).
+// weights for three tokens (recordings/make_attention.py).
 class Attention {
  public:
   static constexpr size_t kPositions = 200;
   Attention()
-      : values_(NpzFile::open(source_dir() / "tests/whisper/attention.npz")
+      : values_(NpzFile::open(source_dir() / "tests/recordings/attention.npz")
                     .read("weights")
                     .to_doubles()) {}
 
@@ -321,7 +355,7 @@ TEST(WhisperAlignment, ListsOfOtherModels) {
                "3 numbers in place of a layer and a head");
 }
 
-TEST(WhisperConfigurations, AreRefused) {
+TEST(RecordingConfigurations, AreRefused) {
   const std::vector<BrokenConfig> broken = {
       {"whisper_short", "scale_embedding", "true", "scale_embedding"},
       {"whisper_short", "decoder_attention_heads", "5",
@@ -336,6 +370,14 @@ TEST(WhisperConfigurations, AreRefused) {
       {"whisper_short", "decoder_start_token_id", "200", "decoder_start_token_id: 200"},
       {"whisper_short", "activation_function", "\"mish\"", "'mish' is not supported"},
       {"whisper_short", "tie_word_embeddings", "false", "proj_out.weight"},
+      {"moonshine", "encoder_num_key_value_heads", "3", "not a multiple of"},
+      {"moonshine", "attention_bias", "true", "q_proj.bias"},
+      {"moonshine", "rope_parameters",
+       "{\"rope_type\": \"default\", \"rope_theta\": 10000, \"partial_rotary_factor\": 0.01}",
+       "partial_rotary_factor: 0.01 of 8"},
+      {"moonshine", "intermediate_size", "57", "fc1"},
+      {"moonshine", "decoder_num_hidden_layers", "3", "model.decoder.layers.2."},
+      {"moonshine", "encoder_hidden_act", "\"mish\"", "'mish' is not supported"},
       {"whisper_short", "quantization_config", "{\"quant_method\": \"x\"}", "quantization_config"}};
   const int refused = expect_refused("models2026/speech/", broken, [](const auto& folder) {
     models::build_encoder_decoder(folder);
@@ -343,7 +385,8 @@ TEST(WhisperConfigurations, AreRefused) {
   if (refused == 0) GTEST_SKIP() << shared_data_absent("models2026/speech/whisper_short");
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Whisper, testing::Values("whisper_80", "whisper_short"),
+INSTANTIATE_TEST_SUITE_P(Models, Recordings,
+                         testing::Values("whisper_80", "whisper_short", "moonshine"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
