@@ -123,7 +123,8 @@ class Transcribe(unittest.TestCase):
         self.expect_equal(5, 3, "--word-timestamps", "--beam-size", 2, word_timestamps=True, beam_size=2)
 
     def test_words_of_a_language_without_spaces(self):
-        segments = self.expect_equal(2, 5, "--word-timestamps", "--language", "zh", word_timestamps=True, language="zh")
+        segments = self.expect_equal(2, 11, "--word-timestamps", "--language", "zh", word_timestamps=True,
+                                     language="zh")
         self.assertTrue(any(len(segment["words"]) > 3 for segment in segments))
 
     def test_text_in_silence_is_left_out(self):

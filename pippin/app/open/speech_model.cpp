@@ -45,8 +45,10 @@ Json read_generation(const fs::path& folder) {
 
 // Whisper's rule, of which files state only the number of bins, if there is no file.
 sound::FeatureExtractor read_extractor(const fs::path& folder, const runtime::SourceForm& source) {
-  for (const char* name : {"preprocessor_config.json", "processor_config.json"}) {
-    if (fs::exists(folder / name)) return sound::FeatureExtractor::read(folder / name);
+  try {
+    return sound::FeatureExtractor::open(folder);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::NotFound) throw;
   }
   JsonWriter json;
   json.begin_object().member("feature_extractor_type", "WhisperFeatureExtractor");

@@ -46,6 +46,7 @@ class Input {
     ssize_t count = -1;
     int error = EINTR;
     while (count < 0 && error == EINTR) {
+      wait();
       count = ::read(fd_, text.data() + size, kChunkBytes);
       error = errno;
       check_cancel();
@@ -60,6 +61,18 @@ class Input {
   }
 
  private:
+  // Waits until there are bytes or the end. A cancellation just before a wait does not interrupt
+  // it, so waits are short.
+  void wait() const {
+    constexpr int kMilliseconds = 200;
+    pollfd input{fd_, POLLIN, 0};
+    int ready = 0;
+    while (ready == 0 || (ready < 0 && errno == EINTR)) {
+      check_cancel();
+      ready = ::poll(&input, 1, kMilliseconds);
+    }
+  }
+
   std::string name_;
   bool owned_;
   int fd_;

@@ -12,6 +12,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/base/threads/cancel.h"
 
 namespace pippin::app {
 namespace {
@@ -70,6 +71,26 @@ TEST(TextInput, WhatCannotBeRead) {
   EXPECT_ERROR(read_text(dir / "none"), ErrorCode::NotFound, "/none: No such file");
   EXPECT_ERROR(read_text(dir.path()), ErrorCode::Io, dir.path().string() + ": Is a directory");
   EXPECT_ERROR(lines_of(dir.path()), ErrorCode::Io, "Is a directory");
+}
+
+// A signal may come when no system call waits yet, so a wait must not depend on it.
+TEST(TextInput, WaitsEndWithoutASignal) {
+  const TempDir dir;
+  const std::string path = (dir / "pipe").string();
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const int silent = ::open(path.c_str(), O_RDWR | O_CLOEXEC);  // a writer that writes nothing
+  ASSERT_GE(silent, 0);
+  CancelToken token;
+  std::thread canceller([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    token.request();
+  });
+  {
+    const CancelScope scope(token);
+    EXPECT_ERROR(read_text(path), ErrorCode::Cancelled, "cancelled");
+  }
+  canceller.join();
+  ::close(silent);
 }
 
 TEST(TextInput, WhatIsTooLong) {
