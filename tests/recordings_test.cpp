@@ -159,6 +159,33 @@ TEST_P(Recordings, TellTheirSources) {
   }
 }
 
+// Descriptions of packages that lack a part of the family.
+TEST_P(Recordings, NeedAllPartsOfTheFamily) {
+  PIPPIN_SHARED_OR_SKIP(folder, folder_name());
+  ThreadPool pool(1);
+  const auto function = [](mil::Model& model, const char* name) -> mil::FunctionDescription& {
+    return *std::find_if(model.functions.begin(), model.functions.end(),
+                         [&](const auto& one) { return one.name == name; });
+  };
+  mil::Model program = models::build_encoder_decoder(folder);
+  auto& logits = function(program, "main").outputs.front().name;
+  logits = "scores";
+  EXPECT_FALSE(runtime::is_encoder_decoder(program));
+  EXPECT_ERROR(open(program, pool), ErrorCode::Unsupported, "not an encoder-decoder program");
+  logits = "logits";
+  EXPECT_TRUE(runtime::is_encoder_decoder(program));
+  auto& keys = function(program, "encode").states.front().name;
+  keys = "keys";
+  EXPECT_ERROR(open(program, pool), ErrorCode::Unsupported, "must have a state crossKeys");
+  keys = "crossKeys";
+  mil::Feature& source = function(program, "encode").inputs.front();
+  // A spectrogram of any length, samples of one length.
+  const auto fixed = source.ranges.empty();
+  source.ranges.clear();
+  if (fixed) source.ranges = {{1, 1}, {80, 80}, {1, source.shape[2]}};
+  EXPECT_FALSE(runtime::is_encoder_decoder(program));
+}
+
 TEST_P(Recordings, RefuseWhatTheyCannot) {
   PIPPIN_SHARED_OR_SKIP(folder, folder_name());
   const Golden golden(folder);

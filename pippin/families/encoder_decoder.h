@@ -9,6 +9,7 @@
 //             causalMask float (1, 1, q, end)
 //             sourceMask float (1, 1, 1, source)
 //   align     inputIds int32 (1, n)                    attention
+//             causalMask float (1, 1, n, n)
 //
 // `encode` fills the slots [0, source) of the decoder's cross-attention caches; `main` takes q
 // tokens after end - q others, as in the family `stateful`. A spectrogram has a fixed length: it

@@ -77,6 +77,9 @@ engine::Execution EncoderDecoderModel::make(const char* function, mil::SizeRange
   } else if (!schema_.source) {
     ranges[encoder_decoder::kSourceIds] = {one, query};
   }
+  if (std::string_view(function) == encoder_decoder::kAlign) {
+    ranges[stateful::kMask] = {one, one, query, query};
+  }
   if (std::string_view(function) == families::kMain) {
     ranges[stateful::kMask] = {one, one, query, {query.lower, schema_.most_target}};
     if (schema_.masks_source) {
@@ -110,6 +113,7 @@ int64_t EncoderDecoderModel::encode(const Source& source, engine::State& state) 
   encode_.bind({shape}, state);
   ranges::copy(source.values, encode_.float_input(0).begin());
   encode_.run_cancellable();
+  if (!schema_.masks_source) return schema_.most_source;
   const auto dims =
       encode_.output_dims(find_port(encode_.plan().outputs(), encoder_decoder::kStates));
   if (dims.size() != 3 || dims[1] < 1 || dims[1] > schema_.most_source) {
@@ -170,8 +174,17 @@ void EncoderDecoderModel::decode_together(std::span<const NextToken> tokens) {
 CrossAttention EncoderDecoderModel::align(std::span<const int32_t> ids, engine::State& state) {
   if (!align_) align_.emplace(make(encoder_decoder::kAlign, {1, schema_.most_target}));
   const int64_t count = std::ssize(ids);
-  align_->bind({{1, count}}, state);
-  ranges::copy(ids, align_->int_input(0).begin());
+  const auto inputs = align_->plan().inputs();
+  const size_t tokens = find_port(inputs, stateful::kIds),
+               mask = find_port(inputs, stateful::kMask);
+  std::vector<std::vector<int64_t>> shapes(inputs.size());
+  shapes[tokens] = {1, count};
+  shapes[mask] = {1, 1, count, count};
+  align_->bind(shapes, state);
+  ranges::copy(ids, align_->int_input(tokens).begin());
+  if (!align_->put_causal_mask(mask, 0)) {
+    fill_causal_mask(align_->float_input(mask), count, 0, count);
+  }
   align_->run_cancellable();
   const size_t port = find_port(align_->plan().outputs(), encoder_decoder::kAttention);
   const std::span<const float> weights = align_->float_output(port);

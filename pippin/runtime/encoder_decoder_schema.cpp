@@ -36,6 +36,11 @@ const mil::Feature* find_flexible(const mil::FunctionDescription& function, cons
   return input != nullptr && input->ranges.size() == rank ? input : nullptr;
 }
 
+bool has_output(const mil::FunctionDescription& function, const char* name) {
+  return std::any_of(function.outputs.begin(), function.outputs.end(),
+                     [&](const mil::Feature& output) { return output.name == name; });
+}
+
 bool is_fixed(const mil::Feature& feature) {
   return std::all_of(feature.ranges.begin(), feature.ranges.end(),
                      [](const mil::SizeRange& range) { return range.lower == range.upper; });
@@ -48,8 +53,9 @@ const mil::Feature* find_features(const mil::FunctionDescription& encode) {
   return found != nullptr && is_fixed(*found) ? found : nullptr;
 }
 
-// Sound of any length.
+// Sound of any length: the output shows how many states it has.
 const mil::Feature* find_samples(const mil::FunctionDescription& encode) {
+  if (!has_output(encode, encoder_decoder::kStates)) return nullptr;
   return find_flexible(encode, encoder_decoder::kSourceSamples, 2);
 }
 
@@ -63,7 +69,10 @@ int32_t token_of(const mil::Model& model, const char* key, int32_t fallback) {
 // The heads of the function `align`; 0 if there is none that gives weights for each position.
 int64_t alignment_heads(const mil::Model& model, int64_t positions) {
   const mil::FunctionDescription* const align = find_function(model, encoder_decoder::kAlign);
-  if (align == nullptr || find_flexible(*align, stateful::kIds, 2) == nullptr) return 0;
+  if (align == nullptr || find_flexible(*align, stateful::kIds, 2) == nullptr ||
+      find_flexible(*align, stateful::kMask, 4) == nullptr) {
+    return 0;
+  }
   for (const mil::Var* const output :
        model.program.function(encoder_decoder::kAlign).block().outputs()) {
     if (output->name != encoder_decoder::kAttention || output->type.dims.size() != 4) continue;
@@ -98,7 +107,7 @@ SourceForm source_form(const mil::Model& model, const mil::FunctionDescription& 
 bool is_encoder_decoder(const mil::Model& model) {
   const auto* const encode = find_function(model, encoder_decoder::kEncode);
   const auto* const decode = find_function(model, families::kMain);
-  if (encode == nullptr || decode == nullptr ||
+  if (encode == nullptr || decode == nullptr || !has_output(*decode, stateful::kLogits) ||
       find_flexible(*decode, stateful::kIds, 2) == nullptr ||
       find_flexible(*decode, stateful::kMask, 4) == nullptr) {
     return false;

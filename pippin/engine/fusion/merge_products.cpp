@@ -7,6 +7,10 @@
 namespace pippin::engine {
 namespace {
 
+// The results of a node are all in memory at once: those of an encoder's states for all layers of a
+// decoder would be hundreds of megabytes.
+constexpr size_t kMostProducts = 8;
+
 // The operands of a product other than x.
 std::span<const View> other_operands(const Node& node) {
   return std::span(node.views).subspan(node.num_written + 1);
@@ -35,8 +39,9 @@ void merge_products(std::vector<Node>& nodes, std::span<const Buffer> buffers,
   const auto merges = [&](const Node& first, const Node& node) {
     const DotNode& a = *first.as<DotNode>();
     const DotNode& b = *node.as<DotNode>();
-    return !a.has_residual && !b.has_residual && a.name == b.name &&
-           same_elements(first.x(), node.x()) && shares_input(a, b);
+    return a.products.size() + b.products.size() <= kMostProducts && !a.has_residual &&
+           !b.has_residual && a.name == b.name && same_elements(first.x(), node.x()) &&
+           shares_input(a, b);
   };
   std::unordered_map<int, std::vector<Node*>> by_input;  // the buffer of x
   std::vector<bool> merged(nodes.size());

@@ -137,6 +137,38 @@ TEST(MergeProducts, KeepsEveryBit) {
   expect_same_bits(siblings(Form::Fp16, 4096, 1000, 4096), {{2, 64}});
 }
 
+// Each result is used before the next group is computed, so that its memory is free again.
+TEST(MergeProducts, AtMostEight) {
+  std::string text = "func main<ios18>(tensor<fp32, [100, 64]> x) {\n";
+  std::string results;
+  for (uint32_t i = 0; i < 20; ++i) {
+    const std::string number = std::to_string(i);
+    text += weight(Form::Fp32, "w" + number, 32, i);
+    text += fmt::format(
+        "tensor<fp32, [100, 32]> l{0} = linear(x = x, weight = w{0})[name = string(\"l{0}\")];\n"
+        "tensor<fp32, [1, 32]> y{0} = reduce_max(x = l{0}, axes = tensor<int32, [1]>([0]), "
+        "keep_dims = bool(true))[name = "
+        "string(\"y{0}\")];\n",
+        i);
+    results += (i == 0 ? "y" : ", y") + number;
+  }
+  const mil::Model model = make_model(text + "} -> (" + results + ");");
+  const std::string steps = described(model);
+  const auto count = [&](std::string_view part) {
+    size_t found = 0;
+    for (size_t at = steps.find(part); at != std::string::npos; at = steps.find(part, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  EXPECT_EQ(count("8 linear"), 2U) << steps;
+  EXPECT_EQ(count("4 linear"), 1U) << steps;
+  expect_same_bits(model, {{100, 64}});
+  ThreadPool pool(1);
+  const auto plan = Plan::make(model, "main");
+  EXPECT_LT(plan->arena_bytes(), 2U * 8 * 100 * 32 * 4 + 100 * 64 * 4 + 20 * 32 * 4);
+}
+
 TEST(MergeProducts, OfPointwiseConvolutions) {
   for (const Form form : {Form::Fp16, Form::Int4}) {
     const std::string type =

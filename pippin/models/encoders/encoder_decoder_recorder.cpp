@@ -10,7 +10,6 @@
 #include "pippin/families/stateful.h"
 #include "pippin/models/family/package_part.h"
 #include "pippin/nn/attention/cross_attention.h"
-#include "pippin/nn/attention/encoder_mask.h"
 #include "pippin/nn/layers/pass_cache.h"
 
 namespace pippin::models {
@@ -82,6 +81,14 @@ mil::Feature EncoderDecoderRecorder::source_feature() const {
 mil::Feature EncoderDecoderRecorder::ids_feature(const char* description) const {
   return mil::array_feature(stateful::kIds, description, mil::DataType::Int32, {1, 1},
                             {{1, 1}, {1, context_}});
+}
+
+mil::Feature EncoderDecoderRecorder::mask_feature() const {
+  const mil::SizeRange one{1, 1}, any{1, context_};
+  return mil::array_feature(
+      stateful::kMask,
+      "Added to attention scores: 0 where a position is seen, -inf where it is not", type(),
+      {1, 1, 1, 1}, {one, one, any, any});
 }
 
 void EncoderDecoderRecorder::record_encode(mil::Model& model) const {
@@ -204,13 +211,7 @@ void EncoderDecoderRecorder::record_decode(mil::Model& model) const {
   const Array mask = builder.input(stateful::kMask, type(), {1, 1, query, end});
   mil::FunctionDescription& function = model.functions.emplace_back();
   function.name = families::kMain;
-  const mil::SizeRange one{1, 1}, any{1, context_};
-  function.inputs = {
-      ids_feature("Token ids of the new positions"),
-      mil::array_feature(
-          stateful::kMask,
-          "Added to attention scores: 0 where a position is seen, -inf where it is not", type(),
-          {1, 1, 1, 1}, {one, one, any, any})};
+  function.inputs = {ids_feature("Token ids of the new positions"), mask_feature()};
   mil::Dim source = most_source();
   std::optional<Array> source_mask;
   if (!model_.has_fixed_source()) {
@@ -218,7 +219,7 @@ void EncoderDecoderRecorder::record_decode(mil::Model& model) const {
     source_mask = builder.input(encoder_decoder::kSourceMask, type(), {1, 1, 1, source});
     function.inputs.push_back(
         mil::array_feature(encoder_decoder::kSourceMask, "The same for the states of the source",
-                           type(), {1, 1, 1, 1}, {one, one, one, {1, most_source()}}));
+                           type(), {1, 1, 1, 1}, {{1, 1}, {1, 1}, {1, 1}, {1, most_source()}}));
   }
   const nn::StatefulCacheShape shape = cache_shape();
   nn::StatefulCache own(builder, type(), shape);
@@ -245,15 +246,15 @@ void EncoderDecoderRecorder::record_align(mil::Model& model) const {
   const nn::CrossStates cross(builder, type(), cross_dims());
   nn::CrossCache cross_cache(cross, most_source());
   nn::PassCache own;
-  nn::EncoderMasks masks(all_tokens(ids), type(), /*causal=*/true);
-  const nn::Pass pass{0, count, count, masks.at(std::nullopt, nullptr)};
+  const Array mask = builder.input(stateful::kMask, type(), {1, 1, count, count});
+  const nn::Pass pass{0, count, count, mask};
   nn::LayerCarry carry;
   run_layers({ids, pass, nullptr, own, cross_cache}, model_.alignment_heads.back().first + 1,
              carry);
   builder.output(encoder_decoder::kAttention, array::concat(carry.weights, 1));
   mil::FunctionDescription& function = model.functions.emplace_back();
   function.name = encoder_decoder::kAlign;
-  function.inputs = {ids_feature("Token ids of the target from its start")};
+  function.inputs = {ids_feature("Token ids of the target from its start"), mask_feature()};
   function.outputs.push_back(mil::array_feature(
       encoder_decoder::kAttention, "Weights of some heads over the states of the source", type()));
   add_cross_states(function);
