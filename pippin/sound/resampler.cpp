@@ -14,9 +14,10 @@ namespace pippin::sound {
 namespace {
 
 constexpr size_t kPiece = 4096;
-constexpr int64_t kMaxTable = 1 << 24;
-// More positions between two samples are interpolated, with an error of 1e-6.
-constexpr int64_t kMaxPhases = 1024;
+constexpr int64_t kMaxTable = 5 << 18;
+// As many as 11025 Hz to 16000 Hz has. More positions between two samples are interpolated, with an
+// error of 2e-6.
+constexpr int64_t kMaxPhases = 640;
 
 // Kaiser's formulas for the attenuation and the transition from 0.9 to 1 of the highest frequency.
 constexpr double kAttenuation = 110, kPassBand = 0.9;

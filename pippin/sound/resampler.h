@@ -20,7 +20,8 @@ class Resampler {
   // Fills its argument with samples and returns their number, 0 at the end.
   using Input = std::function<size_t(std::span<float> samples)>;
 
-  // Throws Unsupported if the rates would need a table of more than 64 MB.
+  // Throws Unsupported if the rates would need a table of more than 5 MB: odd
+  // ones that are far apart.
   Resampler(int64_t from, int64_t to, Input input);
 
   // Returns the number of samples written, 0 at the end. In total, these are the input's samples *

@@ -78,6 +78,8 @@ TEST(SoundReader, RejectsWhatIsNotSound) {
                                 "ftypM4A ",
                                 12)),
                ErrorCode::Unsupported, "x.wav: an MP4 file");
+  EXPECT_ERROR(read("\xff\xf1\x50\x80"), ErrorCode::Unsupported, "x.wav: a stream of AAC");
+  EXPECT_ERROR(read("ID3\4\1\1\1\1\1\1"), ErrorCode::InvalidFile, "x.wav: cannot be read as MP3");
   EXPECT_ERROR(read("\x1a\x45\xdf\xa3"), ErrorCode::Unsupported, "x.wav: a WebM");
   EXPECT_ERROR(read("RIFF\x10"), ErrorCode::Unsupported, "x.wav: a RIFF file without sound");
   EXPECT_ERROR(read("RIFF1234WAVE"), ErrorCode::InvalidFile, "x.wav: ");
@@ -144,7 +146,7 @@ double resampling_error(int64_t from, int64_t to, double hertz) {
 
 // Up to 90 % of the highest frequency, also at rates without common factors.
 TEST(SoundReader, ResamplesTones) {
-  for (int64_t from : {8000, 11025, 15999, 22050, 44100, 44101, 48000, 767999}) {
+  for (int64_t from : {8000, 11025, 15999, 22050, 44100, 44101, 48000, 191999}) {
     for (double hertz : {100.0, 3500.0}) {
       EXPECT_LT(resampling_error(from, 16000, hertz), 5e-6) << from << " " << hertz;
     }
@@ -172,8 +174,8 @@ TEST(SoundReader, ResamplesConstants) {
 }
 
 TEST(SoundReader, LimitsTheTableOfTheFilter) {
-  EXPECT_ERROR(SoundReader::floats(std::vector<float>(9), "x", {767999, 1}, 1001),
-               ErrorCode::Unsupported, "cannot convert the sampling rate 767999 Hz to 1001 Hz");
+  EXPECT_ERROR(SoundReader::floats(std::vector<float>(9), "x", {191999, 1}, 1001),
+               ErrorCode::Unsupported, "cannot convert the sampling rate 191999 Hz to 1001 Hz");
 }
 
 TEST(SoundReader, PiecesEqualTheWhole) {
