@@ -83,6 +83,13 @@ TEST(ExtractorConfig, AcceptsKeysWithoutEffect) {
   EXPECT_EQ(extractor.type(), "WhisperFeatureExtractor");
 }
 
+TEST(ExtractorConfig, AcceptsKeysOfPictures) {
+  parse("Gemma3nAudioFeatureExtractor",
+        R"("image_processor_type": "SiglipImageProcessor", "do_resize": true)");
+  EXPECT_ERROR(parse("Gemma3nAudioFeatureExtractor", R"("do_resize": true)"),
+               ErrorCode::Unsupported, "do_resize");
+}
+
 TEST(ExtractorConfig, ReadsAProcessorsPart) {
   const TempDir folder;
   const auto path = folder.path() / "processor_config.json";
