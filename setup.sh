@@ -12,7 +12,7 @@ set -euo pipefail
 
 packages=(
   build-essential cmake ninja-build git ca-certificates curl pkg-config python3
-  protobuf-compiler libprotobuf-dev zlib1g-dev
+  protobuf-compiler libprotobuf-dev
   nlohmann-json3-dev libcli11-dev libfmt-dev
   libpcre2-dev libutf8proc-dev libzip-dev zlib1g-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libboost-dev
   libsndfile1-dev libsamplerate0-dev libmpg123-dev

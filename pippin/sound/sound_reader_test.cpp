@@ -78,6 +78,8 @@ TEST(SoundReader, RejectsWhatIsNotSound) {
                                 "ftypM4A ",
                                 12)),
                ErrorCode::Unsupported, "x.wav: an MP4 file");
+  EXPECT_ERROR(read("\xff\xf1\x50\x80"), ErrorCode::Unsupported, "x.wav: a stream of AAC");
+  EXPECT_ERROR(read("ID3\4\1\1\1\1\1\1"), ErrorCode::InvalidFile, "x.wav: cannot be read as MP3");
   EXPECT_ERROR(read("\x1a\x45\xdf\xa3"), ErrorCode::Unsupported, "x.wav: a WebM");
   EXPECT_ERROR(read("RIFF\x10"), ErrorCode::Unsupported, "x.wav: a RIFF file without sound");
   EXPECT_ERROR(read("RIFF1234WAVE"), ErrorCode::InvalidFile, "x.wav: ");
