@@ -262,6 +262,40 @@ TEST(SavedConfigurations, FurtherLayersAreNamedOrLeftAlone) {
   if (found == 0) GTEST_SKIP() << shared_data_absent("models2026");
 }
 
+// Logits of a golden's checkpoint with some values of its configuration replaced; "" removes a key.
+std::vector<float> changed_logits(const std::filesystem::path& folder, const Members& changes) {
+  const TempDir changed;
+  link_except(folder, changed, {"config.json"});
+  Members members = members_of(Json::load(folder / "config.json", kPythonJson));
+  for (const auto& [key, value] : changes) {
+    members.erase(key);
+    if (!value.empty()) members[key] = value;
+  }
+  write_file(changed / "config.json", text_of(members));
+  return logits_of(changed.path(), Golden(folder));
+}
+
+// Lists that also have entries of the prediction modules.
+TEST(SavedConfigurations, ListsOfLayersMayBeLonger) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models2026/text/deepseek_v4");
+  const std::string kinds =
+      R"("sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention",
+         "compressed_sparse_attention")";
+  const std::string further = R"(["hash_moe", "moe", "moe", "moe", "moe", "moe"])";
+  const auto as_published = logits_of(folder, Golden(folder));
+  EXPECT_TRUE(changed_logits(folder, {{"layer_types", "[" + kinds + R"(, "sliding_attention"])"},
+                                      {"mlp_layer_types", further},
+                                      {"num_nextn_predict_layers", "2"}}) == as_published);
+  EXPECT_TRUE(changed_logits(folder, {{"layer_types", ""},
+                                      {"compress_ratios", "[0, 4, 128, 4, 0]"},
+                                      {"mlp_layer_types", ""},
+                                      {"num_hash_layers", "1"}}) == as_published);
+  EXPECT_ERROR(changed_logits(folder, {{"layer_types", ""}, {"compress_ratios", "[0, 4, 128]"}}),
+               ErrorCode::InvalidFile, "compress_ratios: 3 for 4 layers");
+  EXPECT_ERROR(changed_logits(folder, {{"mlp_layer_types", R"(["hash_moe", "moe", "moe"])"}}),
+               ErrorCode::InvalidFile, "mlp_layer_types: 3 for 4 layers");
+}
+
 // Types of an image model with a language model; the latter has a golden.
 const std::set<std::string_view> kWrappers = {
     "aria",   "cohere_compass",   "emu3",          "gemma3n", "gemma4_unified",
