@@ -296,6 +296,30 @@ TEST(SavedConfigurations, ListsOfLayersMayBeLonger) {
                ErrorCode::InvalidFile, "mlp_layer_types: 3 for 4 layers");
 }
 
+// The first `columns` of each row of `width`.
+std::vector<float> first_columns(std::span<const float> rows, size_t width, size_t columns) {
+  std::vector<float> result;
+  for (size_t begin = 0; begin < rows.size(); begin += width) {
+    const auto row = rows.subspan(begin, columns);
+    result.insert(result.end(), row.begin(), row.end());
+  }
+  return result;
+}
+
+// A head that is padded has no logits of the rows beyond the vocabulary.
+TEST(SavedConfigurations, PaddedHeadsGiveTheVocabulary) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models2026/text/inkling");
+  const auto all = logits_of(folder, Golden(folder));
+  const size_t width = Golden(folder).vocabulary;
+  for (const size_t rows : {width - 1, width - 27}) {
+    EXPECT_TRUE(changed_logits(folder, {{"unpadded_vocab_size", std::to_string(rows)}}) ==
+                first_columns(all, width, rows));
+  }
+  // A size that is not smaller has no effect, and the head is never the embedding.
+  EXPECT_TRUE(changed_logits(folder, {{"unpadded_vocab_size", std::to_string(width + 9)},
+                                      {"tie_word_embeddings", "true"}}) == all);
+}
+
 // Types of an image model with a language model; the latter has a golden.
 const std::set<std::string_view> kWrappers = {
     "aria",   "cohere_compass",   "emu3",          "gemma3n", "gemma4_unified",

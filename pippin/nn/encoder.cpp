@@ -55,7 +55,7 @@ EncoderOptions as_encoder(const DecoderOptions& decoder) {
   }
   decoder.check_keys_and_values_only("encoder");
   EncoderOptions options;
-  options.vocab_size = decoder.vocab_size;
+  options.vocab_size = decoder.table_rows();
   options.hidden_size = decoder.hidden_size;
   options.context = decoder.context;
   options.bases.clear();
