@@ -51,6 +51,7 @@ EncoderDescription esm(const Config& config);
 EncoderDescription eurobert(const Config& config);
 EncoderDescription gemma3_encoder(const Config& config);  // gemma3.cpp
 EncoderDescription gte_new(const Config& config);
+EncoderDescription jina_bert(const Config& config);
 EncoderDescription jina_embeddings_v3(const Config& config);
 EncoderDescription megatron_bert(const Config& config);
 EncoderDescription modernbert(const Config& config);
