@@ -64,6 +64,7 @@ EncoderDescription roformer(const Config& config);
 EncoderDescription squeezebert(const Config& config);
 EncoderDescription t5_encoder(const Config& config);
 EncoderDescription t5gemma_encoder(const Config& config);
+EncoderDescription t5gemma2_encoder(const Config& config);  // t5gemma2.cpp
 EncoderDescription umt5_encoder(const Config& config);
 
 bool is_encoder_type(std::string_view model_type);

@@ -76,7 +76,11 @@ class EncoderDecoderRecorder {
   void record_decode(mil::Model& model) const;
   Array embed(const Array& ids, const nn::Pass& pass, const nn::Embedding& table) const;
   Array decode(const Array& ids, const nn::Pass& pass, const Array& source_mask,
-               nn::Cache& own_cache, nn::Cache& cross_cache) const;
+               const nn::CrossStates& cross, const mil::Dim& source, nn::Cache& own_cache) const;
+  nn::Parameters embedding_at() const {
+    return model_.embedding_of_encoder ? encoder_.root().at(model_.encoder.embedding)
+                                       : parameters_.at(model_.embedding);
+  }
   Array logits(const Array& x, const nn::Embedding& embedding) const;
 
   EncoderDecoderDescription model_;
@@ -133,6 +137,7 @@ Array EncoderDecoderRecorder::embed(const Array& ids, const nn::Pass& pass,
                                     const nn::Embedding& table) const {
   Array x = table(ids);
   if (model_.embedding_scale != 1.0) x = x * model_.embedding_scale;
+  if (model_.own_vector) x = model_.own_vector->put(x, ids, embedding_at());
   if (model_.positions) {
     const auto offset = static_cast<int32_t>(model_.positions->offset);
     const nn::Embedding positions =
@@ -143,10 +148,20 @@ Array EncoderDecoderRecorder::embed(const Array& ids, const nn::Pass& pass,
   return nn::Norm(decoder_.at(model_.embedding_norm), model_.width, model_.norm)(x);
 }
 
+// A row of the source's mask, (1, 1, 1, source), for each query.
+Array rows_for(const nn::Pass& pass, const Array& source_mask) {
+  array::Builder& builder = array::Builder::current();
+  const Array queries = array::range(builder.dim_array(pass.past), builder.dim_array(pass.end));
+  const Array zeros = array::cast(queries, source_mask.type()) * 0.0;
+  return array::expand_dims(zeros, {0, 1, 3}) + source_mask;
+}
+
 Array EncoderDecoderRecorder::decode(const Array& ids, const nn::Pass& pass,
-                                     const Array& source_mask, nn::Cache& own_cache,
-                                     nn::Cache& cross_cache) const {
-  const nn::Embedding embedding(parameters_.at(model_.embedding), model_.vocab_size, model_.width);
+                                     const Array& source_mask, const nn::CrossStates& cross,
+                                     const mil::Dim& source, nn::Cache& own_cache) const {
+  const nn::Embedding embedding(embedding_at(), model_.vocab_size, model_.width);
+  nn::CrossCache cross_cache(cross, source);
+  nn::MergedCache merged_cache(own_cache, cross, source);
   array::Builder& builder = array::Builder::current();
   std::optional<Array> biased;
   std::vector<nn::Rotation> rotations;
@@ -168,6 +183,12 @@ Array EncoderDecoderRecorder::decode(const Array& ids, const nn::Pass& pass,
     const nn::MixerNeeds needs = own.needs();
     if (needs.window) mask = nn::window_mask(mask, nn::key_distances(pass), *needs.window);
     const nn::Rotation* rotation = needs.rope ? &rotations.at(*needs.rope) : nullptr;
+    if (model_.merged) {
+      mask = array::concat({mask, rows_for(pass, source_mask)}, 3);
+      x = nn::DecoderLayer(block(i), own)(
+          x, {i, rotation, &mask, merged_cache, pass, carry, nullptr, nullptr});
+      continue;
+    }
     x = nn::DecoderLayer(block(i), own)(
         x, {i, rotation, &mask, own_cache, pass, carry, nullptr, nullptr});
     x = nn::DecoderLayer(block(i), across)(
@@ -189,9 +210,8 @@ void EncoderDecoderRecorder::record_decode(mil::Model& model) const {
   const nn::StatefulCacheShape shape = cache_shape();
   nn::StatefulCache own(builder, type(), shape);
   const nn::CrossStates cross(builder, type(), cross_dims());
-  nn::CrossCache cross_cache(cross, source);
   const nn::Pass pass{end - query, query, end, mask};
-  builder.output(stateful::kLogits, decode(ids, pass, source_mask, own, cross_cache));
+  builder.output(stateful::kLogits, decode(ids, pass, source_mask, cross, source, own));
   mil::FunctionDescription& function = model.functions.emplace_back();
   function.name = families::kMain;
   const mil::SizeRange one{1, 1}, any{1, context_};

@@ -18,7 +18,8 @@ constexpr std::pair<std::string_view, Describe> kEncoderDecoders[] = {
     {"m2m_100", bart_encoder_decoder},    {"marian", bart_encoder_decoder},
     {"mbart", bart_encoder_decoder},      {"mt5", t5_encoder_decoder},
     {"pegasus", bart_encoder_decoder},    {"t5", t5_encoder_decoder},
-    {"t5gemma", t5gemma_encoder_decoder}, {"umt5", t5_encoder_decoder}};
+    {"t5gemma", t5gemma_encoder_decoder}, {"t5gemma2", t5gemma2_encoder_decoder},
+    {"umt5", t5_encoder_decoder}};
 
 const auto* find_encoder_decoder(std::string_view type) {
   return std::find_if(std::begin(kEncoderDecoders), std::end(kEncoderDecoders),
