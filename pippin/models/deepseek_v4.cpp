@@ -183,10 +183,8 @@ nn::ExpertsOptions v4_experts(const Config& config, const nn::DecoderOptions& mo
   experts.weights.up = "w3";
   experts.weights.down = "w2";
   experts.limit = config.number("swiglu_limit", 10.0);
-  experts.shared_path = "shared_experts";
-  add_shared_expert(
-      experts, model,
-      experts.weights.hidden_features * config.size("n_shared_experts", 1, kMaxExperts));
+  add_shared_experts(config, experts, model, "n_shared_experts", 1);
+  if (!experts.shared) return experts;
   experts.shared->gate = "w1";
   experts.shared->up = "w3";
   experts.shared->down = "w2";
