@@ -112,6 +112,42 @@ TEST(DecoderDefaults, PatternsOfIndexers) {
                ErrorCode::Unsupported, "index_topk_pattern: 'half' is not supported");
 }
 
+// Muse Glimmer's bases of layers only say which ones have positions.
+TEST(DecoderDefaults, BasesOfMuseGlimmer) {
+  const nn::DecoderOptions model =
+      described("muse_glimmer_text", R"(, "num_hidden_layers": 3, "rope_theta": 500.0,
+                                         "layer_rope_theta": [7.0, 0, 500.0])");
+  EXPECT_EQ(model.ropes.at(0).theta, 500.0);
+  EXPECT_TRUE(model.layers.at(0).attention().rope);
+  EXPECT_FALSE(model.layers.at(1).attention().rope);
+  EXPECT_EQ(model.layers.at(0).attention().rope, model.layers.at(2).attention().rope);
+}
+
+TEST(DecoderDefaults, OfStep) {
+  const nn::DecoderOptions model = described("step3p5", R"(, "num_hidden_layers": 4,
+      "layer_types": ["full_attention", "sliding_attention", "full_attention",
+                      "sliding_attention", "sliding_attention"],
+      "num_nextn_predict_layers": 1, "rope_theta": [5000000.0, 10000.0, 5000000.0, 10000.0, 1.0],
+      "partial_rotary_factors": [0.5, 1.0, 0.5, 1.0, 1.0], "sliding_window": 512,
+      "rope_scaling": {"rope_type": "llama3", "factor": 2.0, "low_freq_factor": 1.0,
+                       "high_freq_factor": 32.0, "original_max_position_embeddings": 131072},
+      "attention_other_setting": {"num_attention_heads": 96})");
+  EXPECT_EQ(model.ropes.at(0).dims, 64);
+  EXPECT_EQ(model.ropes.at(0).theta, 5e6);
+  EXPECT_EQ(model.ropes.at(0).scaling.kind, Kind::Llama3);
+  EXPECT_EQ(model.ropes.at(1).dims, 128);
+  EXPECT_EQ(model.ropes.at(1).theta, 1e4);
+  EXPECT_EQ(model.ropes.at(1).scaling.kind, Kind::Default);
+  EXPECT_EQ(model.layers.at(0).attention().num_heads, 64);
+  EXPECT_EQ(model.layers.at(1).attention().num_heads, 96);
+  EXPECT_EQ(model.layers.at(1).attention().window, 512);
+  EXPECT_TRUE(std::holds_alternative<nn::MLPOptions>(model.layers.at(2).feed_forward));
+  EXPECT_TRUE(std::get<nn::ExpertsOptions>(model.layers.at(3).feed_forward).activates_first);
+  // Without keys all layers see everything.
+  EXPECT_FALSE(described("step3p5").layers.at(1).attention().window);
+  EXPECT_EQ(described("step3p5").ropes.at(0).theta, 1e4);
+}
+
 // Proportional ropes are of whole heads: the factor says how many pairs turn.
 TEST(DecoderDefaults, ProportionalRopesAreOfWholeHeads) {
   const nn::DecoderOptions model =

@@ -236,8 +236,7 @@ Config Config::of_layer(size_t layer) const {
   return config;
 }
 
-Config Config::with_default(std::string_view key, std::string_view value) const {
-  if (json_.has(key)) return *this;
+Config Config::with_value(std::string_view key, std::string_view value) const {
   JsonWriter writer;
   writer.begin_object();
   for (const auto& [name, member] : json_.members()) {
@@ -247,6 +246,10 @@ Config Config::with_default(std::string_view key, std::string_view value) const 
   Config config = *this;
   config.json_ = Json::parse(writer.text(), json_.where());
   return config;
+}
+
+Config Config::with_default(std::string_view key, std::string_view value) const {
+  return json_.has(key) ? *this : with_value(key, value);
 }
 
 Config Config::with_default_rope(std::string_view value) const {
