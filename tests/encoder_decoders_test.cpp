@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values("architectures2/flan_t5", "architectures2/t5", "models2026/enc/bart",
                     "models2026/enc/blenderbot", "models2026/enc/led", "models2026/enc/longt5",
                     "models2026/enc/m2m_100", "models2026/enc/marian", "models2026/enc/mbart",
-                    "models2026/enc/pegasus", "models2026/enc/t5gemma"),
+                    "models2026/enc/pegasus", "models2026/enc/t5gemma", "models2026/enc/t5gemma2"),
     [](const auto& test) { return std::filesystem::path(test.param).filename().string(); });
 
 }  // namespace

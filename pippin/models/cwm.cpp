@@ -4,7 +4,10 @@
 
 namespace pippin::models {
 
-nn::DecoderOptions cwm(const Config& config) {
+nn::DecoderOptions cwm(const Config& given) {
+  const Config config = given.with_default_rope(
+      R"({"rope_type": "llama3", "rope_theta": 1000000.0, "factor": 16.0, "low_freq_factor": 1.0,
+          "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})");
   nn::DecoderOptions model = llama_like(config, {.vocab_size = 128256,
                                                  .hidden_size = 6144,
                                                  .intermediate_size = 21504,

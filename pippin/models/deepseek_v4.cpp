@@ -37,15 +37,24 @@ int64_t block_rate(const Config& config, std::string_view kind, std::string_view
   return rate;
 }
 
+// The names of a key's list, one for each layer. Published lists also have those of the prediction
+// modules, which come after the layers.
+std::vector<std::string> names_of_layers(const Config& config, std::string_view key,
+                                         const Json& list, size_t count) {
+  std::vector<std::string> names = list.as_strings();
+  if (names.size() < count) {
+    config.invalid(key, fmt::format("{} for {} layers", names.size(), count));
+  }
+  names.resize(count);
+  return names;
+}
+
 std::vector<BlockKind> block_kinds(const Config& config, size_t count) {
   const BlockKind sparse{block_rate(config, kSparseBlocks, "compress_rate_csa", 4), true};
   const BlockKind heavy{block_rate(config, kHeavyBlocks, "compress_rate_hca", 128), false};
   std::vector<BlockKind> kinds(count, heavy);
   if (const auto names = config.find("layer_types")) {
-    const std::vector<std::string> given = names->as_strings();
-    if (given.size() != count) {
-      config.invalid("layer_types", fmt::format("{} for {} layers", given.size(), count));
-    }
+    const auto given = names_of_layers(config, "layer_types", *names, count);
     for (size_t i = 0; i < count; ++i) {
       if (given[i] != kSlidingOnly && given[i] != kSparseBlocks && given[i] != kHeavyBlocks) {
         config.unsupported("layer_types",
@@ -174,10 +183,8 @@ nn::ExpertsOptions v4_experts(const Config& config, const nn::DecoderOptions& mo
   experts.weights.up = "w3";
   experts.weights.down = "w2";
   experts.limit = config.number("swiglu_limit", 10.0);
-  experts.shared_path = "shared_experts";
-  add_shared_expert(
-      experts, model,
-      experts.weights.hidden_features * config.size("n_shared_experts", 1, kMaxExperts));
+  add_shared_experts(config, experts, model, "n_shared_experts", 1);
+  if (!experts.shared) return experts;
   experts.shared->gate = "w1";
   experts.shared->up = "w3";
   experts.shared->down = "w2";
@@ -196,10 +203,7 @@ std::vector<bool> looked_up_layers(const Config& config, size_t count) {
     std::fill_n(result.begin(), std::min(tables, count), true);
     return result;
   }
-  const std::vector<std::string> given = names->as_strings();
-  if (given.size() != count) {
-    config.invalid("mlp_layer_types", fmt::format("{} for {} layers", given.size(), count));
-  }
+  const auto given = names_of_layers(config, "mlp_layer_types", *names, count);
   for (size_t i = 0; i < count; ++i) {
     result[i] = given[i] == kByTable;
     if (result[i] || given[i] == kByScores) continue;

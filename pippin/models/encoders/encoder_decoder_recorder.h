@@ -59,6 +59,7 @@ class EncoderDecoderRecorder {
   mil::Feature source_feature() const;
   mil::Feature ids_feature(const char* description) const;
   mil::Feature mask_feature() const;
+  nn::Parameters embedding_at() const;
   nn::Embedding embedding() const;
   array::Array embed(const array::Array& ids, const nn::Pass& pass) const;
   std::vector<int64_t> alignment_heads(int64_t layer) const;

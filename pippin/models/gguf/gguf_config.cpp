@@ -34,6 +34,8 @@ constexpr GgufField kCommon[] = {
     {"eos_token_id", "tokenizer.ggml.eos_token_id"},
 };
 
+constexpr std::string_view kGating = "expert_gating_func";
+
 class DecoderConfig {
  public:
   DecoderConfig(const GgufKeys& keys, const GgufArchitecture& row)
@@ -48,7 +50,10 @@ class DecoderConfig {
     const bool halves = keys_.has_key("rope.dimension_sections");
     if (row_.pairs || halves) config_.set(kGgufPairs, row_.pairs);
     config_.set("torch_dtype", "float16");
-    config_.set_from(kGgufGating, "expert_gating_func");
+    if (const auto gating = keys_.size(kGating)) {
+      config_.set(kGgufGating, *gating);
+      config_.set(kGgufGatingKey, fmt::format("{}: {}", metadata_.name(), keys_.full(kGating)));
+    }
     check_attention();
     for (const GgufField& field : kCommon) config_.set_from(field.member, field.source);
     sizes();
