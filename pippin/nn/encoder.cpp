@@ -6,6 +6,7 @@
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 #include "pippin/nn/attention/encoder_mask.h"
+#include "pippin/nn/layers/no_cache.h"
 
 namespace pippin::nn {
 
@@ -30,19 +31,6 @@ Parameters find_root(const Parameters& parameters, const EncoderOptions& options
   }
   return parameters.at(options.bases.front());
 }
-
-// The keys and values of one pass, all of them visible.
-class NoCache final : public Cache {
- public:
-  std::pair<Array, Array> update(int64_t layer, const Array& keys, const Array& values,
-                                 const Pass& /*pass*/) override {
-    return kept_.emplace(layer, std::pair(keys, values)).first->second;
-  }
-  std::pair<Array, Array> seen(int64_t layer) const override { return kept_.at(layer); }
-
- private:
-  std::map<int64_t, std::pair<Array, Array>> kept_;
-};
 
 }  // namespace
 

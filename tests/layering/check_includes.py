@@ -109,6 +109,7 @@ ROOMS = {
         "recurrent": ["weights", "layers"],
         "attention": ["weights", "layers", "recurrent"],
         "": ["weights", "layers", "experts", "recurrent", "attention"],
+        "speech": ["", "weights", "layers", "recurrent", "attention"],
     },
     "models": {
         "config": [],
@@ -116,6 +117,7 @@ ROOMS = {
         "family": ["", "config"],
         "gguf": ["", "config"],
         "encoders": ["", "config", "gguf", "family"],
+        "speech": ["", "config", "family"],
     },
     "runtime": {
         "sampling": [],
@@ -125,6 +127,7 @@ ROOMS = {
         "stateful": ["", "package"],
         "anemll": ["", "sampling", "package"],
         "windowed": ["", "package"],
+        "speech": ["", "package"],
         "open": ["", "package", "stateful", "anemll", "windowed"],
     },
     "app": {

@@ -203,10 +203,10 @@ Array Attention::expand_heads(const Array& x) const {
 }
 
 Array Attention::attend(const Array& queries, const Array& keys, const Array& values,
-                        const Array& mask) const {
-  if (style_.convolutions) return attend_spelled(queries, keys, values, mask);
-  if (sinks_) return attend_with_sinks(queries, keys, values, mask);
-  if (options_.softcap) return attend_softcapped(queries, keys, values, mask);
+                        const std::optional<Array>& mask) const {
+  if (style_.convolutions) return attend_spelled(queries, keys, values, mask.value());
+  if (sinks_) return attend_with_sinks(queries, keys, values, mask.value());
+  if (options_.softcap) return attend_softcapped(queries, keys, values, mask.value());
   Array scaled = queries;
   if (options_.scale) {
     // The op divides by sqrt(head_dim) itself.
@@ -274,8 +274,9 @@ Array Attention::operator()(const Array& x, const MixerInput& input) const {
   Array queries = project(q_, tokens, input.rotation);
   if (options_.temperature) queries = queries * options_.temperature->factors(input.pass, x.type());
   const auto [keys, values] = seen_keys(tokens, input);
-  const Array mask = bias_ ? (*bias_)(x, values, input) : *input.mask;
-  const Array attended = differential_ ? (*differential_)(queries, keys, values, mask)
+  std::optional<Array> mask;
+  if (input.mask != nullptr) mask = bias_ ? (*bias_)(x, values, input) : *input.mask;
+  const Array attended = differential_ ? (*differential_)(queries, keys, values, mask.value())
                                        : attend(queries, keys, values, mask);
   if (style_.convolutions) {
     const int64_t width = options_.num_heads * options_.value_size();

@@ -12,6 +12,7 @@
 #include "pippin/array/array.h"
 #include "pippin/nn/attention/block_indexer.h"
 #include "pippin/nn/attention/differential.h"
+#include "pippin/nn/attention/gated_mask.h"
 #include "pippin/nn/attention/relative_scores.h"
 #include "pippin/nn/attention/score_bias.h"
 #include "pippin/nn/attention/temperature.h"
@@ -59,7 +60,8 @@ struct QkNorm {
 
 // Each has make(parameters).
 using ScoreBiasOptions =
-    std::variant<NoScoreBiasOptions, ValueMaskOptions, BlockIndexerOptions, RelativeScoresOptions>;
+    std::variant<NoScoreBiasOptions, ValueMaskOptions, BlockIndexerOptions, RelativeScoresOptions,
+                 GatedMaskOptions>;
 
 struct AttentionOptions {
   int64_t features = 0;
@@ -156,7 +158,7 @@ class Attention final : public Mixer {
   array::Array finish_values(const array::Array& y) const;
   array::Array heads_of(const array::Array& y, int64_t heads) const;
   array::Array attend(const array::Array& queries, const array::Array& keys,
-                      const array::Array& values, const array::Array& mask) const;
+                      const array::Array& values, const std::optional<array::Array>& mask) const;
   array::Array attend_with_sinks(const array::Array& queries, const array::Array& keys,
                                  const array::Array& values, const array::Array& mask) const;
   // The queries that share a key-value head as rows of one product, (1, kv_heads, group * q,

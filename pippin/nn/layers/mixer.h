@@ -46,7 +46,7 @@ struct MixerNeeds {
 struct MixerInput {
   int64_t layer;             // its number
   const Rotation* rotation;  // of its rope; null: none
-  const array::Array* mask;  // added to its scores, (1, 1 or heads, q, end); null: it has no scores
+  const array::Array* mask;  // added to its scores, (1, 1 or heads, q, end); null: nothing is
   Cache& cache;
   const Pass& pass;
   LayerCarry& carry;
