@@ -154,7 +154,7 @@ std::vector<SpeechToken> without_probabilities(std::vector<SpeechToken> tokens) 
   return tokens;
 }
 
-// What decoding makes of the golden's best tokens.
+// The tokens that decoding finds for the golden's best ids.
 std::vector<SpeechToken> decoded(const std::vector<int64_t>& best, int64_t vocab_size,
                                  int32_t blank) {
   std::vector<float> logits(best.size() * static_cast<size_t>(vocab_size));

@@ -121,7 +121,7 @@ Array SpeechRecorder::encode(SpeechFunction& function) const {
           ? function.input(speech::kWaveform, "Samples of the waveform", kFloat, {1, length})
           : function.input(speech::kFeatures, "Rows of the spectrogram", kFloat,
                            {1, length, encoder.bins()});
-  const Array states = encoder_(array::cast(input, parameters_.type()));
+  Array states = encoder_(array::cast(input, parameters_.type()));
   function.output(speech::kStates, "State of each frame", states);
   return states;
 }

@@ -23,7 +23,7 @@ Array all_distances(const mil::Dim& begin, const mil::Dim& end) {
 // column j is that of distance i - j. With a zero before each row, the same numbers in rows of
 // `length` are the wanted ones, one row later.
 Array by_key(const Array& scores, const mil::Dim& length) {
-  const mil::Dim heads = scores.dim(1), columns = scores.dim(3);
+  const mil::Dim &heads = scores.dim(1), &columns = scores.dim(3);
   const Array padded =
       array::record_one("pad", {{"x", scores},
                                 {"pad", std::vector<int64_t>{0, 0, 0, 0, 0, 0, 1, 0}},

@@ -35,7 +35,7 @@ class SpeechRecognizer {
                    const engine::ComputeOptions& compute = {});
   ~SpeechRecognizer();
 
-  // What recognize() takes.
+  // The input of recognize().
   struct Input {
     int64_t bins;               // numbers of a row of features; 0: samples of the waveform
     int64_t shortest, longest;  // samples or rows
