@@ -3,6 +3,7 @@
 #include "pippin/families/speech.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -328,9 +329,16 @@ void write_changed(const std::filesystem::path& folder, const std::filesystem::p
   writer.finish();
 }
 
+// Of an F32 or BF16 tensor.
 std::vector<float> values_of(const TensorInfo& tensor) {
-  std::vector<float> values(tensor.bytes.size() / sizeof(float));
-  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  const bool is_narrow = tensor.dtype == Dtype::BF16;
+  const size_t size = is_narrow ? 2 : 4;
+  std::vector<float> values(tensor.bytes.size() / size);
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, tensor.bytes.data() + i * size, size);
+    values[i] = std::bit_cast<float>(is_narrow ? bits << 16 : bits);
+  }
   return values;
 }
 
@@ -394,6 +402,45 @@ TEST(Speech, NormalizesChannelsBeforePositions) {
   expect_ctc(from_folder(changed.path()), Golden(folder), 1e-4);
 }
 
+// Adapters whose first matrix is zero give the same vector for each frame, which the layer before
+// lacks.
+TEST(Speech, AddsAdaptersOfALanguage) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models2026/speech/hubert");
+  const TempDir changed;
+  const std::string config = read_file(folder / "config.json");
+  write_file(changed / "config.json", "{\"adapter_attn_dim\": 3, " + config.substr(1));
+  constexpr size_t kWidth = 32;
+  write_changed(folder, changed.path(), [&](const TensorInfo& tensor) -> std::vector<Tensor> {
+    std::vector<float> values = values_of(tensor);
+    std::vector<Tensor> tensors;
+    const std::string end = ".feed_forward.output_dense.bias";
+    if (tensor.name.ends_with(end)) {
+      const std::string layer = tensor.name.substr(0, tensor.name.size() - end.size());
+      const std::vector<float> hidden = {0.5f, -2.0f, 1.0f};  // before the activation
+      std::vector<float> matrix(kWidth * 3), bias(kWidth);
+      for (size_t i = 0; i < kWidth; ++i) {
+        bias[i] = 0.25f;
+        matrix[3 * i] = static_cast<float>(i % 5);
+        matrix[3 * i + 1] = 7;
+        matrix[3 * i + 2] = static_cast<float>(i % 3);
+        values[i] -= matrix[3 * i] * 0.5f + matrix[3 * i + 2] + bias[i];
+      }
+      const std::string path = layer + ".adapter_layer.";
+      const int64_t width = kWidth;
+      tensors = {
+          {{path + "norm.weight", Dtype::F32, {width}}, std::vector<float>(kWidth, 1)},
+          {{path + "norm.bias", Dtype::F32, {width}}, std::vector<float>(kWidth)},
+          {{path + "linear_1.weight", Dtype::F32, {3, width}}, std::vector<float>(3 * kWidth)},
+          {{path + "linear_1.bias", Dtype::F32, {3}}, hidden},
+          {{path + "linear_2.weight", Dtype::F32, {width, 3}}, matrix},
+          {{path + "linear_2.bias", Dtype::F32, {width}}, bias}};
+    }
+    tensors.push_back({{tensor.name, Dtype::F32, tensor.shape}, values});
+    return tensors;
+  });
+  expect_ctc(from_folder(changed.path()), Golden(folder), 1e-4);
+}
+
 TEST(Speech, TellsWhatItTakes) {
   PIPPIN_SHARED_OR_SKIP(folder, "models2026/speech/wav2vec2_base");
   PIPPIN_SHARED_OR_SKIP(features_folder, "models2026/speech/parakeet_tdt");
@@ -438,6 +485,8 @@ TEST(Speech, RefusesWrongConfigurations) {
       {"wav2vec2_base", "add_adapter", "true", "add_adapter: true is not supported"},
       {"wav2vec2_base", "architectures", "[\"Wav2Vec2ForXVector\"]", "'Wav2Vec2ForXVector'"},
       {"wav2vec2_base", "vocab_size", "33", "'lm_head.weight' has shape [32, 32]"},
+      {"wavlm", "adapter_attn_dim", "16", "adapter_attn_dim: 16 is not supported"},
+      {"wav2vec2_bert", "use_intermediate_ffn_before_adapter", "true", "true is not supported"},
       {"wavlm", "num_buckets", "30", "num_buckets: 30 is not a multiple of 4"},
       {"wavlm", "max_bucket_distance", "8", "max_bucket_distance: 8 is not above"},
       {"wav2vec2_bert", "position_embeddings_type", "\"rotary\"", "type: 'rotary'"},

@@ -72,6 +72,46 @@ nn::LayerOptions read_wav2vec2_layer(const Config& config, const nn::SpeechEncod
   return layer;
 }
 
+// A small feed-forward of a language after each layer (MMS).
+nn::LayerOptions language_adapter(const nn::SpeechEncoderOptions& encoder, int64_t width) {
+  nn::LayerOptions adapter;
+  adapter.features = encoder.features;
+  adapter.norm = encoder.norm;
+  adapter.norm.epsilon = 1e-5;
+  adapter.attention_norm = "";
+  adapter.mlp_norm = "norm";
+  adapter.mlp_path = "";
+  adapter.mixer = nn::NoMixerOptions{};
+  nn::MLPOptions& mlp = adapter.mlp();
+  mlp.features = encoder.features;
+  mlp.hidden_features = width;
+  mlp.activation = nn::Activation::Relu;
+  mlp.gated = false;
+  mlp.bias = true;
+  mlp.up = "linear_1";
+  mlp.down = "linear_2";
+  return adapter;
+}
+
+std::vector<nn::LayerOptions> read_layers(const Config& config,
+                                          const nn::SpeechEncoderOptions& encoder,
+                                          bool norm_first) {
+  const int64_t count = config.size("num_hidden_layers", 12, kMaxLayers);
+  const auto width = config.find_size("adapter_attn_dim");
+  std::vector<nn::LayerOptions> layers;
+  layers.reserve(static_cast<size_t>(2 * count));
+  nn::LayerOptions layer = read_wav2vec2_layer(config, encoder, norm_first);
+  for (int64_t i = 0; i < count; ++i) {
+    layer.path = std::to_string(i);
+    layers.push_back(layer);
+    // The class whose norms follow the sums has none.
+    if (!width || !norm_first) continue;
+    layers.push_back(language_adapter(encoder, *width));
+    layers.back().path = layer.path + ".adapter_layer";
+  }
+  return layers;
+}
+
 }  // namespace
 
 SpeechDescription wav2vec2_like(const Config& config, const std::string& base) {
@@ -99,11 +139,8 @@ SpeechDescription wav2vec2_like(const Config& config, const std::string& base) {
   const bool norm_first = config.flag("do_stable_layer_norm", false);
   (norm_first ? encoder.final_norm : encoder.first_norm) = "encoder.layer_norm";
   encoder.layers_path = "encoder.layers";
-  const int64_t count = config.size("num_hidden_layers", 12, kMaxLayers);
-  encoder.layers = std::vector<nn::LayerOptions>(static_cast<size_t>(count),
-                                                 read_wav2vec2_layer(config, encoder, norm_first));
+  encoder.layers = read_layers(config, encoder, norm_first);
   config.require_flag("add_adapter", false, false);
-  config.require_absent("adapter_attn_dim");
   return model;
 }
 

@@ -72,6 +72,7 @@ SpeechDescription wav2vec2_bert(const Config& config) {
   encoder.layers = std::vector<nn::ConformerLayerOptions>(static_cast<size_t>(count),
                                                           read_bert_layer(config, encoder));
   config.require_flag("add_adapter", false, false);
+  config.require_flag("use_intermediate_ffn_before_adapter", false, false);
   return model;
 }
 

@@ -8,6 +8,7 @@
 namespace pippin::models {
 
 SpeechDescription wavlm(const Config& config) {
+  config.require_absent("adapter_attn_dim");
   SpeechDescription model = wav2vec2_like(config, "wavlm");
   auto& layers = std::get<std::vector<nn::LayerOptions>>(model.encoder.layers);
   for (nn::LayerOptions& layer : layers) {

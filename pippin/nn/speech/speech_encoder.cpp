@@ -12,12 +12,20 @@ using array::Array;
 
 namespace {
 
+std::string path_of(const LayerOptions& layer, size_t index) {
+  return layer.path.empty() ? std::to_string(index) : layer.path;
+}
+
+std::string path_of(const ConformerLayerOptions& /*layer*/, size_t index) {
+  return std::to_string(index);
+}
+
 template <typename Layer, typename Options>
 void add_layers(const Parameters& all, const std::vector<Options>& options,
                 std::vector<Layer>& layers) {
   layers.reserve(options.size());
   for (size_t i = 0; i < options.size(); ++i) {
-    layers.emplace_back(all.at(static_cast<int64_t>(i)), options[i]);
+    layers.emplace_back(all.at(path_of(options[i], i)), options[i]);
   }
 }
 
