@@ -62,6 +62,16 @@ std::vector<RandomSpeech> random_models() {
            "num_hidden_layers": 2, "intermediate_size": 12, "feature_projection_input_dim": 6,
            "conv_depthwise_kernel_size": 3, "left_max_position_embeddings": 2,
            "right_max_position_embeddings": 1, "vocab_size": 7})"},
+          {"wav2vec2_bert_adapter",
+           R"({"model_type": "wav2vec2-bert", "hidden_size": 8, "num_attention_heads": 2,
+           "num_hidden_layers": 1, "intermediate_size": 12, "feature_projection_input_dim": 6,
+           "conv_depthwise_kernel_size": 3, "left_max_position_embeddings": 2,
+           "right_max_position_embeddings": 1, "vocab_size": 7, "add_adapter": true,
+           "adapter_kernel_size": 4, "num_adapter_layers": 2, "output_hidden_size": 4})"},
+          {"wav2vec2_language",
+           "{\"model_type\": \"wav2vec2\", \"do_stable_layer_norm\": true, "
+           "\"adapter_attn_dim\": 3, " +
+               waveform_sizes + "}"},
           {"parakeet_ctc",
            fmt::format(R"({{"model_type": "parakeet_ctc", "vocab_size": 7, "pad_token_id": 6,
                         "encoder_config": {{{}}}}})",

@@ -128,7 +128,7 @@ Array SpeechRecorder::encode(SpeechFunction& function) const {
 
 Array SpeechRecorder::head(const Array& states) const {
   const nn::Parameters at = parameters_.at(model_.head);
-  const int64_t features = model_.encoder.features;
+  const int64_t features = model_.encoder.output_features();
   if (!model_.head_is_convolution) {
     return nn::Linear(at, features, model_.vocab_size, /*bias=*/true)(states);
   }

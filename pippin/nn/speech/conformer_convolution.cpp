@@ -69,9 +69,7 @@ Array ConformerConvolution::operator()(const Array& x) const {
   const array::Scope scope(path_);
   const Array rows = input_norm_ ? (*input_norm_)(x) : x;
   const Array both = first_(array::transpose(rows, {0, 2, 1}));
-  const Array values = array::slice_axis(both, 1, 0, options_.features);
-  const Array gates = array::slice_axis(both, 1, options_.features, 2 * options_.features);
-  Array y = depthwise_(values * array::sigmoid(gates));
+  Array y = depthwise_(gated_by_half(both));
   if (layer_norm_) {
     y = array::transpose((*layer_norm_)(array::transpose(y, {0, 2, 1})), {0, 2, 1});
   }

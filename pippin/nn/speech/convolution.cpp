@@ -41,4 +41,11 @@ Array Convolution::operator()(const Array& x) const {
   return array::named(array::record_one("conv", std::move(params)), "");
 }
 
+Array gated_by_half(const Array& x) {
+  const int64_t half = x.dim(1).constant() / 2;
+  const Array values = array::slice_axis(x, 1, 0, half);
+  const Array gates = array::slice_axis(x, 1, half, 2 * half);
+  return values * array::sigmoid(gates);
+}
+
 }  // namespace pippin::nn

@@ -36,4 +36,8 @@ class Convolution {
   std::optional<array::Array> bias_;
 };
 
+// The first half of the channels, multiplied by the sigmoid of the second half: from
+// (1, 2 * channels, length) to (1, channels, length).
+array::Array gated_by_half(const array::Array& x);
+
 }  // namespace pippin::nn

@@ -36,11 +36,14 @@ Array positions_of(const mil::Dim& length) {
 }  // namespace
 
 int64_t SpeechEncoderOptions::stride() const {
-  return std::visit([](const auto& one) { return one.stride(); }, front);
+  const int64_t own = std::visit([](const auto& one) { return one.stride(); }, front);
+  return adapter ? own * adapter->stride() : own;
 }
 
 int64_t SpeechEncoderOptions::shortest() const {
-  return std::visit([](const auto& one) { return one.shortest(); }, front);
+  const int64_t frames = adapter ? adapter->shortest() : 1;
+  return std::visit([&](const auto& one) { return one.shortest() + (frames - 1) * one.stride(); },
+                    front);
 }
 
 int64_t SpeechEncoderOptions::bins() const {
@@ -83,6 +86,11 @@ SpeechEncoder::SpeechEncoder(const Parameters& parameters, const SpeechEncoderOp
     add_layers(all, std::get<std::vector<ConformerLayerOptions>>(options.layers),
                conformer_layers_);
   }
+  if (options.last_feed_forward) {
+    last_feed_forward_.emplace(parameters.at(options.last_feed_forward_path),
+                               *options.last_feed_forward);
+  }
+  if (options.adapter) adapter_.emplace(parameters.at(options.adapter->path), *options.adapter);
 }
 
 Array SpeechEncoder::through_layers(Array x) const {
@@ -120,7 +128,10 @@ Array SpeechEncoder::operator()(const Array& input) const {
   if (positions_) x = x + (*positions_)(x);
   if (first_norm_) x = (*first_norm_)(x);
   x = through_layers(x);
-  return final_norm_ ? (*final_norm_)(x) : x;
+  if (final_norm_) x = (*final_norm_)(x);
+  LayerCarry carry;
+  if (last_feed_forward_) x = x + (*last_feed_forward_)(x, carry) * 0.5;
+  return adapter_ ? (*adapter_)(x) : x;
 }
 
 }  // namespace pippin::nn

@@ -15,6 +15,7 @@
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/layers/rope.h"
 #include "pippin/nn/speech/conformer_layer.h"
+#include "pippin/nn/speech/frame_adapter.h"
 #include "pippin/nn/speech/positional_convolution.h"
 #include "pippin/nn/speech/speech_front.h"
 #include "pippin/nn/weights/parameters.h"
@@ -36,7 +37,12 @@ struct SpeechEncoderOptions {
   bool sinusoids = false;  // layers need sinusoids_of_distances()
   std::string layers_path = "layers";
   std::variant<std::vector<LayerOptions>, std::vector<ConformerLayerOptions>> layers;
+  // After all: a feed-forward at this path, of whose result half is added, and an adapter.
+  std::optional<MLPOptions> last_feed_forward;
+  std::string last_feed_forward_path;
+  std::optional<FrameAdapterOptions> adapter;
 
+  int64_t output_features() const { return adapter ? adapter->features : features; }
   // Samples or rows of the input for each frame, and of the shortest input.
   int64_t stride() const;
   int64_t shortest() const;
@@ -49,7 +55,7 @@ class SpeechEncoder {
   // For at most `context` frames.
   SpeechEncoder(const Parameters& parameters, const SpeechEncoderOptions& options, int64_t context);
 
-  // From (1, samples) or (1, rows, bins) to (1, frames, features).
+  // From (1, samples) or (1, rows, bins) to (1, frames, output_features()).
   array::Array operator()(const array::Array& input) const;
 
  private:
@@ -63,6 +69,8 @@ class SpeechEncoder {
   std::optional<RelativeBias> relative_bias_;
   std::vector<DecoderLayer> layers_;
   std::vector<ConformerLayer> conformer_layers_;
+  std::optional<MLP> last_feed_forward_;
+  std::optional<FrameAdapter> adapter_;
 };
 
 }  // namespace pippin::nn
