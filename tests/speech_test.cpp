@@ -239,6 +239,10 @@ TEST(Speech, RefusesPackagesThatLie) {
   EXPECT_ERROR(open(speech::kDurationsKey, "0,1,x"), ErrorCode::InvalidFile, "'x' is not a number");
   EXPECT_ERROR(open(speech::kDurationsKey, "0,-1"), ErrorCode::InvalidFile, "'-1' is not a number");
   EXPECT_ERROR(open(speech::kMaxSymbolsKey, "0"), ErrorCode::InvalidFile, "max_symbols '0'");
+  std::string many = "1";
+  for (int i = 0; i < 69; ++i) many += ",1";
+  EXPECT_ERROR(open(speech::kDurationsKey, many), ErrorCode::InvalidFile,
+               "pippin.blank 64 is not one of 0 tokens");
 }
 
 }  // namespace

@@ -79,6 +79,13 @@ void check_width(const char* what, int64_t width, int64_t needed) {
        what, width, needed);
 }
 
+// The last size of an output of three axes.
+int64_t last_size(const engine::Execution& execution, size_t port, const char* name) {
+  const auto dims = execution.output_dims(port);
+  if (dims.size() == 3) return dims.back();
+  fail(ErrorCode::InvalidFile, "the package's {} has {} axes, 3 are expected", name, dims.size());
+}
+
 }  // namespace
 
 // The functions `predict` and `join`, one token and one frame at a time.
@@ -105,10 +112,12 @@ class SpeechRecognizer::Networks final : public TransducerNetworks {
                 std::ssize(predict_.float_input(cell_)));
     check_width(speech::kPredicted, std::ssize(predict_.float_output(result_)),
                 std::ssize(join_.float_input(predicted_)));
+    check_width(speech::kToken, std::ssize(predict_.int_input(token_)), 1);
+    check_width(speech::kLogits, std::ssize(join_.float_output(logits_)), num_scores());
   }
 
   int64_t features() { return std::ssize(join_.float_input(encoded_)); }
-  int64_t num_scores() const { return join_.output_dims(logits_).back(); }
+  int64_t num_scores() const { return last_size(join_, logits_, speech::kLogits); }
 
   // For rows of features(), which must outlive the decoding.
   void begin(std::span<const float> encoded) {
@@ -157,7 +166,8 @@ SpeechRecognizer::SpeechRecognizer(std::shared_ptr<const mil::Model> model,
       input_(input_port(encode_, schema_.input.c_str())),
       output_(output_port(encode_, schema_.is_transducer ? speech::kEncoded : speech::kLogits)) {
   bind(schema_.shortest);
-  const int64_t width = encode_.output_dims(output_).back();
+  const int64_t width =
+      last_size(encode_, output_, schema_.is_transducer ? speech::kEncoded : speech::kLogits);
   TransducerRules& rules = schema_.rules;
   rules.vocab_size = width;
   if (schema_.is_transducer) {
