@@ -6,7 +6,7 @@
 #include "pippin/array/ops.h"
 #include "pippin/base/error.h"
 #include "pippin/nn/attention/encoder_mask.h"
-#include "pippin/nn/layers/no_cache.h"
+#include "pippin/nn/layers/pass_cache.h"
 
 namespace pippin::nn {
 
@@ -206,7 +206,7 @@ Array Encoder::operator()(const EncoderInput& input) const {
   const mil::Dim length = input.ids.dim(1);
   EncoderMasks masks(input.mask, x.type(), options_.causal);
   const std::vector<Rotation> turns = rotations(length);
-  NoCache cache;
+  PassCache cache;
   LayerCarry carry;
   const Pass pass{0, length, length, input.mask};
   for (size_t i = 0; i < layers_.size(); ++i) {

@@ -202,11 +202,15 @@ Array Attention::expand_heads(const Array& x) const {
   return array::reshape(tiled, {x.dim(0), options_.num_heads, x.dim(2), x.dim(3)});
 }
 
+Array Attention::masked(const Array& scores, const Mask& mask) {
+  return mask ? scores + *mask : scores;
+}
+
 Array Attention::attend(const Array& queries, const Array& keys, const Array& values,
-                        const std::optional<Array>& mask) const {
-  if (style_.convolutions) return attend_spelled(queries, keys, values, mask.value());
-  if (sinks_) return attend_with_sinks(queries, keys, values, mask.value());
-  if (options_.softcap) return attend_softcapped(queries, keys, values, mask.value());
+                        const Mask& mask) const {
+  if (style_.convolutions) return attend_spelled(queries, keys, values, mask);
+  if (sinks_) return attend_with_sinks(queries, keys, values, mask);
+  if (options_.softcap) return attend_softcapped(queries, keys, values, mask);
   Array scaled = queries;
   if (options_.scale) {
     // The op divides by sqrt(head_dim) itself.
@@ -224,24 +228,25 @@ Array Attention::grouped(const Array& queries) const {
 
 // With grouped rows, so that keys and values are not repeated.
 Array Attention::attend_softcapped(const Array& queries, const Array& keys, const Array& values,
-                                   const Array& mask) const {
+                                   const Mask& mask) const {
   const mil::Dim &q = queries.dim(2), &end = keys.dim(2);
   const Array rows = grouped(queries * (scale() / *options_.softcap));
   const Array capped =
       array::tanh(array::matmul(rows, keys, false, /*transpose_y=*/true)) * *options_.softcap;
-  const Array scores = array::reshape(capped, {queries.dim(0), options_.num_heads, q, end}) + mask;
+  const Array scores =
+      masked(array::reshape(capped, {queries.dim(0), options_.num_heads, q, end}), mask);
   return array::reshape(array::matmul(grouped(array::softmax(scores)), values),
                         {queries.dim(0), options_.num_heads, q, options_.value_size()});
 }
 
 // The softmax has one more score in each row, whose weight is dropped.
 Array Attention::attend_with_sinks(const Array& queries, const Array& keys, const Array& values,
-                                   const Array& mask) const {
+                                   const Mask& mask) const {
   const mil::Dim &q = queries.dim(2), &end = keys.dim(2);
   const Array products =
       array::matmul(grouped(queries * scale()), keys, false, /*transpose_y=*/true);
   const Array scores =
-      array::reshape(products, {queries.dim(0), options_.num_heads, q, end}) + mask;
+      masked(array::reshape(products, {queries.dim(0), options_.num_heads, q, end}), mask);
   const Array repetitions = array::Builder::current().dims_array({queries.dim(0), 1, q, 1});
   const Array sinks = array::record_one("tile", {{"x", *sinks_}, {"reps", repetitions}});
   const Array weights = array::softmax(array::concat({scores, sinks}, -1));
@@ -259,24 +264,27 @@ Array Attention::softcapped(const Array& scores) const {
 }
 
 Array Attention::attend_spelled(const Array& queries, const Array& keys, const Array& values,
-                                const Array& mask) const {
+                                const Mask& mask) const {
   const Array all_keys = expand_heads(keys);
   const Array all_values = expand_heads(values);
   const Array products = array::matmul(queries, all_keys, false, /*transpose_y=*/true);
-  const Array weights = array::softmax(softcapped(products * scale()) + mask);
+  const Array weights = array::softmax(masked(softcapped(products * scale()), mask));
   return array::matmul(weights, all_values);
 }
 
 Array Attention::operator()(const Array& x, const MixerInput& input) const {
   const array::Scope scope(path_);
+  if (input.mask == nullptr && (style_.channels() || bias_ || differential_)) {
+    fail(ErrorCode::Internal, "'{}': attention of this kind needs a mask", path_);
+  }
   if (style_.channels()) return in_channels(x, input);
   const Array tokens = style_.convolutions ? to_channels(x) : x;
   Array queries = project(q_, tokens, input.rotation);
   if (options_.temperature) queries = queries * options_.temperature->factors(input.pass, x.type());
   const auto [keys, values] = seen_keys(tokens, input);
-  std::optional<Array> mask;
+  Mask mask;
   if (input.mask != nullptr) mask = bias_ ? (*bias_)(x, values, input) : *input.mask;
-  const Array attended = differential_ ? (*differential_)(queries, keys, values, mask.value())
+  const Array attended = differential_ ? (*differential_)(queries, keys, values, *mask)
                                        : attend(queries, keys, values, mask);
   if (style_.convolutions) {
     const int64_t width = options_.num_heads * options_.value_size();

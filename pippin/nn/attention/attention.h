@@ -59,9 +59,8 @@ struct QkNorm {
 };
 
 // Each has make(parameters).
-using ScoreBiasOptions =
-    std::variant<NoScoreBiasOptions, ValueMaskOptions, BlockIndexerOptions, RelativeScoresOptions,
-                 GatedMaskOptions>;
+using ScoreBiasOptions = std::variant<NoScoreBiasOptions, ValueMaskOptions, BlockIndexerOptions,
+                                      RelativeScoresOptions, GatedMaskOptions>;
 
 struct AttentionOptions {
   int64_t features = 0;
@@ -140,6 +139,7 @@ class Attention final : public Mixer {
   array::Array operator()(const array::Array& x, const MixerInput& input) const override;
 
  private:
+  using Mask = std::optional<array::Array>;
   // One projection and the operations on it up to the cache.
   struct Projection {
     int64_t heads;
@@ -158,18 +158,19 @@ class Attention final : public Mixer {
   array::Array finish_values(const array::Array& y) const;
   array::Array heads_of(const array::Array& y, int64_t heads) const;
   array::Array attend(const array::Array& queries, const array::Array& keys,
-                      const array::Array& values, const std::optional<array::Array>& mask) const;
+                      const array::Array& values, const Mask& mask) const;
   array::Array attend_with_sinks(const array::Array& queries, const array::Array& keys,
-                                 const array::Array& values, const array::Array& mask) const;
+                                 const array::Array& values, const Mask& mask) const;
   // The queries that share a key-value head as rows of one product, (1, kv_heads, group * q,
   // head_dim), and back.
   array::Array grouped(const array::Array& queries) const;
   array::Array attend_softcapped(const array::Array& queries, const array::Array& keys,
-                                 const array::Array& values, const array::Array& mask) const;
+                                 const array::Array& values, const Mask& mask) const;
   // Attention written as products and softmax, for packages for the Neural Engine.
   array::Array attend_spelled(const array::Array& queries, const array::Array& keys,
-                              const array::Array& values, const array::Array& mask) const;
+                              const array::Array& values, const Mask& mask) const;
   array::Array softcapped(const array::Array& scores) const;
+  static array::Array masked(const array::Array& scores, const Mask& mask);
   double scale() const;
   // All keys and values that the queries may see.
   std::pair<array::Array, array::Array> seen_keys(const array::Array& tokens,

@@ -46,7 +46,9 @@ struct MixerNeeds {
 struct MixerInput {
   int64_t layer;             // its number
   const Rotation* rotation;  // of its rope; null: none
-  const array::Array* mask;  // added to its scores, (1, 1 or heads, q, end); null: nothing is
+  // Added to its scores, (1, 1 or heads, q, end). Null: it has no scores, or, for attention without
+  // a bias, all keys are seen.
+  const array::Array* mask;
   Cache& cache;
   const Pass& pass;
   LayerCarry& carry;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "pippin/array/ops.h"
-#include "pippin/nn/layers/no_cache.h"
+#include "pippin/nn/layers/pass_cache.h"
 
 namespace pippin::nn {
 
@@ -64,7 +64,7 @@ Array FrameAdapter::operator()(const Array& x) const {
   for (const Layer& layer : layers_) {
     const Array residual = joined(layer.residual, layer.residual_norm(h));
     const Array input = joined(layer.input, layer.attention_norm(h));
-    NoCache cache;
+    PassCache cache;
     const mil::Dim& length = input.dim(1);
     const Pass pass{0, length, length, input};
     h = layer.attention(input, {0, nullptr, nullptr, cache, pass, carry, nullptr, nullptr}) +

@@ -4,7 +4,7 @@
 
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
-#include "pippin/nn/layers/no_cache.h"
+#include "pippin/nn/layers/pass_cache.h"
 
 namespace pippin::nn {
 
@@ -106,7 +106,7 @@ Array SpeechEncoder::through_layers(Array x) const {
   if (options_.sinusoids) {
     sinusoids = sinusoids_of_distances(length, options_.features, x.type());
   }
-  NoCache cache;
+  PassCache cache;
   LayerCarry carry;
   const Pass pass{0, length, length, x};
   const Array* const bias = mask ? &*mask : nullptr;

@@ -1,17 +1,15 @@
-// The keys and values of one pass, all of them visible: for encoders.
+// The keys and values of one pass, all of them visible: for texts that are computed at once.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <utility>
 
-#include "pippin/array/array.h"
 #include "pippin/nn/layers/cache.h"
-#include "pippin/nn/layers/pass.h"
 
 namespace pippin::nn {
 
-class NoCache final : public Cache {
+class PassCache final : public Cache {
  public:
   std::pair<array::Array, array::Array> update(int64_t layer, const array::Array& keys,
                                                const array::Array& values,
