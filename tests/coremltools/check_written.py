@@ -53,6 +53,8 @@ STATEFUL_MODELS = ["mixtral", "lfm2", "gpt_oss", "deepseek_v2_group", "deepseek_
 # Encoders, which become the family `encoder`, and one with a decoder.
 ENCODER_MODELS = [f"../architectures2/{name}" for name in
                   ("gemma3_embed", "modernbert_cls", "nomic_bert_mean", "qwen3_lasttoken", "flan_t5")]
+# Models that recognize speech: CTC by samples and by features, and a transducer.
+SPEECH_MODELS = [f"../models2026/speech/{name}" for name in ("wavlm", "wav2vec2_bert", "parakeet_tdt", "lasr_ctc")]
 # Every form in every family.
 THOROUGH = ["qwen2"]
 
@@ -63,7 +65,7 @@ def conversions(take_all):
         models = sorted(p.name for p in (SHARED / "data/architectures").iterdir() if (p / "config.json").exists())
         return [(m, family, form) for m in models for family in FAMILIES for form in FORMS]
     result = [(m, family, "none") for m in MODELS for family in FAMILIES]
-    result += [(m, "stateful", "none") for m in STATEFUL_MODELS + ENCODER_MODELS]
+    result += [(m, "stateful", "none") for m in STATEFUL_MODELS + ENCODER_MODELS + SPEECH_MODELS]
     return result + [(m, family, form) for m in THOROUGH for family in FAMILIES for form in FORMS]
 
 

@@ -111,6 +111,7 @@ ROOMS = {
         "recurrent": ["weights", "layers"],
         "attention": ["weights", "layers", "recurrent"],
         "": ["weights", "layers", "experts", "recurrent", "attention"],
+        "speech": ["", "weights", "layers", "recurrent", "attention"],
     },
     "models": {
         "config": [],
@@ -118,6 +119,7 @@ ROOMS = {
         "family": ["", "config"],
         "gguf": ["", "config"],
         "encoders": ["", "config", "gguf", "family"],
+        "speech": ["", "config", "family"],
     },
     "runtime": {
         "sampling": [],
@@ -127,6 +129,7 @@ ROOMS = {
         "stateful": ["", "package"],
         "anemll": ["", "sampling", "package"],
         "windowed": ["", "package"],
+        "speech": ["", "package"],
         "open": ["", "package", "stateful", "anemll", "windowed"],
     },
     "speech": {
