@@ -84,8 +84,9 @@ void State::share(size_t index, const State& from) {
 }
 
 void State::reset() {
+  const bool moves = memory_->shares();
   memory_->reset();
-  id_ = next_id();
+  if (moves) id_ = next_id();
 }
 
 std::optional<size_t> State::find(std::string_view name) const {

@@ -49,6 +49,8 @@ class StateMemory {
   virtual void copy_rows(size_t index, const StateRows& rows, const StateMemory& from);
   // As State's, of one array. Returns false, and changes nothing, on devices that cannot.
   virtual bool share(size_t /*index*/, const StateMemory& /*from*/) { return false; }
+  // Whether an array is shared now: reset() would replace it.
+  virtual bool shares() const { return false; }
   // Throws LimitExceeded.
   virtual std::unique_ptr<StateMemory> clone() const = 0;
   // The array itself, as long as the state lives, where the host can read and write what runs do;

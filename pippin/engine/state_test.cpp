@@ -78,12 +78,16 @@ TEST(State, ArraysAreSharedUntilAReset) {
   put(one, "own", 1);
   put(one, "common", 2);
   const uint64_t id = two.id();
+  two.reset();
+  EXPECT_EQ(two.id(), id);
   two.share(1, one);
   EXPECT_NE(two.id(), id);  // executions bind it again
   EXPECT_EQ(two.here("common").data(), one.here("common").data());
   EXPECT_EQ(first(two, "common"), 2);
   EXPECT_EQ(first(two, "own"), 0);
+  const uint64_t before = one.id();
   one.reset();
+  EXPECT_NE(one.id(), before);
   EXPECT_EQ(first(one, "common"), 0);
   EXPECT_EQ(first(two, "common"), 2);
   put(one, "common", 5);

@@ -1,5 +1,7 @@
 #include "pippin/engine/run/host_state.h"
 
+#include <algorithm>
+
 namespace pippin::engine {
 namespace {
 
@@ -47,6 +49,11 @@ MutableByteSpan HostState::here(size_t index) const {
 bool HostState::share(size_t index, const StateMemory& from) {
   arrays_.at(index) = static_cast<const HostState&>(from).arrays_.at(index);
   return true;
+}
+
+bool HostState::shares() const {
+  return std::any_of(arrays_.begin(), arrays_.end(),
+                     [](const auto& array) { return array.use_count() > 1; });
 }
 
 std::unique_ptr<StateMemory> HostState::clone() const {
