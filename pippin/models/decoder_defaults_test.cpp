@@ -112,6 +112,20 @@ TEST(DecoderDefaults, PatternsOfIndexers) {
                ErrorCode::Unsupported, "index_topk_pattern: 'half' is not supported");
 }
 
+// mlp_bias, where the class has biases, and where it has the key only.
+TEST(DecoderDefaults, BiasesOfFeedForwards) {
+  const std::string biased = R"(, "mlp_bias": true)";
+  for (const std::string type : {"cwm", "emu3_text_model", "minicpm3"}) {
+    SCOPED_TRACE(type);
+    EXPECT_TRUE(described(type, biased).layers.at(0).mlp().bias);
+    EXPECT_FALSE(described(type).layers.at(0).mlp().bias);
+  }
+  EXPECT_FALSE(described("deepseek_v32", biased).layers.at(0).mlp().bias);
+  EXPECT_FALSE(described("glm_moe_dsa", biased).layers.at(0).mlp().bias);
+  const auto v4 = described("deepseek_v4", biased + R"(, "attention_bias": true)").layers.at(0);
+  EXPECT_TRUE(std::get<nn::ExpertsOptions>(v4.feed_forward).shared->bias);
+}
+
 // Muse Glimmer's bases of layers only say which ones have positions.
 TEST(DecoderDefaults, BasesOfMuseGlimmer) {
   const nn::DecoderOptions model =
