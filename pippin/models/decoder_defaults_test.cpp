@@ -112,6 +112,22 @@ TEST(DecoderDefaults, PatternsOfIndexers) {
                ErrorCode::Unsupported, "index_topk_pattern: 'half' is not supported");
 }
 
+TEST(DecoderDefaults, OfGemma4) {
+  const nn::DecoderOptions small = described("gemma4_text");
+  EXPECT_EQ(small.context, 131072);
+  EXPECT_EQ(small.layers.at(0).attention().window, 512);
+  const nn::DecoderOptions unified = described("gemma4_unified_text");
+  EXPECT_EQ(unified.context, 262144);
+  EXPECT_EQ(unified.layers.at(0).attention().window, 1024);
+}
+
+// Nemotron-H's list of layers gives their number.
+TEST(DecoderDefaults, LayersOfNemotronH) {
+  EXPECT_EQ(described("nemotron_h").layers.size(), 4);
+  const std::string kinds = R"(, "layers_block_type": ["mamba", "moe", "attention"])";
+  EXPECT_EQ(described("nemotron_h", kinds + R"(, "num_hidden_layers": 52)").layers.size(), 3);
+}
+
 // mlp_bias, where the class has biases, and where it has the key only.
 TEST(DecoderDefaults, BiasesOfFeedForwards) {
   const std::string biased = R"(, "mlp_bias": true)";
