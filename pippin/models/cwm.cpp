@@ -22,6 +22,8 @@ nn::DecoderOptions cwm(const Config& given) {
   std::vector<bool> sliding(count);
   for (size_t i = 0; i < count; ++i) sliding[i] = i % 4 != 0;
   slide(model, sliding_layers(config, count).value_or(sliding), window_size(config, 8192));
+  const bool mlp_bias = config.flag("mlp_bias", false);
+  for (nn::LayerOptions& layer : model.layers) layer.mlp().bias = mlp_bias;
   return model;
 }
 

@@ -112,6 +112,36 @@ TEST(DecoderDefaults, PatternsOfIndexers) {
                ErrorCode::Unsupported, "index_topk_pattern: 'half' is not supported");
 }
 
+TEST(DecoderDefaults, OfGemma4) {
+  const nn::DecoderOptions small = described("gemma4_text");
+  EXPECT_EQ(small.context, 131072);
+  EXPECT_EQ(small.layers.at(0).attention().window, 512);
+  const nn::DecoderOptions unified = described("gemma4_unified_text");
+  EXPECT_EQ(unified.context, 262144);
+  EXPECT_EQ(unified.layers.at(0).attention().window, 1024);
+}
+
+// Nemotron-H's list of layers gives their number.
+TEST(DecoderDefaults, LayersOfNemotronH) {
+  EXPECT_EQ(described("nemotron_h").layers.size(), 4);
+  const std::string kinds = R"(, "layers_block_type": ["mamba", "moe", "attention"])";
+  EXPECT_EQ(described("nemotron_h", kinds + R"(, "num_hidden_layers": 52)").layers.size(), 3);
+}
+
+// mlp_bias, where the class has biases, and where it has the key only.
+TEST(DecoderDefaults, BiasesOfFeedForwards) {
+  const std::string biased = R"(, "mlp_bias": true)";
+  for (const std::string type : {"cwm", "emu3_text_model", "minicpm3"}) {
+    SCOPED_TRACE(type);
+    EXPECT_TRUE(described(type, biased).layers.at(0).mlp().bias);
+    EXPECT_FALSE(described(type).layers.at(0).mlp().bias);
+  }
+  EXPECT_FALSE(described("deepseek_v32", biased).layers.at(0).mlp().bias);
+  EXPECT_FALSE(described("glm_moe_dsa", biased).layers.at(0).mlp().bias);
+  const auto v4 = described("deepseek_v4", biased + R"(, "attention_bias": true)").layers.at(0);
+  EXPECT_TRUE(std::get<nn::ExpertsOptions>(v4.feed_forward).shared->bias);
+}
+
 // Muse Glimmer's bases of layers only say which ones have positions.
 TEST(DecoderDefaults, BasesOfMuseGlimmer) {
   const nn::DecoderOptions model =

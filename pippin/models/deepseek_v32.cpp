@@ -95,6 +95,7 @@ nn::DecoderOptions deepseek_v32(const Config& config) {
        .groups = 8,
        .top_groups = 4,
        .routed_scale = 2.5});
+  config.ignore({"mlp_bias"});  // it makes no difference in the class
   check_sparse_kinds(config, model.layers.size());
   for (nn::LayerOptions& layer : model.layers) {
     auto& attention = std::get<nn::LatentAttentionOptions>(layer.mixer);
@@ -120,6 +121,7 @@ nn::DecoderOptions glm_moe_dsa(const Config& config) {
                   .value_dims = 256},
        .experts = {.count_key = "n_routed_experts", .count = 256, .top_k = 8, .width = 2048},
        .routed_scale = 2.5});
+  config.ignore({"mlp_bias"});  // it makes no difference in the class
   check_sparse_kinds(config, model.layers.size());
   const auto shares = sharing_layers(config, model.layers.size());
   if (!shares.empty() && shares.front()) config.invalid("indexer_types", "the first is shared");

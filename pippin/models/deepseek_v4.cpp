@@ -125,7 +125,6 @@ nn::CompressedAttentionOptions v4_attention(const Config& config, const nn::Deco
   if (plain.num_kv_heads != 1) {
     config.unsupported("num_key_value_heads", fmt::format("{} is not 1", plain.num_kv_heads));
   }
-  config.require_flag("attention_bias", false, false);
   return attention;
 }
 
@@ -174,7 +173,6 @@ nn::ExpertsOptions v4_experts(const Config& config, const nn::DecoderOptions& mo
     config.unsupported("scoring_func",
                        "'" + scores + "' is not supported (known: sqrtsoftplus, sigmoid, softmax)");
   }
-  config.require_flag("norm_topk_prob", true, true);
   router.normalized = true;
   router.added_to_sum = 1e-20;
   router.scale = config.number("routed_scaling_factor", 1.5);
@@ -189,6 +187,7 @@ nn::ExpertsOptions v4_experts(const Config& config, const nn::DecoderOptions& mo
   experts.shared->up = "w3";
   experts.shared->down = "w2";
   experts.shared->limit = experts.limit;
+  experts.shared->bias = config.flag("mlp_bias", false);
   return experts;
 }
 
@@ -225,7 +224,8 @@ nn::DecoderOptions deepseek_v4(const Config& config) {
                                                     .head_dim = 512,
                                                     .context = 1048576});
   const size_t count = model.layers.size();
-  config.require_flag("mlp_bias", false, false);
+  // As in its class, attention has no biases and the experts' weights are always normalized.
+  config.ignore({"attention_bias", "norm_topk_prob", "mlp_bias"});
   const nn::CompressedAttentionOptions attention = v4_attention(config, model);
   add_both_ropes(config, model, attention.head_dim);
   nn::ExpertsOptions experts = v4_experts(config, model);

@@ -35,7 +35,9 @@ nn::DecoderOptions minicpm3(const Config& config) {
   const double root = std::sqrt(static_cast<double>(model.layers.size()));
   model.logit_scale = scale("dim_model_base", 256.0, width) / width;
   const double depth = scale("scale_depth", 1.4, root);
+  const bool mlp_bias = config.flag("mlp_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
+    layer.mlp().bias = mlp_bias;
     layer.residual_scale = depth / root;
     std::get<nn::LatentAttentionOptions>(layer.mixer).interleaved = false;
   }

@@ -18,15 +18,6 @@ namespace pippin::models {
 
 namespace {
 
-// Lists for each layer also have values of the prediction layers, which come after the layers.
-template <typename Value>
-void cut(const Config& config, std::string_view key, std::vector<Value>& values, size_t count) {
-  if (values.size() < count) {
-    config.invalid(key, fmt::format("{} for {} layers", values.size(), count));
-  }
-  values.resize(count);
-}
-
 // The rope of a kind of layers: the last of its layers has the base and the factor.
 std::string rope_of(const Config& config, const std::vector<std::string>& kinds,
                     std::string_view kind) {
@@ -38,8 +29,10 @@ std::string rope_of(const Config& config, const std::vector<std::string>& kinds,
       value = given->as_float();
       return;
     }
-    std::vector<double> numbers = given->as_floats();
-    cut(config, key, numbers, kinds.size());
+    const std::vector<double> numbers = given->as_floats();
+    if (numbers.size() < kinds.size()) {
+      config.invalid(key, fmt::format("{} for {} layers", numbers.size(), kinds.size()));
+    }
     for (size_t i = 0; i < kinds.size(); ++i) {
       if (kinds[i] == kind) value = numbers[i];
     }
@@ -76,17 +69,31 @@ std::vector<std::string> feed_forward_kinds(const Config& config, size_t count) 
   return kinds;
 }
 
+// The kinds of layers; those of the prediction layers may come after them.
+std::vector<std::string> kinds_of(const Config& config, std::string_view key,
+                                  const std::vector<std::string>& usual) {
+  const auto given = config.find(key);
+  if (!given) return usual;
+  const auto further = config.find("num_nextn_predict_layers");
+  std::vector<std::string> kinds = given->as_strings();
+  const auto count = std::ssize(usual);
+  if (std::ssize(kinds) != count + (further ? further->as_int(0, kMaxLayers) : 0) &&
+      std::ssize(kinds) != count) {
+    config.invalid(key, fmt::format("{} for {} layers", kinds.size(), count));
+  }
+  kinds.resize(usual.size());
+  return kinds;
+}
+
 // The keys of published configurations as those that transformers writes.
 Config with_usual_keys(Config config) {
   config.alias("num_key_value_heads", "num_attention_groups");
   config.alias("num_nextn_predict_layers", "num_mtp_layers");
   const auto count = static_cast<size_t>(config.size("num_hidden_layers", 45, kMaxLayers));
-  std::vector<std::string> kinds(count, "full_attention");
-  if (const auto given = config.find("layer_types")) kinds = given->as_strings();
-  cut(config, "layer_types", kinds, count);
-  std::vector<std::string> dense_or_sparse = feed_forward_kinds(config, count);
-  if (const auto given = config.find("mlp_layer_types")) dense_or_sparse = given->as_strings();
-  cut(config, "mlp_layer_types", dense_or_sparse, count);
+  const auto kinds =
+      kinds_of(config, "layer_types", std::vector<std::string>(count, "full_attention"));
+  const auto dense_or_sparse =
+      kinds_of(config, "mlp_layer_types", feed_forward_kinds(config, count));
   config = config.with_value("layer_types", JsonWriter().value(kinds).text())
                .with_value("mlp_layer_types", JsonWriter().value(dense_or_sparse).text());
   if (config.find("rope_parameters")) return config;

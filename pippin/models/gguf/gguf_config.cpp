@@ -323,6 +323,11 @@ std::optional<int64_t> GgufConfig::size(std::string_view member) const {
   return value.is_number() ? std::optional(value.as_int()) : std::nullopt;
 }
 
+void GgufConfig::write_plain_rope() {
+  std::string& scaling = members_["rope_scaling"];
+  if (scaling.empty() || scaling == "null") scaling = R"({"rope_type": "default"})";
+}
+
 std::string GgufConfig::text() const {
   JsonWriter json(1);
   json.begin_object();
