@@ -1,5 +1,5 @@
-// The sampling options that are one number each, as a table from which C, Python, the command line,
-// the server and the chat parse them.
+// The sampling options that are one number each, as a table from which C, Python, the command line
+// and the server parse them.
 #pragma once
 
 #include <cfloat>
@@ -8,13 +8,12 @@
 #include <span>
 #include <variant>
 
-#include "pippin/base/export.h"
 #include "pippin/runtime/sampling/options.h"
 
 namespace pippin::runtime {
 
 // The values that a caller has given; the others are the model's.
-struct PIPPIN_API SamplingOverrides {
+struct SamplingOverrides {
   std::optional<double> temperature, top_p, min_p, typical_p, xtc_probability, xtc_threshold,
       mirostat_tau, mirostat_eta, repetition_penalty, presence_penalty, frequency_penalty,
       dry_multiplier, dry_base;
@@ -51,6 +50,6 @@ struct SamplingOption {
   void check(const SamplingOptions& options) const;
 };
 
-PIPPIN_API std::span<const SamplingOption> sampling_options();
+std::span<const SamplingOption> sampling_options();
 
 }  // namespace pippin::runtime
