@@ -146,7 +146,7 @@ class Transcriptions(unittest.TestCase):
         self.expect_error(400, "talk.wav", files=[("file", b"Dear all,\nplease find attached nothing.\n" * 20)])
         self.expect_error(400, "talk.wav", files=[("file", b"")])
         self.expect_error(400, "talk.wav", files=[("file", self.recording[:1000])])
-        self.expect_error(400, "language: \"xx\" is unknown", language="xx")
+        self.expect_error(400, "language: 'xx' is neither a language", language="xx")
         self.expect_error(400, 'response_format: "docx" is not json', response_format="docx")
         self.expect_error(400, "temperature: 2 is not from 0 to 1", temperature="2")
         self.expect_error(400, 'temperature: "hot" is not a number', temperature="hot")
