@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -13,6 +16,7 @@
 #include "pippin/c/handles.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/runtime/sampling/option_table.h"
+#include "pippin/speech/option_table.h"
 
 namespace pippin::c {
 namespace {
@@ -42,6 +46,31 @@ bool read(std::string_view text, std::string& value) {
 
 bool read(std::string_view text, std::filesystem::path& value) {
   value = text;
+  return true;
+}
+
+// A number, or none.
+bool read(std::string_view text, std::optional<double>& value) {
+  if (text == "none") {
+    value.reset();
+    return true;
+  }
+  double number = 0;
+  if (!read(text, number)) return false;
+  value = number;
+  return true;
+}
+
+// Numbers separated by commas; an empty text is an empty list.
+template <typename T>
+bool read(std::string_view text, std::vector<T>& list) {
+  std::vector<T> numbers;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    if (!read(text.substr(0, comma), numbers.emplace_back())) return false;
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  list = std::move(numbers);
   return true;
 }
 
@@ -148,6 +177,22 @@ bool add_choice(pippin_options& options, std::string_view text) {
   return true;
 }
 
+// Sets an option of transcriptions by a function that throws for a wrong value.
+template <auto kSet>
+bool set_transcription(pippin_options& options, std::string_view text) {
+  try {
+    kSet(options.transcription, text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+template <auto kMember>
+bool set_temperature(pippin_options& options, std::string_view text) {
+  return read(text, options.*kMember);
+}
+
 struct Option {
   const char* name;
   std::string help;
@@ -167,6 +212,41 @@ Option sampling_option(const runtime::SamplingOption& known) {
         known.member);
   };
   return {known.name, fmt::format("sampling: {}", known.help), set};
+}
+
+// Adds an option; if there is one of this name, it is an option of both.
+void add(std::vector<Option>& all, Option option) {
+  for (Option& known : all) {
+    if (std::string_view(known.name) != option.name) continue;
+    known.help = fmt::format("{}; {}", known.help, option.help);
+    known.set = [first = known.set, second = option.set](pippin_options& options,
+                                                         std::string_view text) {
+      return first(options, text) && second(options, text);
+    };
+    return;
+  }
+  all.push_back(std::move(option));
+}
+
+void add_transcription(std::vector<Option>& all) {
+  add(all, {"language", "transcription: a code, an English name, or auto",
+            set_transcription<speech::set_language>});
+  add(all, {"task", "transcription: transcribe, or translate into English",
+            set_transcription<speech::set_task>});
+  add(all, {"temperature", "transcription: Temperature of samples; 0: greedy (0)",
+            set_temperature<&pippin_options::temperature>});
+  add(all, {"temperature_increment_on_fallback",
+            "transcription: Temperature to add, up to 1, while a window's text fails; 0: accept it "
+            "(0.2)",
+            set_temperature<&pippin_options::temperature_increment>});
+  for (const speech::TranscribeOption& known : speech::transcribe_options()) {
+    const auto set = [&known](pippin_options& options, std::string_view text) {
+      return std::visit(
+          [&](const auto member) { return read(text, options.transcription.*member); },
+          known.member);
+    };
+    add(all, {known.name, fmt::format("transcription: {}", known.help), set});
+  }
 }
 
 // clang-format off
@@ -191,7 +271,7 @@ std::vector<Option> make_options() {
     {"prefill_chunk", "language model: the most tokens of a prompt that one run takes; 0: 256, or more where that is quicker", set_language<&LanguageModelOptions::prefill_chunk>},
     {"adapter", "language model: the adapter whose functions to use", set_language<&LanguageModelOptions::adapter>},
     {"chat_template", "language model: a file with the template; empty: the model's own", set_language<&LanguageModelOptions::chat_template>},
-    {"tokenizer", "language model: a folder, a file or org/name; empty: the model's own", set_language<&LanguageModelOptions::tokenizer>},
+    {"tokenizer", "language model, transcriber: a folder, a file or org/name; empty: the model's own", set_language<&LanguageModelOptions::tokenizer>},
   };
   for (const runtime::SamplingOption& known : runtime::sampling_options()) {
     all.push_back(sampling_option(known));
@@ -211,6 +291,7 @@ std::vector<Option> make_options() {
     {"choice", "text: one of these; to be set for each", add_choice},
   };
   all.insert(all.end(), std::begin(others), std::end(others));
+  add_transcription(all);
   return all;
 }
 // clang-format on
@@ -240,6 +321,24 @@ LanguageModelOptions language_options(const pippin_options* options) {
     language.compute.cache = std::make_shared<LoadCache>(model.load_cache, model.load_cache_bytes);
   }
   return language;
+}
+
+TranscriberOptions transcriber_options(const pippin_options* options) {
+  const LanguageModelOptions language = language_options(options);
+  TranscriberOptions transcriber;
+  static_cast<runtime::LoadOptions&>(transcriber) =
+      static_cast<const runtime::LoadOptions&>(language);
+  transcriber.tokenizer = language.tokenizer;
+  return transcriber;
+}
+
+speech::TranscribeOptions transcription_options(const pippin_options* options) {
+  if (options == nullptr) return {};
+  speech::TranscribeOptions transcription = options->transcription;
+  transcription.temperatures =
+      speech::fallback_temperatures(options->temperature, options->temperature_increment);
+  transcription.check();
+  return transcription;
 }
 
 SamplingOptions sampling_options(const LanguageModel& model, const pippin_options* options) {

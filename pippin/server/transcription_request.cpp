@@ -15,7 +15,7 @@
 #include "pippin/http/multipart.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/request_json.h"
-#include "pippin/speech/languages.h"
+#include "pippin/speech/option_table.h"
 
 namespace pippin::server {
 namespace {
@@ -146,22 +146,14 @@ void read_temperatures(const RequestFields& fields, speech::TranscribeOptions& o
     throw ApiError(400, fmt::format("temperature_inc: {} is not from 0 to 1", step),
                    "temperature_inc");
   }
-  options.temperatures = {first};
-  constexpr double kRounding = 1e-6;
-  constexpr double kLeastStep = 0.01;
-  if (step < kLeastStep) return;
-  for (double next = first + step; next <= 1 + kRounding; next += step) {
-    options.temperatures.push_back(std::min(next, 1.0));
-  }
+  read_field("temperature_inc",
+             [&] { options.temperatures = speech::fallback_temperatures(first, step); });
 }
 
 void read_language(const RequestFields& fields, speech::TranscribeOptions& options) {
   const auto language = find_string(fields, "language");
-  if (!language || *language == "auto") return;
-  options.language = speech::find_language(*language);
-  if (!options.language) {
-    throw ApiError(400, fmt::format("language: \"{}\" is unknown", *language), "language");
-  }
+  if (!language) return;
+  read_field("language", [&] { speech::set_language(options, *language); });
 }
 
 void read_options(const RequestFields& fields, speech::TranscribeOptions& options) {

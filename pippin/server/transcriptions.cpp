@@ -16,6 +16,7 @@
 #include "pippin/server/request_json.h"
 #include "pippin/server/transcription_request.h"
 #include "pippin/sound/sound_reader.h"
+#include "pippin/speech/segments.h"
 #include "pippin/speech/writers/formats.h"
 
 namespace pippin::server {

@@ -10,6 +10,7 @@
 #include "pippin/io/json.h"
 #include "pippin/speech/feature_source.h"
 #include "pippin/speech/options.h"
+#include "pippin/speech/segments.h"
 #include "pippin/speech/special_tokens.h"
 #include "pippin/speech/transcription.h"
 #include "pippin/speech/window_decoder.h"

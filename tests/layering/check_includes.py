@@ -47,8 +47,8 @@ ALLOWED = {
     "doctor": ["base", "io", "families", "tabular", "mil", "engine", "runtime", "app"],
     "server": ["base", "io", "sound", "http", "page", "shell", "tokenizers", "chat", "constrain", "model_output", "runtime", "speech", "scheduling", "app"],
     "repl": ["base", "io", "http", "shell", "hub", "terminal", "server"],
-    "api": ["base", "io", "hub", "chat", "constrain", "tabular", "mil", "engine", "coreml", "runtime", "app"],
-    "c": ["base", "io", "runtime", "api"],
+    "api": ["base", "io", "hub", "chat", "constrain", "tabular", "mil", "engine", "coreml", "runtime", "sound", "speech", "app"],
+    "c": ["base", "io", "runtime", "speech", "api"],
 }
 # The rooms (subfolders) of a folder: the rooms that each may include in addition to itself, in the same order. ""
 # stands for the headers in the folder itself, its interface; sources in the folder itself may include all of its rooms.

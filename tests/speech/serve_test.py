@@ -7,6 +7,7 @@
 import http.client
 import json
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -54,8 +55,11 @@ class Transcriptions(unittest.TestCase):
         cls.path = folder / "talk.wav"
         whisper_folder.write_wav(cls.path, whisper_folder.make_samples(9.5, SEED))
         cls.recording = cls.path.read_bytes()
+        later, package = folder / "later", folder / "tiny-whisper.mlpackage"
+        shutil.copytree(cls.model, later)
+        subprocess.run([PIPPIN, "convert", cls.model, "-o", package], check=True, capture_output=True, timeout=120)
         cls.process = subprocess.Popen(
-            [PIPPIN, "serve", "--port", "0", f"whisper-1={cls.model}", "demo"],
+            [PIPPIN, "serve", "--port", "0", f"whisper-1={cls.model}", "demo", f"later={later}", f"packed={package}"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for line in cls.process.stderr:
             found = re.search(r"listening at https?://\S*:(\d+)", line)
@@ -146,7 +150,7 @@ class Transcriptions(unittest.TestCase):
         self.expect_error(400, "talk.wav", files=[("file", b"Dear all,\nplease find attached nothing.\n" * 20)])
         self.expect_error(400, "talk.wav", files=[("file", b"")])
         self.expect_error(400, "talk.wav", files=[("file", self.recording[:1000])])
-        self.expect_error(400, "language: \"xx\" is unknown", language="xx")
+        self.expect_error(400, "language: 'xx' is neither a language", language="xx")
         self.expect_error(400, 'response_format: "docx" is not json', response_format="docx")
         self.expect_error(400, "temperature: 2 is not from 0 to 1", temperature="2")
         self.expect_error(400, 'temperature: "hot" is not a number', temperature="hot")
@@ -176,6 +180,14 @@ class Transcriptions(unittest.TestCase):
             self.assertIn("takes recordings, not texts", text)
         answer, text = self.request("/v1/models/whisper-1", None, {}, "GET")
         self.assertEqual(json.loads(text)["capabilities"], ["transcription"])
+
+    def test_models_are_known_before_they_are_loaded(self):
+        for name in ("later", "packed"):
+            answer, text = self.request("/api/show", json.dumps({"model": name}), {"Content-Type": "application/json"})
+            self.assertEqual(answer.status, 200, text)
+            self.assertEqual(json.loads(text)["capabilities"], ["transcription"])
+            _, text = self.request(f"/v1/models/{name}", None, {}, "GET")
+            self.assertEqual(json.loads(text)["state"], "absent")
 
     def test_a_client_that_leaves(self):
         type_, body = form([("model", "whisper-1")], [("file", self.recording)])

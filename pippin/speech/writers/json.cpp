@@ -1,6 +1,7 @@
 #include "pippin/io/json.h"
 
 #include "pippin/speech/languages.h"
+#include "pippin/speech/segments.h"
 #include "pippin/speech/writers/formats.h"
 
 namespace pippin::speech {
