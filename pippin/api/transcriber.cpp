@@ -16,16 +16,8 @@ struct Transcriber::Impl {
   speech::Transcription run(std::span<const float> samples,
                             const speech::TranscribeOptions& options,
                             const TranscriptionEvents& events) const {
-    const double rate = static_cast<double>(model.sampling_rate());
-    const double seconds = static_cast<double>(samples.size()) / rate;
-    speech::Events inner{events.detected, events.segment, {}};
-    if (events.progress) {
-      inner.progress = [&](int64_t done, int64_t frames) {
-        const double share = static_cast<double>(done) / static_cast<double>(frames);
-        events.progress(frames > 0 ? share * seconds : seconds, seconds);
-      };
-    }
-    return model.transcribe(samples, options, inner);
+    return model.transcribe(samples, options,
+                            {events.detected, events.segment, events.progress});
   }
 };
 

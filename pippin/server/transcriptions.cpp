@@ -81,6 +81,22 @@ class TranscriptionStream {
   bool is_first_ = true;
 };
 
+// Throws ApiError for options that the model does not take, by the names of their fields.
+void refuse_options(const OpenedModel& opened, const TranscriptionRequest& request) {
+  const auto name = opened.speech->refused_option(request.options);
+  if (!name) return;
+  constexpr std::pair<std::string_view, std::string_view> kFields[] = {
+      {"initial_prompt", "prompt"},
+      {"task", "translate"},
+      {"logprob_threshold", "log_prob_threshold"}};
+  std::string field(*name);
+  for (const auto& [option, other] : kFields) {
+    if (field == option) field = other;
+  }
+  throw ApiError(400, fmt::format("{}: the model \"{}\" does not take it", field, opened.name),
+                 field);
+}
+
 }  // namespace
 
 void Endpoints::transcriptions(const http::Request& request, const Replying& reply) {
@@ -102,6 +118,7 @@ void Endpoints::transcribe(const http::Request& request, FieldsOf endpoint, cons
   if (opened.speech == nullptr) {
     throw ApiError(400, "the model \"" + opened.name + "\" does not take recordings", "model");
   }
+  refuse_options(opened, *wanted);
   if (wanted->options.word_timestamps && !opened.speech->finds_words()) {
     throw ApiError(400, "the model \"" + opened.name + "\" does not find the times of words",
                    "timestamp_granularities");

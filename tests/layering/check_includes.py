@@ -134,6 +134,7 @@ ROOMS = {
     },
     "speech": {
         "": [],
+        "recognition": [""],
         "writers": [""],
     },
     "app": {

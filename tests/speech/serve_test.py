@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "python")]
 import testing
+from forms import form
 
 try:
     import whisper_folder
@@ -30,18 +31,6 @@ SEED = 3
 # Without these, the program may draw samples, or leave a window out.
 CERTAIN = ["--temperature-increment-on-fallback", "0", "--no-speech-threshold", "1", "--no-stats"]
 CERTAIN_FIELDS = {"temperature_inc": "0", "no_speech_threshold": "1"}
-
-
-def form(fields, files):
-    """A body of multipart/form-data; fields and files are pairs of names and contents."""
-    boundary = "----form5d2f"
-    parts = []
-    for name, value in fields:
-        parts.append(f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode())
-    for name, content in files:
-        parts.append(f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="talk.wav"\r\n'
-                     f"Content-Type: audio/wav\r\n\r\n".encode() + content + b"\r\n")
-    return f"multipart/form-data; boundary={boundary}", b"".join(parts) + f"--{boundary}--\r\n".encode()
 
 
 @testing.needs_numpy

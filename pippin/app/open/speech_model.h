@@ -1,10 +1,11 @@
-// Opens the commands' MODEL as a model of speech: Whisper, as a Hugging Face folder, a package, or
-// org/name.
+// Opens the commands' MODEL as a model of speech: a Hugging Face folder, a package, or org/name.
 #pragma once
 
 #include <memory>
+#include <variant>
 
 #include "pippin/app/open/open_model.h"
+#include "pippin/app/open/recognizer_model.h"
 #include "pippin/io/json.h"
 #include "pippin/sound/feature_extractor.h"
 #include "pippin/speech/sequence_model.h"
@@ -12,7 +13,8 @@
 
 namespace pippin::app {
 
-struct OpenedSpeech {
+// A Whisper model.
+struct OpenedWhisper {
   runtime::RunnableModel runnable;
   std::unique_ptr<speech::SequenceModel> model;
   Tokenizer tokenizer;
@@ -20,6 +22,8 @@ struct OpenedSpeech {
   Json generation_config;
   sound::FeatureExtractor extractor;
 };
+
+using OpenedSpeech = std::variant<OpenedWhisper, OpenedRecognizer>;
 
 // Throws the errors of open_runnable() and of reading the files; Unsupported for a model that does
 // not take sound.
