@@ -46,7 +46,7 @@ set(CPACK_DEBIAN_PIPPIN_PACKAGE_DEPENDS "ca-certificates")
 # Loaded for sound files other than WAV.
 set(CPACK_DEBIAN_PIPPIN_PACKAGE_RECOMMENDS "libsndfile1, libmpg123-0")
 # Needed by programs that link the archives instead of the shared library.
-set(CPACK_DEBIAN_PIPPIN_PACKAGE_SUGGESTS "libfmt-dev, libprotobuf-dev, libcurl4-openssl-dev, libssl-dev, libzip-dev, libpcre2-dev, libutf8proc-dev, libyaml-cpp-dev, libpng-dev, libjpeg-dev")
+set(CPACK_DEBIAN_PIPPIN_PACKAGE_SUGGESTS "libfmt-dev, libprotobuf-dev, libcurl4-openssl-dev, libssl-dev, libzip-dev, libpcre2-dev, libutf8proc-dev, libyaml-cpp-dev, libpng-dev, libjpeg-dev, libsamplerate0-dev")
 set(CPACK_DEBIAN_PIPPIN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/conffiles;${PROJECT_SOURCE_DIR}/packaging/postinst;${PROJECT_SOURCE_DIR}/packaging/prerm;${PROJECT_SOURCE_DIR}/packaging/triggers)
 
 # The Python module contains its part of the library.

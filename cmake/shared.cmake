@@ -9,7 +9,7 @@ add_library(pippin_shared SHARED ${PROJECT_BINARY_DIR}/shared/empty.cpp)
 add_library(pippin::shared ALIAS pippin_shared)
 # Archives with public functions are linked completely, others as needed.
 target_link_libraries(pippin_shared PRIVATE pippin_c pippin_api pippin_mx)
-set_property(TARGET pippin_shared PROPERTY LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,pippin_c,pippin_api,pippin_mx,pippin_runtime,pippin_tokenizers,pippin_base")
+set_property(TARGET pippin_shared PROPERTY LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,pippin_c,pippin_api,pippin_mx,pippin_runtime,pippin_speech,pippin_tokenizers,pippin_base")
 target_include_directories(pippin_shared INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 target_compile_features(pippin_shared INTERFACE cxx_std_20)
 set_target_properties(pippin_shared PROPERTIES OUTPUT_NAME pippin EXPORT_NAME shared

@@ -35,6 +35,11 @@ bool gives_count(const std::string& model, const std::string& key) {
   return key == "block_types" || (model == "nemotron_h_latent" && key == "layers_block_type");
 }
 
+// Lists that may be longer than the model: its class cuts them.
+bool may_be_longer(const std::string& model, const std::string& key) {
+  return model == "deepseek_v4" || (model == "glm_moe_dsa" && key == "indexer_types");
+}
+
 using Members = std::map<std::string, std::string>;
 
 std::string text_of(const Members& members) {
@@ -114,7 +119,11 @@ TEST(BadLayers, UnknownKindsAndWrongCountsAreNamed) {
       expect_line(message_of(config, key, list_of(kinds)), {"config.json", key, "no_such_kind"});
       if (gives_count(model, key)) continue;
       kinds.back() = last;
-      kinds.push_back(last);
+      if (may_be_longer(model, key)) {
+        kinds.pop_back();
+      } else {
+        kinds.push_back(last);
+      }
       expect_line(message_of(config, key, list_of(kinds)),
                   {"config.json", key, std::to_string(kinds.size())});
     }

@@ -89,8 +89,8 @@ TEST(Cli, WrongUsageIsStatusTwo) {
   expect_failure(run_pippin({"run", "-n", "-3", "hi"}), 2, "--max-tokens");
   expect_failure(run_pippin({"run", "-n", "many", "hi"}), 2, "--max-tokens");
   expect_failure(run_pippin({"run", "--temp", "nan", "hi"}), 2, "temperature");
-  expect_failure(run_pippin({"run", "--top-p", "2", "hi"}), 2, "top-p");
-  expect_failure(run_pippin({"run", "--min-p", "-1", "hi"}), 2, "min-p");
+  expect_failure(run_pippin({"run", "--top-p", "2", "hi"}), 2, "top_p is 2");
+  expect_failure(run_pippin({"run", "--min-p", "-1", "hi"}), 2, "min_p is -1");
   expect_failure(run_pippin({"run", "--threads", "0", "hi"}), 2, "--threads");
   expect_failure(run_pippin({"run", "--context", "0", "hi"}), 2, "--context");
   expect_failure(run_pippin({"run", "model", "prompt", "more"}), 2, "more");

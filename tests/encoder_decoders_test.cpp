@@ -2,16 +2,22 @@
 // continuation with its logits, from the folder in fp32 and from the converted package in fp16.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <regex>
 
 #include <gtest/gtest.h>
 
 #include "pippin/base/error.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
+#include "pippin/base/numbers/float_convert.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/runner.h"
 #include "pippin/families/encoder_decoder.h"
 #include "pippin/io/npz.h"
+#include "pippin/io/safetensors.h"
+#include "pippin/io/safetensors_writer.h"
 #include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/encoder_decoder.h"
@@ -155,12 +161,87 @@ TEST_P(EncoderDecoders, RefuseWhatTheyCannot) {
   EXPECT_ERROR(sequence->decode(3), ErrorCode::LimitExceeded, "9 tokens written");
 }
 
+// The tensors of a checkpoint in fp32, by name.
+using Tensors = std::map<std::string, std::pair<std::vector<int64_t>, std::vector<float>>>;
+
+Tensors tensors_of(const std::filesystem::path& folder) {
+  Tensors tensors;
+  const auto file = SafetensorsFile::open(folder / "model.safetensors");
+  for (const TensorInfo& info : file->tensors()) {
+    std::vector<float> values(static_cast<size_t>(info.num_elements()));
+    EXPECT_EQ(info.dtype, Dtype::BF16);
+    convert_bf16_to_f32(info.bytes.data(), std::as_writable_bytes(std::span(values)).data(),
+                        values.size());
+    tensors[info.name] = {info.shape, values};
+  }
+  return tensors;
+}
+
+void write_tensors(const std::filesystem::path& folder, const Tensors& tensors) {
+  std::vector<SafetensorsWriter::Declaration> declared;
+  for (const auto& [name, tensor] : tensors) declared.push_back({name, Dtype::F32, tensor.first});
+  SafetensorsWriter writer(folder / "model.safetensors", declared);
+  for (const auto& [name, tensor] : tensors) writer.append(std::as_bytes(std::span(tensor.second)));
+  writer.finish();
+}
+
+void expect_golden_of(const std::filesystem::path& folder, const Golden& golden) {
+  const mil::Model program =
+      models::build_encoder_decoder(folder, {.compute = BuildOptions::Compute::Float32Direct});
+  ThreadPool pool(1);
+  const auto model =
+      std::make_shared<runtime::EncoderDecoderModel>(program, pool, runtime::LoadOptions{});
+  expect_golden(*model, golden, 2e-5);
+}
+
+// T5Gemma 2's vector of the end of an image, which stands for a token of the source and of the
+// result here, and decoders with an embedding and a head apart.
+TEST(T5Gemma2, VectorOfImagesEndsAndUntiedHeads) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models2026/enc/t5gemma2");
+  const Golden golden(folder);
+  const std::string text = read_file(folder / "config.json");
+  const TempDir changed;
+  constexpr int32_t kToken = 68;
+  ASSERT_NE(std::find(golden.source.begin(), golden.source.end(), kToken), golden.source.end());
+  ASSERT_NE(std::find(golden.generated.begin(), golden.generated.end(), kToken),
+            golden.generated.end());
+  Tensors tensors = tensors_of(folder);
+  const std::string encoder = "model.encoder.embed_tokens.",
+                    decoder = "model.decoder.embed_tokens.";
+  const auto& [shape, rows] = tensors.at(encoder + "weight");
+  const auto width = static_cast<size_t>(shape.at(1));
+  std::vector<float> vector;
+  for (size_t i = 0; i < width; ++i) {
+    vector.push_back(rows[kToken * width + i] * std::sqrt(static_cast<float>(width)));
+  }
+  tensors[encoder + "eoi_embedding"].second = vector;
+  write_tensors(changed.path(), tensors);
+  write_file(changed / "config.json",
+             std::regex_replace(text, std::regex(R"("eoi_token_index": 153)"),
+                                R"("eoi_token_index": 68)"));
+  expect_golden_of(changed.path(), golden);
+
+  // The row of the token itself is not used then, except by the head.
+  tensors["lm_head.out_proj.weight"] = tensors[decoder + "weight"] = tensors[encoder + "weight"];
+  tensors[decoder + "eoi_embedding"] = tensors[encoder + "eoi_embedding"];
+  for (const std::string& place : {encoder, decoder}) {
+    for (size_t i = 0; i < width; ++i) tensors[place + "weight"].second[kToken * width + i] = 7;
+  }
+  write_tensors(changed.path(), tensors);
+  write_file(changed / "config.json",
+             std::regex_replace(std::regex_replace(text, std::regex(R"("eoi_token_index": 153)"),
+                                                   R"("eoi_token_index": 68)"),
+                                std::regex(R"("tie_word_embeddings": true)"),
+                                R"("tie_word_embeddings": false)"));
+  expect_golden_of(changed.path(), golden);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, EncoderDecoders,
     testing::Values("architectures2/flan_t5", "architectures2/t5", "models2026/enc/bart",
                     "models2026/enc/blenderbot", "models2026/enc/led", "models2026/enc/longt5",
                     "models2026/enc/m2m_100", "models2026/enc/marian", "models2026/enc/mbart",
-                    "models2026/enc/pegasus", "models2026/enc/t5gemma"),
+                    "models2026/enc/pegasus", "models2026/enc/t5gemma", "models2026/enc/t5gemma2"),
     [](const auto& test) { return std::filesystem::path(test.param).filename().string(); });
 
 }  // namespace

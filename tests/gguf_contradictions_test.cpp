@@ -44,7 +44,7 @@ void put_zeros(GgufFile& file, const std::string& skipped = "") {
       {"blk.0.ffn_gate.weight", {16, 8}},   {"blk.0.ffn_up.weight", {16, 8}},
       {"blk.0.ffn_down.weight", {8, 16}}};
   for (const auto& [name, shape] : tensors) {
-    if (name == skipped) continue;
+    if (!skipped.empty() && std::string_view(name).starts_with(skipped)) continue;
     size_t elements = 1;
     for (const int64_t size : shape) elements *= static_cast<size_t>(size);
     file.tensor(name, shape, std::string(elements * sizeof(float), '\0'));
@@ -54,6 +54,44 @@ void put_zeros(GgufFile& file, const std::string& skipped = "") {
 void put_four_tokens(GgufFile& file) {
   file.text("tokenizer.ggml.model", "gpt2").texts("tokenizer.ggml.tokens", {"a", "b", "c", "d"});
   file.texts("tokenizer.ggml.merges", {});
+}
+
+// An unknown function of experts' scores is named as the file has it.
+TEST(GgufContradictions, UnknownScoresOfExperts) {
+  const TempDir dir;
+  const auto open = [&](uint32_t gating) {
+    GgufFile file = small_llama();
+    file.number("llama.expert_count", 4).number("llama.expert_used_count", 2);
+    file.number("llama.expert_gating_func", gating);
+    put_four_tokens(file);
+    put_zeros(file, "blk.0.ffn_");
+    file.tensor("blk.0.ffn_norm.weight", {8}, std::string(32, '\0'));
+    file.tensor("blk.0.ffn_gate_inp.weight", {4, 8}, std::string(128, '\0'));
+    for (const char* part : {"gate", "up", "down"}) {
+      const bool down = std::string(part) == "down";
+      file.tensor(fmt::format("blk.0.ffn_{}_exps.weight", part), {4, down ? 8 : 16, down ? 16 : 8},
+                  std::string(2048, '\0'));
+    }
+    const auto path = dir / fmt::format("experts{}.gguf", gating);
+    file.write(path);
+    return models::describe(app::gguf_folder(path));
+  };
+  using Scores = nn::RouterOptions::Scores;
+  const std::pair<uint32_t, Scores> known[] = {{0, Scores::Softmax},
+                                               {1, Scores::Softmax},
+                                               {2, Scores::Sigmoid},
+                                               {3, Scores::Plain},
+                                               {4, Scores::SqrtSoftplus}};
+  for (const auto& [gating, scores] : known) {
+    SCOPED_TRACE(gating);
+    const auto description = open(gating);
+    const auto& experts =
+        std::get<nn::ExpertsOptions>(description.decoder.layers.at(0).feed_forward);
+    EXPECT_EQ(experts.router.scores, scores);
+    EXPECT_EQ(experts.router.softmax_chosen, gating == 3);
+  }
+  EXPECT_ERROR(open(9), ErrorCode::Unsupported,
+               "experts9.gguf: llama.expert_gating_func: 9 is not known (known: 1 softmax, ");
 }
 
 // Each key in turn says something that the tensors do not.

@@ -179,5 +179,20 @@ TEST(GgufWords, PlainTextHasSpacesAsLetters) {
   EXPECT_EQ(tokenizer.decode(std::vector<int32_t>{4, 5, 1, 2, 6, 7, 8}), "  ab a\n\xc3\xa9");
 }
 
+// Words between spaces, whose tokens are text. Letters without a token are left out.
+TEST(GgufWords, BetweenSpacesAreText) {
+  const auto file = [](bool lower) {
+    GgufFile result;
+    result.text("tokenizer.ggml.model", "gpt2").text("tokenizer.ggml.pre", "whitespace");
+    result.texts("tokenizer.ggml.tokens", {"a", "b", "\u4f60", "ab", "\u4f60a", "\u00e4", "A"});
+    result.texts("tokenizer.ggml.merges", {"a b", "\u4f60 a"});
+    return lower ? result.flag("tokenizer.ggml.normalizer.lowercase", true) : result;
+  };
+  const Tokenizer tokenizer = tokenizer_of(file(false));
+  EXPECT_EQ(tokenizer.encode("ab \u4f60ab\n b\u00e4? A"), (std::vector<int32_t>{3, 2, 3, 1, 5, 6}));
+  EXPECT_EQ(tokenizer_of(file(true)).encode("AB A\u00c4"), (std::vector<int32_t>{3, 0, 5}));
+  EXPECT_EQ(tokenizer.decode(std::vector<int32_t>{3, 2}), "ab\u4f60");
+}
+
 }  // namespace
 }  // namespace pippin

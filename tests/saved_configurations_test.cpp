@@ -262,6 +262,104 @@ TEST(SavedConfigurations, FurtherLayersAreNamedOrLeftAlone) {
   if (found == 0) GTEST_SKIP() << shared_data_absent("models2026");
 }
 
+// Logits of a golden's checkpoint with some values of its configuration replaced; "" removes a key.
+std::vector<float> changed_logits(const std::filesystem::path& folder, const Members& changes) {
+  const TempDir changed;
+  link_except(folder, changed, {"config.json"});
+  Members members = members_of(Json::load(folder / "config.json", kPythonJson));
+  for (const auto& [key, value] : changes) {
+    members.erase(key);
+    if (!value.empty()) members[key] = value;
+  }
+  write_file(changed / "config.json", text_of(members));
+  return logits_of(changed.path(), Golden(folder));
+}
+
+// Lists that also have entries of the prediction modules.
+TEST(SavedConfigurations, ListsOfLayersMayBeLonger) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models2026/text/deepseek_v4");
+  const std::string kinds =
+      R"("sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention",
+         "compressed_sparse_attention")";
+  const std::string further = R"(["hash_moe", "moe", "moe", "moe", "moe", "moe"])";
+  const auto as_published = logits_of(folder, Golden(folder));
+  EXPECT_TRUE(changed_logits(folder, {{"layer_types", "[" + kinds + R"(, "sliding_attention"])"},
+                                      {"mlp_layer_types", further},
+                                      {"num_nextn_predict_layers", "2"}}) == as_published);
+  EXPECT_TRUE(changed_logits(folder, {{"layer_types", ""},
+                                      {"compress_ratios", "[0, 4, 128, 4, 0]"},
+                                      {"mlp_layer_types", ""},
+                                      {"num_hash_layers", "1"}}) == as_published);
+  EXPECT_ERROR(changed_logits(folder, {{"layer_types", ""}, {"compress_ratios", "[0, 4, 128]"}}),
+               ErrorCode::InvalidFile, "compress_ratios: 3 for 4 layers");
+  EXPECT_ERROR(changed_logits(folder, {{"mlp_layer_types", R"(["hash_moe", "moe", "moe"])"}}),
+               ErrorCode::InvalidFile, "mlp_layer_types: 3 for 4 layers");
+}
+
+// Step 3.5's published keys, whose lists have values of the prediction layer too, and its limits.
+TEST(SavedConfigurations, StepMayHaveItsPublishedKeys) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models2026/text/step3p7_text");
+  const auto as_saved = logits_of(folder, Golden(folder));
+  const auto logits_with = [&](const Members& changes) {
+    Members text = members_of(Json::load(folder / "config.json", kPythonJson).at("text_config"));
+    for (const std::string_view key :
+         {"rope_parameters", "mlp_layer_types", "num_sliding_attention_heads", "share_expert_dim",
+          "n_routed_experts", "num_experts_per_tok", "num_key_value_heads"}) {
+      text.erase(std::string(key));
+    }
+    for (const auto& [key, value] : changes) text[key] = value;
+    return changed_logits(folder, {{"text_config", text_of(text)}});
+  };
+  Members published = {
+      {"layer_types", R"(["full_attention", "full_attention", "sliding_attention"])"},
+      {"rope_theta", "[20.0, 10000.0, 5.0]"},
+      {"partial_rotary_factors", "[0.5, 1.0, 0.5]"},
+      {"num_nextn_predict_layers", "1"},
+      {"moe_layers_enum", R"("1,2")"},
+      {"attention_other_setting", R"({"num_attention_heads": 3})"},
+      {"swiglu_limits", "[0.0, 1e6, 2.0]"},
+      {"share_expert_dims", "8"},
+      {"moe_num_experts", "4"},
+      {"moe_top_k", "2"},
+      {"num_attention_groups", "1"}};
+  EXPECT_TRUE(logits_with(published) == as_saved);
+  // The last token's first logits, as computed with NumPy.
+  published["swiglu_limits"] = "[0, 0.05, 0]";
+  published["swiglu_limits_shared"] = "[0.02, 0.03, null]";
+  const auto limited = logits_with(published);
+  const std::vector<float> expected = {-1.38744988f, -0.49414671f, -0.04380891f, -0.1048463f};
+  const size_t last = limited.size() - Golden(folder).vocabulary;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(limited[last + i], expected[i], 1e-5) << i;
+  }
+  published["swiglu_limits"] = "[1]";
+  EXPECT_ERROR(logits_with(published), ErrorCode::InvalidFile, "swiglu_limits: 1 for 2 layers");
+}
+
+// The first `columns` of each row of `width`.
+std::vector<float> first_columns(std::span<const float> rows, size_t width, size_t columns) {
+  std::vector<float> result;
+  for (size_t begin = 0; begin < rows.size(); begin += width) {
+    const auto row = rows.subspan(begin, columns);
+    result.insert(result.end(), row.begin(), row.end());
+  }
+  return result;
+}
+
+// A head that is padded has no logits of the rows beyond the vocabulary.
+TEST(SavedConfigurations, PaddedHeadsGiveTheVocabulary) {
+  PIPPIN_SHARED_OR_SKIP(folder, "models2026/text/inkling");
+  const auto all = logits_of(folder, Golden(folder));
+  const size_t width = Golden(folder).vocabulary;
+  for (const size_t rows : {width - 1, width - 27}) {
+    EXPECT_TRUE(changed_logits(folder, {{"unpadded_vocab_size", std::to_string(rows)}}) ==
+                first_columns(all, width, rows));
+  }
+  // A size that is not smaller has no effect, and the head is never the embedding.
+  EXPECT_TRUE(changed_logits(folder, {{"unpadded_vocab_size", std::to_string(width + 9)},
+                                      {"tie_word_embeddings", "true"}}) == all);
+}
+
 // Types of an image model with a language model; the latter has a golden.
 const std::set<std::string_view> kWrappers = {
     "aria",   "cohere_compass",   "emu3",          "gemma3n", "gemma4_unified",

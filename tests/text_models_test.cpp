@@ -266,7 +266,6 @@ TEST(TextModels, ConfigurationErrorsNameKeyAndValue) {
       {"laguna", "num_attention_heads_per_layer", "[4, 4]",
        "config.json: num_attention_heads_per_layer: 2 for 4 layers"},
       {"axk2", "n_group", "3", "config.json: n_group: 3 groups of 8 experts"},
-      {"axk2", "moe_layer_freq", "2", "config.json: moe_layer_freq: values other than 1"},
       {"cohere_compass_text", "layer_types", R"(["full_attention"])",
        "config.json: layer_types: 1 for 4 layers"},
       {"zamba", "layers_block_type", R"(["hybrid"])",

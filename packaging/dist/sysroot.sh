@@ -4,7 +4,7 @@
 #
 #   packaging/dist/sysroot.sh FOLDER [MIRROR]      MIRROR has debian/ and debian-security/ (default: http://deb.debian.org)
 #
-# Downloads packages from Debian (library archives, and sources of three libraries without a suitable archive). Needs
+# Downloads packages from Debian (library archives, and sources of four libraries without a suitable archive). Needs
 # neither root nor packages on this machine, except the compiler. A complete FOLDER is not changed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -20,8 +20,8 @@ libraries=(zlib1g-dev libbz2-dev liblzma-dev libpng-dev libjpeg62-turbo-dev libp
 loaded=(libsndfile1-dev libmpg123-dev)
 # Two packages with the licences of other packages, and the licence of GCC's own libraries.
 licences=(libbz2-1.0 libprotobuf32 gcc-12-base)
-# Debian has no archives of fmt and libzip, and its archive of libcurl needs thirty further libraries.
-sources=(fmtlib libzip curl)
+# Debian has no archives of fmt, libzip and libsamplerate, and its archive of libcurl needs thirty further libraries.
+sources=(fmtlib libzip libsamplerate curl)
 
 fail() {
   echo "make dist: $*" >&2
@@ -113,6 +113,7 @@ build() {
 build fmtlib -DFMT_DOC=OFF -DFMT_TEST=OFF
 build libzip -DENABLE_COMMONCRYPTO=OFF -DENABLE_GNUTLS=OFF -DENABLE_MBEDTLS=OFF -DENABLE_OPENSSL=OFF \
   -DBUILD_TOOLS=OFF -DBUILD_REGRESS=OFF -DBUILD_EXAMPLES=OFF -DBUILD_DOC=OFF
+build libsamplerate -DLIBSAMPLERATE_EXAMPLES=OFF -DBUILD_TESTING=OFF
 # HTTP and HTTPS over IPv4, IPv6 and Unix sockets, with proxies: the subset that pippin/hub uses.
 build curl -DHTTP_ONLY=ON -DCURL_USE_OPENSSL=ON -DCURL_USE_LIBSSH2=OFF -DCURL_USE_LIBPSL=OFF -DUSE_LIBIDN2=OFF \
   -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF -DENABLE_MANUAL=OFF -DENABLE_THREADED_RESOLVER=ON \

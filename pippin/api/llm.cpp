@@ -8,6 +8,7 @@
 #include "pippin/app/conversation.h"
 #include "pippin/app/open/open_model.h"
 #include "pippin/app/prompt_tokens.h"
+#include "pippin/app/sampling_choice.h"
 #include "pippin/runtime/constrained_sampling.h"
 
 namespace pippin {
@@ -54,6 +55,9 @@ LanguageModel LanguageModel::load(const std::string& model, const LanguageModelO
 runtime::TextOptions LanguageModelParts::options(const TextSettings& settings) const {
   runtime::TextOptions options;
   options.sampling = settings.sampling.value_or(model.config.sampling);
+  if (options.sampling.dry_multiplier > 0 && options.sampling.dry_breakers.empty()) {
+    options.sampling.dry_breakers = dry_breakers();
+  }
   options.max_tokens =
       settings.max_tokens >= 0 ? settings.max_tokens : model.config.max_new_tokens.value_or(-1);
   options.stop = settings.stop;
@@ -75,10 +79,18 @@ runtime::TextOptions LanguageModelParts::options(const TextSettings& settings) c
   return options;
 }
 
+std::vector<int32_t> LanguageModelParts::dry_breakers() const {
+  return app::tokens_with(model.tokenizer, app::SamplingChoice().dry_breakers);
+}
+
 void LanguageModelParts::check(const Sequence& sequence) const {
   if (&sequence.model() != model.model.get()) {
     fail(ErrorCode::InvalidArgument, "the sequence is of another model than {}", name);
   }
+}
+
+std::vector<int32_t> LanguageModel::default_dry_breakers() const {
+  return parts_->dry_breakers();
 }
 
 const std::string& LanguageModel::name() const {

@@ -24,6 +24,7 @@ struct PIPPIN_LOCAL LanguageModelParts {
   // Converts settings for the generation loop; caches compiled forms. Throws as
   // LanguageModel::generate() does for forms.
   runtime::TextOptions options(const TextSettings& settings) const;
+  std::vector<int32_t> dry_breakers() const;  // LanguageModel::default_dry_breakers()
   // Throws InvalidArgument for a sequence of another model.
   void check(const Sequence& sequence) const;
 

@@ -5,9 +5,6 @@
 #include "pippin/base/error.h"
 
 namespace pippin::app {
-namespace {
-
-// The tokens whose text contains one of the strings.
 std::vector<int32_t> tokens_with(const Tokenizer& tokenizer,
                                  const std::vector<std::string>& strings) {
   std::vector<int32_t> ids;
@@ -23,31 +20,10 @@ std::vector<int32_t> tokens_with(const Tokenizer& tokenizer,
   return ids;
 }
 
-}  // namespace
-
 runtime::SamplingOptions SamplingChoice::without_tokens(
     const runtime::SamplingOptions& defaults) const {
   runtime::SamplingOptions options = defaults;
-  const auto take = [](auto& option, const auto& given) {
-    if (given) option = *given;
-  };
-  take(options.temperature, temperature);
-  take(options.top_k, top_k);
-  take(options.top_p, top_p);
-  take(options.min_p, min_p);
-  take(options.typical_p, typical_p);
-  take(options.xtc_probability, xtc_probability);
-  take(options.xtc_threshold, xtc_threshold);
-  take(options.mirostat_tau, mirostat_tau);
-  take(options.mirostat_eta, mirostat_eta);
-  take(options.repetition_penalty, repetition_penalty);
-  take(options.presence_penalty, presence_penalty);
-  take(options.frequency_penalty, frequency_penalty);
-  take(options.penalty_last_n, penalty_last_n);
-  take(options.dry_multiplier, dry_multiplier);
-  take(options.dry_base, dry_base);
-  take(options.dry_allowed_length, dry_allowed_length);
-  take(options.dry_last_n, dry_last_n);
+  apply(options);
   for (const auto& [id, bias] : logit_bias) options.logit_bias.insert_or_assign(id, bias);
   options.seed = seed ? *seed : std::random_device()();
   return options;

@@ -7,16 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "pippin/runtime/sampling/options.h"
+#include "pippin/runtime/sampling/option_table.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::app {
 
-struct SamplingChoice {
-  std::optional<double> temperature, top_p, min_p, typical_p, xtc_probability, xtc_threshold,
-      mirostat_tau, mirostat_eta, repetition_penalty, presence_penalty, frequency_penalty,
-      dry_multiplier, dry_base;
-  std::optional<int64_t> top_k, penalty_last_n, dry_allowed_length, dry_last_n;
+struct SamplingChoice : runtime::SamplingOverrides {
   std::optional<uint64_t> seed;
   std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
   std::map<int32_t, double> logit_bias;  // -infinity: never
@@ -35,5 +31,9 @@ struct SamplingChoice {
  private:
   runtime::SamplingOptions without_tokens(const runtime::SamplingOptions& defaults) const;
 };
+
+// Returns the tokens whose text contains one of the strings.
+std::vector<int32_t> tokens_with(const Tokenizer& tokenizer,
+                                 const std::vector<std::string>& strings);
 
 }  // namespace pippin::app

@@ -12,6 +12,7 @@
 
 #include "pippin/api/llm.h"
 #include "pippin/api/model.h"
+#include "pippin/api/transcriber.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/c/pippin.h"
 
@@ -25,6 +26,8 @@ struct pippin_options {
   pippin::LanguageModelOptions
       language;               // shared settings come from the model's options, except `precision`
   pippin::TextSettings text;  // without sampling
+  pippin::speech::TranscribeOptions transcription;  // without temperatures
+  double temperature = 0, temperature_increment = 0.2;
   // Changes to the model's own settings.
   std::vector<std::function<void(pippin::SamplingOptions&)>> sampling;
 };
@@ -66,6 +69,10 @@ struct pippin_call {
   std::atomic<bool> is_used{false};
 };
 
+struct pippin_transcriber {
+  pippin::Transcriber model;
+};
+
 struct pippin_language_model {
   pippin::LanguageModel model;
   std::vector<int32_t> ends;
@@ -75,6 +82,8 @@ namespace pippin::c {
 
 LoadOptions model_options(const pippin_options* options);  // all of these accept null
 LanguageModelOptions language_options(const pippin_options* options);
+TranscriberOptions transcriber_options(const pippin_options* options);
+speech::TranscribeOptions transcription_options(const pippin_options* options);
 SamplingOptions sampling_options(const LanguageModel& model, const pippin_options* options);
 
 std::unique_ptr<pippin_tensor> tensor_handle(Tensor tensor);

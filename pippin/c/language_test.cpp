@@ -256,9 +256,20 @@ TEST_F(CSessions, SampleAsTheOptionsSay) {
   feed(prompt_);
   EXPECT_EQ(pull(session_, expected.size(), sampler), expected);
   pippin_sampler_free(sampler);
+  // Also with the tokens that end DRY's repetitions.
+  set("dry_multiplier", "0.8");
+  ASSERT_WORKS(pippin_session_reset(session_, &error));
+  ASSERT_WORKS(generate(prompt_, nullptr, nullptr, nullptr, &error));
+  ids = pippin_completion_ids(completion_, &count);
+  const Ids without(ids, ids + count);
+  ASSERT_WORKS(pippin_session_reset(session_, &error));
+  ASSERT_WORKS(pippin_sampler_new(demo(), options_, &sampler, &error));
+  feed(prompt_);
+  EXPECT_EQ(pull(session_, without.size(), sampler), without);
+  pippin_sampler_free(sampler);
   set("top_p", "7");
   EXPECT_FAILS(pippin_sampler_new(demo(), options_, &sampler, &error),
-               PIPPIN_ERROR_INVALID_ARGUMENT, "top-p is 7");
+               PIPPIN_ERROR_INVALID_ARGUMENT, "top_p is 7");
 }
 
 struct Heard {

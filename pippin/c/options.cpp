@@ -1,13 +1,22 @@
+#include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "pippin/api/device.h"
 #include "pippin/base/numbers/number.h"
 #include "pippin/c/boundary.h"
 #include "pippin/c/handles.h"
 #include "pippin/io/load_cache.h"
+#include "pippin/runtime/sampling/option_table.h"
+#include "pippin/speech/option_table.h"
 
 namespace pippin::c {
 namespace {
@@ -37,6 +46,31 @@ bool read(std::string_view text, std::string& value) {
 
 bool read(std::string_view text, std::filesystem::path& value) {
   value = text;
+  return true;
+}
+
+// A number, or none.
+bool read(std::string_view text, std::optional<double>& value) {
+  if (text == "none") {
+    value.reset();
+    return true;
+  }
+  double number = 0;
+  if (!read(text, number)) return false;
+  value = number;
+  return true;
+}
+
+// Numbers separated by commas; an empty text is an empty list.
+template <typename T>
+bool read(std::string_view text, std::vector<T>& list) {
+  std::vector<T> numbers;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    if (!read(text.substr(0, comma), numbers.emplace_back())) return false;
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  list = std::move(numbers);
   return true;
 }
 
@@ -97,11 +131,10 @@ bool set_text(pippin_options& options, std::string_view text) {
   return read(text, options.text.*kMember);
 }
 
-template <auto kMember>
-bool set_sampling(pippin_options& options, std::string_view text) {
-  std::remove_cvref_t<decltype(SamplingOptions().*kMember)> value{};
+bool set_seed(pippin_options& options, std::string_view text) {
+  uint64_t value = 0;
   if (!read(text, value)) return false;
-  options.sampling.emplace_back([value](SamplingOptions& sampling) { sampling.*kMember = value; });
+  options.sampling.emplace_back([value](SamplingOptions& sampling) { sampling.seed = value; });
   return true;
 }
 
@@ -144,16 +177,82 @@ bool add_choice(pippin_options& options, std::string_view text) {
   return true;
 }
 
+// Sets an option of transcriptions by a function that throws for a wrong value.
+template <auto kSet>
+bool set_transcription(pippin_options& options, std::string_view text) {
+  try {
+    kSet(options.transcription, text);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+template <auto kMember>
+bool set_temperature(pippin_options& options, std::string_view text) {
+  return read(text, options.*kMember);
+}
+
 struct Option {
   const char* name;
-  const char* help;
-  bool (*set)(pippin_options& options, std::string_view value);  // false: invalid value
+  std::string help;
+  std::function<bool(pippin_options& options, std::string_view value)> set;  // false: invalid value
 };
+
+Option sampling_option(const runtime::SamplingOption& known) {
+  const auto set = [&known](pippin_options& options, std::string_view text) {
+    return std::visit(
+        [&](const auto& of) {
+          auto value = SamplingOptions().*of.option;
+          if (!read(text, value)) return false;
+          options.sampling.emplace_back(
+              [value, member = of.option](SamplingOptions& sampling) { sampling.*member = value; });
+          return true;
+        },
+        known.member);
+  };
+  return {known.name, fmt::format("sampling: {}", known.help), set};
+}
+
+// Adds an option; if there is one of this name, it is an option of both.
+void add(std::vector<Option>& all, Option option) {
+  for (Option& known : all) {
+    if (std::string_view(known.name) != option.name) continue;
+    known.help = fmt::format("{}; {}", known.help, option.help);
+    known.set = [first = known.set, second = option.set](pippin_options& options,
+                                                         std::string_view text) {
+      return first(options, text) && second(options, text);
+    };
+    return;
+  }
+  all.push_back(std::move(option));
+}
+
+void add_transcription(std::vector<Option>& all) {
+  add(all, {"language", "transcription: a code, an English name, or auto",
+            set_transcription<speech::set_language>});
+  add(all, {"task", "transcription: transcribe, or translate into English",
+            set_transcription<speech::set_task>});
+  add(all, {"temperature", "transcription: Temperature of samples; 0: greedy (0)",
+            set_temperature<&pippin_options::temperature>});
+  add(all, {"temperature_increment_on_fallback",
+            "transcription: Temperature to add, up to 1, while a window's text fails; 0: accept it "
+            "(0.2)",
+            set_temperature<&pippin_options::temperature_increment>});
+  for (const speech::TranscribeOption& known : speech::transcribe_options()) {
+    const auto set = [&known](pippin_options& options, std::string_view text) {
+      return std::visit(
+          [&](const auto member) { return read(text, options.transcription.*member); },
+          known.member);
+    };
+    add(all, {known.name, fmt::format("transcription: {}", known.help), set});
+  }
+}
 
 // clang-format off
 using Kind = TextForm::Kind;
-using Sampling = SamplingOptions;
-constexpr Option kOptions[] = {
+std::vector<Option> make_options() {
+  std::vector<Option> all = {
     {"precision", "model: fast, exact (fp32 arithmetic) or reference (operation by operation); exact, of language models fast", set_precision},
     {"threads", "model: how many compute; 0: one per core", set_model<&LoadOptions::num_threads>},
     {"backend", "model: cpu, or coreml on a Mac", set_name<&pippin_options::backend>},
@@ -172,27 +271,14 @@ constexpr Option kOptions[] = {
     {"prefill_chunk", "language model: the most tokens of a prompt that one run takes; 0: 256, or more where that is quicker", set_language<&LanguageModelOptions::prefill_chunk>},
     {"adapter", "language model: the adapter whose functions to use", set_language<&LanguageModelOptions::adapter>},
     {"chat_template", "language model: a file with the template; empty: the model's own", set_language<&LanguageModelOptions::chat_template>},
-    {"tokenizer", "language model: a folder, a file or org/name; empty: the model's own", set_language<&LanguageModelOptions::tokenizer>},
-
-    {"temperature", "sampling: 0: always the most likely token", set_sampling<&Sampling::temperature>},
-    {"top_k", "sampling: of the k most likely tokens; 0: all", set_sampling<&Sampling::top_k>},
-    {"top_p", "sampling: of the fewest tokens whose probabilities sum to this", set_sampling<&Sampling::top_p>},
-    {"min_p", "sampling: no tokens less likely than this times the most likely one", set_sampling<&Sampling::min_p>},
-    {"typical_p", "sampling: of tokens whose surprisal is closest to the entropy; 1: all", set_sampling<&Sampling::typical_p>},
-    {"xtc_probability", "sampling: how often all likely tokens but the least likely of them are dropped", set_sampling<&Sampling::xtc_probability>},
-    {"xtc_threshold", "sampling: which tokens are likely ones for that", set_sampling<&Sampling::xtc_threshold>},
-    {"mirostat_tau", "sampling: keep the surprisal near this many bits per token; 0: off", set_sampling<&Sampling::mirostat_tau>},
-    {"mirostat_eta", "sampling: how much of its error is corrected after each token", set_sampling<&Sampling::mirostat_eta>},
-    {"repetition_penalty", "sampling: divides the logits of tokens that occur; 1: off", set_sampling<&Sampling::repetition_penalty>},
-    {"presence_penalty", "sampling: subtracted once for tokens of the text", set_sampling<&Sampling::presence_penalty>},
-    {"frequency_penalty", "sampling: subtracted for each occurrence in the text", set_sampling<&Sampling::frequency_penalty>},
-    {"penalty_last_n", "sampling: how many of the last tokens penalties look at; 0: all", set_sampling<&Sampling::penalty_last_n>},
-    {"dry_multiplier", "sampling: how much repeating costs; 0: nothing", set_sampling<&Sampling::dry_multiplier>},
-    {"dry_base", "sampling: how that grows with its length", set_sampling<&Sampling::dry_base>},
-    {"dry_allowed_length", "sampling: how long a repetition is free", set_sampling<&Sampling::dry_allowed_length>},
-    {"dry_last_n", "sampling: how many of the last tokens that looks at; 0: all", set_sampling<&Sampling::dry_last_n>},
+    {"tokenizer", "language model, transcriber: a folder, a file or org/name; empty: the model's own", set_language<&LanguageModelOptions::tokenizer>},
+  };
+  for (const runtime::SamplingOption& known : runtime::sampling_options()) {
+    all.push_back(sampling_option(known));
+  }
+  const Option others[] = {
     {"logit_bias", "sampling: id:number, added to a token's logit; may be set for several", add_bias},
-    {"seed", "sampling: of the random numbers", set_sampling<&Sampling::seed>},
+    {"seed", "sampling: of the random numbers", set_seed},
 
     {"max_tokens", "text: the most tokens; below 0: any number", set_text<&TextSettings::max_tokens>},
     {"stop", "text: ends before this; may be set several times", add_stop},
@@ -203,8 +289,17 @@ constexpr Option kOptions[] = {
     {"grammar", "text: of this grammar (GBNF)", set_form<Kind::Grammar>},
     {"regex", "text: what this expression matches", set_form<Kind::Regex>},
     {"choice", "text: one of these; to be set for each", add_choice},
-};
+  };
+  all.insert(all.end(), std::begin(others), std::end(others));
+  add_transcription(all);
+  return all;
+}
 // clang-format on
+
+const std::vector<Option>& all_options() {
+  static const std::vector<Option> options = make_options();
+  return options;
+}
 
 }  // namespace
 
@@ -228,12 +323,33 @@ LanguageModelOptions language_options(const pippin_options* options) {
   return language;
 }
 
+TranscriberOptions transcriber_options(const pippin_options* options) {
+  const LanguageModelOptions language = language_options(options);
+  TranscriberOptions transcriber;
+  static_cast<runtime::LoadOptions&>(transcriber) =
+      static_cast<const runtime::LoadOptions&>(language);
+  transcriber.tokenizer = language.tokenizer;
+  return transcriber;
+}
+
+speech::TranscribeOptions transcription_options(const pippin_options* options) {
+  if (options == nullptr) return {};
+  speech::TranscribeOptions transcription = options->transcription;
+  transcription.temperatures =
+      speech::fallback_temperatures(options->temperature, options->temperature_increment);
+  transcription.check();
+  return transcription;
+}
+
 SamplingOptions sampling_options(const LanguageModel& model, const pippin_options* options) {
   SamplingOptions sampling = model.default_sampling();
   if (options != nullptr) {
     for (const auto& change : options->sampling) change(sampling);
   }
   sampling.check();
+  if (sampling.dry_multiplier > 0 && sampling.dry_breakers.empty()) {
+    sampling.dry_breakers = model.default_dry_breakers();
+  }
   return sampling;
 }
 
@@ -257,7 +373,7 @@ pippin_code pippin_options_set(pippin_options* options, const char* name, const 
     c::needed(options, "options");
     const std::string_view wanted = c::needed_text(name, "name");
     const std::string_view text = c::needed_text(value, "value");
-    for (const c::Option& option : c::kOptions) {
+    for (const c::Option& option : c::all_options()) {
       if (option.name != wanted) continue;
       if (option.set(*options, text)) return;
       fail(ErrorCode::InvalidArgument, "{} cannot be '{}' ({})", name, text, option.help);
@@ -267,15 +383,15 @@ pippin_code pippin_options_set(pippin_options* options, const char* name, const 
 }
 
 int64_t pippin_option_count(void) {
-  return std::ssize(c::kOptions);
+  return std::ssize(c::all_options());
 }
 
 const char* pippin_option_name(int64_t index) {
   if (index < 0 || index >= pippin_option_count()) return nullptr;
-  return c::kOptions[index].name;
+  return c::all_options()[static_cast<size_t>(index)].name;
 }
 
 const char* pippin_option_help(int64_t index) {
   if (index < 0 || index >= pippin_option_count()) return nullptr;
-  return c::kOptions[index].help;
+  return c::all_options()[static_cast<size_t>(index)].help.c_str();
 }

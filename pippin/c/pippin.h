@@ -59,6 +59,9 @@ typedef struct pippin_language_model pippin_language_model;
 typedef struct pippin_session pippin_session;        // a sequence of tokens in a language model
 typedef struct pippin_sampler pippin_sampler;        // chooses tokens
 typedef struct pippin_completion pippin_completion;  // a generated text
+// A loaded model that writes the texts of recordings.
+typedef struct pippin_transcriber pippin_transcriber;
+typedef struct pippin_transcription pippin_transcription;  // the text of a recording
 
 // --- versions ---
 
@@ -538,6 +541,76 @@ PIPPIN_API int32_t pippin_completion_reason(const pippin_completion* completion)
 // "prompt_tokens_per_second", "tokens_per_second". Returns 0 and sets nothing for another name.
 PIPPIN_API int32_t pippin_completion_number(const pippin_completion* completion, const char* name,
                                             double* number);
+
+// --- recordings ---
+
+// Opens a Whisper model: a folder as on the Hub, a package, or org/name. Of the options, those of
+// models and "tokenizer" apply. `cancel` may be NULL. Errors: NOT_FOUND, INVALID_FILE, NETWORK,
+// UNSUPPORTED for a model that does not take sound.
+PIPPIN_API pippin_code pippin_transcriber_open(const char* model, const pippin_options* options,
+                                               const pippin_cancel* cancel,
+                                               pippin_transcriber** transcriber,
+                                               pippin_error** error);
+PIPPIN_API void pippin_transcriber_free(pippin_transcriber* transcriber);  // frees a transcriber
+// Returns the rate of the samples that the model takes.
+PIPPIN_API int64_t pippin_transcriber_sampling_rate(const pippin_transcriber* transcriber);
+// Returns 1 if the option "word_timestamps" is possible, otherwise 0.
+PIPPIN_API int32_t pippin_transcriber_finds_words(const pippin_transcriber* transcriber);
+
+// A segment of a recording. `size` is sizeof(pippin_segment) in the library: later versions append
+// members.
+typedef struct pippin_segment {
+  uint32_t size;     // sizeof(pippin_segment) in the library
+  int32_t id;        // its number, from 0
+  double start;      // in seconds
+  double end;        // in seconds
+  const char* text;  // with the space before it; valid during the callback, or as its transcription
+  int64_t bytes;     // of the text
+} pippin_segment;
+// Returning 0 cancels the transcription.
+typedef int32_t (*pippin_segment_function)(void* user, const pippin_segment* segment);
+
+// Transcribes `count` mono samples from -1 to 1, which are resampled if necessary. `options`,
+// `on_segment`, which gets each segment as it is recognized, and `cancel` may be NULL. Recordings
+// of several threads take turns. Errors: INVALID_ARGUMENT for an option out of range and
+// samples that are not finite; UNSUPPORTED for words of a model that does not find them and for
+// rates out of range; CANCELLED.
+PIPPIN_API pippin_code pippin_transcriber_run(const pippin_transcriber* transcriber,
+                                              const float* samples, int64_t count,
+                                              int64_t sampling_rate, const pippin_options* options,
+                                              pippin_segment_function on_segment, void* user,
+                                              const pippin_cancel* cancel,
+                                              pippin_transcription** transcription,
+                                              pippin_error** error);
+// Transcribes a file: WAV, FLAC, Ogg, MP3, AIFF, AU or CAF. As pippin_transcriber_run(). Errors:
+// also NOT_FOUND, IO, INVALID_FILE, UNSUPPORTED if libsndfile or mpg123 is needed and not
+// installed, LIMIT_EXCEEDED for more than 8 hours.
+PIPPIN_API pippin_code pippin_transcriber_run_file(const pippin_transcriber* transcriber,
+                                                   const char* path, const pippin_options* options,
+                                                   pippin_segment_function on_segment, void* user,
+                                                   const pippin_cancel* cancel,
+                                                   pippin_transcription** transcription,
+                                                   pippin_error** error);
+// Frees a transcription.
+PIPPIN_API void pippin_transcription_free(pippin_transcription* transcription);
+// Returns the whole text; `bytes`, which may be NULL, is set to its size.
+PIPPIN_API const char* pippin_transcription_text(const pippin_transcription* transcription,
+                                                 int64_t* bytes);
+// Returns the code of the language, "en"; "" if none was given and there was nothing to decode.
+PIPPIN_API const char* pippin_transcription_language(const pippin_transcription* transcription);
+// Returns the length of the recording in seconds.
+PIPPIN_API double pippin_transcription_duration(const pippin_transcription* transcription);
+// Returns the number of segments.
+PIPPIN_API int64_t pippin_transcription_segment_count(const pippin_transcription* transcription);
+// Returns a segment; NULL for an index out of range.
+PIPPIN_API const pippin_segment* pippin_transcription_segment(
+    const pippin_transcription* transcription, int64_t index);
+// Returns it as a file: "json" (verbose_json of OpenAI's API, with scores, tokens and words),
+// "txt", "srt", "vtt", "tsv" or "lrc". The caller frees the text with pippin_free(); `bytes` may be
+// NULL. Errors: NOT_FOUND for another format.
+PIPPIN_API pippin_code pippin_transcription_write(const pippin_transcription* transcription,
+                                                  const char* format, char** text, int64_t* bytes,
+                                                  pippin_error** error);
 
 #ifdef __cplusplus
 }

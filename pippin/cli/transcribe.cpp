@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "pippin/app/open/speech_model.h"
 #include "pippin/app/open/text_input.h"
+#include "pippin/app/speech_to_text.h"
 #include "pippin/base/byte_span.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
@@ -26,7 +26,6 @@
 #include "pippin/cli/options/transcribe_options.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/sound/sound_reader.h"
-#include "pippin/speech/feature_source.h"
 #include "pippin/speech/languages.h"
 #include "pippin/speech/transcriber.h"
 
@@ -113,12 +112,12 @@ std::vector<float> read_samples(const std::string& file, int64_t rate) {
 }
 
 // Transcribes one file; prints its text as it is recognized if `prints_text`.
-speech::Transcription transcribe_file(const TranscribeCommand& command, app::OpenedSpeech& opened,
-                                      speech::Transcriber& transcriber, const std::string& file,
-                                      bool prints_text) {
+speech::Transcription transcribe_file(const TranscribeCommand& command,
+                                      const app::SpeechToText& model,
+                                      const speech::TranscribeOptions& options,
+                                      const std::string& file, bool prints_text) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<float> samples = read_samples(file, opened.sampling_rate());
-  const std::unique_ptr<speech::FeatureSource> source = opened.features(samples);
+  const std::vector<float> samples = read_samples(file, model.sampling_rate());
   // Text on the terminal shows the progress by itself.
   const bool shows_bar =
       ::isatty(STDERR_FILENO) == 1 && !(prints_text && ::isatty(STDOUT_FILENO) == 1);
@@ -135,23 +134,37 @@ speech::Transcription transcribe_file(const TranscribeCommand& command, app::Ope
       print_out(fmt::format("{}\n", text));
       std::fflush(stdout);
     };
-    events.progress = [&](int64_t done, int64_t frames) {
-      const double frame = opened.model->shape().seconds_per_frame;
-      progress.update(static_cast<uint64_t>(static_cast<double>(done) * frame),
-                      static_cast<uint64_t>(static_cast<double>(frames) * frame));
+    events.progress = [&](double done, double all) {
+      progress.update(static_cast<uint64_t>(done), static_cast<uint64_t>(all));
     };
-    transcription = with_context(file, [&] { return transcriber.transcribe(*source, events); });
+    transcription = with_context(file, [&] { return model.transcribe(samples, options, events); });
   }
   if (!command.no_stats) {
     const double seconds = seconds_since(start);
-    fmt::print(stderr, "{}: {}{}, {:.1f} s of sound in {:.1f} s ({:.1f}x)\n", file,
-               transcription.language.empty() ? "no language"
-                                              : speech::language_name(transcription.language),
-               probability ? fmt::format(" ({:.0f}%)", *probability * 100) : "",
+    std::string language;
+    if (model.knows_languages()) {
+      language = fmt::format("{}{}, ",
+                             transcription.language.empty()
+                                 ? "no language"
+                                 : speech::language_name(transcription.language),
+                             probability ? fmt::format(" ({:.0f}%)", *probability * 100) : "");
+    }
+    fmt::print(stderr, "{}: {}{:.1f} s of sound in {:.1f} s ({:.1f}x)\n", file, language,
                transcription.duration, seconds,
                seconds > 0 ? transcription.duration / seconds : 0.0);
   }
   return transcription;
+}
+
+// Finds options that the model does not take, by their names on the command line.
+void check_options(const app::SpeechToText& model, const speech::TranscribeOptions& options) {
+  if (const auto name = model.refused_option(options)) {
+    std::string option(*name);
+    std::replace(option.begin(), option.end(), '_', '-');
+    fail(ErrorCode::InvalidArgument, "--{}: only Whisper models take it, this one does not",
+         option);
+  }
+  model.check(options);
 }
 
 void make_folder(const fs::path& folder) {
@@ -168,9 +181,8 @@ void transcribe(TranscribeCommand command) {
   check_files(command, formats);
   command.choice.pulls = show_pulls();
   if (!command.no_cache) command.choice.load.compute.cache = default_load_cache();
-  app::OpenedSpeech opened = app::open_speech(command.choice);
-  speech::Transcriber transcriber(*opened.model, opened.tokenizer, opened.generation_config,
-                                  options);
+  const app::SpeechToText model = app::SpeechToText::open(command.choice);
+  check_options(model, options);
   const bool writes_files = !command.output_dir.empty();
   if (writes_files) make_folder(command.output_dir);
   const bool prints_text = !writes_files && formats.front() == speech::Format::Text;
@@ -180,7 +192,7 @@ void transcribe(TranscribeCommand command) {
       print_out(fmt::format("{}==> {} <==\n", i > 0 ? "\n" : "", file));
     }
     const speech::Transcription transcription =
-        transcribe_file(command, opened, transcriber, file, prints_text);
+        transcribe_file(command, model, options, file, prints_text);
     if (prints_text) continue;
     for (const speech::Format format : formats) {
       const std::string text =
@@ -204,9 +216,10 @@ CLI::App* add_transcribe_command(CLI::App& app) {
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
-  option("MODEL", command->choice.path, "",
-         "A Whisper model: a folder, a package, a folder of WhisperKit's packages, or org/name on "
-         "the Hub")
+  option(
+      "MODEL", command->choice.path, "",
+      "A model of speech: a folder, a package, a folder of WhisperKit's packages, or org/name on "
+      "the Hub")
       ->required();
   option(
       "FILE", command->files, "",
@@ -229,8 +242,9 @@ CLI::App* add_transcribe_command(CLI::App& app) {
   add_no_cache_option(*sub, command->no_cache);
   sub->add_flag("--no-stats", command->no_stats, "Print no statistics");
   sub->footer(
-      "Text goes to stdout as it is recognized, everything else to stderr. docs/speech.md has\n"
-      "examples.");
+      "Text goes to stdout as it is recognized, everything else to stderr. Models other than\n"
+      "Whisper take only --word-timestamps and --without-timestamps of the options of decoding.\n"
+      "docs/speech.md has examples.");
   sub->callback([command] { transcribe(*command); });
   return sub;
 }

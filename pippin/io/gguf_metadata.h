@@ -39,6 +39,7 @@ class GgufMetadata {
   // Converts a number of that key to a size, with the checks of size().
   int64_t checked_size(std::string_view key, double number) const;
 
+  const std::string& name() const { return name_; }
   [[noreturn]] void invalid(std::string_view key, std::string_view what) const;
   [[noreturn]] void unsupported(std::string_view key, std::string_view what) const;
 

@@ -25,12 +25,7 @@ nn::ExpertsOptions experts_in(const Config& config, const nn::DecoderOptions& mo
   router.normalized = config.flag("route_norm", true);
   router.added_to_sum = 1e-20;
   router.scale = config.number("route_scale", 1.0);
-  const auto shared = config.find("num_shared_experts");
-  if (shared && shared->as_int(0, kMaxExperts) == 0) return experts;
-  experts.shared_path = "shared_experts";
-  add_shared_expert(
-      experts, model,
-      experts.weights.hidden_features * config.size("num_shared_experts", 2, kMaxExperts));
+  add_shared_experts(config, experts, model, "num_shared_experts", 2);
   return experts;
 }
 

@@ -26,12 +26,10 @@ nn::DecoderOptions aria_text(const Config& config) {
   experts.weights.layout = nn::ExpertWeightsOptions::Layout::Transposed;
   experts.weights.gate = "fc1.weight";
   experts.weights.down = "fc2.weight";
-  experts.shared_path = "shared_experts";
-  add_shared_expert(
-      experts, model,
-      experts.weights.hidden_features * config.size("moe_num_shared_experts", 2, kMaxExperts));
+  add_shared_experts(config, experts, model, "moe_num_shared_experts", 2);
   const bool bias = config.flag("attention_bias", false);
-  experts.shared->bias = config.flag("mlp_bias", false);
+  const bool mlp_bias = config.flag("mlp_bias", false);
+  if (experts.shared) experts.shared->bias = mlp_bias;
   for (nn::LayerOptions& layer : model.layers) {
     layer.attention().qkv_bias = layer.attention().output_bias = bias;
   }

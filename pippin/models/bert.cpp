@@ -89,7 +89,9 @@ nn::ClassifierOptions bert_language_head(const Config& config, const nn::Encoder
 }
 
 EncoderDescription bert(const Config& config) {
-  return bert_like(config);
+  const bool is_jina = config.contains("feed_forward_type") ||
+                       config.json().get_string_or("position_embedding_type", "") == "alibi";
+  return is_jina ? jina_bert(config) : bert_like(config);
 }
 
 }  // namespace pippin::models

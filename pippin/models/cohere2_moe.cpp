@@ -2,6 +2,7 @@
 // dense, then with positions; experts chosen by their scores, and a shared one that may be averaged
 // with them.
 
+#include <algorithm>
 #include <string>
 
 #include "pippin/models/architectures.h"
@@ -39,9 +40,27 @@ nn::ExpertsOptions experts_in(const Config& config, const nn::DecoderOptions& mo
   return experts;
 }
 
+// The layers' kinds of windows: the pattern begins again after the first layers, which are dense.
+std::string window_kinds(const Config& config) {
+  const int64_t count = config.size("num_hidden_layers", 40, kMaxLayers);
+  const int64_t every = config.size("sliding_window_pattern", 4, kMaxLayers);
+  const int64_t own = config.size("prefix_dense_sliding_window_pattern", 1, kMaxLayers);
+  const auto first = config.find("first_k_dense_replace");
+  const int64_t dense = first ? std::clamp<int64_t>(first->as_int(), 0, count) : 0;
+  JsonWriter writer;
+  writer.begin_array();
+  for (int64_t i = 0; i < count; ++i) {
+    const bool slides = i < dense ? (i + 1) % own != 0 : (i - dense + 1) % every != 0;
+    writer.value(slides ? "sliding_attention" : "full_attention");
+  }
+  return writer.end_array().text();
+}
+
 }  // namespace
 
-nn::DecoderOptions cohere2_moe(const Config& config) {
+nn::DecoderOptions cohere2_moe(const Config& given) {
+  const Config config =
+      given.with_default("head_dim", "128").with_default("layer_types", window_kinds(given));
   nn::DecoderOptions model = cohere2(config);
   if (const auto epsilon = config.find_number("rms_norm_eps")) {
     model.norm = {.kind = nn::NormOptions::Kind::RMS, .epsilon = *epsilon};

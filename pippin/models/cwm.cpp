@@ -4,7 +4,10 @@
 
 namespace pippin::models {
 
-nn::DecoderOptions cwm(const Config& config) {
+nn::DecoderOptions cwm(const Config& given) {
+  const Config config = given.with_default_rope(
+      R"({"rope_type": "llama3", "rope_theta": 1000000.0, "factor": 16.0, "low_freq_factor": 1.0,
+          "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})");
   nn::DecoderOptions model = llama_like(config, {.vocab_size = 128256,
                                                  .hidden_size = 6144,
                                                  .intermediate_size = 21504,
@@ -19,6 +22,8 @@ nn::DecoderOptions cwm(const Config& config) {
   std::vector<bool> sliding(count);
   for (size_t i = 0; i < count; ++i) sliding[i] = i % 4 != 0;
   slide(model, sliding_layers(config, count).value_or(sliding), window_size(config, 8192));
+  const bool mlp_bias = config.flag("mlp_bias", false);
+  for (nn::LayerOptions& layer : model.layers) layer.mlp().bias = mlp_bias;
   return model;
 }
 

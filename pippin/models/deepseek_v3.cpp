@@ -19,12 +19,7 @@ nn::DecoderOptions deepseek_like(const Config& config, const DeepseekDefaults& d
   use_corrected_sigmoid(config, experts, true);
   read_groups(config, experts.router, defaults.groups, defaults.top_groups);
   experts.router.scale = config.number("routed_scaling_factor", defaults.routed_scale);
-  if (const auto shared = config.find("n_shared_experts"); !shared || shared->as_int() > 0) {
-    experts.shared_path = "shared_experts";
-    add_shared_expert(
-        experts, model,
-        experts.weights.hidden_features * config.size("n_shared_experts", 1, kMaxExperts));
-  }
+  add_shared_experts(config, experts, model, "n_shared_experts", 1);
   use_experts_by_type(config, model, experts, defaults.dense);
   skip_prediction_layers(config, model, 0);
   return model;

@@ -2,6 +2,7 @@
 // indexer chooses; GLM-5 rotates neighbouring pairs there, and some layers share an earlier one's
 // choice.
 
+#include <string>
 #include <vector>
 
 #include <fmt/core.h>
@@ -37,22 +38,36 @@ void check_sparse_kinds(const Config& config, size_t count) {
 
 namespace {
 
+// The names of a list; of a text, F stands for full and S for shared.
+std::vector<std::string> indexer_kinds(const Json& given) {
+  if (!given.is_string()) return given.as_strings();
+  std::vector<std::string> kinds;
+  for (const char letter : given.as_string()) {
+    kinds.push_back(letter == 'F' ? "full" : letter == 'S' ? "shared" : std::string(1, letter));
+  }
+  return kinds;
+}
+
 // By layer, whether it sees the keys that an earlier one chose.
 std::vector<bool> sharing_layers(const Config& config, size_t count) {
-  if (config.find("indexer_types")) {
-    return layer_kinds(config, "indexer_types", count, "full", "shared");
-  }
   std::vector<bool> shares(count);
-  if (const auto pattern = config.find("index_topk_pattern")) {
-    const std::string_view letters = pattern->as_string();
-    if (letters.size() != count || letters.find_first_not_of("FS") != letters.npos) {
-      config.invalid("index_topk_pattern", "not F or S for each layer");
+  for (const std::string_view key : {"indexer_types", "index_topk_pattern"}) {
+    const auto list = config.find(key);
+    if (!list) continue;
+    const std::vector<std::string> kinds = indexer_kinds(*list);
+    if (kinds.size() < count) {
+      config.invalid(key, fmt::format("{} for {} layers", kinds.size(), count));
     }
-    for (size_t i = 0; i < count; ++i) shares[i] = letters[i] == 'S';
+    for (size_t i = 0; i < count; ++i) {
+      shares[i] = kinds[i] == "shared";
+      if (shares[i] || kinds[i] == "full") continue;
+      config.unsupported(key, fmt::format("'{}' is not supported (known: full, shared)", kinds[i]));
+    }
     return shares;
   }
   const auto every = static_cast<size_t>(config.size("index_topk_freq", 1, kMaxLayers));
-  const auto skipped = static_cast<size_t>(config.size("index_skip_topk_offset", 2, kMaxLayers));
+  const auto offset = config.find("index_skip_topk_offset");
+  const auto skipped = static_cast<size_t>(offset ? offset->as_int(0, kMaxLayers) : 2);
   for (size_t i = 0; i < count; ++i) {
     const size_t place = i + 1 > skipped ? i + 1 - skipped : 0;
     shares[i] = place % every != 0;
@@ -80,6 +95,7 @@ nn::DecoderOptions deepseek_v32(const Config& config) {
        .groups = 8,
        .top_groups = 4,
        .routed_scale = 2.5});
+  config.ignore({"mlp_bias"});  // it makes no difference in the class
   check_sparse_kinds(config, model.layers.size());
   for (nn::LayerOptions& layer : model.layers) {
     auto& attention = std::get<nn::LatentAttentionOptions>(layer.mixer);
@@ -105,6 +121,7 @@ nn::DecoderOptions glm_moe_dsa(const Config& config) {
                   .value_dims = 256},
        .experts = {.count_key = "n_routed_experts", .count = 256, .top_k = 8, .width = 2048},
        .routed_scale = 2.5});
+  config.ignore({"mlp_bias"});  // it makes no difference in the class
   check_sparse_kinds(config, model.layers.size());
   const auto shares = sharing_layers(config, model.layers.size());
   if (!shares.empty() && shares.front()) config.invalid("indexer_types", "the first is shared");

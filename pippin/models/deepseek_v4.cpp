@@ -37,15 +37,24 @@ int64_t block_rate(const Config& config, std::string_view kind, std::string_view
   return rate;
 }
 
+// The names of a key's list, one for each layer. Published lists also have those of the prediction
+// modules, which come after the layers.
+std::vector<std::string> names_of_layers(const Config& config, std::string_view key,
+                                         const Json& list, size_t count) {
+  std::vector<std::string> names = list.as_strings();
+  if (names.size() < count) {
+    config.invalid(key, fmt::format("{} for {} layers", names.size(), count));
+  }
+  names.resize(count);
+  return names;
+}
+
 std::vector<BlockKind> block_kinds(const Config& config, size_t count) {
   const BlockKind sparse{block_rate(config, kSparseBlocks, "compress_rate_csa", 4), true};
   const BlockKind heavy{block_rate(config, kHeavyBlocks, "compress_rate_hca", 128), false};
   std::vector<BlockKind> kinds(count, heavy);
   if (const auto names = config.find("layer_types")) {
-    const std::vector<std::string> given = names->as_strings();
-    if (given.size() != count) {
-      config.invalid("layer_types", fmt::format("{} for {} layers", given.size(), count));
-    }
+    const auto given = names_of_layers(config, "layer_types", *names, count);
     for (size_t i = 0; i < count; ++i) {
       if (given[i] != kSlidingOnly && given[i] != kSparseBlocks && given[i] != kHeavyBlocks) {
         config.unsupported("layer_types",
@@ -116,7 +125,6 @@ nn::CompressedAttentionOptions v4_attention(const Config& config, const nn::Deco
   if (plain.num_kv_heads != 1) {
     config.unsupported("num_key_value_heads", fmt::format("{} is not 1", plain.num_kv_heads));
   }
-  config.require_flag("attention_bias", false, false);
   return attention;
 }
 
@@ -165,7 +173,6 @@ nn::ExpertsOptions v4_experts(const Config& config, const nn::DecoderOptions& mo
     config.unsupported("scoring_func",
                        "'" + scores + "' is not supported (known: sqrtsoftplus, sigmoid, softmax)");
   }
-  config.require_flag("norm_topk_prob", true, true);
   router.normalized = true;
   router.added_to_sum = 1e-20;
   router.scale = config.number("routed_scaling_factor", 1.5);
@@ -174,14 +181,13 @@ nn::ExpertsOptions v4_experts(const Config& config, const nn::DecoderOptions& mo
   experts.weights.up = "w3";
   experts.weights.down = "w2";
   experts.limit = config.number("swiglu_limit", 10.0);
-  experts.shared_path = "shared_experts";
-  add_shared_expert(
-      experts, model,
-      experts.weights.hidden_features * config.size("n_shared_experts", 1, kMaxExperts));
+  add_shared_experts(config, experts, model, "n_shared_experts", 1);
+  if (!experts.shared) return experts;
   experts.shared->gate = "w1";
   experts.shared->up = "w3";
   experts.shared->down = "w2";
   experts.shared->limit = experts.limit;
+  experts.shared->bias = config.flag("mlp_bias", false);
   return experts;
 }
 
@@ -196,10 +202,7 @@ std::vector<bool> looked_up_layers(const Config& config, size_t count) {
     std::fill_n(result.begin(), std::min(tables, count), true);
     return result;
   }
-  const std::vector<std::string> given = names->as_strings();
-  if (given.size() != count) {
-    config.invalid("mlp_layer_types", fmt::format("{} for {} layers", given.size(), count));
-  }
+  const auto given = names_of_layers(config, "mlp_layer_types", *names, count);
   for (size_t i = 0; i < count; ++i) {
     result[i] = given[i] == kByTable;
     if (result[i] || given[i] == kByScores) continue;
@@ -221,7 +224,8 @@ nn::DecoderOptions deepseek_v4(const Config& config) {
                                                     .head_dim = 512,
                                                     .context = 1048576});
   const size_t count = model.layers.size();
-  config.require_flag("mlp_bias", false, false);
+  // As in its class, attention has no biases and the experts' weights are always normalized.
+  config.ignore({"attention_bias", "norm_topk_prob", "mlp_bias"});
   const nn::CompressedAttentionOptions attention = v4_attention(config, model);
   add_both_ropes(config, model, attention.head_dim);
   nn::ExpertsOptions experts = v4_experts(config, model);

@@ -54,6 +54,7 @@ constexpr std::array kEncoders = {
     EncoderArchitecture{"squeezebert", squeezebert},
     EncoderArchitecture{"t5", t5_encoder},
     EncoderArchitecture{"t5gemma", t5gemma_encoder},
+    EncoderArchitecture{"t5gemma2", t5gemma2_encoder},
     EncoderArchitecture{"umt5", umt5_encoder},
     EncoderArchitecture{"xlm-roberta", roberta},
 };

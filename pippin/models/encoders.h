@@ -51,6 +51,7 @@ EncoderDescription esm(const Config& config);
 EncoderDescription eurobert(const Config& config);
 EncoderDescription gemma3_encoder(const Config& config);  // gemma3.cpp
 EncoderDescription gte_new(const Config& config);
+EncoderDescription jina_bert(const Config& config);
 EncoderDescription jina_embeddings_v3(const Config& config);
 EncoderDescription megatron_bert(const Config& config);
 EncoderDescription modernbert(const Config& config);
@@ -63,6 +64,7 @@ EncoderDescription roformer(const Config& config);
 EncoderDescription squeezebert(const Config& config);
 EncoderDescription t5_encoder(const Config& config);
 EncoderDescription t5gemma_encoder(const Config& config);
+EncoderDescription t5gemma2_encoder(const Config& config);  // t5gemma2.cpp
 EncoderDescription umt5_encoder(const Config& config);
 
 bool is_encoder_type(std::string_view model_type);

@@ -21,10 +21,7 @@ nn::DecoderOptions exaone_moe(const Config& config) {
   use_corrected_sigmoid(config, experts, true);
   experts.router.correction = "e_score_correction_bias";
   experts.router.scale = config.number("routed_scaling_factor", 2.5);
-  experts.shared_path = "shared_experts";
-  add_shared_expert(
-      experts, model,
-      experts.weights.hidden_features * config.size("num_shared_experts", 1, kMaxExperts));
+  add_shared_experts(config, experts, model, "num_shared_experts", 1);
   use_experts_by_type(config, model, experts, 1);
   skip_prediction_modules(config, model, "num_nextn_predict_layers", "mtp.");
   return model;

@@ -96,7 +96,7 @@ void add_experts(const Config& config, nn::DecoderOptions& model) {
   }
 }
 
-nn::DecoderOptions gemma4_like(const Config& config, int64_t row) {
+nn::DecoderOptions gemma4_like(const Config& config, int64_t row, int64_t context, int64_t window) {
   config.ignore({"hidden_act"});
   const auto bidirectional = config.find("use_bidirectional_attention");
   // For pictures, which are not supported.
@@ -110,7 +110,7 @@ nn::DecoderOptions gemma4_like(const Config& config, int64_t row) {
                                                     .num_heads = 8,
                                                     .num_kv_heads = 4,
                                                     .head_dim = 256,
-                                                    .context = 131072,
+                                                    .context = context,
                                                     .activation_key = "hidden_activation",
                                                     .activation = "gelu_pytorch_tanh",
                                                     .tied = true});
@@ -118,7 +118,7 @@ nn::DecoderOptions gemma4_like(const Config& config, int64_t row) {
   model.logit_softcap = config.find_number("final_logit_softcapping");
   const size_t count = model.layers.size();
   const auto sliding = sliding_of(config, count);
-  slide(model, sliding, window_size(config, 512));
+  slide(model, sliding, window_size(config, window));
   size_full_layers(config, sliding, config.flag("attention_k_eq_v", false), model);
   add_ropes(config, sliding, model);
   share_keys(config, sliding, model, 0);
@@ -150,11 +150,11 @@ nn::DecoderOptions gemma4_like(const Config& config, int64_t row) {
 }  // namespace
 
 nn::DecoderOptions gemma4_text(const Config& config) {
-  return gemma4_like(config, 256);
+  return gemma4_like(config, 256, 131072, 512);
 }
 
 nn::DecoderOptions gemma4_unified_text(const Config& config) {
-  return gemma4_like(config, 0);
+  return gemma4_like(config, 0, 262144, 1024);
 }
 
 }  // namespace pippin::models

@@ -8,7 +8,8 @@ namespace pippin::models {
 
 namespace {
 
-nn::DecoderOptions grouped_like(const Config& config, const Defaults& defaults, int64_t dense) {
+nn::DecoderOptions grouped_like(const Config& config, const Defaults& defaults, int64_t dense,
+                                int64_t expert_width) {
   nn::DecoderOptions model = llama_like(config, defaults);
   const bool bias = config.flag("attention_bias", false);
   const bool normed = config.flag("use_qk_norm", false);
@@ -19,12 +20,10 @@ nn::DecoderOptions grouped_like(const Config& config, const Defaults& defaults, 
     }
   }
   nn::ExpertsOptions experts = experts_of(
-      config, model, {.count_key = "n_routed_experts", .count = 128, .top_k = 8, .width = 1408});
+      config, model,
+      {.count_key = "n_routed_experts", .count = 128, .top_k = 8, .width = expert_width});
   use_corrected_sigmoid(config, experts, true);
-  experts.shared_path = "shared_experts";
-  add_shared_expert(
-      experts, model,
-      experts.weights.hidden_features * config.size("n_shared_experts", 1, kMaxExperts));
+  add_shared_experts(config, experts, model, "n_shared_experts", 1);
   use_experts_by_type(config, model, experts, dense);
   skip_prediction_layers(config, model, 0);
   return model;
@@ -43,7 +42,7 @@ nn::DecoderOptions glm4_moe(const Config& config) {
                        .context = 131072,
                        .epsilon = 1e-5,
                        .rotary_factor = 0.5},
-                      1);
+                      1, 1408);
 }
 
 // Solar Open (Upstage 2026): the same with whole heads rotated and experts in every layer.
@@ -60,7 +59,7 @@ nn::DecoderOptions solar_open(const Config& config) {
                        .epsilon = 1e-5,
                        .rope_theta = 1e6,
                        .rotary_factor = 1.0},
-                      0);
+                      0, 1280);
 }
 
 }  // namespace pippin::models

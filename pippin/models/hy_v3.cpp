@@ -33,10 +33,8 @@ nn::DecoderOptions hy_v3(const Config& given) {
   experts.router.normalized = true;
   experts.router.added_to_sum = 1e-20;
   experts.router.scale = config.number("router_scaling_factor", 2.826);
+  add_shared_experts(config, experts, model, "num_shared_experts", 1);
   experts.shared_path = "shared_mlp";
-  add_shared_expert(
-      experts, model,
-      experts.weights.hidden_features * config.size("num_shared_experts", 1, kMaxExperts));
   use_experts_by_type(config, model, experts, 1);
   skip_prediction_layers(config, model, 0);
   return model;

@@ -103,12 +103,10 @@ nn::DecoderOptions inkling_text(const Config& given) {
                .context = 131072});
   model.embedding_norm = "embed_norm";
   model.logit_scale = 1 / config.number("logits_mup_width_multiplier", 24.0);
-  if (const auto rows = config.find_size("unpadded_vocab_size")) {
-    if (*rows < model.vocab_size) {
-      config.unsupported("unpadded_vocab_size",
-                         fmt::format("{} is less than vocab_size {}", *rows, model.vocab_size));
-    }
-  }
+  model.tied = false;  // whatever tie_word_embeddings says
+  const int64_t padded = model.vocab_size;
+  model.vocab_size = std::min(padded, config.size("unpadded_vocab_size", padded));
+  model.embedding_rows = model.head_rows = padded;
   const size_t count = model.layers.size();
   const auto sliding = inkling_windows(config, count);
   const int64_t taps = convolution_length(config, "conv_kernel_size");

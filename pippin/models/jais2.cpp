@@ -13,8 +13,7 @@ nn::DecoderOptions jais2(const Config& config) {
                                                  .context = 8192,
                                                  .epsilon_key = "layer_norm_eps",
                                                  .epsilon = 1e-5,
-                                                 .activation = "relu2",
-                                                 .rope_theta = 5e5});
+                                                 .activation = "relu2"});
   model.norm.kind = nn::NormOptions::Kind::Layer;
   model.norm.bias = true;
   const bool attention_bias = config.flag("attention_bias", true);

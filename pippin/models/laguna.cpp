@@ -68,7 +68,10 @@ nn::ExpertsOptions experts_in(const Config& config, const nn::DecoderOptions& mo
 
 }  // namespace
 
-nn::DecoderOptions laguna(const Config& config) {
+nn::DecoderOptions laguna(const Config& given) {
+  const Config config = given.with_default_rope(
+      R"({"full_attention": {"rope_theta": 500000.0, "partial_rotary_factor": 0.5},
+          "sliding_attention": {"rope_theta": 10000.0}})");
   nn::DecoderOptions model = plain_decoder(config, {.vocab_size = 100352,
                                                     .hidden_size = 2048,
                                                     .intermediate_size = 8192,
@@ -80,7 +83,7 @@ nn::DecoderOptions laguna(const Config& config) {
   use_heads(config, model);
   const size_t count = model.layers.size();
   const auto sliding = sliding_layers(config, count).value_or(std::vector<bool>(count));
-  slide(model, sliding, window_size(config, std::nullopt));
+  slide(model, sliding, window_size(config, 512));
   add_ropes_by_kind(config, model, sliding, {.theta = 5e5}, {});
   const bool bias = config.flag("attention_bias", false);
   const bool qkv_bias = config.flag("qkv_bias", bias);

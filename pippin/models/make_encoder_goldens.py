@@ -3,7 +3,8 @@
 
     python3 pippin/models/make_encoder_goldens.py > pippin/models/encoder_goldens.json
 
-The forward passes follow the published configurations of Nomic Embed 2 and GTE 1.5, in double precision; see
+The forward passes follow the published configurations of Nomic Embed 2, GTE 1.5 and Jina Embeddings 2, in double
+precision; see
 make_goldens.py, whose rule for weights they share.
 """
 
@@ -24,12 +25,13 @@ def softmax(row):
     return [power / sum(powers) for power in powers]
 
 
-def attend(q, k, v):
-    """All queries see all keys; a list of heads, back to rows."""
+def attend(q, k, v, slopes=None):
+    """All queries see all keys; a list of heads, back to rows. Distances times a head's slope lower its scores."""
     result = []
-    for queries, keys, values in zip(q, k, v):
+    for queries, keys, values, slope in zip(q, k, v, slopes or [0] * len(q)):
         scale = len(queries[0]) ** -0.5
-        scores = [softmax([scale * sum(map(float.__mul__, query, key)) for key in keys]) for query in queries]
+        scores = [softmax([scale * sum(map(float.__mul__, query, key)) - slope * abs(i - j)
+                           for j, key in enumerate(keys)]) for i, query in enumerate(queries)]
         result.append([[sum(w * value[i] for w, value in zip(row, values)) for i in range(len(values[0]))]
                        for row in scores])
     return [sum((head[token] for head in result), []) for token in range(len(q[0]))]
@@ -104,6 +106,54 @@ def new(config, ids, get):
     return x
 
 
+def slopes_of(count):
+    """Of the next smaller power of two, then every second one of the next larger."""
+    power = 2 ** math.floor(math.log2(count))
+    finer = [2 ** (-4 * (i + 1) / power) for i in range(2 * power)]
+    return [2 ** (-8 * (i + 1) / power) for i in range(power)] + finer[::2][:count - power]
+
+
+def jina_bert(config, ids, get, normed=False):
+    """Jina Embeddings 2; `normed`: the form of its models of code, with further norms and other names."""
+    hidden, inner, count = config["hidden_size"], config["intermediate_size"], config["num_attention_heads"]
+
+    def layer_normed(x, path):
+        return norm(x, get, path, hidden, config["layer_norm_eps"])
+
+    def project(x, path):
+        return linear(x, get(path + ".weight", hidden, hidden), get(path + ".bias", hidden))
+
+    table = get("embeddings.word_embeddings.weight", config["vocab_size"], hidden)
+    kind = get("embeddings.token_type_embeddings.weight", config["type_vocab_size"], hidden)[0]
+    x = layer_normed([[a + b for a, b in zip(table[i], kind)] for i in ids], "embeddings.LayerNorm")
+    for layer in range(config["num_hidden_layers"]):
+        path = f"encoder.layer.{layer}."
+        q, k, v = (project(x, path + "attention.self." + name) for name in ("query", "key", "value"))
+        if normed:
+            q = layer_normed(q, path + "attention.self.layer_norm_q")
+            k = layer_normed(k, path + "attention.self.layer_norm_k")
+        y = project(attend(heads(q, count), heads(k, count), heads(v, count), slopes_of(count)),
+                    path + "attention.output.dense")
+        h = layer_normed(add(x, y), path + "attention.output.LayerNorm")
+        x = layer_normed(add(x, h), path + "layer_norm_1") if normed else h
+        up, down = ("up_gated_layer", "down_layer") if normed else ("gated_layers", "wo")
+        y = [(row[inner:], row[:inner]) if normed else (row[:inner], row[inner:])
+             for row in linear(x, get(path + f"mlp.{up}.weight", 2 * inner, hidden))]
+        act = gelu if config["feed_forward_type"] == "geglu" else lambda value: max(value, 0.0)
+        y = [[act(gate) * value for gate, value in zip(*row)] for row in y]
+        y = linear(y, get(path + f"mlp.{down}.weight", hidden, inner), get(path + f"mlp.{down}.bias", hidden))
+        x = layer_normed(add(x, y), path + ("layer_norm_2" if normed else "mlp.layernorm"))
+    return x
+
+
+def jina_bert_code(config, ids, get):
+    return jina_bert(config, ids, get, normed=True)
+
+
+JINA = {"model_type": "bert", "architectures": ["JinaBertModel"], "vocab_size": 13, "hidden_size": 12,
+        "num_hidden_layers": 2, "intermediate_size": 10, "max_position_embeddings": 64, "layer_norm_eps": 1e-12,
+        "hidden_act": "gelu", "type_vocab_size": 2, "position_embedding_type": "alibi", "emb_pooler": "mean",
+        "attn_implementation": "torch"}
 CASES = [
     (nomic_bert, {"architectures": ["NomicBertModel"], "vocab_size": 13, "n_embd": 16, "n_head": 2, "n_layer": 2,
                   "n_inner": 12, "n_positions": 64, "layer_norm_epsilon": 1e-5, "activation_function": "gelu",
@@ -117,6 +167,9 @@ CASES = [
            "layer_norm_type": "layer_norm", "hidden_act": "gelu", "type_vocab_size": 0, "position_embedding_type": "rope",
            "rope_theta": 1000, "rope_scaling": {"type": "ntk", "factor": 8.0}, "pack_qkv": True,
            "logn_attention_scale": False, "logn_attention_clip1": False, "unpad_inputs": False}),
+    (jina_bert, {**JINA, "num_attention_heads": 3, "feed_forward_type": "geglu"}),
+    (jina_bert, {**JINA, "num_attention_heads": 2, "feed_forward_type": "reglu"}),
+    (jina_bert_code, {**JINA, "num_attention_heads": 3, "feed_forward_type": "geglu"}),
 ]
 IDS = [3, 12, 0, 7, 7, 1, 9, 4]
 

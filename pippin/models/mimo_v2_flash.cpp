@@ -9,7 +9,10 @@
 
 namespace pippin::models {
 
-nn::DecoderOptions mimo_v2_flash(const Config& config) {
+nn::DecoderOptions mimo_v2_flash(const Config& given) {
+  const Config config = given.with_default_rope(
+      R"({"full_attention": {"rope_theta": 5000000.0, "partial_rotary_factor": 0.334},
+          "sliding_attention": {"rope_theta": 10000.0, "partial_rotary_factor": 0.334}})");
   nn::DecoderOptions model = plain_decoder(config, {.vocab_size = 152576,
                                                     .hidden_size = 4096,
                                                     .intermediate_size = 16384,

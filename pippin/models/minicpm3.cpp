@@ -10,23 +10,35 @@
 namespace pippin::models {
 
 nn::DecoderOptions minicpm3(const Config& config) {
-  nn::DecoderOptions model = latent_like(
-      config,
-      {.vocab_size = 73448,
-       .hidden_size = 2560,
-       .intermediate_size = 6400,
-       .num_layers = 62,
-       .num_heads = 40,
-       .context = 32768,
-       .epsilon = 1e-5,
-       .tied = true},
-      {.query_rank = 768, .latent = 256, .plain_dims = 64, .rope_dims = 32, .value_dims = 64});
+  const int64_t features = config.size("hidden_size", 2560);
+  const int64_t heads = config.size("num_attention_heads", 40, kMaxHeads);
+  nn::DecoderOptions model = latent_like(config,
+                                         {.vocab_size = 73448,
+                                          .hidden_size = 2560,
+                                          .intermediate_size = 6400,
+                                          .num_layers = 62,
+                                          .num_heads = 40,
+                                          .context = 32768,
+                                          .epsilon = 1e-5,
+                                          .tied = true},
+                                         {.query_rank = 768,
+                                          .latent = 256,
+                                          .plain_dims = 64,
+                                          .rope_dims = 32,
+                                          .value_dims = features / heads});
   model.embedding_scale = config.number("scale_emb", 12.0);
   const auto width = static_cast<double>(model.hidden_size);
-  model.logit_scale = config.number("dim_model_base", 256.0) / width;
-  const double depth = config.number("scale_depth", 1.4);
+  // null, unlike an absent key, means that nothing is scaled.
+  const auto scale = [&](std::string_view key, double usual, double none) {
+    return config.number(key, config.contains(key) ? none : usual);
+  };
+  const double root = std::sqrt(static_cast<double>(model.layers.size()));
+  model.logit_scale = scale("dim_model_base", 256.0, width) / width;
+  const double depth = scale("scale_depth", 1.4, root);
+  const bool mlp_bias = config.flag("mlp_bias", false);
   for (nn::LayerOptions& layer : model.layers) {
-    layer.residual_scale = depth / std::sqrt(static_cast<double>(model.layers.size()));
+    layer.mlp().bias = mlp_bias;
+    layer.residual_scale = depth / root;
     std::get<nn::LatentAttentionOptions>(layer.mixer).interleaved = false;
   }
   return model;

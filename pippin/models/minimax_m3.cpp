@@ -81,10 +81,12 @@ nn::ExpertsOptions m3_experts(const Config& config, const nn::DecoderOptions& mo
   experts.router.normalized = true;
   experts.router.added_to_sum = 0;
   experts.router.scale = config.number("routed_scaling_factor", 2.0);
+  const int64_t width = config.size("shared_intermediate_size", 3072);
+  add_shared_experts(config, experts, model, "n_shared_experts", 1);
+  if (!experts.shared) return experts;
+  const int64_t count = experts.shared->hidden_features / experts.weights.hidden_features;
   experts.shared = dense;
-  experts.shared->hidden_features = config.size("shared_intermediate_size", 3072) *
-                                    config.size("n_shared_experts", 1, kMaxExperts);
-  experts.shared_path = "shared_experts";
+  experts.shared->hidden_features = width * count;
   return experts;
 }
 

@@ -17,7 +17,11 @@ std::optional<nn::Temperature> mistral_temperature(const Config& config) {
       .positions = static_cast<double>(*positions), .scale = beta->as_float(), .first = 0};
 }
 
-nn::DecoderOptions ministral3(const Config& config) {
+nn::DecoderOptions ministral3(const Config& given) {
+  const Config config = given.with_default_rope(
+      R"({"rope_type": "yarn", "rope_theta": 1000000.0, "factor": 16.0, "beta_fast": 32.0,
+          "beta_slow": 1.0, "original_max_position_embeddings": 16384, "mscale": 1.0,
+          "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1})");
   nn::DecoderOptions model = llama_like(config, {.vocab_size = 131072,
                                                  .hidden_size = 4096,
                                                  .intermediate_size = 14336,

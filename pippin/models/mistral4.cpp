@@ -8,7 +8,11 @@
 
 namespace pippin::models {
 
-nn::DecoderOptions mistral4(const Config& config) {
+nn::DecoderOptions mistral4(const Config& given) {
+  const Config config = given.with_default_rope(
+      R"({"rope_type": "yarn", "rope_theta": 10000.0, "factor": 128.0, "beta_fast": 32.0,
+          "beta_slow": 1.0, "original_max_position_embeddings": 8192, "mscale": 1.0,
+          "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1})");
   nn::DecoderOptions model = latent_like(
       config,
       {.vocab_size = 131072,
@@ -34,10 +38,7 @@ nn::DecoderOptions mistral4(const Config& config) {
   experts.router.normalized = config.flag("norm_topk_prob", true);
   experts.router.added_to_sum = 1e-20;
   experts.router.scale = config.number("routed_scaling_factor", 1.0);
-  experts.shared_path = "shared_experts";
-  add_shared_expert(
-      experts, model,
-      experts.weights.hidden_features * config.size("n_shared_experts", 1, kMaxExperts));
+  add_shared_experts(config, experts, model, "n_shared_experts", 1);
   use_experts_by_type(config, model, experts, 0);
   return model;
 }

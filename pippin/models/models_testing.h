@@ -1,8 +1,10 @@
 // For the tests of models: small checkpoints made by the test.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <random>
 #include <span>
@@ -21,7 +23,7 @@ namespace pippin::models {
 
 using Tensors = std::map<std::string, std::vector<int64_t>>;
 
-// fp32 tensors of small random numbers.
+// fp32 tensors of small random numbers; variances are above 0.
 inline void write_checkpoint(const std::filesystem::path& folder, const Tensors& tensors) {
   std::vector<SafetensorsWriter::Declaration> declarations;
   for (const auto& [name, shape] : tensors) declarations.push_back({name, Dtype::F32, shape});
@@ -32,7 +34,8 @@ inline void write_checkpoint(const std::filesystem::path& folder, const Tensors&
     int64_t count = 1;
     for (const int64_t dim : declaration.shape) count *= dim;
     for (int64_t i = 0; i < count; ++i) {
-      const float value = normal(random);
+      const bool is_variance = declaration.name.ends_with("running_var");
+      const float drawn = normal(random), value = is_variance ? std::abs(drawn) : drawn;
       writer.append(std::as_bytes(std::span(&value, 1)));
     }
   }
@@ -71,13 +74,16 @@ inline void write_made_model(const std::filesystem::path& folder, const Json& go
 
 // A model folder for a configuration of any architecture: the tensors that it turns out to need,
 // with random numbers.
-inline void write_random_model(const std::filesystem::path& folder, const std::string& config) {
+inline void write_random_model(
+    const std::filesystem::path& folder, const std::string& config,
+    const std::function<void(const std::filesystem::path&)>& build_model =
+        [](const std::filesystem::path& path) { build(path); }) {
   write_file(folder / "config.json", config);
   Tensors tensors = {{"unused", {1}}};
   for (int i = 0; i < 1000; ++i) {
     write_checkpoint(folder, tensors);
     try {
-      build(folder);
+      build_model(folder);
       return;
     } catch (const Error& error) {
       // "...: tensor 'NAME' of shape [A, B] is missing"

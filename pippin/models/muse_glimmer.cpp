@@ -3,8 +3,6 @@
 #include <cmath>
 #include <vector>
 
-#include <fmt/core.h>
-
 #include "pippin/models/architectures.h"
 #include "pippin/models/config/common.h"
 
@@ -22,14 +20,10 @@ void remove_muse_positions(const Config& config, nn::DecoderOptions& model) {
   const size_t count = model.layers.size();
   const auto thetas = layer_thetas(config, count);
   const std::vector<bool> usual = muse_windows(count);
-  const double theta = model.ropes.at(0).theta;
+  // The bases other than 0 make no difference: all layers with positions have the model's rope.
   for (size_t i = 0; i < count; ++i) {
     const bool turns = thetas ? (*thetas)[i] != 0 : usual[i];
     if (!turns) model.layers[i].attention().rope.reset();
-    if (thetas && turns && (*thetas)[i] != theta) {
-      config.unsupported("layer_rope_theta", fmt::format("{} in layer {} is not rope_theta {}",
-                                                         (*thetas)[i], i, theta));
-    }
   }
 }
 

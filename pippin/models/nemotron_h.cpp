@@ -45,7 +45,7 @@ std::vector<Kind> layers_of(const Config& config) {
   } else if (pattern) {
     for (const char letter : pattern->as_string()) names.emplace_back(1, letter);
   } else {
-    config.invalid("layers_block_type", "missing");
+    return {Kind::Mamba, Kind::Experts, Kind::Attention, Kind::Mlp};
   }
   for (const std::string& name : names) {
     const auto* const known = std::find_if(kKinds.begin(), kKinds.end(), [&](const KindName& one) {
@@ -58,9 +58,8 @@ std::vector<Kind> layers_of(const Config& config) {
     }
     kinds.push_back(known->kind);
   }
-  const auto count = config.find_size("num_hidden_layers", kMaxLayers);
-  if (kinds.empty() || (count && *count != std::ssize(kinds))) {
-    config.invalid(key, fmt::format("{} for {} layers", kinds.size(), count.value_or(0)));
+  if (kinds.empty() || std::ssize(kinds) > kMaxLayers) {
+    config.invalid(key, fmt::format("{} layers", kinds.size()));
   }
   return kinds;
 }
@@ -108,8 +107,10 @@ nn::ExpertsOptions experts_in(const Config& config, const nn::DecoderOptions& mo
 
 }  // namespace
 
-nn::DecoderOptions nemotron_h(const Config& config) {
-  const std::vector<Kind> kinds = layers_of(config);
+nn::DecoderOptions nemotron_h(const Config& given) {
+  const std::vector<Kind> kinds = layers_of(given);
+  // The list gives their number, whatever the configuration says.
+  const Config config = given.with_value("num_hidden_layers", std::to_string(kinds.size()));
   nn::DecoderOptions model = plain_decoder(config, {.vocab_size = 131072,
                                                     .hidden_size = 4096,
                                                     .intermediate_size = 21504,

@@ -91,8 +91,8 @@ void add_experts(const Config& config, nn::EncoderOptions& encoder) {
 
 EncoderDescription nomic_bert(const Config& given) {
   Config config = given;
-  // The class of transformers 5 uses BERT's names of sizes; its feed-forward has the given width,
-  // and no projection has a bias.
+  // The class of transformers 5 uses BERT's names of sizes, and has defaults of its own; its
+  // feed-forward has the given width, and no projection has a bias.
   const bool plain = !config.contains("n_embd") && !config.contains("n_inner");
   config.alias("hidden_size", "n_embd");
   config.alias("num_attention_heads", "n_head");
@@ -105,9 +105,12 @@ EncoderDescription nomic_bert(const Config& given) {
   config.require_flag("use_rms_norm", false, false);
   config.require_flag("rotary_emb_interleaved", false, false);
   config.require_absent("rotary_emb_scale_base");
-  EncoderDescription model = bert_like(config, {.context = plain ? 2048 : 1024});
+  const BertDefaults defaults =
+      plain ? BertDefaults{.vocab_size = 30528, .context = 2048} : BertDefaults{.context = 1024};
+  EncoderDescription model = bert_like(config, defaults);
   model.pooler.reset();
   nn::EncoderOptions& encoder = model.encoder;
+  encoder.bases = {"nomic_bert", "bert", ""};
   // The table is padded, and the configuration may have the size before or after padding.
   const int64_t multiple = config.size("pad_vocab_size_multiple", 1);
   encoder.vocab_size = (encoder.vocab_size + multiple - 1) / multiple * multiple;
@@ -124,7 +127,7 @@ EncoderDescription nomic_bert(const Config& given) {
   if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
     config.invalid("rotary_emb_fraction", fmt::format("turns {} of {} dimensions", dims, head_dim));
   }
-  const double base = config.number("rotary_emb_base", 10000.0);
+  const double base = config.number("rotary_emb_base", plain ? 1000.0 : 10000.0);
   nn::RopeOptions rope = rope_options(config, dims, {.theta = base, .rotary_factor = fraction});
   // The class rescales frequencies for texts longer than the trained length.
   if (const auto factor = config.find_number("rotary_scaling_factor")) {

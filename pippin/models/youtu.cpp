@@ -14,7 +14,6 @@ nn::DecoderOptions youtu(const Config& config) {
        .num_layers = 32,
        .num_heads = 16,
        .context = 131072,
-       .rope_theta = 1.6e6,
        .tied = true},
       {.query_rank = 1536, .latent = 512, .plain_dims = 128, .rope_dims = 64, .value_dims = 128});
   scale_by_yarn(config, model);

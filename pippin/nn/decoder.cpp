@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -90,6 +91,16 @@ DecoderOptions placed(const Parameters& parameters, DecoderOptions options) {
   return options;
 }
 
+// The first rows of a matrix that has more.
+WeightLayout first_rows(int64_t stored, int64_t used) {
+  WeightLayout layout;
+  if (stored == used) return layout;
+  layout.stored_rows = stored;
+  layout.rows.resize(static_cast<size_t>(used));
+  std::iota(layout.rows.begin(), layout.rows.end(), 0);
+  return layout;
+}
+
 void note_prediction(const Parameters& parameters, const DecoderOptions::Prediction& prediction) {
   if (parameters.has_beginning(prediction.beginning)) return;
   log_info("{}: {} is {}, and no tensor begins with '{}': no drafts can be made of them",
@@ -119,6 +130,12 @@ int64_t DecoderOptions::max_kv_heads() const {
   return heads;
 }
 
+int64_t DecoderOptions::head_rows_of(const Parameters& head) const {
+  const std::vector<int64_t> stored = head.shape("weight");
+  const bool is_padded = head_rows > vocab_size && (stored.empty() || stored[0] != vocab_size);
+  return is_padded ? head_rows : vocab_size;
+}
+
 void DecoderOptions::check_keys_and_values_only(std::string_view family) const {
   for (size_t i = 0; i < layers.size(); ++i) {
     const MixerNeeds needs = layers[i].needs();
@@ -141,8 +158,7 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
   const Parameters root = find_root(parameters, options);
   const int64_t width = options.hidden_size;
   const int64_t embedding_size = options.embedding_size > 0 ? options.embedding_size : width;
-  embedding_.emplace(root.at(options.embedding),
-                     std::max(options.embedding_rows, options.vocab_size), embedding_size);
+  embedding_.emplace(root.at(options.embedding), options.table_rows(), embedding_size);
   if (options.positions)
     positions_.emplace(position_table(root, *options.positions, options.hidden_size, context));
   if (embedding_size != width) {
@@ -190,8 +206,9 @@ Decoder::Decoder(const Parameters& given, const DecoderOptions& described, int64
     }
     head_ = embedding_->as_linear(options.head, std::move(bias));
   } else {
-    head_.emplace(parameters.at(options.head), embedding_size, options.vocab_size,
-                  options.head_bias);
+    const Parameters head = parameters.at(options.head);
+    head_.emplace(head, embedding_size, options.vocab_size, options.head_bias,
+                  first_rows(options.head_rows_of(head), options.vocab_size));
   }
   check_all_used(parameters);
 }

@@ -4,6 +4,7 @@
 // config.json. Paths are names in the checkpoint, those of a layer's parts below the layer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -49,7 +50,9 @@ Embedding position_table(const Parameters& root, const LearnedPositions& positio
 
 struct DecoderOptions {
   int64_t vocab_size = 0;
-  int64_t embedding_rows = 0;  // if the embedding has more than the head; 0: vocab_size
+  // The rows of these matrices in the checkpoint, if they are padded; 0: vocab_size. A head of
+  // vocab_size rows is accepted as well.
+  int64_t embedding_rows = 0, head_rows = 0;
   int64_t hidden_size = 0;
   int64_t context = 0;  // largest number of positions of the model
   // Prefix of all paths below except the head's; checkpoints of the bare model lack it.
@@ -108,6 +111,9 @@ struct DecoderOptions {
   // powers of decays, a tied head.
   std::vector<std::string> ignored_endings() const;
   int64_t max_kv_heads() const;
+  int64_t table_rows() const { return std::max(embedding_rows, vocab_size); }
+  // Those of the head's matrix that is read from `head`.
+  int64_t head_rows_of(const Parameters& head) const;
   // Throws Unsupported, naming the layer, if one keeps more than keys and values, or none:
   // `family` cannot hold it.
   void check_keys_and_values_only(std::string_view family) const;

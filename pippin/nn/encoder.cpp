@@ -45,7 +45,7 @@ EncoderOptions as_encoder(const DecoderOptions& decoder) {
   }
   decoder.check_keys_and_values_only("encoder");
   EncoderOptions options;
-  options.vocab_size = decoder.vocab_size;
+  options.vocab_size = decoder.table_rows();
   options.hidden_size = decoder.hidden_size;
   options.context = decoder.context;
   options.bases.clear();
@@ -70,6 +70,13 @@ EncoderOptions as_encoder(const DecoderOptions& decoder) {
   options.packed = decoder.packed;
   options.unused = decoder.unused;
   return options;
+}
+
+Array TokenVector::put(const Array& x, const Array& ids, const Parameters& embedding) const {
+  const Array is_token = array::cast(array::equal(ids, array::constant(token)), x.type());
+  const Array mark = array::expand_dims(is_token, {2});
+  const Array vector = embedding.get(name, {x.dim(2).constant()});
+  return x * (mark * -1.0 + 1.0) + vector * mark;
 }
 
 Encoder::Encoder(const Parameters& parameters, const EncoderOptions& options, int64_t context)
@@ -113,10 +120,13 @@ Encoder::Encoder(const Parameters& parameters, const EncoderOptions& options, in
     }
   }
   const Parameters all = root_.at(options.layers_path);
-  for (size_t i = 0; i < options.layers.size(); ++i) {
-    const std::string& path = options.layers[i].path;
+  if (options.variant && all.at(0).contains(options.variant->tensor)) {
+    options_.layers = options.variant->layers;
+  }
+  for (size_t i = 0; i < options_.layers.size(); ++i) {
+    const std::string& path = options_.layers[i].path;
     const Parameters own = path.empty() ? all.at(static_cast<int64_t>(i)) : all.at(path);
-    layers_.emplace_back(own, options.layers[i]);
+    layers_.emplace_back(own, options_.layers[i]);
     if (options.relative_bias && (options.relative_bias_of_layers || i == 0)) {
       const RelativeBiasOptions& bias = *options.relative_bias;
       biases_.emplace_back((options.relative_bias_of_layers ? own : root_).at(bias.path), bias,
@@ -178,6 +188,9 @@ Array Encoder::embed(const EncoderInput& input) const {
   Array x = (*embedding_)(input.ids);
   if (options_.token_dropout) x = without_masked(x, input);
   if (options_.embedding_scale != 1.0) x = x * options_.embedding_scale;
+  if (options_.own_vector) {
+    x = options_.own_vector->put(x, input.ids, root_.at(options_.embedding));
+  }
   if (token_types_) {
     x = x + (input.token_types ? (*token_types_)(*input.token_types) : token_types_->rows(0, 1));
   }
@@ -225,7 +238,10 @@ Array Encoder::run_layers(const Array& embedded, const EncoderInput* input) cons
   Array x = embedded;
   const mil::Dim length = x.dim(root_.style().channels() ? 3 : 1);
   std::optional<EncoderMasks> masks;
-  if (input != nullptr) masks.emplace(input->mask, x.type(), options_.causal);
+  if (input != nullptr) {
+    const EncoderMasks::Options seen{options_.causal, options_.narrower_before, options_.alibi};
+    masks.emplace(input->mask, x.type(), seen);
+  }
   const std::vector<Rotation> turns = rotations(length);
   PassCache cache;
   LayerCarry carry;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/attention/alibi.h"
 #include "pippin/nn/attention/relative_bias.h"
 #include "pippin/nn/decoder.h"
 #include "pippin/nn/layer.h"
@@ -34,6 +35,16 @@ struct TokenDropout {
   double share = 0;
 };
 
+// The embedding of one token is a vector apart, which is not scaled (T5Gemma 2).
+struct TokenVector {
+  std::string name;  // below the path of the embedding
+  int32_t token = 0;
+
+  // The embedded tokens x with that vector.
+  array::Array put(const array::Array& x, const array::Array& ids,
+                   const Parameters& embedding) const;
+};
+
 struct EncoderOptions {
   int64_t vocab_size = 0;
   int64_t hidden_size = 0;
@@ -46,6 +57,7 @@ struct EncoderOptions {
   int64_t embedding_size = 0;  // if not hidden_size: `projection`, with a bias, follows
   std::string projection;
   double embedding_scale = 1.0;
+  std::optional<TokenVector> own_vector;
   std::string token_types;  // a table of `num_token_types` rows; an empty name: none
   int64_t num_token_types = 0;
   bool several_token_types = false;  // they are an input; else all tokens have type 0
@@ -66,6 +78,8 @@ struct EncoderOptions {
   // Queries see the tokens before them; an attention's window is then that many keys up to the
   // query. Otherwise it is the number of keys on each side.
   bool causal = false;
+  int64_t narrower_before = 0;        // of windows on both sides: so many keys fewer before a query
+  std::optional<AlibiOptions> alibi;  // lowers scores by the distance on either side
   std::optional<RelativeBiasOptions> relative_bias;
   bool relative_bias_of_layers = false;  // its path is below each layer, else below the base
   // DeBERTa's table: its rows, path, and norm.
@@ -75,6 +89,12 @@ struct EncoderOptions {
   std::optional<TokenConvolutionOptions> convolution;
   std::shared_ptr<const PackedWeights> packed;  // matrices that lie packed; null: none
   std::vector<std::string> unused;  // beginnings of names below the base that nothing needs
+  // Layers that replace `layers` if the checkpoint's first one has this tensor.
+  struct Variant {
+    std::string tensor;
+    std::vector<LayerOptions> layers;
+  };
+  std::optional<Variant> variant;
 };
 
 // The options of a decoder whose states are embeddings, without its head; `causal` is set. Throws

@@ -96,6 +96,7 @@ DecoderLayer::DecoderLayer(const Parameters& parameters, const LayerOptions& opt
       needs_(options.needs()),
       attention_norm_(
           make_norm(parameters, options.attention_norm, options, options.attention_norm_rank)),
+      attention_second_norm_(make_norm(parameters, options.attention_second_norm, options, 0)),
       attention_post_norm_(make_post_norm(parameters, options.attention_post_norm, options)),
       mlp_norm_(make_norm(parameters, options.mlp_norm, options, options.mlp_norm_rank)),
       mlp_post_norm_(make_post_norm(parameters, options.mlp_post_norm, options)) {
@@ -196,6 +197,7 @@ Array DecoderLayer::residual(const Array& x, const MixerInput& input) const {
     }
     case Form::NormAfter: {
       Array h = normed(attention_norm_, x + mix(x));
+      if (attention_second_norm_) h = (*attention_second_norm_)(x + h);
       if (feed_forward_ == nullptr) return h;
       return normed(mlp_norm_, h + feed(h));
     }

@@ -68,6 +68,8 @@ struct LayerOptions {
   NormOptions norm;
   // Around the mixer, attention in most models, and the feed-forward. An empty name: none.
   std::string attention_norm = "input_layernorm", attention_post_norm;
+  // NormAfter: h = norm(x + f(x)) becomes norm'(x + norm(x + f(x))).
+  std::string attention_second_norm;
   std::string mlp_norm = "post_attention_layernorm", mlp_post_norm;
   int64_t attention_norm_rank = 0,
           mlp_norm_rank = 0;                // of their gates (nn/layers/gated_norm.h); 0: none
@@ -133,7 +135,8 @@ class DecoderLayer {
   std::string path_;
   LayerOptions options_;
   MixerNeeds needs_;
-  std::optional<GatedNorm> attention_norm_, attention_post_norm_, mlp_norm_, mlp_post_norm_;
+  std::optional<GatedNorm> attention_norm_, attention_second_norm_, attention_post_norm_, mlp_norm_,
+      mlp_post_norm_;
   std::optional<AltUp> altup_;
   std::optional<LayerRow> row_;
   std::optional<array::Array> output_scale_;

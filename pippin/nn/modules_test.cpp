@@ -224,6 +224,29 @@ TEST(MLP, GateTimesUpHoweverItLies) {
   }
 }
 
+TEST(MLP, LimitsBeforeOrAfterTheActivation) {
+  const TempDir folder;
+  const Parameters all =
+      parameters(folder, {{"gate_proj.weight", {{3, 2}, {1, 2, -1, 0.5f, 0, 3}}},
+                          {"up_proj.weight", {{3, 2}, {2, 0, 1, 1, -1, 4}}},
+                          {"down_proj.weight", {{2, 3}, {1, 0, 2, -1, 1, 0.5f}}}});
+  // For x = (1, 2): gate x = (5, 0, 6) and up x = (2, 3, 7), of which 3 remains of the 7.
+  for (const bool after : {false, true}) {
+    const double gate = after ? 3 : 9;
+    const MLPOptions options{.features = 2,
+                             .hidden_features = 3,
+                             .activation = Activation::Relu2,
+                             .limit = 3.0,
+                             .activates_first = after};
+    expect_near(run({1, 1, 2}, {1, 2},
+                    [&](auto&, const Array& a) {
+                      LayerCarry carry;
+                      return MLP(all, options)(a, carry);
+                    }),
+                {2 * gate + 2 * 3 * gate, -2 * gate + 0.5 * 3 * gate});
+  }
+}
+
 // Queries of zeros weight all keys equally: each token gets the mean of the values up to itself.
 const AttentionOptions kSmall = {.features = 2, .num_heads = 1, .num_kv_heads = 1, .head_dim = 2};
 const std::vector<float> kOne = {1, 0, 0, 1}, kNothing = {0, 0, 0, 0};

@@ -17,6 +17,46 @@ Traceback (most recent call last):
     ...
 pippin...UnsupportedError: demo.mlpackage: this package neither embeds nor scores texts; ...)";
 
+inline constexpr const char* kTranscriber =
+    R"(A Whisper model that writes the texts of recordings.
+
+transcriber = pippin.Transcriber("openai/whisper-base")
+result = transcriber.transcribe("talk.flac", language="en", word_timestamps=True)
+print(result["text"])
+for segment in transcriber.stream("talk.flac"):
+    print(segment["start"], segment["end"], segment["text"])
+
+It may be used by several threads, which take turns. Raises NotFoundError, InvalidFileError, NetworkError, or UnsupportedError for models of other kinds:
+
+>>> pippin.Transcriber("demo.mlpackage")
+Traceback (most recent call last):
+    ...
+pippin...UnsupportedError: demo.mlpackage: ...)";
+
+inline constexpr const char* kTranscribe =
+    R"(Returns a recording's text as a dict with the keys of OpenAI's whisper: text, segments, language and, with word_timestamps, words; also duration.
+
+audio: a path; the bytes of a file; or samples of one channel, an array or buffer of floats from -1 to 1 or of int16 at sampling_rate. progress: called with the seconds that are done and all.
+
+Options have the names of OpenAI's whisper: language (a code or an English name; None: detected), task ("transcribe", or "translate" into English), temperature (a number, or several to try in order), word_timestamps, initial_prompt, carry_initial_prompt, condition_on_previous_text, beam_size, best_of, patience, length_penalty, suppress_tokens, suppress_blank, without_timestamps, max_initial_timestamp, clip_timestamps, compression_ratio_threshold, logprob_threshold and no_speech_threshold (None: no threshold), hallucination_silence_threshold, prepend_punctuations, append_punctuations; or of faster-whisper: hotwords, max_new_tokens, log_prob_threshold. seed: of the samples. fp16 has no effect.
+
+Raises InvalidArgumentError for unknown options, wrong values and samples that are not finite, NotFoundError, InvalidFileError for a file that is not sound or is damaged, and UnsupportedError for the times of words if the model does not find them.)";
+
+inline constexpr const char* kSegmentStream =
+    R"(The segments of a recording, each as soon as it is recognized: an iterator of dicts, from Transcriber.stream().
+
+stream = transcriber.stream("talk.flac")
+for segment in stream:
+    print(segment["text"])
+print(stream.result["language"])
+
+The transcription ends early with close(), when the object is gone, and with Ctrl-C.
+
+>>> pippin._pippin.SegmentStream()
+Traceback (most recent call last):
+    ...
+TypeError: pippin._pippin.SegmentStream: No constructor defined!)";
+
 inline constexpr const char* kState =
     R"(The state of a model between predictions: a mapping of names to arrays, initially zero.
 

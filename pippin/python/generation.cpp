@@ -14,6 +14,7 @@
 #include "pippin/python/lock.h"
 #include "pippin/python/options.h"
 #include "pippin/runtime/draft/drafts.h"
+#include "pippin/runtime/sampling/option_table.h"
 
 namespace pippin::python {
 namespace {
@@ -24,17 +25,10 @@ namespace py = pybind11;
 constexpr size_t kAhead = 2;
 
 void take_sampling(Options& options, SamplingOptions& sampling) {
-  options.take("temperature", sampling.temperature);
-  options.take("top_k", sampling.top_k);
-  options.take("top_p", sampling.top_p);
-  options.take("min_p", sampling.min_p);
-  options.take("typical_p", sampling.typical_p);
-  options.take("xtc_probability", sampling.xtc_probability);
-  options.take("xtc_threshold", sampling.xtc_threshold);
-  options.take("repetition_penalty", sampling.repetition_penalty);
-  options.take("presence_penalty", sampling.presence_penalty);
-  options.take("frequency_penalty", sampling.frequency_penalty);
-  options.take("penalty_last_n", sampling.penalty_last_n);
+  for (const runtime::SamplingOption& known : runtime::sampling_options()) {
+    std::visit([&](const auto& of) { options.take(known.name, sampling.*of.option); },
+               known.member);
+  }
   options.take("logit_bias", sampling.logit_bias);
   options.take("seed", sampling.seed);
 }
@@ -144,7 +138,8 @@ Generation::Generation(const PyLanguageModel& model, std::shared_ptr<PySequence>
     : model_(model.model()),
       sequence_(std::move(sequence)),
       prompt_(std::move(prompt)),
-      request_(request_of(model, options, background_)) {
+      stream_(kAhead) {
+  request_ = request_of(model, options, stream_.background());
   model.parts().check(sequence_->idle());
   watch(request_, [this](const runtime::ChosenToken& token, Row row) {
     (token.is_end ? end_ : chosen_) = {token.id, {}, token.was_drafted, std::move(row)};
@@ -157,14 +152,14 @@ Generation::Generation(const PyLanguageModel& model, std::shared_ptr<PySequence>
 }
 
 void Generation::start(Sequence& sequence) try {
-  thread_ = Thread([this, &sequence] {
+  stream_.start([this, &sequence] {
     try {
-      background_.inside([&] { write(sequence); });
+      write(sequence);
     } catch (...) {
-      error_ = std::current_exception();
+      sequence_->end();
+      throw;
     }
     sequence_->end();
-    background_.change([this] { has_ended_ = true; });
   });
 } catch (const Error&) {
   sequence_->end();  // the thread was not started
@@ -196,44 +191,20 @@ void Generation::write(Sequence& sequence) {
         Token token = id == runtime::kNoToken ? Token() : std::exchange(chosen_, {});
         token.id = id;
         token.text = piece;
-        return give(std::move(token));
+        return stream_.give(std::move(token));
       });
   result_.timings.prompt_tokens = std::ssize(prompt_);
   result_.timings.prompt_seconds += read_seconds_;
   result_.timings.first_token_seconds += read_seconds_;
 }
 
-bool Generation::give(Token token) {
-  if (!background_.wait_for_room([this] { return tokens_.size() < kAhead; })) return false;
-  background_.change([&] { tokens_.push_back(std::move(token)); });
-  return true;
-}
-
 Token Generation::next() {
-  try {
-    background_.wait([this] { return !tokens_.empty() || has_ended_; });
-  } catch (...) {
-    close();
-    throw;
-  }
-  std::optional<Token> token;
-  background_.change([&] {
-    if (tokens_.empty()) return;
-    token = std::move(tokens_.front());
-    tokens_.pop_front();
-  });
-  if (token) {
+  if (std::optional<Token> token = stream_.next()) {
     last_ = *token;
     return *std::move(token);
   }
-  if (error_ != nullptr) std::rethrow_exception(std::exchange(error_, nullptr));
   if (end_.id != runtime::kNoToken) last_ = end_;
   throw py::stop_iteration();
-}
-
-void Generation::close() {
-  background_.stop();
-  without_lock([&] { thread_ = {}; });
 }
 
 std::optional<int32_t> Generation::end_token() {
@@ -243,9 +214,7 @@ std::optional<int32_t> Generation::end_token() {
 }
 
 const runtime::TextResult& Generation::result() {
-  bool has_ended = false;
-  background_.change([&] { has_ended = has_ended_; });
-  if (!has_ended) fail(ErrorCode::InvalidArgument, "the text has not ended yet");
+  if (!stream_.has_ended()) fail(ErrorCode::InvalidArgument, "the text has not ended yet");
   return result_;
 }
 

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,10 +10,10 @@
 
 #include <pybind11/pybind11.h>
 
-#include "pippin/base/threads/thread.h"
 #include "pippin/python/background_work.h"
 #include "pippin/python/language.h"
 #include "pippin/python/sampling.h"
+#include "pippin/python/work_stream.h"
 #include "pippin/runtime/text.h"
 
 namespace pippin::python {
@@ -57,7 +55,7 @@ class Generation {
   // Throws StopIteration at the end. Ctrl-C and exceptions of callbacks end the text.
   Token next();
   // Ends the text and waits for the thread; then the sequence can be used again.
-  void close();
+  void close() { stream_.close(); }
   // The result. Throws InvalidArgument before the end.
   const runtime::TextResult& result();
   // The end token that ended the text, if one did. Throws the errors of result().
@@ -69,21 +67,16 @@ class Generation {
   void start(Sequence& sequence);
   void write(Sequence& sequence);
   void read_prompt(Sequence& sequence, std::span<const int32_t>& prompt);
-  bool give(Token token);
 
   const LanguageModel model_;
   const std::shared_ptr<PySequence> sequence_;
   const std::vector<int32_t> prompt_;
-  BackgroundWork background_;
   TextRequest request_;
   runtime::TextResult result_;
-  Token chosen_, end_;        // of the thread
-  Token last_;                // of Python
-  double read_seconds_ = 0;   // for the prompt's pieces
-  std::deque<Token> tokens_;  // this and the members below: guarded by the mutex of background_
-  bool has_ended_ = false;
-  std::exception_ptr error_;
-  Thread thread_;  // destroyed first
+  Token chosen_, end_;       // of the thread
+  Token last_;               // of Python
+  double read_seconds_ = 0;  // for the prompt's pieces
+  WorkStream<Token> stream_;
 };
 
 // Generates texts for several prompts, `at_most` at a time. Each has its own sequence, which is a

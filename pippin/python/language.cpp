@@ -172,7 +172,7 @@ py::array_t<float> all_logits(const PyLanguageModel& model, const std::vector<in
                               PySequence* sequence) {
   std::vector<float> result;
   run_work([&](BackgroundWork& /*background*/) {
-    runtime::check_vocabulary(*model.parts().model.model, tokens);
+    runtime::check_ids(*model.parts().model.model, tokens);
     if (sequence != nullptr) {
       result = sequence->idle().all_logits(tokens);
     } else {

@@ -101,7 +101,7 @@ struct Leaving {
 class LocalTransport final : public Transport {
  public:
   explicit LocalTransport(server::ModelListOptions options)
-      : models_(std::move(options)), forms_(24h), endpoints_(models_, forms_, 1h) {
+      : models_(std::move(options)), forms_(24h), endpoints_(models_, forms_, transcriptions_, 1h) {
     try {
       models_.get("");
     } catch (const server::ApiError& error) {
@@ -159,6 +159,7 @@ class LocalTransport final : public Transport {
 
   server::ModelList models_;
   server::FormQueue forms_;  // without a time limit, because the user can cancel
+  server::LongJobs transcriptions_;
   server::Endpoints endpoints_;
 };
 

@@ -46,7 +46,7 @@ size_t Batch::add(Sequence& sequence, std::span<const int32_t> ids, Rows rows) {
            items_.size());
     }
   }
-  check_vocabulary(*model_, ids);
+  check_ids(*model_, ids);
   if (rows == Rows::Every && ids.size() > 1 && model_->capabilities().greedy_only) {
     fail(ErrorCode::Unsupported,
          "this model chooses its most likely token itself and has no logits to give");

@@ -1,5 +1,7 @@
 #include "pippin/runtime/model.h"
 
+#include <algorithm>
+
 #include "pippin/base/error.h"
 #include "pippin/io/digest.h"
 #include "pippin/runtime/sequence.h"
@@ -8,6 +10,7 @@ namespace pippin::runtime {
 
 void Model::tell(const Facts& facts) {
   facts_ = facts;
+  facts_.num_ids = std::max(facts_.num_ids, facts_.vocab_size);
   if (facts_.tokens_after_shift == 0) facts_.tokens_after_shift = (facts_.context + 1) / 2;
 }
 
@@ -37,14 +40,25 @@ void Model::feed_together(std::span<Sequence* const> sequences) {
   for (Sequence* const sequence : sequences) sequence->feed_last();
 }
 
-void check_vocabulary(const Model& model, std::span<const int32_t> ids) {
+namespace {
+
+void check_below(int64_t limit, std::span<const int32_t> ids) {
   if (ids.empty()) fail(ErrorCode::InvalidArgument, "no tokens to feed to the model");
   for (const int32_t id : ids) {
-    if (id < 0 || id >= model.vocab_size()) {
-      fail(ErrorCode::InvalidArgument, "token id {} is not in the model's vocabulary of {}", id,
-           model.vocab_size());
-    }
+    if (id >= 0 && id < limit) continue;
+    fail(ErrorCode::InvalidArgument, "token id {} is not in the model's vocabulary of {}", id,
+         limit);
   }
+}
+
+}  // namespace
+
+void check_ids(const Model& model, std::span<const int32_t> ids) {
+  check_below(model.num_ids(), ids);
+}
+
+void check_vocabulary(const Model& model, std::span<const int32_t> ids) {
+  check_below(model.vocab_size(), ids);
 }
 
 }  // namespace pippin::runtime

@@ -54,6 +54,8 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
   int64_t context() const { return facts_.context; }
   // The number of tokens, and of logits.
   int64_t vocab_size() const { return facts_.vocab_size; }
+  // The number of ids that can be fed: more than vocab_size() if the embedding has further rows.
+  int64_t num_ids() const { return facts_.num_ids; }
   // The abilities of its sequences.
   const Capabilities& capabilities() const { return facts_.capabilities; }
   // The sources that its sequences need before tokens: Sequence::set_source(). None: sequences
@@ -85,6 +87,7 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
     int64_t tokens_after_shift = 0;  // 0: half of the context
     Capabilities capabilities;
     std::optional<SourceForm> source = std::nullopt;
+    int64_t num_ids = 0;  // 0: vocab_size
   };
   Model() = default;
   // Called once, by the constructor of the implementation.
@@ -110,7 +113,9 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
   mutable TurnLock lock_;  // guards plans, threads and scratch memory
 };
 
-// Throws InvalidArgument for no ids or an id outside the vocabulary; the message has its position.
+// Throws InvalidArgument for no ids or an id that cannot be fed; the message has the id.
+PIPPIN_API void check_ids(const Model& model, std::span<const int32_t> ids);
+// The same for an id without a logit.
 PIPPIN_API void check_vocabulary(const Model& model, std::span<const int32_t> ids);
 
 }  // namespace pippin::runtime

@@ -36,7 +36,7 @@ void Sequence::check_room(int64_t added) const {
 }
 
 void Sequence::check(std::span<const int32_t> ids) const {
-  check_vocabulary(*model_, ids);
+  check_ids(*model_, ids);
   check_room(std::ssize(ids));
 }
 
@@ -275,7 +275,7 @@ void Sequence::check(const SavedSequence& saved, const std::string& path) const 
     fail(ErrorCode::InvalidFile, "{}: has {} tokens, the model's context holds {}", path, count,
          model_->context());
   }
-  if (count > 0) with_context(path, [&] { check_vocabulary(*model_, saved.tokens); });
+  if (count > 0) with_context(path, [&] { check_ids(*model_, saved.tokens); });
 }
 
 void Sequence::restore(const std::filesystem::path& path) {

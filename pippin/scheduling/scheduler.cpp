@@ -103,7 +103,7 @@ Scheduler::Loop::~Loop() {
 }
 
 std::shared_ptr<Job> Scheduler::Loop::submit(Request request, std::shared_ptr<Listener> listener) {
-  runtime::check_vocabulary(*model_, request.prompt);
+  runtime::check_ids(*model_, request.prompt);
   if (request.options.overflow != runtime::Overflow::Stop) {
     fail(ErrorCode::Unsupported, "a scheduled text ends where its context does: no other overflow");
   }
@@ -116,7 +116,10 @@ std::shared_ptr<Job> Scheduler::Loop::submit(Request request, std::shared_ptr<Li
     fail(ErrorCode::LimitExceeded, "the prompt has {} tokens, the memory for caches holds {}", size,
          pool_.total() * kBlockTokens);
   }
-  if (request.prompt_logprobs >= 0) check_prompt_logprobs(size);
+  if (request.prompt_logprobs >= 0) {
+    runtime::check_vocabulary(*model_, request.prompt);
+    check_prompt_logprobs(size);
+  }
   if (request.options.drafts == nullptr) request.options.drafts = drafts_;
   auto task = std::make_shared<Task>(*model_, tokenizer_, std::move(request), std::move(listener));
   const std::lock_guard lock(mutex_);

@@ -319,7 +319,7 @@ TEST(Scheduler, RefusesWhatItCannotServe) {
   EXPECT_ERROR(refused({{50}, {}}), ErrorCode::InvalidArgument, "50");
   Request odd{{1}, {}};
   odd.options.sampling.top_p = 2;
-  EXPECT_ERROR(refused(odd), ErrorCode::InvalidArgument, "top-p is 2");
+  EXPECT_ERROR(refused(odd), ErrorCode::InvalidArgument, "top_p is 2");
   Request shifting{{1}, {}};
   shifting.options.overflow = runtime::Overflow::Shift;
   EXPECT_ERROR(refused(shifting), ErrorCode::Unsupported, "ends where its context does");

@@ -178,11 +178,22 @@ RequestFields with_floats_only(const http::Request& request) {
 
 }  // namespace
 
-// Returns nothing if the client has disconnected.
+OpenedModel Endpoints::open_embedder(const RequestFields& fields, const Replying& reply) {
+  reply->note_ignored(fields.ignored());
+  OpenedModel opened = open_any(fields, reply);
+  if (opened.speech == nullptr) return opened;
+  throw ApiError(400, "the model \"" + opened.name + "\" takes recordings, not texts", "model");
+}
+
 std::optional<Endpoints::NamedVectors> Endpoints::embed(const RequestFields& fields,
                                                         const Replying& reply, bool cuts) {
-  reply->note_ignored(fields.ignored());
-  const OpenedModel opened = open_any(fields, reply);
+  return embed(open_embedder(fields, reply), fields, reply, cuts);
+}
+
+// Returns nothing if the client has disconnected.
+std::optional<Endpoints::NamedVectors> Endpoints::embed(const OpenedModel& opened,
+                                                        const RequestFields& fields,
+                                                        const Replying& reply, bool cuts) {
   auto embedded = opened.encoder != nullptr
                       ? by_encoder(*opened.encoder, fields)
                       : by_language_model(models_, opened, fields, cuts, reply);
@@ -197,14 +208,13 @@ void Endpoints::embeddings(const http::Request& request, const Replying& reply) 
   if (format != "float" && format != "base64") {
     throw ApiError(400, "encoding_format: neither float nor base64", "encoding_format");
   }
-  const OpenedModel opened = open_any(fields, reply);
+  const OpenedModel opened = open_embedder(fields, reply);
   if (opened.encoder != nullptr && opened.encoder->kind() != app::VectorKind::Dense) {
-    reply->note_ignored(fields.ignored());
     const OtherVectors made = by_other_encoder(*opened.encoder, fields);
     models_.check_files(opened);
     return send_embeddings(reply, opened.name, made.json, made.tokens);
   }
-  const auto embedded = embed(fields, reply);
+  const auto embedded = embed(opened, fields, reply);
   if (!embedded) return;
   std::vector<std::string> vectors;
   vectors.reserve(embedded->vectors.size());

@@ -91,6 +91,7 @@ bool begins_answer(const chat::Value& messages) {
 // Returns the capabilities of a loaded model, in ollama's terms where they exist.
 std::vector<std::string> capabilities_of(const ModelStatus& status) {
   if (status.encoder != nullptr) return {status.encoder->scores() ? "rerank" : "embedding"};
+  if (status.speech != nullptr) return {"transcription"};
   std::vector<std::string> names = {"completion"};
   if (status.model->takes_tools && status.model->calls != nullptr) names.emplace_back("tools");
   if (can_fill_in(*status.model)) names.emplace_back("insert");
@@ -107,7 +108,7 @@ void write_model(JsonWriter& json, const ModelStatus& status, const std::string&
   json.key("status").begin_object();
   json.member("value", kRouterStates[static_cast<size_t>(status.state)]).end_object();
   if (!status.error.empty()) json.member("error", status.error);
-  if (status.model != nullptr || status.encoder != nullptr) {
+  if (status.is_loaded()) {
     json.member("capabilities", capabilities_of(status));
   }
   if (status.model != nullptr) {

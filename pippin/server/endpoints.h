@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "pippin/http/server.h"
+#include "pippin/server/long_jobs.h"
 #include "pippin/server/model_details.h"
 #include "pippin/server/model_list.h"
-#include "pippin/server/pull_queue.h"
 #include "pippin/server/request_fields.h"
 #include "pippin/server/response_store.h"
 #include "pippin/server/running_responses.h"
@@ -46,11 +46,12 @@ class Endpoints {
  public:
   // If `pulls` is null, clients may not add or remove models; if `tools` is null, there are no
   // tools. Throws the errors of ResponseStore.
-  Endpoints(ModelList& models, FormQueue& forms, std::chrono::milliseconds silence,
-            PullQueue* pulls = nullptr, ToolRunner* tools = nullptr,
-            const ResponseStoreOptions& responses = {})
+  Endpoints(ModelList& models, FormQueue& forms, LongJobs& transcriptions,
+            std::chrono::milliseconds silence, LongJobs* pulls = nullptr,
+            ToolRunner* tools = nullptr, const ResponseStoreOptions& responses = {})
       : models_(models),
         forms_(forms),
+        transcriptions_(transcriptions),
         pulls_(pulls),
         tools_(tools),
         describer_(models.load_options()),
@@ -93,6 +94,10 @@ class Endpoints {
   // rerank.cpp
   void rerank(const http::Request& request, const Replying& reply);
   void score(const http::Request& request, const Replying& reply);
+  // transcriptions.cpp
+  void transcriptions(const http::Request& request, const Replying& reply);
+  void translations(const http::Request& request, const Replying& reply);
+  void inference(const http::Request& request, const Replying& reply);
   // responses.cpp
   void create_response(const http::Request& request, const Replying& reply);
   void count_response_tokens(const http::Request& request, const Replying& reply);
@@ -121,6 +126,9 @@ class Endpoints {
   // Long texts are truncated if the request asks for that, or by default if `cuts`.
   std::optional<NamedVectors> embed(const RequestFields& fields, const Replying& reply,
                                     bool cuts = false);
+  std::optional<NamedVectors> embed(const OpenedModel& opened, const RequestFields& fields,
+                                    const Replying& reply, bool cuts = false);
+  OpenedModel open_embedder(const RequestFields& fields, const Replying& reply);
   void rerank(const http::Request& request, const RequestFields& fields, const Replying& reply);
   OpenedModel open_scorer(const RequestFields& fields, const Replying& reply);
   void complete(const RequestFields& fields, const Replying& reply);
@@ -140,11 +148,13 @@ class Endpoints {
              std::optional<std::vector<int32_t>> context, const std::vector<std::string>& unheeded,
              const Replying& reply);
   void check_may_pull() const;
+  void transcribe(const http::Request& request, FieldsOf endpoint, const Replying& reply);
   void embed_for_ollama(const http::Request& request, bool is_one, const Replying& reply);
 
   ModelList& models_;
   FormQueue& forms_;
-  PullQueue* const pulls_;
+  LongJobs& transcriptions_;
+  LongJobs* const pulls_;
   ToolRunner* const tools_;
   ModelDescriber describer_;
   const std::chrono::milliseconds silence_;

@@ -15,12 +15,13 @@ constexpr uint32_t kVectors = kEmbeddings | kRerank | kScore;
 constexpr uint32_t kAll = kSampled | kVectors;
 constexpr uint32_t kSampling = kSampled | kOllamaOptions;
 constexpr uint32_t kAnyOllama = kOllama | kOllamaEmbed;
+constexpr uint32_t kSpeech = kTranscriptions | kTranslations | kInference;
 
 // If a request has two spellings of a field, the first one here counts. A plain array, because
 // clang deduces the size of a std::array only up to 256 elements.
 constexpr FieldRule kRules[] = {
     // --- the prompt ---
-    {"model", kAll | kAnyOllama, Use::Honoured, "", "default: the first model"},
+    {"model", kAll | kAnyOllama | kSpeech, Use::Honoured, "", "default: the first model"},
     {"messages", kChat | kMessages | kOllama, Use::Honoured, "", ""},
     {"messages", kResponses, Use::Only, "[]", "use input"},
     {"input", kResponses, Use::Honoured, "", "a text, or items"},
@@ -118,12 +119,12 @@ constexpr FieldRule kRules[] = {
     {"repeat_penalty", kSampling, Use::Honoured, "repetition_penalty", ""},
     {"presence_penalty", kSampling, Use::Honoured, "", ""},
     {"frequency_penalty", kSampling, Use::Honoured, "", ""},
-    {"repeat_last_n", kSampling, Use::Honoured, "",
+    {"penalty_last_n", kSampling, Use::Honoured, "",
      "number of last tokens that penalties consider; -1: all, 0: no penalties"},
-    {"penalty_last_n", kSampling, Use::Honoured, "repeat_last_n", ""},
-    {"repetition_context_size", kText, Use::Honoured, "repeat_last_n", ""},
-    {"presence_context_size", kText, Use::Only, "[]", "use repeat_last_n"},
-    {"frequency_context_size", kText, Use::Only, "[]", "use repeat_last_n"},
+    {"repeat_last_n", kSampling, Use::Honoured, "penalty_last_n", ""},
+    {"repetition_context_size", kText, Use::Honoured, "penalty_last_n", ""},
+    {"presence_context_size", kText, Use::Only, "[]", "use penalty_last_n"},
+    {"frequency_context_size", kText, Use::Only, "[]", "use penalty_last_n"},
     {"dry_multiplier", kSampling, Use::Honoured, "", ""},
     {"dry_base", kSampling, Use::Honoured, "", ""},
     {"dry_allowed_length", kSampling, Use::Honoured, "", ""},
@@ -454,13 +455,54 @@ constexpr FieldRule kRules[] = {
     {"rank_fields", kRerank, Use::Only, R"([["text"]])", ""},
     {"max_tokens_per_doc", kRerank, Use::Only, "[]", ""},
     {"max_chunks_per_doc", kRerank, Use::Only, "[]", ""},
+
+    // --- recordings ---
+    {"file", kSpeech, Use::Honoured, "", "a recording: WAV, FLAC, Ogg, MP3, AIFF, AU or CAF"},
+    {"language", kSpeech, Use::Honoured, "", "a code or an English name; auto: it is detected"},
+    {"prompt", kSpeech, Use::Honoured, "", "the text before the recording"},
+    {"hotwords", kSpeech, Use::Honoured, "", "words before the text of each window"},
+    {"response_format", kSpeech, Use::Honoured, "", "json, text, srt, verbose_json or vtt"},
+    {"temperature", kSpeech, Use::Honoured, "", "from 0 to 1; raised while a window's text fails"},
+    {"temperature_inc", kSpeech, Use::Honoured, "", "by this (0.2); 0: not raised"},
+    {"stream", kSpeech, Use::Honoured, "", "events with the text of each segment"},
+    {"timestamp_granularities", kSpeech, Use::Honoured, "", "word, segment; with verbose_json"},
+    {"word_timestamps", kSpeech, Use::Honoured, "", "adds times of words to verbose_json"},
+    {"translate", kTranscriptions | kInference, Use::Honoured, "", "true: into English"},
+    {"beam_size", kSpeech, Use::Honoured, "", "at most 16; 1 and less: greedy"},
+    {"best_of", kSpeech, Use::Honoured, "", "samples at temperatures above 0, at most 16"},
+    {"length_penalty", kSpeech, Use::Honoured, "", ""},
+    {"patience", kSpeech, Use::Honoured, "", "of the beams"},
+    {"seed", kSpeech, Use::Honoured, "", ""},
+    {"no_speech_threshold", kSpeech, Use::Honoured, "", ""},
+    {"no_speech_thold", kSpeech, Use::Honoured, "no_speech_threshold", ""},
+    {"log_prob_threshold", kSpeech, Use::Honoured, "", ""},
+    {"logprob_thold", kSpeech, Use::Honoured, "log_prob_threshold", ""},
+    {"compression_ratio_threshold", kSpeech, Use::Honoured, "", ""},
+    {"without_timestamps", kSpeech, Use::Honoured, "", ""},
+    {"no_timestamps", kSpeech, Use::Honoured, "without_timestamps", ""},
+    {"carry_initial_prompt", kSpeech, Use::Honoured, "", "the prompt is that of every window"},
+    {"condition_on_previous_text", kSpeech, Use::Honoured, "", ""},
+    {"no_context", kSpeech, Use::Honoured, "", "true: windows do not see the text before them"},
+    {"include", kSpeech, Use::Only, "[[]]", ""},
+    {"chunking_strategy", kSpeech, Use::Only, R"(["auto"])", "recordings are cut into windows"},
+    {"known_speaker_names", kSpeech, Use::Only, "[[]]", ""},
+    {"known_speaker_references", kSpeech, Use::Only, "[[]]", ""},
+    {"vad", kSpeech, Use::Only, "[false]", ""},
+    {"vad_filter", kSpeech, Use::Only, "[false]", ""},
+    {"diarize", kSpeech, Use::Only, "[false]", ""},
+    {"tinydiarize", kSpeech, Use::Only, "[false]", ""},
+    {"detect_language", kSpeech, Use::Only, "[false]", "use language"},
+    {"token_timestamps", kSpeech, Use::Only, "[false]", "use word_timestamps"},
+    {"offset_t", kSpeech, Use::Only, "[0]", ""},
+    {"offset_n", kSpeech, Use::Only, "[0]", ""},
+    {"duration", kSpeech, Use::Only, "[0]", ""},
 };
 
 struct EndpointName {
   FieldsOf endpoint;
   std::string_view name;
 };
-constexpr std::array<EndpointName, 11> kEndpoints = {{{kChat, "chat"},
+constexpr std::array<EndpointName, 14> kEndpoints = {{{kChat, "chat"},
                                                       {kCompletions, "completions"},
                                                       {kMessages, "messages"},
                                                       {kNative, "completion"},
@@ -470,7 +512,10 @@ constexpr std::array<EndpointName, 11> kEndpoints = {{{kChat, "chat"},
                                                       {kResponses, "responses"},
                                                       {kOllama, "ollama"},
                                                       {kOllamaOptions, "ollama options"},
-                                                      {kOllamaEmbed, "ollama embed"}}};
+                                                      {kOllamaEmbed, "ollama embed"},
+                                                      {kTranscriptions, "transcriptions"},
+                                                      {kTranslations, "translations"},
+                                                      {kInference, "inference"}}};
 
 std::string endpoints_of(const FieldRule& rule) {
   std::string text;
@@ -526,7 +571,9 @@ std::string fields_document() {
       "spellings, "
       "`score` `/v1/score`, `responses` `/v1/responses`.\n`ollama` is `/api/chat` and "
       "`/api/generate`, `ollama options` their "
-      "`options`, `ollama embed` `/api/embed` and\n`/api/embeddings`.\n\n"
+      "`options`, `ollama embed` `/api/embed` and\n`/api/embeddings`.\n`transcriptions` is "
+      "`/v1/audio/transcriptions`, `translations` `/v1/audio/translations`, `inference` "
+      "whisper.cpp's\n`/inference`: forms with a file.\n\n"
       "| field | endpoints | |\n|---|---|---|\n";
   for (const FieldRule& rule : kRules) {
     text.append("| `").append(rule.name).append("` | ").append(endpoints_of(rule));

@@ -15,17 +15,20 @@ namespace pippin::server {
 
 // Endpoints whose requests share fields; a sum denotes a set of them.
 using FieldsOf = uint32_t;
-constexpr FieldsOf kChat = 1;             // /v1/chat/completions
-constexpr FieldsOf kCompletions = 2;      // /v1/completions
-constexpr FieldsOf kMessages = 4;         // /v1/messages
-constexpr FieldsOf kNative = 8;           // /completion and /infill, in llama-server's form
-constexpr FieldsOf kEmbeddings = 16;      // /v1/embeddings
-constexpr FieldsOf kRerank = 32;          // /v1/rerank, /v2/rerank, /rerank
-constexpr FieldsOf kScore = 64;           // /v1/score
-constexpr FieldsOf kResponses = 128;      // /v1/responses
-constexpr FieldsOf kOllama = 256;         // /api/chat and /api/generate, in ollama's form
-constexpr FieldsOf kOllamaOptions = 512;  // the members of their `options`
-constexpr FieldsOf kOllamaEmbed = 1024;   // /api/embed and /api/embeddings
+constexpr FieldsOf kChat = 1;               // /v1/chat/completions
+constexpr FieldsOf kCompletions = 2;        // /v1/completions
+constexpr FieldsOf kMessages = 4;           // /v1/messages
+constexpr FieldsOf kNative = 8;             // /completion and /infill, in llama-server's form
+constexpr FieldsOf kEmbeddings = 16;        // /v1/embeddings
+constexpr FieldsOf kRerank = 32;            // /v1/rerank, /v2/rerank, /rerank
+constexpr FieldsOf kScore = 64;             // /v1/score
+constexpr FieldsOf kResponses = 128;        // /v1/responses
+constexpr FieldsOf kOllama = 256;           // /api/chat and /api/generate, in ollama's form
+constexpr FieldsOf kOllamaOptions = 512;    // the members of their `options`
+constexpr FieldsOf kOllamaEmbed = 1024;     // /api/embed and /api/embeddings
+constexpr FieldsOf kTranscriptions = 2048;  // /v1/audio/transcriptions
+constexpr FieldsOf kTranslations = 4096;    // /v1/audio/translations
+constexpr FieldsOf kInference = 8192;       // /inference, in whisper.cpp's form
 
 enum class Use : uint8_t {
   Honoured,

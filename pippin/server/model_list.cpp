@@ -57,7 +57,10 @@ void ModelList::stop() {
 std::shared_ptr<ServedModel> ModelList::get(const std::string& name) {
   OpenedModel opened = open(name);
   if (opened.model != nullptr) return opened.model;
-  throw ApiError(400, "the model \"" + opened.name + "\" embeds or scores texts and writes none",
+  throw ApiError(400,
+                 "the model \"" + opened.name + "\" " +
+                     (opened.speech != nullptr ? "takes recordings, not texts"
+                                               : "embeds or scores texts and writes none"),
                  "model");
 }
 
@@ -77,7 +80,7 @@ OpenedModel ModelList::open(const std::string& name) {
   }
   if (slot.state != ModelState::Ready) load(slot, lock);
   slot.used = Clock::now();
-  return {slot.model, slot.encoder, slot.entry.name, slot.first_mapping};
+  return {slot, slot.entry.name, slot.first_mapping};
 }
 
 void ModelList::unload(const std::string& name) {
@@ -109,15 +112,13 @@ std::shared_ptr<Embedder> ModelList::embedder(ServedModel& model) try {
 }
 
 ModelStatus ModelList::status_of(const Slot& slot) const {
-  ModelStatus status;
+  ModelStatus status{slot};
   status.name = slot.entry.name;
   status.path = slot.entry.path;
   status.aliases = slot.aliases;
   status.state = slot.state;
   status.error = slot.error;
   status.created = slot.created;
-  status.model = slot.model;
-  status.encoder = slot.encoder;
   status.bytes = slot.bytes;
   const auto keep_alive = keep_alive_of(slot);
   if (slot.is_loaded() && keep_alive.count() >= 0) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/app/speech_to_text.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/files/mapped_origin.h"
 #include "pippin/base/threads/thread.h"
@@ -35,25 +36,35 @@ struct ModelListOptions : ModelSettings {
   std::chrono::seconds room_wait{60};  // until other models make room
 };
 
+// A loaded model of one of these kinds; the others are null.
+struct AnyModel {
+  std::shared_ptr<ServedModel> model;               // a language model
+  std::shared_ptr<const app::TextEncoder> encoder;  // embeds or scores texts
+  std::shared_ptr<const app::SpeechToText> speech;  // writes the texts of recordings
+
+  bool is_loaded() const { return model != nullptr || encoder != nullptr || speech != nullptr; }
+  // Whether another object holds it, too.
+  bool is_shared() const {
+    return model.use_count() > 1 || encoder.use_count() > 1 || speech.use_count() > 1;
+  }
+};
+
 enum class ModelState { Absent, Loading, Ready, Failed };
 
-struct ModelStatus {
+// The model is null unless it is ready.
+struct ModelStatus : AnyModel {
   std::string name, path;
   std::vector<std::string> aliases;  // further names
   ModelState state = ModelState::Absent;
-  std::string error;                                // of the last attempt
-  int64_t created = 0;                              // seconds since 1970
-  std::shared_ptr<ServedModel> model;               // null unless it is a language model and ready
-  std::shared_ptr<const app::TextEncoder> encoder;  // null unless it is an encoder and ready
-  uint64_t bytes = 0;                               // of its files, while it is loaded
+  std::string error;    // of the last attempt
+  int64_t created = 0;  // seconds since 1970
+  uint64_t bytes = 0;   // of its files, while it is loaded
   // When it is unloaded without further requests; nothing: when memory is short.
   std::optional<std::chrono::system_clock::time_point> expires;
 };
 
-// One model of the list: a language model, or one that embeds or scores texts.
-struct OpenedModel {
-  std::shared_ptr<ServedModel> model;
-  std::shared_ptr<const app::TextEncoder> encoder;
+// One model of the list.
+struct OpenedModel : AnyModel {
   std::string name;
   uint64_t first_mapping = 0;  // its files have this or a later number (base/files/mapped_origin.h)
 };
@@ -145,8 +156,7 @@ class ModelList {
   bool is_stopped_ = false;
   bool has_begun_ = false;  // a model was loaded or failed to load
   struct Leaving {
-    std::shared_ptr<ServedModel> model;
-    std::shared_ptr<const app::TextEncoder> encoder;
+    AnyModel model;
     std::filesystem::path path;
     uint64_t bytes = 0;
   };

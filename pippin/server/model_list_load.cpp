@@ -65,8 +65,7 @@ void set_sampling(const app::SamplingChoice& choice, runtime::LoadedModel& loade
 void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
   slot.state = ModelState::Loading;
   lock.unlock();
-  std::shared_ptr<ServedModel> made;
-  std::shared_ptr<const app::TextEncoder> encoder;
+  AnyModel opened;
   std::string error;
   std::optional<ApiError> refusal;
   fs::path path;
@@ -86,21 +85,25 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     const uint64_t bytes = path.empty() ? 0 : bytes_at(path);
     make_room(slot, bytes);
     if (!path.empty() && app::is_text_encoder(path)) {
-      encoder = std::make_shared<const app::TextEncoder>(app::TextEncoder::open(choice));
+      opened.encoder = std::make_shared<const app::TextEncoder>(app::TextEncoder::open(choice));
+    } else if (!path.empty() && app::is_speech_model(path)) {
+      opened.speech = std::make_shared<const app::SpeechToText>(app::SpeechToText::open(choice));
     } else {
       runtime::LoadedModel loaded = app::open_model(choice);
       set_sampling(settings.sampling, loaded);
       scheduling::SchedulerOptions scheduler = settings.scheduler;
       scheduler.drafts = app::open_drafts(settings.draft, loaded, choice);
       scheduler.check_files = [this, &slot, first_mapping] { check_files(slot, first_mapping); };
-      made = std::make_shared<ServedModel>(slot.entry.name, std::move(loaded), scheduler);
+      const auto made =
+          std::make_shared<ServedModel>(slot.entry.name, std::move(loaded), scheduler);
+      opened.model = made;
       made->bytes = bytes;
       made->choice = choice;
       made->choice.load.context = made->loaded.model->context();
       made->load_seconds = seconds_since(start);
     }
     log_info("model {}: loaded in {:.2f} s{}", slot.entry.name, seconds_since(start),
-             made == nullptr ? "" : sizes_of(*made));
+             opened.model == nullptr ? "" : sizes_of(*opened.model));
   } catch (const ApiError& failure) {
     refusal = failure;
   } catch (const std::exception& failure) {
@@ -111,8 +114,7 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
   if (error.empty() && !refusal) {
     if (const auto damaged = find_damage(slot, first_mapping)) {
       error = *damaged + " could not be read: it was cut off while it was read, or its disk failed";
-      made.reset();
-      encoder.reset();
+      opened = {};
     }
   }
   has_begun_ = true;
@@ -121,8 +123,7 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
                : error.empty() ? ModelState::Ready
                                : ModelState::Failed;
   if (slot.state == ModelState::Ready) {
-    slot.model = std::move(made);
-    slot.encoder = std::move(encoder);
+    static_cast<AnyModel&>(slot) = std::move(opened);
   } else {
     slot.bytes = 0;
   }
@@ -179,7 +180,7 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
     for (const auto& other : slots_) {
       if (other.get() == &slot || !other->is_loaded() || other->settings->is_pinned) continue;
       if (other->path == slot.path) continue;  // its files stay mapped
-      const auto order = [](const Slot& one) { return std::pair(one.is_in_use(), one.used); };
+      const auto order = [](const Slot& one) { return std::pair(one.is_shared(), one.used); };
       if (next == nullptr || order(*other) < order(*next)) next = other.get();
     }
     if (next != nullptr) {
@@ -199,9 +200,7 @@ void ModelList::make_room(Slot& slot, uint64_t bytes) {
 // thread.
 void ModelList::unload_slot(Slot& slot) {
   log_info("model {}: unloaded", slot.entry.name);
-  leaving_.push_back({std::move(slot.model), std::move(slot.encoder), slot.path, slot.bytes});
-  slot.model.reset();
-  slot.encoder.reset();
+  leaving_.push_back({std::exchange(static_cast<AnyModel&>(slot), {}), slot.path, slot.bytes});
   slot.bytes = 0;
   slot.state = ModelState::Absent;
   slot.keep_alive.reset();
@@ -213,16 +212,14 @@ void ModelList::watch() {
   for (;;) {
     std::vector<Leaving> gone;
     for (Leaving& leaving : leaving_) {
-      if (leaving.model.use_count() > 1 || leaving.encoder.use_count() > 1) continue;
-      gone.push_back({std::move(leaving.model), std::move(leaving.encoder), {}, 0});
+      if (leaving.model.is_shared()) continue;
+      gone.push_back({std::exchange(leaving.model, {}), {}, 0});
     }
     if (!gone.empty()) {
       lock.unlock();
       gone.clear();
       lock.lock();
-      std::erase_if(leaving_, [](const Leaving& leaving) {
-        return leaving.model == nullptr && leaving.encoder == nullptr;
-      });
+      std::erase_if(leaving_, [](const Leaving& leaving) { return !leaving.model.is_loaded(); });
       changed_.notify_all();
     }
     if (is_stopped_ && leaving_.empty()) return;
@@ -231,7 +228,7 @@ void ModelList::watch() {
     for (const auto& slot : slots_) {
       const auto keep_alive = keep_alive_of(*slot);
       if (!slot->is_loaded() || keep_alive.count() < 0) continue;
-      if (slot->is_in_use()) {
+      if (slot->is_shared()) {
         slot->used = Clock::now();
       } else if (Clock::now() - slot->used >= keep_alive) {
         unload_slot(*slot);

@@ -14,7 +14,7 @@
 
 namespace pippin::server {
 
-struct ModelList::Slot {
+struct ModelList::Slot : AnyModel {
   Slot(ModelEntry what, const std::shared_ptr<const ModelSettings>& otherwise)
       : entry(std::move(what)),
         settings(entry.settings == nullptr ? otherwise : entry.settings),
@@ -30,8 +30,6 @@ struct ModelList::Slot {
   size_t own_aliases;  // the first ones: those of the entry
   ModelState state = ModelState::Absent;
   std::string error;
-  std::shared_ptr<ServedModel> model;  // one of these two is set if it is loaded
-  std::shared_ptr<const app::TextEncoder> encoder;
   uint64_t bytes = 0;          // of its files, while it is loaded or loading
   std::filesystem::path path;  // of its files; empty: built into this program
   uint64_t first_mapping = 0;
@@ -44,10 +42,6 @@ struct ModelList::Slot {
   // False once it was removed; requests may still hold the slot.
   bool is_listed = true;
   std::optional<std::chrono::milliseconds> keep_alive;  // of the last request that set one
-
-  bool is_loaded() const { return model != nullptr || encoder != nullptr; }
-  // Whether requests hold the model in addition to the slot.
-  bool is_in_use() const { return model.use_count() > 1 || encoder.use_count() > 1; }
 };
 
 }  // namespace pippin::server

@@ -24,7 +24,7 @@ Ids read_mixed(const ServedModel& model, const Json& prompt) {
   if (prompt.is_string()) return tokenizer.encode(prompt.as_string());
   if (!prompt.is_array()) prompt.invalid("expected a text, tokens, or a list of both");
   Ids ids;
-  const int64_t last = model.loaded.model->vocab_size() - 1;
+  const int64_t last = model.loaded.model->num_ids() - 1;
   for (const Json& part : prompt.elements()) {
     if (part.is_string()) {
       const Ids more = tokenizer.encode(part.as_string(), ids.empty());

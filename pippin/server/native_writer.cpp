@@ -45,6 +45,7 @@ void write_settings(JsonWriter& json, const NativeOptions& options) {
   json.member("frequency_penalty", sampling.frequency_penalty);
   json.member("dry_multiplier", sampling.dry_multiplier).member("dry_base", sampling.dry_base);
   json.member("dry_allowed_length", sampling.dry_allowed_length);
+  json.member("dry_penalty_last_n", sampling.dry_last_n == 0 ? -1 : sampling.dry_last_n);
   json.member("mirostat", sampling.mirostat_tau > 0 ? 2 : 0);
   json.member("mirostat_tau", sampling.mirostat_tau);
   json.member("mirostat_eta", sampling.mirostat_eta).member("stop", request.stop);

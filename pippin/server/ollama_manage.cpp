@@ -4,6 +4,7 @@
 #include <span>
 
 #include "pippin/app/open/hub_model.h"
+#include "pippin/app/open/pull.h"
 #include "pippin/base/error.h"
 #include "pippin/io/digest.h"
 #include "pippin/server/endpoints.h"
@@ -110,12 +111,14 @@ void Endpoints::ollama_pull(const http::Request& request, const Replying& reply)
     auto lines = std::make_shared<PullLines>(reply, name, streams, silence_);
     try {
       if (is_repository) {
-        pulls_->pull(path, *reply, [&](const std::string&, hub::PullOptions& options) {
+        const auto observe = [&](const std::string&, hub::PullOptions& options) {
           options.progress = [lines](uint64_t done, uint64_t total) {
             lines->on_progress(done, total);
           };
           return lines;
-        });
+        };
+        // Bytes downloaded before a cancellation are kept for the next try.
+        pulls_->run(*reply, [&] { return app::pull({.repo = path}, observe); });
       }
       if (is_new) models_.add({name, path});
       lines->succeed();

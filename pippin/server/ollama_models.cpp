@@ -55,6 +55,7 @@ void each_name(const ModelStatus& status, Take take) {
 
 std::vector<std::string> capabilities_of(const ModelDetails& details) {
   if (details.is_encoder) return {"embedding"};
+  if (details.hears) return {"transcription"};
   std::vector<std::string> names = {"completion"};
   if (details.takes_tools) names.emplace_back("tools");
   if (details.fills_in) names.emplace_back("insert");

@@ -170,7 +170,7 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
 std::vector<int32_t> read_ids(const ServedModel& model, const Json& list, std::string_view param) {
   return read_field(param, [&] {
     std::vector<int32_t> ids;
-    const int64_t last = model.loaded.model->vocab_size() - 1;
+    const int64_t last = model.loaded.model->num_ids() - 1;
     if (!list.is_array()) list.invalid("expected a list of tokens");
     for (const Json& id : list.elements()) ids.push_back(static_cast<int32_t>(id.as_int(0, last)));
     return ids;

@@ -65,7 +65,11 @@ OpenedModel Endpoints::open_scorer(const RequestFields& fields, const Replying& 
   reply->note_ignored(fields.ignored());
   OpenedModel opened = open_any(fields, reply);
   if (opened.encoder == nullptr) {
-    throw ApiError(400, "the model \"" + opened.name + "\" writes texts and scores none", "model");
+    throw ApiError(400,
+                   "the model \"" + opened.name + "\" " +
+                       (opened.speech != nullptr ? "takes recordings, not texts"
+                                                 : "writes texts and scores none"),
+                   "model");
   }
   return opened;
 }

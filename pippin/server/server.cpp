@@ -113,8 +113,8 @@ class Server::State {
   ModelList models_;
   Endpoints endpoints_;
   http::Server http_;
-  FormQueue forms_;  // for the worker threads
-  PullQueue pulls_;  // for the worker threads
+  FormQueue forms_;                  // for the worker threads
+  LongJobs pulls_, transcriptions_;  // for the worker threads
   ToolRunner tools_;
   Workers workers_;
 };
@@ -199,7 +199,8 @@ Server::State::State(Options options)
     : options_(std::move(options)),
       access_(options_.access),
       models_(options_.models),
-      endpoints_(models_, forms_, options_.silence, options_.allows_pulls ? &pulls_ : nullptr,
+      endpoints_(models_, forms_, transcriptions_, options_.silence,
+                 options_.allows_pulls ? &pulls_ : nullptr,
                  options_.tools.empty() ? nullptr : &tools_, options_.responses),
       http_(options_.http, callbacks()),
       forms_(options_.form_timeout),

@@ -17,10 +17,10 @@ void take(std::optional<T>& option, const std::optional<T>& given) {
   if (given) option = given;
 }
 
-void take_number(const RequestFields& body, std::optional<double>& option, std::string_view name) {
+void take(const RequestFields& body, std::optional<double>& option, std::string_view name) {
   take(option, find_number(body, name));
 }
-void take_int(const RequestFields& body, std::optional<int64_t>& option, std::string_view name) {
+void take(const RequestFields& body, std::optional<int64_t>& option, std::string_view name) {
   // In other servers -1 means "all" or "off", which is 0 here.
   if (const auto value = find_int(body, name, -1)) option = std::max<int64_t>(*value, 0);
 }
@@ -147,30 +147,16 @@ std::string read_prediction(const RequestFields& body) {
 
 void read_sampling(const RequestFields& body, app::SamplingChoice& sampling,
                    std::vector<std::string>* unheeded) {
-  take_number(body, sampling.temperature, "temperature");
+  for (const runtime::SamplingOption& known : runtime::sampling_options()) {
+    std::visit([&](const auto& of) { take(body, sampling.*of.given, known.name); }, known.member);
+  }
   if (!find_bool(body, "do_sample").value_or(true)) sampling.temperature = 0;
-  take_number(body, sampling.top_p, "top_p");
-  take_number(body, sampling.min_p, "min_p");
-  take_number(body, sampling.typical_p, "typical_p");
-  take_number(body, sampling.xtc_probability, "xtc_probability");
-  take_number(body, sampling.xtc_threshold, "xtc_threshold");
-  take_number(body, sampling.mirostat_tau, "mirostat_tau");
-  take_number(body, sampling.mirostat_eta, "mirostat_eta");
-  take_number(body, sampling.repetition_penalty, "repetition_penalty");
-  take_number(body, sampling.presence_penalty, "presence_penalty");
-  take_number(body, sampling.frequency_penalty, "frequency_penalty");
-  take_number(body, sampling.dry_multiplier, "dry_multiplier");
-  take_number(body, sampling.dry_base, "dry_base");
-  take_int(body, sampling.top_k, "top_k");
-  take_int(body, sampling.penalty_last_n, "repeat_last_n");
-  take_int(body, sampling.dry_allowed_length, "dry_allowed_length");
-  take_int(body, sampling.dry_last_n, "dry_last_n");
   if (body.has("dry_sequence_breakers")) {
     sampling.dry_breakers = find_strings(body, "dry_sequence_breakers", kMaxStops);
   }
   read_mirostat(body, sampling);
   // 0 means none of these tokens in llama-server, and all of them here.
-  if (find_int(body, "repeat_last_n") == 0) turn_off_penalties(sampling);
+  if (find_int(body, "penalty_last_n") == 0) turn_off_penalties(sampling);
   if (find_int(body, "dry_last_n") == 0) sampling.dry_multiplier = 0;
   if (body.has("samplers")) {
     const auto unknown = keep_samplers(find_strings(body, "samplers", kMaxStops), sampling);

@@ -67,6 +67,7 @@ void ExtractorConfig::check_derived(std::string_view key, int64_t value, std::st
 }
 
 void ExtractorConfig::check_all_read() const {
+  if (json_.has("image_processor_type")) return;
   for (const auto& [key, value] : json_.members()) {
     if (!read_.contains(key)) {
       fail(ErrorCode::Unsupported, "{}: {} has no such key", json_.where(key), type_);

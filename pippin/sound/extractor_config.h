@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -34,12 +34,13 @@ class ExtractorConfig {
   // keys.
   void check_derived(std::string_view key, int64_t value, std::string_view formula);
 
-  // Throws Unsupported for a key that was not read.
+  // Throws Unsupported for a key that was not read, except in a file that also describes a
+  // processor of pictures (Gemma 3n's).
   void check_all_read() const;
   // Throws InvalidFile or Unsupported: the place of the key, followed by `what`.
   [[noreturn]] void invalid(std::string_view key, std::string_view what) const;
   [[noreturn]] void unsupported(std::string_view key, std::string_view what) const;
-  // Returns the key's value as an object's keys; `fallback` is empty.
+  // For values of other types; ignore() marks their keys.
   const Json& json() const { return json_; }
 
  private:

@@ -60,7 +60,7 @@ TEST(ExtractorConfig, RejectsSizesOutOfRange) {
                "n_fft: 134, with a prime factor above 61");
   EXPECT_ERROR(whisper(R"("hop_length": 0)"), ErrorCode::InvalidFile, "hop_length");
   EXPECT_ERROR(whisper(R"("hop_length": 1, "chunk_length": 3600)"), ErrorCode::LimitExceeded,
-               "hop_length: 57600000 frames of 80 values (limit: 67108864 values)");
+               "hop_length: 57600000 frames of 80 values (limit: 8388608 values)");
   EXPECT_ERROR(whisper(R"("sampling_rate": 3)"), ErrorCode::InvalidFile, "sampling_rate");
   EXPECT_ERROR(parse("ParakeetFeatureExtractor", R"("win_length": 513)"), ErrorCode::InvalidFile,
                "win_length");
@@ -81,6 +81,13 @@ TEST(ExtractorConfig, AcceptsKeysWithoutEffect) {
   EXPECT_EQ(extractor.hop(), 160u);
   EXPECT_EQ(extractor.sampling_rate(), 16000);
   EXPECT_EQ(extractor.type(), "WhisperFeatureExtractor");
+}
+
+TEST(ExtractorConfig, AcceptsKeysOfPictures) {
+  parse("Gemma3nAudioFeatureExtractor",
+        R"("image_processor_type": "SiglipImageProcessor", "do_resize": true)");
+  EXPECT_ERROR(parse("Gemma3nAudioFeatureExtractor", R"("do_resize": true)"),
+               ErrorCode::Unsupported, "do_resize");
 }
 
 TEST(ExtractorConfig, ReadsAProcessorsPart) {

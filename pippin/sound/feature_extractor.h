@@ -26,7 +26,7 @@ class FeatureExtractor {
   // Throws Unsupported for an unknown type, key or value, and InvalidFile.
   static FeatureExtractor read(const std::filesystem::path& path);
   static FeatureExtractor parse(const Json& config);
-  // Reads that file of a model's folder. Throws NotFound if there is none.
+  // Reads that file of a model's folder. Throws NotFound if the folder has neither.
   static FeatureExtractor open(const std::filesystem::path& folder);
 
   // Returns `feature_extractor_type`.

@@ -8,9 +8,9 @@ namespace pippin::sound {
 
 namespace {
 
-constexpr int64_t kMaxFftSize = 1 << 16;
+constexpr int64_t kMaxFftSize = 1 << 14, kMaxHop = 1 << 16;
 constexpr size_t kMaxPrime = 61;
-constexpr size_t kMaxValues = size_t{1} << 26;  // 256 MiB of floats
+constexpr size_t kMaxValues = size_t{1} << 23;  // 32 MiB of floats
 
 }  // namespace
 
@@ -27,7 +27,7 @@ size_t read_fft_size(ExtractorConfig& config, std::string_view key, int64_t fall
 }
 
 size_t read_hop(ExtractorConfig& config, std::string_view key, int64_t fallback) {
-  return static_cast<size_t>(config.integer(key, fallback, 1, kMaxFftSize));
+  return static_cast<size_t>(config.integer(key, fallback, 1, kMaxHop));
 }
 
 size_t read_frame_length(ExtractorConfig& config, std::string_view key, int64_t fallback,

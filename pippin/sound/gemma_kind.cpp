@@ -26,7 +26,7 @@ struct GemmaFrames {
 GemmaFrames read_frames(ExtractorConfig& config) {
   GemmaFrames frames;
   frames.is_causal = config.type() == "Gemma4AudioFeatureExtractor";
-  frames.length = read_frame_length(config, "frame_length", frames.is_causal ? 320 : 512, 1 << 15);
+  frames.length = read_frame_length(config, "frame_length", frames.is_causal ? 320 : 512, 1 << 13);
   frames.hop = read_hop(config, "hop_length", 160);
   return frames;
 }

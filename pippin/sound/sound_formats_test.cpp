@@ -114,6 +114,13 @@ TEST(SoundFormats, ReadTwoTones) {
   }
 }
 
+// Some programs write the tags of MP3 files before FLAC.
+TEST(SoundFormats, ReadFlacAfterATag) {
+  const std::string tag = std::string("ID3\4\0\0\0\0\1\2", 10) + std::string(130, 'x');
+  const std::string file = tag + written(SF_FORMAT_FLAC | SF_FORMAT_PCM_16, two_tones());
+  EXPECT_EQ(read_sound(as_byte_span(file), "x.mp3", 0).size(), kToneFrames);
+}
+
 TEST(SoundFormats, RejectTruncatedFiles) {
   const auto samples = two_tones();
   for (const Case& test : format_cases) {

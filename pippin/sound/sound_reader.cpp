@@ -165,15 +165,15 @@ size_t SoundReader::read(std::span<float> out) {
 }
 
 std::vector<float> SoundReader::read_all() {
-  constexpr size_t kPiece = 1 << 16;
+  constexpr size_t kPiece = 1 << 15;
   std::vector<float> samples;
-  // A small file can state any length: more than a minute is allocated as samples arrive.
-  if (const auto length = stated_length()) {
-    samples.reserve(static_cast<size_t>(std::min(*length + 1, 60 * state_->rate)));
-  }
+  // A small file can state any length.
+  samples.reserve(static_cast<size_t>(std::min<int64_t>(stated_length().value_or(0), kPiece)));
   while (true) {
     const size_t size = samples.size();
-    samples.resize(size + kPiece);
+    const size_t needed = size + kPiece;
+    if (samples.capacity() < needed) samples.reserve(std::max(needed, size + size / 4));
+    samples.resize(needed);
     const size_t count = read(std::span(samples).subspan(size));
     samples.resize(size + count);
     if (count < kPiece) return samples;

@@ -78,6 +78,8 @@ TEST(SoundReader, RejectsWhatIsNotSound) {
                                 "ftypM4A ",
                                 12)),
                ErrorCode::Unsupported, "x.wav: an MP4 file");
+  EXPECT_ERROR(read("\xff\xf1\x50\x80"), ErrorCode::Unsupported, "x.wav: a stream of AAC");
+  EXPECT_ERROR(read("ID3\4\1\1\1\1\1\1"), ErrorCode::InvalidFile, "x.wav: cannot be read as MP3");
   EXPECT_ERROR(read("\x1a\x45\xdf\xa3"), ErrorCode::Unsupported, "x.wav: a WebM");
   EXPECT_ERROR(read("RIFF\x10"), ErrorCode::Unsupported, "x.wav: a RIFF file without sound");
   EXPECT_ERROR(read("RIFF1234WAVE"), ErrorCode::InvalidFile, "x.wav: ");
@@ -129,51 +131,26 @@ TEST(SoundReader, ReadsRawSamples) {
                ErrorCode::InvalidArgument, "the number of samples, 3, is not a multiple of 2");
 }
 
-// The largest difference apart from the ends, where a tone sets in.
-double resampling_error(int64_t from, int64_t to, double hertz) {
-  const auto samples = tone(static_cast<size_t>(from), static_cast<double>(from), hertz);
-  const auto out = SoundReader::floats(samples, "tone", {from, 1}, to).read_all();
-  EXPECT_EQ(out.size(), static_cast<size_t>(to)) << from;
-  const auto expected = tone(out.size(), static_cast<double>(to), hertz);
-  double worst = 0;
-  for (size_t i = 200; i < out.size() - 200; ++i) {
-    worst = std::max(worst, std::abs(double{out[i]} - expected[i]));
-  }
-  return worst;
-}
-
-// Up to 90 % of the highest frequency, also at rates without common factors.
 TEST(SoundReader, ResamplesTones) {
-  for (int64_t from : {8000, 11025, 15999, 22050, 44100, 44101, 48000, 767999}) {
-    for (double hertz : {100.0, 3500.0}) {
-      EXPECT_LT(resampling_error(from, 16000, hertz), 5e-6) << from << " " << hertz;
+  for (double from : {8000.0, 11025.0, 22050.0, 44100.0, 48000.0, 96000.0}) {
+    const auto samples = tone(static_cast<size_t>(from), from, 1000);
+    const auto out =
+        SoundReader::floats(samples, "tone", {static_cast<int64_t>(from), 1}, 16000).read_all();
+    ASSERT_EQ(out.size(), 16000u) << from;
+    const auto expected = tone(16000, 16000, 1000);
+    double worst = 0;  // apart from the ends, where the tone sets in
+    for (size_t i = 200; i < 15800; ++i) {
+      worst = std::max(worst, std::abs(double{out[i]} - expected[i]));
     }
+    EXPECT_LT(worst, 2e-4) << from;
   }
-  EXPECT_LT(resampling_error(44100, 16000, 7200), 5e-6);
-  EXPECT_LT(resampling_error(16000, 48000, 7200), 5e-6);
-  EXPECT_LT(resampling_error(16000, 1000, 400), 5e-6);
 }
 
 // Frequencies that the new rate cannot represent are removed, not folded.
 TEST(SoundReader, RemovesHighTones) {
-  for (double hertz : {8001.0, 9000.0, 12000.0, 23000.0}) {
-    const auto out =
-        SoundReader::floats(tone(48000, 48000, hertz), "tone", {48000, 1}, 16000).read_all();
-    for (size_t i = 800; i < out.size() - 800; ++i) ASSERT_LT(std::abs(out[i]), 5e-6) << hertz;
-  }
-}
-
-TEST(SoundReader, ResamplesConstants) {
-  for (int64_t from : {8000, 44100, 44101}) {
-    const std::vector<float> ones(static_cast<size_t>(from), 1.0F);
-    const auto out = SoundReader::floats(ones, "ones", {from, 1}, 16000).read_all();
-    for (size_t i = 800; i < out.size() - 800; ++i) ASSERT_NEAR(out[i], 1, 1e-6) << from;
-  }
-}
-
-TEST(SoundReader, LimitsTheTableOfTheFilter) {
-  EXPECT_ERROR(SoundReader::floats(std::vector<float>(9), "x", {767999, 1}, 1001),
-               ErrorCode::Unsupported, "cannot convert the sampling rate 767999 Hz to 1001 Hz");
+  const auto samples = tone(48000, 48000, 12000);
+  const auto out = SoundReader::floats(samples, "tone", {48000, 1}, 16000).read_all();
+  for (size_t i = 200; i < out.size() - 200; ++i) ASSERT_LT(std::abs(out[i]), 1e-4);
 }
 
 TEST(SoundReader, PiecesEqualTheWhole) {

@@ -6,7 +6,7 @@
 namespace pippin::speech {
 namespace {
 
-// How much a word's probability and duration, in seconds, differ from those of speech.
+// The difference of a word's probability and duration (in seconds) from those of speech.
 double anomaly(const Word& word) {
   constexpr double kLeastProbability = 0.15;
   constexpr double kShortest = 0.133;

@@ -6,13 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "pippin/base/export.h"
+
 namespace pippin::speech {
 
-enum class Task : uint8_t { Transcribe, Translate };  // Translate: into English
+// The output: the text in the spoken language, or its translation into English.
+enum class Task : uint8_t { Transcribe, Translate };
 
-struct TranscribeOptions {
+// Options of a transcription.
+struct PIPPIN_API TranscribeOptions {
   std::optional<std::string> language;  // a code ("de"); none: detected in the first window
-  Task task = Task::Transcribe;
+  Task task = Task::Transcribe;         // whether to translate
 
   // --- decoding of a window ---
 
@@ -26,8 +30,8 @@ struct TranscribeOptions {
   int64_t max_tokens = 0;  // per window; 0: half of the model's context
   // Tokens that are never written; -1 stands for the model's list.
   std::vector<int32_t> suppress_tokens = {-1};
-  bool suppress_blank = true;  // a window's text does not begin with a space or its end
-  bool without_timestamps = false;
+  bool suppress_blank = true;          // a window's text does not begin with a space or its end
+  bool without_timestamps = false;     // one segment per window
   double max_initial_timestamp = 1.0;  // seconds; below 0: any
   uint64_t seed = 0;                   // of the samples
 
@@ -42,15 +46,17 @@ struct TranscribeOptions {
 
   // --- the text before a window ---
 
-  bool condition_on_previous_text = true;
-  std::string initial_prompt;
-  bool carry_initial_prompt = false;  // for each window, not only the first
-  std::string hotwords;               // before the previous text of each window
+  bool condition_on_previous_text = true;  // a window gets the text of those before
+  std::string initial_prompt;              // before the first window: names, spellings, style
+  bool carry_initial_prompt = false;       // for each window, not only the first
+  std::string hotwords;                    // before the previous text of each window
 
   // --- words and places ---
 
-  bool word_timestamps = false;
+  bool word_timestamps = false;  // finds the times of words
+  // Marks to join with the word after them.
   std::string prepend_punctuations = "\"'“¿([{-";
+  // Marks to join with the word before them.
   std::string append_punctuations = "\"'.。,，!！?？:：”)]}、";
   // Improbable words between pauses that are longer than this, in seconds, are left out. Needs
   // word_timestamps.

@@ -8,29 +8,11 @@
 #include <vector>
 
 #include "pippin/speech/special_tokens.h"
+#include "pippin/speech/transcription.h"
 #include "pippin/speech/window_decoder.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::speech {
-
-struct Word {
-  std::string text;           // with the space before it
-  double start = 0, end = 0;  // seconds
-  double probability = 0;     // the mean of its tokens'
-};
-
-struct Segment {
-  int64_t id = 0;
-  int64_t seek = 0;           // the first frame of its window
-  double start = 0, end = 0;  // seconds
-  std::string text;           // with the space before it
-  std::vector<int32_t> tokens;
-  double temperature = 0;
-  double avg_logprob = 0;
-  double compression_ratio = 0;
-  double no_speech_prob = 0;  // NaN if the model has no token for it
-  std::vector<Word> words;
-};
 
 // Returns the text of the text tokens among `ids`, without special tokens and timestamps.
 std::string decode_text(const Tokenizer& tokenizer, const SpecialTokens& tokens,

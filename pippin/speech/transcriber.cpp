@@ -95,17 +95,21 @@ Transcription Transcriber::transcribe(FeatureSource& source, const Events& event
   run.result.duration = source.seconds();
   run.result.language = options_.language.value_or("");
   const int64_t frames = source.frames();
-  for (const auto& [begin, end] :
-       clips_of(options_.clip_timestamps, model_.shape().seconds_per_frame, frames)) {
+  const double frame = model_.shape().seconds_per_frame;
+  const auto tell = [&](int64_t done) {
+    if (!events.progress) return;
+    events.progress(static_cast<double>(done) * frame, static_cast<double>(frames) * frame);
+  };
+  for (const auto& [begin, end] : clips_of(options_.clip_timestamps, frame, frames)) {
     run.seek = std::max(run.seek, begin);
     while (run.seek < end) {
       check_cancel();
-      if (events.progress) events.progress(run.seek, frames);
+      tell(run.seek);
       const int64_t seek = run.seek;
       decode_window(run, seek, std::min(model_.shape().frames, end - seek));
     }
   }
-  if (events.progress && frames > 0) events.progress(frames, frames);
+  if (frames > 0) tell(frames);
   const auto text = std::span(run.tokens).subspan(initial_prompt_.size());
   run.result.text = decode_text(tokenizer_, tokens_, text);
   return std::move(run.result);

@@ -10,6 +10,7 @@
 #include "pippin/io/json.h"
 #include "pippin/speech/feature_source.h"
 #include "pippin/speech/options.h"
+#include "pippin/speech/segments.h"
 #include "pippin/speech/special_tokens.h"
 #include "pippin/speech/transcription.h"
 #include "pippin/speech/window_decoder.h"
@@ -18,11 +19,12 @@
 
 namespace pippin::speech {
 
-// Called while a recording is transcribed; each may be null.
+// Called while a recording is transcribed; each may be null. The progress is in seconds of the
+// recording.
 struct Events {
   std::function<void(const std::string& language, double probability)> detected;
   std::function<void(const Segment& segment)> segment;
-  std::function<void(int64_t done, int64_t frames)> progress;
+  std::function<void(double done, double seconds)> progress;
 };
 
 // For one thread at a time.

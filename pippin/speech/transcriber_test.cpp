@@ -46,8 +46,8 @@ TEST_F(TranscriberTest, WindowsFollowTheLastTimestamps) {
   std::vector<std::string> told;
   std::string progress;
   events_.segment = [&](const Segment& segment) { told.push_back(segment.text); };
-  events_.progress = [&](int64_t done, int64_t all) {
-    progress += fmt::format("{}/{} ", done, all);
+  events_.progress = [&](double done, double seconds) {
+    progress += fmt::format("{:.3g}/{:.3g} ", done, seconds);
   };
   const Transcription result = transcribe(250, [](int64_t window) {
     if (window == 0) return "<0> a<10><12> b<40><40> c";  // c is left to the next window
@@ -63,7 +63,7 @@ TEST_F(TranscriberTest, WindowsFollowTheLastTimestamps) {
   EXPECT_EQ(result.segments[2].id, 2);
   EXPECT_EQ(result.segments[1].tokens, test_tokens("<12> b<40>"));
   EXPECT_EQ(told, (std::vector<std::string>{" a", " b", " c", " d", " d"}));
-  EXPECT_EQ(progress, "0/250 80/250 180/250 220/250 250/250 ");
+  EXPECT_EQ(progress, "0/2.5 0.8/2.5 1.8/2.5 2.2/2.5 2.5/2.5 ");
 }
 
 TEST_F(TranscriberTest, PreviousTextConditionsTheNextWindow) {

@@ -4,11 +4,18 @@
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/speech"))
+try:
+    import whisper_folder
+except ModuleNotFoundError:
+    raise unittest.SkipTest("NumPy is not installed") from None
+
 LIBRARY = os.environ["PIPPIN_LIBRARY"]
 MODEL = ROOT / "tests/install/add_half.mlmodelc"
 EXAMPLES = [  # arguments, and the beginning of the output
@@ -27,7 +34,9 @@ int main(int argc, char** argv) {{
   int failed = 0;
 #define CHECK(call) \\
   if ((call) != PIPPIN_OK) {{ fprintf(stderr, "%s: %s\\n", #call, pippin_error_message(error)); failed = 1; }}
+  const char* speech_model = argv[1];
   (void)path;
+  (void)speech_model;
 {body}
   return failed;
 }}
@@ -56,10 +65,16 @@ class Documentation(unittest.TestCase):
             snippets.remove(program)
             self.assertTrue(self.run_program(program, argument).startswith(output), name)
         self.assertGreaterEqual(len(snippets), 3)
+        with tempfile.TemporaryDirectory() as folder:
+            whisper_folder.write_folder(Path(folder) / "whisper", 1)
+            self.run_snippets(snippets, str(Path(folder) / "whisper"))
+
+    def run_snippets(self, snippets, speech_model):
         for snippet in snippets:
             functions = "".join(re.findall(r"^static .*?^}\n", snippet, re.M | re.S))
             body = snippet.replace(functions, "")
-            self.assertTrue(self.run_program(FRAME.format(functions=functions, body=body), str(MODEL)), snippet)
+            self.assertTrue(self.run_program(FRAME.format(functions=functions, body=body), speech_model, str(MODEL)),
+                            snippet)
 
 
 if __name__ == "__main__":

@@ -53,11 +53,13 @@ STATEFUL_MODELS = ["mixtral", "lfm2", "gpt_oss", "deepseek_v2_group", "deepseek_
 # Encoders, which become the family `encoder`, and one with a decoder.
 ENCODER_MODELS = [f"../architectures2/{name}" for name in
                   ("gemma3_embed", "modernbert_cls", "nomic_bert_mean", "qwen3_lasttoken", "flan_t5")]
+# Models that recognize speech: CTC by samples and by features, and a transducer.
+SPEECH_MODELS = [f"../models2026/speech/{name}" for name in ("wavlm", "wav2vec2_bert", "parakeet_tdt", "lasr_ctc")]
 # Every form in every family.
 THOROUGH = ["qwen2"]
-SPEECH_FAMILIES = {"whisperkit": ["--family", "whisperkit"]}
-SPEECH_MODELS = ["../models2026/speech/whisper_80", "../models2026/speech/whisper_short"]
-SPEECH_FORMS = ["none", "int8", "palettes of 6 bits", "pruned"]
+WHISPER_FAMILIES = {"whisperkit": ["--family", "whisperkit"]}
+WHISPER_MODELS = ["../models2026/speech/whisper_80", "../models2026/speech/whisper_short"]
+WHISPER_FORMS = ["none", "int8", "palettes of 6 bits", "pruned"]
 
 
 def conversions(take_all):
@@ -66,17 +68,17 @@ def conversions(take_all):
         models = sorted(p.name for p in (SHARED / "data/architectures").iterdir() if (p / "config.json").exists())
         return [(m, family, form) for m in models for family in FAMILIES for form in FORMS]
     result = [(m, family, "none") for m in MODELS for family in FAMILIES]
-    result += [(m, "stateful", "none") for m in STATEFUL_MODELS + ENCODER_MODELS]
-    result += [(m, family, form) for m in SPEECH_MODELS for family in SPEECH_FAMILIES for form in SPEECH_FORMS]
+    result += [(m, "stateful", "none") for m in STATEFUL_MODELS + ENCODER_MODELS + SPEECH_MODELS]
+    result += [(m, family, form) for m in WHISPER_MODELS for family in WHISPER_FAMILIES for form in WHISPER_FORMS]
     return result + [(m, family, form) for m in THOROUGH for family in FAMILIES for form in FORMS]
 
 
 def convert(pippin, source, family, form, out):
     """An empty text, or the program's message if it refuses."""
-    arguments = [*{**FAMILIES, **SPEECH_FAMILIES}[family], *FORMS[form]]
+    arguments = [*{**FAMILIES, **WHISPER_FAMILIES}[family], *FORMS[form]]
     if form != "none":
         arguments += ["--min-elements", "1"]
-    context = "64" if family in SPEECH_FAMILIES else "128"
+    context = "64" if family in WHISPER_FAMILIES else "128"
     done = subprocess.run([pippin, "convert", source, "-o", out, "--context", context, *arguments],
                           capture_output=True, text=True)
     if done.returncode < 0:

@@ -14,8 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-NEEDED = """ld-linux libc libcrypto libcurl libfmt libgcc_s libm libpcre2-8 libprotobuf-lite libstdc++ libutf8proc libyaml-cpp
-    libzip""".split()
+NEEDED = """ld-linux libc libcrypto libcurl libfmt libgcc_s libm libpcre2-8 libprotobuf-lite libsamplerate libstdc++
+    libutf8proc libyaml-cpp libz libzip""".split()
 SONAME = "libpippin.so.0"
 NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'", re.M | re.S)
 TYPE = re.compile(r"^(?:class|struct|union)\s+(PIPPIN_API\s+)?(\w+)")

@@ -45,10 +45,10 @@ ALLOWED = {
     "scheduling": ["base", "io", "tokenizers", "constrain", "runtime"],
     "app": ["base", "io", "families", "kernels", "hub", "tokenizers", "chat", "constrain", "model_output", "mil", "compress", "engine", "models", "demo", "runtime", "sound", "speech"],
     "doctor": ["base", "io", "families", "tabular", "mil", "engine", "runtime", "app"],
-    "server": ["base", "io", "http", "page", "shell", "tokenizers", "chat", "constrain", "model_output", "runtime", "scheduling", "app"],
+    "server": ["base", "io", "sound", "http", "page", "shell", "tokenizers", "chat", "constrain", "model_output", "runtime", "speech", "scheduling", "app"],
     "repl": ["base", "io", "http", "shell", "hub", "terminal", "server"],
-    "api": ["base", "io", "hub", "chat", "constrain", "tabular", "mil", "engine", "coreml", "runtime", "app"],
-    "c": ["base", "io", "runtime", "api"],
+    "api": ["base", "io", "hub", "chat", "constrain", "tabular", "mil", "engine", "coreml", "runtime", "sound", "speech", "app"],
+    "c": ["base", "io", "runtime", "speech", "api"],
 }
 # The rooms (subfolders) of a folder: the rooms that each may include in addition to itself, in the same order. ""
 # stands for the headers in the folder itself, its interface; sources in the folder itself may include all of its rooms.
@@ -111,6 +111,7 @@ ROOMS = {
         "recurrent": ["weights", "layers"],
         "attention": ["weights", "layers", "recurrent"],
         "": ["weights", "layers", "experts", "recurrent", "attention"],
+        "speech": ["", "weights", "layers", "recurrent", "attention"],
     },
     "models": {
         "config": [],
@@ -118,6 +119,7 @@ ROOMS = {
         "family": ["", "config"],
         "gguf": ["", "config"],
         "encoders": ["", "config", "gguf", "family"],
+        "speech": ["", "config", "family"],
     },
     "runtime": {
         "sampling": [],
@@ -127,10 +129,12 @@ ROOMS = {
         "stateful": ["", "package"],
         "anemll": ["", "sampling", "package"],
         "windowed": ["", "package"],
+        "speech": ["", "package"],
         "open": ["", "package", "stateful", "anemll", "windowed"],
     },
     "speech": {
         "": [],
+        "recognition": [""],
         "whisperkit": [""],
         "writers": [""],
     },

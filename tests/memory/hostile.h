@@ -21,6 +21,7 @@ std::vector<Hostile> hostile_texts();     // JSON, YAML, templates, answers of h
 std::vector<Hostile> hostile_programs();  // MIL text, protobuf, other files of packages
 std::vector<Hostile> hostile_tokenizers();
 std::vector<Hostile> hostile_pictures();
+std::vector<Hostile> hostile_sounds();  // also extractors' configurations, and forms
 std::vector<Hostile> hostile_caches();  // saved sequences, prompt caches, the load cache
 
 std::string repeated(std::string_view text, size_t count);

@@ -61,6 +61,7 @@ HOSTILE(Texts, hostile_texts);
 HOSTILE(Programs, hostile_programs);
 HOSTILE(Tokenizers, hostile_tokenizers);
 HOSTILE(Pictures, hostile_pictures);
+HOSTILE(Sounds, hostile_sounds);
 HOSTILE(Caches, hostile_caches);
 
 // The count works: it detects a reader that takes a thousand times the file's size.

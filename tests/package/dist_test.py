@@ -34,7 +34,7 @@ LIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
 SUITES = ("bullseye", "bookworm", "trixie", "sid")
 # The libraries in the program, with their names in the licence texts.
 LIBRARIES = ("openssl", "curl", "libzip", "fmt", "protobuf", "yaml-cpp", "pcre2", "utf8proc", "libpng",
-             "libjpeg-turbo", "zlib", "bzip2", "liblzma", "nlohmann-json", "cli11", "gcc runtime library exception",
+             "libjpeg-turbo", "libsamplerate", "zlib", "bzip2", "liblzma", "nlohmann-json", "cli11", "gcc runtime library exception",
              "gnu c library", "markdown-it")
 STORY = "Tell me a story about a fox called Mia."
 

@@ -13,8 +13,8 @@ export function skipWithoutBrowser() {
   process.exit(0);
 }
 
-export async function openBrowser() {
-  return playwright.chromium.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
+export async function openBrowser(...flags) {
+  return playwright.chromium.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu", ...flags] });
 }
 
 // A page with its own storage. Its errors are collected in `complaints`, which must be empty at the end.

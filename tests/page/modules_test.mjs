@@ -191,6 +191,48 @@ describe("Markdown", () => {
   }
 });
 
+describe("sound", () => {
+  test("becomes a WAV file of 16 bits", async () => {
+    const bytes = Buffer.from(await page.evaluate(async () => {
+      const { wavOf } = await load("wav");
+      return [...new Uint8Array(wavOf(new Float32Array([0, 0.5, -1, 1, 2, -3, 1 / 32768])))];
+    }));
+    assert.equal(bytes.length, 44 + 14);
+    assert.equal(bytes.toString("latin1", 0, 4) + bytes.toString("latin1", 8, 16), "RIFFWAVEfmt ");
+    assert.equal(bytes.readUInt32LE(4), 36 + 14);
+    assert.deepEqual([bytes.readUInt32LE(16), bytes.readUInt16LE(20), bytes.readUInt16LE(22)], [16, 1, 1]);
+    assert.deepEqual([bytes.readUInt32LE(24), bytes.readUInt32LE(28)], [16000, 32000]);
+    assert.deepEqual([bytes.readUInt16LE(32), bytes.readUInt16LE(34)], [2, 16]);
+    assert.equal(bytes.toString("latin1", 36, 40), "data");
+    assert.equal(bytes.readUInt32LE(40), 14);
+    const samples = Array.from({ length: 7 }, (_, i) => bytes.readInt16LE(44 + 2 * i));
+    assert.deepEqual(samples, [0, 16384, -32768, 32767, 32767, -32768, 1]);
+  });
+
+  test("is resampled to 16 kHz", async () => {
+    const [length, largest, error] = await page.evaluate(async () => {
+      const { resampled, joined } = await load("wav");
+      const tone = (count, rate) => Float32Array.from({ length: count }, (_, i) => 0.5 * Math.sin(2 * Math.PI * 440 * i / rate));
+      const given = tone(48000, 48000);
+      const made = await resampled(joined([given.subarray(0, 1000), given.subarray(1000)]), 48000);
+      const expected = tone(16000, 16000);
+      const errors = Array.from(made.subarray(100, 15900), (sample, i) => Math.abs(sample - expected[i + 100]));
+      return [made.length, Math.max(...made), Math.max(...errors)];
+    });
+    assert.equal(length, 16000);
+    assert.ok(largest > 0.45 && largest < 0.55, String(largest));
+    assert.ok(error < 0.02, String(error));
+  });
+
+  test("is recognized by type or ending", async () => {
+    assert.deepEqual(await page.evaluate(async () => {
+      const { clock, isSound } = await load("dictation");
+      return [isSound({ type: "audio/mpeg", name: "x" }), isSound({ type: "", name: "A.FLAC" }), isSound({ type: "text/plain", name: "wav.txt" }),
+              clock(0), clock(65.9), clock(600)];
+    }), [true, true, false, "0:00", "1:05", "10:00"]);
+  });
+});
+
 describe("events", () => {
   const eventsOf = (chunks) => page.evaluate(async (given) => {
     const { eventsOf } = await load("sse");

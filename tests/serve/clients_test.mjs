@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { after, before, describe, test } from "node:test";
-import { client, serve, sharedData } from "./serving.mjs";
+import { client, serve, sharedData, speechModel } from "./serving.mjs";
 
 const OpenAI = client("openai");
 const Anthropic = client("@anthropic-ai/sdk");
@@ -211,6 +211,99 @@ describe("openai", () => {
       assert.ok(tries < 200, "still decoding");
       await new Promise((done) => setTimeout(done, 5));
     }
+  });
+});
+
+// Of OpenAI's audio endpoints, which the bundle of the shared data does not have: the required members and the types.
+const number = { type: "number" }, integer = { type: "integer" }, string = { type: "string" };
+const object = (required, more = {}) => ({ type: "object", required: Object.keys(required), properties: { ...required, ...more } });
+const usage = { oneOf: [
+  object({ type: { const: "duration" }, seconds: number }),
+  object({ type: { const: "tokens" }, input_tokens: integer, output_tokens: integer, total_tokens: integer })] };
+const segment = object({ id: integer, seek: integer, start: number, end: number, text: string, tokens: { type: "array", items: integer },
+  temperature: number, avg_logprob: number, compression_ratio: number, no_speech_prob: number });
+const list = (items) => ({ type: "array", items });
+const verbose = (duration) => object({ language: string, duration, text: string },
+  { segments: list(segment), words: list(object({ word: string, start: number, end: number })), usage });
+const audioSchemas = {
+  json: object({ text: string }, { usage }),
+  verbose_json: verbose(number),
+  event: { oneOf: [
+    object({ type: { const: "transcript.text.delta" }, delta: string }),
+    object({ type: { const: "transcript.text.done" }, text: string }, { usage })] },
+};
+function conformsToAudio(name, value) {
+  const validate = ajv.compile(audioSchemas[name]);
+  assert.ok(validate(value), name + ": " + JSON.stringify(validate.errors) + " in " + JSON.stringify(value));
+}
+
+const speech = speechModel();
+describe("openai: recordings", { skip: !speech && "NumPy is not installed" }, () => {
+  let hearing, audio;
+  before(async () => {
+    hearing = await serve("--quiet", `whisper-1=${speech.model}`);
+    audio = new OpenAI.OpenAI({ baseURL: hearing.url + "/v1", apiKey: "none" }).audio;
+  });
+  after(async () => {
+    await hearing?.stop();
+    if (speech) fs.rmSync(speech.folder, { recursive: true });
+  });
+  // Greedy, so that the same recording gives the same text.
+  const request = (more) => ({ model: "whisper-1", file: fs.createReadStream(speech.recording), language: "en", temperature_inc: 0, ...more });
+
+  test("json and text", async () => {
+    const answer = await audio.transcriptions.create(request());
+    conformsToAudio("json", answer);
+    assert.ok(answer.text.length > 0);
+    assert.deepEqual(answer.usage, { type: "duration", seconds: 9 });
+    assert.equal(await audio.transcriptions.create(request({ response_format: "text" })), answer.text + "\n");
+    const subtitles = await audio.transcriptions.create(request({ response_format: "srt" }));
+    assert.match(subtitles, /^1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\n/);
+  });
+
+  test("verbose_json has segments and, on request, words", async () => {
+    const { text } = await audio.transcriptions.create(request());
+    const answer = await audio.transcriptions.create(request({ response_format: "verbose_json" }));
+    conformsToAudio("verbose_json", answer);
+    assert.equal(answer.text, text);
+    assert.equal(answer.language, "english");
+    assert.equal(answer.duration, 9);
+    assert.ok(answer.segments.length > 1);
+    assert.equal(answer.segments.map((segment) => segment.text).join("").trim(), text);
+    assert.equal(answer.words, undefined);
+    const words = await audio.transcriptions.create(request({ response_format: "verbose_json", timestamp_granularities: ["word"] }));
+    conformsToAudio("verbose_json", words);
+    assert.ok(words.words.length > 1);
+    assert.equal(words.segments, undefined);
+  });
+
+  test("a stream gives what the whole answer has", async () => {
+    const { text } = await audio.transcriptions.create(request());
+    const events = [];
+    for await (const event of await audio.transcriptions.create(request({ stream: true }))) events.push(event);
+    for (const event of events) conformsToAudio("event", event);
+    const done = events.pop();
+    assert.equal(done.type, "transcript.text.done");
+    assert.equal(done.text, text);
+    assert.ok(events.length > 1);
+    assert.deepEqual([...new Set(events.map((event) => event.type))], ["transcript.text.delta"]);
+    assert.equal(events.map((event) => event.delta).join("").trim(), text);
+  });
+
+  test("translations", async () => {
+    const answer = await audio.translations.create({ model: "whisper-1", file: fs.createReadStream(speech.recording), response_format: "verbose_json" });
+    conformsToAudio("verbose_json", answer);
+    assert.equal(answer.duration, 9);
+  });
+
+  test("errors are the client's", async () => {
+    const fails = (more, type, message) => assert.rejects(audio.transcriptions.create(request(more)),
+      (error) => error instanceof OpenAI[type] && message.test(error.message));
+    await fails({ language: "xx" }, "BadRequestError", /'xx' is neither a language/);
+    await fails({ model: "other" }, "NotFoundError", /other/);
+    await fails({ file: new File(["no sound"], "talk.txt") }, "BadRequestError", /talk\.txt/);
+    await fails({ response_format: "verbose_json", stream: true }, "BadRequestError", /stream/);
+    await assert.rejects(openai.audio.transcriptions.create(request({ model: "demo" })), /does not take recordings/);
   });
 });
 

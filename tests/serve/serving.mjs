@@ -1,8 +1,9 @@
 // Shared by the tests of the server: starts a separate server on a free port.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createRequire } from "node:module";
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -45,6 +46,17 @@ export function sharedData(name) {
     throw new Error(`shared test data is absent: data/${name}, and PIPPIN_REQUIRE_SHARED asks for it`);
   }
   return file ?? null;
+}
+
+// Writes a tiny model of speech and a recording: { folder, model, recording }; null without NumPy. The caller removes the
+// folder.
+export function speechModel() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "pippin-speech-"));
+  const made = spawnSync(process.env.PIPPIN_PYTHON ?? "python3", ["-B", path.join(root, "tests/speech/whisper_folder.py"), folder], { encoding: "utf8" });
+  if (made.status === 0) return { folder, model: path.join(folder, "model"), recording: path.join(folder, "talk.wav") };
+  fs.rmSync(folder, { recursive: true });
+  if (/No module named 'numpy'/.test(made.stderr)) return null;
+  throw new Error(made.stderr || String(made.error));
 }
 
 // Starts pippin serve with these arguments; resolves once it listens and its model is loaded.

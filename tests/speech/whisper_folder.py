@@ -1,8 +1,13 @@
-"""Writes a tiny Whisper model with random weights, and recordings."""
+"""Writes a tiny Whisper model with random weights, and recordings.
+
+    whisper_folder.py FOLDER      writes FOLDER/model and FOLDER/talk.wav, of 9 s
+"""
 
 import json
 import struct
+import sys
 import wave
+from pathlib import Path
 
 import numpy as np
 
@@ -141,3 +146,8 @@ def write_wav(path, samples):
         file.setsampwidth(2)
         file.setframerate(16000)
         file.writeframes(samples.tobytes())
+
+
+if __name__ == "__main__":
+    write_folder(Path(sys.argv[1]) / "model", 1)
+    write_wav(Path(sys.argv[1]) / "talk.wav", make_samples(9, 1))

@@ -6,6 +6,7 @@
 #include "pippin/app/convert/compress.h"
 #include "pippin/app/convert/convert_encoder.h"
 #include "pippin/app/convert/convert_family.h"
+#include "pippin/app/convert/convert_speech.h"
 #include "pippin/app/convert/package_output.h"
 #include "pippin/app/convert/write_converted.h"
 #include "pippin/app/open/gguf_model.h"
@@ -180,6 +181,7 @@ ConvertResult convert(const fs::path& source, const fs::path& output,
     const fs::path folder = gguf_folder_with_tokenizer(*file);
     if (folder != source) return convert(folder, output, options);
   }
+  if (makes_speech(source, options)) return convert_speech(source, output, options, recipe);
   if (makes_encoder(source, options)) {
     if (!options.norms.empty()) {
       fail(ErrorCode::InvalidArgument, "--norms: not for a model that embeds or scores texts");

@@ -21,9 +21,9 @@ bool makes_encoder(const fs::path& source, const ConvertOptions& options) {
          models::text_task(source) != models::TextTask::Generate;
 }
 
-void check_encoder_options(const ConvertOptions& options) {
-  const auto refuse = [](const char* option) {
-    fail(ErrorCode::InvalidArgument, "{}: not for --family encoder", option);
+void check_encoder_options(const ConvertOptions& options, const char* what) {
+  const auto refuse = [&](const char* option) {
+    fail(ErrorCode::InvalidArgument, "{}: not for {}", option, what);
   };
   if (options.random_weights) refuse("--random-weights");
   if (!options.fused_adapter.empty()) refuse("--fuse-adapter");

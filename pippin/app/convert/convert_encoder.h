@@ -14,8 +14,8 @@ namespace pippin::app {
 // files describe a model that is not a causal language model.
 bool makes_encoder(const std::filesystem::path& source, const ConvertOptions& options);
 
-// Throws InvalidArgument for options of other families.
-void check_encoder_options(const ConvertOptions& options);
+// Throws InvalidArgument for options of other families, which are not for `what`.
+void check_encoder_options(const ConvertOptions& options, const char* what = "--family encoder");
 
 // Converts with checked options and the resulting recipe.
 ConvertResult convert_encoder(const std::filesystem::path& source,

@@ -10,6 +10,7 @@
 
 #include "pippin/app/open/gguf_model.h"
 #include "pippin/app/open/open_text.h"
+#include "pippin/app/speech_to_text.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/platform/file_times.h"
 #include "pippin/families/package.h"
@@ -152,6 +153,7 @@ ModelFacts read_model_facts(const fs::path& path, const runtime::LoadOptions& lo
     facts.format = mil::is_package(path) ? "coreml" : "safetensors";
   }
   facts.is_encoder = is_text_encoder(folder);
+  facts.hears = !facts.is_encoder && is_speech_model(folder);
   if (mil::is_package(folder)) {
     facts.architecture = architecture_in(mil::read_package(folder));
   } else if (fs::exists(folder / "config.json")) {

@@ -28,7 +28,9 @@ struct ModelFacts {
   std::string quantization;  // "BF16", "awq"; empty: unknown
   int64_t parameters = 0;    // 0: unknown
   int64_t context = 0;       // 0: unknown
-  bool is_encoder = false, takes_tools = false, thinks = false;
+  bool is_encoder = false;   // embeds or scores texts
+  bool hears = false;        // transcribes recordings
+  bool takes_tools = false, thinks = false;
   std::string template_source;
   // Further sizes, under GGUF's names: {"block_count", 24}.
   std::vector<std::pair<std::string, int64_t>> sizes;

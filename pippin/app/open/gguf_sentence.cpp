@@ -31,8 +31,9 @@ std::optional<std::string_view> pooling_mode(const models::GgufKeys& keys) {
   }
   const bool encodes = architecture == "bert" || architecture == "nomic-bert" ||
                        architecture == "t5encoder" || architecture == "gemma-embedding" ||
-                       architecture == "modern-bert" || architecture == "jina-bert-v3" ||
-                       architecture == "nomic-bert-moe" || architecture == "eurobert";
+                       architecture == "modern-bert" || architecture == "jina-bert-v2" ||
+                       architecture == "jina-bert-v3" || architecture == "nomic-bert-moe" ||
+                       architecture == "eurobert";
   return encodes ? std::optional<std::string_view>("mean") : std::nullopt;
 }
 

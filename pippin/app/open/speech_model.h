@@ -1,13 +1,17 @@
-// Opens the commands' MODEL as a model of speech: Whisper, as a Hugging Face folder, a package,
-// org/name, or a folder of WhisperKit's packages.
+// Opens the commands' MODEL as a model of speech: a Hugging Face folder, a package, org/name, or a
+// folder of WhisperKit's packages.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <variant>
 
 #include "pippin/app/open/open_model.h"
+#include "pippin/app/open/recognizer_model.h"
 #include "pippin/io/json.h"
 #include "pippin/sound/feature_extractor.h"
 #include "pippin/speech/feature_source.h"
@@ -17,7 +21,8 @@
 
 namespace pippin::app {
 
-struct OpenedSpeech {
+// A Whisper model.
+struct OpenedWhisper {
   std::shared_ptr<ThreadPool> pool;
   std::unique_ptr<speech::SpeechModel> model;
   Tokenizer tokenizer;
@@ -26,13 +31,20 @@ struct OpenedSpeech {
   // One of the two makes the features.
   std::optional<sound::FeatureExtractor> extractor;
   std::unique_ptr<speech::WhisperKitMel> mel;
+  // Held during a transcription by a model that takes one at a time; null for others.
+  std::unique_ptr<std::mutex> turn;
 
   // The rate of the samples, in Hz.
   int64_t sampling_rate() const;
   // The features of a recording, which must outlive the result, as must this object. Throws as the
   // constructors of the sources.
-  std::unique_ptr<speech::FeatureSource> features(std::span<const float> samples);
+  std::unique_ptr<speech::FeatureSource> features(std::span<const float> samples) const;
 };
+
+using OpenedSpeech = std::variant<OpenedWhisper, OpenedRecognizer>;
+
+// Whether it is a folder of WhisperKit's packages.
+bool is_whisperkit(const std::filesystem::path& path);
 
 // Throws the errors of open_runnable() and of reading the files; Unsupported for a model that does
 // not take sound.

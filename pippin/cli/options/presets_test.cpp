@@ -209,7 +209,7 @@ TEST_F(Presets, RefuseWithThePlaceWhatCannotBe) {
        "models.ini:2: ttl: \"soon\" is neither seconds nor a duration such as 5m"},
       {"[demo]\ncache-ram = 2048\n",
        "models.ini:2: cache-ram: 2048 bytes hold no prompt; with a unit: 2048M"},
-      {"[demo]\ntop-p = 3\n", "models.ini:1: [demo]: top-p is 3, must be above 0 and at most 1"},
+      {"[demo]\ntop-p = 3\n", "models.ini:1: [demo]: top_p is 3, must be above 0 and at most 1"},
       {"[demo]\nalias = a\n[b]\nmodel = demo\nalias = a\n",
        "models.ini:5: alias: the name \"a\" is taken by models.ini:2: alias"},
       {"[a]\nmodel = demo\nalias = b\n[b]\nmodel = demo\nalias = a\n",

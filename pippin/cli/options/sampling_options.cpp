@@ -43,37 +43,11 @@ void add_sampling_options(CLI::App& command, SamplingArguments& arguments) {
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return command.add_option(name, value, help)->type_name(type);
   };
-  option("--temp,--temperature", arguments.temperature, "T",
-         "Temperature; 0: always the most likely token");
-  option("--top-k", arguments.top_k, "K", "Sample from the K most likely tokens; 0: from all");
-  option("--top-p", arguments.top_p, "P", "... from the fewest whose probabilities sum to P");
-  option("--min-p", arguments.min_p, "P", "... from those at least P times the most likely one");
-  option("--typical-p,--typical", arguments.typical_p, "P",
-         "... from the most typical ones whose probabilities sum to P");
-  option("--xtc-probability", arguments.xtc_probability, "P",
-         "With probability P, exclude all top choices but the last");
-  option("--xtc-threshold", arguments.xtc_threshold, "P",
-         "Top choices are those at least P likely (0.1)");
-  option("--mirostat-tau,--mirostat-ent", arguments.mirostat_tau, "BITS",
-         "Keep the surprisal per token near BITS (Mirostat 2.0); 0: off");
-  option("--mirostat-eta,--mirostat-lr", arguments.mirostat_eta, "R",
-         "Learning rate of Mirostat (0.1)");
-  option("--repetition-penalty,--repeat-penalty", arguments.repetition_penalty, "R",
-         "Make tokens of prompt and text less likely; 1: off");
-  option("--presence-penalty", arguments.presence_penalty, "X",
-         "Subtract X from the logits of tokens that occur in the text");
-  option("--frequency-penalty", arguments.frequency_penalty, "X",
-         "... X for each time that they occur");
-  option("--penalty-last-n,--repeat-last-n", arguments.penalty_last_n, "N",
-         "These three look at the last N tokens; 0: all");
-  option("--dry-multiplier", arguments.dry_multiplier, "X",
-         "Penalty for extending a repetition (DRY); 0: off");
-  option("--dry-base", arguments.dry_base, "X",
-         "The penalty grows by this factor per token (1.75)");
-  option("--dry-allowed-length", arguments.dry_allowed_length, "N",
-         "... for repetitions of at least N tokens (2)");
-  option("--dry-last-n,--dry-penalty-last-n", arguments.dry_last_n, "N",
-         "Look for repetitions in the last N tokens; 0: all");
+  for (const runtime::SamplingOption& known : runtime::sampling_options()) {
+    std::visit(
+        [&](const auto& of) { option(known.flags, arguments.*of.given, known.symbol, known.help); },
+        known.member);
+  }
   option("--dry-breaker,--dry-sequence-breaker", arguments.dry_breakers, "STRING",
          "Repetitions end at tokens with STRING (newline, colon, quote, asterisk); repeatable")
       ->allow_extra_args(false);

@@ -79,6 +79,19 @@ class CompiledReader {
     return Json::load(path, {.max_bytes = size_t{64} << 20});
   }
 
+  // A part of a compiled network. Those of Apple's systems are archives of blocks, which begin with
+  // "pbz" and a letter for the compression: "e" is LZFSE.
+  Json load_network_part(const fs::path& path) const {
+    constexpr std::string_view kArchive = "pbz";
+    const auto file = MappedFile::open(path);
+    const std::string_view text = as_text(file->bytes());
+    if (text.size() > kArchive.size() && text.starts_with(kArchive)) {
+      fail(ErrorCode::Unsupported, "{} is an archive of Apple's kind '{}', not JSON",
+           path.filename().string(), text.substr(0, kArchive.size() + 1));
+    }
+    return load_metadata(path);
+  }
+
   // Determined by coremldata.bin; if that is absent or unreadable, by metadata.json, else by the
   // files in the folder.
   int64_t kind_of(const fs::path& folder) const {
@@ -194,8 +207,8 @@ class CompiledReader {
     model.network_kind = model_kind_name(kind);
     model.network_version = static_cast<int32_t>(data.specification_version);
     const auto blobs = MappedFile::open(*weights);
-    const networks::EspressoFiles files{load_metadata(*net), load_metadata(*shapes), blobs->bytes(),
-                                        data.rest};
+    const networks::EspressoFiles files{load_network_part(*net), load_network_part(*shapes),
+                                        blobs->bytes(), data.rest};
     model.program =
         networks::translate_espresso(files, network_kind(kind), model.functions.front(), blobs);
     model.specification_version =

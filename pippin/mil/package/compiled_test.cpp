@@ -197,6 +197,13 @@ TEST(Compiled, OtherKindsAreNamed) {
   EXPECT_EQ(read_error(path),
             "not found: m.mlmodelc: a compiled network has coremldata.bin, model.espresso.net, "
             "model.espresso.shape and model.espresso.weights; one of them is absent");
+  for (const char* part : {"shape", "weights"}) {
+    put_file(path / (std::string("model.espresso.") + part), "{}");
+  }
+  put_file(path / "model.espresso.net", std::string("pbze\0\0\0\0", 8));
+  EXPECT_EQ(read_error(path),
+            "unsupported: m.mlmodelc: model.espresso.net is an archive of Apple's kind 'pbze', not "
+            "JSON");
   fs::remove(path / "coremldata.bin");
   put_file(
       path / "metadata.json",

@@ -69,10 +69,10 @@ nn::DecoderOptions plain_decoder(const Config& config, const Defaults& defaults)
 void add_rope(const Config& config, nn::DecoderOptions& model, const RopeDefaults& defaults) {
   const int64_t head_dim = model.layers.at(0).attention().head_dim;
   double rotary_factor = 1.0;
+  const RopeSettings settings(config, defaults.kind);
   if (defaults.rotary_factor > 0) {
-    rotary_factor =
-        RopeSettings(config, defaults.kind)
-            .rotary_factor(config.number("partial_rotary_factor", defaults.rotary_factor));
+    const double factor = config.number("partial_rotary_factor", defaults.rotary_factor);
+    if (!settings.is_proportional()) rotary_factor = settings.rotary_factor(factor);
   }
   const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * rotary_factor);
   if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
@@ -114,14 +114,15 @@ void add_ropes_by_kind(const Config& config, nn::DecoderOptions& model,
     const bool own = defaults.kind == kSlidingLayers;
     const RopeSettings settings(config, defaults.kind);
     const double whole = defaults.rotary_factor > 0 ? defaults.rotary_factor : 1.0;
-    const double factor = settings.rotary_factor(config.number("partial_rotary_factor", whole));
+    const double given = config.number("partial_rotary_factor", whole);
+    const double factor = settings.is_proportional() ? 1.0 : settings.rotary_factor(given);
     const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * factor);
     if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
       config.invalid("partial_rotary_factor",
                      fmt::format("{} of {} dimensions cannot be rotated in pairs", dims, head_dim));
     }
     RopeDefaults part = defaults;
-    part.rotary_factor = factor;
+    part.rotary_factor = settings.is_proportional() ? whole : factor;
     model.ropes.push_back(rope_options(config, dims, part));
     for (size_t i = 0; i < model.layers.size(); ++i) {
       if (sliding[i] != own) continue;

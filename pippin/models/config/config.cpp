@@ -236,6 +236,26 @@ Config Config::of_layer(size_t layer) const {
   return config;
 }
 
+Config Config::with_value(std::string_view key, std::string_view value) const {
+  JsonWriter writer;
+  writer.begin_object();
+  for (const auto& [name, member] : json_.members()) {
+    if (name != key) writer.key(name).raw(member.dump());
+  }
+  writer.key(key).raw(value).end_object();
+  Config config = *this;
+  config.json_ = Json::parse(writer.text(), json_.where());
+  return config;
+}
+
+Config Config::with_default(std::string_view key, std::string_view value) const {
+  return json_.has(key) ? *this : with_value(key, value);
+}
+
+Config Config::with_default_rope(std::string_view value) const {
+  return json_.has("rope_scaling") ? *this : with_default("rope_parameters", value);
+}
+
 bool Config::differs_by_layer(std::initializer_list<std::string_view> keys,
                               size_t num_layers) const {
   const auto layers = find("per_layer_config");

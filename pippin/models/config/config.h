@@ -66,6 +66,13 @@ class Config {
   // Throws Unsupported if a layer's values there differ in other keys than `keys`.
   bool differs_by_layer(std::initializer_list<std::string_view> keys, size_t num_layers) const;
 
+  // The configuration with another value of a key, JSON text.
+  Config with_value(std::string_view key, std::string_view value) const;
+  // The same where it is absent or null.
+  Config with_default(std::string_view key, std::string_view value) const;
+  // That for rope_parameters, unless the configuration has rope_scaling.
+  Config with_default_rope(std::string_view value) const;
+
   bool was_read(std::string_view key) const { return read_->contains(key); }
   // Marks keys as read whose values make no difference here.
   void ignore(std::initializer_list<std::string_view> keys) const;

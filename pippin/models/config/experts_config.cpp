@@ -10,11 +10,26 @@
 
 namespace pippin::models {
 
+namespace {
+
+// The key of the number of experts: the architecture's, or another one that means the same.
+std::string_view count_key(const Config& config, std::string_view usual) {
+  for (const std::string_view key :
+       {usual, std::string_view("num_local_experts"), std::string_view("num_experts"),
+        std::string_view("n_routed_experts")}) {
+    if (config.find(key)) return key;
+  }
+  return usual;
+}
+
+}  // namespace
+
 nn::ExpertsOptions experts_of(const Config& config, const nn::DecoderOptions& model,
                               const ExpertDefaults& defaults) {
   nn::ExpertsOptions experts;
   const nn::MLPOptions& dense = model.layers.at(0).mlp();
-  const int64_t count = config.size(defaults.count_key, defaults.count, kMaxExperts);
+  const int64_t count =
+      config.size(count_key(config, defaults.count_key), defaults.count, kMaxExperts);
   experts.router.features = model.hidden_size;
   experts.router.num_experts = count;
   experts.router.top_k = config.size(defaults.top_k_key, std::min(defaults.top_k, count), count);
@@ -29,6 +44,16 @@ void add_shared_expert(nn::ExpertsOptions& experts, const nn::DecoderOptions& mo
                        int64_t width) {
   experts.shared = model.layers.at(0).mlp();
   experts.shared->hidden_features = width;
+}
+
+void add_shared_experts(const Config& config, nn::ExpertsOptions& experts,
+                        const nn::DecoderOptions& model, std::string_view key, int64_t usual) {
+  const auto given = config.find(key);
+  const int64_t none_or_usual = config.contains(key) ? 0 : usual;
+  const int64_t count = given ? given->as_int(0, kMaxExperts) : none_or_usual;
+  if (count == 0) return;
+  experts.shared_path = "shared_experts";
+  add_shared_expert(experts, model, experts.weights.hidden_features * count);
 }
 
 void read_groups(const Config& config, nn::RouterOptions& router, int64_t groups,

@@ -28,6 +28,9 @@ nn::ExpertsOptions experts_of(const Config& config, const nn::DecoderOptions& mo
 
 // An expert for every token, of the given width.
 void add_shared_expert(nn::ExpertsOptions& experts, const nn::DecoderOptions& model, int64_t width);
+// One as wide as the number of experts in `key`, at "shared_experts"; none if that is 0 or null.
+void add_shared_experts(const Config& config, nn::ExpertsOptions& experts,
+                        const nn::DecoderOptions& model, std::string_view key, int64_t usual);
 
 // DeepSeek-V3's router: the sigmoid of each score, a correction for the choice, groups by the sum
 // of their best two.

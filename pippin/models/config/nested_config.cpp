@@ -6,6 +6,7 @@
 
 #include "pippin/io/json.h"
 #include "pippin/models/config/common.h"
+#include "pippin/models/config/rope_settings.h"
 
 namespace pippin::models {
 
@@ -20,7 +21,8 @@ nn::RopeOptions nested_rope(const Config& config, std::string_view name, int64_t
   writer.end_object();
   const Config nested(Json::parse(writer.text(), own ? own->where() : "config.json"));
   if (own) factor = Config(*own).number("partial_rotary_factor", factor);
-  const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * factor);
+  const bool whole = RopeSettings(nested).is_proportional();
+  const auto dims = static_cast<int64_t>(static_cast<double>(head_dim) * (whole ? 1.0 : factor));
   if (dims < 2 || dims % 2 != 0 || dims > head_dim) {
     config.invalid(
         "rope_parameters",

@@ -94,7 +94,7 @@ void read_proportional(const Config& object, int64_t dims, double part, RopeScal
 
 nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefaults& defaults) {
   const RopeSettings settings(config, defaults.kind);
-  const bool proportional = settings.object().text("rope_type", "") == "proportional";
+  const bool proportional = settings.is_proportional();
   if (defaults.rotary_factor == 0 && !proportional) {
     settings.require_whole_heads(defaults.also_whole);
   }
@@ -129,7 +129,9 @@ nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefau
       scaling = {};
     }
   } else if (proportional) {
-    read_proportional(object, dims, settings.rotary_factor(1.0), scaling);
+    const double usual = defaults.rotary_factor > 0 ? defaults.rotary_factor : 1.0;
+    const double given = config.number("partial_rotary_factor", usual);
+    read_proportional(object, dims, settings.rotary_factor(given), scaling);
   } else if (kind != "default") {
     object.unsupported("rope_type", fmt::format("'{}' is not supported (known: default, linear, "
                                                 "llama3, yarn, dynamic, longrope, proportional)",

@@ -29,6 +29,8 @@ class RopeSettings {
   // The value of the object, or else of older keys, which the caller reads.
   double theta(double fallback) const;
   double rotary_factor(double fallback) const;
+  // Whether a part of the frequencies of whole heads is used; the others are 0.
+  bool is_proportional() const { return object_.text("rope_type", "") == "proportional"; }
   // Throws Unsupported for a factor that rotates a part of each head.
   void require_whole_heads(double also_whole = 1.0) const;
   // The object; empty if absent.

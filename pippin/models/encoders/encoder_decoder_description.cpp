@@ -25,6 +25,7 @@ constexpr std::pair<std::string_view, Describe> kEncoderDecoders[] = {
     {"pegasus", bart_encoder_decoder},
     {"t5", t5_encoder_decoder},
     {"t5gemma", t5gemma_encoder_decoder},
+    {"t5gemma2", t5gemma2_encoder_decoder},
     {"umt5", t5_encoder_decoder},
     {"whisper", whisper_encoder_decoder}};
 

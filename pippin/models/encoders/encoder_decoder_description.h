@@ -29,7 +29,9 @@ struct EncoderDecoderDescription {
 
   // The decoder. Its parts are under `base`; its token table and head are at the top level.
   std::string base = "decoder", embedding = "shared";
+  bool embedding_of_encoder = false;  // the encoder's table, in place of `embedding`
   double embedding_scale = 1.0;
+  std::optional<nn::TokenVector> own_vector;
   std::optional<nn::LearnedPositions> positions;
   nn::NormOptions norm;                    // of the next two
   std::string embedding_norm, final_norm;  // empty names: none
@@ -39,6 +41,9 @@ struct EncoderDecoderDescription {
     nn::LayerOptions own, across;
   };
   std::vector<Layer> layers;
+  // One attention sees earlier tokens and the source: `own` is the whole layer, and its matrices
+  // also project the source.
+  bool merged = false;
   std::optional<nn::RelativeBiasOptions> bias;  // below a layer
   bool bias_of_each_layer = false;              // else that of the first one
   std::vector<nn::RopeOptions> ropes;
@@ -70,5 +75,6 @@ EncoderDecoderDescription moonshine_encoder_decoder(const Config& config);
 EncoderDecoderDescription t5_encoder_decoder(const Config& config);
 EncoderDecoderDescription t5gemma_encoder_decoder(const Config& config);
 EncoderDecoderDescription whisper_encoder_decoder(const Config& config);
+EncoderDecoderDescription t5gemma2_encoder_decoder(const Config& config);
 
 }  // namespace pippin::models

@@ -26,6 +26,14 @@ Array all_tokens(const Array& ids) {
                      mil::DataType::Int32);
 }
 
+// A row of the source's mask, (1, 1, 1, source), for each query.
+Array rows_for(const nn::Pass& pass, const Array& source_mask) {
+  array::Builder& builder = array::Builder::current();
+  const Array queries = array::range(builder.dim_array(pass.past), builder.dim_array(pass.end));
+  const Array zeros = array::cast(queries, source_mask.type()) * 0.0;
+  return array::expand_dims(zeros, {0, 1, 3}) + source_mask;
+}
+
 }  // namespace
 
 EncoderDecoderRecorder::EncoderDecoderRecorder(const EncoderDecoderDescription& model,
@@ -129,13 +137,19 @@ void EncoderDecoderRecorder::record_encode(mil::Model& model) const {
   model.program.functions.emplace(encoder_decoder::kEncode, builder.build());
 }
 
+nn::Parameters EncoderDecoderRecorder::embedding_at() const {
+  return model_.embedding_of_encoder ? encoder_.root().at(model_.encoder.embedding)
+                                     : parameters_.at(model_.embedding);
+}
+
 nn::Embedding EncoderDecoderRecorder::embedding() const {
-  return nn::Embedding(parameters_.at(model_.embedding), model_.vocab_size, model_.width);
+  return nn::Embedding(embedding_at(), model_.vocab_size, model_.width);
 }
 
 Array EncoderDecoderRecorder::embed(const Array& ids, const nn::Pass& pass) const {
   Array x = embedding()(ids);
   if (model_.embedding_scale != 1.0) x = x * model_.embedding_scale;
+  if (model_.own_vector) x = model_.own_vector->put(x, ids, embedding_at());
   if (model_.positions) {
     const auto offset = static_cast<int32_t>(model_.positions->offset);
     const nn::Embedding positions =
@@ -169,8 +183,10 @@ Array EncoderDecoderRecorder::run_layers(const Inputs& inputs, int64_t end,
     const nn::MixerNeeds needs = own.needs();
     if (needs.window) mask = nn::window_mask(mask, nn::key_distances(pass), *needs.window);
     const nn::Rotation* rotation = needs.rope ? &rotations.at(*needs.rope) : nullptr;
+    if (model_.merged) mask = array::concat({mask, rows_for(pass, *inputs.source_mask)}, 3);
     x = nn::DecoderLayer(block(i), own)(
         x, {i, rotation, &mask, inputs.own, pass, carry, nullptr, nullptr});
+    if (model_.merged) continue;
     carry.watched_heads = model_.alignment_heads_of(i);
     x = nn::DecoderLayer(block(i), across)(
         x, {i, nullptr, inputs.source_mask, inputs.cross, pass, carry, nullptr, nullptr});
@@ -217,10 +233,13 @@ void EncoderDecoderRecorder::record_decode(mil::Model& model) const {
   nn::StatefulCache own(builder, type(), shape);
   const nn::CrossStates cross(builder, type(), cross_dims());
   nn::CrossCache cross_cache(cross, source);
+  nn::MergedCache merged(own, cross, source);
+  nn::Cache& own_cache = model_.merged ? static_cast<nn::Cache&>(merged) : own;
   const nn::Pass pass{end - query, query, end, mask};
   nn::LayerCarry carry;
-  const Array states = run_layers(
-      {ids, pass, source_mask ? &*source_mask : nullptr, own, cross_cache}, num_layers(), carry);
+  const Array states =
+      run_layers({ids, pass, source_mask ? &*source_mask : nullptr, own_cache, cross_cache},
+                 num_layers(), carry);
   builder.output(stateful::kLogits, logits(states));
   function.outputs.push_back(mil::array_feature(
       stateful::kLogits, "Scores of the next token, for every new position", type()));

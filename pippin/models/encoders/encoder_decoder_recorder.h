@@ -59,6 +59,7 @@ class EncoderDecoderRecorder {
   mil::Feature source_feature() const;
   mil::Feature ids_feature(const char* description) const;
   mil::Feature mask_feature() const;
+  nn::Parameters embedding_at() const;
   nn::Embedding embedding() const;
   array::Array embed(const array::Array& ids, const nn::Pass& pass) const;
   // Runs the layers [0, end) of the decoder.

@@ -32,6 +32,7 @@ TEST(EncoderDefaults, AreThoseOfTheClasses) {
       {R"({"model_type": "jina_embeddings_v3"})", 250002, 1024, 24, 8194, 1},
       {R"({"model_type": "megatron-bert"})", 29056, 1024, 24, 512, 2},
       {R"({"model_type": "new"})", 30528, 768, 12, 2048, 1},
+      {R"({"model_type": "nomic_bert"})", 30528, 768, 12, 2048, 2},
       {R"({"model_type": "roberta"})", 50265, 768, 12, 510, 2},
       {R"({"model_type": "roformer"})", 50000, 768, 12, 1536, 2},
       {R"({"model_type": "xlm-roberta"})", 30522, 768, 12, 510, 2},
@@ -48,6 +49,24 @@ TEST(EncoderDefaults, AreThoseOfTheClasses) {
   const auto absolute = describe_encoder(
       config_of(R"({"model_type": "new", "position_embedding_type": "absolute"})"));
   EXPECT_EQ(absolute.encoder.positions->rows, 2048);
+}
+
+TEST(EncoderDefaults, OfNomicBert) {
+  const auto of = [](const std::string& members) {
+    return describe_encoder(config_of(R"({"model_type": "nomic_bert")" + members + "}")).encoder;
+  };
+  const nn::EncoderOptions plain = of("");
+  EXPECT_EQ(plain.ropes.at(0).theta, 1000.0);
+  EXPECT_EQ(plain.ropes.at(0).dims, 64);
+  EXPECT_EQ(plain.norm.epsilon, 1e-12);
+  const nn::LayerOptions& layer = plain.layers.at(0);
+  EXPECT_EQ(layer.mlp().activation, nn::Activation::Silu);
+  EXPECT_EQ(layer.mlp().hidden_features, 3072);
+  EXPECT_FALSE(layer.mlp().bias);
+  EXPECT_FALSE(layer.attention().qkv_bias);
+  // A kind of rope without its theta, and configurations of before transformers 5.
+  EXPECT_EQ(of(R"(, "rope_parameters": {"rope_type": "default"})").ropes.at(0).theta, 1000.0);
+  EXPECT_EQ(of(R"(, "n_embd": 768, "n_head": 12)").ropes.at(0).theta, 10000.0);
 }
 
 struct HalfSizes {

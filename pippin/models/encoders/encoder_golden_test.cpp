@@ -48,6 +48,10 @@ std::vector<std::vector<double>> states_of(const mil::Model& model,
     engine::NamedHostTensors inputs;
     inputs.emplace(families::encoder::kIds, int_rows({row, row}));
     inputs.emplace(families::encoder::kMask, int_rows({mask, mask}));
+    if (model.functions.front().inputs.size() > 2) {
+      const std::vector<int32_t> types(row.size(), 0);
+      inputs.emplace(families::encoder::kTokenTypes, int_rows({types, types}));
+    }
     const auto outputs = runner->run(inputs, state);
     const auto all = engine::to_tensor(outputs.find(families::encoder::kStates)->second).values;
     // The second copy.

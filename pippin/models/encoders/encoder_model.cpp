@@ -252,7 +252,10 @@ Array language_scores(const nn::DecoderOptions& decoder, const nn::Encoder& enco
   const bool tied = decoder.tied || (decoder.tied_without_head && !own.contains("weight"));
   const nn::Parameters head = tied ? encoder.root().at(decoder.embedding) : own;
   const auto count = static_cast<int64_t>(rows.size());
-  const nn::WeightLayout layout{.stored_rows = decoder.vocab_size, .rows = rows, .part = "score"};
+  const nn::WeightLayout layout{
+      .stored_rows = tied ? decoder.table_rows() : decoder.head_rows_of(own),
+      .rows = rows,
+      .part = "score"};
   Array logits = array::linear(state, head.get("weight", {count, decoder.hidden_size}, layout));
   if (decoder.head_bias) logits = logits + own.get("bias", {count}, layout);
   logits = as_float(logits) * decoder.logit_scale;

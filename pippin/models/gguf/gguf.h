@@ -24,6 +24,8 @@ inline constexpr std::string_view kGgufPairs = "gguf_pairs";
 inline constexpr std::string_view kGgufXielu = "gguf_xielu";
 // Likewise: the function of the scores of experts, by llama.cpp's number.
 inline constexpr std::string_view kGgufGating = "gguf_gating";
+// Likewise: the file and the key of that number, for messages.
+inline constexpr std::string_view kGgufGatingKey = "gguf_gating_key";
 // Likewise: the number of rows of the head that scores.
 inline constexpr std::string_view kGgufScores = "gguf_scores";
 

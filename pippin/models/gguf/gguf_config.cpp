@@ -34,6 +34,8 @@ constexpr GgufField kCommon[] = {
     {"eos_token_id", "tokenizer.ggml.eos_token_id"},
 };
 
+constexpr std::string_view kGating = "expert_gating_func";
+
 class DecoderConfig {
  public:
   DecoderConfig(const GgufKeys& keys, const GgufArchitecture& row)
@@ -48,7 +50,10 @@ class DecoderConfig {
     const bool halves = keys_.has_key("rope.dimension_sections");
     if (row_.pairs || halves) config_.set(kGgufPairs, row_.pairs);
     config_.set("torch_dtype", "float16");
-    config_.set_from(kGgufGating, "expert_gating_func");
+    if (const auto gating = keys_.size(kGating)) {
+      config_.set(kGgufGating, *gating);
+      config_.set(kGgufGatingKey, fmt::format("{}: {}", metadata_.name(), keys_.full(kGating)));
+    }
     check_attention();
     for (const GgufField& field : kCommon) config_.set_from(field.member, field.source);
     sizes();
@@ -316,6 +321,11 @@ std::optional<int64_t> GgufConfig::size(std::string_view member) const {
   if (found == members_.end()) return std::nullopt;
   const Json value = Json::parse(found->second, found->first);
   return value.is_number() ? std::optional(value.as_int()) : std::nullopt;
+}
+
+void GgufConfig::write_plain_rope() {
+  std::string& scaling = members_["rope_scaling"];
+  if (scaling.empty() || scaling == "null") scaling = R"({"rope_type": "default"})";
 }
 
 std::string GgufConfig::text() const {

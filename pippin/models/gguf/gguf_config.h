@@ -52,6 +52,10 @@ class GgufConfig {
   void set_kinds(std::string_view member, const std::vector<int64_t>& numbers,
                  std::string_view positive, std::string_view zero);
 
+  // For a class whose ropes are scaled by default: writes a rope without scaling where the file has
+  // none.
+  void write_plain_rope();
+
   std::string text() const;
 
  private:

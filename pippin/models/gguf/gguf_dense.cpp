@@ -19,6 +19,11 @@ void write_window_alone(GgufConfig& config) {
   }
 }
 
+void write_ministral(GgufConfig& config) {
+  write_window_alone(config);
+  config.write_plain_rope();
+}
+
 // llama.cpp's factors, as members of MiniCPM's configuration.
 void write_minicpm(GgufConfig& config) {
   const GgufKeys& keys = config.keys();
@@ -110,7 +115,7 @@ std::vector<GgufArchitecture> gguf_dense_architectures() {
       {.name = "mistral3",
        .model_type = "ministral3",
        .class_name = "Ministral3ForCausalLM",
-       .write = write_window_alone,
+       .write = write_ministral,
        .pairs = true},
       {.name = "qwen2", .model_type = "qwen2", .class_name = "Qwen2ForCausalLM"},
       {.name = "qwen3",

@@ -53,6 +53,11 @@ void write_deepseek2(GgufConfig& config) {
   config.set("topk_method", grouped ? "group_limited_greedy" : "greedy");
 }
 
+void write_mistral4(GgufConfig& config) {
+  write_latent(config);
+  config.write_plain_rope();
+}
+
 // llama.cpp's constants.
 void write_minicpm3(GgufConfig& config) {
   write_latent(config);
@@ -112,7 +117,7 @@ std::vector<GgufArchitecture> gguf_latent_architectures() {
        .model_type = "mistral4",
        .class_name = "Mistral4ForCausalLM",
        .fields = stacked,
-       .write = write_latent},
+       .write = write_mistral4},
       {.name = "deepseek32",
        .model_type = "deepseek_v32",
        .class_name = "DeepseekV32ForCausalLM",

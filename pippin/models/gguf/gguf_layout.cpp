@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/base/error.h"
 #include "pippin/models/gguf/gguf.h"
 
 namespace pippin::models {
@@ -92,18 +93,34 @@ class GgufLayout {
     if (experts.shared) use(*experts.shared, "_shexp");
   }
 
-  // Softmax and sigmoid replace each other; other functions have to be the architecture's.
+  // Functions of architectures with softmax or sigmoid replace each other; others have to be the
+  // architecture's.
   void use(nn::RouterOptions& router) const {
     using Scores = nn::RouterOptions::Scores;
-    constexpr int64_t kSoftmax = 1, kSigmoid = 2;
+    constexpr int64_t kDefault = 0, kSoftmax = 1, kSigmoid = 2, kSoftmaxOfChosen = 3,
+                      kSqrtSoftplus = 4;
     const bool either = router.scores == Scores::Softmax || router.scores == Scores::Sigmoid;
-    if (!gating_ || !either) return;
-    if (*gating_ != kSoftmax && *gating_ != kSigmoid) {
-      config_.unsupported(kGgufGating, fmt::format("expert_gating_func {} (known: 1 softmax, 2 "
-                                                   "sigmoid)",
-                                                   *gating_));
+    if (!gating_ || !either || *gating_ == kDefault) return;
+    switch (*gating_) {
+      case kSoftmax:
+        router.scores = Scores::Softmax;
+        break;
+      case kSigmoid:
+        router.scores = Scores::Sigmoid;
+        break;
+      case kSoftmaxOfChosen:
+        router.scores = Scores::Plain;
+        router.softmax_chosen = true;
+        break;
+      case kSqrtSoftplus:
+        router.scores = Scores::SqrtSoftplus;
+        break;
+      default:
+        fail(ErrorCode::Unsupported,
+             "{}: {} is not known (known: 1 softmax, 2 sigmoid, 3 softmax of the chosen, 4 square "
+             "root of softplus)",
+             config_.text(kGgufGatingKey, kGgufGating), *gating_);
     }
-    router.scores = *gating_ == kSoftmax ? Scores::Softmax : Scores::Sigmoid;
   }
 
   const Config& config_;

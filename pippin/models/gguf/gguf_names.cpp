@@ -68,6 +68,7 @@ void GgufNames::add_norms(const nn::LayerOptions& layer) {
   norm("post_ffw_norm", layer.mlp_post_norm);
   if (layer.form == nn::LayerOptions::Form::NormAfter) {
     norm("attn_output_norm", layer.attention_norm);
+    norm("attn_norm_2", layer.attention_second_norm);
     norm("layer_output_norm", layer.mlp_norm);
   } else {
     norm("attn_output_norm", layer.mlp_norm);  // DBRX's

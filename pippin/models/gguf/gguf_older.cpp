@@ -43,6 +43,15 @@ void write_token_types(GgufConfig& config) {
   config.set("type_vocab_size", keys.has(kTypes) ? keys.rows(kTypes) : 0);
 }
 
+// Gates lie before `ffn_up` or in it: then it has twice as many rows as the feed-forward is wide.
+void write_jina_bert(GgufConfig& config) {
+  write_token_types(config);
+  const GgufTensor* up = config.find_in_blocks("ffn_up.weight");
+  const bool fused = up != nullptr && up->shape.size() == 2 &&
+                     up->shape[0] == 2 * config.keys().required_size("feed_forward_length");
+  config.set("feed_forward_type", fused || config.has_in_blocks("ffn_gate") ? "geglu" : "original");
+}
+
 void write_neox(GgufConfig& config) {
   const GgufKeys& keys = config.keys();
   config.set("use_parallel_residual",
@@ -97,6 +106,13 @@ std::vector<GgufArchitecture> gguf_older_architectures() {
                   {"norm_bias", "has:ffn_norm.bias"},
                   {"attention_bias", "has:attn_qkv.bias"},
                   {"mlp_bias", "has:ffn_up.bias"}},
+       .encodes = true},
+      {.name = "jina-bert-v2",
+       .model_type = "bert",
+       .class_name = "JinaBertModel",
+       .fields = {{"qk_norm", "has:attn_q_norm"}},
+       .members = R"({"position_embedding_type": "alibi"})",
+       .write = write_jina_bert,
        .encodes = true},
       {.name = "jina-bert-v3",
        .model_type = "jina_embeddings_v3",

@@ -12,6 +12,7 @@
 #include "pippin/array/array.h"
 #include "pippin/nn/attention/block_indexer.h"
 #include "pippin/nn/attention/differential.h"
+#include "pippin/nn/attention/gated_mask.h"
 #include "pippin/nn/attention/relative_scores.h"
 #include "pippin/nn/attention/score_bias.h"
 #include "pippin/nn/attention/temperature.h"
@@ -58,8 +59,8 @@ struct QkNorm {
 };
 
 // Each has make(parameters).
-using ScoreBiasOptions =
-    std::variant<NoScoreBiasOptions, ValueMaskOptions, BlockIndexerOptions, RelativeScoresOptions>;
+using ScoreBiasOptions = std::variant<NoScoreBiasOptions, ValueMaskOptions, BlockIndexerOptions,
+                                      RelativeScoresOptions, GatedMaskOptions>;
 
 struct AttentionOptions {
   int64_t features = 0;

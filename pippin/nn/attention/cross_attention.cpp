@@ -36,7 +36,15 @@ CrossProjection::CrossProjection(const Parameters& parameters, const AttentionOp
       key_(parameters.at(options.key), options.features, options.num_kv_heads * options.head_dim,
            options.has_key_bias()),
       value_(parameters.at(options.value), options.features,
-             options.num_kv_heads * options.head_dim, options.qkv_bias) {}
+             options.num_kv_heads * options.head_dim, options.qkv_bias) {
+  const QkNorm& norm = options.qk_norm;
+  if (norm.place == QkNorm::Place::None) return;
+  if (norm.place == QkNorm::Place::Projection || norm.weights != QkNorm::Weights::Shared) {
+    fail(ErrorCode::Internal, "'{}': norms of a source's keys are those of heads alone",
+         parameters.path());
+  }
+  key_norm_.emplace(parameters.at(norm.key), options.head_dim, norm.norm, Norm::Of::Heads);
+}
 
 std::pair<Array, Array> CrossProjection::operator()(const Array& states) const {
   const auto heads = [&](const Array& x) {
@@ -47,12 +55,19 @@ std::pair<Array, Array> CrossProjection::operator()(const Array& states) const {
     return array::transpose(split, {0, 2, 1, 3});
   };
   const Array keys = heads(key_(states));
-  return {keys, heads(value_(states))};
+  return {key_norm_ ? (*key_norm_)(keys) : keys, heads(value_(states))};
 }
 
 std::pair<Array, Array> CrossCache::update(int64_t /*layer*/, const Array& /*keys*/,
                                            const Array& /*values*/, const Pass& /*pass*/) {
   fail(ErrorCode::Internal, "a layer adds keys to a source");
+}
+
+std::pair<Array, Array> MergedCache::update(int64_t layer, const Array& keys, const Array& values,
+                                            const Pass& pass) {
+  const auto [own_keys, own_values] = own_.update(layer, keys, values, pass);
+  const auto [source_keys, source_values] = states_.read(layer, source_);
+  return {array::concat({own_keys, source_keys}, 2), array::concat({own_values, source_values}, 2)};
 }
 
 }  // namespace pippin::nn

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "pippin/nn/attention/attention.h"
 #include "pippin/nn/layers/cache.h"
 #include "pippin/nn/layers/linear.h"
+#include "pippin/nn/layers/norm.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
@@ -30,7 +32,7 @@ class CrossStates {
   array::State keys_, values_;
 };
 
-// The projections of the encoder's states by a layer's attention, whose `keys_of` is set.
+// The projections of the encoder's states by a layer's attention, without positions.
 class CrossProjection {
  public:
   CrossProjection(const Parameters& parameters, const AttentionOptions& options);
@@ -42,6 +44,7 @@ class CrossProjection {
  private:
   AttentionOptions options_;
   Linear key_, value_;
+  std::optional<Norm> key_norm_;
 };
 
 // The cache of a decoder's attention over a source: MixerInput::cache for layers that read another
@@ -60,6 +63,23 @@ class CrossCache final : public Cache {
   }
 
  private:
+  const CrossStates& states_;
+  mil::Dim source_;
+};
+
+// The cache of attention to earlier tokens and to a source: the keys and values of the latter come
+// last.
+class MergedCache final : public Cache {
+ public:
+  MergedCache(Cache& own, const CrossStates& states, mil::Dim source)
+      : own_(own), states_(states), source_(std::move(source)) {}
+
+  std::pair<array::Array, array::Array> update(int64_t layer, const array::Array& keys,
+                                               const array::Array& values,
+                                               const Pass& pass) override;
+
+ private:
+  Cache& own_;
   const CrossStates& states_;
   mil::Dim source_;
 };

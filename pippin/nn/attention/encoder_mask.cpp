@@ -27,8 +27,15 @@ Array positions_of(const mil::Dim& length) {
 
 }  // namespace
 
-EncoderMasks::EncoderMasks(const Array& mask, mil::DataType type, bool causal)
-    : causal_(causal), positions_(positions_of(mask.dim(1))), padding_(padding_of(mask, type)) {}
+EncoderMasks::EncoderMasks(const Array& mask, mil::DataType type, const Options& options)
+    : causal_(options.causal),
+      narrower_before_(options.narrower_before),
+      positions_(positions_of(mask.dim(1))),
+      padding_(padding_of(mask, type)) {
+  if (!options.alibi) return;
+  const Array distances = array::record_one("abs", {{"x", key_distances(positions_, positions_)}});
+  padding_ = alibi_mask(*options.alibi, 0, padding_, distances);
+}
 
 Array EncoderMasks::make(std::optional<int64_t> window, const RelativeBias* bias) const {
   const array::Scope scope("mask");
@@ -39,7 +46,8 @@ Array EncoderMasks::make(std::optional<int64_t> window, const RelativeBias* bias
   const auto number = [](int64_t value) { return array::constant(static_cast<int32_t>(value)); };
   Array seen = array::greater_equal(before, number(causal_ ? 0 : -*window));
   if (window) {
-    const Array near = array::less_equal(before, number(causal_ ? *window - 1 : *window));
+    const int64_t most = *window - (causal_ ? 1 : narrower_before_);
+    const Array near = array::less_equal(before, number(most));
     seen = array::logical_and(seen, near);
   }
   const Array zeros = array::cast(seen, mask.type()) * 0.0;

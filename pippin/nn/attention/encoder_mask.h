@@ -11,14 +11,21 @@
 #include <utility>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/attention/alibi.h"
 #include "pippin/nn/attention/relative_bias.h"
 
 namespace pippin::nn {
 
 class EncoderMasks {
  public:
+  // As EncoderOptions has them; biases by ALiBi are not rounded.
+  struct Options {
+    bool causal = false;
+    int64_t narrower_before = 0;
+    std::optional<AlibiOptions> alibi;
+  };
   // `mask` as in EncoderInput.
-  EncoderMasks(const array::Array& mask, mil::DataType type, bool causal);
+  EncoderMasks(const array::Array& mask, mil::DataType type, const Options& options);
 
   // (batch, 1 or heads, length or 1, length). `window`: keys on each side of a query that it sees;
   // for a causal one, that many keys up to itself. `bias`: null, or outlives this.
@@ -29,6 +36,7 @@ class EncoderMasks {
   array::Array make(std::optional<int64_t> window, const RelativeBias* bias) const;
 
   bool causal_;
+  int64_t narrower_before_;
   array::Array positions_, padding_;
   std::map<std::pair<int64_t, const RelativeBias*>, array::Array> made_;
 };

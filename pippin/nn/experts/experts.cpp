@@ -119,8 +119,10 @@ class Experts final : public FeedForward {
       return apply(options_.activation, into_hidden(experts.up, experts.up_bias));
     }
     Array gate = into_hidden(*experts.gate, experts.gate_bias);
+    const bool activates_first = options_.activates_first;
+    if (activates_first) gate = apply(options_.activation, gate);
     if (options_.limit) gate = array::minimum(gate, *options_.limit);
-    gate = apply(options_.activation, gate);
+    if (!activates_first) gate = apply(options_.activation, gate);
     Array up = into_hidden(experts.up, experts.up_bias);
     if (options_.limit) up = array::clip(up, -*options_.limit, *options_.limit);
     if (options_.up_shift != 0) up = up + options_.up_shift;

@@ -29,6 +29,7 @@ struct ExpertsOptions {
   // down(activation(gate) * up): gate is at most `limit`, up within [-limit, limit], and `up_shift`
   // is added to up.
   std::optional<double> limit;
+  bool activates_first = false;  // the gate's limit is that of activation(gate)
   double up_shift = 0.0;
   NamedNorm input_norm;              // of the experts' input, not the router's; a path of the layer
   bool weights_scale_input = false;  // the weight multiplies an expert's input, not its result

@@ -80,6 +80,7 @@ MLP::MLP(const Parameters& parameters, const MLPOptions& options)
       down_scale_(options.down_scale),
       up_shift_(options.up_shift),
       limit_(options.limit),
+      activates_first_(options.activates_first),
       up_(into_hidden(parameters, options, /*gate=*/false)),
       down_(parameters.at(options.down), options.hidden_features, options.features,
             options.down_bias.value_or(options.bias),
@@ -109,7 +110,9 @@ array::Array MLP::activated(const array::Array& x) const {
 array::Array MLP::gated(const array::Array& x) const {
   const array::Array all = strongest((*gate_)(x), cutoff_);
   const array::Array scaled = gate_scale_ == 1.0 ? all : all * gate_scale_;
-  const array::Array open = activated(limit_ ? array::minimum(scaled, *limit_) : scaled);
+  array::Array open =
+      activated(limit_ && !activates_first_ ? array::minimum(scaled, *limit_) : scaled);
+  if (limit_ && activates_first_) open = array::minimum(open, *limit_);
   array::Array up = up_(x);
   if (limit_) up = array::clip(up, -*limit_, *limit_);
   if (up_shift_ != 0) up = up + up_shift_;

@@ -53,6 +53,7 @@ struct MLPOptions {
   double gate_scale = 1.0, down_scale = 1.0;  // of what these give
   // gate is at most `limit`, up within [-limit, limit], and `up_shift` is added to up.
   std::optional<double> limit;
+  bool activates_first = false;  // the gate's limit is that of activation(gate)
   double up_shift = 0.0;
   std::string result_scale;  // a tensor of one number that the result is multiplied with
   // Only the part of the gate above its mean by this many standard deviations is used; 0: all of
@@ -85,6 +86,7 @@ class MLP final : public FeedForward {
   std::optional<XIELU> xielu_;
   double gate_scale_, down_scale_, up_shift_;
   std::optional<double> limit_;
+  bool activates_first_;
   std::optional<array::Array> result_scale_;
   std::optional<Linear> gate_;
   std::optional<Norm> inner_norm_;

@@ -28,14 +28,27 @@ PackedLayout layout_of_rows(const PackedLayout& all, const std::vector<int64_t>&
   return layout;
 }
 
+// Whether these are the first rows, in their order.
+bool are_first(const std::vector<int64_t>& rows) {
+  int64_t next = 0;
+  return std::all_of(rows.begin(), rows.end(), [&](int64_t row) { return row == next++; });
+}
+
 class PackedRows : public PackedMatrix {
  public:
   PackedRows(PackedPtr matrix, const std::vector<int64_t>& rows)
       : PackedMatrix(layout_of_rows(matrix->layout(), rows)),
         matrix_(std::move(matrix)),
-        rows_(rows) {
+        rows_(rows),
+        first_(are_first(rows)) {
     if (matrix_->blocks() == nullptr) return;
     blocks_ = *matrix_->blocks();
+    if (first_ && blocks_->order.empty()) {
+      const auto all = static_cast<size_t>(blocks_->rows);
+      blocks_->bytes = blocks_->bytes.first(blocks_->bytes.size() / all * rows_.size());
+      blocks_->rows = static_cast<int64_t>(rows_.size());
+      return;
+    }
     std::vector<int64_t> order = rows_;
     if (!blocks_->order.empty()) {
       for (int64_t& row : order) row = blocks_->order[static_cast<size_t>(row)];
@@ -56,11 +69,18 @@ class PackedRows : public PackedMatrix {
     return matrix_->describe(recipe);
   }
   void release() const noexcept override { matrix_->release(); }
+  ByteSpan stream() const override {
+    const uint64_t bits = static_cast<uint64_t>(layout().columns) *
+                          static_cast<uint64_t>(layout().bits) * rows_.size();
+    return first_ && bits % 8 == 0 && !matrix_->stream().empty() ? matrix_->stream().first(bits / 8)
+                                                                 : ByteSpan();
+  }
   const mil::StoredBlocks* blocks() const override { return blocks_ ? &*blocks_ : nullptr; }
 
  private:
   PackedPtr matrix_;
   std::vector<int64_t> rows_;
+  bool first_;
   std::optional<mil::StoredBlocks> blocks_;
 };
 

@@ -236,6 +236,43 @@ T at(const std::vector<std::vector<T>>& rows, int64_t i, int64_t j) {
   return rows[static_cast<size_t>(i)][static_cast<size_t>(j)];
 }
 
+// A matrix of 4 bits that lies in memory, as codes of 8 columns or as blocks of 3 bytes a row.
+class LyingMatrix : public PackedMatrix {
+ public:
+  explicit LyingMatrix(std::span<const std::byte> bytes)
+      : PackedMatrix(
+            PackedLayout{std::ssize(bytes) / 4, 8, 4, false, PackedLayout::Shift::None, 8}),
+        stored_{"q4_0", bytes.first(static_cast<size_t>(layout().rows) * 3), layout().rows, 8},
+        bytes_(bytes) {}
+
+  void codes(int64_t, std::span<uint8_t> out) const override { std::ranges::fill(out, 1); }
+  void scales(int64_t, std::span<float> scales, std::span<float>) const override {
+    std::ranges::fill(scales, 1.0f);
+  }
+  bool describe(mil::Recipe&) const override { return true; }
+  ByteSpan stream() const override { return bytes_; }
+  const mil::StoredBlocks* blocks() const override { return &stored_; }
+
+ private:
+  mil::StoredBlocks stored_;
+  ByteSpan bytes_;
+};
+
+TEST(PackedForms, FirstRowsLieWhereAllDo) {
+  const std::vector<std::byte> bytes(24);
+  const auto matrix = std::make_shared<LyingMatrix>(bytes);
+  const PackedPtr first = packed_rows(matrix, {0, 1, 2, 3});
+  EXPECT_EQ(first->stream().data(), bytes.data());
+  EXPECT_EQ(first->stream().size(), 16u);
+  ASSERT_NE(first->blocks(), nullptr);
+  EXPECT_TRUE(first->blocks()->order.empty());
+  EXPECT_EQ(first->blocks()->rows, 4);
+  EXPECT_EQ(first->blocks()->bytes.size(), 12u);
+  const PackedPtr others = packed_rows(matrix, {1, 2, 3});
+  EXPECT_TRUE(others->stream().empty());
+  EXPECT_EQ(others->blocks()->order, (std::vector<int64_t>{1, 2, 3}));
+}
+
 TEST(Gptq, EveryWidthOrderAndZero) {
   std::mt19937 random(5);
   const int64_t rows = 32, columns = 64, groups = 2;

@@ -422,7 +422,8 @@ void refuse_unused(const Checkpoint& checkpoint, const std::set<std::string, std
         std::any_of(others.begin(), others.end(),
                     [&](const std::string& begin) { return name.starts_with(begin); }) ||
         (packed != nullptr && packed->is_unused(checkpoint, checkpoint.at(name)));
-    if (!known) extra.push_back(name);
+    // Tensors without elements are those of parts of width 0.
+    if (!known && checkpoint.at(name).num_elements() > 0) extra.push_back(name);
   }
   if (extra.empty()) return;
   const TensorInfo& first = checkpoint.at(extra.front());

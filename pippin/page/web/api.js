@@ -25,13 +25,15 @@ export const onKeyNeeded = (ask) => { askForKey = ask; };
 
 let asking = null;  // several requests may need the same key
 async function send(path, { body, signal } = {}) {
+  const isForm = body instanceof FormData;
   for (;;) {
     let response;
     try {
       response = await fetch(path, {
         method: body ? "POST" : "GET",
-        headers: { ...(key && { authorization: "Bearer " + key }), ...(body && { "content-type": "application/json" }) },
-        body: body && JSON.stringify(body),
+        // The browser writes the type of a form, with its boundary.
+        headers: { ...(key && { authorization: "Bearer " + key }), ...(body && !isForm && { "content-type": "application/json" }) },
+        body: isForm ? body : body && JSON.stringify(body),
         signal,
       });
     } catch (error) {
@@ -69,6 +71,14 @@ export const clients = async (model, url, keyName) =>
 // Returns the capabilities of a model that is not loaded.
 export const capabilities = async (model) => (await (await send("api/show", { body: { model } })).json()).capabilities;
 export const props = (model) => getJson("props?model=" + encodeURIComponent(model));
+
+// Returns the text of a recording, a Blob of a file of sound.
+export async function transcribe(file, name, model, signal) {
+  const body = new FormData();
+  body.append("model", model);
+  body.append("file", file, name);
+  return (await (await send("v1/audio/transcriptions", { body, signal })).json()).text.trim();
+}
 
 // Returns "ok", "loading" or "stopping"; null without an answer.
 export async function health() {

@@ -1,4 +1,5 @@
 // The message box: the text, the files, and the unsent draft, which is kept for each chat.
+import { isSound } from "./dictation.js";
 import { $, el, icon, later } from "./dom.js";
 import { keep, kept } from "./kept.js";
 import { newId } from "./store.js";
@@ -13,11 +14,14 @@ export class Composer {
   #files = [];  // { id, name, size, text }
   #input = $("input");
   #tell;
+  #hear;
   #keepSoon = later(250, () => this.#keep());
 
-  // send(text, files) is called to send a message; tell(words) reports an error.
-  constructor(send, tell) {
+  // send(text, files) is called to send a message; tell(words) reports an error; hear(file) inserts the text of a file
+  // of sound, and returns false if the server cannot.
+  constructor(send, tell, hear) {
     this.#tell = tell;
+    this.#hear = hear;
     $("composer").addEventListener("submit", (event) => {
       event.preventDefault();
       if ($("send").disabled) return;
@@ -76,6 +80,16 @@ export class Composer {
     this.#fit();
     this.#keep();
   }
+  // Inserts a text at the cursor, or in place of the selection.
+  insert(text) {
+    const { value, selectionStart: start, selectionEnd: end } = this.#input;
+    const before = start > 0 && !/\s/.test(value[start - 1]) ? " " : "";
+    const after = end < value.length && !/\s/.test(value[end]) ? " " : "";
+    this.#input.setRangeText(before + text + after, start, end, "end");
+    this.#fit();
+    this.#keep();
+    this.focus();
+  }
   focus() { this.#input.focus({ preventScroll: true }); }
   get isEmpty() { return this.#input.value === "" && this.#files.length === 0; }
   setRunning(runs) {
@@ -110,6 +124,10 @@ export class Composer {
 
   async attach(files) {
     for (const file of files) {
+      if (isSound(file)) {
+        if (!await this.#hear(file)) this.#tell(`${file.name}: the server has no model of speech, or is busy with a recording.`);
+        continue;
+      }
       if (this.#files.length >= kMaxFiles) return this.#tell(`${kMaxFiles} files at most.`);
       if (file.type.startsWith("image/")) this.#tell(`${file.name}: pictures are not taken, texts only.`);
       else if (file.size > kMaxFile) this.#tell(`${file.name} has ${Math.ceil(file.size / 1024)} KB; ${kMaxFile / 1024} KB at most.`);

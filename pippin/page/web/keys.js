@@ -9,7 +9,7 @@ export const kKeys = [
   { keys: ["Ctrl", ","], does: "settings", words: "Settings" },
   { keys: ["Ctrl", "/"], does: "keys", words: "This list" },
   { keys: ["Ctrl", "Shift", "Backspace"], does: "delete-current", words: "Delete the chat" },
-  { keys: ["Esc"], does: "stop", words: "Stop the answer" },
+  { keys: ["Esc"], does: "stop", words: "Stop the answer, or discard a recording" },
   { keys: ["Enter"], words: "Send" },
   { keys: ["Shift", "Enter"], words: "New line" },
   { keys: ["↑"], words: "Edit the last message, where nothing is written yet" },

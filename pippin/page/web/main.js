@@ -4,6 +4,7 @@ import { say } from "./announce.js";
 import { App } from "./app.js";
 import { Composer } from "./composer.js";
 import { Connect } from "./connect.js";
+import { Dictation } from "./dictation.js";
 import { ask, banner, noBanner } from "./dialogs.js";
 import { $, copyText, el } from "./dom.js";
 import { editMessage } from "./editor.js";
@@ -32,7 +33,8 @@ const sidebar = new Sidebar(store);
 const tools = new Tools();
 const thread = new Thread((name) => tools.find(name)?.command ?? "");
 const tell = (words) => banner("told", words);
-const composer = new Composer((text, files) => app.send(text, files), tell);
+const composer = new Composer((text, files) => app.send(text, files), tell, (file) => dictation.isPossible && dictation.take(file));
+const dictation = new Dictation({ model: () => models.speech, insert: (text) => composer.insert(text), failed });
 const models = new Models((model) => app.setSettings({ ...app.settings, model }), () => showState());
 const app = new App({ store, sidebar, thread, composer, models, tools, shown: () => showState(), failed });
 const connect = new Connect(models);
@@ -47,8 +49,10 @@ function showState() {
   $("empty").hidden = app.path.length > 0;
   composer.setRunning(!!app.run);
   composer.setClosed(models.hasEncodersOnly);
+  dictation.show();
   if (!models.hasEncodersOnly) noBanner("encoders");
-  else banner("encoders", "The models of this server are encoders: they embed and score texts, and write none.", { action: ["Connect programs", () => actions.connect()] });
+  else banner("encoders", models.speech ? "No model of this server answers messages: they embed and score texts, or transcribe recordings." :
+    "The models of this server are encoders: they embed and score texts, and write none.", { action: ["Connect programs", () => actions.connect()] });
   showIdeas(models.chosen === "demo" ? kStories : kIdeas);
   showGauge();
   if ($("settings").open) settings.show(app.settings, models.props);
@@ -163,7 +167,10 @@ const actions = {
     nextTheme();
     say("Theme: " + themeName());
   },
+  dictate: () => dictation.toggle(),
+  "discard-recording": () => { dictation.cancel(); composer.focus(); },
   stop: () => {
+    if (dictation.cancel()) return composer.focus();
     if (!app.run) return false;
     app.stop();
     composer.focus();

@@ -3,6 +3,7 @@ import * as api from "./api.js";
 import { $, el } from "./dom.js";
 
 const kEncoders = "Encoders: for embeddings and scores, not to chat with";
+const kSpeech = "Speech: for the text of recordings, not to chat with";
 const kStates = { absent: "not loaded", loading: "loading", ready: "ready", failed: "cannot be loaded" };
 
 export class Models {
@@ -32,12 +33,18 @@ export class Models {
   get all() { return this.#models.map(({ id }) => id); }
   #find() { return this.#models.find((model) => model.id === this.#chosen); }
 
-  // Whether a model embeds or scores texts and does not generate any.
+  // Capabilities of a model; null: unknown yet.
+  #can(name) {
+    return this.#models.find(({ id }) => id === name)?.capabilities ?? this.#capabilities.get(name) ?? null;
+  }
+  // Whether a model generates no answers: it embeds or scores texts, or transcribes recordings.
   isEncoder(name) {
-    const model = this.#models.find(({ id }) => id === name);
-    const can = model?.capabilities ?? this.#capabilities.get(name);
+    const can = this.#can(name);
     return !!can && !can.includes("completion");
   }
+  #hears(name) { return !!this.#can(name)?.includes("transcription"); }
+  // The name of the first model that transcribes recordings, or "".
+  get speech() { return this.all.find((name) => this.#hears(name)) ?? ""; }
   get hasEncodersOnly() { return this.#models.length > 0 && this.#chosen === ""; }
 
   // If the model is gone or cannot chat, chooses the first one that can.
@@ -101,9 +108,11 @@ export class Models {
     const select = $("model");
     const option = (model, isOff) => el("option", { value: model.id, disabled: isOff },
       model.id + (model.state === "ready" ? "" : ` (${kStates[model.state] ?? model.state})`));
-    const encoders = this.#models.filter(({ id }) => this.isEncoder(id));
-    select.replaceChildren(...this.#models.filter((model) => !encoders.includes(model)).map((model) => option(model, false)));
-    if (encoders.length > 0) select.append(el("optgroup", { label: kEncoders }, ...encoders.map((model) => option(model, true))));
+    select.replaceChildren(...this.#models.filter(({ id }) => !this.isEncoder(id)).map((model) => option(model, false)));
+    for (const [label, hears] of [[kEncoders, false], [kSpeech, true]]) {
+      const others = this.#models.filter(({ id }) => this.isEncoder(id) && this.#hears(id) === hears);
+      if (others.length > 0) select.append(el("optgroup", { label }, ...others.map((model) => option(model, true))));
+    }
     select.value = this.#chosen;
     const model = this.#find();
     const state = $("model-state");

@@ -1,6 +1,6 @@
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence as Items
-from typing import Any, Literal, Protocol, Union, overload
+from typing import Any, Literal, Protocol, TypedDict, Union, overload
 
 import numpy.typing as npt
 
@@ -31,6 +31,36 @@ _Value = Union[_Input, Mapping[str, float], Mapping[int, float]]
 _Target = Union[npt.NDArray[Any], memoryview, bytearray, Tensor]
 # An array or a Tensor; a text or a list of texts; the probabilities of a classifier as a dict; a PIL image.
 _Output = Any
+
+class _Word(TypedDict):
+    word: str
+    start: float
+    end: float
+    probability: float
+
+class _SegmentPart(TypedDict):
+    id: int
+    seek: int
+    start: float
+    end: float
+    text: str
+    tokens: list[int]
+    temperature: float
+    avg_logprob: float
+    compression_ratio: float
+    no_speech_prob: float
+
+class _Segment(_SegmentPart, total=False):
+    words: list[_Word]
+
+class _TranscriptionPart(TypedDict):
+    text: str
+    segments: list[_Segment]
+    language: str | None
+    duration: float
+
+class _Transcription(_TranscriptionPart, total=False):
+    words: list[_Word]
 
 class Tensor(metaclass=_pybind11_type):
     def __init__(self, array: _Input) -> None: ...
@@ -230,6 +260,38 @@ class TextEncoder(metaclass=_pybind11_type):
     def name(self) -> str: ...
     @property
     def prompt_names(self) -> list[str]: ...
+
+class SegmentStream(metaclass=_pybind11_type):
+    def __iter__(self) -> SegmentStream: ...
+    def __next__(self) -> _Segment: ...
+    def close(self) -> None: ...
+    @property
+    def result(self) -> _Transcription: ...
+
+class Transcriber(metaclass=_pybind11_type):
+    def __init__(
+        self, path: str | os.PathLike[str], *, tokenizer: str = "", num_threads: int = 0, load_cache: bool = True
+    ) -> None: ...
+    def transcribe(
+        self,
+        audio: _Path | _ArrayLike,
+        *,
+        sampling_rate: int = 16000,
+        progress: Callable[[float, float], object] | None = None,
+        **kwargs: Any,
+    ) -> _Transcription: ...
+    def stream(
+        self,
+        audio: _Path | _ArrayLike,
+        *,
+        sampling_rate: int = 16000,
+        progress: Callable[[float, float], object] | None = None,
+        **kwargs: Any,
+    ) -> SegmentStream: ...
+    @property
+    def sampling_rate(self) -> int: ...
+    @property
+    def finds_words(self) -> bool: ...
 
 class TextStream(metaclass=_pybind11_type):
     def push(self, id: int) -> str: ...

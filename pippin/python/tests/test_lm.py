@@ -59,6 +59,19 @@ class Texts(unittest.TestCase):
         never = lm.make_logits_processors(logit_bias={first: -100.0}, repetition_penalty=1.1)
         self.assertNotEqual(self.generate(max_tokens=1), self.generate(max_tokens=1, logits_processors=never))
 
+    def test_options_of_the_table_are_those_of_the_program(self):
+        for options in ({"mirostat_tau": 3.0}, {"dry_multiplier": 2.0, "dry_allowed_length": 1},
+                        {"repetition_penalty": 1.5, "penalty_last_n": 8}):
+            flags = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+            wanted = subprocess.run([PROGRAM, "run", "--no-stats", "-n", "40", "--temp", "1", "--seed", "3", *flags,
+                                     QUESTION[0]["content"]], capture_output=True, text=True, check=True).stdout
+            self.assertEqual(self.generate(max_tokens=40, temperature=1.0, seed=3, **options),
+                             wanted.removesuffix("\n"), options)
+        with self.assertRaisesRegex(ValueError, "dry_base is 0.5, must be 1 or more"):
+            self.generate(max_tokens=1, dry_base=0.5)
+        with self.assertRaisesRegex(ValueError, 'unknown option "warmth"'):
+            self.generate(max_tokens=1, warmth=0.5)
+
     def test_answers_in_a_form(self):
         self.assertIn(self.generate(choices=["yes", "no"]), ("yes", "no"))
         schema = {"type": "object", "properties": {"legs": {"type": "integer", "maximum": 9, "minimum": 0}},

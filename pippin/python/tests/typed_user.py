@@ -38,6 +38,14 @@ def write(path: str, prompt: str) -> str:
     return text
 
 
+def hear(path: str) -> str:
+    transcriber = pippin.Transcriber(path, num_threads=2)
+    result = transcriber.transcribe("talk.wav", language="de", word_timestamps=True, no_speech_threshold=None)
+    words: list[str] = [word["word"] for word in result["words"]]
+    starts: list[float] = [segment["start"] for segment in transcriber.stream(b"RIFF", temperature=(0, 0.5))]
+    return result["text"] + words[0] + str(starts)
+
+
 def chat(name: str) -> str | None:
     model, tokenizer = lm.load(name)
     prompt = tokenizer.apply_chat_template([{"role": "user", "content": "Hello"}], add_generation_prompt=True)

@@ -286,15 +286,14 @@ TEST(SamplingOptions, NameWhatIsOutOfRange) {
     }
     return "";
   };
-  EXPECT_EQ(message({.typical_p = 0}), "typical-p is 0, must be above 0 and at most 1");
-  EXPECT_EQ(message({.xtc_probability = 2}), "XTC probability is 2, must be from 0 to 1");
-  EXPECT_EQ(message({.mirostat_tau = -1}), "mirostat tau is -1, must be 0 (off) or more");
-  EXPECT_EQ(message({.presence_penalty = NAN}), "presence penalty is nan, must be a number");
-  EXPECT_EQ(message({.penalty_last_n = -1}),
-            "the penalties' number of last tokens is -1, must be 0 (all) or more");
-  EXPECT_EQ(message({.dry_base = 0.5}), "DRY base is 0.5, must be 1 or more");
+  EXPECT_EQ(message({.typical_p = 0}), "typical_p is 0, must be above 0 and at most 1");
+  EXPECT_EQ(message({.xtc_probability = 2}), "xtc_probability is 2, must be from 0 to 1");
+  EXPECT_EQ(message({.mirostat_tau = -1}), "mirostat_tau is -1, must be 0 (off) or more");
+  EXPECT_EQ(message({.presence_penalty = NAN}), "presence_penalty is nan, must be a number");
+  EXPECT_EQ(message({.penalty_last_n = -1}), "penalty_last_n is -1, must be 0 (all) or more");
+  EXPECT_EQ(message({.dry_base = 0.5}), "dry_base is 0.5, must be 1 or more");
   EXPECT_EQ(message({.logit_bias = {{3, NAN}}}),
-            "logit bias of token 3 is nan, must be a number, or -infinity for never");
+            "logit_bias: the bias of token 3 is nan, must be a number, or -infinity for never");
   EXPECT_EQ(message({}), "");
 }
 

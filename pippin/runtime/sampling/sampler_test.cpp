@@ -150,14 +150,14 @@ TEST(Sampler, RefusesOptionsOutOfRange) {
                "temperature is -1, must be 0 or more");
   EXPECT_ERROR(Sampler({.temperature = std::nan("")}), ErrorCode::InvalidArgument,
                "temperature is nan, must be 0 or more");
-  EXPECT_ERROR(Sampler({.top_k = -1}), ErrorCode::InvalidArgument, "top-k is -1, must be 0");
-  EXPECT_ERROR(Sampler({.top_p = 0}), ErrorCode::InvalidArgument, "top-p is 0, must be above 0");
+  EXPECT_ERROR(Sampler({.top_k = -1}), ErrorCode::InvalidArgument, "top_k is -1, must be 0");
+  EXPECT_ERROR(Sampler({.top_p = 0}), ErrorCode::InvalidArgument, "top_p is 0, must be above 0");
   EXPECT_ERROR(Sampler({.top_p = 1.5}), ErrorCode::InvalidArgument,
-               "top-p is 1.5, must be above 0");
+               "top_p is 1.5, must be above 0");
   EXPECT_ERROR(Sampler({.min_p = 2}), ErrorCode::InvalidArgument,
-               "min-p is 2, must be from 0 to 1");
+               "min_p is 2, must be from 0 to 1");
   EXPECT_ERROR(Sampler({.repetition_penalty = 0}), ErrorCode::InvalidArgument,
-               "repetition penalty is 0, must be above 0");
+               "repetition_penalty is 0, must be above 0");
 }
 
 }  // namespace

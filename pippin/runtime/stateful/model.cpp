@@ -80,7 +80,8 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
                          .many_sequences = true,
                          .shares_passes = schema_.has_cache && smallest_ == 1,
                          .every_row = every_row_,
-                         .greedy_only = is_greedy_only()}});
+                         .greedy_only = is_greedy_only()},
+        .num_ids = embedding_rows(program_, schema_.steps.front()).value_or(0)});
 }
 
 void StatefulModel::find_logits() {

@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "pippin/base/export.h"
 #include "pippin/speech/transcription.h"
 
 namespace pippin::speech {
 
+// The formats of files.
 enum class Format : uint8_t {
   Text,  // a segment per line
   Json,  // verbose_json of OpenAI's API
@@ -28,25 +30,36 @@ struct SubtitleOptions {
   bool highlight_words = false;               // a subtitle per word, which is underlined in it
 };
 
+// A format and its name.
 struct FormatName {
-  Format format;
+  Format format;          // one of all
   std::string_view name;  // also the ending of files
 };
 
 // All formats.
-std::span<const FormatName> all_formats();
-std::string_view format_name(Format format);
+PIPPIN_API std::span<const FormatName> all_formats();
+// Returns the name of a format.
+PIPPIN_API std::string_view format_name(Format format);
 
 // Returns the text of a file.
-std::string write_transcription(const Transcription& transcription, Format format,
-                                const SubtitleOptions& subtitles = {});
+PIPPIN_API std::string write_transcription(const Transcription& transcription, Format format,
+                                           const SubtitleOptions& subtitles = SubtitleOptions());
 
 // The single formats; segments without text are left out, except in JSON.
-std::string write_text(const Transcription& transcription);
-std::string write_json(const Transcription& transcription);
-std::string write_srt(const Transcription& transcription, const SubtitleOptions& options = {});
-std::string write_vtt(const Transcription& transcription, const SubtitleOptions& options = {});
-std::string write_tsv(const Transcription& transcription);
-std::string write_lrc(const Transcription& transcription);
+
+// Returns a segment per line.
+PIPPIN_API std::string write_text(const Transcription& transcription);
+// Returns verbose_json of OpenAI's API.
+PIPPIN_API std::string write_json(const Transcription& transcription, bool with_segments = true);
+// Returns SubRip subtitles.
+PIPPIN_API std::string write_srt(const Transcription& transcription,
+                                 const SubtitleOptions& options = SubtitleOptions());
+// Returns WebVTT subtitles.
+PIPPIN_API std::string write_vtt(const Transcription& transcription,
+                                 const SubtitleOptions& options = SubtitleOptions());
+// Returns start and end in milliseconds and the text of each segment.
+PIPPIN_API std::string write_tsv(const Transcription& transcription);
+// Returns lyrics.
+PIPPIN_API std::string write_lrc(const Transcription& transcription);
 
 }  // namespace pippin::speech

@@ -1,6 +1,7 @@
 #include "pippin/io/json.h"
 
 #include "pippin/speech/languages.h"
+#include "pippin/speech/segments.h"
 #include "pippin/speech/writers/formats.h"
 
 namespace pippin::speech {
@@ -27,7 +28,7 @@ void write_segment(JsonWriter& json, const Segment& segment, bool has_words) {
 
 }  // namespace
 
-std::string write_json(const Transcription& transcription) {
+std::string write_json(const Transcription& transcription, bool with_segments) {
   JsonWriter json(2);
   json.begin_object();
   json.member("task", transcription.task == Task::Translate ? "translate" : "transcribe");
@@ -36,9 +37,11 @@ std::string write_json(const Transcription& transcription) {
   json.member("text", trimmed(transcription.text));
   bool has_words = false;
   for (const Segment& segment : transcription.segments) has_words |= !segment.words.empty();
-  json.key("segments").begin_array();
-  for (const Segment& segment : transcription.segments) write_segment(json, segment, has_words);
-  json.end_array();
+  if (with_segments) {
+    json.key("segments").begin_array();
+    for (const Segment& segment : transcription.segments) write_segment(json, segment, has_words);
+    json.end_array();
+  }
   if (has_words) {
     json.key("words").begin_array();
     for (const Segment& segment : transcription.segments) {

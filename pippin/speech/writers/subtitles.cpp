@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/text.h"
+#include "pippin/speech/segments.h"
 #include "pippin/speech/writers/formats.h"
 #include "pippin/speech/writers/timestamp.h"
 

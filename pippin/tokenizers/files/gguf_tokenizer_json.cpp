@@ -20,8 +20,9 @@ using Kind = GgufTokenizer::Kind;
 constexpr std::string_view kWordBegins = "\u2581";
 constexpr std::string_view kContinues = "##";
 
-void write_words(const GgufWords& words, JsonWriter& json) {
-  if (words.plain_text) {
+void write_words(const GgufWords& words, bool lower, JsonWriter& json) {
+  if (lower) json.key("normalizer").raw(R"({"type": "Lowercase"})");
+  if (words.plain_text && !words.spaces) {
     json.key("normalizer").begin_object().member("type", "Replace");
     json.key("pattern").begin_object().member("String", " ").end_object();
     json.member("content", kWordBegins).end_object();
@@ -228,13 +229,16 @@ std::string byte_level_json(const GgufMetadata& metadata, const GgufTokenizer& t
   JsonWriter json;
   json.begin_object().member("version", "1.0");
   write_added(tokenizer, json);
-  write_words(*words, json);
+  const auto lower = metadata.flag(gguf_tokenizer_key("normalizer.lowercase"));
+  write_words(*words, words->spaces && lower.value_or(false), json);
   write_ends(tokenizer, words->begins, json);
   json.key("decoder");
   if (words->plain_text) {
     json.begin_object().member("type", "Sequence").key("decoders").begin_array();
-    json.begin_object().member("type", "Replace").key("pattern").begin_object();
-    json.member("String", kWordBegins).end_object().member("content", " ").end_object();
+    if (!words->spaces) {
+      json.begin_object().member("type", "Replace").key("pattern").begin_object();
+      json.member("String", kWordBegins).end_object().member("content", " ").end_object();
+    }
     json.raw(R"({"type": "ByteFallback"})").raw(R"({"type": "Fuse"})").end_array().end_object();
   } else {
     json.raw(R"({"type": "ByteLevel"})");

@@ -163,6 +163,7 @@ std::vector<Row> make_rows() {
       {{"deepseek-coder"}, words({kLines, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjk, R"(\p{N})"})},
       {{"falcon"}, words({R"([\p{P}\$\+<=>\^~\|`]+)", kGpt2Words, R"([0-9][0-9][0-9])"})},
       {{"bloom", "poro-chat", "gpt3-finnish"}, words({kBloomWords})},
+      {{"whitespace"}, {.patterns = {R"(\S+)"}, .plain_text = true, .spaces = true}},
       {{"viking"}, words({kBloomWords, R"(\p{N})"})},
   };
 }

@@ -16,6 +16,7 @@ struct GgufWords {
   // Tokens are text instead of GPT-2's letters for bytes: spaces are U+2581, other unknown bytes
   // are tokens like <0x0A>.
   bool plain_text = false;
+  bool spaces = false;  // with plain_text: spaces stay spaces, and texts may be lowercased
 };
 
 // Returns nullopt for an unknown name.

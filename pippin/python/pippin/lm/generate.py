@@ -134,7 +134,7 @@ def stream_generate(
     kv_bits: int | None = None, kv_group_size: int = 64, quantized_kv_start: int = 0,
     input_embeddings: Any = None, logprobs: bool = True, stop: Sequence[str] = (),
     json_schema: str | None = None, grammar: str | None = None, regex: str | None = None,
-    choices: Sequence[str] | None = None, drafts: bool = True,
+    choices: Sequence[str] | None = None, drafts: bool = True, **sampling: Any,
 ) -> Iterator[GenerationResponse]:
     """Yields a GenerationResponse for each token. `prompt` is a text, or tokens: a list or an array.
     Leaving the loop ends the generation.
@@ -144,6 +144,8 @@ def stream_generate(
     [1, vocabulary] that return logits. Both get NumPy arrays, and are called by the thread that runs the loop.
     prompt_cache: the cache that the text continues and extends. draft_model: a smaller model with the same
     vocabulary, which drafts tokens: when that is faster, or always num_draft_tokens at a time.
+    sampling: the program's sampling options by name (temperature, seed, mirostat_tau, dry_multiplier, ...), in place
+    of those of the sampler.
     An answer can be constrained to a JSON Schema, a GBNF grammar, a regular expression, or a list of choices.
     Raises InvalidArgumentError for a prompt without tokens, values out of range and an invalid constraint,
     LimitExceededError for a prompt that does not fit the context, and UnsupportedError for kv_bits, input_embeddings
@@ -161,7 +163,7 @@ def stream_generate(
     tokens = _prompt_tokens(tokenizer, prompt)
     if not tokens:
         raise InvalidArgumentError("prompt: it has no tokens")
-    options = _sampling(sampler, logits_processors, tokenizer)
+    options = sampling | _sampling(sampler, logits_processors, tokenizer)
     options.update(
         max_tokens=int(max_tokens), stop=[stop] if isinstance(stop, str) else list(stop), drafts=bool(drafts),
         draft_model=draft_model, num_draft_tokens=num_draft_tokens, logprobs=bool(logprobs),

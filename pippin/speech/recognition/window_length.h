@@ -1,0 +1,16 @@
+// Where a long recording is cut into windows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace pippin::speech {
+
+// Returns the number of samples of the window that begins `rest`, the rest of a recording: all, if
+// these are at most `most`. Otherwise the window ends in the last third of `most`, in the middle of
+// the quietest tenth of a second, the last one of equals, and leaves at least a second (or a
+// quarter of `most`, if that is less) to the next window.
+size_t window_length(std::span<const float> rest, size_t most, int64_t sampling_rate);
+
+}  // namespace pippin::speech
