@@ -80,7 +80,7 @@ OpenedModel ModelList::open(const std::string& name) {
   }
   if (slot.state != ModelState::Ready) load(slot, lock);
   slot.used = Clock::now();
-  return {slot, slot.entry.name, slot.first_mapping};
+  return {slot.held(), slot.entry.name, slot.first_mapping};
 }
 
 void ModelList::unload(const std::string& name) {
@@ -112,7 +112,7 @@ std::shared_ptr<Embedder> ModelList::embedder(ServedModel& model) try {
 }
 
 ModelStatus ModelList::status_of(const Slot& slot) const {
-  ModelStatus status{slot};
+  ModelStatus status{slot.held()};
   status.name = slot.entry.name;
   status.path = slot.entry.path;
   status.aliases = slot.aliases;

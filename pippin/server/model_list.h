@@ -43,6 +43,7 @@ struct AnyModel {
   std::shared_ptr<const app::SpeechToText> speech;  // writes the texts of recordings
 
   bool is_loaded() const { return model != nullptr || encoder != nullptr || speech != nullptr; }
+  const AnyModel& held() const { return *this; }
   // Whether another object holds it, too.
   bool is_shared() const {
     return model.use_count() > 1 || encoder.use_count() > 1 || speech.use_count() > 1;
