@@ -3,10 +3,6 @@
 #include <memory>
 #include <mutex>
 
-#include "pippin/mil/package/package.h"
-#include "pippin/models/encoders/encoder_decoder_description.h"
-#include "pippin/models/model_source.h"
-#include "pippin/runtime/encoder_decoder_schema.h"
 #include "pippin/speech/feature_source.h"
 #include "pippin/speech/recognition/recognize_recording.h"
 
@@ -21,19 +17,6 @@ speech::Transcriber transcriber_of(const OpenedWhisper& whisper,
 }
 
 }  // namespace
-
-bool is_speech_model(const fs::path& model) {
-  if (is_whisperkit(model) || recognizes_frames(model)) return true;
-  if (mil::is_package(model)) {
-    const mil::Model program = mil::read_package(model);
-    return runtime::is_encoder_decoder(program) &&
-           runtime::encoder_decoder_schema(program).source.has_value();
-  }
-  if (!fs::exists(model / "config.json")) return false;
-  const Json json = models::load_config(model);
-  return models::is_encoder_decoder_type(json.get_string_or("model_type", "")) &&
-         models::describe_encoder_decoder(models::Config(json)).hears();
-}
 
 SpeechToText SpeechToText::open(const ModelChoice& choice) {
   return SpeechToText(open_speech(choice));

@@ -16,9 +16,6 @@
 
 namespace pippin::app {
 
-// Whether a folder or a package is a model of speech. Throws the errors of reading its files.
-bool is_speech_model(const std::filesystem::path& model);
-
 // Thread-safe: windows of recordings that several threads transcribe take turns.
 class SpeechToText {
  public:

@@ -387,6 +387,15 @@ class Transcribe(unittest.TestCase):
             process.kill()
             process.communicate()
 
+    def test_other_commands_point_to_this_one(self):
+        folder, _ = self.model(1)
+        package = self.folder / "whisper.mlpackage"
+        subprocess.run([PIPPIN, "convert", folder, "-o", package], capture_output=True, check=True)
+        for model in folder, package:
+            result = subprocess.run([PIPPIN, "run", model, "Hello"], capture_output=True, text=True)
+            self.assertEqual(result.returncode, 3)
+            self.assertIn("a model of speech: `pippin transcribe` runs it", result.stderr)
+
 
 if __name__ == "__main__":
     testing.main()

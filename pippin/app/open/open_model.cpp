@@ -2,6 +2,7 @@
 
 #include "pippin/app/open/hidden_output.h"
 #include "pippin/app/open/hub_model.h"
+#include "pippin/app/open/speech_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/files/temporary_folder.h"
@@ -105,6 +106,10 @@ bool names_packages(const ModelChoice& choice) {
        choice.path);
 }
 
+[[noreturn]] void refuse_speech(const ModelChoice& choice) {
+  fail(ErrorCode::Unsupported, "{}: a model of speech: `pippin transcribe` runs it", choice.path);
+}
+
 }  // namespace
 
 LoadedModel open_model(const ModelChoice& given) {
@@ -115,11 +120,14 @@ LoadedModel open_model(const ModelChoice& given) {
                                text_path(choice, demo.path()), folder_options(choice));
   }
   if (!names_packages(choice)) {
+    if (is_speech_model(choice.path)) refuse_speech(choice);
     return runtime::load_model([&] { return build_folder(choice, choice.path); },
                                text_path(choice, choice.path), folder_options(choice));
   }
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
-  return runtime::load_model(runtime::find_packages(choice.path), text, choice.load);
+  LoadedModel loaded = runtime::load_model(runtime::find_packages(choice.path), text, choice.load);
+  if (loaded.model->source()) refuse_speech(choice);
+  return loaded;
 }
 
 runtime::RunnableModel open_runnable(const ModelChoice& given) {

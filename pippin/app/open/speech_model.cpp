@@ -7,6 +7,10 @@
 #include "pippin/app/open/speech_files.h"
 #include "pippin/base/error.h"
 #include "pippin/families/whisperkit.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/models/encoders/encoder_decoder_description.h"
+#include "pippin/models/model_source.h"
+#include "pippin/runtime/encoder_decoder_schema.h"
 #include "pippin/runtime/open/package_family.h"
 #include "pippin/speech/sequence_model.h"
 #include "pippin/speech/whisperkit/model.h"
@@ -65,6 +69,19 @@ std::unique_ptr<speech::FeatureSource> OpenedWhisper::features(
 bool is_whisperkit(const fs::path& path) {
   return runtime::names_packages(path) &&
          runtime::find_packages(path).family == runtime::FoundPackages::Family::WhisperKit;
+}
+
+bool is_speech_model(const fs::path& model) {
+  if (is_whisperkit(model) || recognizes_frames(model)) return true;
+  if (mil::is_package(model)) {
+    const mil::Model program = mil::read_package(model);
+    return runtime::is_encoder_decoder(program) &&
+           runtime::encoder_decoder_schema(program).source.has_value();
+  }
+  if (!fs::exists(model / "config.json")) return false;
+  const Json json = models::load_config(model);
+  return models::is_encoder_decoder_type(json.get_string_or("model_type", "")) &&
+         models::describe_encoder_decoder(models::Config(json)).hears();
 }
 
 OpenedSpeech open_speech(const ModelChoice& given) {

@@ -46,6 +46,9 @@ using OpenedSpeech = std::variant<OpenedWhisper, OpenedRecognizer>;
 // Whether it is a folder of WhisperKit's packages.
 bool is_whisperkit(const std::filesystem::path& path);
 
+// Whether a folder or a package is a model of speech. Throws the errors of reading its files.
+bool is_speech_model(const std::filesystem::path& model);
+
 // Throws the errors of open_runnable() and of reading the files; Unsupported for a model that does
 // not take sound.
 OpenedSpeech open_speech(const ModelChoice& choice);
