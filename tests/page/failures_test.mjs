@@ -44,6 +44,7 @@ describe("the server", () => {
     stand.chat = answering("a time.");
     await page.waitForSelector("#banner-server", { state: "detached" });
     await page.click(".assistant [data-do=continue]");
+    await page.waitForFunction(() => document.querySelector(".assistant > .text").innerText.endsWith("time."));
     await waitForAnswer(page);
     assert.deepEqual(await texts(page), [story, "Once upon a time."]);
     await page.reload();
@@ -284,6 +285,7 @@ describe("chats", () => {
     await send(page, "first question");
     await waitForAnswer(page);
     await page.keyboard.press("Control+Shift+O");
+    await page.waitForFunction(() => document.querySelector("#title").textContent === "New chat");
     await send(page, "second question");
     await waitForAnswer(page);
     await page.hover("#chats li");
