@@ -11,7 +11,7 @@ namespace {
 using Options = TranscribeOptions;
 
 // clang-format off
-const TranscribeOption kOptions[] = {
+const TranscribeOption known_options[] = {
   {"word_timestamps", nullptr, &Options::word_timestamps, "", "Find the times of words"},
   {"without_timestamps", nullptr, &Options::without_timestamps, "", "Without timestamps: one segment per window of 30 s"},
   {"initial_prompt", nullptr, &Options::initial_prompt, "TEXT", "Text before the first window: names, spellings, style"},
@@ -40,7 +40,7 @@ const TranscribeOption kOptions[] = {
 }  // namespace
 
 std::span<const TranscribeOption> transcribe_options() {
-  return kOptions;
+  return known_options;
 }
 
 void set_language(TranscribeOptions& options, std::string_view language) {
