@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "pippin/runtime/speech/ctc_decoding.h"
-#include "pippin/runtime/speech/speech_windows.h"
 #include "pippin/runtime/speech/transducer_decoding.h"
 
 namespace pippin::runtime {
@@ -122,50 +121,6 @@ TEST(DecodeTransducer, LimitsTokensThatStayWithDurations) {
   ScriptedNetworks networks(2, 1, {{0, 0}, {0, 0}, {0, 0}, {0, 0}});
   const TransducerRules rules{.vocab_size = 2, .blank = 1, .durations = {0}, .max_symbols = 2};
   EXPECT_EQ(decode(rules, 2, networks).size(), 4U);
-}
-
-TEST(SpeechWindows, CoverEveryFrameOnce) {
-  for (const int64_t length : {1, 39, 40, 41, 47, 79, 80, 81, 100, 399, 1000}) {
-    for (const int64_t overlap : {0, 2, 50}) {
-      SCOPED_TRACE(length);
-      const std::vector<SpeechWindow> windows = divide_speech(length, 40, 4, overlap);
-      EXPECT_EQ(windows.front().begin, 0);
-      EXPECT_EQ(windows.back().begin + windows.back().length, length);
-      for (size_t i = 0; i < windows.size(); ++i) {
-        const SpeechWindow& window = windows[i];
-        EXPECT_LE(window.length, 40);
-        EXPECT_GE(window.length, std::min<int64_t>(length, 37));
-        EXPECT_EQ(window.begin, 4 * window.first_frame);
-        EXPECT_GE(window.from, window.first_frame);
-        if (i == 0) continue;
-        const SpeechWindow& before = windows[i - 1];
-        EXPECT_EQ(window.from, before.to);
-        EXPECT_GT(window.first_frame, before.first_frame);
-        // No gap, and both see the border if they overlap.
-        EXPECT_LE(window.first_frame, before.first_frame + 10);
-        EXPECT_LE(window.from, before.first_frame + 10);
-      }
-    }
-  }
-}
-
-TEST(SpeechWindows, HaveTheOverlap) {
-  const std::vector<SpeechWindow> windows = divide_speech(96, 40, 4, 4);
-  ASSERT_EQ(windows.size(), 4U);
-  EXPECT_EQ(windows[1].first_frame, 6);
-  EXPECT_EQ(windows[1].from, 8);
-  EXPECT_EQ(windows[2].first_frame, 12);
-  EXPECT_EQ(windows[3].first_frame, 14);  // as early as possible
-  EXPECT_EQ(windows[3].from, 18);
-}
-
-TEST(SpeechWindows, JoinTokensOnce) {
-  const SpeechWindow first{0, 40, 0, 0, 8}, second{24, 40, 6, 8, 100};
-  std::vector<SpeechToken> tokens;
-  append_window(first, {{1, 0, 1}, {2, 7, 9}, {3, 8, 9}}, tokens);
-  // Before the border; the last token again, a frame later; a repeated one; a new one.
-  append_window(second, {{1, 0, 1}, {2, 2, 4}, {2, 5, 6}, {4, 9, 10}}, tokens);
-  EXPECT_EQ(tokens, (std::vector<SpeechToken>{{1, 0, 1}, {2, 7, 10}, {2, 11, 12}, {4, 15, 16}}));
 }
 
 }  // namespace

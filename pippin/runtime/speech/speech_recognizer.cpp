@@ -10,7 +10,6 @@
 #include "pippin/families/speech.h"
 #include "pippin/runtime/package/step_runner.h"
 #include "pippin/runtime/speech/ctc_decoding.h"
-#include "pippin/runtime/speech/speech_windows.h"
 
 namespace pippin::runtime {
 namespace {
@@ -199,34 +198,12 @@ double SpeechRecognizer::seconds_per_frame() const {
   return static_cast<double>(schema_.frame_samples) / static_cast<double>(schema_.sampling_rate);
 }
 
-int64_t SpeechRecognizer::length_of(std::span<const float> values) const {
-  const int64_t row = row_size();
-  if (std::ssize(values) % row == 0) return std::ssize(values) / row;
-  fail(ErrorCode::InvalidArgument, "{} numbers are not rows of {} features", values.size(), row);
-}
-
-std::vector<SpeechToken> SpeechRecognizer::recognize_long(std::span<const float> values) {
-  constexpr int64_t kOverlap = 4;  // seconds
-  const int64_t length = length_of(values), row = row_size();
-  if (length <= schema_.longest) return recognize(values);
-  const int64_t stride = std::max<int64_t>(schema_.frame_samples / schema_.row_samples, 1);
-  if (schema_.longest < schema_.shortest + 2 * stride) {
-    fail(ErrorCode::LimitExceeded,
-         "an input of length {}: the model takes {} at most, too few for windows", length,
-         schema_.longest);
-  }
-  const int64_t overlap = kOverlap * schema_.sampling_rate / schema_.frame_samples;
-  std::vector<SpeechToken> tokens;
-  for (const SpeechWindow& window : divide_speech(length, schema_.longest, stride, overlap)) {
-    const auto part = values.subspan(static_cast<size_t>(window.begin * row),
-                                     static_cast<size_t>(window.length * row));
-    append_window(window, recognize(part), tokens);
-  }
-  return tokens;
-}
-
 std::vector<SpeechToken> SpeechRecognizer::recognize(std::span<const float> values) {
-  const int64_t length = length_of(values);
+  const int64_t row = std::max<int64_t>(schema_.bins, 1);
+  if (std::ssize(values) % row != 0) {
+    fail(ErrorCode::InvalidArgument, "{} numbers are not rows of {} features", values.size(), row);
+  }
+  const int64_t length = std::ssize(values) / row;
   const char* const unit = schema_.bins > 0 ? "rows of features" : "samples";
   if (length < schema_.shortest) {
     fail(ErrorCode::InvalidArgument, "{} {}: the model takes {} at least", length, unit,

@@ -5,7 +5,7 @@
 //   for (const SpeechToken& token : recognizer.recognize(samples)) ...
 //
 // The caller extracts the features (input().bins > 0: rows of that many numbers, else samples), as
-// the model's preprocessor_config.json says. A token's time is its frame times seconds_per_frame().
+// the model's preprocessor_config.json says, and divides longer recordings. A token's time is its frame times seconds_per_frame().
 #pragma once
 
 #include <cstdint>
@@ -50,19 +50,12 @@ class SpeechRecognizer {
   // after another. One call at a time. Throws InvalidArgument for an input that is too short, or is
   // not whole rows, LimitExceeded for one that is too long, Cancelled.
   std::vector<SpeechToken> recognize(std::span<const float> values);
-  // The same for an input of any length: longer ones in windows that overlap
-  // (runtime/speech/speech_windows.h). Throws LimitExceeded if the model's longest input has fewer
-  // than three frames.
-  std::vector<SpeechToken> recognize_long(std::span<const float> values);
 
  private:
   class Networks;
 
   // Sets the length of the input.
   void bind(int64_t length);
-  int64_t row_size() const { return schema_.bins > 0 ? schema_.bins : 1; }
-  // The samples or rows of the values. Throws InvalidArgument for a part of a row.
-  int64_t length_of(std::span<const float> values) const;
 
   std::shared_ptr<const mil::Model> model_;
   std::shared_ptr<ThreadPool> pool_;
