@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <variant>
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
+#include "pippin/speech/option_table.h"
 #include "pippin/speech/recognition/window_length.h"
 
 namespace pippin::speech {
@@ -25,35 +27,15 @@ bool is_greedy(const std::vector<double>& temperatures) {
 
 std::optional<std::string_view> option_of_whisper(const TranscribeOptions& options) {
   const TranscribeOptions usual;
-  const auto is_usual = [&](auto member) { return options.*member == usual.*member; };
-  using Options = TranscribeOptions;
-  const std::pair<std::string_view, bool> kept[] = {
-      {"language", is_usual(&Options::language)},
-      {"task", is_usual(&Options::task)},
-      {"initial_prompt", is_usual(&Options::initial_prompt)},
-      {"carry_initial_prompt", is_usual(&Options::carry_initial_prompt)},
-      {"hotwords", is_usual(&Options::hotwords)},
-      {"temperature", is_greedy(options.temperatures)},
-      {"beam_size", is_usual(&Options::beam_size)},
-      {"best_of", is_usual(&Options::best_of)},
-      {"patience", is_usual(&Options::patience)},
-      {"length_penalty", is_usual(&Options::length_penalty)},
-      {"max_tokens", is_usual(&Options::max_tokens)},
-      {"suppress_tokens", is_usual(&Options::suppress_tokens)},
-      {"suppress_blank", is_usual(&Options::suppress_blank)},
-      {"max_initial_timestamp", is_usual(&Options::max_initial_timestamp)},
-      {"seed", is_usual(&Options::seed)},
-      {"compression_ratio_threshold", is_usual(&Options::compression_ratio_threshold)},
-      {"logprob_threshold", is_usual(&Options::logprob_threshold)},
-      {"no_speech_threshold", is_usual(&Options::no_speech_threshold)},
-      {"condition_on_previous_text", is_usual(&Options::condition_on_previous_text)},
-      {"prepend_punctuations", is_usual(&Options::prepend_punctuations)},
-      {"append_punctuations", is_usual(&Options::append_punctuations)},
-      {"hallucination_silence_threshold", is_usual(&Options::hallucination_silence_threshold)},
-      {"clip_timestamps", is_usual(&Options::clip_timestamps)},
-  };
-  for (const auto& [name, is_kept] : kept) {
-    if (!is_kept) return name;
+  if (options.language != usual.language) return "language";
+  if (options.task != usual.task) return "task";
+  if (!is_greedy(options.temperatures)) return "temperature";
+  for (const TranscribeOption& known : transcribe_options()) {
+    const std::string_view name = known.name;
+    if (name == "word_timestamps" || name == "without_timestamps") continue;
+    const bool is_usual =
+        std::visit([&](auto member) { return options.*member == usual.*member; }, known.member);
+    if (!is_usual) return name;
   }
   return std::nullopt;
 }
