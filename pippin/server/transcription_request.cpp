@@ -5,7 +5,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -22,39 +24,50 @@ namespace {
 
 constexpr size_t kMaxFields = 100;
 
-// Forms have only texts: fields of these types are converted.
-constexpr std::string_view kNumbers[] = {
-    "temperature",     "temperature_inc",    "beam_size",     "best_of",
-    "length_penalty",  "patience",           "seed",          "no_speech_threshold",
-    "no_speech_thold", "log_prob_threshold", "logprob_thold", "compression_ratio_threshold",
-    "offset_t",        "offset_n",           "duration"};
-constexpr std::string_view kSwitches[] = {"stream",
-                                          "translate",
-                                          "no_timestamps",
-                                          "without_timestamps",
-                                          "no_context",
-                                          "vad_filter",
-                                          "vad",
-                                          "word_timestamps",
-                                          "token_timestamps",
-                                          "carry_initial_prompt",
-                                          "diarize",
-                                          "tinydiarize",
-                                          "detect_language",
-                                          "condition_on_previous_text"};
+// Forms have only texts. Fields of these types, and the options of their types in the table of
+// speech/option_table.h, are converted.
+constexpr std::string_view kNumbers[] = {"temperature", "temperature_inc", "offset_t", "offset_n",
+                                         "duration"};
+constexpr std::string_view kSwitches[] = {"stream",      "translate",       "no_context",
+                                          "vad",         "vad_filter",      "diarize",
+                                          "tinydiarize", "detect_language", "token_timestamps"};
+
+enum class FieldType : uint8_t { Text, Number, Switch };
 
 bool contains(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-void write_value(JsonWriter& json, const std::string& name, std::string_view text) {
-  if (contains(kSwitches, name)) {
+FieldType type_of(std::string_view name, FieldsOf endpoint) {
+  if (contains(kNumbers, name)) return FieldType::Number;
+  if (contains(kSwitches, name)) return FieldType::Switch;
+  const FieldRule* const rule = find_rule(name, endpoint);
+  if (rule == nullptr) return FieldType::Text;
+  const std::string_view meaning = rule->meaning.empty() ? name : rule->meaning;
+  for (const speech::TranscribeOption& known : speech::transcribe_options()) {
+    if (known.name != meaning) continue;
+    return std::visit(
+        [](auto member) {
+          using Value = std::remove_cvref_t<decltype(speech::TranscribeOptions().*member)>;
+          if (std::is_same_v<Value, bool>) return FieldType::Switch;
+          if (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::optional<double>>) {
+            return FieldType::Number;
+          }
+          return FieldType::Text;
+        },
+        known.member);
+  }
+  return FieldType::Text;
+}
+
+void write_value(JsonWriter& json, const std::string& name, std::string_view text, FieldType type) {
+  if (type == FieldType::Switch) {
     if (text == "true" || text == "1" || text == "True") return void(json.value(true));
     if (text == "false" || text == "0" || text == "False") return void(json.value(false));
     throw ApiError(400, fmt::format("{}: \"{}\" is neither true nor false", name, text), name);
   }
-  double number = 0;
-  if (contains(kNumbers, name)) {
+  if (type == FieldType::Number) {
+    double number = 0;
     if (!parse_number(text, number)) {
       throw ApiError(400, fmt::format("{}: \"{}\" is not a number", name, text), name);
     }
@@ -67,7 +80,7 @@ void write_value(JsonWriter& json, const std::string& name, std::string_view tex
 
 // Returns the texts of a form as JSON; a name that ends in [] is a list. Empty texts are absent
 // fields.
-Json fields_of(const std::vector<http::FormPart>& parts) {
+Json fields_of(const std::vector<http::FormPart>& parts, FieldsOf endpoint) {
   std::map<std::string, std::vector<std::string_view>> values;
   for (const http::FormPart& part : parts) {
     if (!part.file_name && !part.content.empty()) values[part.name].push_back(part.content);
@@ -85,7 +98,8 @@ Json fields_of(const std::vector<http::FormPart>& parts) {
     }
     json.key(name);
     if (is_list) json.begin_array();
-    for (const std::string_view text : texts) write_value(json, name, text);
+    const FieldType type = type_of(name, endpoint);
+    for (const std::string_view text : texts) write_value(json, name, text, type);
     if (is_list) json.end_array();
   }
   json.end_object();
@@ -156,31 +170,43 @@ void read_language(const RequestFields& fields, speech::TranscribeOptions& optio
   read_field("language", [&] { speech::set_language(options, *language); });
 }
 
+template <typename T>
+void take(T& option, const std::optional<T>& given) {
+  if (given) option = *given;
+}
+void read(const RequestFields& fields, std::string_view name, bool& option) {
+  take(option, find_bool(fields, name));
+}
+void read(const RequestFields& fields, std::string_view name, std::string& option) {
+  take(option, find_string(fields, name));
+}
+void read(const RequestFields& fields, std::string_view name, double& option) {
+  take(option, find_number(fields, name));
+}
+void read(const RequestFields& fields, std::string_view name, std::optional<double>& option) {
+  if (const auto given = find_number(fields, name)) option = given;
+}
+void read(const RequestFields& fields, std::string_view name, uint64_t& option) {
+  if (const auto given = find_int(fields, name, 0)) option = static_cast<uint64_t>(*given);
+}
+// Numbers of beams and samples: each takes time and memory. Below 1: the default, which for beams
+// is greedy decoding, as whisper.cpp's -1.
+void read(const RequestFields& fields, std::string_view name, int64_t& option) {
+  constexpr int64_t kMost = 16;
+  if (const auto given = find_int(fields, name, -1, kMost); given && *given > 0) option = *given;
+}
+// Lists have no fields.
+template <typename T>
+void read(const RequestFields& /*fields*/, std::string_view /*name*/, std::vector<T>& /*option*/) {}
+
 void read_options(const RequestFields& fields, speech::TranscribeOptions& options) {
-  constexpr int64_t kMostBeams = 16;
   read_temperatures(fields, options);
   read_language(fields, options);
-  const auto take = [](auto& option, const auto& given) {
-    if (given) option = *given;
-  };
-  take(options.initial_prompt, find_string(fields, "prompt"));
-  take(options.hotwords, find_string(fields, "hotwords"));
-  // Below 1: greedy decoding, as whisper.cpp's -1.
-  const auto beams = find_int(fields, "beam_size", -1, kMostBeams);
-  if (beams && *beams > 1) options.beam_size = *beams;
-  if (const auto count = find_int(fields, "best_of", -1, kMostBeams); count && *count > 0) {
-    options.best_of = *count;
+  for (const speech::TranscribeOption& known : speech::transcribe_options()) {
+    std::visit([&](auto member) { read(fields, known.name, options.*member); }, known.member);
   }
-  take(options.length_penalty, find_number(fields, "length_penalty"));
-  take(options.patience, find_number(fields, "patience"));
-  take(options.no_speech_threshold, find_number(fields, "no_speech_threshold"));
-  take(options.logprob_threshold, find_number(fields, "log_prob_threshold"));
-  take(options.compression_ratio_threshold, find_number(fields, "compression_ratio_threshold"));
-  take(options.without_timestamps, find_bool(fields, "without_timestamps"));
-  take(options.carry_initial_prompt, find_bool(fields, "carry_initial_prompt"));
-  take(options.condition_on_previous_text, find_bool(fields, "condition_on_previous_text"));
+  if (options.beam_size == 1) options.beam_size = 0;  // greedy
   if (find_bool(fields, "no_context").value_or(false)) options.condition_on_previous_text = false;
-  if (const auto seed = find_int(fields, "seed", 0)) options.seed = static_cast<uint64_t>(*seed);
 }
 
 }  // namespace
@@ -192,7 +218,7 @@ TranscriptionRequest read_transcription(const http::Request& request, FieldsOf e
   }
   const std::vector<http::FormPart> parts =
       read_field("", [&] { return http::parse_form(type, request.body); });
-  TranscriptionRequest result{.fields = {fields_of(parts), endpoint}};
+  TranscriptionRequest result{.fields = {fields_of(parts, endpoint), endpoint}};
   const auto is_file = [](const http::FormPart& part) { return part.name == "file"; };
   const auto file = std::find_if(parts.begin(), parts.end(), is_file);
   if (file == parts.end()) throw ApiError(400, "file: is missing", "file");
@@ -211,7 +237,6 @@ TranscriptionRequest read_transcription(const http::Request& request, FieldsOf e
   }
   read_options(fields, result.options);
   read_granularities(fields, result);
-  if (find_bool(fields, "word_timestamps").value_or(false)) result.options.word_timestamps = true;
   if (endpoint == kTranslations || find_bool(fields, "translate").value_or(false)) {
     result.options.task = speech::Task::Translate;
   }

@@ -85,14 +85,7 @@ class TranscriptionStream {
 void refuse_options(const OpenedModel& opened, const TranscriptionRequest& request) {
   const auto name = opened.speech->refused_option(request.options);
   if (!name) return;
-  constexpr std::pair<std::string_view, std::string_view> kFields[] = {
-      {"initial_prompt", "prompt"},
-      {"task", "translate"},
-      {"logprob_threshold", "log_prob_threshold"}};
-  std::string field(*name);
-  for (const auto& [option, other] : kFields) {
-    if (field == option) field = other;
-  }
+  const std::string field = *name == "task" ? "translate" : request.fields.spelling(*name);
   throw ApiError(400, fmt::format("{}: the model \"{}\" does not take it", field, opened.name),
                  field);
 }
