@@ -120,7 +120,7 @@ class PIPPIN_API LanguageModel {
   // The sampling options of generation_config.json, else greedy ones.
   const SamplingOptions& default_sampling() const;
   // Returns the tokens whose text has a newline, a colon, a quote or an asterisk: generate() takes
-  // them as SamplingOptions::dry_breakers if there are none.
+  // them in place of an empty SamplingOptions::dry_breakers.
   std::vector<int32_t> default_dry_breakers() const;
   // The tokens that end a text or an answer.
   std::vector<int32_t> end_tokens() const;

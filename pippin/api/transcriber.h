@@ -1,4 +1,4 @@
-// The texts of recordings, by Whisper models.
+// The texts of recordings, by models of speech.
 //
 //   const auto transcriber = pippin::Transcriber::open("openai/whisper-base");
 //   const pippin::speech::Transcription made = transcriber.transcribe_file("talk.flac");

@@ -544,7 +544,7 @@ PIPPIN_API int32_t pippin_completion_number(const pippin_completion* completion,
 
 // --- recordings ---
 
-// Opens a Whisper model: a folder as on the Hub, a package, or org/name. Of the options, those of
+// Opens a model of speech: a folder as on the Hub, a package, or org/name. Of the options, those of
 // models and "tokenizer" apply. `cancel` may be NULL. Errors: NOT_FOUND, INVALID_FILE, NETWORK,
 // UNSUPPORTED for a model that does not take sound.
 PIPPIN_API pippin_code pippin_transcriber_open(const char* model, const pippin_options* options,
@@ -572,8 +572,8 @@ typedef int32_t (*pippin_segment_function)(void* user, const pippin_segment* seg
 
 // Transcribes `count` mono samples from -1 to 1, which are resampled if necessary. `options`,
 // `on_segment`, which gets each segment as it is recognized, and `cancel` may be NULL. Recordings
-// of several threads take turns. Errors: INVALID_ARGUMENT for an option out of range and
-// samples that are not finite; UNSUPPORTED for words of a model that does not find them and for
+// of several threads take turns. Errors: INVALID_ARGUMENT for an option out of range, or that
+// the model does not take, and for samples that are not finite; UNSUPPORTED for words of a model that does not find them and for
 // rates out of range; CANCELLED.
 PIPPIN_API pippin_code pippin_transcriber_run(const pippin_transcriber* transcriber,
                                               const float* samples, int64_t count,

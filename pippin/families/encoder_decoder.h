@@ -13,7 +13,7 @@
 //
 // `encode` fills the slots [0, source) of the decoder's cross-attention caches; `main` takes q
 // tokens after end - q others, as in the family `stateful`. A spectrogram has a fixed length: it
-// fills all slots, and there is no sourceMask. `align`, which not all packages have, computes the
+// fills all slots and needs no sourceMask. `align`, which not all packages have, computes the
 // first n tokens of a target at once and gives the weights (1, heads, n, source) with which some
 // heads attend to the source. The default function is `main`.
 #pragma once

@@ -94,7 +94,7 @@ export class Dictation {
       const text = await api.transcribe(file, name, this.#model(), request.signal);
       if (request.signal.aborted) return;
       if (text) this.#insert(text);
-      say(text || "There is no speech in the recording.");
+      say(text || "The recording has no speech.");
     } catch (error) {
       if (!request.signal.aborted) this.#failed(error);
     } finally {
@@ -102,7 +102,7 @@ export class Dictation {
     }
   }
 
-  // Discards the recording, or its text. Returns false if there is none.
+  // Discards the recording, or its text. Returns false if nothing is recorded.
   cancel() {
     if (this.#state === "idle") return false;
     this.#request?.abort();
