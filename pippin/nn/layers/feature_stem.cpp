@@ -30,7 +30,7 @@ int64_t FeatureStemOptions::shortest() const {
 FeatureStem::FeatureStem(const Parameters& parameters, const FeatureStemOptions& options)
     : options_(options), channels_(parameters.style().channels()) {
   int64_t inputs = options.inputs;
-  convolutions_.reserve(options.convolutions.size());
+  layers_.reserve(options.convolutions.size());
   for (const FeatureStemOptions::Convolution& convolution : options.convolutions) {
     const Parameters at = parameters.at(convolution.path);
     const int64_t outputs = convolution.outputs;
@@ -39,24 +39,32 @@ FeatureStem::FeatureStem(const Parameters& parameters, const FeatureStemOptions&
            "'{}': features that are normalized together have no form for this package family",
            at.path());
     }
-    Convolution& made = convolutions_.emplace_back(
-        Convolution{at.path(), at.get("weight", {outputs, inputs, convolution.size}), {}, {}, {}});
+    std::vector<int64_t> strides = {convolution.stride},
+                         padding = {convolution.padding, convolution.padding};
+    Array weight = at.get("weight", {outputs, inputs, convolution.size});
     if (channels_) {
-      made.weight =
-          with_dims(made.weight, at.path() + ".weight", {outputs, inputs, 1, convolution.size});
+      weight = with_dims(weight, at.path() + ".weight", {outputs, inputs, 1, convolution.size});
+      strides.insert(strides.begin(), 1);
+      padding.insert(padding.begin(), {0, 0});
     }
-    if (convolution.bias) made.bias = at.get("bias", {outputs});
+    const ConvolutionOptions made{.dims = *mil::constant_shape(weight.shape()),
+                                  .bias = convolution.bias,
+                                  .strides = strides,
+                                  .padding = padding};
+    std::optional<Array> bias;
+    if (convolution.bias) bias = at.get("bias", {outputs});
+    Layer& layer = layers_.emplace_back(Layer{Convolution(at.path(), made, weight, bias), {}, {}});
     if (!convolution.norm.empty()) {
       const Parameters norm = parameters.at(convolution.norm);
-      made.norm_weight = norm.get("weight", {outputs});
-      made.norm_bias = norm.get("bias", {outputs});
+      layer.norm_weight = norm.get("weight", {outputs});
+      layer.norm_bias = norm.get("bias", {outputs});
     }
     inputs = outputs;
   }
 }
 
 // In fp32: a sum over a whole recording leaves the range of fp16.
-Array FeatureStem::normalized(const Array& x, const Convolution& convolution, double epsilon) {
+Array FeatureStem::normalized(const Array& x, const Layer& layer, double epsilon) {
   const array::Scope scope("norm");
   const auto mean = [](const Array& of) {
     return array::record_one(
@@ -66,29 +74,18 @@ Array FeatureStem::normalized(const Array& x, const Convolution& convolution, do
   const Array centered = wide - mean(wide);
   const Array scale = array::rsqrt(mean(centered * centered), epsilon);
   const Array y = array::cast(centered * scale, x.type());
-  return y * array::expand_dims(*convolution.norm_weight, {1}) +
-         array::expand_dims(*convolution.norm_bias, {1});
+  return y * array::expand_dims(*layer.norm_weight, {1}) +
+         array::expand_dims(*layer.norm_bias, {1});
 }
 
 Array FeatureStem::operator()(const Array& features) const {
   Array x = features;
-  for (size_t i = 0; i < convolutions_.size(); ++i) {
+  for (size_t i = 0; i < layers_.size(); ++i) {
     const FeatureStemOptions::Convolution& options = options_.convolutions[i];
-    const array::Scope scope(convolutions_[i].path);
-    std::vector<int64_t> strides = {options.stride}, pad = {options.padding, options.padding};
-    if (channels_) {
-      strides.insert(strides.begin(), 1);
-      pad.insert(pad.begin(), {0, 0});
-    }
-    std::vector<array::Param> params = {{"x", x},
-                                        {"weight", convolutions_[i].weight},
-                                        {"strides", strides},
-                                        {"pad_type", "custom"},
-                                        {"pad", pad}};
-    if (convolutions_[i].bias) params.emplace_back("bias", *convolutions_[i].bias);
-    x = array::named(array::record_one("conv", std::move(params)), "");
+    x = layers_[i].convolution(x);
+    const array::Scope scope(layers_[i].convolution.path());
     x = apply(options.activation, x);
-    if (!options.norm.empty()) x = normalized(x, convolutions_[i], options.epsilon);
+    if (!options.norm.empty()) x = normalized(x, layers_[i], options.epsilon);
   }
   return channels_ ? x : array::transpose(x, {0, 2, 1});
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/layers/convolution.h"
 #include "pippin/nn/layers/mlp.h"
 #include "pippin/nn/weights/parameters.h"
 
@@ -47,18 +48,15 @@ class FeatureStem {
   array::Array operator()(const array::Array& features) const;
 
  private:
-  struct Convolution {
-    std::string path;
-    array::Array weight;
-    std::optional<array::Array> bias;
+  struct Layer {
+    Convolution convolution;
     std::optional<array::Array> norm_weight, norm_bias;
   };
-  static array::Array normalized(const array::Array& x, const Convolution& convolution,
-                                 double epsilon);
+  static array::Array normalized(const array::Array& x, const Layer& layer, double epsilon);
 
   FeatureStemOptions options_;
   bool channels_;
-  std::vector<Convolution> convolutions_;
+  std::vector<Layer> layers_;
 };
 
 }  // namespace pippin::nn

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/layers/convolution.h"
 #include "pippin/nn/layers/mlp.h"
 #include "pippin/nn/layers/norm.h"
-#include "pippin/nn/speech/convolution.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {

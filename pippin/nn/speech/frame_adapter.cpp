@@ -42,7 +42,7 @@ FrameAdapter::FrameAdapter(const Parameters& parameters, const FrameAdapterOptio
   }
   const int64_t beside = options.step / 2;
   const ConvolutionOptions convolution{.dims = {2 * features, features, options.size},
-                                       .stride = options.step,
+                                       .strides = {options.step},
                                        .padding = {beside, beside}};
   layers_.reserve(static_cast<size_t>(options.layers));
   for (int64_t i = 0; i < options.layers; ++i) {

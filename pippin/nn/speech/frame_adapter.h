@@ -9,10 +9,10 @@
 
 #include "pippin/array/array.h"
 #include "pippin/nn/attention/attention.h"
+#include "pippin/nn/layers/convolution.h"
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/mlp.h"
 #include "pippin/nn/layers/norm.h"
-#include "pippin/nn/speech/convolution.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "pippin/array/array.h"
+#include "pippin/nn/layers/convolution.h"
 #include "pippin/nn/layers/mlp.h"
-#include "pippin/nn/speech/convolution.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {

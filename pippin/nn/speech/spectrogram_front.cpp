@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "pippin/array/ops.h"
+#include "pippin/nn/layers/convolution.h"
 #include "pippin/nn/layers/linear.h"
-#include "pippin/nn/speech/convolution.h"
 #include "pippin/nn/speech/speech_front.h"
 
 namespace pippin::nn {
@@ -26,7 +26,7 @@ class SpectrogramFront final : public SpeechFront {
       convolutions_.emplace_back(
           layers.at(index),
           ConvolutionOptions{.dims = std::move(dims),
-                             .stride = pointwise ? 1 : 2,
+                             .strides = {pointwise ? 1 : 2},
                              .groups = groups,
                              .padding = pointwise ? std::vector<int64_t>() : padding});
     };
@@ -74,9 +74,9 @@ class RowsFront final : public SpeechFront {
       : first_(parameters.at("dense_0"), options.bins, features, /*bias=*/true),
         convolutions_{
             {parameters.at("conv_0"),
-             {.dims = {features, features, options.size}, .stride = options.step}},
+             {.dims = {features, features, options.size}, .strides = {options.step}}},
             {parameters.at("conv_1"),
-             {.dims = {options.channels, features, options.size}, .stride = options.step}}},
+             {.dims = {options.channels, features, options.size}, .strides = {options.step}}}},
         last_(parameters.at("dense_1"), options.channels, features, /*bias=*/true) {}
 
   Array operator()(const Array& input) const override {

@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "pippin/array/ops.h"
+#include "pippin/nn/layers/convolution.h"
 #include "pippin/nn/layers/linear.h"
-#include "pippin/nn/speech/convolution.h"
 #include "pippin/nn/speech/speech_front.h"
 
 namespace pippin::nn {
@@ -36,7 +36,7 @@ class WaveformFront final : public SpeechFront {
       const int64_t outputs = options.channels[i];
       layers_.push_back({Convolution(at.at("conv"), {.dims = {outputs, inputs, options.sizes[i]},
                                                      .bias = options.bias,
-                                                     .stride = options.strides[i]}),
+                                                     .strides = {options.strides[i]}}),
                          {},
                          {},
                          {},

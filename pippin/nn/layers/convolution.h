@@ -1,4 +1,4 @@
-// A convolution with a bias that speech models use, over one axis or two.
+// A convolution with a bias, over one axis or two.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace pippin::nn {
 struct ConvolutionOptions {
   std::vector<int64_t> dims;  // of "weight": (outputs, inputs / groups, size, ...)
   bool bias = true;
-  int64_t stride = 1;  // on each axis
+  std::vector<int64_t> strides = {1};  // of each axis, or one for all
   int64_t groups = 1;
   std::vector<int64_t> padding;  // zeros before and after each axis; empty: none
 };
@@ -26,6 +26,7 @@ class Convolution {
   Convolution(std::string path, const ConvolutionOptions& options, array::Array weight,
               std::optional<array::Array> bias);
 
+  const std::string& path() const { return path_; }
   // From (1, inputs, length, ...) to (1, outputs, length, ...).
   array::Array operator()(const array::Array& x) const;
 

@@ -1,4 +1,4 @@
-#include "pippin/nn/speech/convolution.h"
+#include "pippin/nn/layers/convolution.h"
 
 #include <utility>
 
@@ -35,7 +35,9 @@ Array Convolution::operator()(const Array& x) const {
   std::vector<array::Param> params = {{"x", x}, {"weight", weight_}, {"groups", options_.groups}};
   params.reserve(params.size() + 4);
   if (bias_) params.emplace_back("bias", *bias_);
-  params.emplace_back("strides", std::vector<int64_t>(axes, options_.stride));
+  params.emplace_back("strides", options_.strides.size() == axes
+                                     ? options_.strides
+                                     : std::vector<int64_t>(axes, options_.strides.front()));
   params.emplace_back("pad_type", options_.padding.empty() ? "valid" : "custom");
   if (!options_.padding.empty()) params.emplace_back("pad", options_.padding);
   return array::named(array::record_one("conv", std::move(params)), "");
