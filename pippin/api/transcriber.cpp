@@ -16,8 +16,7 @@ struct Transcriber::Impl {
   speech::Transcription run(std::span<const float> samples,
                             const speech::TranscribeOptions& options,
                             const TranscriptionEvents& events) const {
-    return model.transcribe(samples, options,
-                            {events.detected, events.segment, events.progress});
+    return model.transcribe(samples, options, {events.detected, events.segment, events.progress});
   }
 };
 
