@@ -573,8 +573,8 @@ typedef int32_t (*pippin_segment_function)(void* user, const pippin_segment* seg
 // Transcribes `count` mono samples from -1 to 1, which are resampled if necessary. `options`,
 // `on_segment`, which gets each segment as it is recognized, and `cancel` may be NULL. Recordings
 // of several threads take turns. Errors: INVALID_ARGUMENT for an option out of range, or that
-// the model does not take, and for samples that are not finite; UNSUPPORTED for words of a model that does not find them and for
-// rates out of range; CANCELLED.
+// the model does not take, and for samples that are not finite; UNSUPPORTED for words of a model
+// that does not find them and for rates out of range; CANCELLED.
 PIPPIN_API pippin_code pippin_transcriber_run(const pippin_transcriber* transcriber,
                                               const float* samples, int64_t count,
                                               int64_t sampling_rate, const pippin_options* options,
