@@ -28,7 +28,7 @@ size_t place_of(const std::vector<mil::Feature>& features, std::string_view name
 }  // namespace
 
 FixedPart::FixedPart(const std::filesystem::path& path, std::string name,
-                           const engine::ComputeOptions& compute)
+                     const engine::ComputeOptions& compute)
     : FixedPart(mil::read_package(path), std::move(name), compute) {}
 
 FixedPart::FixedPart(mil::Model model, std::string name, const engine::ComputeOptions& compute)
@@ -36,8 +36,8 @@ FixedPart::FixedPart(mil::Model model, std::string name, const engine::ComputeOp
   plan_options_.compute = compute;
   plan_options_.compute.batch_invariant = true;
   if (!model_.has_program()) {
-    fail(ErrorCode::Unsupported, "{}: a {}, which is not part of a model of several packages", name_,
-         to_string(model_.kind));
+    fail(ErrorCode::Unsupported, "{}: a {}, which is not part of a model of several packages",
+         name_, to_string(model_.kind));
   }
 }
 

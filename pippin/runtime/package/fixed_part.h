@@ -23,7 +23,7 @@ class FixedPart {
  public:
   // Reads the package. `name` is the file's name, for messages.
   FixedPart(const std::filesystem::path& path, std::string name,
-               const engine::ComputeOptions& compute);
+            const engine::ComputeOptions& compute);
   // The same of a model that was read before.
   FixedPart(mil::Model model, std::string name, const engine::ComputeOptions& compute);
 

@@ -5,7 +5,8 @@
 //   for (const SpeechToken& token : recognizer.recognize(samples)) ...
 //
 // The caller extracts the features (input().bins > 0: rows of that many numbers, else samples), as
-// the model's preprocessor_config.json says, and divides longer recordings. A token's time is its frame times seconds_per_frame().
+// the model's preprocessor_config.json says, and divides longer recordings. A token's time is its
+// frame times seconds_per_frame().
 #pragma once
 
 #include <cstdint>

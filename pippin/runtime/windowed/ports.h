@@ -32,8 +32,7 @@ struct WindowedPorts {
   };
 
   // For parts whose programs are loaded.
-  WindowedPorts(const WindowedSchema& schema,
-                const std::vector<std::unique_ptr<FixedPart>>& parts,
+  WindowedPorts(const WindowedSchema& schema, const std::vector<std::unique_ptr<FixedPart>>& parts,
                 const FixedPart& cache_processor);
 
   size_t ids, length;  // inputs of the first chunk

@@ -35,8 +35,7 @@ WindowedShared::WindowedShared(PackageFolder given_folder, const WindowedFiles& 
 }
 
 std::unique_ptr<FixedPart> WindowedShared::open(const std::string& stem) {
-  return std::make_unique<FixedPart>(folder.package(stem), folder.file_name(stem),
-                                        options.compute);
+  return std::make_unique<FixedPart>(folder.package(stem), folder.file_name(stem), options.compute);
 }
 
 void WindowedShared::open_logit_processor(const std::string& stem) {

@@ -10,8 +10,8 @@
 
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/base/threads/worker.h"
-#include "pippin/runtime/windowed/model.h"
 #include "pippin/runtime/package/fixed_part.h"
+#include "pippin/runtime/windowed/model.h"
 #include "pippin/runtime/windowed/ports.h"
 #include "pippin/runtime/windowed/schema.h"
 
