@@ -109,6 +109,8 @@ class Certificates(NetworkTest):
             line = self.fail_with("from https to http", "pull", "org/model", **trusted)
             self.assertIn("127.0.0.1", line)
             self.hub.forget()
+            # A file that was complete before the error would not be requested again.
+            shutil.rmtree(self.cache, ignore_errors=True)
         self.assertEqual(plain.requests(), [])
         self.check(**trusted)
 
@@ -136,15 +138,20 @@ class Names(NetworkTest):
         self.serve(Hub())
 
     def run_timed(self, *arguments, **environment):
-        """As run_pippin; the name is looked up once, however long that takes here, without a retry."""
-        begin = time.monotonic()
-        with self.assertRaises(OSError):
-            socket.getaddrinfo("no-such-host.invalid", 80)
-        look_up = time.monotonic() - begin
-        begin = time.monotonic()
-        result = self.run_pippin(*arguments, **environment)
-        self.assertLess(time.monotonic() - begin, 2 * look_up + 3)
-        self.assertNotIn("again in", result[2])
+        """As run_pippin; the name is looked up once, however long that takes here, without a retry. The least of several
+        times counts: a resolver may lose a packet."""
+        for is_last in False, False, True:
+            begin = time.monotonic()
+            with self.assertRaises(OSError):
+                socket.getaddrinfo("no-such-host.invalid", 80)
+            look_up = time.monotonic() - begin
+            begin = time.monotonic()
+            result = self.run_pippin(*arguments, **environment)
+            took = time.monotonic() - begin
+            self.assertNotIn("again in", result[2])
+            if took < 2 * look_up + 3:
+                break
+            self.assertFalse(is_last, f"{took} s, {look_up} s to look the name up")
         return result
 
     def check_refusal(self, result):
