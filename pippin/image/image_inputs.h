@@ -1,0 +1,32 @@
+// The input of a vision tower: what a model's image processor makes of one image.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace pippin::image {
+
+// Numbers with a shape, in row-major order.
+struct FloatArray {
+  std::vector<int64_t> shape;
+  std::vector<float> values;
+};
+struct IntArray {
+  std::vector<int64_t> shape;
+  std::vector<int64_t> values;
+};
+
+// The outputs of Hugging Face's processor of the model for a batch of this image alone, under the
+// names and with the shapes that it uses.
+struct ImageInputs {
+  // "pixel_values": tiles [tiles, 3, height, width] or [1, tiles, 3, height, width], patches
+  // [patches, features], and so on.
+  FloatArray pixel_values;
+  // The others: "image_grid_thw", "spatial_shapes", "image_sizes", "pixel_attention_mask",
+  // "image_position_ids", "target_sizes", ...
+  std::map<std::string, IntArray> sizes;
+};
+
+}  // namespace pippin::image
