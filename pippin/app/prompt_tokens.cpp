@@ -1,5 +1,9 @@
 #include "pippin/app/prompt_tokens.h"
 
+#include <string>
+#include <utility>
+
+#include "pippin/app/image_prompt.h"
 #include "pippin/base/error.h"
 #include "pippin/runtime/end_of_turn.h"
 
@@ -17,6 +21,29 @@ std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
                                  std::span<const Message> messages) {
   // The template writes the special tokens itself.
   return model.tokenizer.encode(chat_template(model).render(messages, true), false);
+}
+
+runtime::ImagePrompt chat_prompt(const runtime::LoadedModel& model,
+                                 std::span<const Message> messages, const chat::ImageMarks& marks,
+                                 std::span<const runtime::ImageFile> images) {
+  if (images.empty()) return {chat_tokens(model, messages), {}};
+  if (model.images == nullptr) {
+    fail(ErrorCode::Unsupported, "{}: the model takes text only", images.front().name);
+  }
+  std::vector<chat::Value> list;
+  list.reserve(messages.size());
+  for (const Message& message : messages) {
+    list.emplace_back(chat::Dict{{"role", message.role}, {"content", message.content}});
+  }
+  std::vector<size_t> order;
+  const std::string text = render_with_images(
+      *model.images, marks, std::move(list), order, [&](const chat::Value& some) {
+        return chat_template(model).render(chat::Dict{{"messages", some}}, PromptEnd::Generation);
+      });
+  std::vector<runtime::ImageFile> ordered;
+  ordered.reserve(order.size());
+  for (const size_t number : order) ordered.push_back(images[number]);
+  return model.images->read(text, /*add_special_tokens=*/false, ordered);
 }
 
 std::vector<int32_t> end_tokens(const runtime::LoadedModel& model, bool chat) {

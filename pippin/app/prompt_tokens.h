@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "pippin/chat/image_marks.h"
 #include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/vision/image_input.h"
 
 namespace pippin::app {
 
@@ -18,6 +20,12 @@ const ChatTemplate& chat_template(const runtime::LoadedModel& model);
 // errors.
 std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
                                  std::span<const Message> messages);
+
+// The prompt of a conversation with images, whose marks are in the contents. Also throws
+// Unsupported for a model that takes text only, and the errors of ImageInput::read().
+runtime::ImagePrompt chat_prompt(const runtime::LoadedModel& model,
+                                 std::span<const Message> messages, const chat::ImageMarks& marks,
+                                 std::span<const runtime::ImageFile> images);
 
 // The tokens that end a text, and with `chat` those that end an answer in the model's template.
 std::vector<int32_t> end_tokens(const runtime::LoadedModel& model, bool chat);

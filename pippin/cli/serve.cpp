@@ -255,6 +255,8 @@ CLI::App* add_serve_command(CLI::App& app) {
   option("--allow-host", options.access.hosts, "NAME",
          "An additional host name of this server; repeatable")
       ->allow_extra_args(false);
+  sub->add_flag("--allow-remote-images", options.models.allows_remote_images,
+                "Fetch images at public http(s) URLs in requests (at most 20 MB each)");
   option("--tls-cert", options.http.certificate_file, "FILE",
          "Certificate chain in PEM: serve HTTPS; read again on SIGHUP");
   option("--tls-key", options.http.key_file, "FILE", "Its key in PEM");

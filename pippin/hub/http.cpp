@@ -9,11 +9,13 @@
 #include <mutex>
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/hub/authorities.h"
 #include "pippin/hub/curl.h"
+#include "pippin/hub/public_address.h"
 
 namespace pippin::hub {
 namespace {
@@ -107,6 +109,21 @@ size_t on_body(char* data, size_t size, size_t count, void* user) {
 int on_progress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   const auto& transfer = *static_cast<const Transfer*>(user);
   return cancel_requested() || (transfer.stop != nullptr && transfer.stop->load()) ? 1 : 0;
+}
+
+// Opens the socket of a connection to a public address.
+curl_socket_t open_public(void* user, curlsocktype, curl_sockaddr* address) {
+  auto& transfer = *static_cast<Transfer*>(user);
+  try {
+    if (!is_public_address(address->addr)) {
+      transfer.refusal = fmt::format("{} is not a public address", address_text(address->addr));
+      return CURL_SOCKET_BAD;
+    }
+  } catch (...) {
+    transfer.thrown = std::current_exception();
+    return CURL_SOCKET_BAD;
+  }
+  return socket(address->family, address->socktype, address->protocol);
 }
 
 bool is_final(CURLcode code) {
@@ -225,6 +242,14 @@ HttpResponse HttpClient::perform(const HttpRequest& request, const BodySink& sin
   } else {
     library.setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kLeastBytesPerSecond);
     library.setopt(curl, CURLOPT_LOW_SPEED_TIME, seconds);
+  }
+  if (request.deadline.count() > 0) {
+    library.setopt(curl, CURLOPT_TIMEOUT, static_cast<long>(request.deadline.count()));
+  }
+  if (request.only_public) {
+    library.setopt(curl, CURLOPT_PROXY, "");
+    library.setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_public);
+    library.setopt(curl, CURLOPT_OPENSOCKETDATA, &transfer);
   }
   if (!request.post.empty()) {
     library.setopt(curl, CURLOPT_POSTFIELDS, request.post.data());

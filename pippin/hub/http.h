@@ -25,6 +25,10 @@ struct HttpRequest {
   std::string post;                   // the body of a POST; empty: a GET
   std::string unix_socket;            // used instead of the host's address, unless empty
   bool may_be_silent = false;         // a slow answer: `timeout` limits connecting only
+  std::chrono::seconds deadline{0};   // for the whole transfer; 0: none
+  // Connects to public addresses only, and through no proxy, which would resolve names itself: for
+  // URLs that a client of a server chose.
+  bool only_public = false;
 };
 
 struct HttpResponse {

@@ -93,6 +93,14 @@ void take_event(const Json& event, const std::function<void(const AnswerPart&)>&
 
 }  // namespace
 
+// Whether a list of texts contains one; other values, which some servers send, do not.
+bool has_name(const Json& list, std::string_view name) {
+  if (!list.is_array()) return false;
+  const auto elements = list.elements();
+  return std::any_of(elements.begin(), elements.end(),
+                     [&](const Json& one) { return one.is_string() && one.as_string() == name; });
+}
+
 std::vector<ModelInfo> Client::models() {
   const Reply reply = transport_->call("/v1/models", "");
   if (reply.status != 200) refuse(reply.status, reply.body);
@@ -104,6 +112,9 @@ std::vector<ModelInfo> Client::models() {
     info.context = one.get_int_or("context_length", one.get_int_or("max_model_len", 0));
     info.vocab_size = one.get_int_or("vocab_size", 0);
     info.has_chat_template = one.get_bool_or("has_chat_template", true);
+    if (const auto capabilities = one.find("capabilities"); capabilities) {
+      info.takes_images = has_name(*capabilities, "vision");
+    }
     const std::string owner = one.get_string_or("owned_by", "");
     info.tells_progress =
         std::find(kTellProgress.begin(), kTellProgress.end(), owner) != kTellProgress.end();

@@ -20,6 +20,7 @@ struct ModelInfo {
   int64_t context = 0, vocab_size = 0;  // 0: not stated by the server
   bool has_chat_template = true;
   bool tells_progress = false;
+  bool takes_images = false;
 };
 
 // A part of an answer: exactly one of these is set.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/repl/image_paths.h"
 
 namespace pippin::repl {
 namespace {
@@ -24,6 +25,8 @@ constexpr const char* kHelp =
     "/show info, parameters, system, template, context\n"
     "/save FILE                  save the chat; /load FILE continues it\n"
     "/load MODEL                 continue with another model\n"
+    "/image FILE                 send an image with the next message; paths in messages do that, "
+    "too\n"
     "/regen                      answer the last message again\n"
     "/edit                       edit the last message\n"
     "/continue                   continue the last answer\n"
@@ -41,8 +44,8 @@ constexpr const char* kShortcuts =
     "Ctrl-W, Ctrl-U, Ctrl-K   cut the previous word, to the start, to the end; Ctrl-Y pastes it\n"
     "Tab                 complete commands and files\n";
 
-constexpr std::array<std::string_view, 14> kCommands = {
-    "/?",     "/bye",  "/clear", "/continue", "/edit", "/exit",  "/help",
+constexpr std::array<std::string_view, 15> kCommands = {
+    "/?",     "/bye",  "/clear", "/continue", "/edit", "/exit",  "/help",       "/image ",
     "/load ", "/quit", "/regen", "/save ",    "/set ", "/show ", "/? shortcuts"};
 constexpr std::array<std::string_view, 13> kSettings = {
     "format ", "history", "noformat", "nohistory", "nothink",  "nowordwrap", "parameter ",
@@ -208,6 +211,15 @@ void load(Session& session, const std::string& what, const OpenModel& open, cons
   say(fmt::format("Now {}\n", session.opened.model.name));
 }
 
+void add_image(Session& session, const std::string& file, const Say& say) {
+  if (file.empty()) usage("/image FILE");
+  if (!session.opened.model.takes_images) {
+    fail(ErrorCode::Unsupported, "{} takes text only", session.opened.model.name);
+  }
+  session.images.push_back(image_url(file));
+  say(fmt::format("{} goes with the next message\n", file));
+}
+
 void need_answer(const Session& session) {
   if (session.dialogue.turns.empty()) fail(ErrorCode::InvalidArgument, "nothing was said yet");
 }
@@ -256,8 +268,11 @@ Next run_command(Session& session, const std::string& line, const OpenModel& ope
     save(session, rest, say);
   } else if (command == "/load") {
     load(session, rest, open, say);
+  } else if (command == "/image") {
+    add_image(session, unquoted(std::move(rest)), say);
   } else if (command == "/clear") {
     dialogue.turns.clear();
+    session.images.clear();
     session.last = {};
     say("Forgotten.\n");
   } else if (command == "/regen") {
@@ -280,8 +295,9 @@ Next run_command(Session& session, const std::string& line, const OpenModel& ope
 }
 
 std::vector<std::string> complete_command(const std::string& before) {
-  if (before.starts_with("/load ") || before.starts_with("/save ")) {
-    return like(files_like(before.substr(6)), before.substr(0, 6), "");
+  for (const std::string_view head : {"/load ", "/save ", "/image "}) {
+    if (!before.starts_with(head)) continue;
+    return like(files_like(before.substr(head.size())), std::string(head), "");
   }
   for (const std::string head : {"/set parameter ", "/set ", "/show "}) {
     if (!before.starts_with(head)) continue;

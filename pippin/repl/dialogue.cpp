@@ -75,6 +75,37 @@ std::string as_json(const Parameter& parameter, const std::vector<std::string>& 
        parameter.kind == Kind::Integer ? "an integer" : "a number");
 }
 
+// Reads the texts and images of a list of parts.
+void read_parts(const Json& parts, Turn& turn) {
+  for (const Json& part : parts.elements()) {
+    const std::string type = part.get_string("type");
+    if (type == "image_url") {
+      turn.images.push_back(part.at("image_url").get_string("url"));
+    } else if (type == "text") {
+      if (!turn.content.empty()) turn.content += '\n';
+      turn.content += part.get_string("text");
+    } else {
+      part.invalid("parts of type \"" + type + "\" are not supported: text, image_url");
+    }
+  }
+}
+
+void write_content(JsonWriter& json, const Turn& turn) {
+  if (turn.images.empty()) {
+    json.member("content", turn.content);
+    return;
+  }
+  json.key("content").begin_array();
+  for (const std::string& url : turn.images) {
+    json.begin_object().member("type", "image_url").key("image_url").begin_object();
+    json.member("url", url).end_object().end_object();
+  }
+  if (!turn.content.empty()) {
+    json.begin_object().member("type", "text").member("text", turn.content).end_object();
+  }
+  json.end_array();
+}
+
 Turn read_turn(const Json& message) {
   Turn turn{message.get_string("role"), {}, message.get_string_or("reasoning_content", "")};
   if (turn.role != "user" && turn.role != "assistant" && turn.role != "tool") {
@@ -88,8 +119,13 @@ Turn read_turn(const Json& message) {
     }
   }
   turn.call_id = message.get_string_or("tool_call_id", "");
-  turn.content =
-      turn.calls.empty() ? message.get_string("content") : message.get_string_or("content", "");
+  const auto content = message.find("content");
+  if (content && content->is_array()) {
+    read_parts(*content, turn);
+  } else {
+    turn.content =
+        turn.calls.empty() ? message.get_string("content") : message.get_string_or("content", "");
+  }
   return turn;
 }
 
@@ -135,7 +171,8 @@ void Dialogue::write_messages(JsonWriter& json) const {
     json.begin_object().member("role", "system").member("content", system).end_object();
   }
   for (const Turn& turn : turns) {
-    json.begin_object().member("role", turn.role).member("content", turn.content);
+    json.begin_object().member("role", turn.role);
+    write_content(json, turn);
     if (!turn.reasoning.empty()) json.member("reasoning_content", turn.reasoning);
     if (!turn.call_id.empty()) json.member("tool_call_id", turn.call_id);
     if (!turn.calls.empty()) write_calls(json, turn.calls);

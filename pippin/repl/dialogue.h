@@ -19,9 +19,10 @@ struct ToolCall {
 struct Turn {
   std::string role;  // "user", "assistant", or "tool": the result of a call
   std::string content;
-  std::string reasoning;             // the thoughts of an answer
-  std::vector<ToolCall> calls = {};  // in an answer
-  std::string call_id = {};          // for "tool"
+  std::string reasoning;                 // the thoughts of an answer
+  std::vector<ToolCall> calls = {};      // in an answer
+  std::string call_id = {};              // for "tool"
+  std::vector<std::string> images = {};  // data URLs, before the content
 };
 
 class Dialogue {

@@ -18,6 +18,7 @@
 #include "pippin/base/threads/cancel.h"
 #include "pippin/base/threads/thread.h"
 #include "pippin/repl/answer_display.h"
+#include "pippin/repl/image_paths.h"
 #include "pippin/repl/line_joiner.h"
 #include "pippin/shell/command_run.h"
 #include "pippin/shell/shell_places.h"
@@ -247,7 +248,8 @@ void Repl::read_lines() {
 
 bool Repl::take(const std::string& message) {
   if (message.find_first_not_of(" \t\r\n") == std::string::npos) return true;
-  if (!message.starts_with('/')) {
+  if (!message.starts_with('/') ||
+      (session_.opened.model.takes_images && begins_with_image(message))) {
     session_.history.add(message);
     send(message);
     return true;
@@ -281,11 +283,17 @@ void Repl::send(std::string message) {
   const std::vector<Turn> before = turns;
   if (const auto from = std::exchange(edited_, {})) turns.resize(*from);
   if (!is_valid_utf8(message)) fail(ErrorCode::InvalidArgument, "the message is not UTF-8");
-  turns.push_back({"user", std::move(message), {}});
+  const std::vector<std::string> attached = session_.images;
+  std::vector<std::string> images = std::exchange(session_.images, {});
+  if (session_.opened.model.takes_images) {
+    for (std::string& image : take_images(message)) images.push_back(std::move(image));
+  }
+  turns.push_back({.role = "user", .content = std::move(message), .images = std::move(images)});
   try {
     if (answer(false)) go_on();
   } catch (...) {
     turns = before;
+    session_.images = attached;
     throw;
   }
 }

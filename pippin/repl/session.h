@@ -28,6 +28,7 @@ struct Session {
   std::vector<shell::ChatTool> tools;  // tools that the model may call
   bool allows_tools = false;           // all tools, without confirmation
   AnswerEnd last;                      // of the last answer
+  std::vector<std::string> images;     // data URLs, for the next message
   std::string greeting;                // the first line at a terminal; may be empty
   bool is_verbose = false;             // shows speed and context after each answer
   bool wraps = true;                   // wraps lines between words

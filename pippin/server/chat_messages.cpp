@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -35,23 +36,27 @@ std::vector<Json> list_of(const RequestFields& body) {
 // --- OpenAI ---
 
 // Null becomes an empty text: templates would write the word None.
-std::string openai_content(const Json& content, const std::string& place) {
+std::string openai_content(const Json& content, const std::string& place, MessageImages& images) {
   if (content.is_null()) return {};
   if (content.is_string()) return std::string(content.as_string());
   if (!content.is_array()) refuse_at(place, "expected a string or a list of parts");
-  std::string text;
+  chat::ContentText text;
   for (size_t i = 0; i < content.size(); ++i) {
     const std::string part_place = fmt::format("{}[{}]", place, i);
     const Json part = content.at(i);
     const std::string type = type_at(part, part_place);
     if (type == "text" || type == "refusal") {
-      add_line(text,
-               text_of(member(part, type, part_place), fmt::format("{}.{}", part_place, type)));
+      text.add_text(
+          text_of(member(part, type, part_place), fmt::format("{}.{}", part_place, type)));
+    } else if (type == "image_url") {
+      text.add_image(images.add_openai(part, part_place));
     } else {
-      refuse_at(part_place, fmt::format("the model takes text only, not {}", type));
+      refuse_at(part_place, fmt::format("parts of type {} are not supported (supported: text, "
+                                        "image_url)",
+                                        shown(type)));
     }
   }
-  return text;
+  return text.take();
 }
 
 // Drops null members: clients write null for absent ones.
@@ -86,14 +91,14 @@ bool may_lack_content(const Json& message, const std::string& role) {
          message.has("reasoning_content") || message.has("reasoning");
 }
 
-Value openai_message(const Json& message, const std::string& place) {
+Value openai_message(const Json& message, const std::string& place, MessageImages& images) {
   const std::string role = role_of(message, place);
   Dict result;
   result.set("role", role);
   for (const auto& [key, value] : message.members()) {
     if (key == "role") continue;
     if (key == "content") {
-      result.set("content", openai_content(value, place + ".content"));
+      result.set("content", openai_content(value, place + ".content", images));
     } else if (key == "tool_calls" && value.is_array()) {
       std::vector<Value> calls;
       for (size_t i = 0; i < value.size(); ++i) {
@@ -128,20 +133,29 @@ bool is_billing(std::string_view text) {
 std::optional<std::string> text_in_block(const Json& block, const std::string& type,
                                          const std::string& place);
 
-// Reads a string, or blocks of text.
-std::string anthropic_text(const Json& content, const std::string& place) {
+[[noreturn]] void refuse_block(const std::string& place, const std::string& type) {
+  refuse_at(place, fmt::format("blocks of type {} are not supported here", shown(type)));
+}
+
+// Reads a string, or blocks of text, and of images unless `images` is null.
+std::string anthropic_text(const Json& content, const std::string& place,
+                           MessageImages* images = nullptr) {
   if (content.is_string()) return std::string(content.as_string());
   if (!content.is_array()) refuse_at(place, "expected a string or a list of blocks");
-  std::string text;
+  chat::ContentText text;
   for (size_t i = 0; i < content.size(); ++i) {
     const std::string block_place = fmt::format("{}.{}", place, i);
     const Json block = content.at(i);
     const std::string type = type_at(block, block_place);
+    if (images != nullptr && type == "image") {
+      text.add_image(images->add_anthropic(block, block_place));
+      continue;
+    }
     const auto part = text_in_block(block, type, block_place);
-    if (!part) refuse_at(block_place, fmt::format("the model takes text only, not {}", type));
-    if (!is_billing(*part)) add_line(text, *part);
+    if (!part) refuse_block(block_place, type);
+    if (!is_billing(*part)) text.add_text(*part);
   }
-  return text;
+  return text.take();
 }
 
 // Reads a document's source: text, or blocks of text.
@@ -181,15 +195,18 @@ std::optional<std::string> text_in_block(const Json& block, const std::string& t
 
 // The contents of a message's blocks.
 struct Blocks {
-  std::string text, thoughts;
+  chat::ContentText text;
+  std::string thoughts;
   std::vector<Value> calls;
   std::vector<Value> results;  // separate messages
 };
 
-void add_block(const Json& block, const std::string& place, Blocks& blocks) {
+void add_block(const Json& block, const std::string& place, MessageImages& images, Blocks& blocks) {
   const std::string type = type_at(block, place);
   if (const auto text = text_in_block(block, type, place)) {
-    add_line(blocks.text, *text);
+    blocks.text.add_text(*text);
+  } else if (type == "image") {
+    blocks.text.add_image(images.add_anthropic(block, place));
   } else if (type == "thinking") {
     add_line(blocks.thoughts, text_of(member(block, "thinking", place), place + ".thinking"));
   } else if (type == "redacted_thinking" || type == "tool_addition" || type == "tool_removal") {
@@ -205,11 +222,11 @@ void add_block(const Json& block, const std::string& place, Blocks& blocks) {
     Dict result{
         {"role", "tool"},
         {"tool_call_id", text_of(member(block, "tool_use_id", place), place + ".tool_use_id")},
-        {"content", content ? anthropic_text(*content, place + ".content") : ""}};
+        {"content", content ? anthropic_text(*content, place + ".content", &images) : ""}};
     if (find_bool(block, "is_error").value_or(false)) result.set("is_error", true);
     blocks.results.emplace_back(std::move(result));
   } else {
-    refuse_at(place, fmt::format("the model takes text only, not {}", type));
+    refuse_block(place, type);
   }
 }
 
@@ -231,7 +248,7 @@ bool is_cleared(const Json& message, std::span<const Json> later) {
   });
 }
 
-void add_anthropic_message(const Json& message, const std::string& place,
+void add_anthropic_message(const Json& message, const std::string& place, MessageImages& images,
                            std::vector<Value>& result) {
   const std::string role = role_of(message, place);
   if (role != "user" && role != "assistant" && role != "system") {
@@ -240,19 +257,20 @@ void add_anthropic_message(const Json& message, const std::string& place,
   const Json content = member(message, "content", place);
   Blocks blocks;
   if (content.is_string()) {
-    blocks.text = std::string(content.as_string());
+    blocks.text.add_text(content.as_string());
   } else if (content.is_array()) {
     for (size_t i = 0; i < content.size(); ++i) {
-      add_block(content.at(i), fmt::format("{}.content.{}", place, i), blocks);
+      add_block(content.at(i), fmt::format("{}.content.{}", place, i), images, blocks);
     }
   } else {
     refuse_at(place + ".content", "expected a string or a list of blocks");
   }
   // Results come first: they answer the calls of the previous turn.
   result.insert(result.end(), blocks.results.begin(), blocks.results.end());
-  if (!blocks.results.empty() && blocks.text.empty()) return;
-  if (role == "system") return add_system(blocks.text, result);
-  Dict made{{"role", role}, {"content", blocks.text}};
+  std::string text = blocks.text.take();
+  if (!blocks.results.empty() && text.empty()) return;
+  if (role == "system") return add_system(text, result);
+  Dict made{{"role", role}, {"content", std::move(text)}};
   if (!blocks.thoughts.empty()) made.set("reasoning_content", blocks.thoughts);
   if (!blocks.calls.empty()) made.set("tool_calls", std::move(blocks.calls));
   result.emplace_back(std::move(made));
@@ -260,15 +278,16 @@ void add_anthropic_message(const Json& message, const std::string& place,
 
 }  // namespace
 
-Value openai_messages(const RequestFields& body) {
+ChatInput openai_messages(const RequestFields& body, MessageImages images) {
   std::vector<Value> result;
   for (const Json& message : list_of(body)) {
-    result.push_back(openai_message(message, fmt::format("messages[{}]", result.size())));
+    result.push_back(openai_message(message, fmt::format("messages[{}]", result.size()), images));
   }
-  return result;
+  return {std::move(result), std::move(images)};
 }
 
-Value anthropic_messages(const RequestFields& body) {
+ChatInput anthropic_messages(const RequestFields& body) {
+  MessageImages images;
   std::vector<Value> result;
   if (const auto system = body.find("system")) {
     const std::string text = anthropic_text(*system, "system");
@@ -280,10 +299,10 @@ Value anthropic_messages(const RequestFields& body) {
     if (messages[i].is_object() && is_cleared(messages[i], std::span(messages).subspan(i + 1))) {
       continue;
     }
-    add_anthropic_message(messages[i], place, result);
+    add_anthropic_message(messages[i], place, images, result);
   }
   if (result.empty()) refuse_at("messages", "have no text");
-  return result;
+  return {std::move(result), std::move(images)};
 }
 
 Value without_developer(const Value& messages) {

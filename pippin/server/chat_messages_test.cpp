@@ -9,10 +9,10 @@ namespace pippin::server {
 namespace {
 
 std::string openai(std::string_view body) {
-  return chat::to_json(openai_messages(Json::parse(body, "request")));
+  return chat::to_json(openai_messages(Json::parse(body, "request")).messages);
 }
 std::string anthropic(std::string_view body) {
-  return chat::to_json(anthropic_messages(Json::parse(body, "request")));
+  return chat::to_json(anthropic_messages(Json::parse(body, "request")).messages);
 }
 template <typename Call>
 std::string error(Call&& call) {
@@ -87,10 +87,72 @@ TEST(ChatMessages, OfAnthropic) {
             "messages.0.role: \"tool\" is not user, assistant or system");
 }
 
+// The messages as a template gets them, and the bytes or URLs of their images in that order.
+std::string with_images(const ChatInput& input) {
+  std::vector<size_t> order;
+  std::string text = chat::to_json(input.images.marks().with_parts(input.messages, order));
+  for (const size_t number : order) {
+    const MessageImages::Image& image = input.images.images()[number];
+    text += " " + image.place + "=" + (image.url.empty() ? image.bytes : image.url);
+  }
+  return text;
+}
+
+TEST(ChatMessages, HaveImages) {
+  EXPECT_EQ(
+      with_images(openai_messages(Json::parse(
+          R"({"messages":[{"role":"system","content":"s"},{"role":"user","content":[)"
+          R"({"type":"text","text":"a"},{"type":"text","text":"b"},)"
+          R"({"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}},)"
+          R"({"type":"image_url","image_url":"https://h/y.png"},{"type":"text","text":"c"}]}]})",
+          "r"))),
+      R"([{"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "text", )"
+      R"("text": "a\nb"}, {"type": "image"}, {"type": "image"}, {"type": "text", "text": )"
+      R"("c"}]}] messages[1].content[2]=x messages[1].content[3]=https://h/y.png)");
+  // Results of tools come before the text of their message.
+  EXPECT_EQ(with_images(anthropic_messages(Json::parse(
+                R"({"messages":[{"role":"user","content":[{"type":"image","source":{"type":)"
+                R"("url","url":"http://h/z"}},{"type":"text","text":"d"},{"type":"tool_result",)"
+                R"("tool_use_id":"1","content":[{"type":"text","text":"r"},{"type":"image",)"
+                R"("source":{"type":"base64","media_type":"image/png","data":"eQ=="}}]}]}]})",
+                "r"))),
+            R"([{"role": "tool", "tool_call_id": "1", "content": [{"type": "text", "text": "r"}, )"
+            R"({"type": "image"}]}, {"role": "user", "content": [{"type": "image"}, {"type": )"
+            R"("text", "text": "d"}]}] messages.0.content.2.content.1=y )"
+            R"(messages.0.content.0=http://h/z)");
+}
+
+TEST(ChatMessages, ImagesThatCannotBe) {
+  const auto image = [](const std::string& url) {
+    return error([&] {
+      openai(R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":")" +
+             url + R"("}}]}]})");
+    });
+  };
+  EXPECT_EQ(image("data:image/png;base64,?"), "messages[0].content[0]: not valid base64");
+  EXPECT_EQ(image("data:image/png;base64,"), "messages[0].content[0]: the image is empty");
+  EXPECT_EQ(image("data:image/svg+xml,<svg/>"),
+            "messages[0].content[0]: expected a data URL in base64: data:image/png;base64,...");
+  EXPECT_EQ(image("file:///etc/passwd"),
+            "messages[0].content[0]: \"file:///etc/passwd\" is not a data, http or https URL");
+  EXPECT_EQ(
+      error([] { openai(R"({"messages":[{"role":"user","content":[{"type":"input_audio"}]}]})"); }),
+      "messages[0].content[0]: parts of type \"input_audio\" are not supported (supported: "
+      "text, image_url)");
+  std::string many;
+  for (int i = 0; i < 101; ++i) {
+    many += R"({"type":"image_url","image_url":{"url":"data:;base64,eA=="}},)";
+  }
+  many.pop_back();
+  EXPECT_EQ(error([&] { openai(R"({"messages":[{"role":"user","content":[)" + many + "]}]}"); }),
+            "messages[0].content[100]: the request has more than 100 images");
+}
+
 TEST(ChatMessages, DevelopersAreSystems) {
   const auto messages =
       openai_messages(Json::parse(R"({"messages":[{"role":"developer","content":"x"}]})", "r"));
-  EXPECT_EQ(chat::to_json(without_developer(messages)), R"([{"role": "system", "content": "x"}])");
+  EXPECT_EQ(chat::to_json(without_developer(messages.messages)),
+            R"([{"role": "system", "content": "x"}])");
 }
 
 }  // namespace

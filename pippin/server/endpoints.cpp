@@ -96,6 +96,7 @@ std::vector<std::string> capabilities_of(const ModelStatus& status) {
   if (status.model->takes_tools && status.model->calls != nullptr) names.emplace_back("tools");
   if (can_fill_in(*status.model)) names.emplace_back("insert");
   if (status.model->reasoning != nullptr) names.emplace_back("thinking");
+  if (status.model->loaded.images != nullptr) names.emplace_back("vision");
   return names;
 }
 
@@ -176,13 +177,11 @@ void Endpoints::chat(const http::Request& request, const Replying& reply) {
   read_reasoning_format(fields, job);
   if (job.request.prompt_logprobs >= 0) refuse_streams(job.request, "prompt_logprobs");
   job.tools = read_tool_request(fields);
-  const chat::Value messages = openai_messages(fields);
+  const ChatInput input = openai_messages(fields);
   const auto model = open(fields, reply);
-  RenderedChat prompt = render_chat(*model, messages, fields, job.tools, false);
+  RenderedChat prompt = render_chat(*model, input, fields, job.tools, false);
   truncate_prompt(*model, prompt.ids, job.request.prompt_tokens, job.request.max_tokens);
-  job.is_thinking = prompt.is_thinking;
-  job.prompt_end = std::move(prompt.text);
-  job.prompts.push_back(std::move(prompt.ids));
+  take_prompt(prompt, job);
   note_ignored(*reply, fields, job, prompt.unheeded);
   auto writer = make_chat_writer(reply, answer_options(job, reply->id(), *model, silence_));
   start_text_job(model, std::move(job), forms_, reply, std::move(writer), noting(reply));
@@ -249,12 +248,10 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
   job.tools = read_anthropic_tool_request(body);
   job.request.form = read_anthropic_form(body);
   job.splits_reasoning = true;
-  const chat::Value messages = anthropic_messages(body);
+  const ChatInput input = anthropic_messages(body);
   const auto model = open(body, reply);
-  RenderedChat prompt = render_chat(*model, messages, body, job.tools, begins_answer(messages));
-  job.is_thinking = prompt.is_thinking;
-  job.prompt_end = std::move(prompt.text);
-  job.prompts.push_back(std::move(prompt.ids));
+  RenderedChat prompt = render_chat(*model, input, body, job.tools, begins_answer(input.messages));
+  take_prompt(prompt, job);
   note_ignored(*reply, body, job, prompt.unheeded);
   auto writer = make_message_writer(reply, answer_options(job, reply->id(), *model, silence_));
   start_text_job(model, std::move(job), forms_, reply, std::move(writer), noting(reply));
@@ -262,12 +259,12 @@ void Endpoints::messages(const http::Request& request, const Replying& reply) {
 
 void Endpoints::count_tokens(const http::Request& request, const Replying& reply) {
   const RequestFields body = read_fields(parse_body(request.body), kMessages);
-  const chat::Value messages = anthropic_messages(body);
+  const ChatInput input = anthropic_messages(body);
   TextJobOptions job;
   job.tools = read_anthropic_tool_request(body);
   const auto model = open(body, reply);
   const RenderedChat prompt =
-      render_chat(*model, messages, body, job.tools, begins_answer(messages));
+      render_chat(*model, input, body, job.tools, begins_answer(input.messages));
   note_ignored(*reply, body, job, prompt.unheeded);
   JsonWriter json;
   json.begin_object().member("input_tokens", prompt.ids.size()).end_object();
@@ -324,10 +321,10 @@ void Endpoints::detokenize(const http::Request& request, const Replying& reply) 
 
 void Endpoints::apply_template(const http::Request& request, const Replying& reply) {
   const Json body = parse_body(request.body);
-  const chat::Value messages = openai_messages(body);
+  const ChatInput input = openai_messages(body);
   const ToolRequest tools = read_tool_request(body);
   const auto model = open(find_string(body, "model").value_or(""), reply);
-  const RenderedChat prompt = render_chat(*model, messages, body, tools, false);
+  const RenderedChat prompt = render_chat(*model, input, body, tools, false);
   JsonWriter json;
   json.begin_object().member("prompt", prompt.text).end_object();
   reply->send({.body = json.text()});
@@ -359,7 +356,11 @@ void Endpoints::props(const http::Request& request, const Replying& reply) {
   json.member("vocab_size", loaded.model->vocab_size());
   json.member("end_tokens", model->chat_end_ids);
   json.member("load_seconds", model->load_seconds);
-  json.key("modalities").begin_object().member("vision", false).member("audio", false).end_object();
+  json.key("modalities")
+      .begin_object()
+      .member("vision", loaded.images != nullptr)
+      .member("audio", false)
+      .end_object();
   json.member("build_info", "pippin");
   reply->send({.body = json.end_object().text()});
 }

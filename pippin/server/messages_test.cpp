@@ -215,15 +215,18 @@ TEST(Messages, HaveTextsInOtherBlocks) {
   EXPECT_EQ(model.tokens(block(R"({"type":"search_result","title":"T","source":"s","content":)"
                                R"([{"type":"text","text":"walnut"}]})")),
             model.tokens(block(R"({"type":"text","text":"T\ns\nwalnut"})")));
-  for (
-      const char* other :
-      {R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":""}})",
-       R"({"type":"document","source":{"type":"base64","media_type":"application/pdf","data":""}})",
-       R"({"type":"tool_result","tool_use_id":"1","content":[{"type":"image","source":{}}]})"}) {
+  const std::vector<std::pair<const char*, const char*>> others = {
+      {R"({"type":"image","source":{"type":"base64","media_type":"image/png","data":"eA=="}})",
+       "the model takes text only, not image"},
+      {R"({"type":"document","source":{"type":"base64","media_type":"application/pdf","data":""}})",
+       "are not supported here"},
+      {R"({"type":"tool_result","tool_use_id":"1","content":[{"type":"image","source":{}}]})",
+       "source: has no type"}};
+  for (const auto& [other, reason] : others) {
     for (const char* path : {"/v1/messages", "/v1/messages/count_tokens"}) {
       const Answer refused = model.ask(block(other), path);
       EXPECT_EQ(refused.status, 400) << other;
-      EXPECT_NE(refused.body.find("the model takes text only, not "), std::string::npos) << other;
+      EXPECT_NE(refused.body.find(reason), std::string::npos) << refused.body;
     }
   }
 }

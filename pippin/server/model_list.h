@@ -34,6 +34,7 @@ struct ModelListOptions : ModelSettings {
   // end; 0: no limit. Files shared by several models count once. A larger model is loaded alone.
   uint64_t max_bytes = 0;
   std::chrono::seconds room_wait{60};  // until other models make room
+  bool allows_remote_images = false;   // fetches images at public URLs that clients name
 };
 
 // A loaded model of one of these kinds; the others are null.

@@ -98,6 +98,7 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
           std::make_shared<ServedModel>(slot.entry.name, std::move(loaded), scheduler);
       opened.model = made;
       made->bytes = bytes;
+      made->allows_remote_images = options_.allows_remote_images;
       made->choice = choice;
       made->choice.load.context = made->loaded.model->context();
       made->load_seconds = seconds_since(start);

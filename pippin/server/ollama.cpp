@@ -75,21 +75,14 @@ bool has_messages(const RequestFields& fields) {
   return messages && !(messages->is_array() && messages->size() == 0);
 }
 
-chat::Value generate_messages(const RequestFields& fields, const std::string& prompt) {
-  JsonWriter json;
-  json.begin_object().key("messages").begin_array();
-  const std::string system = find_string(fields, "system").value_or("");
-  if (!system.empty()) {
-    json.begin_object().member("role", "system").member("content", system).end_object();
-  }
-  json.begin_object().member("role", "user").member("content", prompt).end_object();
-  json.end_array().end_object();
-  return ollama_messages(Json::parse(json.text(), "request"));
+bool has_images(const RequestFields& fields) {
+  const auto images = fields.find("images");
+  return images && images->is_array() && images->size() > 0;
 }
 
 // Refuses fields that need a template, for a prompt without one.
 void refuse_with_raw(const RequestFields& fields, const char* why) {
-  for (const char* name : {"system", "context"}) {
+  for (const char* name : {"system", "context", "images"}) {
     const auto value = fields.find(name);
     if (!value || (value->is_string() && value->as_string().empty()) ||
         (value->is_array() && value->size() == 0)) {
@@ -159,14 +152,12 @@ void Endpoints::ollama_chat(const http::Request& http, const Replying& reply) {
   TextJobOptions job = ollama_job(fields, true);
   if (!has_messages(fields)) return load(request, true, reply);
   job.tools = read_tool_request(fields);
-  const chat::Value messages = ollama_messages(fields);
+  const ChatInput input = ollama_messages(fields);
   open(request, reply);
   check_abilities(*request.model, fields, job.tools);
   RenderedChat prompt =
-      render_chat(*request.model, messages, fields, job.tools, continues_last(messages));
-  job.is_thinking = prompt.is_thinking;
-  job.prompt_end = std::move(prompt.text);
-  job.prompts.push_back(std::move(prompt.ids));
+      render_chat(*request.model, input, fields, job.tools, continues_last(input.messages));
+  take_prompt(prompt, job);
   start(request, std::move(job), true, std::nullopt, prompt.unheeded, reply);
 }
 
@@ -198,14 +189,18 @@ void Endpoints::ollama_generate(const http::Request& http, const Replying& reply
     if (model.loaded.chat_template || model.loaded.template_error) {
       check_abilities(model, fields, {});
       job.is_chat = true;
-      RenderedChat chat = render_chat(model, generate_messages(fields, prompt), fields, {}, false);
+      RenderedChat chat = render_chat(model, ollama_prompt(fields, prompt), fields, {}, false);
       job.is_thinking = chat.is_thinking;
       job.prompt_end = std::move(chat.text);
+      job.rows = std::move(chat.rows);
       unheeded = std::move(chat.unheeded);
       more = std::move(chat.ids);
     } else {
       if (!find_string(fields, "system").value_or("").empty()) {
         throw ApiError(400, "system: the model has no chat template", "system");
+      }
+      if (has_images(fields)) {
+        throw ApiError(400, "images: the model has no chat template", "images");
       }
       more = tokenizer.encode(prompt);
     }
@@ -213,8 +208,11 @@ void Endpoints::ollama_generate(const http::Request& http, const Replying& reply
     const Ids begin = tokenizer.encode("");
     const bool repeats = begin.size() == 1 && !ids.empty() && !more.empty() && more[0] == begin[0];
     ids.insert(ids.end(), more.begin() + (repeats ? 1 : 0), more.end());
-    context = ids;
-    job.tells_tokens = true;
+    // Rows of images cannot be sent back.
+    if (job.rows.empty()) {
+      context = ids;
+      job.tells_tokens = true;
+    }
   }
   job.prompts.push_back(std::move(ids));
   start(request, std::move(job), false, std::move(context), unheeded, reply);

@@ -1,13 +1,16 @@
 #include "pippin/server/ollama_messages.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "pippin/server/chat_messages.h"
 #include "pippin/server/message_fields.h"
+#include "pippin/server/request_json.h"
 
 namespace pippin::server {
 namespace {
@@ -62,15 +65,25 @@ void write_call(JsonWriter& json, const Json& call, OpenCalls& calls) {
   json.end_object().end_object();
 }
 
-void write_message(JsonWriter& json, const Json& message, const std::string& place,
+// Returns the marks of a message's images, which come before its text.
+std::string image_marks(const std::optional<Json>& list, const std::string& place,
+                        MessageImages& images) {
+  std::string marks;
+  if (!list || list->is_null()) return marks;
+  if (!list->is_array()) refuse_at(place, "expected a list of images in base64");
+  for (size_t i = 0; i < list->size(); ++i) {
+    const std::string image_place = fmt::format("{}[{}]", place, i);
+    marks += images.add_base64(text_of(list->at(i), image_place), image_place, "images");
+  }
+  return marks;
+}
+
+void write_message(JsonWriter& json, const Json& message, const std::string& marks,
                    OpenCalls& calls) {
   const bool is_result = text_in(message, "role") == "tool";
   json.begin_object();
   for (const auto& [key, value] : message.members()) {
-    if (key == "images") {
-      if (value.is_null() || (value.is_array() && value.size() == 0)) continue;
-      refuse_at(place + ".images", "the model takes text only, not images");
-    }
+    if (key == "images") continue;  // part of the content
     if (key == "thinking") {
       if (!text_in(message, "thinking").empty()) json.member("reasoning_content", value);
     } else if (key == "tool_calls" && value.is_array()) {
@@ -79,6 +92,8 @@ void write_message(JsonWriter& json, const Json& message, const std::string& pla
       json.end_array();
     } else if (key == "tool_name") {
       json.member("name", value);
+    } else if (key == "content" && value.is_string()) {
+      json.member("content", marks + std::string(value.as_string()));
     } else {
       json.member(key, value);
     }
@@ -94,7 +109,8 @@ void write_message(JsonWriter& json, const Json& message, const std::string& pla
 
 }  // namespace
 
-chat::Value ollama_messages(const RequestFields& body) {
+ChatInput ollama_messages(const RequestFields& body) {
+  MessageImages images;
   JsonWriter json;
   json.begin_object();
   if (const auto messages = body.find("messages"); messages && messages->is_array()) {
@@ -103,7 +119,10 @@ chat::Value ollama_messages(const RequestFields& body) {
     for (size_t i = 0; i < messages->size(); ++i) {
       const Json message = messages->at(i);
       if (message.is_object()) {
-        write_message(json, message, fmt::format("messages[{}]", i), calls);
+        write_message(
+            json, message,
+            image_marks(message.find("images"), fmt::format("messages[{}].images", i), images),
+            calls);
       } else {
         json.value(message);
       }
@@ -113,7 +132,20 @@ chat::Value ollama_messages(const RequestFields& body) {
     json.member("messages", *messages);
   }
   json.end_object();
-  return openai_messages(Json::parse(json.text(), "request"));
+  return openai_messages(Json::parse(json.text(), "request"), std::move(images));
+}
+
+ChatInput ollama_prompt(const RequestFields& body, const std::string& prompt) {
+  ChatInput result;
+  std::vector<chat::Value> messages;
+  const auto add = [&](const char* role, std::string content) {
+    messages.emplace_back(chat::Dict{{"role", role}, {"content", std::move(content)}});
+  };
+  std::string system = find_string(body, "system").value_or("");
+  if (!system.empty()) add("system", std::move(system));
+  add("user", image_marks(body.find("images"), "images", result.images) + prompt);
+  result.messages = std::move(messages);
+  return result;
 }
 
 }  // namespace pippin::server

@@ -132,7 +132,9 @@ TEST_F(Ollama, Generates) {
   EXPECT_EQ(ollama_error(generate(R"("prompt":"a","template":"{{ .Prompt }}")")),
             "400 template is not supported: --chat-template of the server");
   EXPECT_EQ(ollama_error(generate(R"("prompt":"a","images":["aGk="])")),
-            "400 images is not supported");
+            "400 images[0]: the model takes text only, not images");
+  EXPECT_EQ(ollama_error(generate(R"("prompt":"a","raw":true,"images":["aGk="])")),
+            "400 images: does not go with raw");
 }
 
 TEST_F(Ollama, AnswersInTheFormThatIsAskedFor) {
@@ -203,7 +205,7 @@ TEST_F(Ollama, ErrorsAreTexts) {
   EXPECT_EQ(ollama_error(shared_->post(
                 "/api/chat",
                 R"({"messages":[{"role":"user","content":"What is it?","images":["aGk="]}]})")),
-            "400 messages[0].images: the model takes text only, not images");
+            "400 messages[0].images[0]: the model takes text only, not images");
   // Clients of this server may not change its models.
   EXPECT_TRUE(
       ollama_error(shared_->post("/api/pull", R"({"model":"org/name"})")).starts_with("403 "));
@@ -427,13 +429,13 @@ TEST(OllamaFields, NamesAreForgiven) {
 }
 
 TEST(OllamaFields, ResultsOfToolsFindTheirCalls) {
-  const chat::Value messages = ollama_messages(Json::parse(
+  const ChatInput input = ollama_messages(Json::parse(
       R"({"messages":[{"role":"assistant","content":"","thinking":"Hm.","tool_calls":[)"
       R"({"function":{"index":0,"name":"a","arguments":{"x":1}}},)"
       R"({"function":{"name":"b","arguments":{}}}]},)"
       R"({"role":"tool","tool_name":"b","content":"2"},{"role":"tool","content":"1"}]})",
       "request"));
-  const auto& items = messages.list().items;
+  const auto& items = input.messages.list().items;
   ASSERT_EQ(items.size(), 3U);
   const auto id_of = [&](size_t call) {
     return items[0].dict().find("tool_calls")->list().items[call].dict().find("id")->string();

@@ -6,13 +6,16 @@
 
 #include <fmt/format.h>
 
+#include "pippin/app/image_prompt.h"
 #include "pippin/base/error.h"
 #include "pippin/chat/json.h"
+#include "pippin/hub/public_file.h"
 #include "pippin/model_output/read_syntax.h"
 #include "pippin/model_output/told_calls.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/chat_messages.h"
 #include "pippin/server/fill_in.h"
+#include "pippin/server/message_fields.h"
 #include "pippin/server/request_json.h"
 #include "pippin/server/system_turns.h"
 #include "pippin/server/thinking.h"
@@ -70,6 +73,32 @@ Context context_of(const ServedModel& model, const Value& messages, const Reques
   return {std::move(context), std::move(efforts)};
 }
 
+// Fetches those at URLs.
+std::vector<std::string> image_bytes(const ServedModel& model, const MessageImages& images,
+                                     const std::vector<size_t>& order) {
+  std::vector<std::string> bytes;
+  bytes.reserve(order.size());
+  for (const size_t index : order) {
+    const MessageImages::Image& image = images.images()[index];
+    if (image.url.empty()) {
+      bytes.push_back(image.bytes);
+      continue;
+    }
+    if (!model.allows_remote_images) {
+      refuse_at(image.place,
+                "images at URLs are not fetched (pippin serve --allow-remote-images); send a data "
+                "URL");
+    }
+    try {
+      bytes.push_back(hub::read_public_file(image.url));
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::Cancelled) throw;
+      refuse_at(image.place, fmt::format("{}: {}", shown(image.url), error.what()));
+    }
+  }
+  return bytes;
+}
+
 // Renders with the first of the efforts that the template accepts, and keeps only that one.
 std::string render_by(const ChatTemplate& chat, Context& context, const Value& messages,
                       PromptEnd end) {
@@ -87,6 +116,26 @@ std::string render_by(const ChatTemplate& chat, Context& context, const Value& m
     }
   }
   return {};
+}
+
+// Encodes the text, with the images at its placeholders.
+void read_images(const ServedModel& model, const MessageImages& images,
+                 const std::vector<size_t>& order, bool adds_special, RenderedChat& result) {
+  const std::vector<std::string> bytes = image_bytes(model, images, order);
+  std::vector<runtime::ImageFile> files;
+  files.reserve(bytes.size());
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    files.push_back({as_byte_span(bytes[i]), images.images()[order[i]].place});
+  }
+  try {
+    runtime::ImagePrompt prompt = model.loaded.images->read(result.text, adds_special, files);
+    result.ids = std::move(prompt.ids);
+    result.rows = std::move(prompt.rows);
+  } catch (const Error& error) {
+    const ApiError shown_error = api_error(error);
+    throw ApiError(error.code() == ErrorCode::Cancelled ? shown_error.status : 400, error.what(),
+                   images.images()[order.front()].place);
+  }
 }
 
 void set_tools(const ServedModel& model, const std::vector<model_output::Tool>& tools,
@@ -131,8 +180,13 @@ void refuse_empty(const std::vector<std::vector<int32_t>>& prompts, std::string_
 
 }  // namespace
 
-RenderedChat render_chat(const ServedModel& model, const Value& messages, const RequestFields& body,
-                         const ToolRequest& tools, bool continues_last, std::string_view param) {
+RenderedChat render_chat(const ServedModel& model, const ChatInput& input,
+                         const RequestFields& body, const ToolRequest& tools, bool continues_last,
+                         std::string_view param) {
+  if (!input.images.empty() && model.loaded.images == nullptr) {
+    const MessageImages::Image& first = input.images.images().front();
+    refuse_at(first.place, fmt::format("the model takes text only, not {}", first.type));
+  }
   const ChatTemplate& chat = template_of(model);
   const bool generates = find_bool(body, "add_generation_prompt").value_or(true);
   const bool continues = find_bool(body, "continue_final_message").value_or(continues_last);
@@ -140,7 +194,7 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
                         : generates ? PromptEnd::Generation
                                     : PromptEnd::Conversation;
   const bool knows_developer = model.template_source.find("developer") != std::string::npos;
-  Value spoken = knows_developer ? messages : without_developer(messages);
+  Value spoken = knows_developer ? input.messages : without_developer(input.messages);
   if (model.calls != nullptr) spoken = model_output::told_calls(*model.calls, spoken);
   RenderedChat result;
   Context context = context_of(model, spoken, body, result.unheeded);
@@ -149,8 +203,13 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
     return render_by(chat, context, some,
                      generates ? PromptEnd::Generation : PromptEnd::Conversation);
   });
+  std::vector<size_t> images;  // in the order of the text
   try {
-    result.text = render_by(chat, context, spoken, end);
+    result.text = input.images.empty()
+                      ? render_by(chat, context, spoken, end)
+                      : app::render_with_images(
+                            *model.loaded.images, input.images.marks(), spoken, images,
+                            [&](const Value& some) { return render_by(chat, context, some, end); });
   } catch (const Error& error) {
     throw ApiError(400, error.what(), std::string(param));
   }
@@ -158,13 +217,24 @@ RenderedChat render_chat(const ServedModel& model, const Value& messages, const 
     result.unheeded.emplace_back(kEffortHint);
   // The template itself writes the special tokens.
   const bool adds = find_bool(body, "add_special_tokens").value_or(false);
-  result.ids = model.loaded.tokenizer.encode(result.text, adds);
+  if (images.empty()) {
+    result.ids = model.loaded.tokenizer.encode(result.text, adds);
+  } else {
+    read_images(model, input.images, images, adds, result);
+  }
   if (result.ids.empty()) {
     throw ApiError(400, fmt::format("{}: the prompt has no tokens", param), std::string(param));
   }
   result.is_thinking =
       model.reasoning != nullptr && model_output::begins_thinking(*model.reasoning, result.text);
   return result;
+}
+
+void take_prompt(RenderedChat& prompt, TextJobOptions& job) {
+  job.is_thinking = prompt.is_thinking;
+  job.prompt_end = std::move(prompt.text);
+  job.prompts.push_back(std::move(prompt.ids));
+  job.rows = std::move(prompt.rows);
 }
 
 std::vector<int32_t> read_ids(const ServedModel& model, const Json& list, std::string_view param) {

@@ -3,15 +3,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "pippin/chat/value.h"
+#include "pippin/runtime/embedded_rows.h"
 #include "pippin/server/api_error.h"
+#include "pippin/server/message_images.h"
 #include "pippin/server/model_list.h"
 #include "pippin/server/request_fields.h"
+#include "pippin/server/text_job.h"
 #include "pippin/server/tool_fields.h"
 
 namespace pippin::server {
@@ -19,7 +22,8 @@ namespace pippin::server {
 // A conversation rendered by the model's template.
 struct RenderedChat {
   std::string text;
-  std::vector<int32_t> ids;
+  std::vector<int32_t> ids;                                             // negative: rows of images
+  std::vector<std::shared_ptr<const runtime::EmbeddedRows>> rows = {};  // of all images
   bool is_thinking = false;           // the answer begins within thoughts
   std::vector<std::string> unheeded;  // fields that the template does not support
 };
@@ -27,10 +31,14 @@ struct RenderedChat {
 // `body` may have chat_template_kwargs, documents, add_generation_prompt, continue_final_message,
 // add_special_tokens and the fields that control thinking: reasoning_effort, reasoning, think,
 // enable_thinking and thinking. Throws ApiError(400) for `param`, the field of the messages; if the
-// template refuses them, with its own words.
-RenderedChat render_chat(const ServedModel& model, const chat::Value& messages,
+// template refuses them, with its own words; and for images that the model or its template cannot
+// take, that cannot be read, or, unless `fetches`, that are at a URL.
+RenderedChat render_chat(const ServedModel& model, const ChatInput& input,
                          const RequestFields& body, const ToolRequest& tools, bool continues_last,
                          std::string_view param = "messages");
+
+// Moves text, ids and rows into the prompt of a job.
+void take_prompt(RenderedChat& prompt, TextJobOptions& job);
 
 // Reads one or several prompts of /v1/completions: texts or tokens, with a suffix for models that
 // fill in. `echoes` gets the texts. Throws ApiError(400).

@@ -33,23 +33,30 @@ void add_paragraph(std::string& text, std::string_view more) {
   text += more;
 }
 
-std::string content_text(const Json& content, const std::string& place) {
+std::string content_text(const Json& content, const std::string& place, MessageImages& images) {
   if (content.is_string()) return std::string(content.as_string());
   if (!content.is_array()) refuse_at(place, "expected a string or a list of parts");
-  std::string text;
+  chat::ContentText text;
   for (size_t i = 0; i < content.size(); ++i) {
     const std::string part_place = fmt::format("{}[{}]", place, i);
     const Json part = content.at(i);
     const std::string type = type_at(part, part_place);
     if (type == "input_text" || type == "output_text" || type == "text") {
-      add_line(text, text_of(member(part, "text", part_place), part_place + ".text"));
+      text.add_text(text_of(member(part, "text", part_place), part_place + ".text"));
     } else if (type == "refusal") {
-      add_line(text, text_of(member(part, "refusal", part_place), part_place + ".refusal"));
+      text.add_text(text_of(member(part, "refusal", part_place), part_place + ".refusal"));
+    } else if (type == "input_image") {
+      if (part.has("file_id")) refuse_at(part_place + ".file_id", "files are not stored here");
+      const std::string where = part_place + ".image_url";
+      text.add_image(images.add_url(text_of(member(part, "image_url", part_place), where),
+                                    part_place, "input_image"));
     } else {
-      refuse_at(part_place, fmt::format("the model takes text only, not {}", shown(type)));
+      refuse_at(part_place, fmt::format("parts of type {} are not supported (supported: "
+                                        "input_text, output_text, refusal, input_image)",
+                                        shown(type)));
     }
   }
-  return text;
+  return text.take();
 }
 
 // Joins the texts of a list of parts, which may be absent.
@@ -94,6 +101,8 @@ Value call_arguments(const Json& item, const std::string& place) {
 
 class Conversation {
  public:
+  explicit Conversation(MessageImages& images) : images_(images) {}
+
   void add_message(const std::string& role, const std::string& text) {
     if (role == "assistant") return add_paragraph(assistant().text, text);
     const bool instructs = role != "user";
@@ -112,7 +121,7 @@ class Conversation {
       if (role != "user" && role != "assistant" && role != "system" && role != "developer") {
         refuse_at(place + ".role", shown(role) + " is not user, assistant, system or developer");
       }
-      add_message(role, content_text(member(json, "content", place), place + ".content"));
+      add_message(role, content_text(member(json, "content", place), place + ".content", images_));
     } else if (type == "reasoning") {
       const std::string thoughts = thoughts_of(json, place);
       if (!thoughts.empty()) add_line(assistant().thoughts, thoughts);
@@ -176,12 +185,14 @@ class Conversation {
     if (call == called_.end()) {
       refuse_at(place + ".call_id", "no function_call has the call_id " + shown(id));
     }
-    turns_.push_back({.role = "tool",
-                      .text = content_text(member(item, "output", place), place + ".output"),
-                      .call_id = id,
-                      .tool = call->second});
+    turns_.push_back(
+        {.role = "tool",
+         .text = content_text(member(item, "output", place), place + ".output", images_),
+         .call_id = id,
+         .tool = call->second});
   }
 
+  MessageImages& images_;
   std::vector<Turn> turns_;
   std::map<std::string, std::string> called_;  // ids and tool names
 };
@@ -212,11 +223,13 @@ std::string sealed_thoughts(const std::string& thoughts) {
   return encode_base64(as_byte_span(text));
 }
 
-Value response_messages(const std::string& instructions, const std::vector<InputItem>& items) {
-  Conversation conversation;
+ChatInput response_messages(const std::string& instructions, const std::vector<InputItem>& items) {
+  ChatInput result;
+  Conversation conversation(result.images);
   if (!instructions.empty()) conversation.add_message("system", instructions);
   for (const InputItem& item : items) conversation.add(item);
-  return std::move(conversation).messages();
+  result.messages = std::move(conversation).messages();
+  return result;
 }
 
 }  // namespace pippin::server

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "pippin/chat/value.h"
 #include "pippin/io/json.h"
+#include "pippin/server/message_images.h"
 
 namespace pippin::server {
 
@@ -26,8 +26,7 @@ std::string sealed_thoughts(const std::string& thoughts);
 // `instructions` come first. Consecutive items of one role become one message: clients split turns
 // into items freely, and templates expect turns. Thoughts and calls belong to the assistant's
 // message around them. Without any turn, the user's turn is empty. Throws ApiError(400) with the
-// place of the item for wrong roles and types, pictures, sound and files, and outputs without a
-// call.
-chat::Value response_messages(const std::string& instructions, const std::vector<InputItem>& items);
+// place of the item for wrong roles and types, sound and files, and outputs without a call.
+ChatInput response_messages(const std::string& instructions, const std::vector<InputItem>& items);
 
 }  // namespace pippin::server

@@ -9,7 +9,8 @@ namespace pippin::server {
 namespace {
 
 std::string turns(std::string_view input, const std::string& instructions = "") {
-  return chat::to_json(response_messages(instructions, input_items(Json::parse(input, "request"))));
+  return chat::to_json(
+      response_messages(instructions, input_items(Json::parse(input, "request"))).messages);
 }
 
 std::string items_error(std::string_view input) {
@@ -88,7 +89,12 @@ TEST(ResponseItems, ErrorsNameThePlace) {
   EXPECT_EQ(items_error(R"([{"role":"user","content":[[]]}])"),
             "input[0].content[0]: expected an object with a type");
   EXPECT_EQ(items_error(R"([{"role":"user","content":[{"type":"input_image","image_url":"x"}]}])"),
-            "input[0].content[0]: the model takes text only, not \"input_image\"");
+            "input[0].content[0]: \"x\" is not a data, http or https URL");
+  EXPECT_EQ(items_error(R"([{"role":"user","content":[{"type":"input_image","file_id":"x"}]}])"),
+            "input[0].content[0].file_id: files are not stored here");
+  EXPECT_EQ(items_error(R"([{"role":"user","content":[{"type":"input_audio"}]}])"),
+            "input[0].content[0]: parts of type \"input_audio\" are not supported (supported: "
+            "input_text, output_text, refusal, input_image)");
   EXPECT_EQ(items_error(R"(["x"])"), "input[0]: expected an object");
   EXPECT_TRUE(items_error(R"([{"type":"web_search_call","id":"x"}])")
                   .starts_with("input[0].type: items of type \"web_search_call\" are not supported "

@@ -121,7 +121,7 @@ std::vector<InputItem> new_items(KnownResponses& known, const RequestFields& bod
 // A conversation that the model is to continue.
 struct Asked {
   std::vector<InputItem> items;
-  chat::Value messages;
+  ChatInput input;
   std::string previous_model;  // empty: there is no earlier response
 };
 
@@ -132,7 +132,7 @@ Asked read_conversation(KnownResponses& known, const RequestFields& body,
     asked.previous_model = add_previous(known, *request.previous_id, asked.items);
   }
   for (InputItem& item : new_items(known, body)) asked.items.push_back(std::move(item));
-  asked.messages = response_messages(request.instructions, asked.items);
+  asked.input = response_messages(request.instructions, asked.items);
   return asked;
 }
 
@@ -144,7 +144,7 @@ RenderedChat render(const ServedModel& model, const Asked& asked, const RequestF
                                asked.previous_model, model.name),
                    "previous_response_id");
   }
-  RenderedChat prompt = render_chat(model, asked.messages, body, request.tools, false, "input");
+  RenderedChat prompt = render_chat(model, asked.input, body, request.tools, false, "input");
   truncate_prompt(model, prompt.ids, request.text.prompt_tokens, request.text.max_tokens);
   return prompt;
 }
@@ -183,9 +183,7 @@ void Endpoints::create_response(const http::Request& http_request, const Replyin
   job.is_chat = job.splits_reasoning = true;
   job.hides_thoughts = request.hides_thoughts;
   job.prompt_field = "input";
-  job.is_thinking = prompt.is_thinking;
-  job.prompt_end = std::move(prompt.text);
-  job.prompts.push_back(std::move(prompt.ids));
+  take_prompt(prompt, job);
 
   const auto running = std::make_shared<RunningResponse>(reply, options.in_background);
   const std::string id = std::string(kPrefix) + options.name;

@@ -30,6 +30,7 @@ struct ServedModel {
   std::string thinking_switch;                                    // of the template (thinking.h)
   std::shared_ptr<const model_output::CallSyntax> calls;          // of tools; null: unknown
   bool takes_tools = false;  // whether the template supports tools
+  bool allows_remote_images = false;
   std::unique_ptr<app::FormCompiler> forms;
   uint64_t bytes = 0;
   double load_seconds = 0;

@@ -139,6 +139,9 @@ TEST_F(Serving, NamesTheFieldThatIsWrong) {
       {R"({"messages":[{"role":3,"content":""}]})",
        "400 messages[0].role: messages[0].role: expected a string"},
       {R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]})",
+       "400 messages[0].content[0].image_url: messages[0].content[0].image_url: has no url"},
+      {R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":)"
+       R"("data:;base64,eA=="}]}]})",
        "400 messages[0].content[0]: messages[0].content[0]: the model takes text only, not "
        "image_url"},
       {story_chat(R"("temperature":"hot")"),

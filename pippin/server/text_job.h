@@ -13,6 +13,7 @@
 
 #include "pippin/http/server.h"
 #include "pippin/model_output/answer_part.h"
+#include "pippin/runtime/embedded_rows.h"
 #include "pippin/scheduling/scheduler.h"
 #include "pippin/server/api_error.h"
 #include "pippin/server/form_queue.h"
@@ -70,7 +71,8 @@ class AnswerWriter {
 
 struct TextJobOptions {
   std::vector<std::vector<int32_t>> prompts;  // each with request.choices answers
-  bool is_chat = false;                       // end-of-turn tokens end an answer
+  std::vector<std::shared_ptr<const runtime::EmbeddedRows>> rows = {};  // of images in them
+  bool is_chat = false;  // end-of-turn tokens end an answer
   bool splits_reasoning = false;
   bool hides_thoughts = false;
   bool is_thinking = false;                  // from the first token on

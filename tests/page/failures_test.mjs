@@ -334,7 +334,7 @@ describe("chats", () => {
     return withPage({ chat: (body, ...rest) => { asked = body; answering("Yes.")(body, ...rest); } }, async (page) => {
       const attach = (name, mimeType, buffer) => page.setInputFiles("#file-input", { name, mimeType, buffer: Buffer.from(buffer) });
       await attach("a.png", "image/png", "x");
-      await page.waitForFunction(() => document.querySelector("#banner-told").textContent.includes("pictures are not taken"));
+      await page.waitForFunction(() => document.querySelector("#banner-told").textContent.includes("this model takes no images"));
       await attach("a.bin", "application/octet-stream", [0xff, 0xfe, 0]);
       await page.waitForFunction(() => document.querySelector("#banner-told").textContent.includes("is not a text file"));
       await attach("a.txt", "text/plain", "x".repeat((1 << 20) + 1));

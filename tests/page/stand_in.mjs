@@ -2,8 +2,9 @@
 // while.
 import http from "node:http";
 
-// chat(request body, write, end): writes the answer of /v1/chat/completions, if given.
-export async function standIn(url, { prefix = "", chat = null } = {}) {
+// chat(request body, write, end): writes the answer of /v1/chat/completions, if given. `abilities`: more capabilities of
+// all models.
+export async function standIn(url, { prefix = "", chat = null, abilities = [] } = {}) {
   const target = new URL(url);
   const sockets = new Set();
   const seen = [];
@@ -21,6 +22,13 @@ export async function standIn(url, { prefix = "", chat = null } = {}) {
         response.writeHead(200, { "content-type": "text/event-stream" });
         stand.chat(JSON.parse(body), (chunk) => response.write(`data: ${JSON.stringify(chunk)}\n\n`), () => response.end("data: [DONE]\n\n"), response);
       });
+      return;
+    }
+    if (abilities.length > 0 && path === "/v1/models") {
+      fetch(url + path).then((answer) => answer.json()).then((list) => {
+        for (const model of list.data) model.capabilities?.push(...abilities);
+        response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(list));
+      }, () => response.destroy());
       return;
     }
     const onward = http.request({ host: target.hostname, port: target.port, path, method: request.method, headers: request.headers }, (answer) => {

@@ -145,7 +145,7 @@ export class App {
     }
     const { id: chat } = this.chat;
     this.#denyRest(this.path.at(-1));
-    const message = this.#message("user", this.path.at(-1), { text, files: files.map(({ id, name, size }) => ({ id, name, size })) });
+    const message = this.#message("user", this.path.at(-1), { text, files: files.map(({ text: _, ...file }) => file) });
     this.#saveChat({ messages: [message], attachments: files.map(({ id, text: words }) => ({ id, chat, text: words })) });
     this.#parts.thread.toEnd();
     await this.#answer(message, files);

@@ -1,6 +1,7 @@
 // The message box: the text, the files, and the unsent draft, which is kept for each chat.
 import { isSound } from "./dictation.js";
 import { $, el, icon, later } from "./dom.js";
+import { imageFile, isImage, shownFile } from "./images.js";
 import { keep, kept } from "./kept.js";
 import { newId } from "./store.js";
 
@@ -11,17 +12,19 @@ const kDraft = "draft.";
 
 export class Composer {
   #chat = "";
-  #files = [];  // { id, name, size, text }
+  #files = [];  // { id, name, size, text }; of images, `text` is a data URL, with { isImage, preview }
   #input = $("input");
   #tell;
   #hear;
+  #sees;
   #keepSoon = later(250, () => this.#keep());
 
   // send(text, files) is called to send a message; tell(words) reports an error; hear(file) inserts the text of a file
-  // of sound, and returns false if the server cannot.
-  constructor(send, tell, hear) {
+  // of sound, and returns false if the server cannot; sees() tells whether the model takes images.
+  constructor(send, tell, hear, sees) {
     this.#tell = tell;
     this.#hear = hear;
+    this.#sees = sees;
     $("composer").addEventListener("submit", (event) => {
       event.preventDefault();
       if ($("send").disabled) return;
@@ -129,7 +132,7 @@ export class Composer {
         continue;
       }
       if (this.#files.length >= kMaxFiles) return this.#tell(`${kMaxFiles} files at most.`);
-      if (file.type.startsWith("image/")) this.#tell(`${file.name}: pictures are not taken, texts only.`);
+      if (isImage(file)) await this.#addImage(file);
       else if (file.size > kMaxFile) this.#tell(`${file.name} has ${Math.ceil(file.size / 1024)} KB; ${kMaxFile / 1024} KB at most.`);
       else await this.#add(file);
     }
@@ -145,9 +148,17 @@ export class Composer {
       this.#tell(`${file.name} is not a text file (UTF-8).`);
     }
   }
+  async #addImage(file) {
+    if (!this.#sees()) return this.#tell(`${file.name}: this model takes no images, texts only.`);
+    try {
+      this.#files.push({ id: newId(), ...await imageFile(file) });
+    } catch (error) {
+      this.#tell(`${file.name}: ${error.message}`);
+    }
+  }
   #showFiles() {
     $("files").hidden = this.#files.length === 0;
-    $("files").replaceChildren(...this.#files.map((file) => el("li", {}, file.name,
+    $("files").replaceChildren(...this.#files.map((file) => el("li", {}, ...shownFile(file),
       el("button", {
         type: "button", class: "icon", "aria-label": "Remove " + file.name,
         onclick: () => {

@@ -2,6 +2,7 @@
 import * as api from "./api.js";
 import { say } from "./announce.js";
 import { App } from "./app.js";
+import { takePicture } from "./camera.js";
 import { Composer } from "./composer.js";
 import { Connect } from "./connect.js";
 import { Dictation } from "./dictation.js";
@@ -33,7 +34,7 @@ const sidebar = new Sidebar(store);
 const tools = new Tools();
 const thread = new Thread((name) => tools.find(name)?.command ?? "");
 const tell = (words) => banner("told", words);
-const composer = new Composer((text, files) => app.send(text, files), tell, (file) => dictation.isPossible && dictation.take(file));
+const composer = new Composer((text, files) => app.send(text, files), tell, (file) => dictation.isPossible && dictation.take(file), () => models.sees);
 const dictation = new Dictation({ model: () => models.speech, insert: (text) => composer.insert(text), failed });
 const models = new Models((model) => app.setSettings({ ...app.settings, model }), () => showState());
 const app = new App({ store, sidebar, thread, composer, models, tools, shown: () => showState(), failed });
@@ -50,6 +51,7 @@ function showState() {
   composer.setRunning(!!app.run);
   composer.setClosed(models.hasEncodersOnly);
   dictation.show();
+  $("camera").hidden = !models.sees;
   if (!models.hasEncodersOnly) noBanner("encoders");
   else banner("encoders", models.speech ? "No model of this server answers messages: they embed and score texts, or transcribe recordings." :
     "The models of this server are encoders: they embed and score texts, and write none.", { action: ["Connect programs", () => actions.connect()] });
@@ -168,6 +170,7 @@ const actions = {
     say("Theme: " + themeName());
   },
   dictate: () => dictation.toggle(),
+  camera: () => takePicture().then((file) => file && composer.attach([file]), (error) => tell(error.message)),
   "discard-recording": () => { dictation.cancel(); composer.focus(); },
   stop: () => {
     if (dictation.cancel()) return composer.focus();

@@ -2,6 +2,7 @@
 import { CallViews } from "./call_view.js";
 import { isSettled } from "./calls.js";
 import { $, el } from "./dom.js";
+import { shownFile } from "./images.js";
 import { GrowingMarkdown, render } from "./markdown.js";
 
 const kNotes = {
@@ -45,7 +46,7 @@ export class MessageView {
     if (message.files?.length) {
       const files = find(".attached");
       files.hidden = false;
-      files.append(...message.files.map((file) => el("li", {}, file.name)));
+      files.append(...message.files.map((file) => el("li", {}, ...shownFile(file))));
     }
     if (message.role !== "assistant") return;
     this.#parts.text.classList.add("plain");

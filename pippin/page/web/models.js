@@ -45,6 +45,8 @@ export class Models {
   #hears(name) { return !!this.#can(name)?.includes("transcription"); }
   // The name of the first model that transcribes recordings, or "".
   get speech() { return this.all.find((name) => this.#hears(name)) ?? ""; }
+  // Whether the chosen model takes images.
+  get sees() { return !!this.#can(this.#chosen)?.includes("vision"); }
   get hasEncodersOnly() { return this.#models.length > 0 && this.#chosen === ""; }
 
   // If the model is gone or cannot chat, chooses the first one that can.

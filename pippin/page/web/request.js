@@ -21,10 +21,14 @@ function fenced(text) {
   return `${fence}\n${text}${text.endsWith("\n") ? "" : "\n"}${fence}`;
 }
 
-// Puts the attached texts before the text.
+// Puts the attached texts before the text; with images, the content is a list of parts, images first.
 export function contentOf(message, texts) {
-  const files = (message.files ?? []).map((file) => `${file.name}:\n${fenced(texts.get(file.id) ?? "")}\n\n`);
-  return files.join("") + message.text;
+  const files = message.files ?? [];
+  const attached = files.filter((file) => !file.isImage).map((file) => `${file.name}:\n${fenced(texts.get(file.id) ?? "")}\n\n`);
+  const text = attached.join("") + message.text;
+  const images = files.filter((file) => file.isImage && texts.get(file.id));
+  if (images.length === 0) return text;
+  return [...images.map((file) => ({ type: "image_url", image_url: { url: texts.get(file.id) } })), ...(text ? [{ type: "text", text }] : [])];
 }
 
 // Returns a message, followed by the results of its tool calls, if any.

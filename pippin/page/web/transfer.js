@@ -16,6 +16,7 @@ export async function exportChats(store, chats) {
 }
 
 const isText = (value) => typeof value === "string";
+const isPicture = (value) => isText(value) && value.startsWith("data:image/jpeg;base64,");
 const isTime = (value) => Number.isFinite(value);
 const list = (value, what) => {
   if (!Array.isArray(value)) throw new Error(`${what} is not a list`);
@@ -73,7 +74,10 @@ export function importChats(text) {
       if (!isText(message.id) || !isText(message.text) || !isTime(message.created) || !kRoles.includes(message.role)) {
         wrong("has a message without text, time or role");
       }
-      const files = list(message.files ?? [], "files").map((given) => ({ id: renamed(given.id), name: String(given.name), size: Number(given.size) }));
+      const files = list(message.files ?? [], "files").map((given) => ({
+        id: renamed(given.id), name: String(given.name), size: Number(given.size),
+        ...(given.isImage === true && { isImage: true, preview: isPicture(given.preview) ? given.preview : "" }),
+      }));
       const { role, text: words, created } = message;
       records.messages.push({
         id: renamed(message.id), chat: id, parent: message.parent == null ? null : renamed(message.parent),

@@ -16,6 +16,7 @@
 #include "pippin/runtime/load_options.h"
 #include "pippin/runtime/model.h"
 #include "pippin/runtime/open/package_family.h"
+#include "pippin/runtime/vision/image_input.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::runtime {
@@ -34,7 +35,9 @@ struct ModelText {
   GenerationConfig config;
 };
 
-struct LoadedModel : RunnableModel, ModelText {};
+struct LoadedModel : RunnableModel, ModelText {
+  std::shared_ptr<ImageInput> images;  // null: the model takes text only
+};
 
 // Whether the package takes a model's next tokens and returns logits, as make_runnable() requires.
 bool is_language_model(const mil::Model& model);

@@ -1,0 +1,49 @@
+// Marks of images in the texts of messages.
+//
+// While messages are read, joined and moved, an image is a mark in the text of its message, which
+// no writer of a text can guess. Before a template renders them, with_parts() turns such texts into
+// lists of parts.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pippin/chat/value.h"
+
+namespace pippin::chat {
+
+class ImageMarks {
+ public:
+  ImageMarks();
+
+  // Returns the mark of the image with this number.
+  std::string mark(size_t number) const;
+
+  // Returns the messages with a list of parts, {"type": "text", "text": ...} and {"type": "image"},
+  // in place of each content that has marks. `order` receives the images' numbers in the order of
+  // the result.
+  Value with_parts(const Value& messages, std::vector<size_t>& order) const;
+  // The same with `placeholder` in place of each mark, for templates that take texts only.
+  Value with_placeholders(const Value& messages, std::string_view placeholder,
+                          std::vector<size_t>& order) const;
+
+ private:
+  std::string begin_;
+};
+
+// Appends texts and marks to a content: texts after texts on a new line.
+class ContentText {
+ public:
+  void add_text(std::string_view text);
+  void add_image(std::string_view mark);
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+  bool was_image_ = false;
+};
+
+}  // namespace pippin::chat

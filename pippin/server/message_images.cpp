@@ -1,0 +1,73 @@
+#include "pippin/server/message_images.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "pippin/base/base64.h"
+#include "pippin/server/message_fields.h"
+
+namespace pippin::server {
+namespace {
+
+// Anthropic's limit.
+constexpr size_t kMaxImages = 100;
+
+}  // namespace
+
+std::string MessageImages::add(Image image) {
+  if (images_.size() == kMaxImages) {
+    refuse_at(image.place, fmt::format("the request has more than {} images", kMaxImages));
+  }
+  images_.push_back(std::move(image));
+  return marks_.mark(images_.size() - 1);
+}
+
+std::string MessageImages::add_base64(std::string_view text, const std::string& place,
+                                      const std::string& type) {
+  auto bytes = decode_base64(text);
+  if (!bytes) refuse_at(place, "not valid base64");
+  if (bytes->empty()) refuse_at(place, "the image is empty");
+  return add({place, type, std::move(*bytes)});
+}
+
+std::string MessageImages::add_url(const std::string& url, const std::string& place,
+                                   const std::string& type) {
+  if (url.starts_with("data:")) {
+    const size_t comma = url.find(',');
+    if (comma == std::string::npos ||
+        !std::string_view(url).substr(0, comma).ends_with(";base64")) {
+      refuse_at(place, "expected a data URL in base64: data:image/png;base64,...");
+    }
+    return add_base64(std::string_view(url).substr(comma + 1), place, type);
+  }
+  if (!url.starts_with("http://") && !url.starts_with("https://")) {
+    refuse_at(place, fmt::format("{} is not a data, http or https URL", shown(url)));
+  }
+  return add({place, type, {}, url});
+}
+
+std::string MessageImages::add_openai(const Json& part, const std::string& place) {
+  const std::string where = place + ".image_url";
+  const Json image = member(part, "image_url", place);
+  const Json url = image.is_object() ? member(image, "url", where) : image;
+  return add_url(text_of(url, where), place, "image_url");
+}
+
+std::string MessageImages::add_anthropic(const Json& block, const std::string& place) {
+  const std::string where = place + ".source";
+  const Json source = member(block, "source", place);
+  const std::string type = type_at(source, where);
+  if (type == "base64") {
+    return add_base64(text_of(member(source, "data", where), where + ".data"), place, "image");
+  }
+  if (type == "url") {
+    return add_url(text_of(member(source, "url", where), where + ".url"), place, "image");
+  }
+  refuse_at(where + ".type",
+            fmt::format("{} is not supported (supported: base64, url)", shown(type)));
+}
+
+}  // namespace pippin::server

@@ -1,0 +1,50 @@
+// Images in the messages of a request.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/chat/image_marks.h"
+#include "pippin/chat/value.h"
+#include "pippin/io/json.h"
+
+namespace pippin::server {
+
+// The images of one request, in the order of its messages.
+class MessageImages {
+ public:
+  struct Image {
+    std::string place;     // "messages[0].content[1]", for error messages
+    std::string type;      // the client's name of the part: "image_url"
+    std::string bytes;     // of the file; empty: at `url`
+    std::string url = {};  // http or https
+  };
+
+  // Each adds an image and returns its mark. They throw ApiError(400) for more images than a
+  // request may have, for a URL that is neither http, https nor data, and for invalid base64.
+  std::string add_url(const std::string& url, const std::string& place, const std::string& type);
+  std::string add_base64(std::string_view text, const std::string& place, const std::string& type);
+  // OpenAI's part {"type": "image_url", "image_url": {"url": ...}}.
+  std::string add_openai(const Json& part, const std::string& place);
+  // Anthropic's block {"type": "image", "source": {"type": "base64" or "url", ...}}.
+  std::string add_anthropic(const Json& block, const std::string& place);
+
+  bool empty() const { return images_.empty(); }
+  const std::vector<Image>& images() const { return images_; }
+  const chat::ImageMarks& marks() const { return marks_; }
+
+ private:
+  std::string add(Image image);
+
+  chat::ImageMarks marks_;
+  std::vector<Image> images_;
+};
+
+// The messages of a request, with marks of their images.
+struct ChatInput {
+  chat::Value messages;
+  MessageImages images;
+};
+
+}  // namespace pippin::server
