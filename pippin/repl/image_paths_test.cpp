@@ -30,7 +30,7 @@ TEST_F(ImagePaths, BecomeDataUrls) {
 
 TEST_F(ImagePaths, AreTakenOutOfMessages) {
   std::string message = "What is in " + path("a.png") + " and '" + path("b c.JPG") + "'?";
-  // The word includes what follows the quote.
+  // The word includes the question mark.
   EXPECT_EQ(take_images(message).size(), 1U);
   message = path("a.png") + " What  is\nthis? \"" + path("b c.JPG") + "\"";
   const auto images = take_images(message);
