@@ -34,7 +34,10 @@ TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
   EXPECT_LE(golden.worst(found), 1e-4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, VisionTowers, testing::Values("idefics3", "smolvlm"),
+INSTANTIATE_TEST_SUITE_P(Models, VisionTowers,
+                         testing::Values("aya_vision", "cohere2_vision", "deepseek_ocr2", "gemma3",
+                                         "got_ocr2", "idefics3", "internvl", "llava", "llava_next",
+                                         "llava_onevision", "ovis2", "paligemma2", "smolvlm"),
                          [](const auto& named) { return std::string(named.param); });
 
 }  // namespace

@@ -30,8 +30,11 @@ struct VisionPass {
 
 // Rows that stand next to each other in the prompt.
 struct VisionRun {
-  // Their indices among the rows of all passes, one after another.
+  // Their indices among the rows of all passes, one after another. With weights, each `parts` of
+  // them are one row: their sum, each times its weight.
   std::vector<int64_t> rows;
+  int64_t parts = 1;
+  std::vector<float> weights;  // as many as rows, or none
   // As EmbeddedRows has it: frames, height, width; zeros for positions of text.
   std::array<int64_t, 3> grid{};
 };

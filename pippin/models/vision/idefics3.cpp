@@ -10,6 +10,7 @@
 #include "pippin/models/vision/tiles.h"
 #include "pippin/models/vision/vision_config.h"
 #include "pippin/models/vision/vision_description.h"
+#include "pippin/nn/vision/grid_rows.h"
 #include "pippin/nn/vision/projector.h"
 
 namespace pippin::models::vision {
@@ -63,7 +64,7 @@ array::Array Idefics3Tower::record(const nn::Parameters& parameters,
 VisionDescription idefics3(const Config& config) {
   const Config vision = vision_part(config);
   Idefics3Tower model;
-  model.tower = siglip_like(vision, {.hidden_size = 1152, .num_heads = 16, .patch_size = 32});
+  model.tower = siglip_like(vision, {.hidden_size = 1152, .num_heads = 16, .patch_size = 32}).net;
   vision.refuse_unread();
   model.factor = config.size("scale_factor", 2, 64);
   model.width = text_width(config);

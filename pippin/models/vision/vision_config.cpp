@@ -67,8 +67,9 @@ nn::LayerOptions vision_layer(const Config& vision, const nn::VisionTransformerO
 
 }  // namespace
 
-nn::VisionTransformerOptions siglip_like(const Config& vision, const TowerDefaults& defaults) {
-  nn::VisionTransformerOptions tower;
+Tower siglip_like(const Config& vision, const TowerDefaults& defaults) {
+  Tower result;
+  nn::VisionTransformerOptions& tower = result.net;
   nn::PatchEmbeddingOptions& patches = tower.patches;
   patches.path = "embeddings.patch_embedding";
   patches.features = vision.size("hidden_size", defaults.hidden_size);
@@ -83,28 +84,29 @@ nn::VisionTransformerOptions siglip_like(const Config& vision, const TowerDefaul
     vision.invalid("image_size", fmt::format("{}x{} is smaller than a patch of {}x{}", image.height,
                                              image.width, patch.height, patch.width));
   }
+  result.image = image;
   tower.positions = "embeddings.position_embedding.weight";
   tower.norm = {.kind = nn::NormOptions::Kind::Layer,
-                .epsilon = vision.number("layer_norm_eps", defaults.epsilon),
+                .epsilon = vision.number(defaults.epsilon_key, defaults.epsilon),
                 .bias = true};
   tower.final_norm = "post_layernorm";
   tower.layers_path = "encoder.layers";
   const int64_t count = vision.size("num_hidden_layers", defaults.num_layers, kMaxLayers);
   tower.layers.assign(static_cast<size_t>(count), vision_layer(vision, tower, defaults));
-  return tower;
+  return result;
 }
 
-nn::VisionTransformerOptions clip_like(const Config& vision) {
-  nn::VisionTransformerOptions tower =
+Tower clip_like(const Config& vision) {
+  Tower tower =
       siglip_like(vision, {.patch_size = 32, .activation = "quick_gelu", .epsilon = 1e-5});
-  tower.patches.bias = false;
-  tower.class_token = "embeddings.class_embedding";
-  tower.class_dims = {tower.features()};
-  tower.first_norm = "pre_layrnorm";  // as the checkpoints spell it
+  tower.net.patches.bias = false;
+  tower.net.class_token = "embeddings.class_embedding";
+  tower.net.class_dims = {tower.net.features()};
+  tower.net.first_norm = "pre_layrnorm";  // as the checkpoints spell it
   return tower;
 }
 
-nn::VisionTransformerOptions tower_of(const Config& config) {
+Tower tower_of(const Config& config) {
   const Config vision = vision_part(config);
   const std::string type = vision.text("model_type", "clip_vision_model");
   if (type != "clip_vision_model" && type != "siglip_vision_model") {
@@ -113,24 +115,41 @@ nn::VisionTransformerOptions tower_of(const Config& config) {
                                    "siglip_vision_model)",
                                    type));
   }
-  const bool is_clip = type == "clip_vision_model";
-  nn::VisionTransformerOptions tower = is_clip ? clip_like(vision) : siglip_like(vision);
+  Tower tower = type == "clip_vision_model" ? clip_like(vision) : siglip_like(vision);
   vision.refuse_unread();
   return tower;
 }
 
-int64_t feature_layers(const Config& config, int64_t fallback, int64_t count) {
+// As files were saved first, and by later versions of Hugging Face's library.
+constexpr std::string_view kTowerBases[] = {"vision_tower.vision_model", "vision_tower",
+                                            "model.vision_tower.vision_model",
+                                            "model.vision_tower"};
+
+void add_unused(std::string_view part, std::vector<std::string>& unused) {
+  for (const std::string_view base : kTowerBases) {
+    unused.push_back(fmt::format("{}.{}.", base, part));
+  }
+}
+
+void keep_feature_layers(const Config& config, int64_t fallback, Tower& tower,
+                         std::vector<std::string>& unused) {
   constexpr std::string_view kKey = "vision_feature_layer";
   const auto given = config.find(kKey);
   if (given && given->is_array()) {
     config.unsupported(kKey, "several layers are not supported (supported: one)");
   }
-  const int64_t layer = given ? given->as_int() : fallback;
-  const int64_t layers = layer < 0 ? layer + count + 1 : layer;
-  if (layers < 0 || layers > count) {
+  std::vector<nn::LayerOptions>& layers = tower.net.layers;
+  const int64_t count = std::ssize(layers), layer = given ? given->as_int() : fallback;
+  const int64_t kept = layer < 0 ? layer + count + 1 : layer;
+  if (kept < 0 || kept > count) {
     config.invalid(kKey, fmt::format("{} is not one of {} layers", layer, count));
   }
-  return layers;
+  for (int64_t i = kept; i < count; ++i) {
+    add_unused(fmt::format("{}.{}", tower.net.layers_path, i), unused);
+  }
+  layers.resize(static_cast<size_t>(kept));
+  add_unused(tower.net.final_norm, unused);
+  tower.net.final_norm.clear();
 }
 
 nn::Parameters part_with(const nn::Parameters& parameters, std::span<const std::string_view> bases,
@@ -143,10 +162,7 @@ nn::Parameters part_with(const nn::Parameters& parameters, std::span<const std::
 }
 
 nn::Parameters vision_tower_of(const nn::Parameters& parameters, std::string_view tensor) {
-  // As files were saved first, and by later versions of Hugging Face's library.
-  constexpr std::string_view kBases[] = {"vision_tower.vision_model", "vision_tower",
-                                         "model.vision_tower.vision_model", "model.vision_tower"};
-  return part_with(parameters, kBases, tensor);
+  return part_with(parameters, kTowerBases, tensor);
 }
 
 nn::Parameters projector_of(const nn::Parameters& parameters, std::string_view tensor) {

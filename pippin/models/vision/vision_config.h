@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pippin/models/config/config.h"
 #include "pippin/nn/vision/vision_transformer.h"
@@ -21,7 +22,13 @@ struct TowerDefaults {
   int64_t num_layers = 12, num_heads = 12;
   int64_t image_size = 224, patch_size = 16;
   std::string_view activation = "gelu_pytorch_tanh";
+  std::string_view epsilon_key = "layer_norm_eps";
   double epsilon = 1e-6;
+};
+
+struct Tower {
+  nn::VisionTransformerOptions net;
+  nn::Grid image;  // its size in pixels
 };
 
 // vision_config; an absent one is empty.
@@ -33,15 +40,19 @@ nn::Grid size_pair(const Config& config, std::string_view key, int64_t fallback)
 
 // SigLIP's tower with these sizes, without a head; the caller changes the rest. Throws InvalidFile
 // for sizes that do not fit each other.
-nn::VisionTransformerOptions siglip_like(const Config& vision, const TowerDefaults& defaults = {});
+Tower siglip_like(const Config& vision, const TowerDefaults& defaults = {});
 // CLIP's.
-nn::VisionTransformerOptions clip_like(const Config& vision);
+Tower clip_like(const Config& vision);
 // The tower by vision_config's model_type: CLIP's or SigLIP's. Throws Unsupported for others.
-nn::VisionTransformerOptions tower_of(const Config& config);
+Tower tower_of(const Config& config);
 
-// vision_feature_layer: the number of layers of `count` that are run for it. Throws for another
-// form than one number, and for one out of range.
-int64_t feature_layers(const Config& config, int64_t fallback, int64_t count);
+// Keeps the layers whose states vision_feature_layer asks for: without the norm after them, and
+// without later layers, whose names are added to `unused`. Throws Unsupported for several layers,
+// InvalidFile for one out of range.
+void keep_feature_layers(const Config& config, int64_t fallback, Tower& tower,
+                         std::vector<std::string>& unused);
+// The name of a part of the tower, with all the beginnings that vision_tower_of() knows.
+void add_unused(std::string_view part, std::vector<std::string>& unused);
 
 // The part of a checkpoint below the first of `bases` that has `tensor`, else below the first one.
 nn::Parameters part_with(const nn::Parameters& parameters, std::span<const std::string_view> bases,

@@ -14,7 +14,18 @@ struct VisionArchitecture {
 };
 
 constexpr VisionArchitecture kVisionArchitectures[] = {
+    {"aya_vision", aya_vision},
+    {"cohere2_vision", cohere2_vision},
+    {"deepseek_ocr2", deepseek_ocr2},
+    {"gemma3", gemma3},
+    {"got_ocr2", got_ocr2},
     {"idefics3", idefics3},
+    {"internvl", internvl},
+    {"llava", llava},
+    {"llava_next", llava_next},
+    {"llava_onevision", llava_onevision},
+    {"ovis2", ovis2},
+    {"paligemma", paligemma},
     {"smolvlm", idefics3},
 };
 

@@ -36,6 +36,17 @@ bool is_vision_type(std::string_view model_type);
 // From the whole configuration. Throws Unsupported for an unknown model_type or tower.
 VisionDescription describe_vision(const Config& config);
 
+VisionDescription aya_vision(const Config& config);  // cohere2_vision.cpp
+VisionDescription cohere2_vision(const Config& config);
+VisionDescription deepseek_ocr2(const Config& config);
+VisionDescription gemma3(const Config& config);
+VisionDescription got_ocr2(const Config& config);
 VisionDescription idefics3(const Config& config);  // SmolVLM too
+VisionDescription internvl(const Config& config);
+VisionDescription llava(const Config& config);
+VisionDescription llava_next(const Config& config);
+VisionDescription llava_onevision(const Config& config);  // llava_next.cpp
+VisionDescription ovis2(const Config& config);
+VisionDescription paligemma(const Config& config);  // gemma3.cpp
 
 }  // namespace pippin::models::vision

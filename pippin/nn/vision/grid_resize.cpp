@@ -15,13 +15,7 @@ double kernel(GridResizing::Kind kind, double distance, double a) {
   return 0;
 }
 
-// The numbers of an axis that a number of the resized axis takes part of.
-struct Taps {
-  std::vector<int64_t> places;
-  std::vector<double> weights;
-};
-
-Taps taps_of(int64_t place, int64_t from, int64_t to, const GridResizing& resizing) {
+ResizeTaps taps_of(int64_t place, int64_t from, int64_t to, const GridResizing& resizing) {
   const auto steps = [](int64_t count) { return static_cast<double>(count); };
   const bool is_cubic = resizing.kind == GridResizing::Kind::Bicubic;
   double scale = steps(from) / steps(to);
@@ -32,7 +26,7 @@ Taps taps_of(int64_t place, int64_t from, int64_t to, const GridResizing& resizi
   } else if (!is_cubic && !resizing.antialias) {
     center = std::max(center, 0.0);
   }
-  Taps taps;
+  ResizeTaps taps;
   const double reach = is_cubic ? 2 : 1;
   if (resizing.antialias) {
     // Places outside the grid do not count. PyTorch's kernel has another constant here.
@@ -63,25 +57,25 @@ Taps taps_of(int64_t place, int64_t from, int64_t to, const GridResizing& resizi
   return taps;
 }
 
-std::vector<Taps> axis_taps(int64_t from, int64_t to, const GridResizing& resizing) {
-  std::vector<Taps> taps;
+}  // namespace
+
+std::vector<ResizeTaps> resize_axis(int64_t from, int64_t to, const GridResizing& resizing) {
+  std::vector<ResizeTaps> taps;
   taps.reserve(static_cast<size_t>(to));
   for (int64_t i = 0; i < to; ++i) taps.push_back(taps_of(i, from, to, resizing));
   return taps;
 }
 
-}  // namespace
-
 std::vector<double> resize_grid(const std::vector<double>& rows, int64_t features, Grid from,
                                 Grid to, const GridResizing& resizing) {
   if (from == to) return rows;
   const auto width = static_cast<size_t>(features);
-  const std::vector<Taps> columns = axis_taps(from.width, to.width, resizing);
-  const std::vector<Taps> lines = axis_taps(from.height, to.height, resizing);
+  const std::vector<ResizeTaps> columns = resize_axis(from.width, to.width, resizing);
+  const std::vector<ResizeTaps> lines = resize_axis(from.height, to.height, resizing);
   const auto row_at = [width](const std::vector<double>& all, int64_t index) {
     return all.data() + static_cast<size_t>(index) * width;
   };
-  const auto add = [&](const Taps& taps, const std::vector<double>& all, int64_t first,
+  const auto add = [&](const ResizeTaps& taps, const std::vector<double>& all, int64_t first,
                        int64_t step, double* sum) {
     for (size_t i = 0; i < taps.places.size(); ++i) {
       const double* const row = row_at(all, first + taps.places[i] * step);

@@ -25,6 +25,14 @@ struct GridResizing {
   bool antialias = false;
 };
 
+// The numbers of an axis that one of the resized axis is made of.
+struct ResizeTaps {
+  std::vector<int64_t> places;
+  std::vector<double> weights;
+};
+// For each of `to` numbers.
+std::vector<ResizeTaps> resize_axis(int64_t from, int64_t to, const GridResizing& resizing);
+
 // A row of `features` numbers for each place of the grid `to`, row by row, of such rows for `from`.
 std::vector<double> resize_grid(const std::vector<double>& rows, int64_t features, Grid from,
                                 Grid to, const GridResizing& resizing);

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "pippin/array/array.h"
 #include "pippin/nn/layers/convolution.h"
@@ -37,6 +39,10 @@ class PatchEmbedding {
  private:
   Convolution convolution_;
 };
+
+// A constant with other dims of as many elements, also where it is cast to the type of activations.
+array::Array reshaped_weight(const array::Array& weight, std::string_view name,
+                             std::vector<int64_t> dims);
 
 // The same for patches (count, size()) that are already cut, in the weight's order of numbers: to
 // (1, count, features).

@@ -24,16 +24,6 @@ int64_t outputs_of(const Parameters& parameters, int64_t outputs) {
 
 }  // namespace
 
-Array join_patches(const Array& x, Grid grid, int64_t factor) {
-  if (factor == 1) return x;
-  const int64_t features = x.dim(2).constant();
-  const int64_t rows = grid.height / factor, columns = grid.width / factor;
-  const mil::Dim tall = x.dim(0) * mil::Dim(rows);
-  const Array blocks = array::reshape(x, {tall, factor, columns, factor * features});
-  return array::reshape(array::transpose(blocks, {0, 2, 1, 3}),
-                        {x.dim(0), rows * columns, factor * factor * features});
-}
-
 Linear projection_of(const Parameters& parameters, int64_t features, int64_t outputs, bool bias) {
   return Linear(parameters, features, outputs_of(parameters, outputs), bias);
 }

@@ -1,5 +1,5 @@
-// The parts between a vision tower and a language model: neighbouring patches joined, and small
-// networks to the width of its embeddings.
+// The network between a vision tower and a language model: from states of patches to the width of
+// its embeddings.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,9 @@
 #include "pippin/nn/layers/linear.h"
 #include "pippin/nn/layers/mlp.h"
 #include "pippin/nn/layers/norm.h"
-#include "pippin/nn/vision/grid_resize.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
-
-// Joins the features of `factor` x `factor` neighbouring patches of a grid, row by row (pixel
-// shuffle): from (batch, patches, features) to (batch, patches / factor², factor² * features). Both
-// sides of the grid must be multiples of the factor.
-array::Array join_patches(const array::Array& x, Grid grid, int64_t factor);
 
 // Two matrices with an activation between them, after a norm where `norm` has a name.
 struct ProjectorOptions {

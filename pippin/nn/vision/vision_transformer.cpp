@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "pippin/array/ops.h"
-#include "pippin/nn/weights/style.h"
 
 namespace pippin::nn {
 
@@ -78,8 +77,8 @@ Array VisionTransformer::operator()(const Array& pixels) const {
   if (patch_norm_) x = (*patch_norm_)(x);
   if (options_.num_classes() > 0) {
     const std::string name = parameters_.path() + "." + options_.class_token;
-    const Array token = with_dims(parameters_.get(options_.class_token, options_.class_dims), name,
-                                  {1, 1, options_.features()});
+    const Array token = reshaped_weight(parameters_.get(options_.class_token, options_.class_dims),
+                                        name, {1, 1, options_.features()});
     const int64_t batch = pixels.dim(0).constant();
     x = array::concat({batch > 1 ? array::tile(token, {batch, 1, 1}) : token, x}, 1);
   }

@@ -36,6 +36,28 @@ std::string digest_of_program(const mil::Model& model) {
   return digest.finish();
 }
 
+// The run's rows, of the rows of all passes.
+std::vector<float> rows_of(const image::VisionRun& run, const std::vector<float>& all,
+                           int64_t width) {
+  const int64_t count = width > 0 ? std::ssize(all) / width : 0;
+  const auto size = static_cast<size_t>(width), parts = static_cast<size_t>(run.parts);
+  if (!run.weights.empty() && run.weights.size() != run.rows.size()) {
+    fail(ErrorCode::Internal, "{} weights of {} rows", run.weights.size(), run.rows.size());
+  }
+  std::vector<float> values(run.rows.size() / parts * size);
+  for (size_t i = 0; i < run.rows.size(); ++i) {
+    const int64_t row = run.rows[i];
+    if (row < 0 || row >= count) {
+      fail(ErrorCode::Internal, "row {} of an image that has {}", row, count);
+    }
+    const float weight = run.weights.empty() ? 1 : run.weights[i];
+    const float* const source = all.data() + static_cast<size_t>(row) * size;
+    float* const target = values.data() + i / parts * size;
+    for (size_t k = 0; k < size; ++k) target[k] += weight * source[k];
+  }
+  return values;
+}
+
 template <typename Number>
 void add_numbers(Digest& digest, std::span<const Number> numbers) {
   const auto count = static_cast<uint64_t>(numbers.size());
@@ -51,7 +73,6 @@ struct VisionTower::Planned {
           ThreadPool& pool, engine::State& state)
       : shape(std::move(its_shape)),
         model(std::move(its_model)),
-        digest(digest_of_program(model)),
         execution(make_plan(model, shape, options.compute), pool),
         input(find_port(execution.plan().inputs(), kPixels)),
         output(find_port(execution.plan().outputs(), kRows)) {
@@ -68,7 +89,6 @@ struct VisionTower::Planned {
 
   image::VisionShape shape;
   mil::Model model;
-  std::string digest;
   engine::Execution execution;
   size_t input, output;
 };
@@ -96,16 +116,25 @@ VisionTower::Planned& VisionTower::planned(const image::VisionShape& shape) {
   return *plans_.front();
 }
 
+std::string VisionTower::program_digest(const image::VisionShape& shape) {
+  constexpr size_t kMostDigests = 1024;
+  const auto known = digests_.find(shape);
+  if (known != digests_.end()) return known->second;
+  if (digests_.size() >= kMostDigests) digests_.clear();
+  return digests_.emplace(shape, digest_of_program(programs_.build(shape))).first->second;
+}
+
 std::string VisionTower::digest_of(const image::ImageInputs& inputs,
                                    const image::VisionPasses& passes) {
   Digest digest = Digest::sha256();
   for (const image::VisionPass& pass : passes.passes) {
-    digest.update(as_byte_span(planned(pass.shape).digest));
+    digest.update(as_byte_span(program_digest(pass.shape)));
     add_numbers(digest, std::span<const int64_t>(&pass.first, 1));
   }
   add_numbers(digest, std::span<const float>(inputs.pixel_values.values));
   for (const image::VisionRun& run : passes.runs) {
     add_numbers(digest, std::span<const int64_t>(run.rows));
+    add_numbers(digest, std::span<const float>(run.weights));
     add_numbers(digest, std::span<const int64_t>(run.grid));
   }
   return digest.finish();
@@ -147,23 +176,15 @@ VisionTower::Rows VisionTower::compute(const image::ImageInputs& inputs,
     width = plan.width();
     all.insert(all.end(), rows.begin(), rows.end());
   }
-  const int64_t count = width > 0 ? std::ssize(all) / width : 0;
   Rows result;
   result.reserve(passes.runs.size());
   for (size_t i = 0; i < passes.runs.size(); ++i) {
     const image::VisionRun& run = passes.runs[i];
     auto rows = std::make_shared<EmbeddedRows>();
-    rows->count = std::ssize(run.rows);
+    rows->count = std::ssize(run.rows) / run.parts;
     rows->width = width;
     rows->grid = run.grid;
-    rows->values.reserve(static_cast<size_t>(rows->count * width));
-    for (const int64_t row : run.rows) {
-      if (row < 0 || row >= count) {
-        fail(ErrorCode::Internal, "row {} of an image that has {}", row, count);
-      }
-      const auto begin = all.begin() + row * width;
-      rows->values.insert(rows->values.end(), begin, begin + width);
-    }
+    rows->values = rows_of(run, all, width);
     Digest own = Digest::sha256();
     own.update(as_byte_span(digest));
     const auto index = static_cast<int64_t>(i);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -65,6 +66,8 @@ class VisionTower {
   };
 
   Planned& planned(const image::VisionShape& shape);
+  // That of the shape's program, which need not have a plan.
+  std::string program_digest(const image::VisionShape& shape);
   std::string digest_of(const image::ImageInputs& inputs, const image::VisionPasses& passes);
   Rows compute(const image::ImageInputs& inputs, const image::VisionPasses& passes,
                const std::string& digest);
@@ -76,7 +79,8 @@ class VisionTower {
   engine::State state_;                        // without contents
   std::mutex turn_;                            // for the following
   std::list<std::unique_ptr<Planned>> plans_;  // the last used one first
-  std::list<Kept> kept_;                       // likewise
+  std::map<image::VisionShape, std::string> digests_;
+  std::list<Kept> kept_;  // the last used one first
   size_t kept_bytes_ = 0;
 };
 
