@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "pippin/array/ops.h"
 
 namespace pippin::nn {
@@ -90,17 +92,20 @@ Array GridAttention::out_of_windows(const Array& x, const mil::Dim& batch) const
 
 Array GridAttention::vectors(const char* name, int64_t places, int64_t table) const {
   const int64_t features = options_.head_dim(), rows = 2 * table - 1;
-  const std::vector<double> all =
-      resized_table(parameters_.values(name, {rows, features}), features, rows, 2 * places - 1);
-  std::vector<double> result;
-  result.reserve(static_cast<size_t>(places * places * features));
-  for (int64_t query = 0; query < places; ++query) {
-    for (int64_t key = 0; key < places; ++key) {
-      const auto row = all.begin() + (query - key + places - 1) * features;
-      result.insert(result.end(), row, row + features);
+  const std::vector<int64_t> dims = {1, places, places, features};
+  return parameters_.made(fmt::format("{}.{}", name, places), dims, [&](const std::string& full) {
+    const std::vector<double> all =
+        resized_table(parameters_.values(name, {rows, features}), features, rows, 2 * places - 1);
+    std::vector<double> result;
+    result.reserve(static_cast<size_t>(places * places * features));
+    for (int64_t query = 0; query < places; ++query) {
+      for (int64_t key = 0; key < places; ++key) {
+        const auto row = all.begin() + (query - key + places - 1) * features;
+        result.insert(result.end(), row, row + features);
+      }
     }
-  }
-  return array::constant(parameters_.type(), {1, places, places, features}, result, name);
+    return array::constant(parameters_.type(), dims, result, full);
+  });
 }
 
 Array GridAttention::distance_terms(const Array& queries, int64_t height, int64_t width) const {

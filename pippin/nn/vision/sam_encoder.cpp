@@ -1,5 +1,7 @@
 #include "pippin/nn/vision/sam_encoder.h"
 
+#include <fmt/format.h>
+
 #include "pippin/array/ops.h"
 #include "pippin/nn/layers/convolution.h"
 #include "pippin/nn/layers/linear.h"
@@ -19,9 +21,13 @@ Array sam_positions(const Parameters& parameters, const SamEncoderOptions& optio
                            parameters.path() + "." + options.positions,
                            {1, grid.count(), features});
   }
-  const std::vector<double> rows = resize_grid(parameters.values(options.positions, dims), features,
-                                               options.grid, grid, options.resizing);
-  return array::constant(parameters.type(), {1, grid.count(), features}, rows, "positions");
+  const std::string own = fmt::format("{}.{}x{}", options.positions, grid.height, grid.width);
+  const std::vector<int64_t> made_dims = {1, grid.count(), features};
+  return parameters.made(own, made_dims, [&](const std::string& full) {
+    const std::vector<double> rows = resize_grid(parameters.values(options.positions, dims),
+                                                 features, options.grid, grid, options.resizing);
+    return array::constant(parameters.type(), made_dims, rows, full);
+  });
 }
 
 Array sam_layer(const Parameters& parameters, const SamLayerOptions& options, const Array& x) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "pippin/array/ops.h"
 
 namespace pippin::nn {
@@ -59,15 +61,19 @@ Array VisionTransformer::positions(Grid grid) const {
   dims.insert(dims.end(), {rows, features});
   const std::string& name = options_.positions;
   if (grid == options_.grid) return parameters_.get(name, dims);
-  const std::vector<double> stored = parameters_.values(name, dims);
-  const auto begin = stored.begin() + classes * features;
-  std::vector<double> made(stored.begin(), begin);
-  const std::vector<double> table(begin, stored.end());
-  const std::vector<double> resized =
-      options_.resizing ? resize_grid(table, features, options_.grid, grid, *options_.resizing)
-                        : nearest_rows(table, features, options_.grid, grid);
-  made.insert(made.end(), resized.begin(), resized.end());
-  return array::constant(parameters_.type(), {grid.count() + classes, features}, made, "positions");
+  const std::string own = fmt::format("{}.{}x{}", name, grid.height, grid.width);
+  const std::vector<int64_t> made_dims = {grid.count() + classes, features};
+  return parameters_.made(own, made_dims, [&](const std::string& full) {
+    const std::vector<double> stored = parameters_.values(name, dims);
+    const auto begin = stored.begin() + classes * features;
+    std::vector<double> made(stored.begin(), begin);
+    const std::vector<double> table(begin, stored.end());
+    const std::vector<double> resized =
+        options_.resizing ? resize_grid(table, features, options_.grid, grid, *options_.resizing)
+                          : nearest_rows(table, features, options_.grid, grid);
+    made.insert(made.end(), resized.begin(), resized.end());
+    return array::constant(parameters_.type(), made_dims, made, full);
+  });
 }
 
 Array VisionTransformer::operator()(const Array& pixels) const {
