@@ -113,6 +113,7 @@ ROOMS = {
         "attention": ["weights", "layers", "recurrent"],
         "": ["weights", "layers", "experts", "recurrent", "attention"],
         "speech": ["", "weights", "layers", "recurrent", "attention"],
+        "vision": ["", "weights", "layers", "attention"],
     },
     "models": {
         "config": [],
@@ -121,6 +122,7 @@ ROOMS = {
         "gguf": ["", "config"],
         "encoders": ["", "config", "gguf", "family"],
         "speech": ["", "config", "family"],
+        "vision": ["", "config", "family"],
     },
     "runtime": {
         "sampling": [],
@@ -131,6 +133,7 @@ ROOMS = {
         "anemll": ["", "sampling", "package"],
         "windowed": ["", "package"],
         "speech": ["", "package"],
+        "vision": ["", "package"],
         "open": ["", "package", "stateful", "anemll", "windowed"],
     },
     "speech": {

@@ -1,0 +1,26 @@
+#include "pippin/app/open/vision_model.h"
+
+#include <utility>
+
+#include "pippin/models/vision/vision_model.h"
+
+namespace pippin::app {
+
+namespace fs = std::filesystem;
+
+bool has_vision_tower(const fs::path& folder) {
+  return models::VisionModel::is_in(folder);
+}
+
+std::unique_ptr<runtime::VisionTower> open_vision_tower(
+    const fs::path& folder, std::shared_ptr<ThreadPool> pool,
+    const runtime::VisionTowerOptions& options) {
+  const auto model = std::make_shared<const models::VisionModel>(
+      folder, models::VisionBuildOptions{.compute = models::BuildOptions::Compute::Float32Direct});
+  runtime::VisionPrograms programs;
+  programs.passes = [model](const image::ImageInputs& inputs) { return model->passes(inputs); };
+  programs.build = [model](const image::VisionShape& shape) { return model->build(shape); };
+  return std::make_unique<runtime::VisionTower>(std::move(programs), std::move(pool), options);
+}
+
+}  // namespace pippin::app

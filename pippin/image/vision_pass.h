@@ -1,0 +1,47 @@
+// The work of a vision tower on one image: passes of a program over parts of the pixel values, and
+// the rows of their results that the prompt takes.
+//
+// A program is recorded for one VisionShape, so that all that depends on sizes alone (positions,
+// angles, windows, orders of patches) is constant in it. Models make these (models/vision), the
+// runtime runs them (runtime/vision).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace pippin::image {
+
+// All that a recorded program depends on besides the model.
+struct VisionShape {
+  // The dims of its input `pixel_values`.
+  std::vector<int64_t> pixels;
+  // Further numbers, which the architecture defines: the grid of patches, the image's size.
+  std::vector<int64_t> sizes;
+  friend auto operator<=>(const VisionShape&, const VisionShape&) = default;
+};
+
+// One run of a program.
+struct VisionPass {
+  VisionShape shape;
+  // The index of its first number among the image's pixel values: they are contiguous.
+  int64_t first = 0;
+};
+
+// Rows that stand next to each other in the prompt.
+struct VisionRun {
+  // Their indices among the rows of all passes, one after another. With weights, each `parts` of
+  // them are one row: their sum, each times its weight.
+  std::vector<int64_t> rows;
+  int64_t parts = 1;
+  std::vector<float> weights;  // as many as rows, or none
+  // As EmbeddedRows has it: frames, height, width; zeros for positions of text.
+  std::array<int64_t, 3> grid{};
+};
+
+struct VisionPasses {
+  std::vector<VisionPass> passes;
+  std::vector<VisionRun> runs;  // in the order of the prompt
+};
+
+}  // namespace pippin::image

@@ -1,0 +1,35 @@
+// Models that compute tiles of one size, each by itself: a tower of nn/vision/vision_transformer.h
+// and a projector.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "pippin/array/array.h"
+#include "pippin/models/vision/tiles.h"
+#include "pippin/models/vision/vision_config.h"
+#include "pippin/models/vision/vision_description.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::models::vision {
+
+struct TileTower {
+  Tower tower;
+  int64_t rows = 0;  // that a tile becomes
+  TileRuns runs = TileRuns::All;
+  // The tower's part of the checkpoint.
+  std::function<nn::Parameters(const nn::Parameters& parameters)> part =
+      [](const nn::Parameters& parameters) { return vision_tower_of(parameters); };
+  // From the states of the patches (batch, patches, features) to (batch, rows, width).
+  std::function<array::Array(const nn::Parameters& parameters, const array::Array& states)> project;
+  std::vector<std::string> unused;
+};
+
+VisionDescription description_of(TileTower tiles);
+
+// The patches of a grid whose sides `factor` divides, joined; throws InvalidFile with the key for
+// others.
+int64_t joined_rows(const Config& config, std::string_view key, nn::Grid grid, int64_t factor);
+
+}  // namespace pippin::models::vision

@@ -1,0 +1,58 @@
+#include "pippin/models/vision/vision_description.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace pippin::models::vision {
+namespace {
+
+struct VisionArchitecture {
+  std::string_view model_type;
+  VisionDescription (*describe)(const Config& config);
+};
+
+constexpr VisionArchitecture kVisionArchitectures[] = {
+    {"aya_vision", aya_vision},
+    {"cohere2_vision", cohere2_vision},
+    {"deepseek_ocr2", deepseek_ocr2},
+    {"gemma3", gemma3},
+    {"got_ocr2", got_ocr2},
+    {"idefics3", idefics3},
+    {"internvl", internvl},
+    {"llava", llava},
+    {"llava_next", llava_next},
+    {"llava_onevision", llava_onevision},
+    {"ovis2", ovis2},
+    {"paligemma", paligemma},
+    {"smolvlm", idefics3},
+};
+
+const VisionArchitecture* find_vision(std::string_view type) {
+  const auto* const found =
+      std::find_if(std::begin(kVisionArchitectures), std::end(kVisionArchitectures),
+                   [&](const VisionArchitecture& known) { return known.model_type == type; });
+  return found == std::end(kVisionArchitectures) ? nullptr : found;
+}
+
+}  // namespace
+
+bool is_vision_type(std::string_view model_type) {
+  return find_vision(model_type) != nullptr;
+}
+
+VisionDescription describe_vision(const Config& config) {
+  const std::string type = config.text("model_type", "");
+  const VisionArchitecture* const known = find_vision(type);
+  if (known == nullptr) {
+    std::vector<std::string_view> types;
+    types.reserve(std::size(kVisionArchitectures));
+    for (const VisionArchitecture& one : kVisionArchitectures) types.push_back(one.model_type);
+    config.unsupported("model_type", fmt::format("'{}' is not supported for images (known: {})",
+                                                 type, fmt::join(types, ", ")));
+  }
+  return known->describe(config);
+}
+
+}  // namespace pippin::models::vision

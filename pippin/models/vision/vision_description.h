@@ -1,0 +1,52 @@
+// Descriptions of vision towers, read from configurations of vision-language models: one function
+// for each architecture, in the file of its name; vision_description.cpp selects it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pippin/array/array.h"
+#include "pippin/image/image_inputs.h"
+#include "pippin/image/vision_pass.h"
+#include "pippin/models/config/config.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::models::vision {
+
+// A tower with its projector.
+struct VisionDescription {
+  // The passes that compute an image, and the rows of their results. Throws InvalidArgument,
+  // naming the sizes, for inputs that are not those of this model's processor.
+  std::function<image::VisionPasses(const image::ImageInputs& inputs)> passes;
+  // Records one pass: from pixel values of shape.pixels to (batch, rows, width), all rows of the
+  // pass one after another.
+  std::function<array::Array(const nn::Parameters& parameters, const array::Array& pixels,
+                             const image::VisionShape& shape)>
+      record;
+  // Beginnings of the names of tensors that the recorded tower does not need, besides those of the
+  // language model.
+  std::vector<std::string> unused;
+};
+
+bool is_vision_type(std::string_view model_type);
+// From the whole configuration. Throws Unsupported for an unknown model_type or tower.
+VisionDescription describe_vision(const Config& config);
+
+VisionDescription aya_vision(const Config& config);  // cohere2_vision.cpp
+VisionDescription cohere2_vision(const Config& config);
+VisionDescription deepseek_ocr2(const Config& config);
+VisionDescription gemma3(const Config& config);
+VisionDescription got_ocr2(const Config& config);
+VisionDescription idefics3(const Config& config);  // SmolVLM too
+VisionDescription internvl(const Config& config);
+VisionDescription llava(const Config& config);
+VisionDescription llava_next(const Config& config);
+VisionDescription llava_onevision(const Config& config);  // llava_next.cpp
+VisionDescription ovis2(const Config& config);
+VisionDescription paligemma(const Config& config);  // gemma3.cpp
+
+}  // namespace pippin::models::vision

@@ -1,0 +1,91 @@
+#include "pippin/models/vision/vision_model.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "pippin/array/builder.h"
+#include "pippin/array/ops.h"
+#include "pippin/families/package.h"
+#include "pippin/families/vision.h"
+#include "pippin/models/causal_lm.h"
+#include "pippin/models/family/package_part.h"
+#include "pippin/models/model_source.h"
+#include "pippin/models/quantization.h"
+
+namespace pippin::models {
+namespace {
+
+namespace fs = std::filesystem;
+
+vision::VisionDescription read_tower(const fs::path& source) {
+  return vision::describe_vision(Config(load_config(source)));
+}
+
+nn::Parameters open_tower(const fs::path& source, const VisionBuildOptions& options) {
+  BuildOptions build;
+  build.compute = options.compute;
+  return open_parameters(source, precision(build))
+      .unpacking(packed_weights(Config(load_config(source))));
+}
+
+// Beginnings of the names of the language models next to towers.
+constexpr std::string_view kTextParts[] = {
+    "language_model.", "model.language_model.",
+    "lm_head.",        "model.text_model.",
+    "text_model.",     "model.layers.",
+    "model.norm.",     "model.embed_tokens.",
+    "model.lm_head.",  "mtp.",
+};
+
+}  // namespace
+
+bool VisionModel::is_in(const fs::path& source) {
+  if (!fs::is_directory(source) || !fs::exists(text_folder(source) / "config.json")) return false;
+  return vision::is_vision_type(load_config(source).get_string_or("model_type", ""));
+}
+
+VisionModel::VisionModel(const fs::path& source, const VisionBuildOptions& options)
+    : description_(read_tower(source)), parameters_(open_tower(source, options)) {}
+
+image::VisionPasses VisionModel::passes(const image::ImageInputs& inputs) const {
+  return description_.passes(inputs);
+}
+
+mil::Model VisionModel::build(const image::VisionShape& shape) const {
+  constexpr auto kFloat = mil::DataType::Float32;
+  array::Builder builder;
+  mil::Shape dims(shape.pixels.begin(), shape.pixels.end());
+  const array::Array pixels = builder.input(families::vision::kPixels, kFloat, std::move(dims));
+  const array::Array rows =
+      description_.record(parameters_, array::cast(pixels, parameters_.type()), shape);
+  builder.output(families::vision::kRows, array::cast(rows, kFloat));
+
+  mil::Model model;
+  model.program.attributes.emplace(families::kBuildInfo, build_info());
+  model.specification_version = mil::specification_version(builder.opset());
+  model.program.functions.emplace(families::kMain, builder.build());
+  mil::FunctionDescription function;
+  function.name = families::kMain;
+  function.inputs = {
+      mil::array_feature(families::vision::kPixels, "Pixels of an image", kFloat, shape.pixels)};
+  function.outputs = {
+      mil::array_feature(families::vision::kRows, "Embeddings of the image", kFloat)};
+  model.functions.push_back(std::move(function));
+  model.default_function = families::kMain;
+
+  constexpr std::string_view kBuffers[] = {"position_ids", "rotary_emb.inv_freq",
+                                           "rotary_pos_emb.inv_freq"};
+  std::vector<std::string> others(std::begin(kTextParts), std::end(kTextParts));
+  others.insert(others.end(), description_.unused.begin(), description_.unused.end());
+  parameters_.check_all_used(kBuffers, others);
+  return model;
+}
+
+mil::Model build_vision(const fs::path& source, const image::VisionShape& shape,
+                        const VisionBuildOptions& options) {
+  return VisionModel(source, options).build(shape);
+}
+
+}  // namespace pippin::models

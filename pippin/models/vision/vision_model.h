@@ -1,0 +1,46 @@
+// A vision tower in a folder of a vision-language model: its passes over an image, and a recorded
+// program for each shape of them.
+#pragma once
+
+#include <filesystem>
+
+#include "pippin/image/image_inputs.h"
+#include "pippin/image/vision_pass.h"
+#include "pippin/mil/model.h"
+#include "pippin/models/registry.h"
+#include "pippin/models/vision/vision_description.h"
+#include "pippin/nn/weights/parameters.h"
+
+namespace pippin::models {
+
+struct VisionBuildOptions {
+  BuildOptions::Compute compute = BuildOptions::Compute::Float16Package;
+};
+
+class VisionModel {
+ public:
+  // Whether a folder's model has a tower that is supported. Throws the errors of reading
+  // config.json.
+  static bool is_in(const std::filesystem::path& source);
+
+  // Throws like models::build(). The weights stay in the mapped checkpoint.
+  explicit VisionModel(const std::filesystem::path& source, const VisionBuildOptions& options = {});
+
+  // Throws InvalidArgument for inputs that are not those of the model's processor.
+  image::VisionPasses passes(const image::ImageInputs& inputs) const;
+
+  // The program of one pass, a function `main`: fp32 `pixel_values` of shape.pixels to fp32
+  // `image_features` (batch, rows, width). `shape` is that of a pass. Throws NotFound (a missing
+  // tensor), InvalidFile (one of another shape, or one that no part needs).
+  mil::Model build(const image::VisionShape& shape) const;
+
+ private:
+  vision::VisionDescription description_;
+  nn::Parameters parameters_;
+};
+
+// The same at once.
+mil::Model build_vision(const std::filesystem::path& source, const image::VisionShape& shape,
+                        const VisionBuildOptions& options = {});
+
+}  // namespace pippin::models

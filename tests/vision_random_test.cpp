@@ -1,0 +1,236 @@
+// Vision towers with random weights: plans compute what the value rules of the operations give, and
+// so do packages.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "pippin/app/open/vision_model.h"
+#include "pippin/base/testing.h"
+#include "pippin/base/threads/thread_pool.h"
+#include "pippin/engine/runner.h"
+#include "pippin/families/vision.h"
+#include "pippin/mil/check/verify.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/models/models_testing.h"
+#include "pippin/models/vision/vision_model.h"
+
+namespace pippin {
+namespace {
+
+struct RandomTower {
+  const char* name;
+  std::string config;
+  std::vector<int64_t> pixels;
+  std::map<std::string, std::vector<int64_t>> sizes;
+  std::vector<int64_t> runs;  // rows of each
+};
+
+std::string with_tower(const char* type, const char* tower, const std::string& more,
+                       const std::string& tower_more = "") {
+  return fmt::format(
+      R"({{"model_type": "{}", "text_config": {{"hidden_size": 6}}, {} "vision_config":
+         {{"model_type": "{}", "hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2,
+           "intermediate_size": 12, {} "image_size": 8, "patch_size": 2}}}})",
+      type, more, tower, tower_more);
+}
+
+std::vector<RandomTower> random_towers() {
+  constexpr const char* kClip = "clip_vision_model";
+  constexpr const char* kSiglip = "siglip_vision_model";
+  const std::string sam =
+      R"("hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "image_size": 8,
+         "patch_size": 2, "mlp_dim": 12, "output_channels": 5, "window_size": 3,
+         "global_attn_indexes": [1])";
+  const std::string pinpoints = R"("image_grid_pinpoints": [[8, 16], [16, 8], [16, 16]], )";
+  return {
+      {"idefics3",
+       with_tower("idefics3", "idefics3", "\"scale_factor\": 2,"),
+       {1, 3, 3, 8, 8},
+       {},
+       {4, 4, 4}},
+      {"idefics3_small_tiles",
+       with_tower("smolvlm", "smolvlm_vision", "\"scale_factor\": 1,"),
+       {1, 2, 3, 6, 6},
+       {},
+       {9, 9}},
+      {"llava", with_tower("llava", kClip, ""), {1, 3, 8, 8}, {}, {16}},
+      {"llava_siglip",
+       with_tower("llava", kSiglip, R"("vision_feature_layer": 1,
+                  "vision_feature_select_strategy": "full", "multimodal_projector_bias": false, )"),
+       {1, 3, 8, 8},
+       {},
+       {16}},
+      {"llava_next",
+       with_tower("llava_next", kClip, pinpoints),
+       {1, 5, 3, 8, 8},
+       {{"image_sizes", {30, 16}}},
+       {16 + 8 * 5}},
+      {"llava_next_one",
+       with_tower("llava_next", kClip, pinpoints),
+       {1, 1, 3, 8, 8},
+       {{"image_sizes", {8, 8}}},
+       {17}},
+      {"llava_onevision_resized",
+       with_tower("llava_onevision", kSiglip,
+                  pinpoints + R"("vision_aspect_ratio": "anyres_max_1",)"),
+       {1, 5, 3, 8, 8},
+       {{"image_sizes", {16, 16}}},
+       {16 + 4 * 5}},
+      {"gemma3",
+       with_tower("gemma3", kSiglip, "\"mm_tokens_per_image\": 4,"),
+       {2, 3, 8, 8},
+       {},
+       {4, 4}},
+      {"paligemma", with_tower("paligemma", kSiglip, ""), {1, 3, 8, 8}, {}, {16}},
+      {"internvl",
+       with_tower("internvl", "internvl_vision", "", R"("norm_type": "rms_norm",
+                  "use_qk_norm": true, "use_mean_pooling": false, )"),
+       {3, 3, 8, 8},
+       {},
+       {12}},
+      {"aya_vision", with_tower("aya_vision", kSiglip, ""), {2, 3, 8, 8}, {}, {8}},
+      {"cohere2_vision",
+       with_tower("cohere2_vision", kSiglip, "\"alignment_intermediate_size\": 10,"),
+       {2, 3, 8, 8},
+       {},
+       {8}},
+      {"ovis2",
+       with_tower("ovis2", "", "\"hidden_size\": 6,",
+                  R"("vocab_size": 20, "hidden_stride": 2, "qkv_bias": true, )"),
+       {2, 3, 8, 8},
+       {},
+       {4, 4}},
+      {"got_ocr2",
+       fmt::format(R"({{"model_type": "got_ocr2", "text_config": {{"hidden_size": 6}},
+                        "vision_config": {{{}}}}})",
+                   sam),
+       {1, 3, 8, 8},
+       {},
+       {1}},
+      // The positions and distances of a larger grid.
+      {"got_ocr2_larger",
+       fmt::format(R"({{"model_type": "got_ocr2", "text_config": {{"hidden_size": 6}},
+                        "vision_config": {{{}}}}})",
+                   sam),
+       {1, 3, 14, 10},
+       {},
+       {4}},
+      {"deepseek_ocr2",
+       fmt::format(R"({{"model_type": "deepseek_ocr2", "text_config": {{"hidden_size": 6}},
+                        "vision_config": {{"sam_config": {{{}, "downsample_channels": [7, 8]}},
+                        "encoder_config": {{"hidden_size": 8, "num_attention_heads": 2,
+                          "num_key_value_heads": 1, "num_hidden_layers": 1,
+                          "intermediate_size": 12}}}}}})",
+                   sam),
+       {1, 3, 8, 8},
+       {},
+       {145}},
+  };
+}
+
+image::ImageInputs inputs_for(const RandomTower& tower) {
+  image::ImageInputs inputs;
+  inputs.pixel_values.shape = tower.pixels;
+  int64_t count = 1;
+  for (const int64_t dim : tower.pixels) count *= dim;
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  inputs.pixel_values.values.resize(static_cast<size_t>(count));
+  for (float& value : inputs.pixel_values.values) value = normal(random);
+  for (const auto& [name, values] : tower.sizes) {
+    inputs.sizes[name] = {{1, std::ssize(values)}, values};
+  }
+  return inputs;
+}
+
+std::vector<double> run_pass(const mil::Model& model, const image::VisionPass& pass,
+                             const image::ImageInputs& inputs, ThreadPool& pool,
+                             engine::Precision precision) {
+  const auto runner = engine::Runner::make(model, model.default_function, pool,
+                                           {.compute = {.precision = precision}});
+  engine::HostTensor pixels{mil::DataType::Float32, pass.shape.pixels, {}, {}, {}, {}};
+  size_t count = 1;
+  for (const int64_t dim : pass.shape.pixels) count *= static_cast<size_t>(dim);
+  const auto bytes = std::as_bytes(
+      std::span(inputs.pixel_values.values).subspan(static_cast<size_t>(pass.first), count));
+  pixels.bytes.assign(bytes.begin(), bytes.end());
+  engine::NamedHostTensors named;
+  named.emplace(families::vision::kPixels, pixels);
+  engine::State state(std::vector<mil::Feature>{});
+  return engine::to_tensor(runner->run(named, state).find(families::vision::kRows)->second).values;
+}
+
+class RandomTowers : public testing::TestWithParam<RandomTower> {
+ protected:
+  static void build_all(const std::filesystem::path& folder) {
+    const models::VisionModel model(folder);
+    for (const auto& pass : model.passes(inputs_for(GetParam())).passes) model.build(pass.shape);
+  }
+  // The folder of the model, written once.
+  static std::filesystem::path folder() {
+    static std::map<std::string, TempDir> folders;
+    const auto [found, is_new] = folders.try_emplace(GetParam().name);
+    if (is_new) {
+      models::write_random_model(found->second.path(), GetParam().config, build_all);
+    }
+    return found->second.path();
+  }
+
+  std::shared_ptr<ThreadPool> pool_ = std::make_shared<ThreadPool>(1);
+};
+
+TEST_P(RandomTowers, PlansFollowTheValueRules) {
+  const image::ImageInputs inputs = inputs_for(GetParam());
+  const models::VisionModel model(folder(),
+                                  {.compute = models::BuildOptions::Compute::Float32Direct});
+  const image::VisionPasses passes = model.passes(inputs);
+  std::set<int64_t> widths;
+  for (const image::VisionPass& pass : passes.passes) {
+    const mil::Model program = model.build(pass.shape);
+    mil::verify(program.program);
+    const auto fast = run_pass(program, pass, inputs, *pool_, engine::Precision::Exact);
+    const auto slow = run_pass(program, pass, inputs, *pool_, engine::Precision::Reference);
+    ASSERT_EQ(fast.size(), slow.size());
+    for (size_t i = 0; i < fast.size(); ++i) ASSERT_NEAR(fast[i], slow[i], 2e-5) << i;
+  }
+  const auto rows = app::open_vision_tower(folder(), pool_)->encode(inputs);
+  std::vector<int64_t> counts;
+  for (const auto& run : rows) {
+    counts.push_back(run->count);
+    EXPECT_EQ(run->width, 6);
+    EXPECT_TRUE(std::all_of(run->values.begin(), run->values.end(),
+                            [](float value) { return std::isfinite(value); }));
+  }
+  EXPECT_EQ(counts, GetParam().runs);
+}
+
+TEST_P(RandomTowers, RunAsPackages) {
+  const image::ImageInputs inputs = inputs_for(GetParam());
+  const image::VisionPass pass = models::VisionModel(folder()).passes(inputs).passes.front();
+  const TempDir out;
+  mil::write_package(models::build_vision(folder(), pass.shape), out / "x.mlpackage");
+  const mil::Model package = mil::read_package(out / "x.mlpackage");
+  mil::verify(package.program);
+  const mil::Model direct = models::build_vision(
+      folder(), pass.shape, {.compute = models::BuildOptions::Compute::Float32Direct});
+  const auto narrow = run_pass(package, pass, inputs, *pool_, engine::Precision::Exact);
+  const auto wide = run_pass(direct, pass, inputs, *pool_, engine::Precision::Exact);
+  ASSERT_EQ(narrow.size(), wide.size());
+  double largest = 0;
+  for (const double value : wide) largest = std::max(largest, std::abs(value));
+  for (size_t i = 0; i < wide.size(); ++i) ASSERT_NEAR(narrow[i], wide[i], 0.01 * largest) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, RandomTowers, testing::ValuesIn(random_towers()),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace pippin

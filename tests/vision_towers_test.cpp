@@ -1,0 +1,66 @@
+// Compares vision towers with Hugging Face's own outputs: the rows of embeddings of each image,
+// after the projector, from the folder in fp32 and
+// from packages in fp16.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "pippin/app/open/vision_model.h"
+#include "pippin/base/testing.h"
+#include "pippin/mil/package/package.h"
+#include "pippin/models/vision/vision_model.h"
+#include "pippin/runtime/vision/vision_tower.h"
+#include "tests/vision_testing.h"
+
+namespace pippin {
+namespace {
+
+using testing_vision::Golden;
+
+std::vector<float> rows_of(runtime::VisionTower& tower, const Golden& golden) {
+  std::vector<float> all;
+  for (const image::ImageInputs& inputs : golden.images) {
+    for (const auto& rows : tower.encode(inputs)) {
+      EXPECT_EQ(std::ssize(rows->values), rows->count * rows->width);
+      all.insert(all.end(), rows->values.begin(), rows->values.end());
+    }
+  }
+  return all;
+}
+
+class VisionTowers : public testing::TestWithParam<const char*> {};
+
+TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
+  PIPPIN_SHARED_OR_SKIP(folder, fmt::format("models2026/vlm/{}", GetParam()));
+  const Golden golden(folder);
+  const auto tower = app::open_vision_tower(folder, std::make_shared<ThreadPool>(1));
+  EXPECT_LE(golden.worst(rows_of(*tower, golden)), 1e-4);
+
+  // Each program as a package.
+  const models::VisionModel model(folder);
+  const TempDir out;
+  int count = 0;
+  runtime::VisionTower of_packages(
+      {[&](const image::ImageInputs& inputs) { return model.passes(inputs); },
+       [&](const image::VisionShape& shape) {
+         const auto path = out / fmt::format("{}.mlpackage", ++count);
+         mil::write_package(model.build(shape), path);
+         return mil::read_package(path);
+       }},
+      std::make_shared<ThreadPool>(1));
+  EXPECT_LE(golden.worst(rows_of(of_packages, golden)), 1e-2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, VisionTowers,
+                         testing::Values("aya_vision", "cohere2_vision", "deepseek_ocr2", "gemma3",
+                                         "got_ocr2", "idefics3", "internvl", "llava", "llava_next",
+                                         "llava_onevision", "ovis2", "paligemma2", "smolvlm"),
+                         [](const auto& named) { return std::string(named.param); });
+
+}  // namespace
+}  // namespace pippin
