@@ -1,4 +1,5 @@
-// Readers and writers for each file format, used by parse_picture() and write_picture() (picture.h).
+// Readers and writers for each file format, used by parse_picture() and write_picture()
+// (picture.h).
 #pragma once
 
 #include <cstdint>
