@@ -1,5 +1,5 @@
 #include "pippin/base/error.h"
-#include "pippin/io/image.h"
+#include "pippin/image/picture.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pippin;

@@ -8,7 +8,7 @@
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
-#include "pippin/io/image.h"
+#include "pippin/image/picture.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
 #include "pippin/mil/package/interface.h"

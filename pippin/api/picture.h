@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pippin/api/model.h"
-#include "pippin/io/image.h"
+#include "pippin/image/picture.h"
 
 namespace pippin::api {
 

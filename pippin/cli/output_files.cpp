@@ -12,7 +12,7 @@
 #include "pippin/base/files/output.h"
 #include "pippin/cli/options/named_arrays.h"
 #include "pippin/cli/options/rows_file.h"
-#include "pippin/io/image.h"
+#include "pippin/image/picture.h"
 
 namespace pippin::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "pippin/io/image.h"
+#include "pippin/image/picture.h"
 #include "pippin/io/zip_testing.h"
 #include "tests/memory/hostile.h"
 

@@ -6,7 +6,7 @@
 #include "pippin/api/feature.h"
 #include "pippin/base/numbers/number.h"
 #include "pippin/cli/options/rows_file.h"
-#include "pippin/io/image.h"
+#include "pippin/image/picture.h"
 
 namespace pippin::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pippin/api/model.h"
-#include "pippin/io/picture_resize.h"
+#include "pippin/image/picture_resize.h"
 
 namespace pippin::cli {
 

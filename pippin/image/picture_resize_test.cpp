@@ -1,4 +1,4 @@
-#include "pippin/io/picture_resize.h"
+#include "pippin/image/picture_resize.h"
 
 #include <cmath>
 

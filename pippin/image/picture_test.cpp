@@ -1,4 +1,4 @@
-#include "pippin/io/image.h"
+#include "pippin/image/picture.h"
 
 #include <array>
 

@@ -1,10 +1,11 @@
-// Readers and writers for each file format, used by parse_picture() and write_picture() (image.h).
+// Readers and writers for each file format, used by parse_picture() and write_picture()
+// (picture.h).
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "pippin/io/image.h"
+#include "pippin/image/picture.h"
 
 namespace pippin {
 

@@ -1,4 +1,4 @@
-#include "pippin/io/image.h"
+#include "pippin/image/picture.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/files/mapped_file.h"
-#include "pippin/io/picture_formats.h"
+#include "pippin/image/picture_formats.h"
 
 namespace pippin {
 namespace {

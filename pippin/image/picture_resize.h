@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "pippin/io/image.h"
+#include "pippin/image/picture.h"
 
 namespace pippin {
 

@@ -10,7 +10,7 @@
 #include <jpeglib.h>
 
 #include "pippin/base/error.h"
-#include "pippin/io/picture_formats.h"
+#include "pippin/image/picture_formats.h"
 
 namespace pippin {
 namespace {

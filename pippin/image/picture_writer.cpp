@@ -6,7 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
-#include "pippin/io/picture_formats.h"
+#include "pippin/image/picture_formats.h"
 
 namespace pippin {
 namespace {

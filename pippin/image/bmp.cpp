@@ -7,7 +7,7 @@
 #include "pippin/base/bytes.h"
 #include "pippin/base/error.h"
 #include "pippin/base/numbers/checked.h"
-#include "pippin/io/picture_formats.h"
+#include "pippin/image/picture_formats.h"
 
 namespace pippin {
 namespace {

@@ -1,0 +1,89 @@
+// Expanded prompts, compared with those of transformers' processors.
+#include "pippin/image/prompt/image_prompt.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "pippin/base/testing.h"
+#include "pippin/image/processors/image_processor.h"
+
+namespace pippin::image {
+namespace {
+
+namespace fs = std::filesystem;
+
+Picture gray_picture(int64_t width, int64_t height) {
+  return {width, height, 3, std::vector<uint8_t>(static_cast<size_t>(width * height * 3), 128)};
+}
+
+// The text that a tokenizer receives from transformers: rows are repeated tokens.
+std::string flat(const std::vector<ImagePiece>& pieces, const std::string& row_token) {
+  std::string text;
+  for (const ImagePiece& piece : pieces) {
+    if (const auto* part = std::get_if<std::string>(&piece)) {
+      text += *part;
+    } else {
+      for (int64_t i = 0; i < std::get<RowRun>(piece).count; ++i) text += row_token;
+    }
+  }
+  return text;
+}
+
+std::string stored_text(const Json& pieces) {
+  std::string text;
+  for (const Json& piece : pieces.elements()) {
+    if (piece.is_string()) {
+      text += piece.as_string();
+      continue;
+    }
+    // Mllama's processor writes the token of the beginning, as its chat template does.
+    if (piece.at(0).as_string() == "<s>") continue;
+    for (int64_t i = 0; i < piece.at(1).as_int(); ++i) text += piece.at(0).as_string();
+  }
+  return text;
+}
+
+// Returns the object with a further member.
+Json with_type(const Json& settings, const std::string& type) {
+  std::string text = settings.dump();
+  text.insert(
+      1, fmt::format(R"("image_processor_type": "{}"{} )", type, settings.size() == 0 ? "" : ","));
+  return Json::parse(text, "preprocessor_config.json");
+}
+
+TEST(ImagePromptGoldens, EqualTransformersOfAllProcessors) {
+  PIPPIN_SHARED_OR_SKIP(pictures, "models2026/proc/images");
+  size_t compared = 0;
+  for (const auto& entry : fs::directory_iterator(pictures.parent_path())) {
+    const fs::path path = entry.path() / "prompt.json";
+    if (!fs::exists(path)) continue;
+    SCOPED_TRACE(entry.path().filename().string());
+    const Json golden = Json::load(path);
+    const Json image_processor =
+        with_type(golden.at("settings"), golden.get_string("image_processor"));
+    const auto processor = ImageProcessor::parse(image_processor);
+    // The settings leave out what the class has by default.
+    Json settings = image_processor;
+    const auto prompt = ImagePrompt::parse(golden.get_string("processor"),
+                                           golden.at("processor_settings"), settings);
+    for (const Json& item : golden.at("cases").elements()) {
+      std::vector<ImageInputs> inputs;
+      for (const Json& size : item.at("images").elements()) {
+        inputs.push_back(processor.process(gray_picture(size.at(0).as_int(), size.at(1).as_int())));
+      }
+      const std::string text = item.get_string("text");
+      // GOT-OCR 2's goldens have no placeholder.
+      if (text.find(prompt.placeholder()) == std::string::npos) inputs.clear();
+      EXPECT_EQ(flat(prompt.expand_text(text, inputs), prompt.row_token()),
+                stored_text(item.at("expanded")))
+          << text;
+    }
+    ++compared;
+  }
+  EXPECT_EQ(compared, 16u);
+}
+
+}  // namespace
+}  // namespace pippin::image

@@ -1,0 +1,81 @@
+#include "pippin/image/processors/image_processor.h"
+
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/image/processors/kinds.h"
+
+namespace pippin::image {
+
+IntArray row_of(std::initializer_list<int64_t> values) {
+  return {{1, static_cast<int64_t>(values.size())}, values};
+}
+
+IntArray list_of(std::initializer_list<int64_t> values) {
+  return {{static_cast<int64_t>(values.size())}, values};
+}
+
+ImageProcessor ImageProcessor::read(const std::filesystem::path& path,
+                                    std::optional<Backend> backend) {
+  const Json json = Json::load(path, kPythonJson);
+  return parse(json.is_object() && json.has("image_processor") ? json.at("image_processor") : json,
+               backend);
+}
+
+ImageProcessor ImageProcessor::open(const std::filesystem::path& folder,
+                                    std::optional<Backend> backend) {
+  // transformers 5 writes all parts of a processor to one file.
+  const std::filesystem::path joint = folder / "processor_config.json";
+  if (std::filesystem::exists(joint)) {
+    const Json json = Json::load(joint, kPythonJson);
+    if (json.is_object() && json.has("image_processor")) {
+      return parse(json.at("image_processor"), backend);
+    }
+  }
+  const std::filesystem::path own = folder / "preprocessor_config.json";
+  if (std::filesystem::exists(own)) return read(own, backend);
+  fail(ErrorCode::NotFound,
+       "{}: there is neither a preprocessor_config.json nor a processor_config.json with an "
+       "image_processor",
+       folder.string());
+}
+
+ImageProcessor ImageProcessor::parse(const Json& json, std::optional<Backend> backend) {
+  ProcessorConfig config(json, backend);
+  std::vector<std::string_view> known;
+  known.reserve(std::size(kImageKinds));
+  for (const ImageKindRow& row : kImageKinds) {
+    known.push_back(row.type);
+    if (row.type != config.type()) continue;
+    auto kind = row.read(config);
+    config.check_switches();
+    kind->type = config.type();
+    kind->backend = config.backend();
+    return ImageProcessor(std::move(kind));
+  }
+  fail(ErrorCode::Unsupported, "{}: '{}' is not supported (supported: {})",
+       json.where("image_processor_type"), config.type(), fmt::join(known, ", "));
+}
+
+const std::string& ImageProcessor::type() const {
+  return kind_->type;
+}
+Backend ImageProcessor::backend() const {
+  return kind_->backend;
+}
+
+ImageInputs ImageProcessor::process(const Picture& picture) const {
+  const int channels = picture.channels;
+  if (picture.width <= 0 || picture.height <= 0 ||
+      (channels != 1 && channels != 3 && channels != 4) ||
+      picture.pixels.size() != static_cast<size_t>(picture.width * picture.height * channels)) {
+    fail(ErrorCode::InvalidArgument, "a picture of {} x {} pixels with {} channels has {} bytes",
+         picture.width, picture.height, channels, picture.pixels.size());
+  }
+  return kind_->process(channels == 3 ? picture : rgb_picture(picture, kind_->is_over_white()));
+}
+
+}  // namespace pippin::image

@@ -1,0 +1,165 @@
+#include "pippin/image/prompt/image_prompt.h"
+
+#include <fmt/format.h>
+
+#include "pippin/base/error.h"
+#include "pippin/image/prompt/prompt_rules.h"
+
+namespace pippin::image {
+namespace {
+
+struct PromptRow {
+  std::string_view processor;   // class
+  std::string_view model_type;  // of models whose files do not name the class
+  PromptRule (*read)(const PromptSettings& settings);
+};
+constexpr PromptRow kPrompts[] = {
+    {"AyaVisionProcessor", "aya_vision", read_aya_prompt},
+    {"Cohere2VisionProcessor", "cohere2_vision", read_cohere2_prompt},
+    {"DeepseekOcr2Processor", "deepseek_ocr2", read_deepseek_ocr_prompt},
+    {"Gemma3Processor", "gemma3", read_gemma3_prompt},
+    {"Gemma4Processor", "gemma4", read_gemma4_prompt},
+    {"Glm4vProcessor", "glm4v", read_glm4v_prompt},
+    {"GotOcr2Processor", "got_ocr2", read_got_ocr2_prompt},
+    {"Idefics3Processor", "idefics3", read_idefics3_prompt},
+    {"InternVLProcessor", "internvl", read_internvl_prompt},
+    {"Lfm2VlProcessor", "lfm2_vl", read_lfm2_prompt},
+    {"Llama4Processor", "llama4", read_llama4_prompt},
+    {"LlavaNextProcessor", "llava_next", read_llava_next_prompt},
+    {"LlavaOnevisionProcessor", "llava_onevision", read_llava_onevision_prompt},
+    {"LlavaProcessor", "llava", read_llava_prompt},
+    {"LlavaProcessor", "fast_vlm", read_llava_prompt},
+    {"MiniCPMV4_6Processor", "minicpmv4_6", read_minicpm_prompt},
+    {"MllamaProcessor", "mllama", read_mllama_prompt},
+    {"Ovis2Processor", "ovis2", read_ovis2_prompt},
+    {"PaddleOCRVLProcessor", "paddleocr_vl", read_paddleocr_prompt},
+    {"PixtralProcessor", "mistral3", read_pixtral_prompt},
+    {"Qwen2VLProcessor", "qwen2_vl", read_merged_patches},
+    {"Qwen2_5_VLProcessor", "qwen2_5_vl", read_merged_patches},
+    {"Qwen3VLProcessor", "qwen3_vl", read_merged_patches},
+    {"Qwen3VLProcessor", "qwen3_vl_moe", read_merged_patches},
+    {"Qwen3VLProcessor", "qwen3_5", read_merged_patches},
+    {"Qwen3VLProcessor", "qwen3_5_moe", read_merged_patches},
+    {"SmolVLMProcessor", "smolvlm", read_idefics3_prompt},
+};
+
+// An absent file is an empty object.
+Json load_or_empty(const std::filesystem::path& path) {
+  return std::filesystem::exists(path) ? Json::load(path, kPythonJson)
+                                       : Json::parse("{}", path.filename().string());
+}
+
+void append_piece(std::vector<ImagePiece>& pieces, ImagePiece piece) {
+  if (auto* text = std::get_if<std::string>(&piece)) {
+    if (text->empty()) return;
+    if (!pieces.empty()) {
+      if (auto* last = std::get_if<std::string>(&pieces.back())) {
+        *last += *text;
+        return;
+      }
+    }
+  }
+  pieces.push_back(std::move(piece));
+}
+
+}  // namespace
+
+int64_t PromptSettings::number(std::string_view key, int64_t fallback) const {
+  const auto found = processor.find(key);
+  return found ? found->as_int(0, 1 << 20) : fallback;
+}
+
+int64_t PromptSettings::image_number(std::string_view key, int64_t fallback) const {
+  const auto found = image_processor.find(key);
+  return found ? found->as_int(1, 1 << 20) : fallback;
+}
+
+int64_t PromptSettings::image_side(std::string_view key, int64_t fallback) const {
+  const auto found = image_processor.find(key);
+  if (!found) return fallback;
+  if (found->is_integer()) return found->as_int(1, 1 << 20);
+  for (std::string_view name : {"height", "shortest_edge", "longest_edge"}) {
+    if (const auto side = found->find(name)) return side->as_int(1, INT32_MAX);
+  }
+  found->invalid("expected a height or an edge");
+}
+
+std::string PromptSettings::text(std::string_view key, std::string_view fallback) const {
+  return processor.get_string_or(key, fallback);
+}
+
+int64_t output_number(const ImageInputs& inputs, const std::string& name, size_t index) {
+  const auto found = inputs.sizes.find(name);
+  if (found == inputs.sizes.end() || found->second.values.size() <= index) {
+    fail(ErrorCode::InvalidArgument, "the inputs of an image have no number {} of '{}'", index,
+         name);
+  }
+  return found->second.values[index];
+}
+
+ImagePrompt ImagePrompt::parse(const std::string& processor_class, const Json& processor,
+                               const Json& image_processor) {
+  std::vector<std::string_view> known;
+  known.reserve(std::size(kPrompts));
+  for (const PromptRow& row : kPrompts) {
+    if (known.empty() || known.back() != row.processor) known.push_back(row.processor);
+    if (row.processor != processor_class) continue;
+    PromptRule rule = row.read({processor, image_processor});
+    ImagePrompt prompt;
+    prompt.placeholder_ = std::move(rule.placeholder);
+    prompt.row_token_ = std::move(rule.row_token);
+    prompt.expand_ = std::move(rule.expand);
+    return prompt;
+  }
+  fail(ErrorCode::Unsupported, "images in prompts of a '{}' are not supported (supported: {})",
+       processor_class, fmt::join(known, ", "));
+}
+
+ImagePrompt ImagePrompt::open(const std::filesystem::path& folder) {
+  const Json processor = load_or_empty(folder / "processor_config.json");
+  Json image_processor = load_or_empty(folder / "preprocessor_config.json");
+  if (const auto own = processor.find("image_processor")) image_processor = *own;
+  for (const Json& json : {processor, image_processor}) {
+    if (const auto name = json.find_string("processor_class")) {
+      return parse(*name, processor, image_processor);
+    }
+  }
+  const Json config = Json::load(folder / "config.json", kPythonJson);
+  const std::string model_type = config.get_string("model_type");
+  for (const PromptRow& row : kPrompts) {
+    if (row.model_type == model_type) {
+      return parse(std::string(row.processor), processor, image_processor);
+    }
+  }
+  fail(ErrorCode::Unsupported, "{}: images in prompts of '{}' are not supported",
+       config.where("model_type"), model_type);
+}
+
+std::vector<ImagePiece> ImagePrompt::expand(const ImageInputs& inputs, int64_t index) const {
+  return expand_(inputs, index);
+}
+
+std::vector<ImagePiece> ImagePrompt::expand_text(std::string_view text,
+                                                 std::span<const ImageInputs> images) const {
+  std::vector<ImagePiece> pieces;
+  size_t used = 0;
+  for (;;) {
+    const size_t place = text.find(placeholder_);
+    append_piece(pieces, std::string(text.substr(0, place)));
+    if (place == std::string_view::npos) break;
+    if (used < images.size()) {
+      for (ImagePiece& piece : expand(images[used], static_cast<int64_t>(used))) {
+        append_piece(pieces, std::move(piece));
+      }
+    }
+    ++used;
+    text.remove_prefix(place + placeholder_.size());
+  }
+  if (used != images.size()) {
+    fail(ErrorCode::InvalidArgument, "the prompt has {} placeholders '{}' for {} images", used,
+         placeholder_, images.size());
+  }
+  return pieces;
+}
+
+}  // namespace pippin::image

@@ -1,0 +1,53 @@
+// The rules of prompts, and what they share.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "pippin/image/prompt/image_prompt.h"
+
+namespace pippin::image {
+
+// The settings of a processor: its own, then those of its image processor.
+struct PromptSettings {
+  Json processor, image_processor;
+
+  // Returns a number of 1 to 2^20.
+  int64_t number(std::string_view key, int64_t fallback) const;
+  int64_t image_number(std::string_view key, int64_t fallback) const;
+  // Returns `size` or another size of the image processor: its height or its only edge.
+  int64_t image_side(std::string_view key, int64_t fallback) const;
+  std::string text(std::string_view key, std::string_view fallback) const;
+};
+
+struct PromptRule {
+  std::string placeholder, row_token;
+  std::function<std::vector<ImagePiece>(const ImageInputs& inputs, int64_t index)> expand;
+};
+
+// Returns number `index` of the output `name`. Throws InvalidArgument if it is missing.
+int64_t output_number(const ImageInputs& inputs, const std::string& name, size_t index);
+
+PromptRule read_merged_patches(const PromptSettings& settings);  // Qwen2-VL, GLM-4.1V, PaddleOCR
+PromptRule read_gemma3_prompt(const PromptSettings& settings);
+PromptRule read_gemma4_prompt(const PromptSettings& settings);
+PromptRule read_llava_prompt(const PromptSettings& settings);
+PromptRule read_llava_next_prompt(const PromptSettings& settings);
+PromptRule read_llava_onevision_prompt(const PromptSettings& settings);
+PromptRule read_deepseek_ocr_prompt(const PromptSettings& settings);
+PromptRule read_got_ocr2_prompt(const PromptSettings& settings);
+PromptRule read_mllama_prompt(const PromptSettings& settings);
+PromptRule read_idefics3_prompt(const PromptSettings& settings);
+PromptRule read_internvl_prompt(const PromptSettings& settings);
+PromptRule read_aya_prompt(const PromptSettings& settings);
+PromptRule read_cohere2_prompt(const PromptSettings& settings);
+PromptRule read_llama4_prompt(const PromptSettings& settings);
+PromptRule read_lfm2_prompt(const PromptSettings& settings);
+PromptRule read_minicpm_prompt(const PromptSettings& settings);
+PromptRule read_ovis2_prompt(const PromptSettings& settings);
+PromptRule read_pixtral_prompt(const PromptSettings& settings);
+PromptRule read_glm4v_prompt(const PromptSettings& settings);
+PromptRule read_paddleocr_prompt(const PromptSettings& settings);
+
+}  // namespace pippin::image
