@@ -23,9 +23,9 @@ std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
   return model.tokenizer.encode(chat_template(model).render(messages, true), false);
 }
 
-runtime::ImagePrompt chat_prompt(const runtime::LoadedModel& model,
-                                 std::span<const Message> messages, const chat::ImageMarks& marks,
-                                 std::span<const runtime::ImageFile> images) {
+runtime::VisionPrompt chat_prompt(const runtime::LoadedModel& model,
+                                  std::span<const Message> messages, const chat::ImageMarks& marks,
+                                  std::span<const runtime::ImageFile> images) {
   if (images.empty()) return {chat_tokens(model, messages), {}};
   if (model.images == nullptr) {
     fail(ErrorCode::Unsupported, "{}: the model takes text only", images.front().name);
@@ -43,7 +43,7 @@ runtime::ImagePrompt chat_prompt(const runtime::LoadedModel& model,
   std::vector<runtime::ImageFile> ordered;
   ordered.reserve(order.size());
   for (const size_t number : order) ordered.push_back(images[number]);
-  return model.images->read(text, /*add_special_tokens=*/false, ordered);
+  return model.images->read(model.tokenizer, text, /*add_special_tokens=*/false, ordered);
 }
 
 std::vector<int32_t> end_tokens(const runtime::LoadedModel& model, bool chat) {

@@ -23,7 +23,7 @@ std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
 
 // The prompt of a conversation with images, whose marks are in the contents. Also throws
 // Unsupported for a model that takes text only, and the errors of ImageInput::read().
-runtime::ImagePrompt chat_prompt(const runtime::LoadedModel& model,
+runtime::VisionPrompt chat_prompt(const runtime::LoadedModel& model,
                                  std::span<const Message> messages, const chat::ImageMarks& marks,
                                  std::span<const runtime::ImageFile> images);
 

@@ -128,7 +128,8 @@ void read_images(const ServedModel& model, const MessageImages& images,
     files.push_back({as_byte_span(bytes[i]), images.images()[order[i]].place});
   }
   try {
-    runtime::ImagePrompt prompt = model.loaded.images->read(result.text, adds_special, files);
+    runtime::VisionPrompt prompt =
+        model.loaded.images->read(model.loaded.tokenizer, result.text, adds_special, files);
     result.ids = std::move(prompt.ids);
     result.rows = std::move(prompt.rows);
   } catch (const Error& error) {

@@ -134,7 +134,7 @@ ROOMS = {
         "windowed": ["", "package"],
         "speech": ["", "package"],
         "vision": ["", "package"],
-        "open": ["", "package", "stateful", "anemll", "windowed"],
+        "open": ["", "package", "stateful", "anemll", "windowed", "vision"],
     },
     "speech": {
         "": [],

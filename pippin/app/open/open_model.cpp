@@ -3,6 +3,7 @@
 #include "pippin/app/open/hidden_output.h"
 #include "pippin/app/open/hub_model.h"
 #include "pippin/app/open/speech_model.h"
+#include "pippin/app/open/vision_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/files/temporary_folder.h"
@@ -121,8 +122,11 @@ LoadedModel open_model(const ModelChoice& given) {
   }
   if (!names_packages(choice)) {
     if (is_speech_model(choice.path)) refuse_speech(choice);
-    return runtime::load_model([&] { return build_folder(choice, choice.path); },
-                               text_path(choice, choice.path), folder_options(choice));
+    LoadedModel loaded =
+        runtime::load_model([&] { return build_folder(choice, choice.path); },
+                            text_path(choice, choice.path), folder_options(choice));
+    loaded.images = open_image_input(choice.path, loaded);
+    return loaded;
   }
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
   LoadedModel loaded = runtime::load_model(runtime::find_packages(choice.path), text, choice.load);

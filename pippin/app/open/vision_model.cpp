@@ -23,4 +23,13 @@ std::unique_ptr<runtime::VisionTower> open_vision_tower(
   return std::make_unique<runtime::VisionTower>(std::move(programs), std::move(pool), options);
 }
 
+std::shared_ptr<runtime::ImageInput> open_image_input(const fs::path& folder,
+                                                      const runtime::RunnableModel& model) {
+  if (!model.model->rows() || !has_vision_tower(folder)) return nullptr;
+  if (!image::ImageProcessor::is_in(folder)) return nullptr;
+  return std::make_shared<runtime::ImageInput>(
+      image::ImageProcessor::open(folder), image::ImagePrompt::open(folder),
+      open_vision_tower(folder, model.pool), model.model->context());
+}
+
 }  // namespace pippin::app

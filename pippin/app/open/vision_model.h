@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "pippin/base/threads/thread_pool.h"
+#include "pippin/runtime/open/loaded_model.h"
+#include "pippin/runtime/vision/image_input.h"
 #include "pippin/runtime/vision/vision_tower.h"
 
 namespace pippin::app {
@@ -16,5 +18,11 @@ bool has_vision_tower(const std::filesystem::path& folder);
 std::unique_ptr<runtime::VisionTower> open_vision_tower(
     const std::filesystem::path& folder, std::shared_ptr<ThreadPool> pool,
     const runtime::VisionTowerOptions& options = {});
+
+// Opens what images pass through on their way into a model of that folder. Null if its architecture
+// has no tower or the folder no image processor: the model then takes text only. Throws the errors
+// of reading the files.
+std::shared_ptr<runtime::ImageInput> open_image_input(const std::filesystem::path& folder,
+                                                      const runtime::RunnableModel& model);
 
 }  // namespace pippin::app

@@ -10,6 +10,23 @@
 
 namespace pippin::image {
 
+namespace {
+
+// transformers 5 writes all parts of a processor to one file.
+std::optional<Json> find_config(const std::filesystem::path& folder) {
+  const std::filesystem::path joint = folder / "processor_config.json";
+  if (std::filesystem::exists(joint)) {
+    const Json json = Json::load(joint, kPythonJson);
+    if (json.is_object() && json.has("image_processor")) return json.at("image_processor");
+  }
+  const std::filesystem::path own = folder / "preprocessor_config.json";
+  if (!std::filesystem::exists(own)) return std::nullopt;
+  const Json json = Json::load(own, kPythonJson);
+  return json.is_object() && json.has("image_processor") ? json.at("image_processor") : json;
+}
+
+}  // namespace
+
 IntArray row_of(std::initializer_list<int64_t> values) {
   return {{1, static_cast<int64_t>(values.size())}, values};
 }
@@ -25,18 +42,14 @@ ImageProcessor ImageProcessor::read(const std::filesystem::path& path,
                backend);
 }
 
+bool ImageProcessor::is_in(const std::filesystem::path& folder) {
+  return find_config(folder).has_value();
+}
+
 ImageProcessor ImageProcessor::open(const std::filesystem::path& folder,
                                     std::optional<Backend> backend) {
-  // transformers 5 writes all parts of a processor to one file.
-  const std::filesystem::path joint = folder / "processor_config.json";
-  if (std::filesystem::exists(joint)) {
-    const Json json = Json::load(joint, kPythonJson);
-    if (json.is_object() && json.has("image_processor")) {
-      return parse(json.at("image_processor"), backend);
-    }
-  }
-  const std::filesystem::path own = folder / "preprocessor_config.json";
-  if (std::filesystem::exists(own)) return read(own, backend);
+  const std::optional<Json> config = find_config(folder);
+  if (config) return parse(*config, backend);
   fail(ErrorCode::NotFound,
        "{}: there is neither a preprocessor_config.json nor a processor_config.json with an "
        "image_processor",

@@ -30,6 +30,9 @@ class ImageProcessor {
   static ImageProcessor open(const std::filesystem::path& folder,
                              std::optional<Backend> backend = std::nullopt);
 
+  // Whether a model's folder has such a file.
+  static bool is_in(const std::filesystem::path& folder);
+
   // Returns `image_processor_type`, without "Fast" or "Pil".
   const std::string& type() const;
   Backend backend() const;

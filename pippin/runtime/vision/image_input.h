@@ -10,7 +10,11 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
+#include "pippin/image/processors/image_processor.h"
+#include "pippin/image/prompt/image_prompt.h"
 #include "pippin/runtime/embedded_rows.h"
+#include "pippin/runtime/vision/vision_tower.h"
+#include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::runtime {
 
@@ -20,24 +24,38 @@ struct ImageFile {
   std::string name;  // begins error messages
 };
 
-// A prompt with images. The ids of rows are negative; `rows` has those of each image in order.
-struct ImagePrompt {
+// A prompt with images: its ids, those of rows negative (row_ids.h), and the rows in order.
+struct VisionPrompt {
   std::vector<int32_t> ids;
   std::vector<std::shared_ptr<const EmbeddedRows>> rows;
 };
 
-// Thread-safe.
+// The parts of a model that images pass through: the processor of its pixels, the rule for its
+// prompts, and its tower. Thread-safe.
 class ImageInput {
  public:
-  virtual ~ImageInput() = default;
+  // Prompts of images have at most `most_rows` rows.
+  ImageInput(image::ImageProcessor processor, image::ImagePrompt rule,
+             std::unique_ptr<VisionTower> tower, int64_t most_rows);
 
   // The text that the model's chat template writes for an image: "<image>", "<|image_pad|>".
-  virtual const std::string& placeholder() const = 0;
+  const std::string& placeholder() const { return rule_.placeholder(); }
   // Returns the prompt of a text in which each placeholder stands for the next image. Throws
   // InvalidArgument if their numbers differ; InvalidFile, Unsupported and LimitExceeded, with the
-  // file's name, for an image that cannot be read; Cancelled.
-  virtual ImagePrompt read(std::string_view text, bool add_special_tokens,
-                           std::span<const ImageFile> images) = 0;
+  // file's name, for an image that cannot be read or has too many rows; Cancelled.
+  VisionPrompt read(const Tokenizer& tokenizer, std::string_view text, bool add_special_tokens,
+                    std::span<const ImageFile> images) const;
+  // Returns the rows of one image, one element for each run of the prompt.
+  VisionTower::Rows rows(const ImageFile& image) const;
+
+ private:
+  struct Processed;
+  Processed process(const ImageFile& file, int64_t index, int64_t rows_before) const;
+
+  image::ImageProcessor processor_;
+  image::ImagePrompt rule_;
+  std::unique_ptr<VisionTower> tower_;
+  int64_t most_rows_;
 };
 
 }  // namespace pippin::runtime

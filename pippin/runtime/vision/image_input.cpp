@@ -1,0 +1,130 @@
+#include "pippin/runtime/vision/image_input.h"
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "pippin/base/error.h"
+#include "pippin/base/threads/cancel.h"
+#include "pippin/image/picture.h"
+#include "pippin/runtime/row_ids.h"
+
+namespace pippin::runtime {
+namespace {
+
+// Each run of rows as many times the token that transformers writes for a row.
+std::string with_row_tokens(const std::vector<image::ImagePiece>& pieces,
+                            const std::string& row_token) {
+  std::string text;
+  for (const image::ImagePiece& piece : pieces) {
+    if (const auto* const words = std::get_if<std::string>(&piece)) {
+      text += *words;
+      continue;
+    }
+    const int64_t count = std::get<image::RowRun>(piece).count;
+    for (int64_t i = 0; i < count; ++i) text += row_token;
+  }
+  return text;
+}
+
+std::vector<int64_t> run_sizes(const std::vector<image::ImagePiece>& pieces) {
+  std::vector<int64_t> sizes;
+  for (const image::ImagePiece& piece : pieces) {
+    if (const auto* const run = std::get_if<image::RowRun>(&piece)) sizes.push_back(run->count);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+// An image on its way: of the pixels only the shape is kept.
+struct ImageInput::Processed {
+  image::ImageInputs inputs;
+  std::vector<int64_t> runs;
+  VisionTower::Rows rows;
+};
+
+ImageInput::ImageInput(image::ImageProcessor processor, image::ImagePrompt rule,
+                       std::unique_ptr<VisionTower> tower, int64_t most_rows)
+    : processor_(std::move(processor)),
+      rule_(std::move(rule)),
+      tower_(std::move(tower)),
+      most_rows_(most_rows) {}
+
+ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
+                                          int64_t rows_before) const {
+  check_cancel();
+  Processed result;
+  try {
+    result.inputs = processor_.process(parse_picture(file.bytes, file.name));
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).starts_with(file.name)) throw;
+    fail(error.code(), "{}: {}", file.name, error.what());
+  }
+  result.runs = run_sizes(rule_.expand(result.inputs, index));
+  int64_t rows = rows_before;
+  for (const int64_t count : result.runs) rows += count;
+  if (rows > most_rows_) {
+    fail(ErrorCode::LimitExceeded,
+         "{}: the images up to this one have {} rows, the context holds {}", file.name, rows,
+         most_rows_);
+  }
+  result.rows = tower_->encode(result.inputs);
+  result.inputs.pixel_values.values = {};
+  bool fits = result.rows.size() == result.runs.size();
+  for (size_t i = 0; fits && i < result.runs.size(); ++i) {
+    fits = result.rows[i]->count == result.runs[i];
+  }
+  if (!fits) {
+    fail(ErrorCode::Internal, "{}: the tower's rows do not fit the {} runs of the prompt",
+         file.name, result.runs.size());
+  }
+  return result;
+}
+
+VisionPrompt ImageInput::read(const Tokenizer& tokenizer, std::string_view text,
+                              bool add_special_tokens, std::span<const ImageFile> images) const {
+  VisionPrompt prompt;
+  std::vector<image::ImageInputs> inputs;
+  inputs.reserve(images.size());
+  int64_t rows = 0;
+  for (const ImageFile& file : images) {
+    Processed image = process(file, static_cast<int64_t>(inputs.size()), rows);
+    for (auto& run : image.rows) {
+      rows += run->count;
+      prompt.rows.push_back(std::move(run));
+    }
+    inputs.push_back(std::move(image.inputs));
+  }
+  const auto pieces = rule_.expand_text(text, inputs);
+  const std::optional<int32_t> token = tokenizer.token_to_id(rule_.row_token());
+  if (!token) {
+    fail(ErrorCode::InvalidFile, "the tokenizer has no token {}, which stands for rows of images",
+         rule_.row_token());
+  }
+  prompt.ids = tokenizer.encode(with_row_tokens(pieces, rule_.row_token()), add_special_tokens);
+  int64_t found = 0;
+  for (const int32_t id : prompt.ids) found += id == *token ? 1 : 0;
+  if (found != rows) {
+    fail(ErrorCode::InvalidArgument,
+         "the prompt has {} tokens {}, the images have {} rows (a text may not contain the token)",
+         found, rule_.row_token(), rows);
+  }
+  size_t run = 0;
+  int64_t row = 0;
+  for (int32_t& id : prompt.ids) {
+    if (id != *token) continue;
+    id = row_id(prompt.rows[run]->digest, row);
+    if (++row == prompt.rows[run]->count) {
+      ++run;
+      row = 0;
+    }
+  }
+  return prompt;
+}
+
+VisionTower::Rows ImageInput::rows(const ImageFile& image) const {
+  return process(image, 0, 0).rows;
+}
+
+}  // namespace pippin::runtime
