@@ -133,6 +133,14 @@ std::vector<int32_t> LanguageModel::encode(std::span<const Message> messages) co
   return app::chat_tokens(parts_->model, messages);
 }
 
+bool LanguageModel::takes_images() const {
+  return parts_->model.images != nullptr;
+}
+
+VisionPrompt LanguageModel::prompt(std::span<const Message> messages) const {
+  return app::chat_prompt(parts_->model, messages);
+}
+
 std::string LanguageModel::render(std::string_view conversation) const {
   const app::Conversation parsed =
       app::parse_conversation(conversation, "conversation", PromptEnd::Generation);
@@ -198,13 +206,19 @@ std::string TokenDecoder::finish() {
 Chat::Chat(LanguageModel model, TextSettings given)
     : settings(std::move(given)), model_(std::move(model)), sequence_(model_.new_sequence()) {}
 
-std::vector<int32_t> Chat::tokens() const {
+VisionPrompt Chat::prompt() const {
   if (model_.has_chat_template() || model_.parts_->model.template_error) {
-    return model_.encode(messages);
+    return model_.prompt(messages);
   }
   std::string text;
-  for (const Message& message : messages) text += message.content;
-  return model_.encode(text);
+  for (const Message& message : messages) {
+    if (!message.images.empty()) {
+      fail(ErrorCode::Unsupported, "{}: the model has no chat template",
+           message.images.front().name);
+    }
+    text += message.content;
+  }
+  return {model_.encode(text), {}};
 }
 
 // The number of `ids`, fewer than all, that the sequence has and keeps. Nullopt if the call was
@@ -228,7 +242,11 @@ std::optional<int64_t> Chat::keep_common(std::span<const int32_t> ids) try {
 }
 
 Completion Chat::send(std::string text, const OnText& on_text) {
-  messages.push_back({"user", std::move(text)});
+  return send(std::move(text), std::vector<MessageImage>(), on_text);
+}
+
+Completion Chat::send(std::string text, std::vector<MessageImage> images, const OnText& on_text) {
+  messages.push_back({"user", std::move(text), std::move(images)});
   try {
     return answer(on_text);
   } catch (...) {
@@ -238,10 +256,12 @@ Completion Chat::send(std::string text, const OnText& on_text) {
 }
 
 Completion Chat::answer(const OnText& on_text) {
-  const std::vector<int32_t> ids = tokens();
+  const VisionPrompt whole = prompt();
+  const std::vector<int32_t>& ids = whole.ids;
   if (ids.empty()) fail(ErrorCode::InvalidArgument, "the conversation has no tokens to answer");
   Completion result;
   if (const auto kept = keep_common(ids)) {
+    provide_rows(*sequence_, whole, *kept);
     result = model_.generate(*sequence_, std::span(ids).subspan(static_cast<size_t>(*kept)),
                              settings, on_text);
   } else {

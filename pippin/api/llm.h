@@ -27,18 +27,22 @@
 #include "pippin/runtime/generator.h"
 #include "pippin/runtime/load_options.h"
 #include "pippin/runtime/sequence.h"
+#include "pippin/runtime/vision_prompt.h"
 
 namespace pippin {
 
 using runtime::Batch;
 using runtime::Capabilities;
+using runtime::EmbeddedRows;
 using runtime::LogitsProcessor;
 using runtime::Logprobs;
 using runtime::Overflow;
+using runtime::provide_rows;
 using runtime::Rows;
 using runtime::SamplingOptions;
 using runtime::Sequence;
 using runtime::StopReason;
+using runtime::VisionPrompt;
 
 struct LanguageModelParts;
 
@@ -134,6 +138,12 @@ class PIPPIN_API LanguageModel {
   // InvalidArgument if the model has no chat template or the template rejects the conversation;
   // Unsupported for a template that uses something that Pippin lacks.
   std::vector<int32_t> encode(std::span<const Message> messages) const;
+  // Whether messages may have images.
+  bool takes_images() const;
+  // As encode(), for messages with images: generate() takes the ids after provide_rows() has given
+  // the rows to the sequence. Also throws Unsupported if the model takes text only; InvalidFile,
+  // Unsupported and LimitExceeded for images that cannot be read.
+  VisionPrompt prompt(std::span<const Message> messages) const;
   // Returns the text that the model's chat template makes of a conversation in JSON: the list of
   // messages, or an object with "messages" and other values that the template uses ("tools",
   // "documents", "add_generation_prompt" ...), by default up to where the assistant's answer
@@ -203,6 +213,8 @@ class PIPPIN_API Chat {
 
   // Appends a user message and then the answer. If it throws, neither is kept.
   Completion send(std::string text, const OnText& on_text = {});
+  // The same with images, before the text. Throws as LanguageModel::prompt().
+  Completion send(std::string text, std::vector<MessageImage> images, const OnText& on_text = {});
   // Answers the current messages and appends the answer, even if it is incomplete. Throws as
   // LanguageModel::encode() and generate(), and InvalidArgument if the messages have no tokens.
   Completion answer(const OnText& on_text = {});
@@ -213,7 +225,7 @@ class PIPPIN_API Chat {
   const Sequence& sequence() const { return *sequence_; }
 
  private:
-  std::vector<int32_t> tokens() const;
+  VisionPrompt prompt() const;
   std::optional<int64_t> keep_common(std::span<const int32_t> ids);
 
   LanguageModel model_;

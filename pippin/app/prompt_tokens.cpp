@@ -24,16 +24,23 @@ std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
 }
 
 runtime::VisionPrompt chat_prompt(const runtime::LoadedModel& model,
-                                  std::span<const Message> messages, const chat::ImageMarks& marks,
-                                  std::span<const runtime::ImageFile> images) {
-  if (images.empty()) return {chat_tokens(model, messages), {}};
-  if (model.images == nullptr) {
-    fail(ErrorCode::Unsupported, "{}: the model takes text only", images.front().name);
-  }
+                                  std::span<const Message> messages) {
+  const chat::ImageMarks marks;
+  std::vector<runtime::ImageFile> images;
   std::vector<chat::Value> list;
   list.reserve(messages.size());
   for (const Message& message : messages) {
-    list.emplace_back(chat::Dict{{"role", message.role}, {"content", message.content}});
+    chat::ContentText content;
+    for (const MessageImage& image : message.images) {
+      content.add_image(marks.mark(images.size()));
+      images.push_back({as_byte_span(image.bytes), image.name});
+    }
+    content.add_text(message.content);
+    list.emplace_back(chat::Dict{{"role", message.role}, {"content", content.take()}});
+  }
+  if (images.empty()) return {chat_tokens(model, messages), {}};
+  if (model.images == nullptr) {
+    fail(ErrorCode::Unsupported, "{}: the model takes text only", images.front().name);
   }
   std::vector<size_t> order;
   const std::string text = render_with_images(

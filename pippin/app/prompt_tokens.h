@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "pippin/chat/image_marks.h"
 #include "pippin/runtime/open/loaded_model.h"
 #include "pippin/runtime/vision/image_input.h"
 
@@ -17,15 +16,14 @@ namespace pippin::app {
 const ChatTemplate& chat_template(const runtime::LoadedModel& model);
 
 // The ids of a conversation, ready for an answer, from the template. Also throws the template's own
-// errors.
+// errors. Images of messages do not count.
 std::vector<int32_t> chat_tokens(const runtime::LoadedModel& model,
                                  std::span<const Message> messages);
 
-// The prompt of a conversation with images, whose marks are in the contents. Also throws
-// Unsupported for a model that takes text only, and the errors of ImageInput::read().
+// The same for messages with images. Also throws Unsupported for a model that takes text only, and
+// the errors of ImageInput::read().
 runtime::VisionPrompt chat_prompt(const runtime::LoadedModel& model,
-                                 std::span<const Message> messages, const chat::ImageMarks& marks,
-                                 std::span<const runtime::ImageFile> images);
+                                  std::span<const Message> messages);
 
 // The tokens that end a text, and with `chat` those that end an answer in the model's template.
 std::vector<int32_t> end_tokens(const runtime::LoadedModel& model, bool chat);

@@ -16,6 +16,7 @@
 #include "pippin/app/open/text_input.h"
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/cli/bench/report.h"
@@ -42,7 +43,7 @@ struct RunCommand {
   std::optional<int64_t> max_tokens;  // else generation_config.json's, else kMaxTokens
   runtime::LoadOptions load;
   std::string overflow = "stop";
-  std::vector<std::string> stop;
+  std::vector<std::string> stop, images;
   bool raw = false, json = false, verbose = false, no_stats = false;
   SamplingArguments sampling;
   app::DraftChoice draft;
@@ -86,8 +87,19 @@ std::string read_prompt(const RunCommand& command, const RunArguments& arguments
   return prompt;
 }
 
-std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel& model,
-                                   const std::string& prompt) {
+std::vector<MessageImage> read_images(const RunCommand& command) {
+  constexpr size_t kLargestImage = size_t{1} << 30;
+  std::vector<MessageImage> images;
+  images.reserve(command.images.size());
+  for (const std::string& path : command.images) {
+    images.push_back({read_file(path, kLargestImage), path});
+  }
+  return images;
+}
+
+runtime::VisionPrompt encode_prompt(const RunCommand& command, const LoadedModel& model,
+                                    const std::string& prompt) {
+  std::vector<MessageImage> images = read_images(command);
   if (!command.raw && model.template_error) {
     fail(model.template_error->code(), "{} (--raw goes without the template)",
          model.template_error->what());
@@ -97,17 +109,26 @@ std::vector<int32_t> encode_prompt(const RunCommand& command, const LoadedModel&
       fail(ErrorCode::InvalidArgument, "--system needs a chat template, {}",
            command.raw ? "--raw uses none" : "the model has none");
     }
-    return model.tokenizer.encode(prompt);
+    if (images.empty()) return {model.tokenizer.encode(prompt), {}};
+    if (model.images == nullptr) {
+      fail(ErrorCode::Unsupported, "{}: the model takes text only", images.front().name);
+    }
+    std::vector<runtime::ImageFile> files;
+    files.reserve(images.size());
+    for (const MessageImage& image : images) {
+      files.push_back({as_byte_span(image.bytes), image.name});
+    }
+    return model.images->read(model.tokenizer, prompt, /*add_special_tokens=*/true, files);
   }
   std::vector<Message> messages;
   if (!command.system.empty()) messages.push_back({"system", command.system});
-  messages.push_back({"user", prompt});
-  return app::chat_tokens(model, messages);
+  messages.push_back({"user", prompt, std::move(images)});
+  return app::chat_prompt(model, messages);
 }
 
 // Generates a text and, unless the report is JSON, prints it as it comes.
 void generate_text(const RunCommand& command, const std::optional<app::AnswerForm>& form,
-                   LoadedModel& model, RunReport& report) {
+                   LoadedModel& model, const runtime::VisionPrompt& encoded, RunReport& report) {
   runtime::TextOptions options;
   options.max_tokens =
       command.max_tokens.value_or(model.config.max_new_tokens.value_or(kMaxTokens));
@@ -137,6 +158,7 @@ void generate_text(const RunCommand& command, const std::optional<app::AnswerFor
     report.cached_tokens = runtime::restore_prompt(*sequence, command.prompt_cache, prompt);
     prompt = prompt.subspan(static_cast<size_t>(report.cached_tokens));
   }
+  runtime::provide_rows(*sequence, encoded, sequence->position());
   runtime::TextResult result = runtime::generate_text(
       *sequence, model.tokenizer, prompt, options, runtime::text_only([&](std::string_view piece) {
         if (!command.json) print_out(std::string(piece));
@@ -186,8 +208,13 @@ int run(const RunCommand& command) {
   report.load_seconds = seconds_since(start);
   report.model = arguments.model.empty() ? "demo" : arguments.model;
   report.threads = model.pool->num_threads();
-  report.prompt_ids = encode_prompt(command, model, prompt);
-  generate_text(command, form, model, report);
+  const runtime::VisionPrompt encoded = encode_prompt(command, model, prompt);
+  report.prompt_ids = encoded.ids;
+  generate_text(command, form, model, encoded, report);
+  // Rows of images have ids of their own; users know the one that stands for them.
+  for (int32_t& id : report.prompt_ids) {
+    if (id < 0) id = model.model->rows()->placeholder;
+  }
   report.peak_memory_bytes = app::peak_memory_bytes();
 
   if (command.json) {
@@ -223,6 +250,10 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
          "Maximum number of tokens to generate (that of generation_config.json, else 256)")
       ->check(between(0));
   add_sampling_options(*sub, command->sampling);
+  option("--image", command->images, "FILE",
+         "An image before the prompt, for a model that takes images; repeatable. With --raw, the "
+         "prompt has the model's placeholder for each")
+      ->allow_extra_args(false);
   option("--system", command->system, "TEXT", "System message, for a model with a chat template");
   option("--stop", command->stop, "STRING", "End the text before STRING; repeatable")
       ->allow_extra_args(false);

@@ -180,7 +180,7 @@ void Endpoints::chat(const http::Request& request, const Replying& reply) {
   const ChatInput input = openai_messages(fields);
   const auto model = open(fields, reply);
   RenderedChat prompt = render_chat(*model, input, fields, job.tools, false);
-  truncate_prompt(*model, prompt.ids, job.request.prompt_tokens, job.request.max_tokens);
+  truncate_prompt(*model, prompt, job.request.prompt_tokens, job.request.max_tokens);
   take_prompt(prompt, job);
   note_ignored(*reply, fields, job, prompt.unheeded);
   auto writer = make_chat_writer(reply, answer_options(job, reply->id(), *model, silence_));

@@ -311,6 +311,15 @@ void truncate_prompt(const ServedModel& model, std::vector<int32_t>& ids, int64_
   ids.erase(ids.begin(), ids.end() - kept);
 }
 
+void truncate_prompt(const ServedModel& model, RenderedChat& prompt, int64_t count,
+                     int64_t max_tokens) {
+  if (count != 0 && !prompt.rows.empty()) {
+    throw ApiError(400, "truncate_prompt_tokens: the prompt has images, which cannot be cut",
+                   "truncate_prompt_tokens");
+  }
+  truncate_prompt(model, prompt.ids, count, max_tokens);
+}
+
 void check_prompt(const ServedModel& model, std::span<const int32_t> ids, std::string_view param,
                   Dialect dialect) {
   const int64_t context = model.loaded.model->context(), most = model.scheduler->max_prompt();

@@ -61,6 +61,10 @@ TextInputs read_inputs(const RequestFields& body, std::string_view param);
 void truncate_prompt(const ServedModel& model, std::vector<int32_t>& ids, int64_t count,
                      int64_t max_tokens);
 
+// The same for a chat. Throws ApiError(400) if it has images.
+void truncate_prompt(const ServedModel& model, RenderedChat& prompt, int64_t count,
+                     int64_t max_tokens);
+
 // Throws ApiError(400) with both numbers if the prompt does not fit in the context, or in the
 // memory for caches. Anthropic's clients shorten the conversation when they see Anthropic's
 // wording.

@@ -145,7 +145,7 @@ RenderedChat render(const ServedModel& model, const Asked& asked, const RequestF
                    "previous_response_id");
   }
   RenderedChat prompt = render_chat(model, asked.input, body, request.tools, false, "input");
-  truncate_prompt(model, prompt.ids, request.text.prompt_tokens, request.text.max_tokens);
+  truncate_prompt(model, prompt, request.text.prompt_tokens, request.text.max_tokens);
   return prompt;
 }
 

@@ -12,8 +12,8 @@
 #include "pippin/base/bytes.h"
 #include "pippin/image/processors/image_processor.h"
 #include "pippin/image/prompt/image_prompt.h"
-#include "pippin/runtime/embedded_rows.h"
 #include "pippin/runtime/vision/vision_tower.h"
+#include "pippin/runtime/vision_prompt.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::runtime {
@@ -22,12 +22,6 @@ namespace pippin::runtime {
 struct ImageFile {
   ByteSpan bytes;
   std::string name;  // begins error messages
-};
-
-// A prompt with images: its ids, those of rows negative (row_ids.h), and the rows in order.
-struct VisionPrompt {
-  std::vector<int32_t> ids;
-  std::vector<std::shared_ptr<const EmbeddedRows>> rows;
 };
 
 // The parts of a model that images pass through: the processor of its pixels, the rule for its

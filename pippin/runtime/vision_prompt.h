@@ -1,0 +1,27 @@
+// A prompt with images, as a sequence takes it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "pippin/base/export.h"
+#include "pippin/runtime/embedded_rows.h"
+
+namespace pippin::runtime {
+
+class Sequence;
+
+// The tokens of a prompt, and the rows of its images.
+struct VisionPrompt {
+  // The ids: of text, and of each row of an image (row_ids.h), which are negative.
+  std::vector<int32_t> ids;
+  // The rows, in the order of their ids. None: the prompt is text.
+  std::vector<std::shared_ptr<const EmbeddedRows>> rows;
+};
+
+// Gives a sequence that already has the first `kept` tokens of the prompt the rows of the others.
+// Throws the errors of Sequence::provide().
+PIPPIN_API void provide_rows(Sequence& sequence, const VisionPrompt& prompt, int64_t kept);
+
+}  // namespace pippin::runtime
