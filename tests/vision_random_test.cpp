@@ -42,7 +42,17 @@ std::string with_tower(const char* type, const char* tower, const std::string& m
       type, more, tower, tower_more);
 }
 
+std::string encoder_alone(const char* type, const char* more) {
+  return fmt::format(
+      R"({{"model_type": "{}", {} "hidden_size": 6, "num_attention_heads": 2,
+           "num_hidden_layers": 2, "image_size": 8, "patch_size": 2}})",
+      type, more);
+}
+
 std::vector<RandomTower> random_towers() {
+  const std::string siglip_alone =
+      R"({"model_type": "siglip", "vision_config": {"hidden_size": 6, "num_attention_heads": 2,
+          "num_hidden_layers": 2, "intermediate_size": 12, "image_size": 8, "patch_size": 2}})";
   constexpr const char* kClip = "clip_vision_model";
   constexpr const char* kSiglip = "siglip_vision_model";
   const std::string sam =
@@ -90,6 +100,19 @@ std::vector<RandomTower> random_towers() {
        {},
        {4, 4}},
       {"paligemma", with_tower("paligemma", kSiglip, ""), {1, 3, 8, 8}, {}, {16}},
+      {"clip", with_tower("clip", kClip, "\"projection_dim\": 6,"), {2, 3, 8, 8}, {}, {1, 1}},
+      {"siglip", siglip_alone, {2, 3, 8, 8}, {}, {1, 1}},
+      {"dinov2_registers",
+       encoder_alone("dinov2_with_registers", R"("num_register_tokens": 3, "mlp_ratio": 2, )"),
+       {2, 3, 6, 10},
+       {},
+       {1, 1}},
+      {"vit",
+       encoder_alone("vit", R"("intermediate_size": 12,
+              "architectures": ["ViTForImageClassification"], "num_labels": 6, )"),
+       {1, 3, 8, 8},
+       {},
+       {1}},
       {"internvl",
        with_tower("internvl", "internvl_vision", "", R"("norm_type": "rms_norm",
                   "use_qk_norm": true, "use_mean_pooling": false, )"),

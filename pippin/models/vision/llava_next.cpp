@@ -180,7 +180,7 @@ array::Array AnyResolution::record(const nn::Parameters& parameters,
   return array::concat({all, newline}, 1);
 }
 
-VisionDescription described(AnyResolution model) {
+VisionDescription described_any_resolution(AnyResolution model) {
   const auto shared = std::make_shared<const AnyResolution>(std::move(model));
   VisionDescription description;
   description.unused = shared->llava.unused;
@@ -244,7 +244,7 @@ VisionDescription llava_next(const Config& config) {
   model.pinpoints =
       read_pinpoints(config, {{336, 672}, {672, 336}, {672, 672}, {1008, 336}, {336, 1008}},
                      model.llava.tower.image);
-  return described(std::move(model));
+  return described_any_resolution(std::move(model));
 }
 
 VisionDescription llava_onevision(const Config& config) {
@@ -258,7 +258,7 @@ VisionDescription llava_onevision(const Config& config) {
   model.llava = read_llava(config, {.feature_layer = -1, .strategy = "full"});
   model.pinpoints = read_pinpoints(config, std::move(pinpoints), model.llava.tower.image);
   model.most_tiles = read_most_tiles(config);
-  return described(std::move(model));
+  return described_any_resolution(std::move(model));
 }
 
 }  // namespace pippin::models::vision

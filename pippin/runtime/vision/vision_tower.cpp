@@ -19,9 +19,9 @@ namespace {
 constexpr const char* kPixels = families::vision::kPixels;
 constexpr const char* kRows = families::vision::kRows;
 
-std::shared_ptr<const engine::Plan> make_plan(const mil::Model& model,
-                                              const image::VisionShape& shape,
-                                              const engine::ComputeOptions& compute) {
+std::shared_ptr<const engine::Plan> plan_of_shape(const mil::Model& model,
+                                                  const image::VisionShape& shape,
+                                                  const engine::ComputeOptions& compute) {
   engine::PlanOptions options;
   options.compute = compute;
   auto& ranges = options.input_ranges[kPixels];
@@ -73,7 +73,7 @@ struct VisionTower::Planned {
           ThreadPool& pool, engine::State& state)
       : shape(std::move(its_shape)),
         model(std::move(its_model)),
-        execution(make_plan(model, shape, options.compute), pool),
+        execution(plan_of_shape(model, shape, options.compute), pool),
         input(find_port(execution.plan().inputs(), kPixels)),
         output(find_port(execution.plan().outputs(), kRows)) {
     execution.bind({shape.pixels}, state);
