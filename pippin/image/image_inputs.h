@@ -22,11 +22,14 @@ struct IntArray {
 // names and with the shapes that it uses.
 struct ImageInputs {
   // "pixel_values": tiles [tiles, 3, height, width] or [1, tiles, 3, height, width], patches
-  // [patches, features], and so on.
+  // [patches, features], and so on. Also Fuyu's "images" and Phi-4's "image_pixel_values".
   FloatArray pixel_values;
   // The others: "image_grid_thw", "spatial_shapes", "image_sizes", "pixel_attention_mask",
   // "image_position_ids", "target_sizes", ...
   std::map<std::string, IntArray> sizes;
+  // Further floats: the local tiles "pixel_values_local" (DeepSeek-OCR 2, Step 3.7), and Fuyu's
+  // "image_scale_factors".
+  std::map<std::string, FloatArray> further;
 };
 
 }  // namespace pippin::image
