@@ -60,8 +60,9 @@ INSTANTIATE_TEST_SUITE_P(
     Models, VisionTowers,
     testing::Values("vlm/aya_vision", "vlm/cohere2_vision", "vlm/deepseek_ocr2", "vlm/gemma3",
                     "vlm/got_ocr2", "vlm/idefics3", "vlm/internvl", "vlm/llava", "vlm/llava_next",
-                    "vlm/llava_onevision", "vlm/ovis2", "vlm/paligemma2", "vlm/smolvlm", "enc/clip",
-                    "enc/dinov2", "enc/dinov2_reg", "enc/metaclip2", "enc/siglip", "enc/siglip_b"),
+                    "vlm/llava_onevision", "vlm/ovis2", "vlm/paligemma2", "vlm/smolvlm",
+                    "enc/aimv2", "enc/aimv2_lit", "enc/clip", "enc/dinov2", "enc/dinov2_reg",
+                    "enc/metaclip2", "enc/siglip", "enc/siglip_b"),
     [](const auto& named) { return std::filesystem::path(named.param).filename().string(); });
 
 }  // namespace

@@ -14,6 +14,8 @@ struct VisionArchitecture {
 };
 
 constexpr VisionArchitecture kVisionArchitectures[] = {
+    {"aimv2", aimv2},
+    {"aimv2_vision_model", aimv2_vision_model},
     {"aya_vision", aya_vision},
     {"clip", clip},
     {"cohere2_vision", cohere2_vision},

@@ -36,8 +36,10 @@ bool is_vision_type(std::string_view model_type);
 // From the whole configuration. Throws Unsupported for an unknown model_type or tower.
 VisionDescription describe_vision(const Config& config);
 
-VisionDescription aya_vision(const Config& config);  // cohere2_vision.cpp
-VisionDescription clip(const Config& config);        // MetaCLIP 2 too
+VisionDescription aimv2(const Config& config);
+VisionDescription aimv2_vision_model(const Config& config);  // aimv2.cpp
+VisionDescription aya_vision(const Config& config);          // cohere2_vision.cpp
+VisionDescription clip(const Config& config);                // MetaCLIP 2 too
 VisionDescription cohere2_vision(const Config& config);
 VisionDescription deepseek_ocr2(const Config& config);
 VisionDescription dinov2(const Config& config);
