@@ -42,7 +42,17 @@ std::string with_tower(const char* type, const char* tower, const std::string& m
       type, more, tower, tower_more);
 }
 
+std::string encoder_alone(const char* type, const char* more) {
+  return fmt::format(
+      R"({{"model_type": "{}", {} "hidden_size": 6, "num_attention_heads": 2,
+           "num_hidden_layers": 2, "image_size": 8, "patch_size": 2}})",
+      type, more);
+}
+
 std::vector<RandomTower> random_towers() {
+  const std::string siglip_alone =
+      R"({"model_type": "siglip", "vision_config": {"hidden_size": 6, "num_attention_heads": 2,
+          "num_hidden_layers": 2, "intermediate_size": 12, "image_size": 8, "patch_size": 2}})";
   constexpr const char* kClip = "clip_vision_model";
   constexpr const char* kSiglip = "siglip_vision_model";
   const std::string sam =
@@ -90,18 +100,36 @@ std::vector<RandomTower> random_towers() {
        {},
        {4, 4}},
       {"paligemma", with_tower("paligemma", kSiglip, ""), {1, 3, 8, 8}, {}, {16}},
+      {"clip", with_tower("clip", kClip, "\"projection_dim\": 6,"), {2, 3, 8, 8}, {}, {1, 1}},
+      {"aimv2",
+       encoder_alone("aimv2_vision_model", R"("intermediate_size": 12, )"),
+       {2, 3, 8, 8},
+       {},
+       {1, 1}},
+      {"siglip", siglip_alone, {2, 3, 8, 8}, {}, {1, 1}},
+      {"dinov2_registers",
+       encoder_alone("dinov2_with_registers", R"("num_register_tokens": 3, "mlp_ratio": 2, )"),
+       {2, 3, 6, 10},
+       {},
+       {1, 1}},
+      {"vit",
+       encoder_alone("vit", R"("intermediate_size": 12,
+              "architectures": ["ViTForImageClassification"], "num_labels": 6, )"),
+       {1, 3, 8, 8},
+       {},
+       {1}},
       {"internvl",
        with_tower("internvl", "internvl_vision", "", R"("norm_type": "rms_norm",
                   "use_qk_norm": true, "use_mean_pooling": false, )"),
        {3, 3, 8, 8},
        {},
-       {12}},
-      {"aya_vision", with_tower("aya_vision", kSiglip, ""), {2, 3, 8, 8}, {}, {8}},
+       {4, 4, 4}},
+      {"aya_vision", with_tower("aya_vision", kSiglip, ""), {2, 3, 8, 8}, {}, {4, 4}},
       {"cohere2_vision",
        with_tower("cohere2_vision", kSiglip, "\"alignment_intermediate_size\": 10,"),
        {2, 3, 8, 8},
        {},
-       {8}},
+       {4, 4}},
       {"ovis2",
        with_tower("ovis2", "", "\"hidden_size\": 6,",
                   R"("vocab_size": 20, "hidden_stride": 2, "qkv_bias": true, )"),
@@ -227,6 +255,40 @@ TEST_P(RandomTowers, RunAsPackages) {
   double largest = 0;
   for (const double value : wide) largest = std::max(largest, std::abs(value));
   for (size_t i = 0; i < wide.size(); ++i) ASSERT_NEAR(narrow[i], wide[i], 0.01 * largest) << i;
+}
+
+// Each of its tiles has the rows that it has as a whole image.
+TEST(DeepseekOcr2, TakesTiles) {
+  std::vector<RandomTower> all = random_towers();
+  const auto found = std::find_if(all.begin(), all.end(), [](const RandomTower& one) {
+    return std::string_view(one.name) == "deepseek_ocr2";
+  });
+  ASSERT_NE(found, all.end());
+  const TempDir folder;
+  image::ImageInputs inputs = inputs_for(*found);
+  models::write_random_model(folder.path(), found->config, [&](const auto& path) {
+    const models::VisionModel model(path);
+    for (const auto& pass : model.passes(inputs).passes) model.build(pass.shape);
+  });
+  const auto tower = app::open_vision_tower(folder.path(), std::make_shared<ThreadPool>(1));
+  const auto rows_of = [&](const image::ImageInputs& given) {
+    return tower->encode(given).at(0)->values;
+  };
+  const std::vector<float> whole = rows_of(inputs);
+  std::vector<float> expected;
+  image::FloatArray tiles{{2, 3, 4, 6}, {}};
+  for (const float first : {0.5F, -1.0F}) {
+    image::ImageInputs tile;
+    tile.pixel_values = {{1, 3, 4, 6}, std::vector<float>(72, 0.25F)};
+    tile.pixel_values.values[0] = first;
+    tiles.values.insert(tiles.values.end(), tile.pixel_values.values.begin(),
+                        tile.pixel_values.values.end());
+    const std::vector<float> own = rows_of(tile);
+    expected.insert(expected.end(), own.begin(), own.end() - 6);  // without the end
+  }
+  expected.insert(expected.end(), whole.begin(), whole.end());
+  inputs.further["pixel_values_local"] = tiles;
+  EXPECT_EQ(rows_of(inputs), expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(Random, RandomTowers, testing::ValuesIn(random_towers()),

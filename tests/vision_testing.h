@@ -1,4 +1,5 @@
-// Goldens of vision-language models: the inputs of each image, and the rows of embeddings.
+// Goldens of vision-language models and of encoders of images: the inputs of each image, and the
+// rows of embeddings.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace pippin::testing_vision {
 
 struct Golden {
   std::vector<image::ImageInputs> images;
-  // Rows of all images in order, each followed by its deepstack features.
+  // Rows of all images in order, or a row for each image.
   std::vector<double> rows;
 
   explicit Golden(const std::filesystem::path& folder) {
@@ -41,7 +42,11 @@ struct Golden {
       }
     }
     images = {all};
-    rows = npz.read("image_features").to_doubles();
+    for (const char* name : {"image_features", "pooler_output", "logits"}) {
+      if (!npz.contains(name)) continue;
+      rows = npz.read(name).to_doubles();
+      break;
+    }
   }
 
   // The largest difference as a share of the largest value.

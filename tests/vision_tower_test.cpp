@@ -1,4 +1,5 @@
-// Vision towers apart from any model: passes, rows and their mixtures, digests, and what is kept.
+// Vision towers apart from any model: passes, rows and their mixtures, digests, and kept plans and
+// rows.
 #include "pippin/runtime/vision/vision_tower.h"
 
 #include <cstdint>

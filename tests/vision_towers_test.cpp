@@ -36,7 +36,7 @@ std::vector<float> rows_of(runtime::VisionTower& tower, const Golden& golden) {
 class VisionTowers : public testing::TestWithParam<const char*> {};
 
 TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
-  PIPPIN_SHARED_OR_SKIP(folder, fmt::format("models2026/vlm/{}", GetParam()));
+  PIPPIN_SHARED_OR_SKIP(folder, fmt::format("models2026/{}", GetParam()));
   const Golden golden(folder);
   const auto tower = app::open_vision_tower(folder, std::make_shared<ThreadPool>(1));
   EXPECT_LE(golden.worst(rows_of(*tower, golden)), 1e-4);
@@ -56,11 +56,14 @@ TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
   EXPECT_LE(golden.worst(rows_of(of_packages, golden)), 1e-2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, VisionTowers,
-                         testing::Values("aya_vision", "cohere2_vision", "deepseek_ocr2", "gemma3",
-                                         "got_ocr2", "idefics3", "internvl", "llava", "llava_next",
-                                         "llava_onevision", "ovis2", "paligemma2", "smolvlm"),
-                         [](const auto& named) { return std::string(named.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Models, VisionTowers,
+    testing::Values("vlm/aya_vision", "vlm/cohere2_vision", "vlm/deepseek_ocr2", "vlm/gemma3",
+                    "vlm/got_ocr2", "vlm/idefics3", "vlm/internvl", "vlm/llava", "vlm/llava_next",
+                    "vlm/llava_onevision", "vlm/ovis2", "vlm/paligemma2", "vlm/smolvlm",
+                    "enc/aimv2", "enc/aimv2_lit", "enc/clip", "enc/dinov2", "enc/dinov2_reg",
+                    "enc/metaclip2", "enc/siglip", "enc/siglip_b"),
+    [](const auto& named) { return std::filesystem::path(named.param).filename().string(); });
 
 }  // namespace
 }  // namespace pippin

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace pippin::image {
@@ -26,6 +27,8 @@ struct VisionPass {
   VisionShape shape;
   // The index of its first number among the image's pixel values: they are contiguous.
   int64_t first = 0;
+  // Which of ImageInputs::further they are; empty: pixel_values.
+  std::string further = {};
 };
 
 // Rows that stand next to each other in the prompt.

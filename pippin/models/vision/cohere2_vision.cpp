@@ -14,6 +14,7 @@ VisionDescription gated_projection(const Config& config, TileTower model,
                                    nn::ProjectorOptions projector) {
   const nn::Grid grid = model.tower.net.grid;
   const int64_t factor = config.size("downsample_factor", 2, 64);
+  model.runs = TileRuns::Each;
   model.rows = joined_rows(config, "downsample_factor", grid, factor);
   add_unused("head", model.unused);
   projector.features = factor * factor * model.tower.net.features();

@@ -1,5 +1,6 @@
 // DeepSeek-OCR 2: Segment Anything's encoder, whose rows and learned queries go through the layers
-// of a Qwen2; the queries' states are projected. A vector marks the end of the image.
+// of a Qwen2; the queries' states are projected. Large images also have tiles. A vector marks the
+// end of the image.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -19,6 +20,7 @@
 namespace pippin::models::vision {
 namespace {
 
+constexpr const char* kLocal = "pixel_values_local";
 // The queries for tiles of 768 and of 1024 pixels.
 constexpr int64_t kFewQueries = 144, kManyQueries = 256;
 
@@ -45,15 +47,33 @@ int64_t DeepseekOcr2Tower::rows_of(nn::Grid grid) const {
   return grid.count();
 }
 
+// The rows of the tiles, then those of the whole image with the vector at its end.
 image::VisionPasses DeepseekOcr2Tower::passes(const image::ImageInputs& inputs) const {
-  const Tiles tiles = tiles_of(inputs);
-  if (tiles.count != 1) {
+  const Tiles whole = tiles_of(inputs);
+  if (whole.count != 1) {
     fail(ErrorCode::InvalidArgument, "pixel_values: {} images, the whole image alone is expected",
-         tiles.count);
+         whole.count);
   }
-  const nn::Grid grid = sam.grid_of(tiles);
-  const int64_t queries = queries_for(rows_of(grid));
-  return {passes_over(tiles, grid.count()), {run_of(0, queries + 1)}};
+  image::VisionPasses passes;
+  image::VisionRun run;
+  int64_t row = 0;
+  const auto add = [&](const Tiles& tiles, const char* further) {
+    const int64_t queries = queries_for(rows_of(sam.grid_of(tiles)));
+    for (int64_t tile = 0; tile < tiles.count; ++tile) {
+      passes.passes.push_back(
+          {{{1, tiles.channels, tiles.height, tiles.width}, {}}, tile * tiles.pixels(), further});
+      // Each pass has that vector.
+      const image::VisionRun own = run_of(row, queries);
+      run.rows.insert(run.rows.end(), own.rows.begin(), own.rows.end());
+      row += queries + 1;
+    }
+  };
+  const auto local = inputs.further.find(kLocal);
+  if (local != inputs.further.end()) add(tiles_of_array(local->second, kLocal), kLocal);
+  add(whole, "");
+  run.rows.push_back(row - 1);
+  passes.runs.push_back(std::move(run));
+  return passes;
 }
 
 // The rows see each other, a query sees them and the queries before it.

@@ -82,6 +82,7 @@ VisionDescription internvl(const Config& config) {
   }
   const auto side = static_cast<int64_t>(factor);
   const nn::Grid grid = model.tower.net.grid;
+  model.runs = TileRuns::Each;
   model.rows = joined_rows(config, "downsample_ratio", grid, side);
   nn::ProjectorOptions projector;
   projector.features = side * side * model.tower.net.features();

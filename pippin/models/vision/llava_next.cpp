@@ -88,10 +88,6 @@ std::pair<int64_t, int64_t> without_padding(int64_t current, int64_t side, int64
 image::VisionRun AnyResolution::joined(const Tiles& tiles, int64_t batch, nn::Grid size) const {
   const nn::Grid grid = llava.tower.net.grid, count = tiles_for(size);
   const int64_t rows = llava.rows();
-  if (rows != grid.count()) {
-    fail(ErrorCode::Unsupported, "tiles of {} rows do not form a grid of {}x{}", rows, grid.height,
-         grid.width);
-  }
   if (tiles.count != count.count() + 1) {
     fail(ErrorCode::InvalidArgument, "{} tiles of an image of {}x{} pixels, which has {}",
          tiles.count, size.height, size.width, count.count() + 1);
@@ -180,7 +176,13 @@ array::Array AnyResolution::record(const nn::Parameters& parameters,
   return array::concat({all, newline}, 1);
 }
 
-VisionDescription described(AnyResolution model) {
+VisionDescription described_any_resolution(const Config& config, AnyResolution model) {
+  const nn::Grid grid = model.llava.tower.net.grid;
+  if (model.llava.rows() != grid.count()) {
+    config.unsupported("vision_feature_select_strategy",
+                       fmt::format("{} rows do not form a grid of {}x{} patches",
+                                   model.llava.rows(), grid.height, grid.width));
+  }
   const auto shared = std::make_shared<const AnyResolution>(std::move(model));
   VisionDescription description;
   description.unused = shared->llava.unused;
@@ -244,7 +246,7 @@ VisionDescription llava_next(const Config& config) {
   model.pinpoints =
       read_pinpoints(config, {{336, 672}, {672, 336}, {672, 672}, {1008, 336}, {336, 1008}},
                      model.llava.tower.image);
-  return described(std::move(model));
+  return described_any_resolution(config, std::move(model));
 }
 
 VisionDescription llava_onevision(const Config& config) {
@@ -258,7 +260,7 @@ VisionDescription llava_onevision(const Config& config) {
   model.llava = read_llava(config, {.feature_layer = -1, .strategy = "full"});
   model.pinpoints = read_pinpoints(config, std::move(pinpoints), model.llava.tower.image);
   model.most_tiles = read_most_tiles(config);
-  return described(std::move(model));
+  return described_any_resolution(config, std::move(model));
 }
 
 }  // namespace pippin::models::vision

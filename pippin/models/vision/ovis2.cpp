@@ -16,41 +16,13 @@ namespace {
 constexpr std::string_view kVisionParts[] = {"model.vision_tower", "vision_tower"};
 constexpr std::string_view kTables[] = {"model.visual_embeddings_table", "visual_embeddings_table"};
 
-void read_ovis2_layers(const Config& vision, nn::VisionTransformerOptions& net) {
-  const bool bias = vision.flag("qkv_bias", false), mlp_bias = vision.flag("mlp_bias", false);
-  for (nn::LayerOptions& layer : net.layers) {
-    layer.norm = net.norm;
-    layer.attention_norm = "rms_norm1";
-    layer.mlp_norm = "rms_norm2";
-    layer.attention_path = "attention";
-    layer.mlp_path = "ffn";
-    layer.attention().qkv_bias = layer.attention().output_bias = bias;
-    nn::MLPOptions& mlp = layer.mlp();
-    mlp.gated = true;
-    mlp.bias = mlp_bias;
-    mlp.up = "up_proj";
-    mlp.down = "down_proj";
-  }
-}
-
 }  // namespace
 
 VisionDescription ovis2(const Config& config) {
   const Config vision = vision_part(config);
   TileTower model;
-  model.tower = siglip_like(vision, {.hidden_size = 1024,
-                                     .intermediate_size = 2816,
-                                     .num_layers = 24,
-                                     .num_heads = 8,
-                                     .patch_size = 14,
-                                     .activation = "silu",
-                                     .epsilon_key = "rms_norm_eps",
-                                     .epsilon = 1e-5});
-  nn::VisionTransformerOptions& net = model.tower.net;
-  net.norm = {.epsilon = net.norm.epsilon};
-  net.patch_norm = "embeddings.rms_norm";
-  net.final_norm = "rms_norm";
-  read_ovis2_layers(vision, net);
+  model.tower = aimv2_like(vision);
+  const nn::VisionTransformerOptions& net = model.tower.net;
   const int64_t vocabulary = vision.size("vocab_size", 16384);
   const int64_t indicators = vision.size("num_visual_indicator_tokens", 5);
   if (indicators >= vocabulary) {

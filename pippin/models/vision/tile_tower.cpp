@@ -20,7 +20,8 @@ VisionDescription description_of(TileTower tiles) {
   description.record = [shared](const nn::Parameters& parameters, const array::Array& pixels,
                                 const image::VisionShape& /*shape*/) {
     const nn::VisionTransformer tower(shared->part(parameters), shared->tower.net);
-    return shared->project(parameters, tower.of_patches(pixels));
+    return shared->project(parameters,
+                           shared->keeps_class ? tower(pixels) : tower.of_patches(pixels));
   };
   return description;
 }

@@ -16,35 +16,42 @@ std::string dims_text(const std::vector<int64_t>& dims) {
   return fmt::format("({})", fmt::join(dims, ", "));
 }
 
-}  // namespace
-
-int64_t check_pixels(const image::ImageInputs& inputs) {
-  const std::vector<int64_t>& dims = inputs.pixel_values.shape;
+int64_t check_array(const image::FloatArray& array, std::string_view name) {
   int64_t count = 1;
-  for (const int64_t dim : dims) {
+  for (const int64_t dim : array.shape) {
     const auto product = dim > 0 ? checked_mul(count, dim) : std::nullopt;
     if (!product) {
-      fail(ErrorCode::InvalidArgument, "pixel_values {}: impossible sizes", dims_text(dims));
+      fail(ErrorCode::InvalidArgument, "{} {}: impossible sizes", name, dims_text(array.shape));
     }
     count = *product;
   }
-  if (count != std::ssize(inputs.pixel_values.values)) {
-    fail(ErrorCode::InvalidArgument, "pixel_values {}: {} numbers, not {}", dims_text(dims),
-         inputs.pixel_values.values.size(), count);
+  if (count != std::ssize(array.values)) {
+    fail(ErrorCode::InvalidArgument, "{} {}: {} numbers, not {}", name, dims_text(array.shape),
+         array.values.size(), count);
   }
   return count;
 }
 
-Tiles tiles_of(const image::ImageInputs& inputs) {
-  check_pixels(inputs);
-  std::vector<int64_t> dims = inputs.pixel_values.shape;
+}  // namespace
+
+int64_t check_pixels(const image::ImageInputs& inputs) {
+  return check_array(inputs.pixel_values, "pixel_values");
+}
+
+Tiles tiles_of_array(const image::FloatArray& array, std::string_view name) {
+  check_array(array, name);
+  std::vector<int64_t> dims = array.shape;
   if (dims.size() == 5 && dims.front() == 1) dims.erase(dims.begin());
   if (dims.size() != 4) {
     fail(ErrorCode::InvalidArgument,
-         "pixel_values {}: tiles (tiles, channels, height, width) of one image are expected",
-         dims_text(inputs.pixel_values.shape));
+         "{} {}: tiles (tiles, channels, height, width) of one image are expected", name,
+         dims_text(array.shape));
   }
   return {dims[0], dims[1], dims[2], dims[3]};
+}
+
+Tiles tiles_of(const image::ImageInputs& inputs) {
+  return tiles_of_array(inputs.pixel_values, "pixel_values");
 }
 
 Tiles tiles_of(const image::ImageInputs& inputs, int64_t channels, int64_t height, int64_t width) {

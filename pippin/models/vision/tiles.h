@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "pippin/image/image_inputs.h"
 #include "pippin/image/vision_pass.h"
@@ -20,6 +22,8 @@ Tiles tiles_of(const image::ImageInputs& inputs, int64_t channels, int64_t heigh
 
 // The number of values that the dims of pixel_values say, which must be those that it has.
 int64_t check_pixels(const image::ImageInputs& inputs);
+// tiles_of() for another array of the inputs.
+Tiles tiles_of_array(const image::FloatArray& array, std::string_view name);
 
 // Passes over all tiles in order, several at once where that reads weights less often. A pass of n
 // tiles has shape.pixels (n, channels, height, width). `patches` is the number of rows of a tile in

@@ -43,6 +43,8 @@ nn::Grid size_pair(const Config& config, std::string_view key, int64_t fallback)
 Tower siglip_like(const Config& vision, const TowerDefaults& defaults = {});
 // CLIP's.
 Tower clip_like(const Config& vision);
+// AIMv2's (aimv2.cpp), which Ovis 2 has too, with SigLIP's names of patches.
+Tower aimv2_like(const Config& vision);
 // The tower by vision_config's model_type: CLIP's or SigLIP's. Throws Unsupported for others.
 Tower tower_of(const Config& config);
 

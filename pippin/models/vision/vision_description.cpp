@@ -14,9 +14,14 @@ struct VisionArchitecture {
 };
 
 constexpr VisionArchitecture kVisionArchitectures[] = {
+    {"aimv2", aimv2},
+    {"aimv2_vision_model", aimv2_vision_model},
     {"aya_vision", aya_vision},
+    {"clip", clip},
     {"cohere2_vision", cohere2_vision},
     {"deepseek_ocr2", deepseek_ocr2},
+    {"dinov2", dinov2},
+    {"dinov2_with_registers", dinov2_with_registers},
     {"gemma3", gemma3},
     {"got_ocr2", got_ocr2},
     {"idefics3", idefics3},
@@ -24,9 +29,12 @@ constexpr VisionArchitecture kVisionArchitectures[] = {
     {"llava", llava},
     {"llava_next", llava_next},
     {"llava_onevision", llava_onevision},
+    {"metaclip_2", clip},
     {"ovis2", ovis2},
     {"paligemma", paligemma},
+    {"siglip", siglip},
     {"smolvlm", idefics3},
+    {"vit", vit},
 };
 
 const VisionArchitecture* find_vision(std::string_view type) {

@@ -36,9 +36,14 @@ bool is_vision_type(std::string_view model_type);
 // From the whole configuration. Throws Unsupported for an unknown model_type or tower.
 VisionDescription describe_vision(const Config& config);
 
-VisionDescription aya_vision(const Config& config);  // cohere2_vision.cpp
+VisionDescription aimv2(const Config& config);
+VisionDescription aimv2_vision_model(const Config& config);  // aimv2.cpp
+VisionDescription aya_vision(const Config& config);          // cohere2_vision.cpp
+VisionDescription clip(const Config& config);                // MetaCLIP 2 too
 VisionDescription cohere2_vision(const Config& config);
 VisionDescription deepseek_ocr2(const Config& config);
+VisionDescription dinov2(const Config& config);
+VisionDescription dinov2_with_registers(const Config& config);
 VisionDescription gemma3(const Config& config);
 VisionDescription got_ocr2(const Config& config);
 VisionDescription idefics3(const Config& config);  // SmolVLM too
@@ -48,5 +53,7 @@ VisionDescription llava_next(const Config& config);
 VisionDescription llava_onevision(const Config& config);  // llava_next.cpp
 VisionDescription ovis2(const Config& config);
 VisionDescription paligemma(const Config& config);  // gemma3.cpp
+VisionDescription siglip(const Config& config);     // clip.cpp
+VisionDescription vit(const Config& config);        // dinov2.cpp
 
 }  // namespace pippin::models::vision

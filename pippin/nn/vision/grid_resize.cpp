@@ -7,7 +7,7 @@ namespace pippin::nn {
 namespace {
 
 // The weight of a number at a distance.
-double kernel(GridResizing::Kind kind, double distance, double a) {
+double resize_weight(GridResizing::Kind kind, double distance, double a) {
   const double x = std::abs(distance);
   if (kind == GridResizing::Kind::Bilinear) return std::max(0.0, 1 - x);
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
@@ -38,7 +38,8 @@ ResizeTaps taps_of(int64_t place, int64_t from, int64_t to, const GridResizing& 
         std::min<int64_t>(from, static_cast<int64_t>(middle + reach * stretch + 0.5));
     double sum = 0;
     for (int64_t i = begin; i < end; ++i) {
-      const double weight = kernel(resizing.kind, (steps(i) - center) / stretch, kAntialiasedA);
+      const double weight =
+          resize_weight(resizing.kind, (steps(i) - center) / stretch, kAntialiasedA);
       taps.places.push_back(i);
       taps.weights.push_back(weight);
       sum += weight;
@@ -52,7 +53,7 @@ ResizeTaps taps_of(int64_t place, int64_t from, int64_t to, const GridResizing& 
   const int64_t before = is_cubic ? 1 : 0, after = is_cubic ? 2 : 1;
   for (int64_t i = whole - before; i <= whole + after; ++i) {
     taps.places.push_back(std::clamp<int64_t>(i, 0, from - 1));
-    taps.weights.push_back(kernel(resizing.kind, center - steps(i), kA));
+    taps.weights.push_back(resize_weight(resizing.kind, center - steps(i), kA));
   }
   return taps;
 }

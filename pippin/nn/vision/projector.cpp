@@ -10,7 +10,7 @@ using array::Array;
 
 namespace {
 
-std::optional<Norm> norm_of(const Parameters& parameters, const ProjectorOptions& options) {
+std::optional<Norm> projector_norm(const Parameters& parameters, const ProjectorOptions& options) {
   if (options.norm.name.empty()) return std::nullopt;
   return Norm(parameters.at(options.norm.name), options.features, options.norm.norm);
 }
@@ -30,7 +30,7 @@ Linear projection_of(const Parameters& parameters, int64_t features, int64_t out
 
 Projector::Projector(const Parameters& parameters, const ProjectorOptions& options)
     : options_(options),
-      norm_(norm_of(parameters, options)),
+      norm_(projector_norm(parameters, options)),
       first_(projection_of(parameters.at(options.first), options.features, options.hidden_features,
                            options.bias)),
       second_(projection_of(parameters.at(options.second),

@@ -55,7 +55,7 @@ VisionTransformer::VisionTransformer(const Parameters& parameters,
       layers_(parameters.at(options.layers_path), options.layers) {}
 
 Array VisionTransformer::positions(Grid grid) const {
-  const int64_t features = options_.features(), classes = options_.num_classes();
+  const int64_t features = options_.features(), classes = options_.class_token.empty() ? 0 : 1;
   const int64_t rows = options_.grid.count() + classes;
   std::vector<int64_t> dims = options_.position_axes;
   dims.insert(dims.end(), {rows, features});
@@ -81,14 +81,25 @@ Array VisionTransformer::operator()(const Array& pixels) const {
                   pixels.dim(3).constant() / options_.patches.width};
   Array x = patches_(pixels);
   if (patch_norm_) x = (*patch_norm_)(x);
-  if (options_.num_classes() > 0) {
+  const auto tiled = [&](const Array& rows) {
+    const int64_t batch = pixels.dim(0).constant();
+    return batch > 1 ? array::tile(rows, {batch, 1, 1}) : rows;
+  };
+  if (!options_.class_token.empty()) {
     const std::string name = parameters_.path() + "." + options_.class_token;
     const Array token = reshaped_weight(parameters_.get(options_.class_token, options_.class_dims),
                                         name, {1, 1, options_.features()});
-    const int64_t batch = pixels.dim(0).constant();
-    x = array::concat({batch > 1 ? array::tile(token, {batch, 1, 1}) : token, x}, 1);
+    x = array::concat({tiled(token), x}, 1);
   }
   if (!options_.positions.empty()) x = x + positions(grid);
+  if (options_.num_registers > 0) {
+    const Array rows =
+        parameters_.get(options_.registers, {1, options_.num_registers, options_.features()});
+    const int64_t before = options_.num_classes() - options_.num_registers;
+    x = array::concat({array::slice_axis(x, 1, 0, before), tiled(rows),
+                       array::slice_axis(x, 1, before, x.dim(1))},
+                      1);
+  }
   if (first_norm_) x = (*first_norm_)(x);
   x = layers_(x);
   return final_norm_ ? (*final_norm_)(x) : x;

@@ -22,6 +22,10 @@ struct VisionTransformerOptions {
   // A tensor with a vector in front of the patches, of these dims; an empty name: none.
   std::string class_token;
   std::vector<int64_t> class_dims;
+  // A tensor (1, num_registers, features) of vectors between the class token and the patches, which
+  // have no positions; an empty name: none.
+  std::string registers;
+  int64_t num_registers = 0;
   // The table of positions, a row for each patch of `grid`, after that of the class token: the
   // tensor's name and its dims before the last two (1, rows, features).
   std::string positions;
@@ -37,7 +41,8 @@ struct VisionTransformerOptions {
   std::vector<LayerOptions> layers;
 
   int64_t features() const { return patches.features; }
-  int64_t num_classes() const { return class_token.empty() ? 0 : 1; }
+  // The states in front of the patches.
+  int64_t num_classes() const { return (class_token.empty() ? 0 : 1) + num_registers; }
 };
 
 class VisionTransformer {

@@ -19,9 +19,9 @@ namespace {
 constexpr const char* kPixels = families::vision::kPixels;
 constexpr const char* kRows = families::vision::kRows;
 
-std::shared_ptr<const engine::Plan> make_plan(const mil::Model& model,
-                                              const image::VisionShape& shape,
-                                              const engine::ComputeOptions& compute) {
+std::shared_ptr<const engine::Plan> plan_of_shape(const mil::Model& model,
+                                                  const image::VisionShape& shape,
+                                                  const engine::ComputeOptions& compute) {
   engine::PlanOptions options;
   options.compute = compute;
   auto& ranges = options.input_ranges[kPixels];
@@ -34,6 +34,15 @@ std::string digest_of_program(const mil::Model& model) {
   Digest digest = Digest::sha256();
   add_program(digest, model);
   return digest.finish();
+}
+
+std::span<const float> pixels_of(const image::VisionPass& pass, const image::ImageInputs& inputs) {
+  if (pass.further.empty()) return inputs.pixel_values.values;
+  const auto found = inputs.further.find(pass.further);
+  if (found == inputs.further.end()) {
+    fail(ErrorCode::Internal, "a pass reads {}, which the image has not", pass.further);
+  }
+  return found->second.values;
 }
 
 // The run's rows, of the rows of all passes.
@@ -73,7 +82,7 @@ struct VisionTower::Planned {
           ThreadPool& pool, engine::State& state)
       : shape(std::move(its_shape)),
         model(std::move(its_model)),
-        execution(make_plan(model, shape, options.compute), pool),
+        execution(plan_of_shape(model, shape, options.compute), pool),
         input(find_port(execution.plan().inputs(), kPixels)),
         output(find_port(execution.plan().outputs(), kRows)) {
     execution.bind({shape.pixels}, state);
@@ -130,8 +139,13 @@ std::string VisionTower::digest_of(const image::ImageInputs& inputs,
   for (const image::VisionPass& pass : passes.passes) {
     digest.update(as_byte_span(program_digest(pass.shape)));
     add_numbers(digest, std::span<const int64_t>(&pass.first, 1));
+    add_numbers(digest, std::span<const char>(pass.further));
   }
   add_numbers(digest, std::span<const float>(inputs.pixel_values.values));
+  for (const auto& [name, array] : inputs.further) {
+    add_numbers(digest, std::span<const char>(name));
+    add_numbers(digest, std::span<const float>(array.values));
+  }
   for (const image::VisionRun& run : passes.runs) {
     add_numbers(digest, std::span<const int64_t>(run.rows));
     add_numbers(digest, std::span<const float>(run.weights));
@@ -163,7 +177,7 @@ VisionTower::Rows VisionTower::compute(const image::ImageInputs& inputs,
   for (const image::VisionPass& pass : passes.passes) {
     Planned& plan = planned(pass.shape);
     const size_t size = plan.execution.float_input(plan.input).size();
-    const std::span<const float> pixels(inputs.pixel_values.values);
+    const std::span<const float> pixels = pixels_of(pass, inputs);
     const auto first = static_cast<size_t>(pass.first);
     if (first > pixels.size() || size > pixels.size() - first) {
       fail(ErrorCode::Internal, "a pass reads {} numbers from {} on, the image has {}", size, first,
