@@ -11,6 +11,7 @@
 #include "pippin/image/orientation.h"
 #include "pippin/image/picture_formats.h"
 #include "pippin/image/png_chunks.h"
+#include "pippin/image/resample.h"
 
 namespace pippin::image {
 namespace {

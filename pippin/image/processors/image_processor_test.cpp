@@ -7,7 +7,6 @@
 #include "pippin/base/testing.h"
 #include "pippin/image/processors/kinds.h"
 #include "pippin/image/processors/sizes.h"
-#include "pippin/image/prompt/image_prompt.h"
 
 namespace pippin::image {
 namespace {
@@ -146,29 +145,6 @@ TEST(ImageSizes, FollowTransformers) {
   EXPECT_EQ(target_size({900, 300}, {.shortest = 800, .longest = 1333}), (Size{1333, 444}));
   EXPECT_EQ(rounded_to_even(2.5), 2);
   EXPECT_EQ(rounded_to_even(3.5), 4);
-}
-
-TEST(ImagePrompt, PutsTilesIntoText) {
-  const auto prompt = ImagePrompt::parse(
-      "SmolVLMProcessor", Json::parse(R"({"image_seq_len": 64})", "processor_config.json"),
-      Json::parse("{}", "preprocessor_config.json"));
-  ImageInputs inputs;
-  inputs.sizes["rows"] = row_of({1});
-  inputs.sizes["cols"] = row_of({2});
-  const std::vector<ImagePiece> expected = {"Look: <fake_token_around_image><row_1_col_1>",
-                                            RowRun{64, 0},
-                                            "<fake_token_around_image><row_1_col_2>",
-                                            RowRun{64, 1},
-                                            "\n\n<fake_token_around_image><global-img>",
-                                            RowRun{64, 2},
-                                            "<fake_token_around_image> what?"};
-  EXPECT_EQ(prompt.expand_text("Look: <image> what?", {{inputs}}), expected);
-  EXPECT_ERROR(prompt.expand_text("Look", {{inputs}}), ErrorCode::InvalidArgument,
-               "the prompt has 0 placeholders '<image>' for 1 images");
-  EXPECT_ERROR(prompt.expand({}, 0), ErrorCode::InvalidArgument,
-               "the inputs of an image have no number 0 of 'rows'");
-  EXPECT_ERROR(ImagePrompt::parse("FooProcessor", Json::parse("{}", "x"), Json::parse("{}", "x")),
-               ErrorCode::Unsupported, "images in prompts of a 'FooProcessor' are not supported");
 }
 
 }  // namespace
