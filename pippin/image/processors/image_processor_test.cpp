@@ -69,6 +69,29 @@ TEST(ImageProcessor, OpensTheFilesOfAFolder) {
   EXPECT_EQ(ImageProcessor::open(folder.path()).type(), "SiglipImageProcessor");
 }
 
+// Settings of processors that replace those of image processors.
+TEST(ImageProcessor, FollowsTheProcessorOfTheModel) {
+  const auto parse_both = [](const char* image_processor, const char* processor) {
+    return ImageProcessor::parse(Json::parse(image_processor, "preprocessor_config.json"),
+                                 Json::parse(processor, "processor_config.json"));
+  };
+  const char* grid = R"({"image_processor_type": "GotOcr2ImageProcessor", "size": 16,
+                         "crop_to_patches": false})";
+  const Picture wide = plain_picture(32, 16);
+  EXPECT_EQ(parse_both(grid, "{}").process(wide).pixel_values.shape, (Shape{1, 3, 16, 16}));
+  EXPECT_EQ(parse_both(grid, R"({"processor_class": "InternVLProcessor"})")
+                .process(wide)
+                .pixel_values.shape,
+            (Shape{3, 3, 16, 16}));
+  const char* pixtral = R"({"image_processor_type": "PixtralImageProcessor", "patch_size": 14})";
+  EXPECT_EQ(parse_both(pixtral, "{}").process(wide).pixel_values.shape, (Shape{1, 3, 28, 42}));
+  EXPECT_EQ(parse_both(pixtral, R"({"processor_class": "PixtralProcessor", "patch_size": 14,
+                                    "spatial_merge_size": 2})")
+                .process(wide)
+                .pixel_values.shape,
+            (Shape{1, 3, 28, 56}));
+}
+
 // (100 / 255 - 0.5) / 0.5
 TEST(ImageProcessor, NormalizesPixels) {
   const ImageInputs inputs = parse_processor("ViTImageProcessor").process(plain_picture(5, 3));
