@@ -11,7 +11,8 @@ RUN make package
 
 FROM debian:12-slim
 COPY --from=build /src/build/package/pippin_*.deb /tmp/
-RUN apt-get update && apt-get install -y --no-install-recommends /tmp/*.deb curl libsndfile1 libmpg123-0 && \
+RUN apt-get update && apt-get install -y --no-install-recommends /tmp/*.deb curl libsndfile1 libmpg123-0 \
+      libwebp7 libwebpdemux2 libgif7 libheif1 && \
     rm -rf /tmp/*.deb /var/lib/apt/lists/* && useradd --create-home pippin
 USER pippin
 VOLUME /models

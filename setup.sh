@@ -16,6 +16,7 @@ packages=(
   nlohmann-json3-dev libcli11-dev libfmt-dev
   libpcre2-dev libutf8proc-dev libzip-dev zlib1g-dev libpng-dev libjpeg-dev libyaml-cpp-dev libcurl4-openssl-dev libssl-dev libboost-dev
   libsndfile1-dev libsamplerate0-dev libmpg123-dev
+  libwebp-dev libgif-dev libheif-dev
   node-markdown-it
   python3-dev python3-numpy python3-venv pybind11-dev
   libgtest-dev libgmock-dev libbenchmark-dev libonig-dev
@@ -36,7 +37,8 @@ done
 if [ "$(uname)" = Darwin ] && command -v brew >/dev/null; then
   # Those that are there already need no network. libcurl is the system's; the page's markdown-it is in no formula.
   brew_packages=(cmake ninja pkgconf python3 numpy pybind11 protobuf nlohmann-json cli11 fmt pcre2 utf8proc libzip libpng
-    jpeg-turbo yaml-cpp openssl@3 boost libsndfile libsamplerate mpg123 googletest google-benchmark oniguruma)
+    jpeg-turbo yaml-cpp openssl@3 boost libsndfile libsamplerate mpg123 webp giflib libheif googletest google-benchmark
+    oniguruma)
   absent=()
   for package in "${brew_packages[@]}"; do
     brew list --formula "$package" >/dev/null 2>&1 || absent+=("$package")

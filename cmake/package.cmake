@@ -43,8 +43,8 @@ any Core ML program on the CPU: from the command line, in a chat, as a server
 of OpenAI's API with a page of its own, and as a library for C++ and C.")
 set(CPACK_DEBIAN_PIPPIN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PIPPIN_PACKAGE_DEPENDS "ca-certificates")
-# Loaded for sound files other than WAV.
-set(CPACK_DEBIAN_PIPPIN_PACKAGE_RECOMMENDS "libsndfile1, libmpg123-0")
+# Loaded for sound files other than WAV, and for WebP, GIF and HEIC pictures.
+set(CPACK_DEBIAN_PIPPIN_PACKAGE_RECOMMENDS "libsndfile1, libmpg123-0, libwebp7, libwebpdemux2, libgif7, libheif1")
 # Needed by programs that link the archives instead of the shared library.
 set(CPACK_DEBIAN_PIPPIN_PACKAGE_SUGGESTS "libfmt-dev, libprotobuf-dev, libcurl4-openssl-dev, libssl-dev, libzip-dev, libpcre2-dev, libutf8proc-dev, libyaml-cpp-dev, libpng-dev, libjpeg-dev, libsamplerate0-dev")
 set(CPACK_DEBIAN_PIPPIN_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/conffiles;${PROJECT_SOURCE_DIR}/packaging/postinst;${PROJECT_SOURCE_DIR}/packaging/prerm;${PROJECT_SOURCE_DIR}/packaging/triggers)

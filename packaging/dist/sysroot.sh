@@ -17,7 +17,7 @@ libc=(libc6 libc6-dev linux-libc-dev)
 libraries=(zlib1g-dev libbz2-dev liblzma-dev libpng-dev libjpeg62-turbo-dev libpcre2-dev libutf8proc-dev libyaml-cpp-dev
   libprotobuf-dev libssl-dev libboost1.74-dev nlohmann-json3-dev libcli11-dev)
 # Libraries that the program loads when it needs them: only their headers.
-loaded=(libsndfile1-dev libmpg123-dev)
+loaded=(libsndfile1-dev libmpg123-dev libwebp-dev libgif-dev libheif-dev)
 # Two packages with the licences of other packages, and the licence of GCC's own libraries.
 licences=(libbz2-1.0 libprotobuf32 gcc-12-base)
 # Debian has no archives of fmt, libzip and libsamplerate, and its archive of libcurl needs thirty further libraries.

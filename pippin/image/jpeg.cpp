@@ -88,7 +88,26 @@ struct OwnedReader : Reader {
 
 }  // namespace
 
-Picture parse_jpeg(ByteSpan file, const std::string& name, const PictureLimits& limits) {
+namespace {
+
+// Pillow's conversion. The values of Adobe's programs, which write all such files, are inverted.
+void convert_inks(Picture& picture) {
+  const auto over_255 = [](uint32_t value) { return (value + 128 + ((value + 128) >> 8)) >> 8; };
+  size_t to = 0;
+  for (size_t from = 0; from < picture.pixels.size(); from += 4, to += 3) {
+    const uint32_t white = picture.pixels[from + 3];
+    for (size_t channel = 0; channel < 3; ++channel) {
+      const uint32_t ink = 255U - picture.pixels[from + channel];
+      picture.pixels[to + channel] = static_cast<uint8_t>(white - over_255(ink * white));
+    }
+  }
+  picture.pixels.resize(to);
+  picture.channels = 3;
+}
+
+}  // namespace
+
+Picture parse_jpeg(ByteSpan file, const std::string& name, const PictureLimits& limits, Cmyk cmyk) {
   OwnedReader reader;
   const auto check = [&](bool done) {
     if (!done) fail(ErrorCode::InvalidFile, "{}: {}", name, reader.message.data());
@@ -104,15 +123,18 @@ Picture parse_jpeg(ByteSpan file, const std::string& name, const PictureLimits& 
     fail(ErrorCode::InvalidFile, "{}: {} x {} pixels from {} bytes", name, width, height,
          file.size());
   }
-  if (decompress.jpeg_color_space == JCS_CMYK || decompress.jpeg_color_space == JCS_YCCK) {
+  const bool inks =
+      decompress.jpeg_color_space == JCS_CMYK || decompress.jpeg_color_space == JCS_YCCK;
+  if (inks && cmyk == Cmyk::Reject) {
     fail(ErrorCode::Unsupported, "{}: the colors are CMYK, gray and RGB are read", name);
   }
   const bool gray = decompress.jpeg_color_space == JCS_GRAYSCALE;
-  decompress.out_color_space = gray ? JCS_GRAYSCALE : JCS_RGB;
-  Picture picture{width, height, gray ? 1 : 3, {}};
+  decompress.out_color_space = gray ? JCS_GRAYSCALE : inks ? JCS_CMYK : JCS_RGB;
+  Picture picture{width, height, gray ? 1 : inks ? 4 : 3, {}};
   const auto row_bytes = static_cast<size_t>(width * picture.channels);
   picture.pixels.resize(row_bytes * static_cast<size_t>(height));
   check(read_pixels(reader, picture.pixels.data(), row_bytes));
+  if (inks) convert_inks(picture);
   return picture;
 }
 

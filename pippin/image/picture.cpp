@@ -28,12 +28,7 @@ Picture parse_png(ByteSpan file, const std::string& name, const PictureLimits& l
   };
   check(png_image_begin_read_from_memory(&png.image, file.data(), file.size()));
   const int64_t width = png.image.width, height = png.image.height;
-  check_picture_size(width, height, name, limits);
-  // A pixel takes at least one bit, and deflate compresses at most 1032 to 1.
-  if (static_cast<uint64_t>(width * height) / 8 / 1032 > file.size()) {
-    fail(ErrorCode::InvalidFile, "{}: {} x {} pixels from {} bytes", name, width, height,
-         file.size());
-  }
+  check_png_size(width, height, file.size(), name, limits);
   if ((png.image.format & PNG_FORMAT_FLAG_LINEAR) != 0) {
     fail(ErrorCode::Unsupported, "{}: 16 bits a channel, 8 are read", name);
   }
@@ -129,6 +124,16 @@ void check_picture_size(int64_t width, int64_t height, const std::string& name,
   if (width > limits.max_pixels / height) {
     fail(ErrorCode::LimitExceeded, "{}: {} x {} pixels, at most {} are read", name, width, height,
          limits.max_pixels);
+  }
+}
+
+void check_png_size(int64_t width, int64_t height, size_t file_size, const std::string& name,
+                    const PictureLimits& limits) {
+  check_picture_size(width, height, name, limits);
+  // A pixel takes at least one bit, and deflate compresses at most 1032 to 1.
+  if (static_cast<uint64_t>(width * height) / 8 / 1032 > file_size) {
+    fail(ErrorCode::InvalidFile, "{}: {} x {} pixels from {} bytes", name, width, height,
+         file_size);
   }
 }
 

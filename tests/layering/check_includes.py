@@ -61,6 +61,11 @@ ROOMS = {
         "numbers": [""],
         "files": ["", "platform", "threads"],
     },
+    "image": {
+        "": [],
+        "processors": [""],
+        "prompt": ["", "processors"],
+    },
     "tokenizers": {
         "unicode": [],
         "tables": [],

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "pippin/image/processors/kinds.h"
 #include "pippin/image/processors/tiles.h"
 

@@ -82,7 +82,10 @@ std::shared_ptr<GridKind> read_grid(ProcessorConfig& config, Size tile) {
 std::shared_ptr<ImageKind> read_got_ocr2(ProcessorConfig& config) {
   auto kind = read_grid(config, {384, 384});
   const TileLimits limits = read_limits(config, {1, 12});
-  if (config.flag("crop_to_patches", false) && limits.most > 1) {
+  // The processors of these models split pictures whatever the file says.
+  const std::string processor = config.processor_class();
+  const bool always = processor == "InternVLProcessor" || processor == "AyaVisionProcessor";
+  if ((config.flag("crop_to_patches", false) || always) && limits.most > 1) {
     kind->choose_ = [tile = kind->tile_, grids = grids_between(limits.least, limits.most)](
                         Size size) { return closest_grid(size, tile, grids); };
   }

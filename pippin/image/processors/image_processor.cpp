@@ -38,8 +38,8 @@ IntArray list_of(std::initializer_list<int64_t> values) {
 ImageProcessor ImageProcessor::read(const std::filesystem::path& path,
                                     std::optional<Backend> backend) {
   const Json json = Json::load(path, kPythonJson);
-  return parse(json.is_object() && json.has("image_processor") ? json.at("image_processor") : json,
-               backend);
+  const bool joint = json.is_object() && json.has("image_processor");
+  return joint ? parse(json.at("image_processor"), json, backend) : parse(json, backend);
 }
 
 bool ImageProcessor::is_in(const std::filesystem::path& folder) {
@@ -48,8 +48,22 @@ bool ImageProcessor::is_in(const std::filesystem::path& folder) {
 
 ImageProcessor ImageProcessor::open(const std::filesystem::path& folder,
                                     std::optional<Backend> backend) {
+<<<<<<< HEAD
   const std::optional<Json> config = find_config(folder);
   if (config) return parse(*config, backend);
+=======
+  // transformers 5 writes all parts of a processor to one file.
+  const std::filesystem::path joint = folder / "processor_config.json";
+  const std::filesystem::path own = folder / "preprocessor_config.json";
+  if (std::filesystem::exists(joint)) {
+    const Json json = Json::load(joint, kPythonJson);
+    if (json.is_object() && json.has("image_processor")) {
+      return parse(json.at("image_processor"), json, backend);
+    }
+    if (std::filesystem::exists(own)) return parse(Json::load(own, kPythonJson), json, backend);
+  }
+  if (std::filesystem::exists(own)) return read(own, backend);
+>>>>>>> image
   fail(ErrorCode::NotFound,
        "{}: there is neither a preprocessor_config.json nor a processor_config.json with an "
        "image_processor",
@@ -57,7 +71,12 @@ ImageProcessor ImageProcessor::open(const std::filesystem::path& folder,
 }
 
 ImageProcessor ImageProcessor::parse(const Json& json, std::optional<Backend> backend) {
-  ProcessorConfig config(json, backend);
+  return parse(json, Json::parse("{}", "processor_config.json"), backend);
+}
+
+ImageProcessor ImageProcessor::parse(const Json& json, const Json& processor,
+                                     std::optional<Backend> backend) {
+  ProcessorConfig config(json, backend, processor);
   std::vector<std::string_view> known;
   known.reserve(std::size(kImageKinds));
   for (const ImageKindRow& row : kImageKinds) {

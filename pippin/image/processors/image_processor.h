@@ -26,7 +26,10 @@ class ImageProcessor {
   static ImageProcessor read(const std::filesystem::path& path,
                              std::optional<Backend> backend = std::nullopt);
   static ImageProcessor parse(const Json& config, std::optional<Backend> backend = std::nullopt);
-  // Reads the file of a model's folder. Throws NotFound if the folder has none.
+  // The same with the settings of the model's processor, an object, some of which have precedence.
+  static ImageProcessor parse(const Json& config, const Json& processor,
+                              std::optional<Backend> backend = std::nullopt);
+  // Reads the files of a model's folder. Throws NotFound if it has no image processor.
   static ImageProcessor open(const std::filesystem::path& folder,
                              std::optional<Backend> backend = std::nullopt);
 

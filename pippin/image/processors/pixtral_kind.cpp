@@ -50,6 +50,14 @@ std::shared_ptr<ImageKind> read_pixtral(ProcessorConfig& config) {
     config.invalid("size", fmt::format("expected a longest_edge of at most {}", kMost));
   }
   kind->patch_ = config.fixed_size("patch_size", {16, 16});
+  // The model merges blocks of patches, which its processor knows.
+  const Json& processor = config.processor();
+  if (config.processor_class() == "PixtralProcessor" && processor.has("patch_size")) {
+    const int64_t patch = processor.get_int_between("patch_size", 1, 256);
+    const auto merge = processor.find("spatial_merge_size");
+    const int64_t side = patch * (merge ? merge->as_int(1, 16) : 1);
+    kind->patch_ = {side, side};
+  }
   config.require_flag("do_center_crop", false);
   return kind;
 }

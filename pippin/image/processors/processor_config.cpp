@@ -30,9 +30,11 @@ std::string current_name(std::string type) {
 
 }  // namespace
 
-ProcessorConfig::ProcessorConfig(const Json& json, std::optional<Backend> backend)
+ProcessorConfig::ProcessorConfig(const Json& json, std::optional<Backend> backend,
+                                 const Json& processor)
     : ConfigKeys(json,
-                 json.is_object() && !json.has(kType) && json.has(kOldType) ? kOldType : kType) {
+                 json.is_object() && !json.has(kType) && json.has(kOldType) ? kOldType : kType),
+      processor_(processor) {
   const std::string written = type();
   rename_type(current_name(written));
   const bool lanczos = type() == "Idefics3ImageProcessor" || type() == "SmolVLMImageProcessor";
@@ -40,6 +42,11 @@ ProcessorConfig::ProcessorConfig(const Json& json, std::optional<Backend> backen
       backend.value_or(lanczos || written.ends_with("Pil") ? Backend::Pil : Backend::Torchvision);
   // Every picture is converted.
   ignore("do_convert_rgb");
+}
+
+std::string ProcessorConfig::processor_class() const {
+  const std::string own = json().get_string_or("processor_class", "");
+  return processor_.is_object() ? processor_.get_string_or("processor_class", own) : own;
 }
 
 std::array<double, 3> ProcessorConfig::channels(std::string_view key,

@@ -28,9 +28,14 @@ class ProcessorConfig : public ConfigKeys {
  public:
   // Without a backend: transformers' default, torchvision except for the models that were trained
   // with Lanczos.
-  ProcessorConfig(const Json& json, std::optional<Backend> backend);
+  // `processor` has the settings of the model's processor (processor_config.json), some of which
+  // have precedence; it may be an empty object.
+  ProcessorConfig(const Json& json, std::optional<Backend> backend, const Json& processor);
 
   Backend backend() const { return backend_; }
+  const Json& processor() const { return processor_; }
+  // Returns the class of the model's processor, or an empty text if no file names it.
+  std::string processor_class() const;
 
   // Reads do_resize, resample, do_rescale, rescale_factor, do_normalize, image_mean, image_std.
   PixelOptions pixels(Filter filter, const std::array<double, 3>& mean,
@@ -52,6 +57,7 @@ class ProcessorConfig : public ConfigKeys {
   std::array<double, 3> channels(std::string_view key, const std::array<double, 3>& fallback);
 
   Backend backend_ = Backend::Torchvision;
+  Json processor_;
 };
 
 }  // namespace pippin::image

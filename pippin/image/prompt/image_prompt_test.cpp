@@ -64,10 +64,8 @@ TEST(ImagePromptGoldens, EqualTransformersOfAllProcessors) {
     const Json image_processor =
         with_type(golden.at("settings"), golden.get_string("image_processor"));
     const auto processor = ImageProcessor::parse(image_processor);
-    // The settings leave out what the class has by default.
-    Json settings = image_processor;
     const auto prompt = ImagePrompt::parse(golden.get_string("processor"),
-                                           golden.at("processor_settings"), settings);
+                                           golden.at("processor_settings"), image_processor);
     for (const Json& item : golden.at("cases").elements()) {
       std::vector<ImageInputs> inputs;
       for (const Json& size : item.at("images").elements()) {
@@ -83,6 +81,29 @@ TEST(ImagePromptGoldens, EqualTransformersOfAllProcessors) {
     ++compared;
   }
   EXPECT_EQ(compared, 16u);
+}
+
+TEST(ImagePrompt, PutsTilesIntoText) {
+  const auto prompt = ImagePrompt::parse(
+      "SmolVLMProcessor", Json::parse(R"({"image_seq_len": 64})", "processor_config.json"),
+      Json::parse("{}", "preprocessor_config.json"));
+  ImageInputs inputs;
+  inputs.sizes["rows"] = {{1, 1}, {1}};
+  inputs.sizes["cols"] = {{1, 1}, {2}};
+  const std::vector<ImagePiece> expected = {"Look: <fake_token_around_image><row_1_col_1>",
+                                            RowRun{64, 0},
+                                            "<fake_token_around_image><row_1_col_2>",
+                                            RowRun{64, 1},
+                                            "\n\n<fake_token_around_image><global-img>",
+                                            RowRun{64, 2},
+                                            "<fake_token_around_image> what?"};
+  EXPECT_EQ(prompt.expand_text("Look: <image> what?", {{inputs}}), expected);
+  EXPECT_ERROR(prompt.expand_text("Look", {{inputs}}), ErrorCode::InvalidArgument,
+               "the prompt has 0 placeholders '<image>' for 1 images");
+  EXPECT_ERROR(prompt.expand({}, 0), ErrorCode::InvalidArgument,
+               "the inputs of an image have no number 0 of 'rows'");
+  EXPECT_ERROR(ImagePrompt::parse("FooProcessor", Json::parse("{}", "x"), Json::parse("{}", "x")),
+               ErrorCode::Unsupported, "images in prompts of a 'FooProcessor' are not supported");
 }
 
 }  // namespace

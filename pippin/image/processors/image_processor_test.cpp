@@ -1,0 +1,174 @@
+#include "pippin/image/processors/image_processor.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "pippin/base/files/output.h"
+#include "pippin/base/testing.h"
+#include "pippin/image/processors/kinds.h"
+#include "pippin/image/processors/sizes.h"
+
+namespace pippin::image {
+namespace {
+
+ImageProcessor parse_processor(std::string_view type, std::string_view members = "",
+                               std::optional<Backend> backend = std::nullopt) {
+  return ImageProcessor::parse(Json::parse(fmt::format(R"({{"image_processor_type": "{}"{}{}}})",
+                                                       type, members.empty() ? "" : ", ", members),
+                                           "p.json"),
+                               backend);
+}
+
+Picture plain_picture(int64_t width, int64_t height, uint8_t level = 100) {
+  return {width, height, 3, std::vector<uint8_t>(static_cast<size_t>(width * height * 3), level)};
+}
+
+using Shape = std::vector<int64_t>;
+
+TEST(ImageProcessor, ChoosesTheBackendOfTransformers) {
+  EXPECT_EQ(parse_processor("CLIPImageProcessor").backend(), Backend::Torchvision);
+  EXPECT_EQ(parse_processor("CLIPImageProcessorFast").type(), "CLIPImageProcessor");
+  EXPECT_EQ(parse_processor("CLIPImageProcessorPil").backend(), Backend::Pil);
+  EXPECT_EQ(parse_processor("SmolVLMImageProcessor").backend(), Backend::Pil);
+  EXPECT_EQ(parse_processor("SmolVLMImageProcessor", "", Backend::Torchvision).backend(),
+            Backend::Torchvision);
+  const auto old = ImageProcessor::parse(
+      Json::parse(R"({"feature_extractor_type": "ViTFeatureExtractor"})", "p.json"));
+  EXPECT_EQ(old.type(), "ViTImageProcessor");
+}
+
+TEST(ImageProcessor, RejectsUnknownValues) {
+  EXPECT_ERROR(parse_processor("FooProcessor"), ErrorCode::Unsupported,
+               "p.json: image_processor_type: 'FooProcessor' is not supported (supported: Aria");
+  EXPECT_ERROR(parse_processor("CLIPImageProcessor", R"("do_flip": true)"), ErrorCode::Unsupported,
+               "p.json: do_flip: true is not supported for CLIPImageProcessor");
+  EXPECT_NO_THROW(parse_processor("CLIPImageProcessor", R"("do_flip": false, "foo": 1)"));
+  EXPECT_ERROR(parse_processor("CLIPImageProcessor", R"("size": {"height": 3})"),
+               ErrorCode::InvalidFile, "p.json: size: expected both a height and a width");
+  EXPECT_ERROR(parse_processor("CLIPImageProcessor", R"("size": 100000)"), ErrorCode::InvalidFile,
+               "size: 100000 pixels (limit: 16384)");
+  EXPECT_ERROR(parse_processor("CLIPImageProcessor", R"("image_std": [1, 1, 0])"),
+               ErrorCode::InvalidFile, "image_std: a value is 0");
+  EXPECT_ERROR(parse_processor("CLIPImageProcessor", R"("image_mean": [1, 2])"),
+               ErrorCode::InvalidFile, "image_mean: 2 numbers, expected 3");
+  EXPECT_ERROR(parse_processor("CLIPImageProcessor", R"("resample": 9)"), ErrorCode::InvalidFile,
+               "resample");
+  EXPECT_ERROR(ImageProcessor::parse(Json::parse("[]", "p.json")), ErrorCode::InvalidFile,
+               "p.json: expected an object");
+}
+
+TEST(ImageProcessor, OpensTheFilesOfAFolder) {
+  TempDir folder;
+  EXPECT_ERROR(ImageProcessor::open(folder.path()), ErrorCode::NotFound,
+               "neither a preprocessor_config.json nor a processor_config.json");
+  write_file(folder.path() / "preprocessor_config.json",
+             R"({"image_processor_type": "ViTImageProcessor"})");
+  EXPECT_EQ(ImageProcessor::open(folder.path()).type(), "ViTImageProcessor");
+  write_file(folder.path() / "processor_config.json",
+             R"({"image_processor": {"image_processor_type": "SiglipImageProcessor"}})");
+  EXPECT_EQ(ImageProcessor::open(folder.path()).type(), "SiglipImageProcessor");
+}
+
+// Settings of processors that replace those of image processors.
+TEST(ImageProcessor, FollowsTheProcessorOfTheModel) {
+  const auto parse_both = [](const char* image_processor, const char* processor) {
+    return ImageProcessor::parse(Json::parse(image_processor, "preprocessor_config.json"),
+                                 Json::parse(processor, "processor_config.json"));
+  };
+  const char* grid = R"({"image_processor_type": "GotOcr2ImageProcessor", "size": 16,
+                         "crop_to_patches": false})";
+  const Picture wide = plain_picture(32, 16);
+  EXPECT_EQ(parse_both(grid, "{}").process(wide).pixel_values.shape, (Shape{1, 3, 16, 16}));
+  EXPECT_EQ(parse_both(grid, R"({"processor_class": "InternVLProcessor"})")
+                .process(wide)
+                .pixel_values.shape,
+            (Shape{3, 3, 16, 16}));
+  const char* pixtral = R"({"image_processor_type": "PixtralImageProcessor", "patch_size": 14})";
+  EXPECT_EQ(parse_both(pixtral, "{}").process(wide).pixel_values.shape, (Shape{1, 3, 28, 42}));
+  EXPECT_EQ(parse_both(pixtral, R"({"processor_class": "PixtralProcessor", "patch_size": 14,
+                                    "spatial_merge_size": 2})")
+                .process(wide)
+                .pixel_values.shape,
+            (Shape{1, 3, 28, 56}));
+}
+
+// (100 / 255 - 0.5) / 0.5
+TEST(ImageProcessor, NormalizesPixels) {
+  const ImageInputs inputs = parse_processor("ViTImageProcessor").process(plain_picture(5, 3));
+  EXPECT_EQ(inputs.pixel_values.shape, (Shape{1, 3, 224, 224}));
+  for (const float value : inputs.pixel_values.values) {
+    ASSERT_NEAR(value, (100 / 255.0 - 0.5) / 0.5, 1e-6);
+  }
+  const ImageInputs raw =
+      parse_processor("ViTImageProcessor", R"("do_rescale": false, "do_normalize": false)")
+          .process(plain_picture(5, 3));
+  EXPECT_EQ(raw.pixel_values.values[0], 100);
+}
+
+TEST(ImageProcessor, ConvertsGrayAndAlpha) {
+  const std::string raw = R"("do_rescale": false, "do_normalize": false, "size": 1)";
+  const Picture gray{1, 1, 1, {50}};
+  EXPECT_EQ(parse_processor("ViTImageProcessor", raw).process(gray).pixel_values.values,
+            (std::vector<float>{50, 50, 50}));
+  // Most classes drop alpha, those of Idefics composite over white.
+  const Picture clear{1, 1, 4, {10, 20, 30, 128}};
+  EXPECT_EQ(parse_processor("ViTImageProcessor", raw).process(clear).pixel_values.values,
+            (std::vector<float>{10, 20, 30}));
+  const ImageInputs inputs = parse_processor("Idefics2ImageProcessor",
+                                             R"("do_rescale": false, "do_normalize": false,
+                         "size": {"shortest_edge": 1, "longest_edge": 1})")
+                                 .process(clear);
+  EXPECT_EQ(inputs.pixel_values.values, (std::vector<float>{132, 137, 142}));
+  EXPECT_ERROR(parse_processor("ViTImageProcessor").process({2, 2, 3, {1}}),
+               ErrorCode::InvalidArgument, "2 x 2 pixels with 3 channels has 1 bytes");
+}
+
+// Only the pixels that remain are computed: the whole would have 500 million.
+TEST(ImageProcessor, CropsLongPictures) {
+  const ImageInputs inputs = parse_processor("CLIPImageProcessor").process(plain_picture(1, 10000));
+  EXPECT_EQ(inputs.pixel_values.shape, (Shape{1, 3, 224, 224}));
+}
+
+// Each kind accepts pictures of unusual shapes or rejects them with an error, and the shapes that
+// it states fit the values.
+TEST(ImageProcessor, BoundsUnusualPictures) {
+  for (const ImageKindRow& row : kImageKinds) {
+    SCOPED_TRACE(row.type);
+    std::string members;
+    if (row.type == "LlavaNextImageProcessor")
+      members = R"("size": 224, "image_grid_pinpoints": [[224, 448]])";
+    const auto processor = parse_processor(row.type, members);
+    for (const auto& [width, height] : {std::pair{1, 1}, std::pair{1, 3000}, std::pair{3000, 1}}) {
+      try {
+        const ImageInputs inputs = processor.process(plain_picture(width, height));
+        int64_t count = 1;
+        for (const int64_t length : inputs.pixel_values.shape) count *= length;
+        EXPECT_EQ(static_cast<size_t>(count), inputs.pixel_values.values.size());
+        for (const auto& [name, array] : inputs.sizes) {
+          count = 1;
+          for (const int64_t length : array.shape) count *= length;
+          EXPECT_EQ(static_cast<size_t>(count), array.values.size()) << name;
+        }
+      } catch (const Error& error) {
+        EXPECT_TRUE(error.code() == ErrorCode::InvalidArgument ||
+                    error.code() == ErrorCode::LimitExceeded)
+            << error.what();
+      }
+    }
+  }
+}
+
+TEST(ImageSizes, FollowTransformers) {
+  EXPECT_EQ(smart_size({37, 53}, 28, 3136, 12845056), (Size{56, 84}));
+  EXPECT_EQ(smart_size({427, 640}, 32, 65536, 16777216), (Size{416, 640}));
+  EXPECT_EQ(smart_size({4000, 3000}, 28, 3136, 1003520), (Size{1148, 840}));
+  EXPECT_ERROR(smart_size({1, 201}, 28, 3136, 12845056), ErrorCode::InvalidArgument,
+               "a picture of 201 x 1 pixels: the ratio is above 200");
+  EXPECT_EQ(target_size({427, 640}, {.shortest = 800, .longest = 1333}), (Size{800, 1199}));
+  EXPECT_EQ(target_size({900, 300}, {.shortest = 800, .longest = 1333}), (Size{1333, 444}));
+  EXPECT_EQ(rounded_to_even(2.5), 2);
+  EXPECT_EQ(rounded_to_even(3.5), 4);
+}
+
+}  // namespace
+}  // namespace pippin::image
