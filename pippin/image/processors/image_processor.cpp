@@ -1,6 +1,8 @@
 #include "pippin/image/processors/image_processor.h"
 
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,17 +14,24 @@ namespace pippin::image {
 
 namespace {
 
-// transformers 5 writes all parts of a processor to one file.
-std::optional<Json> find_config(const std::filesystem::path& folder) {
+// The configuration of an image processor, and that of the processor that it is a part of.
+struct Configs {
+  Json image, whole;
+};
+
+std::optional<Configs> find_configs(const std::filesystem::path& folder) {
   const std::filesystem::path joint = folder / "processor_config.json";
-  if (std::filesystem::exists(joint)) {
-    const Json json = Json::load(joint, kPythonJson);
-    if (json.is_object() && json.has("image_processor")) return json.at("image_processor");
-  }
   const std::filesystem::path own = folder / "preprocessor_config.json";
+  Json whole = std::filesystem::exists(joint) ? Json::load(joint, kPythonJson)
+                                              : Json::parse("{}", "processor_config.json");
+  // transformers 5 writes all parts of a processor to one file.
+  if (whole.is_object() && whole.has("image_processor")) {
+    return Configs{whole.at("image_processor"), whole};
+  }
   if (!std::filesystem::exists(own)) return std::nullopt;
   const Json json = Json::load(own, kPythonJson);
-  return json.is_object() && json.has("image_processor") ? json.at("image_processor") : json;
+  Json image = json.is_object() && json.has("image_processor") ? json.at("image_processor") : json;
+  return Configs{std::move(image), std::move(whole)};
 }
 
 }  // namespace
@@ -43,27 +52,14 @@ ImageProcessor ImageProcessor::read(const std::filesystem::path& path,
 }
 
 bool ImageProcessor::is_in(const std::filesystem::path& folder) {
-  return find_config(folder).has_value();
+  return find_configs(folder).has_value();
 }
 
 ImageProcessor ImageProcessor::open(const std::filesystem::path& folder,
                                     std::optional<Backend> backend) {
-<<<<<<< HEAD
-  const std::optional<Json> config = find_config(folder);
-  if (config) return parse(*config, backend);
-=======
-  // transformers 5 writes all parts of a processor to one file.
-  const std::filesystem::path joint = folder / "processor_config.json";
-  const std::filesystem::path own = folder / "preprocessor_config.json";
-  if (std::filesystem::exists(joint)) {
-    const Json json = Json::load(joint, kPythonJson);
-    if (json.is_object() && json.has("image_processor")) {
-      return parse(json.at("image_processor"), json, backend);
-    }
-    if (std::filesystem::exists(own)) return parse(Json::load(own, kPythonJson), json, backend);
+  if (const std::optional<Configs> configs = find_configs(folder)) {
+    return parse(configs->image, configs->whole, backend);
   }
-  if (std::filesystem::exists(own)) return read(own, backend);
->>>>>>> image
   fail(ErrorCode::NotFound,
        "{}: there is neither a preprocessor_config.json nor a processor_config.json with an "
        "image_processor",

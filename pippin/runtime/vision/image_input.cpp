@@ -6,7 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
-#include "pippin/image/picture.h"
+#include "pippin/image/model_picture.h"
 #include "pippin/runtime/row_ids.h"
 
 namespace pippin::runtime {
@@ -56,7 +56,7 @@ ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
   check_cancel();
   Processed result;
   try {
-    result.inputs = processor_.process(parse_picture(file.bytes, file.name));
+    result.inputs = processor_.process(image::parse_model_picture(file.bytes, file.name));
   } catch (const Error& error) {
     if (std::string_view(error.what()).starts_with(file.name)) throw;
     fail(error.code(), "{}: {}", file.name, error.what());
