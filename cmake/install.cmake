@@ -29,8 +29,8 @@ foreach(header api/call.h api/device.h api/llm.h api/model.h api/tensor.h api/te
     base/exception.h base/export.h base/numbers/float16.h base/threads/fork.h chat/message.h engine/compute_options.h mx/core/array.h mx/ops/binary.h mx/core/buffer.h mx/export/compile.h mx/ops/conv.h mx/ops/create.h mx/core/dtype.h
     mx/export/export.h mx/ops/fast.h mx/core/index.h mx/io/io.h mx/ops/matmul.h mx/nn/activations.h mx/nn/config.h mx/nn/layers.h mx/nn/module.h
     mx/nn/quantized.h mx/core/node.h mx/ops/quantized.h mx/ops/random.h mx/ops/reduce.h mx/core/ref.h mx/ops/scan_sort.h mx/core/shape.h
-    mx/ops/shape_ops.h mx/core/small_vector.h mx/ops/unary.h runtime/batch.h runtime/generator.h
-    runtime/load_options.h runtime/model.h runtime/row_memory.h runtime/sampling/candidates.h runtime/sampling/logprobs.h
+    mx/ops/shape_ops.h mx/core/small_vector.h mx/ops/unary.h runtime/batch.h runtime/embedded_rows.h runtime/generator.h
+    runtime/load_options.h runtime/model.h runtime/row_ids.h runtime/row_memory.h runtime/row_runs.h runtime/sampling/candidates.h runtime/sampling/logprobs.h
     runtime/sampling/options.h runtime/sampling/processor.h runtime/sampling/random.h runtime/sequence.h runtime/sequence_rows.h
     runtime/source.h
     runtime/statistics.h speech/options.h speech/transcription.h speech/writers/formats.h tokenizers/tokenizer.h)

@@ -10,6 +10,7 @@
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/app/sampling_choice.h"
 #include "pippin/runtime/constrained_sampling.h"
+#include "pippin/runtime/row_ids.h"
 
 namespace pippin {
 namespace {
@@ -228,7 +229,7 @@ std::optional<int64_t> Chat::keep_common(std::span<const int32_t> ids) try {
   const auto common =
       std::mismatch(fed.begin(), fed.end(), ids.begin(), ids.end()).first - fed.begin();
   // The last token is fed again: an answer begins with the logits after it.
-  const auto keep = std::min<int64_t>(common, std::ssize(ids) - 1);
+  const int64_t keep = runtime::reusable(ids, std::min<int64_t>(common, std::ssize(ids) - 1));
   if (keep == std::ssize(fed)) return keep;
   if (keep <= 0 || !model_.capabilities().truncate || keep < sequence_->earliest()) {
     sequence_->reset();

@@ -7,6 +7,18 @@
 //
 // A function takes q new tokens after end - q others; `prefill` takes a fixed number; NAME is an
 // adapter's name.
+//
+// Models that read pictures have a further function, which shares weights and states. It serves the
+// passes over rows of embeddings and, if positions have three coordinates, all passes after them:
+//
+//   rows, rows_NAME    inputIds    int32 (1, q)       0 where a row takes the place of a token
+//                      inputRows   float (1, q, width)   zeros elsewhere
+//                      areRows     float (1, q, 1)    1 for rows, 0 for tokens
+//                      causalMask  float (1, 1, q, end)
+//                      positionIds int32 (3, q)       frame, row, column; if the model has them
+//                      runStarts   int32 (q)          if rows see each other and layers have
+//                                                     windows: the first slot that a window may not
+//                                                     hide
 #pragma once
 
 #include <cstdint>
@@ -37,6 +49,22 @@ inline constexpr const char* kPrefill = "prefill";
 inline std::string prefill_of(const std::string& adapter) {
   return std::string(kPrefill) + "_" + adapter;
 }
+
+inline constexpr const char* kRows = "rows";
+inline std::string rows_of(const std::string& adapter) {
+  return std::string(kRows) + "_" + adapter;
+}
+inline constexpr const char* kInputRows = "inputRows";
+inline constexpr const char* kAreRows = "areRows";
+inline constexpr const char* kCoordinates = "positionIds";
+inline constexpr const char* kRunStarts = "runStarts";
+// User-defined metadata of models with rows that see later tokens: kSightRuns, the other rows of
+// their run; kSightPrompt, all tokens of the prompt, as all its tokens do.
+inline constexpr const char* kRowSightKey = "pippin.row_sight";
+inline constexpr const char* kSightRuns = "runs";
+inline constexpr const char* kSightPrompt = "prompt";
+// The id that processors write into a prompt for each row of a picture.
+inline constexpr const char* kRowPlaceholderKey = "pippin.row_placeholder";
 
 // User-defined metadata: the adapters' names, separated by commas.
 inline constexpr const char* kAdaptersKey = "pippin.adapters";

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <set>
+#include <string>
 #include <variant>
 
 #include <fmt/format.h>
@@ -177,6 +179,59 @@ void record_function(const Recording& recording, const std::string& name,
   model.program.functions.emplace(name, builder.build());
 }
 
+std::optional<std::string> row_sight(const nn::DecoderOptions& decoder) {
+  using Sight = nn::RowInputOptions::Sight;
+  if (!decoder.row_input || decoder.row_input->sight == Sight::Causal) return std::nullopt;
+  return decoder.row_input->sight == Sight::Runs ? stateful::kSightRuns : stateful::kSightPrompt;
+}
+
+// The function that takes rows in place of tokens.
+void record_rows(const Recording& recording, const std::string& name, const QueryLengths& lengths,
+                 mil::Model& model) {
+  const nn::DecoderOptions& options = recording.decoder.options();
+  const int64_t width = options.row_width();
+  const mil::SizeRange query_range = lengths.range();
+  array::Builder builder;
+  const mil::Dim query = lengths.dim();
+  const mil::Dim end = mil::Dim::symbol("end", query_range.lower, recording.context);
+  mil::FunctionDescription function =
+      describe(name, recording.context, recording.cache, lengths, recording.type);
+  const auto declare = [&](const char* input, const char* text, mil::DataType type,
+                           const mil::Shape& shape, const std::vector<int64_t>& sizes,
+                           std::vector<mil::SizeRange> ranges) {
+    function.inputs.push_back(mil::array_feature(input, text, type, sizes, std::move(ranges)));
+    return builder.input(input, type, shape);
+  };
+  const mil::SizeRange one{1, 1};
+  const array::Array ids = builder.input(stateful::kIds, mil::DataType::Int32, {1, query});
+  const array::Array mask = builder.input(stateful::kMask, recording.type, {1, 1, query, end});
+  const array::Array rows =
+      declare(stateful::kInputRows, "Embeddings of new positions in place of ids", recording.type,
+              {1, query, width}, {1, query_range.lower, width}, {one, query_range, {width, width}});
+  const array::Array are_rows =
+      declare(stateful::kAreRows, "1 for embeddings, 0 for ids", recording.type, {1, query, 1},
+              {1, query_range.lower, 1}, {one, query_range, one});
+  nn::StatefulCache cache(builder, recording.type, recording.cache);
+  nn::Pass pass{end - query, query, end, mask};
+  pass.causal_full_layers = options.row_input->causal_full_layers;
+  if (options.has_sections()) {
+    pass.coordinates =
+        declare(stateful::kCoordinates, "Frames, rows and columns of the positions",
+                mil::DataType::Int32, {3, query}, {3, query_range.lower}, {{3, 3}, query_range});
+  }
+  // Windows hide no row of a run if all layers let rows see each other.
+  const std::set<int64_t> windows = recording.decoder.windows();
+  const bool has_windows = !windows.empty() && *windows.rbegin() > 0;
+  if (row_sight(options) && has_windows && !pass.causal_full_layers) {
+    pass.run_starts = declare(stateful::kRunStarts, "First slots that windows may not hide",
+                              mil::DataType::Int32, {query}, {query_range.lower}, {query_range});
+  }
+  array::named(builder.dim_array(pass.past), "past");
+  model.functions.push_back(std::move(function));
+  builder.output(stateful::kLogits, recording.decoder(ids, {rows, are_rows}, cache, pass));
+  model.program.functions.emplace(name, builder.build());
+}
+
 // Requires a name that MIL allows and that is not in use.
 void check_function_name(const std::string& name, const mil::Model& model) {
   const bool allowed = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
@@ -214,12 +269,29 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
   if (const std::string run = prompt_run(decoder); !run.empty()) {
     model.metadata.user_defined[stateful::kPromptRunKey] = run;
   }
+  const bool takes_rows = options.rows && decoder.row_input;
+  if (takes_rows && lengths.range().lower > 1) {
+    fail(ErrorCode::InvalidArgument,
+         "runs of {} tokens at least: rows of pictures need runs of one token as well",
+         lengths.range().lower);
+  }
+  if (const auto sight = row_sight(decoder); takes_rows && sight) {
+    model.metadata.user_defined[stateful::kRowSightKey] = *sight;
+  }
+  if (takes_rows && decoder.row_input->placeholder >= 0) {
+    model.metadata.user_defined[stateful::kRowPlaceholderKey] =
+        std::to_string(decoder.row_input->placeholder);
+  }
   const auto record = [&](const nn::Parameters& source, const std::string& name,
-                          const std::string& prefill_name) {
+                          const std::string& prefill_name, const std::string& rows_name) {
     const nn::Decoder recorded(source, decoder, context);
     const Recording recording{recorded, context, cache, parameters.type()};
     check_function_name(name, model);
     record_function(recording, name, lengths, options.layer_outputs, model);
+    if (takes_rows) {
+      check_function_name(rows_name, model);
+      record_rows(recording, rows_name, lengths, model);
+    }
     if (options.prefill_length == 0) return;
     check_function_name(prefill_name, model);
     record_function(recording, prefill_name, {{options.prefill_length}, context},
@@ -235,9 +307,10 @@ mil::Model record_causal_lm(const nn::DecoderOptions& decoder, int64_t context,
   record(options.fused_adapter.empty()
              ? parameters
              : parameters.adapted(open(options.fused_adapter), Adapting::Fuse),
-         families::kMain, stateful::kPrefill);
+         families::kMain, stateful::kPrefill, stateful::kRows);
   for (const auto& [name, folder] : options.adapters) {
-    record(parameters.adapted(open(folder), Adapting::Separate), name, stateful::prefill_of(name));
+    record(parameters.adapted(open(folder), Adapting::Separate), name, stateful::prefill_of(name),
+           stateful::rows_of(name));
     std::string& names = model.metadata.user_defined[stateful::kAdaptersKey];
     names += (names.empty() ? "" : ",") + name;
   }

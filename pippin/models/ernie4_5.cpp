@@ -25,4 +25,11 @@ nn::DecoderOptions ernie4_5(const Config& config) {
   return model;
 }
 
+// PaddleOCR-VL's language model, which rotates the halves of heads.
+nn::DecoderOptions paddleocr_vl_text(const Config& config) {
+  nn::DecoderOptions model = ernie4_5(config);
+  for (nn::LayerOptions& layer : model.layers) layer.attention().interleaved = false;
+  return model;
+}
+
 }  // namespace pippin::models

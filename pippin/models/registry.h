@@ -50,6 +50,9 @@ struct BuildOptions {
   std::vector<int64_t> query_lengths;
   // Above zero: a second function, "prefill", takes this many tokens.
   int64_t prefill_length = 0;
+  // Also the function that takes rows of embeddings (families/stateful.h), if the architecture
+  // reads pictures.
+  bool rows = false;
   // PEFT adapters (nn/weights/lora.h): one whose changes become part of the weights, and those that
   // become further functions that share the weights ("NAME", and "prefill_NAME" with
   // prefill_length).

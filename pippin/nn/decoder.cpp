@@ -130,6 +130,11 @@ int64_t DecoderOptions::max_kv_heads() const {
   return heads;
 }
 
+bool DecoderOptions::has_sections() const {
+  return std::any_of(ropes.begin(), ropes.end(),
+                     [](const RopeOptions& rope) { return rope.has_sections(); });
+}
+
 int64_t DecoderOptions::head_rows_of(const Parameters& head) const {
   const std::vector<int64_t> stored = head.shape("weight");
   const bool is_padded = head_rows > vocab_size && (stored.empty() || stored[0] != vocab_size);
@@ -228,6 +233,12 @@ int64_t Decoder::window_of(size_t layer) const {
   return needs.window && *needs.window < context_ ? *needs.window : 0;
 }
 
+int64_t Decoder::mask_of(size_t layer, const Pass& pass) const {
+  const MixerNeeds& needs = layers_.at(layer).needs();
+  const bool is_full = !needs.window && !needs.chunk;
+  return pass.causal_full_layers && is_full ? PassTables::kCausalMask : window_of(layer);
+}
+
 std::set<int64_t> Decoder::windows() const {
   std::set<int64_t> windows;
   for (size_t i = 0; i < layers_.size(); ++i) {
@@ -238,7 +249,12 @@ std::set<int64_t> Decoder::windows() const {
 
 PassTables Decoder::tables(const Pass& pass) const {
   PassTables tables;
-  for (const Rope& rope : ropes_) tables.rotations.push_back(rope.rows(pass.past, pass.end));
+  for (const Rope& rope : ropes_) {
+    tables.rotations.push_back(
+        pass.coordinates
+            ? rope.at_coordinates(*pass.coordinates, array::Builder::current().dim_array(pass.end))
+            : rope.rows(pass.past, pass.end));
+  }
   Pass biased = pass;
   if (options_.alibi) biased.mask = alibi_mask(*options_.alibi, context_, pass);
   for (const int64_t window : windows()) {
@@ -246,15 +262,20 @@ PassTables Decoder::tables(const Pass& pass) const {
                                  : window < 0 ? chunk_mask(biased, -window)
                                               : window_mask(biased, window));
   }
+  if (pass.causal_full_layers) {
+    tables.masks.emplace(PassTables::kCausalMask, causal_mask(biased));
+  }
   const bool order = std::any_of(layers_.begin(), layers_.end(),
                                  [](const DecoderLayer& layer) { return layer.needs().order; });
   if (order) tables.order.emplace(pass.query);
   return tables;
 }
 
-Array Decoder::embed(const Array& ids, const Pass& pass, const PassTables& tables) const {
+Array Decoder::embed(const Array& ids, const Pass& pass, const PassTables& tables,
+                     const InputRows* rows) const {
   Array x = embed_ids(ids);
   const array::Scope scope("embedding");
+  if (rows != nullptr) x = with_rows(x, *rows);
   tables.carry->ids = ids;
   if (positions_) {
     const mil::Dim offset = options_.positions->offset;
@@ -266,6 +287,15 @@ Array Decoder::embed(const Array& ids, const Pass& pass, const PassTables& table
   if (!streams_) return x;
   tables.carry->rows = streams_->rows(ids, x);
   return streams_->spread(x);
+}
+
+Array Decoder::with_rows(const Array& x, const InputRows& rows) const {
+  const RowInputOptions& options = options_.row_input.value();
+  Array own =
+      options.added > 0 ? array::slice_axis(rows.values, 2, 0, options_.hidden_size) : rows.values;
+  if (options.scaled && options_.embedding_scale != 1.0) own = own * options_.embedding_scale;
+  const Array half = array::constant(rows.are_rows.type(), 0.5);
+  return array::select(array::greater(rows.are_rows, half), own, x);
 }
 
 Array Decoder::embed_ids(const Array& ids) const {
@@ -305,7 +335,7 @@ Array Decoder::layer(size_t index, const Array& x, const PassTables& tables, Cac
   const DecoderLayer& layer = layers_.at(index);
   const MixerNeeds& needs = layer.needs();
   const Rotation* rotation = needs.rope ? &tables.rotations.at(*needs.rope) : nullptr;
-  const Array* mask = needs.kv_heads > 0 ? &tables.masks.at(window_of(index)) : nullptr;
+  const Array* mask = needs.kv_heads > 0 ? &tables.masks.at(mask_of(index, pass)) : nullptr;
   const auto shared = [](const auto& table) { return table ? &*table : nullptr; };
   return layer(x, {static_cast<int64_t>(index), rotation, mask, cache, pass, *tables.carry,
                    shared(tables.order), shared(tables.embedded)});
@@ -351,10 +381,25 @@ Array Decoder::finished(const Array& x) const {
 }
 
 Array Decoder::operator()(const Array& ids, Cache& cache, const Pass& pass) const {
+  return run(ids, nullptr, cache, pass);
+}
+
+Array Decoder::operator()(const Array& ids, const InputRows& rows, Cache& cache,
+                          const Pass& pass) const {
+  return run(ids, &rows, cache, pass);
+}
+
+Array Decoder::run(const Array& ids, const InputRows* rows, Cache& cache, const Pass& pass) const {
   PassTables shared = tables(pass);
-  Array x = embed(ids, pass, shared);
+  Array x = embed(ids, pass, shared, rows);
   shared.embedded = x;
-  for (size_t i = 0; i < layers_.size(); ++i) x = layer(i, x, shared, cache, pass);
+  const int64_t added = rows != nullptr ? options_.row_input.value().added : 0;
+  const int64_t width = options_.hidden_size;
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    x = layer(i, x, shared, cache, pass);
+    const int64_t part = static_cast<int64_t>(i) + 1;
+    if (part <= added) x = x + array::slice_axis(rows->values, 2, part * width, (part + 1) * width);
+  }
   return logits(x);
 }
 

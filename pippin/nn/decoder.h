@@ -48,6 +48,22 @@ struct LearnedPositions {
 Embedding position_table(const Parameters& root, const LearnedPositions& positions, int64_t width,
                          int64_t context);
 
+// Rows of embeddings in place of tokens: the results of a tower for pictures.
+struct RowInputOptions {
+  // The number of first layers after which further elements of the rows are added to the residual.
+  int64_t added = 0;
+  // Whether rows are multiplied by embedding_scale, as embeddings are.
+  bool scaled = false;
+  // Which tokens rows see: those before them, also the others of their run, or, as all tokens of
+  // the prompt, the whole prompt.
+  enum class Sight : uint8_t { Causal, Runs, Prompt };
+  Sight sight = Sight::Causal;
+  // Whether rows see those after them in layers with a window only.
+  bool causal_full_layers = false;
+  // The id that processors write into a prompt for each row of a picture; -1: none is known.
+  int32_t placeholder = -1;
+};
+
 struct DecoderOptions {
   int64_t vocab_size = 0;
   // The rows of these matrices in the checkpoint, if they are padded; 0: vocab_size. A head of
@@ -67,6 +83,7 @@ struct DecoderOptions {
   NormOptions norm;                        // final_norm's and embedding_norm's
   std::optional<NormOptions> embedding_norm_form;  // embedding_norm's, if it differs
   FeatureShiftOptions embedding_shift;             // before the first layer
+  std::optional<RowInputOptions> row_input;        // none: the model reads tokens only
   std::string head = "lm_head";
   bool tied = false;  // the head shares the embedding
   bool head_bias = false;
@@ -111,6 +128,9 @@ struct DecoderOptions {
   // powers of decays, a tied head.
   std::vector<std::string> ignored_endings() const;
   int64_t max_kv_heads() const;
+  // The elements of a row (row_input).
+  int64_t row_width() const { return hidden_size * (1 + (row_input ? row_input->added : 0)); }
+  bool has_sections() const;  // whether positions have three coordinates
   int64_t table_rows() const { return std::max(embedding_rows, vocab_size); }
   // Those of the head's matrix that is read from `head`.
   int64_t head_rows_of(const Parameters& head) const;
@@ -119,10 +139,18 @@ struct DecoderOptions {
   void check_keys_and_values_only(std::string_view family) const;
 };
 
+// Rows of embeddings for one pass.
+struct InputRows {
+  array::Array values;    // (1, q, DecoderOptions::row_width()), zeros for tokens
+  array::Array are_rows;  // float (1, q, 1): 1 for rows, 0 for tokens
+};
+
 // Values that the layers of one pass share, recorded once.
 struct PassTables {
   std::vector<Rotation> rotations;  // one for each rope
-  // By window, or minus the size of chunks; 0: neither. For layers with attention.
+  // By window, or minus the size of chunks; 0: neither; kCausalMask: that of full layers, if
+  // Pass::causal_full_layers. For layers with attention.
+  static constexpr int64_t kCausalMask = INT64_MAX;
   std::map<int64_t, array::Array> masks;
   std::shared_ptr<LayerCarry> carry = std::make_shared<LayerCarry>();
   // As in MixerInput. The code that embeds tokens sets the second.
@@ -138,9 +166,14 @@ class Decoder {
 
   // From ids (1, q) to logits (1, q, vocabulary): tables(), embed(), every layer(), logits().
   array::Array operator()(const array::Array& ids, Cache& cache, const Pass& pass) const;
+  // The same with rows in place of some tokens, whose ids have no effect but on layers that look
+  // ids up.
+  array::Array operator()(const array::Array& ids, const InputRows& rows, Cache& cache,
+                          const Pass& pass) const;
 
   PassTables tables(const Pass& pass) const;
-  array::Array embed(const array::Array& ids, const Pass& pass, const PassTables& tables) const;
+  array::Array embed(const array::Array& ids, const Pass& pass, const PassTables& tables,
+                     const InputRows* rows = nullptr) const;
   // The parts of embed(): the embedding of ids; learned positions, int32 (q), added to it; the norm
   // after both. If the residual has several streams, embed() returns these.
   array::Array embed_ids(const array::Array& ids) const;
@@ -163,6 +196,11 @@ class Decoder {
   const DecoderOptions& options() const { return options_; }
 
  private:
+  // The key of a layer's mask in PassTables::masks.
+  int64_t mask_of(size_t layer, const Pass& pass) const;
+  array::Array with_rows(const array::Array& x, const InputRows& rows) const;
+  array::Array run(const array::Array& ids, const InputRows* rows, Cache& cache,
+                   const Pass& pass) const;
   array::Array finished(const array::Array& logits) const;
   array::Array headed(const array::Array& x) const;  // the head's input
   void check_all_used(const Parameters& parameters) const;

@@ -46,7 +46,7 @@ size_t Batch::add(Sequence& sequence, std::span<const int32_t> ids, Rows rows) {
            items_.size());
     }
   }
-  check_ids(*model_, ids);
+  check_fed_ids(*model_, ids);
   if (rows == Rows::Every && ids.size() > 1 && model_->capabilities().greedy_only) {
     fail(ErrorCode::Unsupported,
          "this model chooses its most likely token itself and has no logits to give");
@@ -63,7 +63,9 @@ std::span<const int32_t> Batch::ids(const Item& item) const {
 void Batch::run() {
   if (has_run_) fail(ErrorCode::InvalidArgument, "the batch has run: clear it for the next step");
   const Use use(*this);
-  for (const Item& item : items_) item.sequence->check_room(static_cast<int64_t>(item.count));
+  for (const Item& item : items_) {
+    item.sequence->check(ids(item));
+  }
   together_.clear();
   for (const Item& item : items_) {
     if (item.count == 1 && item.rows != Rows::None) together_.push_back(item.sequence);

@@ -37,15 +37,17 @@ class PIPPIN_API Batch {
   // Adds tokens of a sequence and returns the index of the entry, counted from 0. The sequence must
   // live until clear(). Throws InvalidArgument after run(), for a sequence of another model, a
   // sequence that is already in the batch, no ids, or ids outside the vocabulary; Unsupported for
-  // several rows of logits if the model has none.
+  // several rows of logits if the model has none. Rows of embeddings have negative ids and are
+  // provided to the sequence before run().
   size_t add(Sequence& sequence, std::span<const int32_t> ids, Rows rows = Rows::Last);
   size_t add(Sequence& sequence, int32_t id, Rows rows = Rows::Last) {
     return add(sequence, {&id, 1}, rows);
   }
 
   // Feeds all entries, once. Before any is fed, throws LimitExceeded if one would exceed the
-  // context and InvalidArgument if one is in use by another thread or the batch has run. After any
-  // other Error each sequence has either been fed or not; its position() tells.
+  // context and InvalidArgument if one is in use by another thread, the batch has run, or rows were
+  // not provided. After any other Error each sequence has either been fed or not; its position()
+  // tells.
   void run();
 
   // The wanted logits after run(), [rows, vocab_size]; empty for Rows::None, and for Rows::Token if

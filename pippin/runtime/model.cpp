@@ -57,6 +57,13 @@ void check_ids(const Model& model, std::span<const int32_t> ids) {
   check_below(model.num_ids(), ids);
 }
 
+void check_fed_ids(const Model& model, std::span<const int32_t> ids) {
+  if (!model.rows() || ids.empty()) return check_ids(model, ids);
+  for (const int32_t& id : ids) {
+    if (id >= 0) check_ids(model, {&id, 1});
+  }
+}
+
 void check_vocabulary(const Model& model, std::span<const int32_t> ids) {
   check_below(model.vocab_size(), ids);
 }

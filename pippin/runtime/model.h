@@ -15,6 +15,7 @@
 
 #include "pippin/base/export.h"
 #include "pippin/base/threads/fork.h"
+#include "pippin/runtime/row_runs.h"
 #include "pippin/runtime/source.h"
 
 namespace pippin {
@@ -61,6 +62,9 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
   // The sources that its sequences need before tokens: Sequence::set_source(). None: sequences
   // consist of tokens only.
   const std::optional<SourceForm>& source() const { return facts_.source; }
+  // The rows of embeddings that its sequences take in place of tokens: Sequence::provide(). None:
+  // tokens only.
+  const std::optional<RowForm>& rows() const { return facts_.rows; }
   // The number of last tokens to restart with when a sequence fills the context and is to continue.
   int64_t tokens_after_shift() const { return facts_.tokens_after_shift; }
 
@@ -88,6 +92,7 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
     Capabilities capabilities;
     std::optional<SourceForm> source = std::nullopt;
     int64_t num_ids = 0;  // 0: vocab_size
+    std::optional<RowForm> rows = std::nullopt;
   };
   Model() = default;
   // Called once, by the constructor of the implementation.
@@ -115,6 +120,8 @@ class PIPPIN_API Model : public std::enable_shared_from_this<Model> {
 
 // Throws InvalidArgument for no ids or an id that cannot be fed; the message has the id.
 PIPPIN_API void check_ids(const Model& model, std::span<const int32_t> ids);
+// The same, except for negative ids if the model takes rows, which the sequence checks.
+PIPPIN_API void check_fed_ids(const Model& model, std::span<const int32_t> ids);
 // The same for an id without a logit.
 PIPPIN_API void check_vocabulary(const Model& model, std::span<const int32_t> ids);
 

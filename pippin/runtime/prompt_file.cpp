@@ -4,6 +4,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/runtime/row_ids.h"
 
 namespace pippin::runtime {
 
@@ -21,10 +22,11 @@ int64_t restore_prompt(Sequence& sequence, const std::filesystem::path& path,
   }
   const auto tokens = sequence.tokens();
   const size_t most = std::min(tokens.size(), prompt.size() - 1);
-  const auto same =
+  const auto equal =
       std::mismatch(tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(most), prompt.begin())
           .first -
       tokens.begin();
+  const int64_t same = reusable(prompt, equal);
   const bool is_of_use = same > 0 && (same == std::ssize(tokens) || same >= sequence.earliest());
   log_debug("{}: has {} tokens, of which the prompt begins with {}{}", path.string(), tokens.size(),
             same, is_of_use ? "" : "; a sequence of this model cannot go back");

@@ -6,6 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
+#include "pippin/runtime/row_ids.h"
 #include "pippin/runtime/sequence_file.h"
 #include "pippin/runtime/sequence_use.h"
 
@@ -36,8 +37,38 @@ void Sequence::check_room(int64_t added) const {
 }
 
 void Sequence::check(std::span<const int32_t> ids) const {
-  check_ids(*model_, ids);
+  check_fed_ids(*model_, ids);
+  if (model_->rows()) check_rows(ids, model_->rows()->sight);
   check_room(std::ssize(ids));
+}
+
+void Sequence::check_rows(std::span<const int32_t> ids, RowForm::Sight sight) const {
+  if (model_->rows()) runs_.check(ids, position(), sight);
+}
+
+void Sequence::provide(std::shared_ptr<const EmbeddedRows> rows) {
+  if (!model_->rows()) {
+    fail(ErrorCode::Unsupported, "the model reads tokens only and takes no rows of embeddings");
+  }
+  const Use use(*this);
+  runs_.provide(*model_->rows(), std::move(rows));
+}
+
+void Sequence::withdraw_rows() {
+  enter();
+  runs_.withdraw();
+  leave();
+}
+
+std::span<const RowRun> Sequence::row_runs() const {
+  enter();
+  leave();
+  return runs_.runs();
+}
+
+std::span<const float> Sequence::prefill(std::span<const PromptPiece> prompt) {
+  for (auto& rows : prompt_rows(prompt)) provide(std::move(rows));
+  return prefill(prompt_ids(prompt));
 }
 
 std::span<float> Sequence::next_row(const Feeding& feeding) {
@@ -50,11 +81,13 @@ std::span<float> Sequence::next_row(const Feeding& feeding) {
 void Sequence::begin(std::span<const int32_t> ids, bool token_suffices) {
   greedy_token_.reset();
   token_suffices_ = token_suffices;
+  if (model_->rows()) runs_.begin(ids, std::ssize(tokens_));
   tokens_.insert(tokens_.end(), ids.begin(), ids.end());
 }
 
 void Sequence::keep(int64_t count) {
   tokens_.resize(static_cast<size_t>(count));
+  runs_.keep(count);
   finish();
 }
 
@@ -173,6 +206,7 @@ void Sequence::reset() {
   const Use use(*this);
   greedy_token_.reset();
   keep(0);
+  runs_.withdraw();
   forget();
   forget_source();
 }
@@ -205,6 +239,11 @@ void Sequence::truncate(int64_t count) {
          "a sequence of {} tokens cannot go back to {}, only to {} or 0: {}", position(), count,
          earliest.count, earliest.reason);
   }
+  if (const RowRun* const run = runs_.around(count)) {
+    fail(ErrorCode::Unsupported,
+         "a sequence cannot be cut to {} tokens, within the {} rows of a run from {} on", count,
+         run->count, run->begin);
+  }
   greedy_token_.reset();
   if (count == 0) {
     forget();
@@ -223,6 +262,7 @@ std::unique_ptr<Sequence> Sequence::fork() const {
   result = model_->make_sequence();
   result->copy(*this);
   result->tokens_ = tokens_;
+  result->runs_ = runs_;
   result->row_ = row_;
   result->greedy_token_ = greedy_token_;
   result->finish();
@@ -249,6 +289,7 @@ void Sequence::save(const std::filesystem::path& path) {
     }
     saved.marks = marks();
     saved.tokens = tokens_;
+    saved.runs = runs_.runs();
     const auto read = [&](size_t index, const engine::StateRows& rows, std::byte* to) {
       read_cache(index, rows, to, rows.group_bytes());
     };
@@ -275,7 +316,7 @@ void Sequence::check(const SavedSequence& saved, const std::string& path) const 
     fail(ErrorCode::InvalidFile, "{}: has {} tokens, the model's context holds {}", path, count,
          model_->context());
   }
-  if (count > 0) with_context(path, [&] { check_ids(*model_, saved.tokens); });
+  if (count > 0) with_context(path, [&] { check_fed_ids(*model_, saved.tokens); });
 }
 
 void Sequence::restore(const std::filesystem::path& path) {
@@ -295,6 +336,8 @@ void Sequence::restore(const std::filesystem::path& path) {
   std::vector<int32_t> tokens = saved.tokens;
   const auto count = std::ssize(tokens);
   file.check(arrays(count));
+  RowRuns runs;
+  with_context(path.string(), [&] { runs.restore(saved.runs, tokens); });
   greedy_token_.reset();
   forget();
   file.read([&](size_t index, const engine::StateRows& rows, const std::byte* from) {
@@ -302,6 +345,7 @@ void Sequence::restore(const std::filesystem::path& path) {
   });
   set_marks(saved.marks);
   tokens_ = std::move(tokens);
+  runs_ = std::move(runs);
   finish();
 }
 

@@ -18,7 +18,9 @@
 #include <vector>
 
 #include "pippin/base/export.h"
+#include "pippin/runtime/embedded_rows.h"
 #include "pippin/runtime/model.h"
+#include "pippin/runtime/row_runs.h"
 #include "pippin/runtime/sequence_rows.h"
 #include "pippin/runtime/source.h"
 
@@ -54,7 +56,8 @@ class PIPPIN_API Sequence {
   Model& model() const { return *model_; }
   // The number of tokens fed so far, not counting a call that another thread is in.
   int64_t position() const { return position_.load(std::memory_order_relaxed); }
-  // The tokens themselves, valid until the next call.
+  // The tokens themselves, valid until the next call. Rows of embeddings have negative ids
+  // (row_ids.h).
   std::span<const int32_t> tokens() const;
 
   // Encodes the source of a sequence without tokens, in place of an earlier one. Required before
@@ -69,10 +72,22 @@ class PIPPIN_API Sequence {
   // and for ids that are not in the vocabulary; LimitExceeded for more tokens than the context.
   CrossAttention cross_attention(std::span<const int32_t> ids);
 
+  // Gives rows of embeddings for tokens that will be fed with their ids (row_ids.h), once for each
+  // time that they are fed; they are released then. Throws Unsupported for models that read tokens
+  // only (Model::rows()), InvalidArgument for rows of another width, values that are not as many,
+  // and, if positions have coordinates, a grid of another size.
+  void provide(std::shared_ptr<const EmbeddedRows> rows);
+  // Releases the rows that were not fed.
+  void withdraw_rows();
+  // The runs of rows among the tokens, valid until the next call.
+  std::span<const RowRun> row_runs() const;
+  // As prefill() below, for a prompt with rows, which it provides.
+  std::span<const float> prefill(std::span<const PromptPiece> prompt);
+
   // Feeds tokens and returns the logits after the last one, [vocab_size], valid until the next
-  // call. Throws InvalidArgument for ids that are not in the vocabulary, LimitExceeded if the
-  // sequence would exceed the context, Cancelled between pieces of a long prompt: the pieces done
-  // by then stay fed; position() tells how many tokens.
+  // call. Throws InvalidArgument for ids that are not in the vocabulary and ids of rows that were
+  // not provided, LimitExceeded if the sequence would exceed the context, Cancelled between pieces
+  // of a long prompt: the pieces done by then stay fed; position() tells how many tokens.
   std::span<const float> prefill(std::span<const int32_t> ids);
   // As prefill() for one token.
   std::span<const float> decode(int32_t id) { return prefill({&id, 1}); }
@@ -92,7 +107,7 @@ class PIPPIN_API Sequence {
   void reset();
   // Drops all but the first `count` tokens; the sequence then behaves as if only these had been
   // fed. Throws InvalidArgument for more tokens than there are, Unsupported if the sequence cannot
-  // go back that far.
+  // go back that far, or would end within a run of rows.
   void truncate(int64_t count);
   // Returns the smallest count other than 0 that truncate() accepts now.
   int64_t earliest() const;
@@ -194,6 +209,7 @@ class PIPPIN_API Sequence {
   virtual std::optional<int32_t> find_greedy_token() { return std::nullopt; }
 
   const std::vector<int32_t>& fed() const { return tokens_; }
+  const RowRuns& runs() const { return runs_; }  // of fed()
   // The target of the next row of wanted logits: vocab_size() numbers.
   std::span<float> next_row(const Feeding& feeding);
   std::span<float> next_row() { return row_; }
@@ -213,6 +229,7 @@ class PIPPIN_API Sequence {
   void enter() const;
   void leave() const noexcept { is_used_.store(false, std::memory_order_release); }
   void check(std::span<const int32_t> ids) const;
+  void check_rows(std::span<const int32_t> ids, RowForm::Sight sight) const;
   void check(const SavedSequence& saved, const std::string& path) const;
   void feed_new(std::span<const int32_t> ids, Feeding feeding, bool token_suffices = false);
   void feed_last();
@@ -222,12 +239,16 @@ class PIPPIN_API Sequence {
   void begin(std::span<const int32_t> ids, bool token_suffices);
   std::span<const float> row_or_token() const;
   void keep(int64_t count);
-  void finish() { position_.store(std::ssize(tokens_), std::memory_order_relaxed); }
+  void finish() {
+    position_.store(std::ssize(tokens_), std::memory_order_relaxed);
+    if (!runs_.is_empty()) runs_.release(std::ssize(tokens_));
+  }
 
   const std::shared_ptr<Model> model_;
   mutable std::atomic<bool> is_used_{false};
   std::atomic<int64_t> position_{0};
   std::vector<int32_t> tokens_;  // position_ of them, then those being fed
+  RowRuns runs_;                 // of tokens_
   std::vector<float> row_;       // the logits after the last token
 };
 

@@ -13,7 +13,7 @@ namespace pippin::runtime {
 namespace {
 
 constexpr std::string_view kMagic = "PIPPINSQ";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 1, kVersionWithRows = 2;
 constexpr size_t kHeaderBytes = kMagic.size() + sizeof(uint32_t) + sizeof(uint64_t);
 constexpr size_t kDigestBytes = 64;
 
@@ -36,6 +36,28 @@ class Writer {
  private:
   std::vector<std::byte> bytes_;
 };
+
+void put_runs(Writer& writer, const std::vector<RowRun>& runs) {
+  writer.put(static_cast<uint64_t>(runs.size()));
+  for (const RowRun& run : runs) {
+    writer.put(run.begin);
+    writer.put(run.count);
+    for (const int64_t size : run.grid) writer.put(size);
+    writer.put_text(run.digest);
+  }
+}
+
+std::vector<RowRun> read_runs(ByteReader& reader) {
+  std::vector<RowRun> runs;
+  for (auto left = reader.read<uint64_t>(); left > 0; --left) {
+    RowRun& run = runs.emplace_back();
+    run.begin = reader.read<int64_t>();
+    run.count = reader.read<int64_t>();
+    for (int64_t& size : run.grid) size = reader.read<int64_t>();
+    run.digest = as_text(reader.take(kDigestBytes));
+  }
+  return runs;
+}
 
 uint64_t times(uint64_t a, uint64_t b, const std::string& path) {
   if (const auto product = checked_mul(a, b)) return *product;
@@ -64,13 +86,14 @@ std::vector<std::byte> to_bytes(const SavedSequence& sequence,
                                 const std::vector<CacheArray>& arrays, const ReadRows& read) {
   Writer writer;
   writer.put_text(kMagic);
-  writer.put(kVersion);
+  writer.put(sequence.runs.empty() ? kVersion : kVersionWithRows);
   writer.put(uint64_t{0});  // the size, written at the end
   writer.put_text(sequence.digest);
   writer.put(sequence.context);
   writer.put(sequence.marks);
   writer.put(static_cast<uint64_t>(sequence.tokens.size()));
   writer.put_bytes(std::as_bytes(std::span(sequence.tokens)));
+  if (!sequence.runs.empty()) put_runs(writer, sequence.runs);
   writer.put(static_cast<uint64_t>(arrays.size()));
   for (size_t i = 0; i < arrays.size(); ++i) {
     const CacheArray& array = arrays[i];
@@ -104,10 +127,11 @@ void SequenceFile::parse(ByteSpan bytes) {
     fail(ErrorCode::InvalidFile, "{}: not a saved sequence", path_);
   }
   ByteReader header(bytes.subspan(kMagic.size()), path_);
-  if (const auto version = header.read<uint32_t>(); version != kVersion) {
+  const auto version = header.read<uint32_t>();
+  if (version != kVersion && version != kVersionWithRows) {
     fail(ErrorCode::Unsupported,
-         "{}: a saved sequence of format {}, this version of Pippin reads format {}", path_,
-         version, kVersion);
+         "{}: a saved sequence of format {}, this version of Pippin reads formats {} and {}", path_,
+         version, kVersion, kVersionWithRows);
   }
   if (const auto size = header.read<uint64_t>();
       size != bytes.size() || size < kHeaderBytes + sizeof(uint64_t)) {
@@ -126,6 +150,7 @@ void SequenceFile::parse(ByteSpan bytes) {
   const auto tokens = reader.take(times(reader.read<uint64_t>(), sizeof(int32_t), path_));
   sequence_.tokens.resize(tokens.size() / sizeof(int32_t));
   if (!tokens.empty()) std::memcpy(sequence_.tokens.data(), tokens.data(), tokens.size());
+  if (version == kVersionWithRows) sequence_.runs = read_runs(reader);
   for (auto left = reader.read<uint64_t>(); left > 0; --left) {
     Stored& stored = arrays_.emplace_back();
     stored.form.name = as_text(reader.take(reader.read<uint64_t>()));

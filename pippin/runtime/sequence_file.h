@@ -2,6 +2,8 @@
 //
 //   magic, format version, size of the file
 //   digest of the model, its context, marks of its family, tokens
+//   runs of rows among the tokens (row_runs.h): begin, count, grid, digest; only in format 2,
+//     which sequences with rows have
 //   arrays: name, groups, rows, which rows of each group follow, their bytes; others are zeros
 //   checksum of all before it
 //
@@ -18,6 +20,7 @@
 #include "pippin/base/bytes.h"
 #include "pippin/base/files/mapped_file.h"
 #include "pippin/engine/state.h"
+#include "pippin/runtime/row_runs.h"
 
 namespace pippin::runtime {
 
@@ -49,6 +52,7 @@ struct SavedSequence {
   int64_t context = 0;
   uint32_t marks = 0;
   std::vector<int32_t> tokens;
+  std::vector<RowRun> runs;  // without their rows
 };
 
 // Copies rows of the array with that index, group after group.

@@ -156,7 +156,9 @@ SequenceRest Sequence::copy_rest() {
 void Sequence::append_rows(std::span<const int32_t> ids, std::span<const RowPiece> pieces,
                            const SequenceRest* rest) {
   const Use use(*this);
-  check(ids);
+  check_fed_ids(*model_, ids);
+  check_rows(ids, RowForm::Sight::Causal);  // runs may be copied in parts
+  check_room(std::ssize(ids));
   const int64_t begin = position(), end = begin + std::ssize(ids);
   const RowLayout layout = find_layout();
   if (layout.is_empty()) {
@@ -183,6 +185,7 @@ void Sequence::append_rows(std::span<const int32_t> ids, std::span<const RowPiec
   greedy_token_.reset();
   put_rows(caches, pieces);
   if (rest != nullptr) put_rest(caches, *rest);
+  runs_.begin(ids, begin);
   tokens_.insert(tokens_.end(), ids.begin(), ids.end());
   finish();
   took_rows();

@@ -33,6 +33,7 @@ class Scheduler::Loop {
   SchedulerState state() const;
   int64_t max_prompt() const;
   int64_t max_running() const { return max_running_; }
+  void check_rows(const Request& request) const;
   void check_prompt_logprobs(int64_t size) const;
 
  private:
@@ -50,6 +51,8 @@ class Scheduler::Loop {
   void read_piece(double decode_seconds);
   std::shared_ptr<Task> next_reader();
   int64_t most_to_read(const Task& task, int64_t left) const;
+  int64_t whole_prompt(const Task& task, int64_t left) const;
+  int64_t whole_runs(const Task& task, int64_t size) const;
   bool feed_piece(Task& task, int64_t size);
   bool copy_piece(Task& task);
   void keep_decoded();

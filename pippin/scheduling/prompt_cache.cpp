@@ -9,6 +9,7 @@
 #include "pippin/base/stopwatch.h"
 #include "pippin/io/digest.h"
 #include "pippin/runtime/prompt_file.h"
+#include "pippin/runtime/row_ids.h"
 
 namespace pippin::scheduling {
 namespace {
@@ -114,11 +115,20 @@ int64_t PromptCache::usable(const Sequence& sequence, std::span<const int32_t> t
   const auto own = sequence.tokens();
   if (std::ssize(tokens) > tree_.layout().limit) return 0;
   const size_t most = std::min(own.size(), tokens.size() - 1);
-  const auto same =
+  const auto equal =
       std::mismatch(own.begin(), own.begin() + static_cast<ptrdiff_t>(most), tokens.begin()).first -
       own.begin();
+  const int64_t same = runtime::reusable(tokens, equal);
   if (same == std::ssize(own)) return same;
   return model_->capabilities().truncate && same >= sequence.earliest() ? same : 0;
+}
+
+// The path of known tokens that a sequence may take: all but the text's last one.
+TokenTree::Match PromptCache::match_usable(std::span<const int32_t> tokens) {
+  TokenTree::Match match = tree_.match(tokens.first(tokens.size() - 1));
+  match.length = runtime::reusable(tokens, match.length);
+  while (!match.path.empty() && match.path.back()->begin >= match.length) match.path.pop_back();
+  return match;
 }
 
 TokenNode* PromptCache::deepest_rest(const TokenTree::Match& match) const {
@@ -137,7 +147,7 @@ PromptCache::Known PromptCache::look_up(std::span<const int32_t> tokens) {
   known.same = match.length;
   if (match.length < std::ssize(tokens)) known.next = tree_.next_token(match);
   if (std::ssize(tokens) > tree_.layout().limit) return known;
-  const TokenTree::Match usable = tree_.match(tokens.first(tokens.size() - 1));
+  const TokenTree::Match usable = match_usable(tokens);
   if (tree_.layout().has_rest) {
     const TokenNode* const rest = deepest_rest(usable);
     if (rest != nullptr) known.tokens = rest->end();
@@ -220,23 +230,37 @@ void PromptCache::touch(Path path) {
 }
 
 bool PromptCache::extend(Sequence& sequence, std::span<const int32_t> tokens, double seconds) try {
-  const auto start = std::chrono::steady_clock::now();
-  const int64_t most = std::ssize(tokens) - 1;
   if (!is_on() || std::ssize(tokens) > tree_.layout().limit) return false;
   if (keeps_ends()) return append_rest(sequence, tokens);
-  const auto wanted = tokens.first(static_cast<size_t>(most));
-  TokenTree::Match match = tree_.match(wanted);
-  if (match.length <= sequence.position()) return false;
-  touch(match.path);
-  while (append(sequence, wanted.first(static_cast<size_t>(match.length)), match.path)) {
-    make_room();  // may remove nodes of the path
-    if (seconds_since(start) > seconds) return true;
-    match = tree_.match(wanted);
-  }
-  return false;
+  const bool has_more = append_rows(sequence, tokens, seconds);
+  if (!has_more) leave_run(sequence);
+  return has_more;
 } catch (const std::exception& fault) {
   log_warn("the prompt cache could not be read: {}", fault.what());
   return false;
+}
+
+bool PromptCache::append_rows(Sequence& sequence, std::span<const int32_t> tokens, double seconds) {
+  const auto start = std::chrono::steady_clock::now();
+  TokenTree::Match match = match_usable(tokens);
+  if (match.length <= sequence.position()) return false;
+  touch(match.path);
+  while (append(sequence, tokens.first(static_cast<size_t>(match.length)), match.path)) {
+    make_room();  // may remove nodes of the path
+    if (seconds_since(start) > seconds) return true;
+    match = match_usable(tokens);
+  }
+  return false;
+}
+
+// A run whose end was not found, because its data has left the cache, is read whole if its rows see
+// each other.
+void PromptCache::leave_run(Sequence& sequence) const {
+  const auto runs = sequence.row_runs();
+  const bool is_within = !runs.empty() && runs.back().end() > sequence.position();
+  if (is_within && model_->rows()->sight != runtime::RowForm::Sight::Causal) {
+    sequence.truncate(runs.back().begin);
+  }
 }
 
 // Appends the node's rows after those of the sequence.

@@ -93,6 +93,9 @@ class PromptCache {
   bool load(TokenNode& node, ItemKind kind);
   bool append(runtime::Sequence& sequence, std::span<const int32_t> tokens, Path path);
   void read_ahead(Path path) const;
+  TokenTree::Match match_usable(std::span<const int32_t> tokens);
+  bool append_rows(runtime::Sequence& sequence, std::span<const int32_t> tokens, double seconds);
+  void leave_run(runtime::Sequence& sequence) const;
   bool append_rest(runtime::Sequence& sequence, std::span<const int32_t> tokens);
   TokenNode* deepest_rest(const TokenTree::Match& match) const;
   void put_rows(runtime::Sequence& sequence, int64_t kept);

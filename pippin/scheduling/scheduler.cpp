@@ -13,6 +13,7 @@
 #include "pippin/base/platform/free_memory.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/threads/cancel.h"
+#include "pippin/runtime/row_ids.h"
 #include "pippin/scheduling/loop.h"
 
 namespace pippin::scheduling {
@@ -103,7 +104,8 @@ Scheduler::Loop::~Loop() {
 }
 
 std::shared_ptr<Job> Scheduler::Loop::submit(Request request, std::shared_ptr<Listener> listener) {
-  runtime::check_ids(*model_, request.prompt);
+  runtime::check_fed_ids(*model_, request.prompt);
+  check_rows(request);
   if (request.options.overflow != runtime::Overflow::Stop) {
     fail(ErrorCode::Unsupported, "a scheduled text ends where its context does: no other overflow");
   }
@@ -130,6 +132,29 @@ std::shared_ptr<Job> Scheduler::Loop::submit(Request request, std::shared_ptr<Li
   arrived_.push_back(task);
   wake_.notify_one();
   return task;
+}
+
+void Scheduler::Loop::check_rows(const Request& request) const {
+  if (!model_->rows()) {
+    if (request.rows.empty()) return;
+    fail(ErrorCode::Unsupported, "{} pictures in the prompt: the model reads tokens only",
+         request.rows.size());
+  }
+  runtime::RowRuns runs;
+  for (const auto& rows : request.rows) runs.provide(*model_->rows(), rows);
+  runs.check(request.prompt, 0, model_->rows()->sight);
+  runs.begin(request.prompt, 0);
+  const auto& found = runs.runs();
+  const bool are_in_order =
+      std::equal(found.begin(), found.end(), request.rows.begin(), request.rows.end(),
+                 [](const auto& run, const auto& rows) { return run.digest == rows->digest; });
+  if (!are_in_order) {
+    fail(ErrorCode::InvalidArgument, "{} runs of rows in the prompt, {} given, or in another order",
+         found.size(), request.rows.size());
+  }
+  if (request.prompt_logprobs >= 0 && !request.rows.empty()) {
+    fail(ErrorCode::Unsupported, "logprobs of a prompt with pictures, whose rows are not tokens");
+  }
 }
 
 int64_t Scheduler::Loop::max_prompt() const {
@@ -334,7 +359,8 @@ void Scheduler::Loop::read_piece(double decode_seconds) {
   // one pass, however long that takes.
   const bool is_whole = std::ssize(task->tokens()) > task->sequence().row_layout().limit;
   const int64_t size =
-      is_whole ? left : piece_size_.choose(most_to_read(*task, left), decode_seconds);
+      is_whole ? whole_prompt(*task, left)
+               : whole_runs(*task, piece_size_.choose(most_to_read(*task, left), decode_seconds));
   // A rest is also kept before the last token: the same prompt needs to feed that one for its
   // logits.
   if (size == left && left > 1 && cache_->keeps_ends() && !is_whole) {
@@ -342,6 +368,20 @@ void Scheduler::Loop::read_piece(double decode_seconds) {
   } else {
     feed_piece(*task, size);
   }
+}
+
+// All tokens that are left, unless the prompt's tokens see each other and generated ones follow.
+int64_t Scheduler::Loop::whole_prompt(const Task& task, int64_t left) const {
+  const auto& rows = model_->rows();
+  const bool sees_prompt = rows && rows->sight == runtime::RowForm::Sight::Prompt;
+  return sees_prompt && left > task.prompt_tokens() ? task.prompt_tokens() : left;
+}
+
+// Rows that see each other are read in one piece.
+int64_t Scheduler::Loop::whole_runs(const Task& task, int64_t size) const {
+  const auto& rows = model_->rows();
+  if (!rows || rows->sight == runtime::RowForm::Sight::Causal) return size;
+  return runtime::with_whole_rows(task.to_feed(), size);
 }
 
 // Limits the memory for logits of every token.
@@ -445,7 +485,8 @@ void Scheduler::Loop::log_lookup(std::span<const int32_t> tokens) {
   if (log_level() > LogLevel::Debug) return;
   const PromptCache::Known known = cache_->look_up(tokens);
   const auto text = [&](int32_t id) {
-    return id < model_->vocab_size() ? tokenizer_.decode(std::vector<int32_t>{id}) : std::string();
+    return id >= 0 && id < model_->vocab_size() ? tokenizer_.decode(std::vector<int32_t>{id})
+                                                : std::string();
   };
   std::string difference;
   if (known.next >= 0) {

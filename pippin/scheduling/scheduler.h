@@ -28,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pippin/runtime/embedded_rows.h"
 #include "pippin/runtime/model.h"
 #include "pippin/runtime/text.h"
 #include "pippin/tokenizers/tokenizer.h"
@@ -40,6 +41,8 @@ struct Request {
   // The number of likely tokens to report for each prompt token; negative: none. Such a prompt is
   // computed again even if it is in the prompt cache.
   int64_t prompt_logprobs = -1;
+  // The rows of embeddings whose ids `prompt` has (runtime/row_ids.h), in order.
+  std::vector<std::shared_ptr<const runtime::EmbeddedRows>> rows = {};
 };
 
 // The log probabilities at a token of the prompt, and alternatives to it.
@@ -154,9 +157,10 @@ class Scheduler {
 
   // May be called by any thread. Throws, without a call of the listener: LimitExceeded, with both
   // numbers, for a prompt that exceeds the model's context or the pool, and if max_waiting requests
-  // are waiting; InvalidArgument for no prompt, ids outside the vocabulary and options out of
-  // range; Unsupported for sampling or prompt logprobs if the model has no logits, and for an
-  // Overflow other than Stop.
+  // are waiting; InvalidArgument for no prompt, ids outside the vocabulary, rows that do not fit
+  // and options out of range; Unsupported for sampling or prompt logprobs if the model has no
+  // logits, for rows if it reads tokens only, for prompt logprobs of rows, and for an Overflow
+  // other than Stop.
   std::shared_ptr<Job> submit(Request request, std::shared_ptr<Listener> listener);
 
   // The most tokens of a prompt: the model's context, or the pool.

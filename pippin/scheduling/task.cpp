@@ -12,6 +12,7 @@ using runtime::StopReason;
 Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request request,
            std::shared_ptr<Listener> listener)
     : tokens_(std::move(request.prompt)),
+      rows_(std::move(request.rows)),
       prompt_size_(std::ssize(tokens_)),
       prompt_logprobs_(request.prompt_logprobs),
       listener_(std::move(listener)),
@@ -25,6 +26,7 @@ Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request requ
 
 void Task::begin(PromptCache::Lent lent) {
   lent_ = std::move(lent);
+  provide_rows();
   kept = sequence().position();
   note_cached();
   if (begun_) return;
@@ -32,8 +34,20 @@ void Task::begin(PromptCache::Lent lent) {
   outcome_.queue_seconds = seconds_since(submitted_);
 }
 
+// Those that the sequence does not have yet.
+void Task::provide_rows() {
+  const int64_t position = sequence().position();
+  int64_t token = 0;
+  for (const auto& rows : rows_) {
+    while (tokens_[static_cast<size_t>(token)] >= 0) ++token;
+    if (token >= position) sequence().provide(rows);
+    token += rows->count;
+  }
+}
+
 PromptCache::Lent Task::give_up() {
   is_read_ = false;
+  if (is_running() && !rows_.empty()) sequence().withdraw_rows();
   return std::exchange(lent_, {});
 }
 

@@ -76,9 +76,11 @@ class Task final : public Job {
   void begin_drafting();
   bool take_row(std::span<const float> logits, size_t row);
   void finish() noexcept;
+  void provide_rows();
 
   CancelToken cancel_;
   std::vector<int32_t> tokens_;  // the prompt, then the generated tokens
+  std::vector<std::shared_ptr<const runtime::EmbeddedRows>> rows_;  // of the prompt
   int64_t prompt_size_;
   int64_t prompt_logprobs_;
   int64_t told_ = 1;  // tokens of the prompt; the first one has no logprobs

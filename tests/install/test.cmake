@@ -23,8 +23,8 @@ set(expected pippin/api/call.h pippin/api/device.h pippin/api/llm.h pippin/api/m
   pippin/engine/compute_options.h pippin/mx.h pippin/mx/core/array.h pippin/mx/ops/binary.h pippin/mx/core/buffer.h pippin/mx/export/compile.h pippin/mx/ops/conv.h pippin/mx/ops/create.h pippin/mx/core/dtype.h
   pippin/mx/export/export.h pippin/mx/ops/fast.h pippin/mx/core/index.h pippin/mx/io/io.h pippin/mx/ops/matmul.h
   pippin/mx/nn/activations.h pippin/mx/nn/config.h pippin/mx/nn/layers.h pippin/mx/nn/module.h pippin/mx/nn/quantized.h pippin/mx/core/node.h pippin/mx/ops/quantized.h pippin/mx/ops/random.h pippin/mx/ops/reduce.h
-  pippin/mx/core/ref.h pippin/mx/ops/scan_sort.h pippin/mx/core/shape.h pippin/mx/ops/shape_ops.h pippin/mx/core/small_vector.h pippin/mx/ops/unary.h pippin/nn.h pippin/runtime/batch.h pippin/runtime/generator.h pippin/runtime/load_options.h pippin/runtime/model.h
-  pippin/runtime/row_memory.h pippin/runtime/sampling/candidates.h pippin/runtime/sampling/logprobs.h
+  pippin/mx/core/ref.h pippin/mx/ops/scan_sort.h pippin/mx/core/shape.h pippin/mx/ops/shape_ops.h pippin/mx/core/small_vector.h pippin/mx/ops/unary.h pippin/nn.h pippin/runtime/batch.h pippin/runtime/embedded_rows.h pippin/runtime/generator.h pippin/runtime/load_options.h pippin/runtime/model.h
+  pippin/runtime/row_ids.h pippin/runtime/row_memory.h pippin/runtime/row_runs.h pippin/runtime/sampling/candidates.h pippin/runtime/sampling/logprobs.h
   pippin/runtime/sampling/options.h pippin/runtime/sampling/processor.h pippin/runtime/sampling/random.h pippin/runtime/sequence.h
   pippin/runtime/sequence_rows.h pippin/runtime/source.h pippin/runtime/statistics.h pippin/speech/options.h pippin/speech/transcription.h pippin/speech/writers/formats.h pippin/tokenizers/tokenizer.h)
 if(SHARED)

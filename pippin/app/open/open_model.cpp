@@ -77,6 +77,7 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
   options.context_memory = total_memory() / kPartForContext;
   options.compute = models::BuildOptions::Compute::Float32Direct;
   options.layer_outputs = choice.layers;
+  options.rows = true;
   options.fused_adapter = choice.load.adapter;
   return models::build(folder, options);
 }

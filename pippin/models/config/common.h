@@ -64,6 +64,11 @@ nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefau
 // layers that are declared without a rope get none.
 void add_ropes_by_kind(const Config& config, nn::DecoderOptions& model,
                        const std::vector<bool>& sliding, RopeDefaults full, RopeDefaults slides);
+// For models whose pictures have positions with three coordinates: mrope_section and
+// mrope_interleaved, for all ropes. Throws InvalidFile for sections that are not the rope's
+// frequencies.
+void read_sections(const Config& config, nn::DecoderOptions& model,
+                   const std::vector<int64_t>& fallback, bool interleaved);
 // For sliding layers with a separate rope: without scaling, unless rope_parameters has an object
 // for them.
 nn::RopeOptions sliding_rope(const Config& config, int64_t dims, double theta);

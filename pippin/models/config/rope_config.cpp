@@ -1,7 +1,9 @@
 // Reads rope_scaling and rope_parameters.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
 #include "pippin/models/config/common.h"
@@ -132,13 +134,34 @@ nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefau
     const double usual = defaults.rotary_factor > 0 ? defaults.rotary_factor : 1.0;
     const double given = config.number("partial_rotary_factor", usual);
     read_proportional(object, dims, settings.rotary_factor(given), scaling);
-  } else if (kind != "default") {
+  } else if (kind != "default" && kind != "mrope") {  // the latter: read_sections()
     object.unsupported("rope_type", fmt::format("'{}' is not supported (known: default, linear, "
                                                 "llama3, yarn, dynamic, longrope, proportional)",
                                                 kind));
   }
   settings.refuse_unread(defaults.keys);
   return rope;
+}
+
+void read_sections(const Config& config, nn::DecoderOptions& model,
+                   const std::vector<int64_t>& fallback, bool interleaved) {
+  const RopeSettings settings(config);
+  const auto given = settings.object().find("mrope_section");
+  const std::vector<int64_t> sections = given ? given->as_ints() : fallback;
+  const bool own = settings.object().flag("mrope_interleaved", interleaved);
+  for (nn::RopeOptions& rope : model.ropes) {
+    const bool fits = sections.size() == 3 && sections[0] > 0 && sections[1] >= 0 &&
+                      sections[2] >= 0 && sections[0] <= rope.dims && sections[1] <= rope.dims &&
+                      sections[2] <= rope.dims &&
+                      sections[0] + sections[1] + sections[2] == rope.dims / 2;
+    if (!fits) {
+      settings.object().invalid("mrope_section",
+                                fmt::format("[{}] are not three parts of {} frequencies",
+                                            fmt::join(sections, ", "), rope.dims / 2));
+    }
+    std::copy(sections.begin(), sections.end(), rope.sections.begin());
+    rope.interleaved = own;
+  }
 }
 
 nn::RopeOptions sliding_rope(const Config& config, int64_t dims, double theta) {

@@ -31,7 +31,20 @@ array::Array window_mask(const array::Array& mask, const array::Array& distances
 
 array::Array window_mask(const Pass& pass, int64_t window) {
   const array::Scope scope("window");
-  return window_mask(pass.mask, key_distances(pass), window);
+  const array::Array hiding = window_mask(pass.mask, key_distances(pass), window);
+  if (!pass.run_starts) return hiding;
+  const array::Array end = array::Builder::current().dim_array(pass.end);
+  const array::Array keys = array::expand_dims(array::range(array::constant(0), end), {0, 1, 2});
+  const array::Array starts = array::expand_dims(*pass.run_starts, {0, 1, 3});
+  return array::named(array::select(array::less(keys, starts), hiding, pass.mask), "mask");
+}
+
+array::Array causal_mask(const Pass& pass) {
+  const array::Scope scope("causal");
+  const array::Array later = array::less(key_distances(pass), array::constant(0));
+  const array::Array hidden =
+      array::constant(pass.mask.type(), -std::numeric_limits<double>::infinity());
+  return array::named(array::select(later, hidden, pass.mask), "mask");
 }
 
 array::Array chunk_mask(const Pass& pass, int64_t chunk) {

@@ -216,6 +216,22 @@ std::vector<double> rope_frequencies(const RopeOptions& options, int64_t length)
   return frequencies;
 }
 
+std::vector<int> rope_coordinates(const RopeOptions& options) {
+  const auto count = static_cast<size_t>(options.dims / 2);
+  std::vector<int> result(count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    const auto index = static_cast<int64_t>(i);
+    const auto coordinate = static_cast<size_t>(index % 3);
+    if (options.interleaved) {
+      const bool follows = coordinate > 0 && index < 3 * options.sections[coordinate];
+      result[i] = follows ? static_cast<int>(coordinate) : 0;
+    } else if (index >= options.sections[0]) {
+      result[i] = index < options.sections[0] + options.sections[1] ? 1 : 2;
+    }
+  }
+  return result;
+}
+
 std::vector<int64_t> deinterleaved(int64_t head_dim, int64_t dims) {
   std::vector<int64_t> order;
   for (int64_t i = 0; i < dims; i += 2) order.push_back(i);
@@ -302,6 +318,31 @@ Rotation Rope::at(const Array& positions, const Array& length) const {
   const Array long_sin = array::gather(long_tables_->sin, positions, 2);
   return {array::named(array::select(is_long, long_cos, cos), "cos_of_length"),
           array::named(array::select(is_long, long_sin, sin), "sin_of_length")};
+}
+
+Rotation Rope::at_coordinates(const Array& positions, const Array& length) const {
+  const auto of = [&](int64_t coordinate) {
+    return at(array::slice(positions, {Index::at(coordinate)}), length);
+  };
+  Rotation result = of(0);
+  if (!options_.has_sections()) return result;
+  const array::Scope scope("rope");
+  const std::vector<int> coordinates = rope_coordinates(options_);
+  for (const int coordinate : {1, 2}) {
+    std::vector<double> follows;
+    follows.reserve(coordinates.size() * 2);
+    for (const int half : {0, 1}) {
+      static_cast<void>(half);
+      for (const int own : coordinates) follows.push_back(own == coordinate ? 1 : 0);
+    }
+    const Array weights =
+        array::constant(mil::DataType::Float32, {1, 1, 1, std::ssize(follows)}, follows);
+    const Array chosen = array::greater(weights, array::constant(mil::DataType::Float32, 0.5));
+    const Rotation own = of(coordinate);
+    result = {array::select(chosen, own.cos, result.cos),
+              array::select(chosen, own.sin, result.sin)};
+  }
+  return result;
 }
 
 Rotation Rope::computed(const mil::Dim& past, const mil::Dim& end) const {

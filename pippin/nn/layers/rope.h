@@ -10,6 +10,7 @@
 // scores.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -49,10 +50,21 @@ struct RopeOptions {
   double theta = 10000.0;
   bool reversed = false;  // pairs are rotated in the opposite direction
   RopeScaling scaling;
+  // For models whose positions have three coordinates, frame, row and column ("mrope"): the numbers
+  // of frequencies that follow each, dims / 2 in total; zeros for other models. The frequencies of
+  // a coordinate are adjacent, or the coordinates alternate (`interleaved`), where 3 * sections[i]
+  // limits those of rows and columns and frames have the others.
+  std::array<int64_t, 3> sections{};
+  bool interleaved = false;
+
+  bool has_sections() const { return sections[0] > 0; }
 };
 
 // Angle per position of each pair of dimensions: dims / 2 numbers, for sequences of `length`.
 std::vector<double> rope_frequencies(const RopeOptions& options, int64_t length = 1);
+
+// The coordinate of each frequency, dims / 2 numbers from 0 to 2, of a rope with sections.
+std::vector<int> rope_coordinates(const RopeOptions& options);
 
 // The order of a head's dimensions in which the first dims / 2 pairs are its two halves: 0, 2, 4,
 // ..., 1, 3, 5, ..., then the dimensions without rotation.
@@ -77,6 +89,9 @@ class Rope {
   // For given positions, int32 (q), below the context, in a sequence of `length`, int32 (1): for
   // programs that have both as inputs.
   Rotation at(const array::Array& positions, const array::Array& length) const;
+  // The same for positions with three coordinates, int32 (3, q). A rope without sections follows
+  // the first one.
+  Rotation at_coordinates(const array::Array& positions, const array::Array& length) const;
 
  private:
   struct Tables {

@@ -59,6 +59,12 @@ std::shared_ptr<const engine::Plan> StepRunner::make_plan(const mil::Model& mode
     ranges[schema.positions] = {query};
     if (schema.positions_rank == 2) ranges[schema.positions] = {one, query};
   }
+  if (!schema.rows.empty()) {
+    ranges[schema.rows] = {one, query, {schema.row_width, schema.row_width}};
+    ranges[schema.are_rows] = {one, query, one};
+  }
+  if (!schema.coordinates.empty()) ranges[schema.coordinates] = {{3, 3}, query};
+  if (!schema.run_starts.empty()) ranges[schema.run_starts] = {query};
   return engine::Plan::make(model, schema.function, options);
 }
 
@@ -77,6 +83,10 @@ StepRunner::StepRunner(const mil::Model& model, const StepSchema& schema, mil::S
   positions_ = find(inputs, schema.positions);
   first_position_ = find(inputs, schema.first_position);
   output_place_ = find(inputs, schema.output_place);
+  rows_ = find(inputs, schema.rows);
+  are_rows_ = find(inputs, schema.are_rows);
+  coordinates_ = find(inputs, schema.coordinates);
+  run_starts_ = find(inputs, schema.run_starts);
   hidden_ = find(outputs, schema.hidden);
   argmax_index_ = find(outputs, schema.argmax_index);
   argmax_value_ = find(outputs, schema.argmax_value);
@@ -102,6 +112,12 @@ void StepRunner::bind(int64_t query, int64_t past, engine::State& state, size_t 
     shapes_[positions_] = {query};
     if (schema_.positions_rank == 2) shapes_[positions_] = {1, query};
   }
+  if (rows_ != kNone) {
+    shapes_[rows_] = {1, query, schema_.row_width};
+    shapes_[are_rows_] = {1, query, 1};
+  }
+  if (coordinates_ != kNone) shapes_[coordinates_] = {3, query};
+  if (run_starts_ != kNone) shapes_[run_starts_] = {query};
   if (first_position_ != kNone) shapes_[first_position_] = {1};
   if (output_place_ != kNone) shapes_[output_place_] = {1};
   execution_.bind(shapes_, state, lane);
@@ -162,6 +178,30 @@ void StepRunner::put_hidden(std::span<const float> hidden, int64_t past, engine:
   fill(query, past, query, lane);
 }
 
+void StepRunner::put_rows(std::span<const int32_t> ids, int64_t past, const RowInputs& inputs,
+                          engine::State& state, size_t lane) {
+  const auto query = static_cast<int64_t>(ids.size());
+  bind(query, past, state, lane);
+  places_.clear();
+  for (const int32_t id : ids) places_.push_back(std::max(id, 0));
+  put(tokens_, places_, lane);
+  const auto rows = execution_.float_input(rows_, lane);
+  std::copy(inputs.rows.begin(), inputs.rows.end(), rows.begin());
+  const auto are_rows = execution_.float_input(are_rows_, lane);
+  std::transform(ids.begin(), ids.end(), are_rows.begin(),
+                 [](int32_t id) { return id < 0 ? 1.0F : 0.0F; });
+  if (coordinates_ != kNone) put(coordinates_, inputs.coordinates, lane);
+  if (run_starts_ != kNone) put(run_starts_, inputs.run_starts, lane);
+  const auto mask = execution_.float_input(mask_, lane);
+  const int64_t end = shapes_[mask_].back();
+  for (int64_t row = 0; row < query; ++row) {
+    const auto begin = mask.begin() + row * end;
+    const auto hidden = begin + inputs.seen[static_cast<size_t>(row)];
+    std::fill(begin, hidden, 0.0f);
+    std::fill(hidden, begin + end, -std::numeric_limits<float>::infinity());
+  }
+}
+
 void StepRunner::run_together(size_t count) {
   while (all_seats_.size() < count) all_seats_.push_back(all_seats_.size());
   execution_.run_together(std::span(all_seats_).first(count));
@@ -174,6 +214,10 @@ void StepRunner::run_ids(std::span<const int32_t> ids, int64_t past, engine::Sta
 void StepRunner::run_ids(std::span<const int32_t> ids, int64_t past, int64_t real,
                          engine::State& state, std::optional<int64_t> only_row) {
   put_ids(ids, past, real, state, 0);
+  run(only_row);
+}
+
+void StepRunner::run(std::optional<int64_t> only_row) {
   if (!only_row || logits_.empty()) return execution_.run();
   const LogitLayout whole = layout(logits_.front(), 0);
   if (!whole.is_row_major()) return execution_.run();

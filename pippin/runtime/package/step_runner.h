@@ -26,6 +26,14 @@ size_t find_port(std::span<const engine::Port> ports, const std::string& name);
 std::vector<std::vector<int64_t>> declared_shapes(const engine::Plan& plan,
                                                   const mil::FunctionDescription& function);
 
+// The further inputs of a run of a function with rows, for its q tokens.
+struct RowInputs {
+  std::span<const float> rows;           // [q, StepSchema::row_width], zeros where ids are tokens
+  std::span<const int32_t> coordinates;  // [3, q]
+  std::span<const int32_t> run_starts;   // [q]
+  std::span<const int32_t> seen;         // [q]: the number of first slots that each token sees
+};
+
 class StepRunner {
  public:
   // For `query` tokens per run. `context` limits the end of a mask whose size is a range. `model`
@@ -47,6 +55,12 @@ class StepRunner {
   void put_ids(std::span<const int32_t> ids, int64_t past, int64_t real, engine::State& state,
                size_t lane);
   void put_hidden(std::span<const float> hidden, int64_t past, engine::State& state, size_t lane);
+  // The same as put_ids() for a function with rows, whose ids are negative (row_ids.h); inputs that
+  // it does not have are ignored.
+  void put_rows(std::span<const int32_t> ids, int64_t past, const RowInputs& inputs,
+                engine::State& state, size_t lane);
+  // Runs one lane after put_rows(), as run_ids() does.
+  void run(std::optional<int64_t> only_row);
   // Runs the lanes [0, count).
   void run_together(size_t count);
 
@@ -89,7 +103,8 @@ class StepRunner {
   StepSchema schema_;
   engine::Execution execution_;
   size_t tokens_ = kNone, mask_ = kNone, padding_mask_ = kNone, update_mask_ = kNone,
-         positions_ = kNone, first_position_ = kNone, output_place_ = kNone;
+         positions_ = kNone, first_position_ = kNone, output_place_ = kNone, rows_ = kNone,
+         are_rows_ = kNone, coordinates_ = kNone, run_starts_ = kNone;
   size_t hidden_ = kNone, argmax_index_ = kNone, argmax_value_ = kNone;
   std::vector<size_t> logits_, all_seats_;
   // Kept between runs, so that their memory is reused.

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "pippin/base/error.h"
+#include "pippin/families/stateful.h"
 
 namespace pippin::runtime {
 namespace {
@@ -45,12 +46,32 @@ void require_one(const Feature& feature, size_t axis) {
 // The inputs by purpose, found by type and rank, and by name if those are ambiguous.
 struct Inputs {
   const Feature *ids = nullptr, *hidden = nullptr, *mask = nullptr, *update_mask = nullptr,
-                *padding_mask = nullptr, *output_place = nullptr;
+                *padding_mask = nullptr, *output_place = nullptr, *rows = nullptr,
+                *are_rows = nullptr, *coordinates = nullptr, *run_starts = nullptr;
   std::vector<const Feature*> positions;
 };
 
 bool is_position(const Feature& input) {
   return rank(input) <= 2 && names_contain(input, "pos") && !names_contain(input, "mask");
+}
+
+bool takes_rows(const mil::FunctionDescription& function) {
+  return std::any_of(function.inputs.begin(), function.inputs.end(), [](const Feature& input) {
+    return input.name == families::stateful::kInputRows;
+  });
+}
+
+// The inputs of a function with rows, found by their names.
+const Feature** row_place_of(Inputs& inputs, const Feature& input) {
+  namespace stateful = families::stateful;
+  const bool is_float = mil::is_float(input.data_type);
+  if (input.name == stateful::kInputRows && is_float && rank(input) == 3) return &inputs.rows;
+  if (input.name == stateful::kAreRows && is_float && rank(input) == 3) return &inputs.are_rows;
+  if (input.name == stateful::kCoordinates && !is_float && rank(input) == 2) {
+    return &inputs.coordinates;
+  }
+  const bool is_start = input.name == stateful::kRunStarts && !is_float && rank(input) == 1;
+  return is_start ? &inputs.run_starts : nullptr;
 }
 
 const Feature** place_of(Inputs& inputs, const Feature& input) {
@@ -79,8 +100,14 @@ const Feature** place_of(Inputs& inputs, const Feature& input) {
 
 Inputs sort_inputs(const mil::FunctionDescription& function) {
   Inputs inputs;
+  const bool with_rows = takes_rows(function);
   for (const Feature& input : function.inputs) {
     const bool is_array = input.kind == Feature::Kind::MultiArray;
+    const Feature** const row_place = with_rows && is_array ? row_place_of(inputs, input) : nullptr;
+    if (row_place != nullptr) {
+      *row_place = &input;
+      continue;
+    }
     if (is_array && is_position(input)) {
       inputs.positions.push_back(&input);
       continue;
@@ -121,6 +148,31 @@ void read_positions(StepSchema& schema, const std::vector<const Feature*>& input
     schema.positions_rank = rank(*input);
     schema.query = schema.query.intersect(sizes);
   }
+}
+
+void read_rows(StepSchema& schema, const Inputs& inputs) {
+  if (inputs.rows == nullptr) return;
+  schema.rows = inputs.rows->name;
+  require_one(*inputs.rows, 0);
+  schema.query = schema.query.intersect(AxisSizes::of(*inputs.rows, 1));
+  schema.row_width = AxisSizes::of(*inputs.rows, 2).largest();
+  if (inputs.are_rows == nullptr) {
+    refuse(fmt::format("'{}' without '{}'", schema.rows, families::stateful::kAreRows));
+  }
+  schema.are_rows = inputs.are_rows->name;
+  require_one(*inputs.are_rows, 0);
+  require_one(*inputs.are_rows, 2);
+  schema.query = schema.query.intersect(AxisSizes::of(*inputs.are_rows, 1));
+  if (inputs.coordinates != nullptr) {
+    schema.coordinates = inputs.coordinates->name;
+    if (!AxisSizes::of(*inputs.coordinates, 0).contains(3)) {
+      refuse(fmt::format("axis 0 of '{}' must be 3", schema.coordinates));
+    }
+    schema.query = schema.query.intersect(AxisSizes::of(*inputs.coordinates, 1));
+  }
+  if (inputs.run_starts == nullptr) return;
+  schema.run_starts = inputs.run_starts->name;
+  schema.query = schema.query.intersect(AxisSizes::of(*inputs.run_starts, 0));
 }
 
 // The product of the declared sizes; 0 if they are not declared or overflow.
@@ -233,6 +285,7 @@ StepSchema step_schema(const mil::FunctionDescription& function) {
     require_one(*inputs.output_place, 0);
   }
   read_positions(schema, inputs.positions);
+  read_rows(schema, inputs);
   if (schema.query.empty() || schema.query.smallest() < 1) {
     refuse(fmt::format("'{}' and '{}' agree on no number of tokens", schema.tokens, schema.mask));
   }

@@ -11,6 +11,9 @@
 //           positions, (q) or (1, q); first position, int32 (1)
 //           output place, int32 (1): the index of the run's token whose logits are wanted
 //           update mask, float (1, 1, slots, q): 1 where a token is written
+//           rows of embeddings, float (1, q, width), next to ids, and which of the two counts, float
+//           (1, q, 1); then also positions in three coordinates, int32 (3, q), and starts of runs,
+//           int32 (q) (families/stateful.h)
 //           padding mask, (1, q): 1 for tokens, 0 for padding (packages without a cache)
 //   outputs logits, float (logit_layout.h), ordered by the numbers that their names end with;
 //           hidden states, float (1, rows, width); the most likely token, int32, and its logit, one
@@ -37,6 +40,8 @@ struct StepSchema {
   AxisSizes query;
   // Empty: absent.
   std::string mask, padding_mask, update_mask, positions, first_position, output_place;
+  std::string rows, are_rows, coordinates, run_starts;
+  int64_t row_width = 0;                   // of the rows of embeddings
   AxisSizes end;                           // of the mask's last axis
   int64_t update_slots = 0;                // of the update mask
   std::string hidden;                      // output

@@ -36,19 +36,45 @@ int64_t preferred_run(const mil::Model& model) {
   return tokens > 0 ? std::min(tokens, kMost) : kPromptRun;
 }
 
+using Functions = std::vector<const mil::FunctionDescription*>;
+
+// The function with rows of embeddings, if there is one, and the others.
+std::pair<const mil::FunctionDescription*, Functions> split_rows(const Functions& functions) {
+  const mil::FunctionDescription* rows = nullptr;
+  Functions others;
+  for (const mil::FunctionDescription* const function : functions) {
+    const bool takes_rows = std::any_of(
+        function->inputs.begin(), function->inputs.end(),
+        [](const mil::Feature& input) { return input.name == families::stateful::kInputRows; });
+    if (takes_rows) {
+      rows = function;
+    } else {
+      others.push_back(function);
+    }
+  }
+  return {rows, others};
+}
+
+std::optional<StepSchema> row_step_of(const Functions& functions) {
+  const auto* const rows = split_rows(functions).first;
+  return rows == nullptr ? std::nullopt : std::optional(step_schema(*rows));
+}
+
 }  // namespace
 
 StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options,
                              const std::vector<const mil::FunctionDescription*>& functions)
     : program_(model),
       adapter_(options.adapter),
-      schema_(stateful_schema(functions)),
+      schema_(stateful_schema(split_rows(functions).second)),
       context_(options.context > 0 ? std::min(options.context, schema_.context) : schema_.context),
       chunk_(options.prefill == PrefillMode::Steps
                  ? 1
                  : std::clamp<int64_t>(options.prompt_run(preferred_run(model)), 1, context_)),
       compute_(options.compute),
-      states_(states_of(functions)) {
+      states_(states_of(functions)),
+      row_step_(row_step_of(functions)),
+      pool_(pool) {
   const StepSchema& first = schema_.steps.front();
   if (const auto why = not_logits(program_, first)) {
     fail(ErrorCode::Unsupported, "not a language model: {}", *why);
@@ -81,7 +107,39 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
                          .shares_passes = schema_.has_cache && smallest_ == 1,
                          .every_row = every_row_,
                          .greedy_only = is_greedy_only()},
-        .num_ids = embedding_rows(program_, schema_.steps.front()).value_or(0)});
+        .num_ids = embedding_rows(program_, schema_.steps.front()).value_or(0),
+        .rows = find_rows()});
+}
+
+std::optional<RowForm> StatefulModel::find_rows() const {
+  // Positions that depend on the length would need runs of the whole prompt.
+  if (!row_step_ || length_.from > 0 || !schema_.has_cache || is_greedy_only()) return std::nullopt;
+  if (row_step_->query.smallest() != 1 || row_step_->mask.empty() || !row_step_->gives_logits()) {
+    fail(ErrorCode::Unsupported,
+         "function {} with rows takes {} tokens at a time, mask '{}', logits '{}': one token, a "
+         "mask "
+         "and logits are needed",
+         row_step_->function, row_step_->query.to_string(), row_step_->mask,
+         row_step_->gives_logits() ? row_step_->logits.front() : "");
+  }
+  RowForm form{.width = row_step_->row_width, .has_coordinates = !row_step_->coordinates.empty()};
+  const auto& metadata = program_.metadata.user_defined;
+  if (const auto sight = metadata.find(families::stateful::kRowSightKey); sight != metadata.end()) {
+    if (sight->second == families::stateful::kSightRuns) {
+      form.sight = RowForm::Sight::Runs;
+    } else if (sight->second == families::stateful::kSightPrompt) {
+      form.sight = RowForm::Sight::Prompt;
+    } else {
+      fail(ErrorCode::Unsupported, "{} '{}' is not supported (known: {}, {})", sight->first,
+           sight->second, families::stateful::kSightRuns, families::stateful::kSightPrompt);
+    }
+  }
+  const auto placeholder = metadata.find(families::stateful::kRowPlaceholderKey);
+  if (placeholder != metadata.end()) {
+    const int64_t id = trailing_number(placeholder->second);
+    if (id >= 0 && id <= INT32_MAX) form.placeholder = static_cast<int32_t>(id);
+  }
+  return form;
 }
 
 void StatefulModel::find_logits() {
@@ -109,14 +167,40 @@ void StatefulModel::find_logits() {
   }
 }
 
-void StatefulModel::add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
-                             ThreadPool& pool) {
+void StatefulModel::add_form(std::vector<Form>& forms, const mil::Model& model,
+                             const StepSchema& step, mil::SizeRange query, int64_t context,
+                             ThreadPool& pool, const engine::ComputeOptions& compute) {
   Form form;
   form.sizes = step.query.intersect(AxisSizes(query));
   if (form.sizes.empty()) return;
   query = {form.sizes.smallest(), form.sizes.largest()};
-  form.runner = std::make_unique<StepRunner>(model, step, query, context_, pool, compute_);
-  forms_.push_back(std::move(form));
+  form.runner = std::make_unique<StepRunner>(model, step, query, context, pool, compute);
+  forms.push_back(std::move(form));
+}
+
+StatefulModel::Form& StatefulModel::row_form(int64_t query, bool whole) {
+  const StepSchema& step = row_step_.value();
+  const auto largest = [&] {
+    return row_forms_.empty() ? int64_t{0} : row_forms_.back().sizes.largest();
+  };
+  // One token, a prompt's pieces, and then, for a run that has to be whole, any number.
+  for (const int64_t limit : {int64_t{1}, chunk_, context_}) {
+    if (query <= largest() || (limit > chunk_ && !whole)) break;
+    const int64_t from = largest() + 1;
+    if (limit >= from) {
+      add_form(row_forms_, program_, step, {limit > chunk_ ? 2 : from, limit}, context_, pool_,
+               compute_);
+    }
+  }
+  Form* best = nullptr;
+  for (Form& form : row_forms_) {
+    const int64_t size = form.sizes.at_most(query);
+    if (size > 0 && (best == nullptr || size > best->sizes.at_most(query))) best = &form;
+  }
+  if (best != nullptr && (!whole || best->sizes.contains(query))) return *best;
+  fail(ErrorCode::Unsupported,
+       "function {} takes {} tokens at a time, a run of rows that see each other has {}",
+       step.function, step.query.to_string(), query);
 }
 
 // Reads kLengthDependentKey of the metadata (families/stateful.h): a prompt longer than that length
@@ -156,6 +240,8 @@ bool StatefulModel::is_carried(std::string_view state) const {
 }
 
 int64_t StatefulModel::cache_rows(const mil::Feature& state) const {
+  // A size of such a state may equal the context.
+  if (is_carried(state.name)) return 0;
   const auto& shape = state.shape;
   const bool has_rows = std::find(shape.begin(), shape.end(), schema_.context) != shape.end();
   return has_rows ? schema_.context : 0;
@@ -175,7 +261,18 @@ std::unique_ptr<Sequence> StatefulModel::make_sequence() {
 
 void StatefulModel::feed_together(std::span<Sequence* const> sequences) {
   if (!capabilities().shares_passes) return Model::feed_together(sequences);
-  StatefulSequence::feed_together(*forms_.front().runner, sequences);
+  std::vector<Sequence*> with_rows, without;
+  for (Sequence* const sequence : sequences) {
+    const bool needs_rows = static_cast<StatefulSequence*>(sequence)->needs_rows();
+    (needs_rows ? with_rows : without).push_back(sequence);
+  }
+  if (with_rows.empty()) {
+    return StatefulSequence::feed_together(*forms_.front().runner, sequences, false);
+  }
+  StatefulSequence::feed_together(*row_form(1, true).runner, with_rows, true);
+  if (!without.empty()) {
+    StatefulSequence::feed_together(*forms_.front().runner, without, false);
+  }
 }
 
 void StatefulModel::add_to(Digest& digest) {

@@ -11,6 +11,8 @@
 // are fed again, or masked padding is added. All ports are found by the declared schema: types and
 // ranges decide, and a model that does not fit is rejected with the name of the port.
 //
+// A function with rows of embeddings (families/stateful.h) is planned when the first rows are fed.
+//
 // Packages without states (ids padded to a fixed length, or of any length, and no cache) compute
 // the whole sequence for every token.
 #pragma once
@@ -18,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +85,9 @@ class StatefulModel final : public Model {
 
   // The fewest tokens of the next run of a prompt that ends at `total`.
   int64_t needed(int64_t done, int64_t total);
+  // A plan of the function with rows, which takes the largest possible number of tokens that is at
+  // most `query`, or that many if `whole`. Throws Unsupported if none does.
+  Form& row_form(int64_t query, bool whole);
 
  protected:
   std::unique_ptr<Sequence> make_sequence() override;
@@ -90,8 +96,14 @@ class StatefulModel final : public Model {
   void add_to(Digest& digest) override;
 
  private:
+  static void add_form(std::vector<Form>& forms, const mil::Model& model, const StepSchema& step,
+                       mil::SizeRange query, int64_t context, ThreadPool& pool,
+                       const engine::ComputeOptions& compute);
   void add_form(const mil::Model& model, const StepSchema& step, mil::SizeRange query,
-                ThreadPool& pool);
+                ThreadPool& pool) {
+    add_form(forms_, model, step, query, context_, pool, compute_);
+  }
+  std::optional<RowForm> find_rows() const;
   // Finds the sizes of the logits, or of the vocabulary that the model chooses from.
   void find_logits();
   void find_length_dependence(const mil::Model& model, ThreadPool& pool);
@@ -112,6 +124,9 @@ class StatefulModel final : public Model {
   bool every_row_ = true;
   std::string carried_;              // states that prevent dropping tokens
   std::function<void()> make_long_;  // adds the form for long prompts on first use
+  std::optional<StepSchema> row_step_;
+  std::vector<Form> row_forms_;  // of row_step_, made on first use, smallest first
+  ThreadPool& pool_;
 };
 
 }  // namespace pippin::runtime

@@ -4,25 +4,33 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
+#include "pippin/families/stateful.h"
 #include "pippin/runtime/sequence_file.h"
 
 namespace pippin::runtime {
 namespace {
 
-constexpr uint32_t kShort = 1, kLong = 2;  // marks of a saved sequence
+// Marks of a saved sequence; the number of tokens that see each other follows.
+constexpr uint32_t kShort = 1, kLong = 2, kPromptShift = 2;
 
 }  // namespace
 
 StatefulSequence::StatefulSequence(const std::shared_ptr<StatefulModel>& model)
     : Sequence(model), family_(*model), state_(model->new_state()) {}
 
-void StatefulSequence::feed_together(StepRunner& runner, std::span<Sequence* const> sequences) {
+void StatefulSequence::feed_together(StepRunner& runner, std::span<Sequence* const> sequences,
+                                     bool with_rows) {
   const auto sequence = [&](size_t i) -> StatefulSequence& {
     return static_cast<StatefulSequence&>(*sequences[i]);
   };
   runner.reserve_lanes(sequences.size());
   for (size_t i = 0; i < sequences.size(); ++i) {
     StatefulSequence& one = sequence(i);
+    if (with_rows) {
+      runner.put_rows({&one.fed().back(), 1}, one.position(), one.row_inputs(one.position(), 1),
+                      one.state_, i);
+      continue;
+    }
     runner.put_ids({&one.fed().back(), 1}, one.position(), 1, one.state_, i);
   }
   check_cancel();
@@ -37,11 +45,19 @@ void StatefulSequence::feed_together(StepRunner& runner, std::span<Sequence* con
 void StatefulSequence::feed(const Feeding& feeding) {
   const auto total = std::ssize(fed());
   done_ = feeding.begin;
+  const auto& rows = family_.rows();
+  const bool sees_prompt = rows && rows->sight == RowForm::Sight::Prompt;
+  if (sees_prompt && feeding.begin == 0) prompt_ = runs().is_empty() ? 0 : total;
   while (done_ < total) {
     check_cancel();
     // If a pass returns only the logits of its last token, each token takes its own pass.
     const bool one = feeding.rows == Rows::Every && !family_.gives_every_row();
-    advance(run_part(feeding, done_, one ? done_ + 1 : total));
+    const int64_t end = one ? done_ + 1 : std::min(total, done_ + family_.chunk());
+    if (needs_rows(done_, end)) {
+      advance(run_rows(feeding, done_, total));
+    } else {  // a longer run must not reach rows
+      advance(run_part(feeding, done_, one || needs_rows(done_, total) ? end : total));
+    }
   }
 }
 
@@ -60,11 +76,15 @@ int64_t StatefulSequence::give_up(int64_t before) {
 void StatefulSequence::forget() {
   state_.reset();
   was_short_ = is_long_ = false;
+  prompt_ = 0;
 }
 
 Sequence::Earliest StatefulSequence::find_earliest() const {
   if (!family_.carried_states().empty()) {
     return {position(), "the model carries a state from each token to the next"};
+  }
+  if (prompt_ > 0) {
+    return {std::min(prompt_, position()), "the tokens of the prompt see each other"};
   }
   if (!is_long_) return {};
   const auto& dependence = family_.length_dependence();
@@ -89,6 +109,7 @@ void StatefulSequence::copy(const Sequence& other) {
   }
   was_short_ = source.was_short_;
   is_long_ = source.is_long_;
+  prompt_ = source.prompt_;
 }
 
 std::vector<CacheArray> StatefulSequence::arrays(int64_t count) {
@@ -96,22 +117,26 @@ std::vector<CacheArray> StatefulSequence::arrays(int64_t count) {
   for (const mil::Feature& state : state_.features()) {
     result.push_back(cache_array(state.name, engine::state_bytes(state), state.shape,
                                  family_.cache_rows(state), count));
-    if (family_.is_carried(state.name)) result.back().by_token = false;
   }
   return result;
 }
 
 uint32_t StatefulSequence::marks() const {
-  return (was_short_ ? kShort : 0) | (is_long_ ? kLong : 0);
+  return (was_short_ ? kShort : 0) | (is_long_ ? kLong : 0) |
+         static_cast<uint32_t>(prompt_) << kPromptShift;
 }
 
 void StatefulSequence::set_marks(uint32_t marks) {
   was_short_ = (marks & kShort) != 0;
   is_long_ = (marks & kLong) != 0;
+  prompt_ = static_cast<int64_t>(marks >> kPromptShift);
 }
 
 // In a sequence that is long from the start, the same tokens have other positions.
 int64_t StatefulSequence::row_limit() const {
+  const auto& rows = family_.rows();
+  // Tokens of a prompt depend on those after them.
+  if (rows && rows->sight == RowForm::Sight::Prompt) return 0;
   const int64_t from = family_.length_dependence().from;
   return from > 0 ? from : Sequence::row_limit();
 }
@@ -146,6 +171,76 @@ int64_t StatefulSequence::run_part(const Feeding& feeding, int64_t done, int64_t
       state_, row);
   take(*best->runner, feeding, 0, query - 1, done + query == total);
   return done + query;
+}
+
+// The function without rows has the positions of texts only.
+bool StatefulSequence::needs_rows(int64_t begin, int64_t end) const {
+  if (runs().is_empty()) return false;
+  if (begin < prompt_) return true;
+  if (family_.rows()->has_coordinates && runs().has_grid_before(end)) return true;
+  const auto ids =
+      std::span(fed()).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+  return std::any_of(ids.begin(), ids.end(), [](int32_t id) { return id < 0; });
+}
+
+// Runs some of the tokens [done, total), among them rows, and returns the index of the next one.
+int64_t StatefulSequence::run_rows(const Feeding& feeding, int64_t done, int64_t total) {
+  if (feeding.trace != nullptr) {
+    fail(ErrorCode::Unsupported, "function {} has no outputs of its layers",
+         families::stateful::kRows);
+  }
+  const bool sees_later = family_.rows()->sight != RowForm::Sight::Causal;
+  int64_t query = std::min(total - done, family_.chunk());
+  bool whole = false;
+  if (done < prompt_) {
+    query = prompt_ - done;
+    whole = true;
+  } else if (const RowRun* const run = runs().around(done + query); run != nullptr && sees_later) {
+    whole = run->begin <= done;
+    query = whole ? run->end() - done : run->begin - done;
+  }
+  StatefulModel::Form& form = family_.row_form(query, whole);
+  query = form.sizes.at_most(query);
+  if (const RowRun* const run = runs().around(done + query); run != nullptr && sees_later) {
+    fail(ErrorCode::Unsupported, "the model takes {} tokens at a time, a run of rows has {}",
+         form.sizes.to_string(), run->count);
+  }
+  const auto ids = std::span(fed()).subspan(static_cast<size_t>(done), static_cast<size_t>(query));
+  form.runner->put_rows(ids, done, row_inputs(done, query), state_, 0);
+  std::optional<int64_t> row;
+  if (!feeding.wants_every()) {
+    row = feeding.rows == Rows::Last && done + query == total ? query - 1 : -1;
+  }
+  form.runner->run(row);
+  take(*form.runner, feeding, 0, query - 1, done + query == total);
+  return done + query;
+}
+
+RowInputs StatefulSequence::row_inputs(int64_t begin, int64_t count) {
+  const RowForm& form = *family_.rows();
+  const auto size = static_cast<size_t>(count), width = static_cast<size_t>(form.width);
+  rows_.assign(size * width, 0.0F);
+  run_starts_.resize(size);
+  seen_.resize(size);
+  for (size_t i = 0; i < size; ++i) {
+    const int64_t token = begin + static_cast<int64_t>(i);
+    const RowRun* const run = runs().at(token);
+    int64_t start = token, seen = token + 1;
+    if (run != nullptr && form.sight == RowForm::Sight::Runs) {
+      start = run->begin;
+      seen = run->end();
+    } else if (token < prompt_) {
+      start = 0;
+      seen = prompt_;
+    }
+    run_starts_[i] = static_cast<int32_t>(start);
+    seen_[i] = static_cast<int32_t>(seen);
+    if (run == nullptr) continue;
+    const auto row = run->rows->values.begin() + (token - run->begin) * form.width;
+    std::copy(row, row + form.width, rows_.begin() + static_cast<std::ptrdiff_t>(i * width));
+  }
+  if (form.has_coordinates) runs().coordinates(begin, count, coordinates_);
+  return {rows_, coordinates_, run_starts_, seen_};
 }
 
 // Handles a remainder that is too short for any run, and models without a cache: feeds the last

@@ -17,8 +17,12 @@ class StatefulSequence final : public Sequence {
  public:
   explicit StatefulSequence(const std::shared_ptr<StatefulModel>& model);
 
-  // Feeds one new token of each sequence, in the lanes of a runner for one token.
-  static void feed_together(StepRunner& runner, std::span<Sequence* const> sequences);
+  // Feeds one new token of each sequence, in the lanes of a runner for one token, of the function
+  // with rows or another.
+  static void feed_together(StepRunner& runner, std::span<Sequence* const> sequences,
+                            bool with_rows);
+  // Whether the last token needs the function with rows.
+  bool needs_rows() const { return needs_rows(position(), std::ssize(fed())); }
 
  protected:
   void feed(const Feeding& feeding) override;
@@ -44,6 +48,10 @@ class StatefulSequence final : public Sequence {
 
  private:
   int64_t run_part(const Feeding& feeding, int64_t done, int64_t total);
+  bool needs_rows(int64_t begin, int64_t end) const;
+  int64_t run_rows(const Feeding& feeding, int64_t done, int64_t total);
+  // The inputs of a run over tokens [begin, begin + count), valid until the next call.
+  RowInputs row_inputs(int64_t begin, int64_t count);
   int64_t run_padded(const Feeding& feeding, int64_t done, int64_t total);
   void advance(int64_t done);
   void take(const StepRunner& runner, const Feeding& feeding, int64_t first, int64_t last,
@@ -55,7 +63,10 @@ class StatefulSequence final : public Sequence {
   StatefulModel& family_;
   engine::State state_;
   std::vector<int32_t> padded_;
-  int64_t done_ = 0;  // number of tokens whose slots of the cache are filled
+  std::vector<float> rows_;
+  std::vector<int32_t> coordinates_, run_starts_, seen_;
+  int64_t prompt_ = 0;  // number of first tokens that see each other: RowForm::Sight::Prompt
+  int64_t done_ = 0;    // number of tokens whose slots of the cache are filled
   // For a model whose positions depend on the sequence's length: whether the first tokens have the
   // positions of a short sequence, and whether later ones have those of a long one.
   bool was_short_ = false, is_long_ = false;
