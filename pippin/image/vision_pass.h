@@ -19,7 +19,10 @@ struct VisionShape {
   std::vector<int64_t> pixels;
   // Further numbers, which the architecture defines: the grid of patches, the image's size.
   std::vector<int64_t> sizes;
-  friend auto operator<=>(const VisionShape&, const VisionShape&) = default;
+  friend bool operator==(const VisionShape&, const VisionShape&) = default;
+  friend bool operator<(const VisionShape& a, const VisionShape& b) {
+    return a.pixels != b.pixels ? a.pixels < b.pixels : a.sizes < b.sizes;
+  }
 };
 
 // One run of a program.

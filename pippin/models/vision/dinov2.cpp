@@ -54,14 +54,13 @@ array::Array ImageEncoder::record(const nn::Parameters& parameters,
   const nn::Parameters at =
       part_with(parameters, bases, "embeddings.patch_embeddings.projection.weight");
   const array::Array states = nn::VisionTransformer(at, tower.net)(pixels);
-  const array::Array first = array::slice_axis(states, 1, 0, 1);
-  if (!scores) return first;
+  array::Array taken = array::slice_axis(states, 1, 0, 1);
+  if (!scores) return taken;
   const int64_t features = tower.net.features();
-  array::Array taken = first;
   if (means_too) {
     const int64_t others = tower.net.num_classes();
     const array::Array patches = array::slice_axis(states, 1, others, states.dim(1));
-    taken = array::concat({first, array::reduce_mean(patches, {1}, /*keep_dims=*/true)}, 2);
+    taken = array::concat({taken, array::reduce_mean(patches, {1}, /*keep_dims=*/true)}, 2);
   }
   return nn::Linear(parameters.at("classifier"), means_too ? 2 * features : features, *scores,
                     /*bias=*/true)(taken);

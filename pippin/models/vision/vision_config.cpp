@@ -155,7 +155,7 @@ void keep_feature_layers(const Config& config, int64_t fallback, Tower& tower,
 nn::Parameters part_with(const nn::Parameters& parameters, std::span<const std::string_view> bases,
                          std::string_view tensor) {
   for (const std::string_view base : bases) {
-    const nn::Parameters part = parameters.at(base);
+    nn::Parameters part = parameters.at(base);
     if (part.contains(tensor)) return part;
   }
   return parameters.at(bases.front());

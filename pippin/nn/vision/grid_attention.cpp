@@ -109,7 +109,7 @@ Array GridAttention::vectors(const char* name, int64_t places, int64_t table) co
 }
 
 Array GridAttention::distance_terms(const Array& queries, int64_t height, int64_t width) const {
-  const mil::Dim batch = queries.dim(0);
+  const mil::Dim& batch = queries.dim(0);
   const auto terms = [&](const Array& x, const char* name, int64_t places, int64_t table) {
     return array::matmul(x, vectors(name, places, table), false, /*transpose_y=*/true);
   };

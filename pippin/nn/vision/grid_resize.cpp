@@ -32,10 +32,9 @@ ResizeTaps taps_of(int64_t place, int64_t from, int64_t to, const GridResizing& 
     // Places outside the grid do not count. PyTorch's kernel has another constant here.
     constexpr double kAntialiasedA = -0.5;
     const double stretch = std::max(scale, 1.0), middle = center + 0.5;
-    const int64_t begin =
-        std::max<int64_t>(0, static_cast<int64_t>(middle - reach * stretch + 0.5));
-    const int64_t end =
-        std::min<int64_t>(from, static_cast<int64_t>(middle + reach * stretch + 0.5));
+    const auto rounded = [](double x) { return static_cast<int64_t>(std::floor(x + 0.5)); };
+    const int64_t begin = std::max<int64_t>(0, rounded(middle - reach * stretch));
+    const int64_t end = std::min<int64_t>(from, rounded(middle + reach * stretch));
     double sum = 0;
     for (int64_t i = begin; i < end; ++i) {
       const double weight =

@@ -40,7 +40,7 @@ std::span<const float> pixels_of(const image::VisionPass& pass, const image::Ima
   if (pass.further.empty()) return inputs.pixel_values.values;
   const auto found = inputs.further.find(pass.further);
   if (found == inputs.further.end()) {
-    fail(ErrorCode::Internal, "a pass reads {}, which the image has not", pass.further);
+    fail(ErrorCode::Internal, "a pass reads {}, which is not among the inputs", pass.further);
   }
   return found->second.values;
 }
