@@ -16,7 +16,7 @@ namespace {
 
 namespace speech = families::speech;
 
-const mil::FunctionDescription* find_function(const mil::Model& model, const char* name) {
+const mil::FunctionDescription* find_described(const mil::Model& model, const char* name) {
   const auto found =
       std::find_if(model.functions.begin(), model.functions.end(),
                    [&](const mil::FunctionDescription& one) { return one.name == name; });
@@ -43,15 +43,15 @@ bool gives(const mil::FunctionDescription* function, const char* output) {
 }
 
 bool is_ctc(const mil::Model& model) {
-  const auto* const main = find_function(model, families::kMain);
+  const auto* const main = find_described(model, families::kMain);
   return sound_input(main) != nullptr && gives(main, speech::kLogits);
 }
 
 bool is_transducer(const mil::Model& model) {
-  const auto* const encode = find_function(model, speech::kEncode);
+  const auto* const encode = find_described(model, speech::kEncode);
   return sound_input(encode) != nullptr && gives(encode, speech::kEncoded) &&
-         gives(find_function(model, speech::kPredict), speech::kPredicted) &&
-         gives(find_function(model, speech::kJoin), speech::kLogits);
+         gives(find_described(model, speech::kPredict), speech::kPredicted) &&
+         gives(find_described(model, speech::kJoin), speech::kLogits);
 }
 
 int64_t checked_number(const char* key, std::string_view text, int64_t least, int64_t most) {
@@ -107,7 +107,7 @@ SpeechSchema speech_schema(const mil::Model& model) {
   SpeechSchema schema;
   schema.is_transducer = is_transducer(model);
   schema.function = schema.is_transducer ? speech::kEncode : families::kMain;
-  const mil::Feature& input = *sound_input(find_function(model, schema.function.c_str()));
+  const mil::Feature& input = *sound_input(find_described(model, schema.function.c_str()));
   schema.input = input.name;
   schema.bins = input.shape.size() == 3 ? input.shape[2] : 0;
   const AxisSizes length = AxisSizes::of(input, 1);
