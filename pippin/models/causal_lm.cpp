@@ -196,13 +196,11 @@ void record_rows(const Recording& recording, const std::string& name, const Quer
   const mil::Dim end = mil::Dim::symbol("end", query_range.lower, recording.context);
   mil::FunctionDescription function =
       describe(name, recording.context, recording.cache, lengths, recording.type);
-  // Cut to the number of ids, which changes nothing but lets plans see that the sizes are equal.
   const auto declare = [&](const char* input, const char* text, mil::DataType type,
                            const mil::Shape& shape, const std::vector<int64_t>& sizes,
                            std::vector<mil::SizeRange> ranges) {
     function.inputs.push_back(mil::array_feature(input, text, type, sizes, std::move(ranges)));
-    const int64_t axis = shape.size() > 1 ? 1 : 0;
-    return array::slice_axis(builder.input(input, type, shape), axis, 0, query);
+    return builder.input(input, type, shape);
   };
   const mil::SizeRange one{1, 1};
   const array::Array ids = builder.input(stateful::kIds, mil::DataType::Int32, {1, query});
