@@ -295,7 +295,9 @@ Array Decoder::with_rows(const Array& x, const InputRows& rows) const {
       options.added > 0 ? array::slice_axis(rows.values, 2, 0, options_.hidden_size) : rows.values;
   if (options.scaled && options_.embedding_scale != 1.0) own = own * options_.embedding_scale;
   const Array half = array::constant(rows.are_rows.type(), 0.5);
-  return array::select(array::greater(rows.are_rows, half), own, x);
+  // In this order the result has the size of the ids, as the tables of positions have, so that
+  // plans see that the sizes are equal.
+  return array::select(array::less(rows.are_rows, half), x, own);
 }
 
 Array Decoder::embed_ids(const Array& ids) const {
