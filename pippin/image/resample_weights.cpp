@@ -139,8 +139,7 @@ FixedWeights fixed_weights(const AxisWeights& axis, Backend backend) {
   fixed.bits = 22;
   if (backend == Backend::Torchvision) {
     for (fixed.bits = 0; fixed.bits < 22; ++fixed.bits) {
-      if (static_cast<int64_t>(0.5 + axis.largest * static_cast<double>(2LL << fixed.bits)) >=
-          1 << 15) {
+      if (std::floor(0.5 + axis.largest * static_cast<double>(2LL << fixed.bits)) >= 1 << 15) {
         break;
       }
     }
