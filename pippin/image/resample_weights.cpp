@@ -84,8 +84,8 @@ AxisWeights::Taps append_weights(int64_t i, int64_t from, double scale, const Ke
   const double reach = kernel.reach * stretch;
   const double center = (static_cast<double>(i) + 0.5) * scale;
   AxisWeights::Taps taps;
-  taps.first = std::max<int64_t>(static_cast<int64_t>(center - reach + 0.5), 0);
-  taps.count = std::min(static_cast<int64_t>(center + reach + 0.5), from) - taps.first;
+  taps.first = std::max<int64_t>(static_cast<int64_t>(std::trunc(center - reach + 0.5)), 0);
+  taps.count = std::min(static_cast<int64_t>(std::trunc(center + reach + 0.5)), from) - taps.first;
   taps.at = weights.size();
   double sum = 0;
   for (int64_t k = 0; k < taps.count; ++k) {
@@ -108,7 +108,7 @@ AxisWeights axis_weights(int64_t from, int64_t to, int64_t first, int64_t count,
   axis.taps.reserve(static_cast<size_t>(count));
   if (filter == Filter::Nearest) {
     for (int64_t i = first; i < first + count; ++i) {
-      const auto source = static_cast<int64_t>((static_cast<double>(i) + 0.5) * scale);
+      const auto source = static_cast<int64_t>(std::floor((static_cast<double>(i) + 0.5) * scale));
       axis.taps.push_back({std::min(source, from - 1), 1, 0});
     }
     axis.weights = {1};
@@ -139,8 +139,7 @@ FixedWeights fixed_weights(const AxisWeights& axis, Backend backend) {
   fixed.bits = 22;
   if (backend == Backend::Torchvision) {
     for (fixed.bits = 0; fixed.bits < 22; ++fixed.bits) {
-      if (static_cast<int64_t>(0.5 + axis.largest * static_cast<double>(2LL << fixed.bits)) >=
-          1 << 15) {
+      if (std::floor(0.5 + axis.largest * static_cast<double>(2LL << fixed.bits)) >= 1 << 15) {
         break;
       }
     }

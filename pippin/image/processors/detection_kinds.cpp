@@ -1,5 +1,6 @@
 // DETR, Mask2Former and SAM: normalized pixels, padded with zeros.
 #include <algorithm>
+#include <cmath>
 
 #include "pippin/image/processors/kinds.h"
 #include "pippin/image/processors/sizes.h"
@@ -50,7 +51,8 @@ class SamKind : public ImageKind {
     const double scale = static_cast<double>(longest_) /
                          static_cast<double>(std::max(picture.height, picture.width));
     const auto side = [&](int64_t length) {
-      return std::max<int64_t>(static_cast<int64_t>(static_cast<double>(length) * scale + 0.5), 1);
+      return std::max<int64_t>(
+          static_cast<int64_t>(std::floor(static_cast<double>(length) * scale + 0.5)), 1);
     };
     const Picture sized = resized(picture, {side(picture.height), side(picture.width)}, pixels_);
     if (sized.height > padded_.height || sized.width > padded_.width) {

@@ -116,26 +116,22 @@ class OvisGrids {
   // The class reads the first number of a grid as rows here, and as columns afterwards.
   Grid operator()(Size size) const {
     constexpr double kEnough = 0.9;
-    const Grid* best = nullptr;
-    double best_share = 0;
+    Grid best{1, 1}, fewest;
+    double best_share = 0, fewest_share = 0;
     for (const Grid& grid : grids_) {
       const double share = covered_share(size, grid);
+      if (share > best_share) {
+        best = grid;
+        best_share = share;
+      }
       if (share <= kEnough) continue;
-      if (best == nullptr || grid.count() < best->count() ||
-          (grid.count() == best->count() && share > best_share)) {
-        best = &grid;
-        best_share = share;
+      if (fewest.count() == 0 || grid.count() < fewest.count() ||
+          (grid.count() == fewest.count() && share > fewest_share)) {
+        fewest = grid;
+        fewest_share = share;
       }
     }
-    if (best != nullptr) return *best;
-    for (const Grid& grid : grids_) {
-      const double share = covered_share(size, grid);
-      if (best == nullptr || share > best_share) {
-        best = &grid;
-        best_share = share;
-      }
-    }
-    return *best;
+    return fewest.count() != 0 ? fewest : best;
   }
 
  private:
