@@ -2,6 +2,7 @@
 // after the projector, from the folder in fp32 and
 // from packages in fp16.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -56,11 +57,31 @@ TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
   EXPECT_LE(golden.worst(rows_of(of_packages, golden)), 1e-2);
 }
 
+// For models whose positions have three coordinates.
+TEST_P(VisionTowers, GiveTheGridsOfPositions) {
+  PIPPIN_SHARED_OR_SKIP(folder, fmt::format("models2026/{}", GetParam()));
+  const Golden golden(folder);
+  if (golden.positions.empty()) return;
+  const auto tower = app::open_vision_tower(folder, std::make_shared<ThreadPool>(1));
+  std::vector<std::array<int64_t, 3>> grids;
+  for (const image::ImageInputs& inputs : golden.images) {
+    for (const auto& rows : tower->encode(inputs)) {
+      EXPECT_EQ(rows->grid[0] * rows->grid[1] * rows->grid[2], rows->count);
+      grids.push_back(rows->grid);
+    }
+  }
+  constexpr double kPlaceholder = 150;  // of all these models
+  EXPECT_EQ(testing_vision::positions_of(golden.ids, kPlaceholder, grids), golden.positions);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, VisionTowers,
     testing::Values("vlm/aya_vision", "vlm/cohere2_vision", "vlm/deepseek_ocr2", "vlm/gemma3",
                     "vlm/got_ocr2", "vlm/idefics3", "vlm/internvl", "vlm/llava", "vlm/llava_next",
-                    "vlm/llava_onevision", "vlm/ovis2", "vlm/paligemma2", "vlm/smolvlm",
+                    "vlm/gemma4_vl", "vlm/glm4v", "vlm/lfm2_vl", "vlm/llava_onevision",
+                    "vlm/minicpmv4_6", "vlm/mistral3", "vlm/ovis2", "vlm/paddleocr_vl",
+                    "vlm/paligemma2", "vlm/pixtral_llava", "vlm/qwen2_5_vl", "vlm/qwen2_vl",
+                    "vlm/qwen3_5_vl", "vlm/qwen3_vl", "vlm/qwen3_vl_moe", "vlm/smolvlm",
                     "enc/aimv2", "enc/aimv2_lit", "enc/clip", "enc/dinov2", "enc/dinov2_reg",
                     "enc/metaclip2", "enc/siglip", "enc/siglip_b"),
     [](const auto& named) { return std::filesystem::path(named.param).filename().string(); });
