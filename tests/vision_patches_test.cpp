@@ -1,5 +1,6 @@
 // Towers for images of any size: the order of their patches, windows, and configurations that they
 // refuse.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <random>

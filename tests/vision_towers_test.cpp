@@ -34,6 +34,20 @@ std::vector<float> rows_of(runtime::VisionTower& tower, const Golden& golden) {
   return all;
 }
 
+// The grids of the rows, for models whose positions have three coordinates.
+void expect_positions(runtime::VisionTower& tower, const Golden& golden) {
+  if (golden.positions.empty()) return;
+  std::vector<std::array<int64_t, 3>> grids;
+  for (const image::ImageInputs& inputs : golden.images) {
+    for (const auto& rows : tower.encode(inputs)) {
+      EXPECT_EQ(rows->grid[0] * rows->grid[1] * rows->grid[2], rows->count);
+      grids.push_back(rows->grid);
+    }
+  }
+  constexpr double kPlaceholder = 150;  // of all these models
+  EXPECT_EQ(testing_vision::positions_of(golden.ids, kPlaceholder, grids), golden.positions);
+}
+
 class VisionTowers : public testing::TestWithParam<const char*> {};
 
 TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
@@ -41,6 +55,7 @@ TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
   const Golden golden(folder);
   const auto tower = app::open_vision_tower(folder, std::make_shared<ThreadPool>(1));
   EXPECT_LE(golden.worst(rows_of(*tower, golden)), 1e-4);
+  expect_positions(*tower, golden);
 
   // Each program as a package.
   const models::VisionModel model(folder);
@@ -55,23 +70,6 @@ TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
        }},
       std::make_shared<ThreadPool>(1));
   EXPECT_LE(golden.worst(rows_of(of_packages, golden)), 1e-2);
-}
-
-// For models whose positions have three coordinates.
-TEST_P(VisionTowers, GiveTheGridsOfPositions) {
-  PIPPIN_SHARED_OR_SKIP(folder, fmt::format("models2026/{}", GetParam()));
-  const Golden golden(folder);
-  if (golden.positions.empty()) return;
-  const auto tower = app::open_vision_tower(folder, std::make_shared<ThreadPool>(1));
-  std::vector<std::array<int64_t, 3>> grids;
-  for (const image::ImageInputs& inputs : golden.images) {
-    for (const auto& rows : tower->encode(inputs)) {
-      EXPECT_EQ(rows->grid[0] * rows->grid[1] * rows->grid[2], rows->count);
-      grids.push_back(rows->grid);
-    }
-  }
-  constexpr double kPlaceholder = 150;  // of all these models
-  EXPECT_EQ(testing_vision::positions_of(golden.ids, kPlaceholder, grids), golden.positions);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,5 +1,5 @@
-// Qwen3-VL, with the features of earlier layers for the first layers of the language model
-// (deepstack), and Qwen3.5, without them (Hugging Face).
+// Qwen3-VL and Qwen3-Omni, with the features of earlier layers for the first layers of the language
+// model (deepstack), and Qwen3.5, without them (Hugging Face).
 #include <cmath>
 #include <string>
 #include <utility>
@@ -17,8 +17,15 @@
 namespace pippin::models::vision {
 namespace {
 
+// Of the parts of mergers, and of the list of those of earlier layers.
+struct MergerNames {
+  std::string norm = "norm", first = "linear_fc1", second = "linear_fc2";
+  std::string earlier = "deepstack_merger_list";
+};
+
 struct Qwen3Tower : QwenTower {
   std::vector<int64_t> deepstack;  // layers
+  MergerNames names;
 
   array::Array record(const nn::Parameters& parameters, const array::Array& pixels,
                       const image::VisionShape& shape) const;
@@ -36,8 +43,8 @@ array::Array Qwen3Tower::merge(const nn::Parameters& merger, const array::Array&
                                 .hidden_features = features,
                                 .output_features = outputs,
                                 .norm = norm,
-                                .first = "linear_fc1",
-                                .second = "linear_fc2"})(frame_rows(states, joined()));
+                                .first = names.first,
+                                .second = names.second})(frame_rows(states, joined()));
 }
 
 array::Array Qwen3Tower::record(const nn::Parameters& parameters, const array::Array& pixels,
@@ -48,14 +55,14 @@ array::Array Qwen3Tower::record(const nn::Parameters& parameters, const array::A
   const auto observe = [&](size_t layer, const array::Array& states) {
     for (size_t i = 0; i < deepstack.size(); ++i) {
       if (deepstack[i] != static_cast<int64_t>(layer)) continue;
-      const nn::Parameters merger = at.at("deepstack_merger_list").at(static_cast<int64_t>(i));
-      earlier[i] = merge(merger, states, {"norm", tower.norm});
+      const nn::Parameters merger = at.at(names.earlier).at(static_cast<int64_t>(i));
+      earlier[i] = merge(merger, states, {names.norm, tower.norm});
     }
   };
   const array::Array states =
       nn::PatchTransformer(at, tower)(embedded(at, pixels, grid), grid.grid, observe);
   const nn::Parameters merger = at.at("merger");
-  const array::Array normed = nn::Norm(merger.at("norm"), tower.features, tower.norm)(states);
+  const array::Array normed = nn::Norm(merger.at(names.norm), tower.features, tower.norm)(states);
   std::vector<array::Array> rows = {merge(merger, normed, {})};
   for (const auto& one : earlier) rows.push_back(one.value());
   return rows.size() > 1 ? array::concat(rows, 2) : rows.front();
@@ -72,9 +79,11 @@ std::vector<int64_t> read_deepstack(const Config& vision, size_t num_layers) {
   return layers;
 }
 
-VisionDescription describe(const Config& config, bool with_deepstack) {
+VisionDescription describe(const Config& config, bool with_deepstack,
+                           const MergerNames& names = {}) {
   const Config vision = vision_part(config);
   Qwen3Tower model;
+  model.names = names;
   static_cast<QwenTower&>(model) =
       qwen_tower(vision, {}, {.kind = nn::NormOptions::Kind::Layer, .bias = true});
   model.outputs = vision.size("out_hidden_size", 3584);
@@ -113,6 +122,17 @@ VisionDescription qwen3_vl(const Config& config) {
 
 VisionDescription qwen3_5_vision(const Config& config) {
   return describe(config, /*with_deepstack=*/false);
+}
+
+VisionDescription qwen3_omni(const Config& config) {
+  // The thinker's configuration, as a part or alone.
+  const auto thinker = config.find("thinker_config");
+  VisionDescription description =
+      describe(thinker ? Config(*thinker) : config, /*with_deepstack=*/true,
+               {.norm = "ln_q", .first = "mlp.0", .second = "mlp.2", .earlier = "merger_list"});
+  description.unused = {"thinker.model.", "thinker.lm_head.", "thinker.audio_tower.",
+                        "audio_tower.",   "talker.",          "code2wav."};
+  return description;
 }
 
 }  // namespace pippin::models::vision

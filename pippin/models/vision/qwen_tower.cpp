@@ -5,7 +5,7 @@
 namespace pippin::models::vision {
 
 nn::Parameters QwenTower::at(const nn::Parameters& parameters) {
-  constexpr std::string_view kBases[] = {"visual", "model.visual"};
+  constexpr std::string_view kBases[] = {"visual", "model.visual", "thinker.visual"};
   return part_with(parameters, kBases, "patch_embed.proj.weight");
 }
 

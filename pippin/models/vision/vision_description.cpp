@@ -44,6 +44,8 @@ constexpr VisionArchitecture kVisionArchitectures[] = {
     {"qwen2_vl", qwen2_vl},
     {"qwen3_5", qwen3_5_vision},
     {"qwen3_5_moe", qwen3_5_vision},
+    {"qwen3_omni_moe", qwen3_omni},
+    {"qwen3_omni_moe_thinker", qwen3_omni},
     {"qwen3_vl", qwen3_vl},
     {"qwen3_vl_moe", qwen3_vl},
     {"siglip", siglip},

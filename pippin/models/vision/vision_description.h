@@ -63,6 +63,7 @@ VisionDescription pixtral(const Config& config);     // in LLaVA's form
 VisionDescription qwen2_5_vl(const Config& config);  // qwen2_vl.cpp
 VisionDescription qwen2_vl(const Config& config);
 VisionDescription qwen3_5_vision(const Config& config);  // qwen3_vl.cpp
+VisionDescription qwen3_omni(const Config& config);      // qwen3_vl.cpp
 VisionDescription qwen3_vl(const Config& config);
 VisionDescription siglip(const Config& config);  // clip.cpp
 VisionDescription vit(const Config& config);     // dinov2.cpp
