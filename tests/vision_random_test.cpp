@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "pippin/app/open/vision_model.h"
+#include "pippin/base/error.h"
 #include "pippin/base/testing.h"
 #include "pippin/base/threads/thread_pool.h"
 #include "pippin/engine/runner.h"
@@ -164,17 +165,130 @@ std::vector<RandomTower> random_towers() {
   };
 }
 
+// Towers for images of any size.
+std::vector<RandomTower> random_sized_towers() {
+  const auto qwen = [](const char* type, const std::string& vision) {
+    return fmt::format(R"({{"model_type": "{}", "vision_config": {{"num_heads": 2, "patch_size": 2,
+                            {}}}}})",
+                       type, vision);
+  };
+  const std::string sizes = R"("hidden_size": 8, "intermediate_size": 12, )";
+  const std::string pixtral = R"("head_dim": 4, "hidden_act": "silu", )";
+  const std::string gemma4 =
+      R"({"model_type": "gemma4", "text_config": {"hidden_size": 6}, "vision_config": {
+          "hidden_size": 8, "intermediate_size": 12, "num_attention_heads": 2,
+          "num_key_value_heads": 1, "head_dim": 4, "num_hidden_layers": 2, "patch_size": 2,
+          "position_embedding_size": 8, "pooling_kernel_size": 2, )";
+  const std::vector<int64_t> places = {0, 0, 1, 0, 2, 0, 3,  0,  0,  1,
+                                       1, 1, 2, 1, 3, 1, -1, -1, -1, -1};
+  return {
+      {"qwen2_vl",
+       qwen("qwen2_vl", R"("embed_dim": 8, "hidden_size": 6, "depth": 2, "mlp_ratio": 2)"),
+       {48, 24},
+       {{"image_grid_thw", {2, 4, 6}}},
+       {12}},
+      // Windows of all four kinds, and of two frames.
+      {"qwen2_5_vl",
+       qwen("qwen2_5_vl", sizes + R"("out_hidden_size": 6, "depth": 4, "window_size": 8,
+                                     "fullatt_block_indexes": [2])"),
+       {120, 24},
+       {{"image_grid_thw", {2, 6, 10}}},
+       {30}},
+      {"qwen2_5_vl_one_window",
+       qwen("qwen2_5_vl", sizes + R"("out_hidden_size": 6, "depth": 2, "window_size": 16,
+                                     "fullatt_block_indexes": [1])"),
+       {24, 24},
+       {{"image_grid_thw", {1, 6, 4}}},
+       {6}},
+      // The rows of the language model and those of two of its layers.
+      {"qwen3_vl",
+       qwen("qwen3_vl", sizes + R"("out_hidden_size": 2, "depth": 3, "num_position_embeddings": 9,
+                                   "deepstack_visual_indexes": [2, 0])"),
+       {24, 24},
+       {{"image_grid_thw", {1, 4, 6}}},
+       {6}},
+      {"qwen3_omni",
+       R"({"model_type": "qwen3_omni_moe", "thinker_config": {"vision_config": {
+           "hidden_size": 8, "intermediate_size": 12, "num_heads": 2, "patch_size": 2, "depth": 2,
+           "out_hidden_size": 3, "num_position_embeddings": 9,
+           "deepstack_visual_indexes": [0]}}})",
+       {24, 24},
+       {{"image_grid_thw", {1, 4, 6}}},
+       {6}},
+      {"qwen3_5",
+       qwen("qwen3_5", sizes + R"("out_hidden_size": 6, "depth": 2, "num_position_embeddings": 9)"),
+       {24, 24},
+       {{"image_grid_thw", {1, 6, 4}}},
+       {6}},
+      {"glm4v",
+       qwen("glm4v", sizes + R"("out_hidden_size": 6, "depth": 2, "image_size": 8)"),
+       {24, 24},
+       {{"image_grid_thw", {1, 4, 6}}},
+       {6}},
+      {"paddleocr_vl",
+       with_tower("paddleocr_vl", "paddleocr_vl_vision", ""),
+       {24, 3, 2, 2},
+       {{"image_grid_thw", {1, 4, 6}}},
+       {6}},
+      // A run for each row, without the padding of a batch.
+      {"pixtral",
+       with_tower("llava", "pixtral",
+                  R"("vision_feature_layer": -1, "vision_feature_select_strategy": "full",)",
+                  pixtral),
+       {1, 3, 8, 10},
+       {{"image_sizes", {6, 8}}},
+       {4, 4, 4}},
+      {"mistral3",
+       with_tower("mistral3", "pixtral", "", pixtral),
+       {1, 3, 12, 8},
+       {{"image_sizes", {12, 8}}},
+       {2, 2, 2}},
+      {"lfm2_vl",
+       with_tower("lfm2_vl", "siglip2_vision_model", "\"projector_hidden_size\": 10,",
+                  "\"num_patches\": 9,"),
+       {2, 12, 12},
+       {{"spatial_shapes", {2, 6, 4, 2}}},
+       {3, 2}},
+      {"gemma4",
+       gemma4 + "\"standardize\": true}}",
+       {1, 10, 12},
+       {{"image_position_ids", places}},
+       {2}},
+      {"gemma4_clipped",
+       gemma4 + "\"use_clipped_linears\": true}}",
+       {1, 10, 12},
+       {{"image_position_ids", places}},
+       {2}},
+      {"minicpmv4_6",
+       with_tower("minicpmv4_6", "minicpmv4_6_vision", "\"insert_layer_id\": 0,"),
+       {1, 3, 2, 160},
+       {{"target_sizes", {4, 4, 4, 8, 4, 8}}},
+       {1, 2, 2}},
+      // Merged at the end alone, twice there.
+      {"minicpmv4_6_4x",
+       with_tower("minicpmv4_6", "minicpmv4_6_vision",
+                  "\"downsample_mode\": \"4x\", \"merger_times\": 2,"),
+       {1, 3, 2, 96},
+       {{"target_sizes", {4, 4, 4, 8}}},
+       {1, 2}},
+  };
+}
+
 image::ImageInputs inputs_for(const RandomTower& tower) {
   image::ImageInputs inputs;
   inputs.pixel_values.shape = tower.pixels;
-  int64_t count = 1;
-  for (const int64_t dim : tower.pixels) count *= dim;
+  int64_t numbers = 1;
+  for (const int64_t dim : tower.pixels) numbers *= dim;
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
-  inputs.pixel_values.values.resize(static_cast<size_t>(count));
+  inputs.pixel_values.values.resize(static_cast<size_t>(numbers));
   for (float& value : inputs.pixel_values.values) value = normal(random);
   for (const auto& [name, values] : tower.sizes) {
-    inputs.sizes[name] = {{1, std::ssize(values)}, values};
+    const int64_t count = std::ssize(values);
+    std::vector<int64_t> shape = {1, count};
+    if (name == "spatial_shapes" || name == "target_sizes") shape = {count / 2, 2};
+    if (name == "image_position_ids") shape = {1, count / 2, 2};
+    inputs.sizes[name] = {shape, values};
   }
   return inputs;
 }
@@ -291,6 +405,51 @@ TEST(DeepseekOcr2, TakesTiles) {
   EXPECT_EQ(rows_of(inputs), expected);
 }
 
+// Sizes that do not fit the model or the pixels.
+class SizedTowers : public RandomTowers {};
+
+TEST_P(SizedTowers, RefuseOtherSizes) {
+  const models::VisionModel model(folder());
+  const image::ImageInputs given = inputs_for(GetParam());
+  const auto refuses = [&](const image::ImageInputs& inputs) {
+    try {
+      model.passes(inputs);
+      return false;
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::InvalidArgument;
+    }
+  };
+  EXPECT_FALSE(refuses(given));
+  image::ImageInputs other = given;
+  other.sizes.clear();
+  EXPECT_TRUE(refuses(other));
+  for (const auto& [name, table] : given.sizes) {
+    for (size_t i = 0; i < table.values.size(); ++i) {
+      for (const int64_t value : {table.values[i] + 1, int64_t{-2}, int64_t{1} << 40}) {
+        other = given;
+        other.sizes[name].values[i] = value;
+        EXPECT_TRUE(refuses(other)) << name << " " << i << ": " << value;
+      }
+    }
+    other = given;
+    other.sizes[name].values.pop_back();
+    EXPECT_TRUE(refuses(other));
+    other = given;
+    other.sizes[name].shape.push_back(1);
+    EXPECT_TRUE(refuses(other));
+  }
+  other = given;
+  other.pixel_values.values.pop_back();
+  EXPECT_TRUE(refuses(other));
+  other = given;
+  other.pixel_values.shape = {std::ssize(other.pixel_values.values)};
+  EXPECT_TRUE(refuses(other));
+}
+
+INSTANTIATE_TEST_SUITE_P(RandomSized, SizedTowers, testing::ValuesIn(random_sized_towers()),
+                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(RandomSized, RandomTowers, testing::ValuesIn(random_sized_towers()),
+                         [](const auto& test) { return std::string(test.param.name); });
 INSTANTIATE_TEST_SUITE_P(Random, RandomTowers, testing::ValuesIn(random_towers()),
                          [](const auto& test) { return std::string(test.param.name); });
 

@@ -2,6 +2,7 @@
 // after the projector, from the folder in fp32 and
 // from packages in fp16.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -33,6 +34,20 @@ std::vector<float> rows_of(runtime::VisionTower& tower, const Golden& golden) {
   return all;
 }
 
+// The grids of the rows, for models whose positions have three coordinates.
+void expect_positions(runtime::VisionTower& tower, const Golden& golden) {
+  if (golden.positions.empty()) return;
+  std::vector<std::array<int64_t, 3>> grids;
+  for (const image::ImageInputs& inputs : golden.images) {
+    for (const auto& rows : tower.encode(inputs)) {
+      EXPECT_EQ(rows->grid[0] * rows->grid[1] * rows->grid[2], rows->count);
+      grids.push_back(rows->grid);
+    }
+  }
+  constexpr double kPlaceholder = 150;  // of all these models
+  EXPECT_EQ(testing_vision::positions_of(golden.ids, kPlaceholder, grids), golden.positions);
+}
+
 class VisionTowers : public testing::TestWithParam<const char*> {};
 
 TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
@@ -40,6 +55,7 @@ TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
   const Golden golden(folder);
   const auto tower = app::open_vision_tower(folder, std::make_shared<ThreadPool>(1));
   EXPECT_LE(golden.worst(rows_of(*tower, golden)), 1e-4);
+  expect_positions(*tower, golden);
 
   // Each program as a package.
   const models::VisionModel model(folder);
@@ -60,7 +76,10 @@ INSTANTIATE_TEST_SUITE_P(
     Models, VisionTowers,
     testing::Values("vlm/aya_vision", "vlm/cohere2_vision", "vlm/deepseek_ocr2", "vlm/gemma3",
                     "vlm/got_ocr2", "vlm/idefics3", "vlm/internvl", "vlm/llava", "vlm/llava_next",
-                    "vlm/llava_onevision", "vlm/ovis2", "vlm/paligemma2", "vlm/smolvlm",
+                    "vlm/gemma4_vl", "vlm/glm4v", "vlm/lfm2_vl", "vlm/llava_onevision",
+                    "vlm/minicpmv4_6", "vlm/mistral3", "vlm/ovis2", "vlm/paddleocr_vl",
+                    "vlm/paligemma2", "vlm/pixtral_llava", "vlm/qwen2_5_vl", "vlm/qwen2_vl",
+                    "vlm/qwen3_5_vl", "vlm/qwen3_vl", "vlm/qwen3_vl_moe", "vlm/smolvlm",
                     "enc/aimv2", "enc/aimv2_lit", "enc/clip", "enc/dinov2", "enc/dinov2_reg",
                     "enc/metaclip2", "enc/siglip", "enc/siglip_b"),
     [](const auto& named) { return std::filesystem::path(named.param).filename().string(); });

@@ -23,7 +23,7 @@ namespace pippin::models {
 
 using Tensors = std::map<std::string, std::vector<int64_t>>;
 
-// fp32 tensors of small random numbers; variances are above 0.
+// fp32 tensors of small random numbers; variances and upper bounds are above 0, lower bounds below.
 inline void write_checkpoint(const std::filesystem::path& folder, const Tensors& tensors) {
   std::vector<SafetensorsWriter::Declaration> declarations;
   for (const auto& [name, shape] : tensors) declarations.push_back({name, Dtype::F32, shape});
@@ -34,8 +34,10 @@ inline void write_checkpoint(const std::filesystem::path& folder, const Tensors&
     int64_t count = 1;
     for (const int64_t dim : declaration.shape) count *= dim;
     for (int64_t i = 0; i < count; ++i) {
-      const bool is_variance = declaration.name.ends_with("running_var");
-      const float drawn = normal(random), value = is_variance ? std::abs(drawn) : drawn;
+      const std::string& name = declaration.name;
+      const bool is_above = name.ends_with("running_var") || name.ends_with("put_max");
+      const float drawn = normal(random), size = std::abs(drawn);
+      const float value = is_above ? size : name.ends_with("put_min") ? -size : drawn;
       writer.append(std::as_bytes(std::span(&value, 1)));
     }
   }

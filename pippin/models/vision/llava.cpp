@@ -46,6 +46,7 @@ LlavaTower read_llava(const Config& config, const LlavaDefaults& defaults) {
 }
 
 VisionDescription llava(const Config& config) {
+  if (vision_part(config).text("model_type", "") == "pixtral") return pixtral(config);
   const auto model = std::make_shared<const LlavaTower>(read_llava(config));
   VisionDescription description;
   description.unused = model->unused;

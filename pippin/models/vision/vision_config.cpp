@@ -148,7 +148,7 @@ void keep_feature_layers(const Config& config, int64_t fallback, Tower& tower,
     add_unused(fmt::format("{}.{}", tower.net.layers_path, i), unused);
   }
   layers.resize(static_cast<size_t>(kept));
-  add_unused(tower.net.final_norm, unused);
+  if (!tower.net.final_norm.empty()) add_unused(tower.net.final_norm, unused);
   tower.net.final_norm.clear();
 }
 

@@ -45,15 +45,27 @@ VisionDescription deepseek_ocr2(const Config& config);
 VisionDescription dinov2(const Config& config);
 VisionDescription dinov2_with_registers(const Config& config);
 VisionDescription gemma3(const Config& config);
+VisionDescription gemma4_vision(const Config& config);
+VisionDescription glm4v_vision(const Config& config);
 VisionDescription got_ocr2(const Config& config);
 VisionDescription idefics3(const Config& config);  // SmolVLM too
 VisionDescription internvl(const Config& config);
+VisionDescription lfm2_vl(const Config& config);
 VisionDescription llava(const Config& config);
 VisionDescription llava_next(const Config& config);
 VisionDescription llava_onevision(const Config& config);  // llava_next.cpp
+VisionDescription minicpmv4_6(const Config& config);
+VisionDescription mistral3_vision(const Config& config);  // pixtral.cpp
 VisionDescription ovis2(const Config& config);
-VisionDescription paligemma(const Config& config);  // gemma3.cpp
-VisionDescription siglip(const Config& config);     // clip.cpp
-VisionDescription vit(const Config& config);        // dinov2.cpp
+VisionDescription paddleocr_vl(const Config& config);
+VisionDescription paligemma(const Config& config);   // gemma3.cpp
+VisionDescription pixtral(const Config& config);     // in LLaVA's form
+VisionDescription qwen2_5_vl(const Config& config);  // qwen2_vl.cpp
+VisionDescription qwen2_vl(const Config& config);
+VisionDescription qwen3_5_vision(const Config& config);  // qwen3_vl.cpp
+VisionDescription qwen3_omni(const Config& config);      // qwen3_vl.cpp
+VisionDescription qwen3_vl(const Config& config);
+VisionDescription siglip(const Config& config);  // clip.cpp
+VisionDescription vit(const Config& config);     // dinov2.cpp
 
 }  // namespace pippin::models::vision
