@@ -136,6 +136,7 @@ ROOMS = {
     "speech": {
         "": [],
         "recognition": [""],
+        "voice": [""],
         "whisperkit": [""],
         "writers": [""],
     },
