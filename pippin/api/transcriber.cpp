@@ -38,6 +38,7 @@ Transcriber Transcriber::open(const std::string& path, const TranscriberOptions&
   app::ModelChoice choice;
   choice.path = path;
   choice.tokenizer = options.tokenizer;
+  choice.vad = options.vad;
   choice.load = static_cast<const runtime::LoadOptions&>(options);
   return Transcriber(std::make_shared<const Impl>(Impl{app::SpeechToText::open(choice)}));
 }

@@ -29,6 +29,9 @@ namespace pippin {
 // Options of Transcriber::open().
 struct TranscriberOptions : runtime::LoadOptions {
   std::string tokenizer = {};  // a folder or a file. Empty: the model's own tokenizer
+  // A model of voice for TranscribeOptions::vad_filter: a package of Silero's detector, a folder of
+  // one, or org/name. Empty: none.
+  std::string vad = {};
 };
 
 // Called while a recording is transcribed, by the thread of the call. Each may be null.

@@ -27,6 +27,7 @@ struct pippin_options {
       language;               // shared settings come from the model's options, except `precision`
   pippin::TextSettings text;  // without sampling
   pippin::speech::TranscribeOptions transcription;  // without temperatures
+  std::string vad;                                  // a model of voice for transcribers
   double temperature = 0, temperature_increment = 0.2;
   // Changes to the model's own settings.
   std::vector<std::function<void(pippin::SamplingOptions&)>> sampling;

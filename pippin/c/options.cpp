@@ -271,6 +271,7 @@ std::vector<Option> make_options() {
     {"prefill_chunk", "language model: the most tokens of a prompt that one run takes; 0: 256, or more where that is quicker", set_language<&LanguageModelOptions::prefill_chunk>},
     {"adapter", "language model: the adapter whose functions to use", set_language<&LanguageModelOptions::adapter>},
     {"chat_template", "language model: a file with the template; empty: the model's own", set_language<&LanguageModelOptions::chat_template>},
+    {"vad", "transcriber: a model of voice for vad_filter, a package or org/name; empty: none", set_name<&pippin_options::vad>},
     {"tokenizer", "language model, transcriber: a folder, a file or org/name; empty: the model's own", set_language<&LanguageModelOptions::tokenizer>},
   };
   for (const runtime::SamplingOption& known : runtime::sampling_options()) {
@@ -329,6 +330,7 @@ TranscriberOptions transcriber_options(const pippin_options* options) {
   static_cast<runtime::LoadOptions&>(transcriber) =
       static_cast<const runtime::LoadOptions&>(language);
   transcriber.tokenizer = language.tokenizer;
+  if (options != nullptr) transcriber.vad = options->vad;
   return transcriber;
 }
 

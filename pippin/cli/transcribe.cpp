@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "pippin/app/live_transcription.h"
 #include "pippin/app/open/text_input.h"
 #include "pippin/app/speech_to_text.h"
 #include "pippin/base/byte_span.h"
@@ -101,14 +102,83 @@ bool has_header(std::string_view bytes) {
   return false;
 }
 
-std::vector<float> read_samples(const std::string& file, int64_t rate) {
-  if (file != "-") return sound::read_sound(file, rate);
-  const sound::SoundLimits limits;
-  const auto most = static_cast<size_t>(limits.max_seconds * 2 * static_cast<double>(rate));
-  const std::string bytes = app::read_text("-", most);
-  if (has_header(bytes)) return sound::read_sound(as_byte_span(bytes), "stdin", rate);
-  const sound::RawFormat format{rate, 1};
-  return sound::SoundReader::pcm16(as_byte_span(bytes), "stdin", format, rate).read_all();
+// Standard input: a file of sound, or signed 16-bit samples, which are transcribed piece by piece
+// while they are recorded.
+class StdinSound {
+ public:
+  StdinSound(const app::SpeechToText& model, const speech::TranscribeOptions& options,
+             const speech::Events& events)
+      : model_(model), options_(options), events_(events) {
+    // Clips need the whole recording.
+    if (options.clip_timestamps.empty()) live_.emplace(model, options, events);
+  }
+
+  speech::Transcription transcribe() {
+    app::for_each_block("-", [&](std::string_view bytes) { take(bytes); });
+    if (!is_raw_ && has_header(bytes_)) {
+      samples_ = sound::read_sound(as_byte_span(bytes_), kName, model_.sampling_rate());
+    } else {
+      convert(as_byte_span(bytes_));
+    }
+    return with_context(kName, [&] {
+      if (!is_live_) return model_.transcribe(samples_, options_, events_);
+      live_->add(samples_);
+      return live_->finish();
+    });
+  }
+
+ private:
+  static constexpr const char* kName = "stdin";
+
+  void take(std::string_view bytes) {
+    bytes_ += bytes;
+    received_ += bytes.size();
+    const int64_t rate = model_.sampling_rate();
+    const double seconds = static_cast<double>(received_) / 2 / static_cast<double>(rate);
+    const sound::SoundLimits limits;
+    if (seconds > limits.max_seconds) {
+      fail(ErrorCode::LimitExceeded, "{}: more than {} s of sound", kName, limits.max_seconds);
+    }
+    constexpr size_t kHeader = 4;
+    if (!is_raw_ && (received_ < kHeader || has_header(bytes_))) return;
+    is_raw_ = true;
+    const size_t whole = bytes_.size() / 2 * 2;
+    convert(as_byte_span(bytes_).first(whole));
+    bytes_.erase(0, whole);
+    // A recording in progress does not arrive sooner than it is spoken, a stored one does.
+    constexpr double kLeast = 0.5, kFastest = 1.5;
+    const double elapsed = seconds_since(start_);
+    const bool is_stored = elapsed < kLeast || seconds > kFastest * elapsed + kLeast;
+    if (!live_ || (!is_live_ && is_stored)) return;
+    is_live_ = true;
+    with_context(kName, [&] { live_->add(samples_); });
+    samples_.clear();
+  }
+
+  void convert(ByteSpan bytes) {
+    const int64_t rate = model_.sampling_rate();
+    const std::vector<float> samples =
+        sound::SoundReader::pcm16(bytes, kName, {rate, 1}, rate).read_all();
+    samples_.insert(samples_.end(), samples.begin(), samples.end());
+  }
+
+  const app::SpeechToText& model_;
+  const speech::TranscribeOptions& options_;
+  const speech::Events& events_;
+  std::optional<app::LiveTranscription> live_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::string bytes_;  // of a file, or of half a sample
+  size_t received_ = 0;
+  bool is_raw_ = false, is_live_ = false;
+  std::vector<float> samples_;  // that were not transcribed so far
+};
+
+speech::Transcription transcribe_sound(const std::string& file, const app::SpeechToText& model,
+                                       const speech::TranscribeOptions& options,
+                                       const speech::Events& events) {
+  if (file == "-") return StdinSound(model, options, events).transcribe();
+  const std::vector<float> samples = sound::read_sound(file, model.sampling_rate());
+  return with_context(file, [&] { return model.transcribe(samples, options, events); });
 }
 
 // Transcribes one file; prints its text as it is recognized if `prints_text`.
@@ -117,7 +187,6 @@ speech::Transcription transcribe_file(const TranscribeCommand& command,
                                       const speech::TranscribeOptions& options,
                                       const std::string& file, bool prints_text) {
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<float> samples = read_samples(file, model.sampling_rate());
   // Text on the terminal shows the progress by itself.
   const bool shows_bar =
       ::isatty(STDERR_FILENO) == 1 && !(prints_text && ::isatty(STDOUT_FILENO) == 1);
@@ -137,7 +206,7 @@ speech::Transcription transcribe_file(const TranscribeCommand& command,
     events.progress = [&](double done, double all) {
       progress.update(static_cast<uint64_t>(done), static_cast<uint64_t>(all));
     };
-    transcription = with_context(file, [&] { return model.transcribe(samples, options, events); });
+    transcription = transcribe_sound(file, model, options, events);
   }
   if (!command.no_stats) {
     const double seconds = seconds_since(start);
@@ -180,6 +249,7 @@ void transcribe(TranscribeCommand command) {
   const std::vector<speech::Format> formats = formats_of(command);
   check_files(command, formats);
   command.choice.pulls = show_pulls();
+  command.choice.vad = command.arguments.vad;
   if (!command.no_cache) command.choice.load.compute.cache = default_load_cache();
   const app::SpeechToText model = app::SpeechToText::open(command.choice);
   check_options(model, options);
@@ -243,7 +313,7 @@ CLI::App* add_transcribe_command(CLI::App& app) {
   sub->add_flag("--no-stats", command->no_stats, "Print no statistics");
   sub->footer(
       "Text goes to stdout as it is recognized, everything else to stderr. Models other than\n"
-      "Whisper take only --word-timestamps and --without-timestamps of the options of decoding.\n"
+      "Whisper take only --word-timestamps, --without-timestamps and --vad of those of decoding.\n"
       "docs/speech.md has examples.");
   sub->callback([command] { transcribe(*command); });
   return sub;

@@ -143,7 +143,8 @@ struct Weights {
 
 Weights find_weights(const std::vector<RepoFile>& files) {
   for (const WeightFiles& form : kWeightFiles) {
-    if (form.pattern == "*.gguf") continue;  // a repository has several sizes of them
+    // A repository has several sizes of them.
+    if (form.pattern == "*.gguf" || form.pattern == "ggml-*.bin") continue;
     // A single file next to an index is also the whole model; the index may be a leftover.
     if (has_file(files, form.single)) return {{std::string(form.single)}, ""};
     if (has_file(files, form.index)) return {{}, std::string(form.index)};

@@ -83,6 +83,7 @@ inline constexpr std::array kWeightFiles = {
     WeightFiles{"pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model*.bin"},
     WeightFiles{"weights.npz", "weights.npz.index.json", "weights*.npz"},
     WeightFiles{"model.gguf", "model.gguf.index.json", "*.gguf"},
+    WeightFiles{"ggml-model.bin", "ggml-model.bin.index.json", "ggml-*.bin"},
 };
 
 // Returns whether a file name matches the pattern, and is neither another form of the same weights

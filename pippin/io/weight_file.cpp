@@ -11,6 +11,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/numbers/checked.h"
+#include "pippin/io/ggml.h"
 #include "pippin/io/gguf.h"
 #include "pippin/io/npz.h"
 #include "pippin/io/torch_file.h"
@@ -61,12 +62,14 @@ std::shared_ptr<const WeightFile> WeightFile::open(const std::filesystem::path& 
   const std::string name = path.filename().string();
   if (path.extension() == ".safetensors") {
     result->tensors_ = parse_safetensors(bytes, name).tensors;
+  } else if (path.extension() == ".bin" && looks_like_ggml(bytes)) {
+    result->add_blocks(parse_ggml(bytes, name).tensors);
   } else if (path.extension() == ".bin") {
     OwnedTensors own(bytes.size());
     result->tensors_ = parse_torch_file(bytes, name, own);
     result->unpacked_ = std::move(own.copies());
   } else if (path.extension() == ".gguf") {
-    result->add_gguf();
+    result->add_blocks(parse_gguf(bytes, name).tensors);
   } else {
     result->add_npz();
   }
@@ -116,9 +119,10 @@ void WeightFile::add_npz() {
   }
 }
 
-void WeightFile::add_gguf() {
+void WeightFile::add_blocks(std::vector<GgufTensor> tensors) {
   const std::string name = file_->path().filename().string();
-  for (GgufTensor& tensor : parse_gguf(file_->bytes(), name).tensors) {
+  tensors_.reserve(tensors.size());
+  for (GgufTensor& tensor : tensors) {
     const GgufBlock block = gguf_block(tensor.type, name);
     std::string type(block.name);
     const auto plain = parse_dtype(type);

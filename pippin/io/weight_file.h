@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pippin/base/files/mapped_file.h"
+#include "pippin/io/gguf.h"
 #include "pippin/io/safetensors.h"
 
 namespace pippin {
@@ -14,9 +15,10 @@ namespace pippin {
 // that are not row-major are unpacked into memory.
 class WeightFile {
  public:
-  // The extension determines the format: .safetensors, .bin (PyTorch), .npz (MLX), .gguf. Throws
-  // Unsupported for others. Block-quantized GGUF tensors are U8 of shape (..., bytes per row), with
-  // the type at the end of the name: "blk.0.attn_q.weight.q4_k".
+  // The extension determines the format: .safetensors, .bin (PyTorch; GGML by its first bytes),
+  // .npz (MLX), .gguf. Throws Unsupported for others. Block-quantized tensors of GGUF and GGML are
+  // U8 of shape (..., bytes per row), with the type at the end of the name:
+  // "blk.0.attn_q.weight.q4_k".
   static std::shared_ptr<const WeightFile> open(const std::filesystem::path& path);
   static bool is_known(const std::filesystem::path& path);
 
@@ -28,7 +30,7 @@ class WeightFile {
  private:
   explicit WeightFile(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
   void add_npz();
-  void add_gguf();
+  void add_blocks(std::vector<GgufTensor> tensors);
 
   std::shared_ptr<const MappedFile> file_;
   std::vector<TensorInfo> tensors_;

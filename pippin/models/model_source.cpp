@@ -12,6 +12,7 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/config/tensor_names.h"
+#include "pippin/models/gguf/ggml_whisper.h"
 #include "pippin/models/gguf/gguf.h"
 
 namespace pippin::models {
@@ -121,6 +122,8 @@ nn::Parameters open_parameters(const fs::path& source, nn::Precision precision,
     Checkpoint checkpoint = Checkpoint::open(source);
     if (is_gguf(checkpoint)) {
       checkpoint = gguf_checkpoint(checkpoint, load_config(source));
+    } else if (is_ggml(checkpoint)) {
+      checkpoint = ggml_checkpoint(checkpoint);
     } else {
       const std::string type = load_config(source).get_string_or("model_type", "");
       checkpoint = with_current_names(checkpoint, type);

@@ -7,6 +7,7 @@
 #include "pippin/models/config/common.h"
 #include "pippin/models/encoders/bart_layers.h"
 #include "pippin/models/encoders/encoder_decoder_description.h"
+#include "pippin/models/gguf/gguf.h"
 
 namespace pippin::models {
 namespace {
@@ -40,6 +41,7 @@ EncoderDecoderDescription whisper_encoder_decoder(const Config& config) {
   const int64_t width = config.size("d_model", 384);
   config.ignore({"is_encoder_decoder"});
   config.require_flag("scale_embedding", false, false);
+  const bool is_packed = !config.text(kGgufKey, "").empty();
   EncoderDecoderDescription model;
   model.vocab_size = config.size("vocab_size", 51865);
   model.width = width;
@@ -49,6 +51,7 @@ EncoderDecoderDescription whisper_encoder_decoder(const Config& config) {
   nn::EncoderOptions& encoder = model.encoder;
   const nn::LayerOptions layer = layer_of(config, read, width);
   encoder.hidden_size = width;
+  if (is_packed) encoder.packed = nn::gguf_weights();
   encoder.context = read.context;
   encoder.bases = {"model.encoder"};
   encoder.stem = stem_of(config, read.context, width);

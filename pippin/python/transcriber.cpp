@@ -1,6 +1,7 @@
 // Models of speech, and the segments of a recording while it is transcribed.
 #include "pippin/api/transcriber.h"
 
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
@@ -88,9 +90,26 @@ void take_temperature(Options& options, TranscribeOptions& taken) {
   }
 }
 
+// faster-whisper's dictionary of the options of vad_filter, without their prefix.
+void add_vad_parameters(py::dict& given) {
+  if (!given.contains("vad_parameters")) return;
+  const py::object parameters = given.attr("pop")("vad_parameters");
+  if (parameters.is_none()) return;
+  if (!py::isinstance<py::dict>(parameters)) {
+    fail(ErrorCode::InvalidArgument, "vad_parameters: not a dict");
+  }
+  for (const auto& [key, value] : parameters.cast<py::dict>()) {
+    const std::string name = fmt::format("vad_{}", py::str(key).cast<std::string>());
+    const bool has_limit =
+        !py::isinstance<py::float_>(value) || std::isfinite(value.cast<double>());
+    given[name.c_str()] = has_limit ? py::reinterpret_borrow<py::object>(value) : py::none();
+  }
+}
+
 TranscribeOptions transcribe_options_of(const py::kwargs& kwargs) {
   py::dict given = kwargs.attr("copy")();
   TranscribeOptions taken;
+  add_vad_parameters(given);
   Options options(given);
   std::string language = "auto", task = "transcribe";
   options.take("language", language);
@@ -276,9 +295,10 @@ class SegmentStream {
 
 std::unique_ptr<Transcriber> open_transcriber(const std::filesystem::path& path,
                                               const std::string& tokenizer, int num_threads,
-                                              bool load_cache) {
+                                              bool load_cache, const std::string& vad) {
   TranscriberOptions options;
   options.tokenizer = tokenizer;
+  options.vad = vad;
   options.threads = num_threads;
   if (load_cache) options.compute.cache = default_load_cache();
   std::optional<Transcriber> made;
@@ -321,9 +341,10 @@ void bind_transcribers(py::module_& module) {
                              "The whole result, as of transcribe(); available after the end.");
   py::class_<Transcriber>(module, "Transcriber", docs::kTranscriber)
       .def(py::init(&open_transcriber), py::arg("path"), py::kw_only(), py::arg("tokenizer") = "",
-           py::arg("num_threads") = 0, py::arg("load_cache") = true,
+           py::arg("num_threads") = 0, py::arg("load_cache") = true, py::arg("vad") = "",
            "path: a folder as it is on the Hub, a package, or org/name. num_threads: 0 is one per "
-           "core. load_cache: keeps what loading computes for the next load.")
+           "core. load_cache: keeps what loading computes for the next load. vad: a model of voice "
+           "for vad_filter, a package of Silero's detector or org/name.")
       .def("transcribe", &whole_text, py::arg("audio"), py::kw_only(),
            py::arg("sampling_rate") = kRate, py::arg("progress") = py::none(), docs::kTranscribe)
       .def("stream", &segments_of, py::arg("audio"), py::kw_only(),

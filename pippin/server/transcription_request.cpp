@@ -28,9 +28,9 @@ constexpr size_t kMaxFields = 100;
 // speech/option_table.h, are converted.
 constexpr std::string_view kNumbers[] = {"temperature", "temperature_inc", "offset_t", "offset_n",
                                          "duration"};
-constexpr std::string_view kSwitches[] = {"stream",      "translate",       "no_context",
-                                          "vad",         "vad_filter",      "diarize",
-                                          "tinydiarize", "detect_language", "token_timestamps"};
+constexpr std::string_view kSwitches[] = {"stream",          "translate",   "no_context",
+                                          "diarize",         "tinydiarize", "detect_language",
+                                          "token_timestamps"};
 
 enum class FieldType : uint8_t { Text, Number, Switch };
 

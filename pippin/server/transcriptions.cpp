@@ -112,6 +112,10 @@ void Endpoints::transcribe(const http::Request& request, FieldsOf endpoint, cons
     throw ApiError(400, "the model \"" + opened.name + "\" does not take recordings", "model");
   }
   refuse_options(opened, *wanted);
+  if (wanted->options.vad_filter && !opened.speech->finds_voice()) {
+    const std::string field = wanted->fields.spelling("vad_filter");
+    throw ApiError(400, field + ": the server has no model of voice (pippin serve --vad)", field);
+  }
   if (wanted->options.word_timestamps && !opened.speech->finds_words()) {
     throw ApiError(400, "the model \"" + opened.name + "\" does not find the times of words",
                    "timestamp_granularities");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 namespace pippin::sound {
 
@@ -73,6 +74,19 @@ std::vector<MelBand> mel_bands(const MelOptions& options) {
       band.weights.resize(bin - band.first_bin + 1);
       band.weights.back() = scale * height;
     }
+  }
+  return bands;
+}
+
+std::vector<MelBand> given_bands(const std::vector<double>& weights, size_t bins) {
+  std::vector<MelBand> bands(weights.size() / bins);
+  for (size_t i = 0; i < bands.size(); ++i) {
+    const auto row = std::span(weights).subspan(i * bins, bins);
+    const auto is_used = [](double weight) { return weight != 0; };
+    const auto first = std::find_if(row.begin(), row.end(), is_used);
+    const auto last = std::find_if(row.rbegin(), row.rend(), is_used).base();
+    bands[i].first_bin = static_cast<size_t>(first - row.begin());
+    if (first < last) bands[i].weights.assign(first, last);
   }
   return bands;
 }

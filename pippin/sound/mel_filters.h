@@ -32,6 +32,9 @@ double hertz_to_mel(double hertz, MelScale scale);
 double mel_to_hertz(double mel, MelScale scale);
 std::vector<MelBand> mel_bands(const MelOptions& options);
 
+// Bands of given weights, [bands, bins].
+std::vector<MelBand> given_bands(const std::vector<double>& weights, size_t bins);
+
 enum class Window : uint8_t { Hann, Hamming, Povey };
 // A periodic window has the period `length`, a symmetric one `length - 1`.
 std::vector<double> window_function(Window window, size_t length, bool periodic);

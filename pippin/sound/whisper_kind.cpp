@@ -5,9 +5,12 @@
 #include <limits>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "pippin/base/error.h"
 #include "pippin/sound/frame_keys.h"
 #include "pippin/sound/kinds.h"
+#include "pippin/sound/mel_filters.h"
 #include "pippin/sound/normalize.h"
 
 namespace pippin::sound {
@@ -16,6 +19,24 @@ namespace {
 
 constexpr double kLeastPower = 1e-10;
 constexpr float kRange = 8;  // decades below the loudest value
+
+// The filters of a GGML file that has others than the usual ones: a list of weights for each band.
+std::vector<MelBand> read_given_bands(const Json& list, size_t bands, size_t bins) {
+  const std::vector<Json> rows = list.elements();
+  if (rows.size() != bands) {
+    list.invalid(fmt::format("has {} filters for {} features", rows.size(), bands));
+  }
+  std::vector<double> weights;
+  weights.reserve(bands * bins);
+  for (const Json& row : rows) {
+    const std::vector<double> numbers = row.as_floats();
+    if (numbers.size() != bins) {
+      row.invalid(fmt::format("has {} weights for {} bins", numbers.size(), bins));
+    }
+    weights.insert(weights.end(), numbers.begin(), numbers.end());
+  }
+  return given_bands(weights, bins);
+}
 
 MelSpectrogram whisper_spectrogram(ExtractorConfig& config) {
   const double rate = static_cast<double>(config.sampling_rate());
@@ -30,7 +51,11 @@ MelSpectrogram whisper_spectrogram(ExtractorConfig& config) {
                       .fft_size = fft_size,
                       .window = window_function(Window::Hann, fft_size, true),
                       .edge = Edge::Reflect};
-  return {std::move(frames), mel_bands(mel)};
+  config.ignore("ggml_mel_filters");
+  const auto given = config.json().find("ggml_mel_filters");
+  return {std::move(frames),
+          given ? read_given_bands(*given, static_cast<size_t>(mel.num_bands), fft_size / 2 + 1)
+                : mel_bands(mel)};
 }
 
 size_t read_max_samples(ExtractorConfig& config, size_t hop) {

@@ -43,9 +43,50 @@ std::vector<float> rule_logprobs(const LogitRules& rules, std::span<const int32_
 // Several texts that grow by one token in each step.
 struct Lane {
   WindowDecoder* decoder;
-  Candidate candidate;
   std::vector<float> logits;
+  int64_t max_tokens;
+  Candidate candidate = {};
 };
+
+// Grows them until each has ended; `choose` returns the token to add from its log-probabilities.
+template <typename Choose>
+std::vector<Candidate> grow(std::vector<Lane> lanes, const PromptedDecoder& prompted,
+                            Choose choose) {
+  std::vector<Lane*> active;
+  active.reserve(lanes.size());
+  for (Lane& lane : lanes) {
+    if (lane.max_tokens > 0) active.push_back(&lane);
+  }
+  while (!active.empty()) {
+    check_cancel();
+    std::vector<Lane*> next_active;
+    std::vector<WindowDecoder*> decoders;
+    std::vector<int32_t> ids;
+    for (Lane* lane : active) {
+      Candidate& candidate = lane->candidate;
+      const std::vector<float> logprobs =
+          rule_logprobs(prompted.rules, candidate.tokens, lane->logits);
+      const int32_t next = choose(logprobs);
+      candidate.sum_logprob += logprobs[static_cast<size_t>(next)];
+      if (next == prompted.end_of_text) continue;
+      candidate.tokens.push_back(next);
+      if (std::ssize(candidate.tokens) == lane->max_tokens) continue;
+      next_active.push_back(lane);
+      decoders.push_back(lane->decoder);
+      ids.push_back(next);
+    }
+    active = std::move(next_active);
+    if (active.empty()) break;
+    const auto logits = prompted.model.feed_each(decoders, ids);
+    for (size_t i = 0; i < active.size(); ++i) {
+      active[i]->logits.assign(logits[i].begin(), logits[i].end());
+    }
+  }
+  std::vector<Candidate> candidates;
+  candidates.reserve(lanes.size());
+  for (Lane& lane : lanes) candidates.push_back(std::move(lane.candidate));
+  return candidates;
+}
 
 }  // namespace
 
@@ -65,6 +106,16 @@ Candidate decode_greedily(const PromptedDecoder& prompted) {
   return candidate;
 }
 
+std::vector<Candidate> decode_greedily_together(std::span<const PromptedDecoder> prompted) {
+  if (prompted.empty()) return {};
+  std::vector<Lane> lanes;
+  lanes.reserve(prompted.size());
+  for (const PromptedDecoder& one : prompted) {
+    lanes.push_back({&one.decoder, {one.logits.begin(), one.logits.end()}, one.max_tokens});
+  }
+  return grow(std::move(lanes), prompted.front(), argmax);
+}
+
 std::vector<Candidate> sample_candidates(const PromptedDecoder& prompted, double temperature,
                                          int64_t count, runtime::RandomGenerator& random) {
   std::vector<std::unique_ptr<WindowDecoder>> forks;
@@ -72,39 +123,12 @@ std::vector<Candidate> sample_candidates(const PromptedDecoder& prompted, double
   lanes.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     if (i > 0) forks.push_back(prompted.decoder.fork());
-    lanes.push_back({i == 0 ? &prompted.decoder : forks.back().get(), {}, {}});
-    lanes.back().logits.assign(prompted.logits.begin(), prompted.logits.end());
+    lanes.push_back({i == 0 ? &prompted.decoder : forks.back().get(),
+                     {prompted.logits.begin(), prompted.logits.end()},
+                     prompted.max_tokens});
   }
-  std::vector<Lane*> active;
-  active.reserve(lanes.size());
-  for (Lane& lane : lanes) active.push_back(&lane);
-  for (int64_t step = 0; step < prompted.max_tokens && !active.empty(); ++step) {
-    check_cancel();
-    std::vector<Lane*> next_active;
-    std::vector<WindowDecoder*> decoders;
-    std::vector<int32_t> ids;
-    for (Lane* lane : active) {
-      const std::vector<float> logprobs =
-          rule_logprobs(prompted.rules, lane->candidate.tokens, lane->logits);
-      const int32_t next = draw(logprobs, temperature, random);
-      lane->candidate.sum_logprob += logprobs[static_cast<size_t>(next)];
-      if (next == prompted.end_of_text) continue;
-      lane->candidate.tokens.push_back(next);
-      next_active.push_back(lane);
-      decoders.push_back(lane->decoder);
-      ids.push_back(next);
-    }
-    active = std::move(next_active);
-    if (active.empty() || step + 1 == prompted.max_tokens) break;
-    const auto logits = prompted.model.feed_each(decoders, ids);
-    for (size_t i = 0; i < active.size(); ++i) {
-      active[i]->logits.assign(logits[i].begin(), logits[i].end());
-    }
-  }
-  std::vector<Candidate> candidates;
-  candidates.reserve(lanes.size());
-  for (Lane& lane : lanes) candidates.push_back(std::move(lane.candidate));
-  return candidates;
+  return grow(std::move(lanes), prompted,
+              [&](std::span<const float> logprobs) { return draw(logprobs, temperature, random); });
 }
 
 size_t best_candidate(std::span<const Candidate> candidates, std::optional<double> length_penalty) {

@@ -30,6 +30,10 @@ struct Candidate {
 // Returns the text of the most likely token at each step. `decoder` keeps the tokens fed.
 Candidate decode_greedily(const PromptedDecoder& prompted);
 
+// The same for several windows of a model, which share the passes over its weights. All have the
+// same rules and the same end.
+std::vector<Candidate> decode_greedily_together(std::span<const PromptedDecoder> prompted);
+
 // Returns `count` texts sampled at a temperature above 0.
 std::vector<Candidate> sample_candidates(const PromptedDecoder& prompted, double temperature,
                                          int64_t count, runtime::RandomGenerator& random);

@@ -20,6 +20,11 @@ void TranscribeOptions::check() const {
   for (const double temperature : temperatures) check_between("temperature", temperature, 0, 100);
   constexpr int64_t kMostSequences = 64;
   check_between("beam_size", static_cast<double>(beam_size), 0, kMostSequences);
+  check_between("batch_size", static_cast<double>(batch_size), 1, kMostSequences);
+  if (batch_size > 1 && (beam_size > 0 || temperatures.front() > 0)) {
+    fail(ErrorCode::InvalidArgument,
+         "batch_size above 1 needs greedy decoding: no beams, and temperature 0 first");
+  }
   check_between("best_of", static_cast<double>(best_of), 1, kMostSequences);
   if (!(patience > 0 && patience <= 100)) {
     fail(ErrorCode::InvalidArgument, "patience is {}, not a number above 0, up to 100", patience);
@@ -34,6 +39,24 @@ void TranscribeOptions::check() const {
     if (!word_timestamps) {
       fail(ErrorCode::InvalidArgument, "hallucination_silence_threshold needs word_timestamps");
     }
+  }
+  const TranscribeOptions usual;
+  const bool has_rules = vad_threshold != usual.vad_threshold ||
+                         vad_min_speech_duration_ms != usual.vad_min_speech_duration_ms ||
+                         vad_max_speech_duration_s != usual.vad_max_speech_duration_s ||
+                         vad_min_silence_duration_ms != usual.vad_min_silence_duration_ms ||
+                         vad_speech_pad_ms != usual.vad_speech_pad_ms;
+  if (has_rules && !vad_filter) {
+    fail(ErrorCode::InvalidArgument, "options of silence (vad_...) need vad_filter");
+  }
+  check_between("vad_threshold", vad_threshold, 0, 1);
+  constexpr double kMostSeconds = 1e6;
+  constexpr double kMostMilliseconds = 1000 * kMostSeconds;
+  check_between("vad_min_speech_duration_ms", vad_min_speech_duration_ms, 0, kMostMilliseconds);
+  check_between("vad_min_silence_duration_ms", vad_min_silence_duration_ms, 0, kMostMilliseconds);
+  check_between("vad_speech_pad_ms", vad_speech_pad_ms, 0, kMostMilliseconds);
+  if (vad_max_speech_duration_s) {
+    check_between("vad_max_speech_duration_s", *vad_max_speech_duration_s, 0.1, kMostSeconds);
   }
   double last = 0;
   for (const double time : clip_timestamps) {

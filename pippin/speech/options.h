@@ -50,6 +50,21 @@ struct PIPPIN_API TranscribeOptions {
   std::string initial_prompt;              // before the first window: names, spellings, style
   bool carry_initial_prompt = false;       // for each window, not only the first
   std::string hotwords;                    // before the previous text of each window
+  // Above 1: so many windows are decoded together. Each begins and ends in a pause and has no text
+  // before it but the initial prompt. Needs greedy decoding (no beams, first temperature 0).
+  int64_t batch_size = 1;
+
+  // --- silence, found by a model of voice ---
+
+  bool vad_filter = false;     // leaves out the parts without voice; needs such a model
+  double vad_threshold = 0.5;  // a window with a lower probability has no voice
+  // Shorter voice is left out.
+  double vad_min_speech_duration_ms = 250;
+  // Longer voice is divided, at a pause if it has one; none: any length.
+  std::optional<double> vad_max_speech_duration_s;
+  // Shorter pauses do not divide voice.
+  double vad_min_silence_duration_ms = 100;
+  double vad_speech_pad_ms = 30;  // added on both sides of voice
 
   // --- words and places ---
 

@@ -60,6 +60,7 @@ struct Transcriber::Run {
   size_t context_begin = 0;     // the first of `tokens` that conditions the next window
   double last_speech = 0;       // the end of the last word
   int64_t seek = 0;             // the next window
+  int64_t end = 0;              // of the clip
 };
 
 Transcriber::Transcriber(SpeechModel& model, Tokenizer tokenizer, const Json& generation_config,
@@ -96,23 +97,86 @@ Transcription Transcriber::transcribe(FeatureSource& source, const Events& event
   run.result.language = options_.language.value_or("");
   const int64_t frames = source.frames();
   const double frame = model_.shape().seconds_per_frame;
-  const auto tell = [&](int64_t done) {
-    if (!events.progress) return;
-    events.progress(static_cast<double>(done) * frame, static_cast<double>(frames) * frame);
-  };
-  for (const auto& [begin, end] : clips_of(options_.clip_timestamps, frame, frames)) {
-    run.seek = std::max(run.seek, begin);
-    while (run.seek < end) {
-      check_cancel();
-      tell(run.seek);
-      const int64_t seek = run.seek;
-      decode_window(run, seek, std::min(model_.shape().frames, end - seek));
+  const std::vector<Clip> clips = clips_of(options_.clip_timestamps, frame, frames);
+  if (options_.batch_size > 1) {
+    transcribe_together(run, clips);
+  } else {
+    for (const auto& [begin, end] : clips) {
+      run.seek = std::max(run.seek, begin);
+      while (run.seek < end) {
+        check_cancel();
+        tell(run, run.seek);
+        const int64_t seek = run.seek;
+        decode_window(run, seek, std::min(model_.shape().frames, end - seek));
+      }
     }
   }
-  if (frames > 0) tell(frames);
+  if (frames > 0) tell(run, frames);
   const auto text = std::span(run.tokens).subspan(initial_prompt_.size());
   run.result.text = decode_text(tokenizer_, tokens_, text);
   return std::move(run.result);
+}
+
+void Transcriber::tell(const Run& run, int64_t done) const {
+  if (!run.events.progress) return;
+  const double frame = model_.shape().seconds_per_frame;
+  run.events.progress(static_cast<double>(done) * frame,
+                      static_cast<double>(run.source.frames()) * frame);
+}
+
+void Transcriber::decode_together(std::span<Run* const> runs) {
+  std::vector<std::unique_ptr<WindowDecoder>> decoders;
+  std::vector<WindowDecoder*> each;
+  std::vector<int64_t> frames;
+  decoders.reserve(runs.size());
+  each.reserve(runs.size());
+  frames.reserve(runs.size());
+  for (const Run* run : runs) {
+    check_cancel();
+    frames.push_back(std::min(model_.shape().frames, run->end - run->seek));
+    decoders.push_back(model_.encode(run->source.window(run->seek, frames.back())));
+    each.push_back(decoders.back().get());
+  }
+  const auto texts = task_.decode_together(each, initial_prompt_, runs.front()->result.language);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    take_text(*runs[i], *each[i], texts[i], runs[i]->seek, frames[i]);
+  }
+}
+
+// Clips do not see each other's text. Segments are told in order.
+void Transcriber::transcribe_together(Run& whole, std::span<const Clip> clips) {
+  const Events silent;
+  std::vector<Run> runs;
+  runs.reserve(clips.size());
+  for (const auto& [begin, end] : clips) {
+    if (begin >= end) continue;
+    runs.push_back({whole.source, silent, {}, initial_prompt_});
+    runs.back().seek = begin;
+    runs.back().end = end;
+  }
+  if (!runs.empty() && whole.result.language.empty()) {
+    const Run& first = runs.front();
+    const int64_t frames = std::min(model_.shape().frames, first.end - first.seek);
+    const auto decoder = model_.encode(whole.source.window(first.seek, frames));
+    detect_language(whole, *decoder);
+  }
+  for (Run& run : runs) run.result.language = whole.result.language;
+  for (size_t told = 0; told < runs.size();) {
+    tell(whole, runs[told].seek);
+    std::vector<Run*> next;
+    for (Run& run : runs) {
+      if (run.seek < run.end && std::ssize(next) < options_.batch_size) next.push_back(&run);
+    }
+    if (!next.empty()) decode_together(next);
+    for (; told < runs.size() && runs[told].seek >= runs[told].end; ++told) {
+      for (Segment& segment : runs[told].result.segments) {
+        segment.id = std::ssize(whole.result.segments);
+        whole.tokens.insert(whole.tokens.end(), segment.tokens.begin(), segment.tokens.end());
+        if (whole.events.segment) whole.events.segment(segment);
+        whole.result.segments.push_back(std::move(segment));
+      }
+    }
+  }
 }
 
 std::vector<int32_t> Transcriber::previous_tokens(const Run& run) const {
@@ -152,14 +216,21 @@ std::vector<Segment> Transcriber::make_segments(const WindowText& text, const Wi
 }
 
 void Transcriber::decode_window(Run& run, int64_t seek, int64_t frames) {
-  const double frame = model_.shape().seconds_per_frame;
   const auto decoder = model_.encode(run.source.window(seek, frames));
-  if (run.result.language.empty()) {
-    const auto languages = detect_languages(*decoder, tokens_);
-    run.result.language = languages.front().first;
-    if (run.events.detected) run.events.detected(run.result.language, languages.front().second);
-  }
+  if (run.result.language.empty()) detect_language(run, *decoder);
   const WindowText text = task_.decode(*decoder, previous_tokens(run), run.result.language);
+  take_text(run, *decoder, text, seek, frames);
+}
+
+void Transcriber::detect_language(Run& run, WindowDecoder& decoder) const {
+  const auto languages = detect_languages(decoder, tokens_);
+  run.result.language = languages.front().first;
+  if (run.events.detected) run.events.detected(run.result.language, languages.front().second);
+}
+
+void Transcriber::take_text(Run& run, WindowDecoder& decoder, const WindowText& text, int64_t seek,
+                            int64_t frames) {
+  const double frame = model_.shape().seconds_per_frame;
   run.seek = seek + frames;
   const bool is_probable =
       options_.logprob_threshold && text.avg_logprob > *options_.logprob_threshold;
@@ -172,7 +243,7 @@ void Transcriber::decode_window(Run& run, int64_t seek, int64_t frames) {
   run.seek = seek + cut.next_frame;
   if (options_.word_timestamps) {
     add_words(segments,
-              {model_, *decoder, tokenizer_, tokens_, task_.start_tokens(run.result.language),
+              {model_, decoder, tokenizer_, tokens_, task_.start_tokens(run.result.language),
                run.result.language, static_cast<double>(seek) * frame, frames, run.last_speech},
               options_);
     const double last_end = speech_end(segments);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pippin/io/json.h"
@@ -46,6 +47,14 @@ class Transcriber {
  private:
   struct Run;
   void decode_window(Run& run, int64_t seek, int64_t frames);
+  void detect_language(Run& run, WindowDecoder& decoder) const;
+  // Adds the text of the window at a frame to the run, and moves to the next window.
+  void take_text(Run& run, WindowDecoder& decoder, const WindowText& text, int64_t seek,
+                 int64_t frames);
+  // Decodes the next window of each run; all begin with the initial prompt.
+  void decode_together(std::span<Run* const> runs);
+  void transcribe_together(Run& whole, std::span<const std::pair<int64_t, int64_t>> clips);
+  void tell(const Run& run, int64_t done) const;
   std::vector<int32_t> previous_tokens(const Run& run) const;
   std::vector<Segment> make_segments(const WindowText& text, const WindowCut& cut,
                                      int64_t seek) const;

@@ -54,8 +54,8 @@ class SpeechModel {
   virtual WindowShape shape() const = 0;
   // Encodes features, [mels, frames], and returns a decoder without tokens.
   virtual std::unique_ptr<WindowDecoder> encode(std::span<const float> features) = 0;
-  // Feeds one token to each of several decoders of a window and returns their logits, valid until
-  // the next call.
+  // Feeds one token to each of several decoders, of any windows, and returns their logits, valid
+  // until the next call.
   virtual std::vector<std::span<const float>> feed_each(std::span<WindowDecoder* const> decoders,
                                                         std::span<const int32_t> ids);
   // Whether align() works: some heads of the model follow the sound.

@@ -103,53 +103,95 @@ WindowTask::Prompt WindowTask::make_prompt(std::span<const int32_t> previous,
   return prompt;
 }
 
-WindowText WindowTask::decode(WindowDecoder& decoder, std::span<const int32_t> previous,
-                              const std::string& language) {
-  Prompt prompt = make_prompt(previous, language);
-  std::vector<int32_t>& ids = prompt.before_start;
+WindowTask::Start WindowTask::feed_prompt(WindowDecoder& decoder, const Prompt& prompt) const {
+  std::vector<int32_t> ids = prompt.before_start;
   ids.push_back(prompt.after_start.front());
   std::span<const float> row = decoder.feed(ids);
-  double no_speech_prob = std::numeric_limits<double>::quiet_NaN();
+  Start start;
+  start.no_speech_prob = std::numeric_limits<double>::quiet_NaN();
   if (tokens_.no_speech) {
-    no_speech_prob = std::exp(row[static_cast<size_t>(*tokens_.no_speech)] - log_sum_exp(row));
+    start.no_speech_prob =
+        std::exp(row[static_cast<size_t>(*tokens_.no_speech)] - log_sum_exp(row));
   }
   const auto rest = std::span(prompt.after_start).subspan(1);
   if (!rest.empty()) row = decoder.feed(rest);
-  const std::vector<float> logits(row.begin(), row.end());
+  start.logits.assign(row.begin(), row.end());
+  return start;
+}
+
+PromptedDecoder WindowTask::prompted(WindowDecoder& decoder, const Start& start) const {
+  const int64_t wanted = options_.max_tokens > 0 ? options_.max_tokens : model_.context() / 2;
+  const int64_t room = model_.context() - decoder.position() + 1;  // the last one is not fed
+  return {model_, decoder, start.logits, rules_, tokens_.end_of_text, std::min(wanted, room)};
+}
+
+WindowText WindowTask::decode(WindowDecoder& decoder, std::span<const int32_t> previous,
+                              const std::string& language) {
+  const Start start = feed_prompt(decoder, make_prompt(previous, language));
   const int64_t fed = decoder.position();
-  WindowText text;
-  for (const double temperature : options_.temperatures) {
-    text = decode_at(temperature, decoder, logits);
-    text.no_speech_prob = no_speech_prob;
-    decoder.truncate(fed);
-    if (!needs_fallback(text)) break;
-  }
+  WindowText text = decode_at(options_.temperatures.front(), decoder, start);
+  decoder.truncate(fed);
+  text = decode_from(1, std::move(text), decoder, start);
   decoder.truncate(0);
   return text;
 }
 
-WindowText WindowTask::decode_at(double temperature, WindowDecoder& decoder,
-                                 std::span<const float> logits) {
-  const int64_t wanted = options_.max_tokens > 0 ? options_.max_tokens : model_.context() / 2;
-  const int64_t room = model_.context() - decoder.position() + 1;  // the last one is not fed
-  const PromptedDecoder prompted{
-      model_, decoder, logits, rules_, tokens_.end_of_text, std::min(wanted, room)};
+std::vector<WindowText> WindowTask::decode_together(std::span<WindowDecoder* const> decoders,
+                                                    std::span<const int32_t> previous,
+                                                    const std::string& language) {
+  const Prompt prompt = make_prompt(previous, language);
+  std::vector<Start> starts;
+  starts.reserve(decoders.size());
+  for (WindowDecoder* decoder : decoders) starts.push_back(feed_prompt(*decoder, prompt));
+  const int64_t fed = decoders.empty() ? 0 : decoders.front()->position();
+  std::vector<PromptedDecoder> all;
+  all.reserve(decoders.size());
+  for (size_t i = 0; i < decoders.size(); ++i) all.push_back(prompted(*decoders[i], starts[i]));
+  std::vector<Candidate> candidates = decode_greedily_together(all);
+  std::vector<WindowText> texts;
+  texts.reserve(decoders.size());
+  for (size_t i = 0; i < decoders.size(); ++i) {
+    decoders[i]->truncate(fed);
+    WindowText text = text_of(std::move(candidates[i]), 0, starts[i]);
+    texts.push_back(decode_from(1, std::move(text), *decoders[i], starts[i]));
+    decoders[i]->truncate(0);
+  }
+  return texts;
+}
+
+WindowText WindowTask::decode_from(size_t index, WindowText text, WindowDecoder& decoder,
+                                   const Start& start) {
+  const int64_t fed = decoder.position();
+  for (; index < options_.temperatures.size() && needs_fallback(text); ++index) {
+    text = decode_at(options_.temperatures[index], decoder, start);
+    decoder.truncate(fed);
+  }
+  return text;
+}
+
+WindowText WindowTask::decode_at(double temperature, WindowDecoder& decoder, const Start& start) {
+  const PromptedDecoder from = prompted(decoder, start);
   std::vector<Candidate> candidates;
   if (temperature > 0) {
-    candidates = sample_candidates(prompted, temperature, options_.best_of, random_);
+    candidates = sample_candidates(from, temperature, options_.best_of, random_);
   } else if (options_.beam_size > 0) {
-    candidates = search_beams(prompted, options_.beam_size, options_.patience);
+    candidates = search_beams(from, options_.beam_size, options_.patience);
   } else {
-    candidates.push_back(decode_greedily(prompted));
+    candidates.push_back(decode_greedily(from));
   }
   if (candidates.empty()) candidates.emplace_back();
-  Candidate& best = candidates[best_candidate(candidates, options_.length_penalty)];
+  const size_t best = best_candidate(candidates, options_.length_penalty);
+  return text_of(std::move(candidates[best]), temperature, start);
+}
+
+WindowText WindowTask::text_of(Candidate candidate, double temperature, const Start& start) const {
   WindowText text;
   text.temperature = temperature;
-  text.avg_logprob = best.sum_logprob / static_cast<double>(best.tokens.size() + 1);
+  text.no_speech_prob = start.no_speech_prob;
+  text.avg_logprob = candidate.sum_logprob / static_cast<double>(candidate.tokens.size() + 1);
   text.compression_ratio =
-      compression_ratio(trimmed(decode_text(tokenizer_, tokens_, best.tokens)));
-  text.tokens = std::move(best.tokens);
+      compression_ratio(trimmed(decode_text(tokenizer_, tokens_, candidate.tokens)));
+  text.tokens = std::move(candidate.tokens);
   return text;
 }
 

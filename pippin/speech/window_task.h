@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pippin/runtime/sampling/random.h"
+#include "pippin/speech/candidates.h"
 #include "pippin/speech/logit_rules.h"
 #include "pippin/speech/options.h"
 #include "pippin/speech/special_tokens.h"
@@ -45,6 +46,12 @@ class WindowTask {
   WindowText decode(WindowDecoder& decoder, std::span<const int32_t> previous,
                     const std::string& language);
 
+  // Decodes windows together, greedily, each after the same `previous` tokens; one that fails is
+  // decoded again by itself. The texts are those of decode().
+  std::vector<WindowText> decode_together(std::span<WindowDecoder* const> decoders,
+                                          std::span<const int32_t> previous,
+                                          const std::string& language);
+
   // The tokens that begin a text: <|startoftranscript|>, and for multilingual models the language
   // and the task.
   std::vector<int32_t> start_tokens(const std::string& language) const;
@@ -57,7 +64,18 @@ class WindowTask {
     std::vector<int32_t> before_start, after_start;  // the second begins with start_of_transcript
   };
   Prompt make_prompt(std::span<const int32_t> previous, const std::string& language) const;
-  WindowText decode_at(double temperature, WindowDecoder& decoder, std::span<const float> logits);
+  // The outputs of a decoder after the prompt.
+  struct Start {
+    std::vector<float> logits;
+    double no_speech_prob = 0;
+  };
+  Start feed_prompt(WindowDecoder& decoder, const Prompt& prompt) const;
+  PromptedDecoder prompted(WindowDecoder& decoder, const Start& start) const;
+  WindowText decode_at(double temperature, WindowDecoder& decoder, const Start& start);
+  WindowText text_of(Candidate candidate, double temperature, const Start& start) const;
+  // Decodes at the temperatures from that of an index on, until a text has not failed; `text` is
+  // that of the temperature before.
+  WindowText decode_from(size_t index, WindowText text, WindowDecoder& decoder, const Start& start);
   bool needs_fallback(const WindowText& text) const;
 
   SpeechModel& model_;

@@ -144,6 +144,7 @@ ROOMS = {
     "speech": {
         "": [],
         "recognition": [""],
+        "voice": [""],
         "whisperkit": [""],
         "writers": [""],
     },

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -19,6 +20,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "pyt
 import testing
 
 try:
+    import numpy as np
     import slow_whisper
     import whisper_folder
 except ModuleNotFoundError:  # NumPy
@@ -367,6 +369,37 @@ class Transcribe(unittest.TestCase):
         self.assertEqual(run(folder, "-", "--no-stats", input=b"").returncode, 0)
         found = json.loads(run(folder, "-", "--json", "--no-stats", input=bytes(100)).stdout)
         self.assertEqual((found["segments"], found["text"], found["duration"]), ([], "", 50 / 16000))
+
+    def test_text_appears_while_sound_arrives(self):
+        folder, _ = self.model(1)
+        process = subprocess.Popen([PIPPIN, "transcribe", str(folder), "-", "--language", "en", *CERTAIN],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=False)
+        lines = []
+
+        def read():
+            for line in process.stdout:
+                lines.append(line)
+
+        reader = threading.Thread(target=read)
+        tones = (np.clip(whisper_folder.make_samples(2, 3), -1, 1) * 32767).astype("<i2").tobytes()
+        phrase = tones + bytes(2 * 16000 * 12 // 10)
+        second = 2 * 16000
+        try:
+            reader.start()
+            deadline = time.monotonic() + 100
+            while not lines and time.monotonic() < deadline:
+                for begin in range(0, len(phrase), second // 10):
+                    process.stdin.write(phrase[begin:begin + second // 10])
+                    process.stdin.flush()
+                    time.sleep(0.1)
+            self.assertIsNone(process.poll())
+            self.assertTrue(lines, "no text before the end of the sound")
+            process.stdin.close()
+            self.assertEqual(process.wait(timeout=60), 0)
+        finally:
+            process.kill()
+            reader.join()
+            process.stdout.close()
 
     def test_interruption_ends_a_wait_for_input(self):
         folder, _ = self.model(1)

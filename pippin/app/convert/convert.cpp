@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 // A file must be the configuration of a model without weights.
 void check_source(const fs::path& source, bool random_weights) {
-  const bool file = fs::is_regular_file(source) && source.extension() != ".gguf";
+  const bool file = fs::is_regular_file(source) && !find_gguf(source);
   if (file && !random_weights) {
     fail(ErrorCode::InvalidArgument,
          "{}: a file; a model is a folder, a package or a .gguf (config.json alone goes with "

@@ -10,12 +10,14 @@
 
 #include <fmt/format.h>
 
+#include "pippin/app/open/ggml_model.h"
 #include "pippin/app/open/gguf_model.h"
 #include "pippin/base/bytes.h"
 #include "pippin/base/columns.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/mapped_file.h"
 #include "pippin/base/text.h"
+#include "pippin/io/ggml.h"
 #include "pippin/io/gguf.h"
 #include "pippin/io/gguf_metadata.h"
 #include "pippin/io/json.h"
@@ -41,7 +43,8 @@ struct Summary {
   std::map<std::string, TypeGroup> types;
   int64_t tensors = 0;
   uint64_t bytes = 0;
-  std::string model_type;                            // the type it runs as
+  bool is_ggml = false;
+  std::string model_type, tokenizer;                 // the types that it runs as
   std::optional<std::string> refusal, no_tokenizer;  // why it does not run
 };
 
@@ -69,23 +72,45 @@ std::optional<std::string> refusal_of(const Work& work) {
   return std::nullopt;
 }
 
+void count_tensors(Summary& summary, const std::vector<GgufTensor>& tensors,
+                   const std::string& name) {
+  for (const GgufTensor& tensor : tensors) {
+    const GgufBlock block = gguf_block(tensor.type, name);
+    TypeGroup& group = summary.types[std::string(block.name)];
+    group.form = form_of(block.name);
+    group.elements += static_cast<int64_t>(tensor.data.size()) / block.bytes * block.elements;
+    group.bytes += tensor.data.size();
+    ++group.tensors;
+    ++summary.tensors;
+    summary.bytes += tensor.data.size();
+  }
+}
+
+// The sizes of a GGML file stand for the metadata that it does not have.
+Summary summarize_ggml(const std::filesystem::path& file) {
+  Summary summary;
+  summary.path = file.string();
+  summary.name = file.filename().string();
+  summary.parts = 1;
+  summary.is_ggml = true;
+  summary.model_type = "whisper";
+  summary.tokenizer = "whisper";
+  const auto mapped = MappedFile::open(file);
+  const GgmlContent content = parse_ggml(mapped->bytes(), summary.name);
+  count_tensors(summary, content.tensors, summary.name);
+  summary.refusal = refusal_of([&] { ggml_files(content, summary.name); });
+  return summary;
+}
+
 Summary summarize(const std::filesystem::path& file) {
+  if (is_ggml_file(file)) return summarize_ggml(file);
   Summary summary;
   summary.path = file.string();
   for (const auto& part : gguf_parts(std::filesystem::absolute(file))) {
     const auto mapped = MappedFile::open(part);
     const std::string name = part.filename().string();
     GgufContent content = parse_gguf(mapped->bytes(), name);
-    for (const GgufTensor& tensor : content.tensors) {
-      const GgufBlock block = gguf_block(tensor.type, name);
-      TypeGroup& group = summary.types[std::string(block.name)];
-      group.form = form_of(block.name);
-      group.elements += static_cast<int64_t>(tensor.data.size()) / block.bytes * block.elements;
-      group.bytes += tensor.data.size();
-      ++group.tensors;
-      ++summary.tensors;
-      summary.bytes += tensor.data.size();
-    }
+    count_tensors(summary, content.tensors, name);
     if (summary.parts++ > 0) continue;
     summary.name = name;
     summary.refusal = refusal_of([&] {
@@ -94,6 +119,9 @@ Summary summarize(const std::filesystem::path& file) {
       summary.model_type = Json::parse(config, name).get_string("model_type");
     });
     summary.no_tokenizer = refusal_of([&] { tokenizers::read_gguf_tokenizer(content, name); });
+    if (!summary.no_tokenizer) {
+      summary.tokenizer = *GgufMetadata(content, name).text("tokenizer.ggml.model");
+    }
     summary.content = std::move(content);
     summary.mapped = mapped;
   }
@@ -146,15 +174,13 @@ std::string spell(const GgufMetadata& metadata, const std::string& key, const Gg
 std::string gguf_summary_text(const std::filesystem::path& file) {
   const Summary summary = summarize(file);
   const GgufMetadata metadata(summary.content, summary.name);
-  std::string result = fmt::format("{}: GGUF, {}{}, {} of weights\n", one_line(summary.name),
-                                   summary.parts > 1 ? counted(summary.parts, "part") + ", " : "",
-                                   counted(static_cast<uint64_t>(summary.tensors), "tensor"),
-                                   format_bytes(summary.bytes));
+  std::string result = fmt::format(
+      "{}: {}, {}{}, {} of weights\n", one_line(summary.name), summary.is_ggml ? "GGML" : "GGUF",
+      summary.parts > 1 ? counted(summary.parts, "part") + ", " : "",
+      counted(static_cast<uint64_t>(summary.tensors), "tensor"), format_bytes(summary.bytes));
   std::vector<std::vector<std::string>> rows;
   rows.push_back({"runs as", one_line(summary.refusal.value_or(summary.model_type))});
-  rows.push_back(
-      {"tokenizer", one_line(summary.no_tokenizer ? *summary.no_tokenizer
-                                                  : *metadata.text("tokenizer.ggml.model"))});
+  rows.push_back({"tokenizer", one_line(summary.no_tokenizer.value_or(summary.tokenizer))});
   result += in_columns(rows, "  ");
   rows.clear();
   for (const auto& [type, group] : summary.types) {
@@ -178,7 +204,9 @@ std::string gguf_summary_json(const std::filesystem::path& file) {
   const auto reason = [&](std::string_view key, const std::optional<std::string>& text) {
     if (text) json.member(key, *text);
   };
-  json.begin_object().member("path", summary.path).member("kind", "gguf");
+  json.begin_object()
+      .member("path", summary.path)
+      .member("kind", summary.is_ggml ? "ggml" : "gguf");
   json.member("parts", summary.parts);
   if (!summary.refusal) json.member("model_type", summary.model_type);
   reason("refused", summary.refusal);

@@ -1,6 +1,6 @@
-// A one-page summary of a GGUF, from its headers alone: its architecture and hyperparameters, its
-// tokenizer, its tensors by type with the forms in which they run. Text for people, JSON for
-// programs.
+// A one-page summary of a GGUF or a GGML file, from its headers alone: its architecture and
+// hyperparameters, its tokenizer, its tensors by type with the forms in which they run. Text for
+// people, JSON for programs.
 #pragma once
 
 #include <filesystem>

@@ -147,7 +147,7 @@ ModelFacts read_model_facts(const fs::path& path, const runtime::LoadOptions& lo
   facts.files = read_file_facts(path);
   fs::path folder = path;
   if (const auto gguf = find_gguf(path)) {
-    facts.format = "gguf";
+    facts.format = gguf->extension() == ".gguf" ? "gguf" : "ggml";
     folder = gguf_folder(*gguf);
   } else {
     facts.format = mil::is_package(path) ? "coreml" : "safetensors";
@@ -159,7 +159,7 @@ ModelFacts read_model_facts(const fs::path& path, const runtime::LoadOptions& lo
   } else if (fs::exists(folder / "config.json")) {
     read_config(folder / "config.json", facts);
     // The folder generated for a GGUF states the type of its arithmetic, not of its tensors.
-    if (facts.format == "gguf") facts.quantization.clear();
+    if (facts.format == "gguf" || facts.format == "ggml") facts.quantization.clear();
     if (facts.format == "safetensors" && !facts.quantization.empty()) {
       count_parameters(folder, facts);
     }

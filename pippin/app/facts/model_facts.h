@@ -23,7 +23,7 @@ FileFacts read_file_facts(const std::filesystem::path& path);
 
 struct ModelFacts {
   FileFacts files;
-  std::string format;        // "coreml", "safetensors", "gguf"; empty: in the binary
+  std::string format;        // "coreml", "safetensors", "gguf", "ggml"; empty: in the binary
   std::string architecture;  // its model_type, or as stated by its package; empty: unknown
   std::string quantization;  // "BF16", "awq"; empty: unknown
   int64_t parameters = 0;    // 0: unknown

@@ -10,11 +10,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "pippin/app/open/ggml_model.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/mapped_file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/files/temporary_folder.h"
 #include "pippin/base/threads/fork.h"
+#include "pippin/io/ggml.h"
 #include "pippin/io/gguf_metadata.h"
 #include "pippin/io/model_files.h"
 #include "pippin/models/gguf/gguf.h"
@@ -24,7 +26,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kEnding = ".gguf", kOf = "-of-";
+constexpr std::string_view kEnding = ".gguf", kOf = "-of-", kGgmlBegin = "ggml-";
+
+bool is_model_file(const fs::path& file) {
+  return file.extension() == kEnding || is_ggml_file(file);
+}
 
 // "model-00002-of-00003.gguf": a part of "model".
 std::string stem_of(const fs::path& file) {
@@ -93,7 +99,27 @@ struct Whole {
   GgufContent content;
 };
 
+// With the tokenizer: it is in no other form in the file.
+std::unique_ptr<Unpacked> unpack_ggml(const fs::path& file) {
+  const auto mapped = MappedFile::open(file);
+  const std::string name = file.filename().string();
+  const GgmlContent content = parse_ggml(mapped->bytes(), name);
+  auto unpacked = std::make_unique<Unpacked>();
+  unpacked->path = unpacked->folder.path() / file.stem();
+  unpacked->has_tokenizer = true;
+  fs::create_directory(unpacked->path);
+  for (const TextFile& text : ggml_files(content, name)) {
+    write_text(unpacked->path / text.name, text.text);
+  }
+  // A name by which io/model_files.h knows it.
+  const bool is_usual = name.starts_with(kGgmlBegin);
+  fs::create_symlink(fs::absolute(file),
+                     unpacked->path / (is_usual ? name : fmt::format("{}{}", kGgmlBegin, name)));
+  return unpacked;
+}
+
 std::unique_ptr<Unpacked> unpack(const fs::path& file) {
+  if (file.extension() != kEnding) return unpack_ggml(file);
   const std::vector<fs::path> parts = gguf_parts(fs::absolute(file));
   const Whole first(parts);
   const GgufContent& content = first.content;
@@ -142,18 +168,18 @@ fs::path folder_of(const fs::path& file, bool with_tokenizer) {
 std::optional<fs::path> find_gguf(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_regular_file(path, ignored)) {
-    return path.extension() == kEnding ? std::optional(path) : std::nullopt;
+    return is_model_file(path) ? std::optional(path) : std::nullopt;
   }
   if (!fs::is_directory(path, ignored)) return std::nullopt;
   std::map<std::string, fs::path> models;
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
     const std::string name = entry.path().filename().string();
-    const bool is_gguf = name.ends_with(kEnding);
+    const bool is_model = is_model_file(entry.path());
     const bool other =
         std::any_of(kWeightFiles.begin(), kWeightFiles.end(),
-                    [&](const WeightFiles& form) { return !is_gguf && fits_weights(form, name); });
+                    [&](const WeightFiles& form) { return !is_model && fits_weights(form, name); });
     if (other || name.ends_with(".mlpackage")) return std::nullopt;
-    if (!is_gguf) continue;
+    if (!is_model) continue;
     const auto [known, added] = models.emplace(stem_of(entry.path()), entry.path());
     if (!added) known->second = std::min(known->second, entry.path());
   }

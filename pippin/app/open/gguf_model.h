@@ -1,6 +1,7 @@
 // A GGUF file as a Hugging Face folder: config.json, generation_config.json, tokenizer_config.json
 // and the chat template, generated from its metadata, and a link to the file itself, which is
-// mapped in place and contains the tokenizer's tables.
+// mapped in place and contains the tokenizer's tables. A GGML file of whisper.cpp likewise, with
+// its tokenizer.json.
 #pragma once
 
 #include <filesystem>
@@ -13,9 +14,9 @@
 
 namespace pippin::app {
 
-// The GGUF file for a path: the path itself, or the only *.gguf of a folder without packages and
-// weights of other kinds; the file may be one of several parts. Nullopt for any other path. Throws
-// InvalidArgument, listing them, for a folder with several models.
+// The GGUF or GGML file for a path: the path itself, or the only one of a folder without packages
+// and weights of other kinds; the file may be one of several parts. Nullopt for any other path.
+// Throws InvalidArgument, listing them, for a folder with several models.
 std::optional<std::filesystem::path> find_gguf(const std::filesystem::path& path);
 
 // All parts of that file's model, or just the file if it is complete.

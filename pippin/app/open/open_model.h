@@ -24,6 +24,7 @@ struct ModelChoice {
   runtime::LoadOptions load;
   PullObserver pulls = {};  // may be null
   bool layers = false;      // a Hugging Face folder also returns each layer's output, for verify
+  std::string vad = {};     // a model of voice (open/voice_model.h), for recordings; empty: none
 };
 
 // Throws NotFound for a missing path or part, InvalidArgument if it is neither a package nor a

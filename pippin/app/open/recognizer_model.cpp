@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/families/fluidaudio.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/speech/speech_model.h"
 #include "pippin/runtime/encoder_decoder_schema.h"
@@ -10,6 +11,7 @@
 #include "pippin/runtime/speech/speech_recognizer.h"
 #include "pippin/speech/recognition/ctc_vocabulary.h"
 #include "pippin/speech/recognition/frame_recognizer.h"
+#include "pippin/speech/recognition/parakeet_packages.h"
 #include "pippin/speech/recognition/written_recognizer.h"
 
 namespace pippin::app {
@@ -61,8 +63,29 @@ OpenedRecognizer open_frame_recognizer(const ModelChoice& choice) {
         std::make_shared<const mil::Model>(load_program(choice, files)), pool, choice.load.compute);
     auto recognizer =
         std::make_unique<speech::FrameRecognizer>(std::move(model), std::move(extractor));
-    return OpenedRecognizer{std::move(files.packages), std::move(recognizer), std::move(texts)};
+    return OpenedRecognizer{pool, std::move(files.packages), std::move(recognizer),
+                            std::move(texts)};
   });
+}
+
+bool is_fluidaudio(const fs::path& path) {
+  return !path.empty() && fs::exists(path) && runtime::names_packages(path) &&
+         runtime::find_packages(path).family == runtime::FoundPackages::Family::FluidAudio;
+}
+
+OpenedRecognizer open_fluidaudio(const ModelChoice& choice) {
+  fs::path folder = choice.path;
+  if (!choice.tokenizer.empty()) folder = choice.tokenizer;
+  if (!speech::PieceVocabulary::is_in(folder)) {
+    fail(ErrorCode::NotFound, "{}: has no {}, the tokens of Parakeet's packages", folder.string(),
+         families::fluidaudio::kVocabularyFile);
+  }
+  auto vocabulary = speech::PieceVocabulary::read(folder / families::fluidaudio::kVocabularyFile);
+  auto pool = std::make_shared<ThreadPool>(choice.load.threads, choice.load.pinning);
+  auto recognizer = std::make_unique<speech::ParakeetPackages>(
+      runtime::PackageFolder(choice.path), vocabulary.size(), *pool, choice.load.compute);
+  return {std::move(pool), nullptr, std::move(recognizer),
+          [vocabulary = std::move(vocabulary)](int32_t id) { return vocabulary.text(id); }};
 }
 
 OpenedRecognizer open_written_recognizer(runtime::RunnableModel runnable,
@@ -73,9 +96,9 @@ OpenedRecognizer open_written_recognizer(runtime::RunnableModel runnable,
                         runtime::read_generation_config(files.folder, tokenizer).end_ids};
   auto recognizer = std::make_unique<speech::WrittenRecognizer>(
       runnable.model, read_extractor(files.folder, *runnable.model->source()), std::move(ends));
-  // The pool lives as long as the model, which uses it.
-  return {std::make_shared<runtime::RunnableModel>(std::move(runnable)), std::move(recognizer),
-          texts_of(std::move(tokenizer))};
+  std::shared_ptr<ThreadPool> pool = runnable.pool;
+  return {std::move(pool), std::make_shared<runtime::RunnableModel>(std::move(runnable)),
+          std::move(recognizer), texts_of(std::move(tokenizer))};
 }
 
 }  // namespace pippin::app

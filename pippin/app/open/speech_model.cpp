@@ -27,26 +27,40 @@ fs::path whisperkit_tokenizer(const ModelChoice& choice) {
   fail(ErrorCode::NotFound, "{}: there is no such tokenizer", choice.tokenizer);
 }
 
-OpenedWhisper open_whisperkit(const ModelChoice& choice) {
+OpenedWindows whisperkit_windows(const ModelChoice& choice) {
   auto pool = std::make_shared<ThreadPool>(choice.load.threads, choice.load.pinning);
-  const engine::ComputeOptions& compute = choice.load.compute;
   auto model = std::make_unique<speech::WhisperKitModel>(runtime::PackageFolder(choice.path), *pool,
-                                                         compute);
+                                                         choice.load.compute);
+  const int64_t bins = model->bins();
+  return {std::move(pool), std::move(model), bins};
+}
+
+OpenedWindows sequence_windows(const ModelChoice& choice, const runtime::RunnableModel& runnable) {
+  auto model = with_context(choice.path.empty() ? "the demo model" : choice.path, [&] {
+    return std::make_unique<speech::SequenceModel>(runnable.model);
+  });
+  return {runnable.pool, std::move(model), runnable.model->source()->bins};
+}
+
+OpenedWhisper open_whisperkit(const ModelChoice& choice) {
+  OpenedWindows windows = whisperkit_windows(choice);
+  const speech::WindowShape shape = windows.model->shape();
   runtime::PackageFolder folder(choice.path);
   std::optional<sound::FeatureExtractor> extractor;
   std::unique_ptr<speech::WhisperKitMel> mel;
   constexpr const char* kMel = families::whisperkit::kMelPart;
   if (folder.contains(kMel)) {
     mel = std::make_unique<speech::WhisperKitMel>(folder.package(kMel), folder.file_name(kMel),
-                                                  *pool, compute, model->bins(), model->shape());
+                                                  *windows.pool, choice.load.compute, windows.bins,
+                                                  shape);
   } else {
     runtime::SourceForm source;
-    source.bins = model->bins();
-    source.frames = model->shape().frames;
+    source.bins = windows.bins;
+    source.frames = shape.frames;
     extractor = read_extractor(choice.path, source);
   }
-  return {std::move(pool),
-          std::move(model),
+  return {std::move(windows.pool),
+          std::move(windows.model),
           Tokenizer::open(whisperkit_tokenizer(choice)),
           read_generation(choice.path),
           std::move(extractor),
@@ -71,8 +85,27 @@ bool is_whisperkit(const fs::path& path) {
          runtime::find_packages(path).family == runtime::FoundPackages::Family::WhisperKit;
 }
 
+OpenedWindows open_windows(const ModelChoice& choice) {
+  if (is_whisperkit(choice.path)) return whisperkit_windows(choice);
+  return sequence_windows(choice, open_runnable(choice));
+}
+
+bool is_whisper(const fs::path& model) {
+  if (is_whisperkit(model)) return true;
+  if (mil::is_package(model)) {
+    const mil::Model program = mil::read_package(model);
+    if (!runtime::is_encoder_decoder(program)) return false;
+    const auto source = runtime::encoder_decoder_schema(program).source;
+    return source && source->bins > 0;
+  }
+  if (!fs::exists(model / "config.json")) return false;
+  const Json json = models::load_config(model);
+  return models::is_encoder_decoder_type(json.get_string_or("model_type", "")) &&
+         models::describe_encoder_decoder(models::Config(json)).has_fixed_source();
+}
+
 bool is_speech_model(const fs::path& model) {
-  if (is_whisperkit(model) || recognizes_frames(model)) return true;
+  if (is_whisperkit(model) || is_fluidaudio(model) || recognizes_frames(model)) return true;
   if (mil::is_package(model)) {
     const mil::Model program = mil::read_package(model);
     return runtime::is_encoder_decoder(program) &&
@@ -87,18 +120,17 @@ bool is_speech_model(const fs::path& model) {
 OpenedSpeech open_speech(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given);
   if (is_whisperkit(choice.path)) return open_whisperkit(choice);
+  if (is_fluidaudio(choice.path)) return open_fluidaudio(choice);
   if (recognizes_frames(choice.path)) return open_frame_recognizer(choice);
   runtime::RunnableModel runnable = open_runnable(choice);
   const auto source = runnable.model->source();
   if (source && source->bins == 0) {
     return open_written_recognizer(std::move(runnable), find_speech_files(choice));
   }
-  auto model = with_context(choice.path.empty() ? "the demo model" : choice.path, [&] {
-    return std::make_unique<speech::SequenceModel>(runnable.model);
-  });
+  OpenedWindows windows = sequence_windows(choice, runnable);
   const SpeechFiles files = find_speech_files(choice);
-  return OpenedWhisper{runnable.pool,
-                       std::move(model),
+  return OpenedWhisper{std::move(windows.pool),
+                       std::move(windows.model),
                        Tokenizer::open(files.tokenizer),
                        read_generation(files.folder),
                        read_extractor(files.folder, *source),

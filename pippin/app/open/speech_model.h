@@ -41,10 +41,24 @@ struct OpenedWhisper {
   std::unique_ptr<speech::FeatureSource> features(std::span<const float> samples) const;
 };
 
+// A Whisper model without its features and texts.
+struct OpenedWindows {
+  std::shared_ptr<ThreadPool> pool;
+  std::unique_ptr<speech::SpeechModel> model;
+  int64_t bins = 0;  // of the features of a window
+};
+
+// Of a choice that resolve_choice() returned. Throws Unsupported for a model that does not take
+// features of sound.
+OpenedWindows open_windows(const ModelChoice& choice);
+
 using OpenedSpeech = std::variant<OpenedWhisper, OpenedRecognizer>;
 
 // Whether it is a folder of WhisperKit's packages.
 bool is_whisperkit(const std::filesystem::path& path);
+
+// Whether a folder or a package is a Whisper model. Throws the errors of reading its files.
+bool is_whisper(const std::filesystem::path& model);
 
 // Whether a folder or a package is a model of speech. Throws the errors of reading its files.
 bool is_speech_model(const std::filesystem::path& model);

@@ -56,6 +56,14 @@ class Input {
     return count > 0;
   }
 
+  // A writer that records must not wait while the bytes before are in use. Best effort.
+  void enlarge_pipe() const {
+#ifdef F_SETPIPE_SZ
+    constexpr int kBytes = 1 << 20;
+    ::fcntl(fd_, F_SETPIPE_SZ, kBytes);
+#endif
+  }
+
   [[noreturn]] void fail_too_long(const std::string& what, size_t most_bytes) const {
     fail(ErrorCode::LimitExceeded, "{}: {} than {} bytes", name_, what, most_bytes);
   }
@@ -111,6 +119,18 @@ void for_each_line(const std::string& file,
     }
   }
   if (!text.empty()) use(text, number + 1);
+}
+
+void for_each_block(const std::string& file,
+                    const std::function<void(std::string_view bytes)>& use) {
+  const Input input(file);
+  input.enlarge_pipe();
+  std::string bytes;
+  while (input.append_to(bytes)) {
+    use(bytes);
+    check_cancel();
+    bytes.clear();
+  }
 }
 
 bool stdin_is_terminal() {

@@ -24,6 +24,11 @@ void for_each_line(const std::string& file,
                    const std::function<void(std::string_view line, int64_t number)>& use,
                    size_t most_bytes = kMostTextBytes);
 
+// Calls for the bytes as they arrive, at least one at a time; a pipe keeps more of them meanwhile
+// where the system can. Throws as read_text().
+void for_each_block(const std::string& file,
+                    const std::function<void(std::string_view bytes)>& use);
+
 bool stdin_is_terminal();
 
 // Reads all of standard input, unless it is a terminal: a pipe or a file; empty if it is closed.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <initializer_list>
 #include <memory>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include "pippin/app/facts/model_cost.h"
 #include "pippin/app/open/hub_model.h"
 #include "pippin/app/open/open_model.h"
+#include "pippin/app/open/speech_model.h"
 #include "pippin/base/cpu_features.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
@@ -21,6 +24,7 @@
 #include "pippin/base/stopwatch.h"
 #include "pippin/cli/bench/bench_package.h"
 #include "pippin/cli/bench/bench_report.h"
+#include "pippin/cli/bench/bench_speech.h"
 #include "pippin/cli/bench/trace_file.h"
 #include "pippin/cli/convert.h"
 #include "pippin/cli/options/compress_options.h"
@@ -127,6 +131,7 @@ std::string family_of(const app::ModelChoice& choice) {
   return found.family == Family::Anemll       ? "anemll"
          : found.family == Family::Windowed   ? "windowed"
          : found.family == Family::WhisperKit ? "whisperkit"
+         : found.family == Family::FluidAudio ? "fluidaudio"
                                               : "package";
 }
 
@@ -196,14 +201,40 @@ std::optional<runtime::FoundPackages> other_package(const BenchCommand& command,
   return std::nullopt;
 }
 
-void run_package(const CLI::App& options, const BenchCommand& command, const fs::path& path) {
-  for (const char* name : {"--n-prompt", "--n-gen", "--n-depth", "--parallel", "--draft",
-                           "--context", "--adapter", "--prefill", "--low-memory", "--pin"}) {
+void refuse_options(const CLI::App& options, const BenchCommand& command,
+                    std::initializer_list<const char*> names, std::string_view measured) {
+  for (const char* name : names) {
     if (options.get_option_no_throw(name) != nullptr && options.count(name) > 0) {
-      fail(ErrorCode::InvalidArgument, "{}: {} is measured by predictions, not as a language model",
-           name, command.model);
+      fail(ErrorCode::InvalidArgument, "{}: {} is measured by {}, not as a language model", name,
+           command.model, measured);
     }
   }
+}
+
+void run_speech(const CLI::App& options, const BenchCommand& command,
+                const app::ModelChoice& choice) {
+  refuse_options(options, command,
+                 {"--n-prompt", "--n-depth", "--parallel", "--draft", "--adapter", "--prefill",
+                  "--low-memory", "--profile"},
+                 "windows of sound");
+  if (!app::is_whisper(choice.path)) {
+    refuse_options(options, command, {"--n-gen"}, "windows of sound");
+  }
+  SpeechBench bench;
+  bench.name = command.model + (command.random_weights ? ", random weights" : "");
+  bench.choice = choice;
+  bench.repetitions = command.repetitions;
+  bench.tokens = std::max<int64_t>(command.tokens, 1);
+  bench.seed = command.seed;
+  const SpeechReport report = bench_speech(bench);
+  print_out(command.json ? speech_json(report) : speech_lines(report));
+}
+
+void run_package(const CLI::App& options, const BenchCommand& command, const fs::path& path) {
+  refuse_options(options, command,
+                 {"--n-prompt", "--n-gen", "--n-depth", "--parallel", "--draft", "--context",
+                  "--adapter", "--prefill", "--low-memory", "--pin"},
+                 "predictions");
   PackageBench bench;
   bench.name = command.model;
   bench.path = path.string();
@@ -233,6 +264,9 @@ void run_bench(const CLI::App& options, const BenchCommand& command) {
     if (choice.load.compute.cache != nullptr) choice.load.compute.cache = random->cache();
   } else {
     choice = app::resolve_choice(choice, false);
+  }
+  if (command.function.empty() && !choice.path.empty() && app::is_speech_model(choice.path)) {
+    return run_speech(options, command, choice);
   }
   if (const auto other = other_package(command, choice.path)) {
     return run_package(options, command, other->package);

@@ -123,6 +123,8 @@ void add_model_options(CLI::App& command, ModelArguments& arguments) {
   app::ModelChoice& choice = arguments.given.choice;
   scheduling::SchedulerOptions& scheduler = arguments.given.scheduler;
   option("--tokenizer", choice.tokenizer, "FOLDER", "Tokenizer for packages without one");
+  option("--vad", choice.vad, "MODEL",
+         "Model of voice for the vad_filter of recordings: a package of Silero's, or org/name");
   add_load_options(command, choice.load, "--pin-threads");
   add_template_option(command, choice.load);
   add_draft_options(command, arguments.given.draft);

@@ -397,6 +397,7 @@ class Presets {
            text);
     };
     check("tokenizer", false);
+    check("vad", true);
     check("chat-template", false);
     const auto draft = values.find("draft");
     if (draft != values.end()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 
@@ -54,6 +55,7 @@ void add_known(CLI::App& command, const std::string& name, std::optional<double>
 
 speech::TranscribeOptions TranscribeArguments::checked() const {
   speech::TranscribeOptions checked = options;
+  checked.vad_filter = !vad.empty();
   try {
     speech::set_language(checked, language);
     speech::set_task(checked, task);
@@ -84,10 +86,14 @@ void add_transcribe_options(CLI::App& command, TranscribeArguments& arguments) {
          "The language that is spoken, by code or English name; auto: detect it (auto)");
   option("--task", arguments.task, "TASK", "transcribe, or translate into English (transcribe)")
       ->check(CLI::IsMember({"transcribe", "translate"}).description(""));
+  option("--vad", arguments.vad, "MODEL",
+         "Leave out silence, found by a model of voice: a package of Silero's, a folder of one, or "
+         "org/name");
   option("--temperature", arguments.temperature, "T", "Temperature of samples; 0: greedy (0)");
   option("--temperature-increment-on-fallback", arguments.increment, "T",
          "Temperature to add, up to 1, while a window's text fails; 0: accept it (0.2)");
   for (const speech::TranscribeOption& known : speech::transcribe_options()) {
+    if (std::string_view(known.name) == "vad_filter") continue;  // --vad MODEL sets it
     std::string name = fmt::format("--{}", known.name);
     std::replace(name.begin(), name.end(), '_', '-');
     std::visit([&](auto member) { add_known(command, name, options.*member, known); },

@@ -18,6 +18,7 @@ struct TranscribeArguments {
   speech::TranscribeOptions options;
   speech::SubtitleOptions subtitles;
   std::string language = "auto", task = "transcribe";
+  std::string vad;  // a model of voice; empty: none
   double temperature = 0, increment = 0.2;
 
   // Returns the checked options. Throws CLI::ValidationError.

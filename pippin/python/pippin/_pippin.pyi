@@ -270,7 +270,8 @@ class SegmentStream(metaclass=_pybind11_type):
 
 class Transcriber(metaclass=_pybind11_type):
     def __init__(
-        self, path: str | os.PathLike[str], *, tokenizer: str = "", num_threads: int = 0, load_cache: bool = True
+        self, path: str | os.PathLike[str], *, tokenizer: str = "", num_threads: int = 0, load_cache: bool = True,
+        vad: str = ""
     ) -> None: ...
     def transcribe(
         self,

@@ -119,10 +119,11 @@ RunnableModel make_runnable(FoundPackages packages, const LoadOptions& options) 
     }
     return result;
   }
-  if (packages.family == Family::WhisperKit) {
+  if (packages.family == Family::WhisperKit || packages.family == Family::FluidAudio) {
     fail(ErrorCode::Unsupported,
-         "{}: WhisperKit's packages of a model of speech: `pippin transcribe` runs them",
-         packages.root.string());
+         "{}: {}'s packages of a model of speech: `pippin transcribe` runs them",
+         packages.root.string(),
+         packages.family == Family::WhisperKit ? "WhisperKit" : "FluidAudio");
   }
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   if (packages.family == Family::Anemll) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pippin/base/error.h"
+#include "pippin/families/fluidaudio.h"
 #include "pippin/families/package.h"
 #include "pippin/families/whisperkit.h"
 #include "pippin/families/windowed.h"
@@ -50,6 +51,16 @@ bool looks_like_whisperkit(const PackageFolder& folder) {
          folder.contains(families::whisperkit::kDecoderPart);
 }
 
+bool looks_like_fluidaudio(const PackageFolder& folder) {
+  namespace fluidaudio = families::fluidaudio;
+  const std::vector<std::string> stems = folder.stems();
+  const bool has_joint = std::any_of(stems.begin(), stems.end(), [](const std::string& stem) {
+    return stem.starts_with(fluidaudio::kJointPart);
+  });
+  return has_joint && folder.contains(fluidaudio::kPreprocessorPart) &&
+         folder.contains(fluidaudio::kDecoderPart);
+}
+
 }  // namespace
 
 fs::path FoundPackages::tokenizer_folder() {
@@ -67,6 +78,9 @@ fs::path FoundPackages::tokenizer_folder() {
   if (family == Family::Windowed) packages.push_back(folder->package(windowed.chunks.front()));
   if (family == Family::WhisperKit) {
     packages.push_back(folder->package(families::whisperkit::kDecoderPart));
+  }
+  if (family == Family::FluidAudio) {
+    packages.push_back(folder->package(families::fluidaudio::kDecoderPart));
   }
   if (family == Family::Anemll) {
     packages.push_back(
@@ -115,6 +129,8 @@ FoundPackages find_packages(const fs::path& path) {
     found.anemll = find_anemll_files(*found.folder, found.meta ? &*found.meta : nullptr);
   } else if (looks_like_whisperkit(*found.folder)) {
     found.family = FoundPackages::Family::WhisperKit;
+  } else if (looks_like_fluidaudio(*found.folder)) {
+    found.family = FoundPackages::Family::FluidAudio;
   } else if (stems.size() > 1) {
     fail(ErrorCode::InvalidArgument, "{}: holds several models: '{}' and '{}'; name one of them",
          path.string(), found.folder->file_name(stems[0]), found.folder->file_name(stems[1]));

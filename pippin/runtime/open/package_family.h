@@ -4,7 +4,8 @@
 // 2. X_chunk1, X_chunk2, ..., cache-processor: windowed
 // 3. names like X_embeddings, X_FFN_PF_chunk_01of02, X_lm_head: anemll without meta.yaml
 // 4. AudioEncoder or TextDecoder among them: WhisperKit's
-// 5. one package: by what it declares (stateful/model.h, anemll/model.h)
+// 5. Preprocessor, Encoder, Decoder and JointDecision: FluidAudio's (families/fluidaudio.h)
+// 6. one package: by what it declares (stateful/model.h, anemll/model.h)
 #pragma once
 
 #include <filesystem>
@@ -17,7 +18,7 @@
 namespace pippin::runtime {
 
 struct FoundPackages {
-  enum class Family { Single, Anemll, Windowed, WhisperKit };
+  enum class Family { Single, Anemll, Windowed, WhisperKit, FluidAudio };
   Family family = Family::Single;
   std::filesystem::path root;     // the path that was given
   std::filesystem::path package;  // Single: the path to read

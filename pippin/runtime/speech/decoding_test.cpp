@@ -62,7 +62,7 @@ class ScriptedNetworks final : public TransducerNetworks {
       : tokens_(tokens), durations_(durations), steps_(std::move(steps)) {}
 
   void predict(int32_t token) override { fed.push_back(token); }
-  std::span<const float> join(int64_t frame) override {
+  TransducerChoice choose(int64_t frame) override {
     frames.push_back(frame);
     const Step& step = steps_.at(frames.size() - 1);
     scores_ = row(tokens_, step.token);
@@ -71,9 +71,10 @@ class ScriptedNetworks final : public TransducerNetworks {
       const std::vector<float> more = row(durations_, step.duration, 20);
       scores_.insert(scores_.end(), more.begin(), more.end());
     }
-    return scores_;
+    return best_choice(rules, scores_);
   }
 
+  TransducerRules rules;
   std::vector<int32_t> fed;
   std::vector<int64_t> frames;
 
@@ -85,6 +86,7 @@ class ScriptedNetworks final : public TransducerNetworks {
 
 std::vector<SpeechToken> decode(const TransducerRules& rules, int64_t frames,
                                 ScriptedNetworks& networks) {
+  networks.rules = rules;
   std::vector<SpeechToken> tokens = decode_transducer(rules, frames, networks);
   for (SpeechToken& token : tokens) token.probability = 0;
   return tokens;

@@ -119,9 +119,10 @@ class SpeechRecognizer::Networks final : public TransducerNetworks {
   int64_t features() { return std::ssize(join_.float_input(encoded_)); }
   int64_t num_scores() const { return last_size(join_, logits_, speech::kLogits); }
 
-  // For rows of features(), which must outlive the decoding.
-  void begin(std::span<const float> encoded) {
+  // For rows of features(), which must outlive the decoding, as must the rules.
+  void begin(std::span<const float> encoded, const TransducerRules& rules) {
     rows_ = encoded;
+    rules_ = &rules;
     for (const size_t port : {hidden_, cell_}) {
       const std::span<float> state = predict_.float_input(port);
       std::fill(state.begin(), state.end(), 0.0f);
@@ -136,12 +137,12 @@ class SpeechRecognizer::Networks final : public TransducerNetworks {
     ranges::copy(predict_.float_output(result_), join_.float_input(predicted_).begin());
   }
 
-  std::span<const float> join(int64_t frame) override {
+  TransducerChoice choose(int64_t frame) override {
     const auto width = static_cast<size_t>(features());
     ranges::copy(rows_.subspan(static_cast<size_t>(frame) * width, width),
                  join_.float_input(encoded_).begin());
     join_.run();
-    return join_.float_output(logits_);
+    return best_choice(*rules_, join_.float_output(logits_));
   }
 
  private:
@@ -149,6 +150,7 @@ class SpeechRecognizer::Networks final : public TransducerNetworks {
   engine::Execution predict_, join_;
   size_t token_, hidden_, cell_, result_, next_hidden_, next_cell_, encoded_, predicted_, logits_;
   std::span<const float> rows_;
+  const TransducerRules* rules_ = nullptr;
 };
 
 bool SpeechRecognizer::takes(const mil::Model& model) {
@@ -218,7 +220,7 @@ std::vector<SpeechToken> SpeechRecognizer::recognize(std::span<const float> valu
   encode_.run_cancellable();
   const std::span<const float> output = encode_.float_output(output_);
   if (networks_ == nullptr) return decode_ctc(output, vocab_size(), blank());
-  networks_->begin(output);
+  networks_->begin(output, schema_.rules);
   return decode_transducer(schema_.rules, encode_.output_dims(output_)[1], *networks_);
 }
 

@@ -5,17 +5,14 @@
 #include "pippin/base/threads/cancel.h"
 
 namespace pippin::runtime {
-namespace {
 
-// The frames by which the scores of a step advance.
-int64_t advance_of(const TransducerRules& rules, std::span<const float> scores, bool is_blank) {
-  if (rules.durations.empty()) return is_blank ? 1 : 0;
-  const auto durations = scores.subspan(static_cast<size_t>(rules.vocab_size));
-  const int64_t best = rules.durations.at(static_cast<size_t>(best_score(durations).index));
-  return is_blank ? std::max<int64_t>(best, 1) : best;
+TransducerChoice best_choice(const TransducerRules& rules, std::span<const float> scores) {
+  const auto vocab_size = static_cast<size_t>(rules.vocab_size);
+  const auto [id, probability] = best_score(scores.first(vocab_size));
+  if (rules.durations.empty()) return {id, probability, id == rules.blank ? 1 : 0};
+  const auto best = static_cast<size_t>(best_score(scores.subspan(vocab_size)).index);
+  return {id, probability, rules.durations.at(best)};
 }
-
-}  // namespace
 
 std::vector<SpeechToken> decode_transducer(const TransducerRules& rules, int64_t frames,
                                            TransducerNetworks& networks) {
@@ -24,10 +21,9 @@ std::vector<SpeechToken> decode_transducer(const TransducerRules& rules, int64_t
   int64_t symbols = 0;  // at this frame
   for (int64_t frame = 0; frame < frames;) {
     check_cancel();
-    const std::span<const float> scores = networks.join(frame);
-    const auto [id, probability] = best_score(scores.first(static_cast<size_t>(rules.vocab_size)));
+    const auto [id, probability, duration] = networks.choose(frame);
     const bool is_blank = id == rules.blank;
-    int64_t advance = advance_of(rules, scores, is_blank);
+    int64_t advance = is_blank ? std::max<int64_t>(duration, 1) : duration;
     if (advance == 0 && ++symbols >= rules.max_symbols) advance = 1;
     if (advance > 0) symbols = 0;
     if (!is_blank) {

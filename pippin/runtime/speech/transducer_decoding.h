@@ -20,15 +20,24 @@ struct TransducerRules {
   int64_t max_symbols = 0;         // at least 1
 };
 
+// The next token at a frame, and the frames by which it advances.
+struct TransducerChoice {
+  int32_t id = 0;
+  float probability = 0;
+  int64_t duration = 0;
+};
+
+// The best of scores of all tokens, then of all durations.
+TransducerChoice best_choice(const TransducerRules& rules, std::span<const float> scores);
+
 // The networks of a transducer, for one input.
 class TransducerNetworks {
  public:
   virtual ~TransducerNetworks() = default;
-  // The last token: for the next join().
+  // The last token: for the next choose().
   virtual void predict(int32_t token) = 0;
-  // Scores of all tokens, then of all durations, after the last token at a frame; valid until the
-  // next call.
-  virtual std::span<const float> join(int64_t frame) = 0;
+  // The token after the last one at a frame. Without durations a blank has 1, others 0.
+  virtual TransducerChoice choose(int64_t frame) = 0;
 };
 
 // The tokens of `frames` frames, without blanks. A token's frames end where the next one's begin at

@@ -33,6 +33,7 @@ std::optional<std::string_view> option_of_whisper(const TranscribeOptions& optio
   for (const TranscribeOption& known : transcribe_options()) {
     const std::string_view name = known.name;
     if (name == "word_timestamps" || name == "without_timestamps") continue;
+    if (name.starts_with("vad_")) continue;  // of the recording, not of the model
     const bool is_usual =
         std::visit([&](auto member) { return options.*member == usual.*member; }, known.member);
     if (!is_usual) return name;

@@ -33,4 +33,27 @@ size_t window_length(std::span<const float> rest, size_t most, int64_t sampling_
   return begin + (best + kSteps / 2) * step;
 }
 
+std::vector<double> window_clips(std::span<const float> recording, std::span<const double> clips,
+                                 size_t most, int64_t sampling_rate) {
+  const auto rate = static_cast<double>(sampling_rate);
+  const auto sample_at = [&](double seconds) {
+    return static_cast<size_t>(std::min(seconds * rate, static_cast<double>(recording.size())));
+  };
+  std::vector<double> windows;
+  const auto add = [&](size_t begin, size_t end) {
+    while (begin < end) {
+      const size_t length =
+          window_length(recording.subspan(begin, end - begin), most, sampling_rate);
+      windows.push_back(static_cast<double>(begin) / rate);
+      windows.push_back(static_cast<double>(begin + length) / rate);
+      begin += length;
+    }
+  };
+  if (clips.empty()) add(0, recording.size());
+  for (size_t i = 0; i < clips.size(); i += 2) {
+    add(sample_at(clips[i]), i + 1 < clips.size() ? sample_at(clips[i + 1]) : recording.size());
+  }
+  return windows;
+}
+
 }  // namespace pippin::speech

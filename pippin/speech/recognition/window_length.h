@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace pippin::speech {
 
@@ -12,5 +13,11 @@ namespace pippin::speech {
 // the quietest tenth of a second, the last one of equals, and leaves at least a second (or a
 // quarter of `most`, if that is less) to the next window.
 size_t window_length(std::span<const float> rest, size_t most, int64_t sampling_rate);
+
+// Returns windows of a recording, of at most `most` samples, as pairs of start and end in seconds:
+// those of window_length(), within the clips of TranscribeOptions::clip_timestamps, or in all of
+// it.
+std::vector<double> window_clips(std::span<const float> recording, std::span<const double> clips,
+                                 size_t most, int64_t sampling_rate);
 
 }  // namespace pippin::speech

@@ -48,5 +48,15 @@ TEST(WindowLength, OfWindowsWithoutRoomToSearch) {
   EXPECT_EQ(window_length(loud(1000), 1, kSamplesPerSecond), 1U);
 }
 
+TEST(WindowClips, CoverTheRecordingOrTheClips) {
+  std::vector<float> samples = loud(20000);
+  silence(samples, 7000, 100);
+  using Clips = std::vector<double>;
+  EXPECT_EQ(window_clips(samples, {}, 9000, kSamplesPerSecond), (Clips{0, 7.05, 7.05, 16, 16, 20}));
+  EXPECT_EQ(window_clips(samples, Clips{1, 3, 15}, 9000, kSamplesPerSecond), (Clips{1, 3, 15, 20}));
+  EXPECT_EQ(window_clips(samples, Clips{19, 90}, 9000, kSamplesPerSecond), (Clips{19, 20}));
+  EXPECT_TRUE(window_clips({}, {}, 9000, kSamplesPerSecond).empty());
+}
+
 }  // namespace
 }  // namespace pippin::speech

@@ -6,7 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/families/whisperkit.h"
-#include "pippin/speech/whisperkit/part.h"
+#include "pippin/speech/package_ports.h"
 
 namespace pippin::speech {
 

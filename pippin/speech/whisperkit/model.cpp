@@ -6,7 +6,7 @@
 #include "pippin/base/error.h"
 #include "pippin/families/whisperkit.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/speech/whisperkit/part.h"
+#include "pippin/speech/package_ports.h"
 #include "pippin/speech/whisperkit/split.h"
 
 namespace pippin::speech {

@@ -1,4 +1,4 @@
-#include "pippin/speech/whisperkit/part.h"
+#include "pippin/speech/package_ports.h"
 
 #include <algorithm>
 #include <string_view>

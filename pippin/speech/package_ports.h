@@ -1,4 +1,4 @@
-// Inputs and outputs of one of WhisperKit's packages, checked against the shapes that the others
+// Inputs and outputs of one of the packages of a model, checked against the shapes that the others
 // have.
 #pragma once
 
