@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
 #include "pippin/io/json.h"

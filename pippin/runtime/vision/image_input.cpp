@@ -12,16 +12,18 @@
 namespace pippin::runtime {
 namespace {
 
-// Each run of rows as many times the token that transformers writes for a row.
+// Each run of rows as many times the token that transformers writes for a row. The tower tells how
+// many: processors know the size of its patches from a file of their own, which may be missing.
 std::string with_row_tokens(const std::vector<image::ImagePiece>& pieces,
-                            const std::string& row_token) {
+                            const VisionTower::Rows& rows, const std::string& row_token) {
   std::string text;
+  size_t run = 0;
   for (const image::ImagePiece& piece : pieces) {
     if (const auto* const words = std::get_if<std::string>(&piece)) {
       text += *words;
       continue;
     }
-    const int64_t count = std::get<image::RowRun>(piece).count;
+    const int64_t count = rows.at(run++)->count;
     for (int64_t i = 0; i < count; ++i) text += row_token;
   }
   return text;
@@ -71,13 +73,9 @@ ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
   }
   result.rows = tower_->encode(result.inputs);
   result.inputs.pixel_values.values = {};
-  bool fits = result.rows.size() == result.runs.size();
-  for (size_t i = 0; fits && i < result.runs.size(); ++i) {
-    fits = result.rows[i]->count == result.runs[i];
-  }
-  if (!fits) {
-    fail(ErrorCode::Internal, "{}: the tower's rows do not fit the {} runs of the prompt",
-         file.name, result.runs.size());
+  if (result.rows.size() != result.runs.size()) {
+    fail(ErrorCode::Internal, "{}: the tower gives {} runs of rows, the prompt has {}", file.name,
+         result.rows.size(), result.runs.size());
   }
   return result;
 }
@@ -102,7 +100,8 @@ VisionPrompt ImageInput::read(const Tokenizer& tokenizer, std::string_view text,
     fail(ErrorCode::InvalidFile, "the tokenizer has no token {}, which stands for rows of images",
          rule_.row_token());
   }
-  prompt.ids = tokenizer.encode(with_row_tokens(pieces, rule_.row_token()), add_special_tokens);
+  prompt.ids =
+      tokenizer.encode(with_row_tokens(pieces, prompt.rows, rule_.row_token()), add_special_tokens);
   int64_t found = 0;
   for (const int32_t id : prompt.ids) found += id == *token ? 1 : 0;
   if (found != rows) {
