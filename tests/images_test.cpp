@@ -162,7 +162,7 @@ TEST_F(ImageFaults, AreOneLine) {
 TEST_F(ImageFaults, OfModelsWithoutTower) {
   const auto result =
       run_pippin({"run", "--image", model_->file("image0.png"), "Hello", "-n", "2"});
-  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(result.status, 3);
   EXPECT_NE(result.err.find("the model takes text only"), std::string::npos) << result.err;
 }
 

@@ -1,5 +1,6 @@
 #include "pippin/runtime/vision/image_input.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -29,12 +30,10 @@ std::string with_row_tokens(const std::vector<image::ImagePiece>& pieces,
   return text;
 }
 
-std::vector<int64_t> run_sizes(const std::vector<image::ImagePiece>& pieces) {
-  std::vector<int64_t> sizes;
-  for (const image::ImagePiece& piece : pieces) {
-    if (const auto* const run = std::get_if<image::RowRun>(&piece)) sizes.push_back(run->count);
-  }
-  return sizes;
+size_t count_runs(const std::vector<image::ImagePiece>& pieces) {
+  return static_cast<size_t>(std::count_if(
+      pieces.begin(), pieces.end(),
+      [](const image::ImagePiece& piece) { return std::holds_alternative<image::RowRun>(piece); }));
 }
 
 }  // namespace
@@ -42,7 +41,6 @@ std::vector<int64_t> run_sizes(const std::vector<image::ImagePiece>& pieces) {
 // An image on its way: of the pixels only the shape is kept.
 struct ImageInput::Processed {
   image::ImageInputs inputs;
-  std::vector<int64_t> runs;
   VisionTower::Rows rows;
 };
 
@@ -63,19 +61,19 @@ ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
     if (std::string_view(error.what()).starts_with(file.name)) throw;
     fail(error.code(), "{}: {}", file.name, error.what());
   }
-  result.runs = run_sizes(rule_.expand(result.inputs, index));
+  const size_t runs = count_runs(rule_.expand(result.inputs, index));
+  result.rows = tower_->encode(result.inputs);
+  result.inputs.pixel_values.values = {};
+  if (result.rows.size() != runs) {
+    fail(ErrorCode::Internal, "{}: the tower gives {} runs of rows, the prompt has {}", file.name,
+         result.rows.size(), runs);
+  }
   int64_t rows = rows_before;
-  for (const int64_t count : result.runs) rows += count;
+  for (const auto& run : result.rows) rows += run->count;
   if (rows > most_rows_) {
     fail(ErrorCode::LimitExceeded,
          "{}: the images up to this one have {} rows, the context holds {}", file.name, rows,
          most_rows_);
-  }
-  result.rows = tower_->encode(result.inputs);
-  result.inputs.pixel_values.values = {};
-  if (result.rows.size() != result.runs.size()) {
-    fail(ErrorCode::Internal, "{}: the tower gives {} runs of rows, the prompt has {}", file.name,
-         result.rows.size(), result.runs.size());
   }
   return result;
 }
