@@ -64,7 +64,7 @@ describe("images", () => {
     assert.equal(await page.locator(".attached img").count(), 2);
     asked = null;
     await page.click(".assistant [data-do=again]");
-    await page.waitForFunction(() => document.querySelector(".which")?.textContent === "2 / 2");
+    await page.waitForFunction(() => document.querySelector(".assistant .which")?.textContent === "2 / 2");
     assert.equal(asked.messages[0].content[0].image_url.url, kUrl);
   }));
 
@@ -74,8 +74,10 @@ describe("images", () => {
       const context = canvas.getContext("2d");
       const picture = context.createImageData(2400, 1200);
       for (let i = 0, state = 1; i < picture.data.length; ++i) {
-        state = (state * 1103515245 + 12345) & 0x7fffffff;
-        picture.data[i] = i % 4 === 3 ? 255 : state >> 16;
+        state ^= state << 13;  // xorshift
+        state ^= state >>> 17;
+        state ^= state << 5;
+        picture.data[i] = i % 4 === 3 ? 255 : state & 255;
       }
       context.putImageData(picture, 0, 0);
       const blob = await canvas.convertToBlob({ type: "image/png" });
