@@ -39,18 +39,16 @@ runtime::VisionPrompt chat_prompt(const runtime::LoadedModel& model,
     list.emplace_back(chat::Dict{{"role", message.role}, {"content", content.take()}});
   }
   if (images.empty()) return {chat_tokens(model, messages), {}};
-  if (model.images == nullptr) {
-    fail(ErrorCode::Unsupported, "{}: the model takes text only", images.front().name);
-  }
+  const runtime::ImageInput& input = model.image_input(images.front().name);
   std::vector<size_t> order;
-  const std::string text = render_with_images(
-      *model.images, marks, std::move(list), order, [&](const chat::Value& some) {
+  const std::string text =
+      render_with_images(input, marks, std::move(list), order, [&](const chat::Value& some) {
         return chat_template(model).render(chat::Dict{{"messages", some}}, PromptEnd::Generation);
       });
   std::vector<runtime::ImageFile> ordered;
   ordered.reserve(order.size());
   for (const size_t number : order) ordered.push_back(images[number]);
-  return model.images->read(model.tokenizer, text, /*add_special_tokens=*/false, ordered);
+  return input.read(model.tokenizer, text, /*add_special_tokens=*/false, ordered);
 }
 
 std::vector<int32_t> end_tokens(const runtime::LoadedModel& model, bool chat) {

@@ -110,15 +110,20 @@ runtime::VisionPrompt encode_prompt(const RunCommand& command, const LoadedModel
            command.raw ? "--raw uses none" : "the model has none");
     }
     if (images.empty()) return {model.tokenizer.encode(prompt), {}};
-    if (model.images == nullptr) {
-      fail(ErrorCode::Unsupported, "{}: the model takes text only", images.front().name);
-    }
+    const runtime::ImageInput& input = model.image_input(images.front().name);
     std::vector<runtime::ImageFile> files;
     files.reserve(images.size());
     for (const MessageImage& image : images) {
       files.push_back({as_byte_span(image.bytes), image.name});
     }
-    return model.images->read(model.tokenizer, prompt, /*add_special_tokens=*/true, files);
+    // A prompt that does not place the images comes after them.
+    std::string text = prompt;
+    if (text.find(input.placeholder()) == std::string::npos) {
+      std::string before;
+      for (size_t i = 0; i < files.size(); ++i) before += input.placeholder();
+      text.insert(0, before);
+    }
+    return input.read(model.tokenizer, text, /*add_special_tokens=*/true, files);
   }
   std::vector<Message> messages;
   if (!command.system.empty()) messages.push_back({"system", command.system});
@@ -252,7 +257,7 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
   add_sampling_options(*sub, command->sampling);
   option("--image", command->images, "FILE",
          "An image before the prompt, for a model that takes images; repeatable. With --raw, the "
-         "prompt has the model's placeholder for each")
+         "prompt may place images with the model's placeholder")
       ->allow_extra_args(false);
   option("--system", command->system, "TEXT", "System message, for a model with a chat template");
   option("--stop", command->stop, "STRING", "End the text before STRING; repeatable")

@@ -186,6 +186,7 @@ RenderedChat render_chat(const ServedModel& model, const ChatInput& input,
                          std::string_view param) {
   if (!input.images.empty() && model.loaded.images == nullptr) {
     const MessageImages::Image& first = input.images.images().front();
+    if (model.loaded.images_error) refuse_at(first.place, model.loaded.images_error->what());
     refuse_at(first.place, fmt::format("the model takes text only, not {}", first.type));
   }
   const ChatTemplate& chat = template_of(model);

@@ -126,7 +126,7 @@ LoadedModel open_model(const ModelChoice& given) {
     LoadedModel loaded =
         runtime::load_model([&] { return build_folder(choice, choice.path); },
                             text_path(choice, choice.path), folder_options(choice));
-    loaded.images = open_image_input(choice.path, loaded);
+    open_images(choice.path, loaded);
     return loaded;
   }
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "pippin/base/error.h"
 #include "pippin/models/vision/vision_model.h"
 
 namespace pippin::app {
@@ -23,13 +24,17 @@ std::unique_ptr<runtime::VisionTower> open_vision_tower(
   return std::make_unique<runtime::VisionTower>(std::move(programs), std::move(pool), options);
 }
 
-std::shared_ptr<runtime::ImageInput> open_image_input(const fs::path& folder,
-                                                      const runtime::RunnableModel& model) {
-  if (!model.model->rows() || !has_vision_tower(folder)) return nullptr;
-  if (!image::ImageProcessor::is_in(folder)) return nullptr;
-  return std::make_shared<runtime::ImageInput>(
-      image::ImageProcessor::open(folder), image::ImagePrompt::open(folder),
-      open_vision_tower(folder, model.pool), model.model->context());
+void open_images(const fs::path& folder, runtime::LoadedModel& model) {
+  if (!model.model->rows() || !has_vision_tower(folder)) return;
+  if (!image::ImageProcessor::is_in(folder)) return;
+  try {
+    model.images = std::make_shared<runtime::ImageInput>(
+        image::ImageProcessor::open(folder), image::ImagePrompt::open(folder),
+        open_vision_tower(folder, model.pool), model.model->context());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Unsupported) throw;
+    model.images_error = error;  // texts still work
+  }
 }
 
 }  // namespace pippin::app

@@ -19,10 +19,9 @@ std::unique_ptr<runtime::VisionTower> open_vision_tower(
     const std::filesystem::path& folder, std::shared_ptr<ThreadPool> pool,
     const runtime::VisionTowerOptions& options = {});
 
-// Opens what images pass through on their way into a model of that folder. Null if its architecture
-// has no tower or the folder no image processor: the model then takes text only. Throws the errors
-// of reading the files.
-std::shared_ptr<runtime::ImageInput> open_image_input(const std::filesystem::path& folder,
-                                                      const runtime::RunnableModel& model);
+// Opens what images pass through on their way into a model of that folder: LoadedModel::images and
+// images_error. Neither is set if its architecture has no tower or the folder no image processor.
+// Throws the errors of reading the files, except Unsupported.
+void open_images(const std::filesystem::path& folder, runtime::LoadedModel& model);
 
 }  // namespace pippin::app

@@ -100,6 +100,12 @@ bool is_language_model(const mil::Model& model) {
   });
 }
 
+ImageInput& LoadedModel::image_input(const std::string& name) const {
+  if (images != nullptr) return *images;
+  if (images_error) fail(ErrorCode::Unsupported, "{}: {}", name, images_error->what());
+  fail(ErrorCode::Unsupported, "{}: the model takes text only", name);
+}
+
 RunnableModel make_runnable(mil::Model model, const LoadOptions& options) {
   const auto pool = std::make_shared<ThreadPool>(options.threads, options.pinning);
   const auto program = std::make_shared<const mil::Model>(std::move(model));

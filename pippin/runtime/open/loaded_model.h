@@ -37,6 +37,12 @@ struct ModelText {
 
 struct LoadedModel : RunnableModel, ModelText {
   std::shared_ptr<ImageInput> images;  // null: the model takes text only
+  // Why `images` is null although the model has a vision tower: its processor is not supported.
+  std::optional<Error> images_error;
+
+  // Returns `images`. Throws Unsupported for a model that takes text only, with `name`, that of the
+  // first image, at the beginning.
+  ImageInput& image_input(const std::string& name) const;
 };
 
 // Whether the package takes a model's next tokens and returns logits, as make_runnable() requires.
