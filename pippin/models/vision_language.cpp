@@ -233,8 +233,8 @@ nn::DecoderOptions gemma3n(const Config& config) {
 
 namespace {
 
-// In the windowed layers of larger models, the rows of a picture see each other as far as the window
-// reaches back.
+// In the windowed layers of larger models, the rows of a picture see each other as far as the
+// window reaches back.
 Pictures gemma4_pictures(const Config& config) {
   const auto text = config.find("text_config");
   const auto sight = text ? Config(*text).find("use_bidirectional_attention") : std::nullopt;

@@ -9,7 +9,8 @@ namespace {
 // Only the page's own files run, and nothing is fetched from elsewhere. No script can turn text
 // into elements (trusted types): the output of models never becomes HTML.
 constexpr const char* kPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
+    "'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'";
 
