@@ -1,10 +1,11 @@
-// pippin run with images, on the models with pictures of the shared data: a prompt in words gives
-// the ids of the golden file, and so must the answer.
+// pippin run with images: on the models with pictures of the shared data, where a prompt in words
+// gives the ids of the golden file, and so must the answer; and on one with random weights.
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -12,8 +13,12 @@
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/image/picture.h"
 #include "pippin/io/json.h"
 #include "pippin/io/npz.h"
+#include "pippin/models/models_testing.h"
+#include "pippin/models/registry.h"
+#include "pippin/models/vision/vision_model.h"
 #include "tests/process.h"
 #include "tests/word_tokenizer.h"
 
@@ -69,16 +74,9 @@ std::vector<int32_t> golden_ids(const NpzFile& golden, const std::string& name) 
   return ids;
 }
 
-struct PictureModel {
-  const char* name;
-  const char* token;  // that the rule of prompts repeats for rows, and that stands for an image
-};
-
-class RunImages : public testing::TestWithParam<PictureModel> {};
-
-TEST_P(RunImages, AnswersAsTheGoldenDoes) {
-  PIPPIN_SHARED_OR_SKIP(source, std::string("models2026/vlm/") + GetParam().name);
-  const WordsAndImages model(source, GetParam().token);
+// `token` stands for an image, and is what the rule of prompts repeats for its rows.
+void expect_golden_answer(const fs::path& source, const std::string& token) {
+  const WordsAndImages model(source, token);
   const NpzFile golden = NpzFile::open(source / "golden.npz");
   const std::vector<int32_t> prompt = golden_ids(golden, "input_ids");
   // Each run of the id of images is one image.
@@ -89,7 +87,7 @@ TEST_P(RunImages, AnswersAsTheGoldenDoes) {
     if (prompt[i] != model.image_id) {
       words += " w" + std::to_string(prompt[i]) + " ";
     } else if (i == 0 || prompt[i - 1] != model.image_id) {
-      words += GetParam().token;
+      words += token;
       command.insert(command.end(),
                      {"--image", model.file("image" + std::to_string(images++) + ".png")});
     }
@@ -107,50 +105,137 @@ TEST_P(RunImages, AnswersAsTheGoldenDoes) {
   EXPECT_EQ(ids, expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, RunImages,
-                         testing::Values(PictureModel{"llava", "<image>"},
-                                         PictureModel{"llava_next", "<image>"},
-                                         PictureModel{"llava_onevision", "<image>"},
-                                         PictureModel{"qwen2_vl", "<|image_pad|>"},
-                                         PictureModel{"qwen2_5_vl", "<|image_pad|>"},
-                                         PictureModel{"qwen3_vl", "<|image_pad|>"},
-                                         PictureModel{"qwen3_5_vl", "<|image_pad|>"},
-                                         PictureModel{"glm4v", "<|image|>"}),
-                         [](const auto& info) { return std::string(info.param.name); });
-
-class ImageFaults : public testing::Test {
- protected:
-  void SetUp() override {
-    PIPPIN_SHARED_OR_SKIP(source, "models2026/vlm/llava");
-    model_ = std::make_unique<WordsAndImages>(source, "<image>");
+TEST(RunImages, AnswersAsTheGoldensDo) {
+  const std::vector<std::pair<std::string, std::string>> models = {{"llava", "<image>"},
+                                                                   {"llava_next", "<image>"},
+                                                                   {"llava_onevision", "<image>"},
+                                                                   {"qwen2_vl", "<|image_pad|>"},
+                                                                   {"qwen2_5_vl", "<|image_pad|>"},
+                                                                   {"qwen3_vl", "<|image_pad|>"},
+                                                                   {"qwen3_5_vl", "<|image_pad|>"},
+                                                                   {"glm4v", "<|image|>"}};
+  for (const auto& [name, token] : models) {
+    SCOPED_TRACE(name);
+    PIPPIN_SHARED_OR_SKIP(source, "models2026/vlm/" + name);
+    expect_golden_answer(source, token);
   }
-  ProcessResult run(const std::string& image, const std::string& prompt = "w9 w16") const {
-    return run_pippin({"run", model_->path(), "--image", image, prompt, "-n", "2"});
+}
+
+// --- a model with random weights ---
+
+constexpr const char* kRandomLlava = R"({
+  "model_type": "llava", "image_token_id": 30, "vision_feature_layer": -2,
+  "vision_feature_select_strategy": "default", "projector_hidden_act": "gelu",
+  "text_config": {"model_type": "llama", "vocab_size": 32, "hidden_size": 16,
+    "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "num_key_value_heads": 2, "max_position_embeddings": 128},
+  "vision_config": {"model_type": "clip_vision_model", "hidden_size": 8, "image_size": 16,
+    "intermediate_size": 12, "num_attention_heads": 2, "num_hidden_layers": 2, "patch_size": 4}})";
+constexpr const char* kRandomProcessor = R"({
+  "image_processor_type": "CLIPImageProcessor", "do_resize": true, "size": {"shortest_edge": 16},
+  "resample": 3, "do_center_crop": true, "crop_size": {"height": 16, "width": 16},
+  "do_rescale": true, "rescale_factor": 0.00392156862745098, "do_normalize": true,
+  "image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]})";
+
+// A picture of one color.
+Picture plain_picture(uint8_t red, uint8_t green, int64_t width = 20, int64_t height = 16) {
+  Picture picture{width, height, 3, {}};
+  for (int64_t i = 0; i < width * height; ++i) {
+    picture.pixels.insert(picture.pixels.end(), {red, green, uint8_t{7}});
+  }
+  return picture;
+}
+
+class Images : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    source_ = new TempDir;
+    models::write_random_model(source_->path(), kRandomLlava, [](const fs::path& folder) {
+      models::build(folder, {.rows = true});
+      const models::VisionModel tower(folder);
+      tower.build(tower.passes({.pixel_values = {{1, 3, 16, 16}, std::vector<float>(768)}})
+                      .passes.front()
+                      .shape);
+    });
+    write_file(*source_ / "preprocessor_config.json", kRandomProcessor);
+    write_picture(*source_ / "red.png", plain_picture(200, 10));
+    write_picture(*source_ / "green.bmp", plain_picture(10, 200));
+  }
+  static void TearDownTestSuite() {
+    delete source_;
+    source_ = nullptr;
+  }
+
+  std::string image(const char* name) const { return (*source_ / name).string(); }
+  ProcessResult run(const std::vector<std::string>& images, const std::string& prompt,
+                    std::vector<std::string> more = {}) const {
+    std::vector<std::string> command = {"run", model_.path()};
+    for (const std::string& one : images) command.insert(command.end(), {"--image", one});
+    command.insert(command.end(), {prompt, "--json", "--temperature", "0", "-n", "8"});
+    command.insert(command.end(), more.begin(), more.end());
+    return run_pippin(command);
+  }
+  Json report(const std::vector<std::string>& images, const std::string& prompt,
+              std::vector<std::string> more = {}) const {
+    const ProcessResult result = run(images, prompt, std::move(more));
+    EXPECT_EQ(result.status, 0) << result.err;
+    return Json::parse(result.out, "report");
   }
   // Expects one line on stderr with the file's name.
-  void expect_fault(const std::string& image, const std::string& part) const {
-    const ProcessResult result = run(image);
-    EXPECT_EQ(result.status, 1) << image;
+  void expect_fault(const std::string& file, const std::string& part) const {
+    const ProcessResult result = run({file}, "w9 w16");
+    EXPECT_NE(result.status, 0) << file;
     EXPECT_EQ(result.out, "");
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    EXPECT_NE(result.err.find(image), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find(file), std::string::npos) << result.err;
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
   }
-  std::string write(const std::string& name, const std::string& bytes) {
+  std::string write(const std::string& name, const std::string& bytes) const {
     write_file(folder_ / name, bytes);
     return (folder_ / name).string();
   }
 
-  std::unique_ptr<WordsAndImages> model_;
+  static TempDir* source_;
+  const WordsAndImages model_{source_->path(), "<image>"};
   TempDir folder_;
 };
+TempDir* Images::source_ = nullptr;
 
-TEST_F(ImageFaults, AreOneLine) {
+TEST_F(Images, ComeBeforeThePrompt) {
+  const Json red = report({image("red.png")}, "w9 w16");
+  std::vector<int32_t> expected(16, 30);  // 4 x 4 patches
+  expected.insert(expected.end(), {9, 16});
+  EXPECT_EQ(ids_of(red.at("prompt_ids")), expected);
+  // Prompts may place them themselves.
+  EXPECT_EQ(ids_of(report({image("red.png")}, "<image> w9 w16", {"--raw"}).at("ids")),
+            ids_of(red.at("ids")));
+  const Json both = report({image("red.png"), image("green.bmp")}, "w9");
+  EXPECT_EQ(both.at("prompt_ids").size(), 33U);
+}
+
+TEST_F(Images, ChangeTheAnswer) {
+  EXPECT_NE(ids_of(report({image("red.png")}, "w9 w16").at("ids")),
+            ids_of(report({image("green.bmp")}, "w9 w16").at("ids")));
+}
+
+// The next question about an image costs only its own tokens.
+TEST_F(Images, StayInPromptCaches) {
+  const std::string cache = (folder_ / "cache").string();
+  const Json first = report({image("red.png")}, "w9 w16", {"--prompt-cache", cache});
+  const Json again = report({image("red.png")}, "w9 w16", {"--prompt-cache", cache});
+  EXPECT_EQ(ids_of(again.at("ids")), ids_of(first.at("ids")));
+  EXPECT_GE(again.get_int("cached_tokens"), 16);
+  const Json other = report({image("green.bmp")}, "w9 w16", {"--prompt-cache", cache});
+  EXPECT_EQ(other.get_int("cached_tokens"), 0);
+  EXPECT_EQ(ids_of(other.at("ids")), ids_of(report({image("green.bmp")}, "w9 w16").at("ids")));
+}
+
+TEST_F(Images, ThatCannotBeReadAreOneLine) {
   expect_fault((folder_ / "absent.png").string(), "No such file");
   expect_fault(write("empty.png", ""), "");
   expect_fault(write("text.jpg", "This is not a picture.\n"), "");
   expect_fault(write("drawing.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>"), "");
-  std::string truncated = read_file(model_->file("image0.png"));
+  std::string truncated = read_file(image("red.png"));
   truncated.resize(truncated.size() / 2);
   expect_fault(write("truncated.png", truncated), "");
   // The header of a PNG of 60,000 x 60,000 pixels, without pixels.
@@ -159,17 +244,23 @@ TEST_F(ImageFaults, AreOneLine) {
   expect_fault(write("large.png", header + std::string(64, '\0')), "");
 }
 
-TEST_F(ImageFaults, OfModelsWithoutTower) {
-  const auto result =
-      run_pippin({"run", "--image", model_->file("image0.png"), "Hello", "-n", "2"});
+TEST_F(Images, NeedAModelWithATower) {
+  const auto result = run_pippin({"run", "--image", image("red.png"), "Hello", "-n", "2"});
   EXPECT_EQ(result.status, 3);
-  EXPECT_NE(result.err.find("the model takes text only"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("red.png: the model takes text only"), std::string::npos) << result.err;
 }
 
-TEST_F(ImageFaults, ATextMayNotHaveThePlaceholder) {
-  const auto result = run(model_->file("image0.png"), "w9 <image> w16");
+TEST_F(Images, TextsMayNotHaveThePlaceholder) {
+  const auto result = run({image("red.png")}, "w9 <image> w16");
   EXPECT_EQ(result.status, 1);
   EXPECT_NE(result.err.find("does not write each of the 1 images once"), std::string::npos)
+      << result.err;
+}
+
+TEST_F(Images, HaveAtMostTheRowsOfTheContext) {
+  const auto result = run(std::vector<std::string>(9, image("red.png")), "w9");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_NE(result.err.find("have 144 rows, the context holds 128"), std::string::npos)
       << result.err;
 }
 

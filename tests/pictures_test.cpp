@@ -219,10 +219,7 @@ void expect_positions(const runtime::RowForm& form, const Pictures& pictures) {
   for (const int32_t place : places) EXPECT_EQ(place - count, pictures.delta);
 }
 
-class PictureModel : public testing::TestWithParam<const char*> {};
-
-TEST_P(PictureModel, HasHuggingFacesLogits) {
-  PIPPIN_SHARED_OR_SKIP(folder, std::string("models2026/vlm/") + GetParam());
+void expect_golden_logits(const std::filesystem::path& folder) {
   const mil::Model program = models::build(
       folder, {.context = 256, .rows = true, .compute = BuildOptions::Compute::Float32Direct});
   mil::verify(program.program);
@@ -254,14 +251,34 @@ TEST_P(PictureModel, HasHuggingFacesLogits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, PictureModel,
-                         testing::Values("aya_vision", "cohere2_vision", "deepseek_ocr2", "gemma3",
-                                         "gemma4_vl", "glm4v", "got_ocr2", "idefics3", "internvl",
-                                         "lfm2_vl", "llava", "llava_next", "llava_onevision",
-                                         "minicpmv4_6", "mistral3", "ovis2", "paddleocr_vl",
-                                         "paligemma2", "pixtral_llava", "qwen2_5_vl", "qwen2_vl",
-                                         "qwen3_5_vl", "qwen3_vl", "qwen3_vl_moe", "smolvlm"),
-                         [](const auto& info) { return std::string(info.param); });
+// Folders of the shared data.
+struct PictureGroup {
+  const char* name;
+  std::vector<const char*> folders;
+};
+
+class PictureModel : public testing::TestWithParam<PictureGroup> {};
+
+TEST_P(PictureModel, HasHuggingFacesLogits) {
+  for (const char* name : GetParam().folders) {
+    SCOPED_TRACE(name);
+    PIPPIN_SHARED_OR_SKIP(folder, std::string("models2026/vlm/") + name);
+    expect_golden_logits(folder);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, PictureModel,
+    testing::Values(
+        PictureGroup{"Tiles",
+                     {"aya_vision", "cohere2_vision", "deepseek_ocr2", "got_ocr2", "idefics3",
+                      "internvl", "ovis2", "smolvlm"}},
+        PictureGroup{"Llava",
+                     {"llava", "llava_next", "llava_onevision", "mistral3", "pixtral_llava"}},
+        PictureGroup{"Gemma", {"gemma3", "gemma4_vl", "paligemma2"}},
+        PictureGroup{"Qwen", {"qwen2_5_vl", "qwen2_vl", "qwen3_5_vl", "qwen3_vl", "qwen3_vl_moe"}},
+        PictureGroup{"Patches", {"glm4v", "lfm2_vl", "minicpmv4_6", "paddleocr_vl"}}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 // The function with rows in a package, in fp16. Measured: 0.003.
 TEST(PicturePackage, HasTheFunctionWithRows) {

@@ -48,10 +48,7 @@ void expect_positions(runtime::VisionTower& tower, const Golden& golden) {
   EXPECT_EQ(testing_vision::positions_of(golden.ids, kPlaceholder, grids), golden.positions);
 }
 
-class VisionTowers : public testing::TestWithParam<const char*> {};
-
-TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
-  PIPPIN_SHARED_OR_SKIP(folder, fmt::format("models2026/{}", GetParam()));
+void expect_golden_rows(const std::filesystem::path& folder) {
   const Golden golden(folder);
   const auto tower = app::open_vision_tower(folder, std::make_shared<ThreadPool>(1));
   EXPECT_LE(golden.worst(rows_of(*tower, golden)), 1e-4);
@@ -72,17 +69,37 @@ TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
   EXPECT_LE(golden.worst(rows_of(of_packages, golden)), 1e-2);
 }
 
+// Folders of the shared data.
+struct Group {
+  const char* name;
+  std::vector<const char*> folders;
+};
+
+class VisionTowers : public testing::TestWithParam<Group> {};
+
+TEST_P(VisionTowers, GiveTheRowsOfHuggingFace) {
+  for (const char* name : GetParam().folders) {
+    SCOPED_TRACE(name);
+    const char* const kind = GetParam().name == std::string("Encoders") ? "enc" : "vlm";
+    PIPPIN_SHARED_OR_SKIP(folder, fmt::format("models2026/{}/{}", kind, name));
+    expect_golden_rows(folder);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, VisionTowers,
-    testing::Values("vlm/aya_vision", "vlm/cohere2_vision", "vlm/deepseek_ocr2", "vlm/gemma3",
-                    "vlm/got_ocr2", "vlm/idefics3", "vlm/internvl", "vlm/llava", "vlm/llava_next",
-                    "vlm/gemma4_vl", "vlm/glm4v", "vlm/lfm2_vl", "vlm/llava_onevision",
-                    "vlm/minicpmv4_6", "vlm/mistral3", "vlm/ovis2", "vlm/paddleocr_vl",
-                    "vlm/paligemma2", "vlm/pixtral_llava", "vlm/qwen2_5_vl", "vlm/qwen2_vl",
-                    "vlm/qwen3_5_vl", "vlm/qwen3_vl", "vlm/qwen3_vl_moe", "vlm/smolvlm",
-                    "enc/aimv2", "enc/aimv2_lit", "enc/clip", "enc/dinov2", "enc/dinov2_reg",
-                    "enc/metaclip2", "enc/siglip", "enc/siglip_b"),
-    [](const auto& named) { return std::filesystem::path(named.param).filename().string(); });
+    testing::Values(
+        Group{"Tiles",
+              {"aya_vision", "cohere2_vision", "deepseek_ocr2", "got_ocr2", "idefics3", "internvl",
+               "ovis2", "smolvlm"}},
+        Group{"Llava", {"llava", "llava_next", "llava_onevision", "mistral3", "pixtral_llava"}},
+        Group{"Gemma", {"gemma3", "gemma4_vl", "paligemma2"}},
+        Group{"Qwen", {"qwen2_5_vl", "qwen2_vl", "qwen3_5_vl", "qwen3_vl", "qwen3_vl_moe"}},
+        Group{"Patches", {"glm4v", "lfm2_vl", "minicpmv4_6", "paddleocr_vl"}},
+        Group{"Encoders",
+              {"aimv2", "aimv2_lit", "clip", "dinov2", "dinov2_reg", "metaclip2", "siglip",
+               "siglip_b"}}),
+    [](const auto& named) { return std::string(named.param.name); });
 
 }  // namespace
 }  // namespace pippin
