@@ -109,16 +109,7 @@ runtime::VisionPrompt encode_prompt(const RunCommand& command, const LoadedModel
       fail(ErrorCode::InvalidArgument, "--system needs a chat template, {}",
            command.raw ? "--raw uses none" : "the model has none");
     }
-    if (images.empty()) return {model.tokenizer.encode(prompt), {}};
-    if (model.images == nullptr) {
-      fail(ErrorCode::Unsupported, "{}: the model takes text only", images.front().name);
-    }
-    std::vector<runtime::ImageFile> files;
-    files.reserve(images.size());
-    for (const MessageImage& image : images) {
-      files.push_back({as_byte_span(image.bytes), image.name});
-    }
-    return model.images->read(model.tokenizer, prompt, /*add_special_tokens=*/true, files);
+    return app::text_prompt(model, prompt, /*add_special_tokens=*/true, app::image_files(images));
   }
   std::vector<Message> messages;
   if (!command.system.empty()) messages.push_back({"system", command.system});
