@@ -33,7 +33,7 @@ foreach(header api/call.h api/device.h api/llm.h api/model.h api/tensor.h api/te
     runtime/load_options.h runtime/model.h runtime/row_ids.h runtime/row_memory.h runtime/row_runs.h runtime/sampling/candidates.h runtime/sampling/logprobs.h
     runtime/sampling/options.h runtime/sampling/processor.h runtime/sampling/random.h runtime/sequence.h runtime/sequence_rows.h
     runtime/source.h
-    runtime/statistics.h speech/options.h speech/transcription.h speech/writers/formats.h tokenizers/tokenizer.h)
+    runtime/statistics.h runtime/vision_prompt.h speech/options.h speech/transcription.h speech/writers/formats.h tokenizers/tokenizer.h)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES pippin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/pippin/${folder})
 endforeach()

@@ -1,6 +1,5 @@
 #include "pippin/api/llm.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -10,7 +9,6 @@
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/app/sampling_choice.h"
 #include "pippin/runtime/constrained_sampling.h"
-#include "pippin/runtime/row_ids.h"
 
 namespace pippin {
 namespace {
@@ -142,6 +140,14 @@ VisionPrompt LanguageModel::prompt(std::span<const Message> messages) const {
   return app::chat_prompt(parts_->model, messages);
 }
 
+VisionPrompt LanguageModel::prompt(std::string_view conversation,
+                                   std::span<const MessageImage> images) const {
+  const app::Conversation parsed =
+      app::parse_conversation(conversation, "conversation", PromptEnd::Generation);
+  return app::conversation_prompt(parts_->model, app::chat_template(parts_->model), parsed,
+                                  app::image_files(images));
+}
+
 std::string LanguageModel::render(std::string_view conversation) const {
   const app::Conversation parsed =
       app::parse_conversation(conversation, "conversation", PromptEnd::Generation);
@@ -225,17 +231,12 @@ VisionPrompt Chat::prompt() const {
 // The number of `ids`, fewer than all, that the sequence has and keeps. Nullopt if the call was
 // cancelled while it waited for the model.
 std::optional<int64_t> Chat::keep_common(std::span<const int32_t> ids) try {
-  const std::span<const int32_t> fed = sequence_->tokens();
-  const auto common =
-      std::mismatch(fed.begin(), fed.end(), ids.begin(), ids.end()).first - fed.begin();
-  // The last token is fed again: an answer begins with the logits after it.
-  const int64_t keep = runtime::reusable(ids, std::min<int64_t>(common, std::ssize(ids) - 1));
-  if (keep == std::ssize(fed)) return keep;
-  if (keep <= 0 || !model_.capabilities().truncate || keep < sequence_->earliest()) {
+  const int64_t keep = runtime::keepable(*sequence_, sequence_->tokens(), ids);
+  if (keep == 0) {
     sequence_->reset();
-    return 0;
+  } else if (keep < sequence_->position()) {
+    sequence_->truncate(keep);
   }
-  sequence_->truncate(keep);
   return keep;
 } catch (const Error& error) {
   if (error.code() != ErrorCode::Cancelled) throw;

@@ -144,6 +144,11 @@ class PIPPIN_API LanguageModel {
   // the rows to the sequence. Also throws Unsupported if the model takes text only; InvalidFile,
   // Unsupported and LimitExceeded for images that cannot be read.
   VisionPrompt prompt(std::span<const Message> messages) const;
+  // The same for a conversation in JSON, as render() takes it. In contents that are lists of parts,
+  // {"type": "text", "text": ...} and {"type": "image"}, each image is the next of `images`. Also
+  // throws the errors of render(), and InvalidArgument for another number of images and for parts
+  // of other types.
+  VisionPrompt prompt(std::string_view conversation, std::span<const MessageImage> images) const;
   // Returns the text that the model's chat template makes of a conversation in JSON: the list of
   // messages, or an object with "messages" and other values that the template uses ("tools",
   // "documents", "add_generation_prompt" ...), by default up to where the assistant's answer

@@ -49,6 +49,10 @@ int32_t pippin_language_model_has_chat_template(const pippin_language_model* mod
   return model != nullptr && model->model.has_chat_template() ? 1 : 0;
 }
 
+int32_t pippin_language_model_takes_images(const pippin_language_model* model) {
+  return model != nullptr && model->model.takes_images() ? 1 : 0;
+}
+
 int32_t pippin_language_model_is_end(const pippin_language_model* model, int32_t id) {
   if (model == nullptr) return 0;
   return std::find(model->ends.begin(), model->ends.end(), id) != model->ends.end() ? 1 : 0;

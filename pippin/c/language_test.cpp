@@ -289,6 +289,77 @@ int32_t hear(void* user, const pippin_token* token) {
   return heard.ids.size() < heard.most ? 1 : 0;
 }
 
+TEST_F(CSessions, ContinueConversations) {
+  int32_t* ids = nullptr;
+  int64_t count = 0;
+  const auto begin = [&](const std::string& conversation) {
+    pippin_error* error = nullptr;
+    const pippin_code code = pippin_session_prompt(session_, conversation.c_str(), nullptr, 0,
+                                                   nullptr, &ids, &count, &error);
+    EXPECT_EQ(code, PIPPIN_OK) << taken(error);
+    const Ids result(ids, ids + count);
+    pippin_free(ids);
+    return result;
+  };
+  EXPECT_EQ(begin(kFox), prompt_);
+  set("max_tokens", "12");
+  ASSERT_WORKS(generate(prompt_, nullptr, nullptr, nullptr, &error));
+  // Its answer, without the last token, is in the session; the end token is not.
+  const std::string more =
+      kFox.substr(0, kFox.size() - 1) + R"(, {"role": "assistant", "content": ")" + text() +
+      R"("}, {"role": "user", "content": [)" + R"({"type": "text", "text": "And then?"}]}])";
+  const std::string as_text = kFox.substr(0, kFox.size() - 1) +
+                              R"(, {"role": "assistant", "content": ")" + text() +
+                              R"("}, {"role": "user", "content": "And then?"}])";
+  const Ids whole = encode(render(as_text), false);
+  const Ids rest = begin(more);
+  const int64_t kept = pippin_session_position(session_);
+  EXPECT_GE(kept, std::ssize(prompt_));
+  Ids both = tokens(session_);
+  both.insert(both.end(), rest.begin(), rest.end());
+  EXPECT_EQ(both, whole);
+  // A shorter conversation again: the rest of the longer one is dropped, and a token is fed again.
+  EXPECT_EQ(begin(kFox), Ids({prompt_.back()}));
+  EXPECT_EQ(pippin_session_position(session_), std::ssize(prompt_) - 1);
+}
+
+TEST_F(CSessions, RefuseImagesOfTextModels) {
+  EXPECT_EQ(pippin_language_model_takes_images(demo()), 0);
+  EXPECT_EQ(pippin_language_model_takes_images(nullptr), 0);
+  const char* const shown = R"([{"role": "user", "content": [{"type": "image"}]}])";
+  const char* const other = R"([{"role": "user", "content": [{"type": "sound"}]}])";
+  feed(prompt_);
+  int32_t* ids = nullptr;
+  pippin_image image = {sizeof(pippin_image), nullptr, "GIF89a", 6};
+  const auto begin = [&](const char* conversation, int64_t count, pippin_error** error) {
+    return pippin_session_prompt(session_, conversation, &image, count, nullptr, &ids, nullptr,
+                                 error);
+  };
+  EXPECT_FAILS(begin(shown, 1, &error), PIPPIN_ERROR_UNSUPPORTED,
+               "images[0]: the model takes text only");
+  EXPECT_FAILS(begin(shown, 0, &error), PIPPIN_ERROR_INVALID_ARGUMENT,
+               "1 parts for images, 0 images are given");
+  EXPECT_FAILS(begin(other, 0, &error), PIPPIN_ERROR_INVALID_ARGUMENT,
+               "messages[0].content[0]: parts of type 'sound' are not supported");
+  EXPECT_FAILS(begin("{}", 0, &error), PIPPIN_ERROR_INVALID_ARGUMENT, "no list of messages");
+  EXPECT_FAILS(begin("[", 0, &error), PIPPIN_ERROR_INVALID_FILE, "conversation");
+  EXPECT_FAILS(begin(nullptr, 0, &error), PIPPIN_ERROR_INVALID_ARGUMENT, "conversation is NULL");
+  image.bytes = -1;
+  EXPECT_FAILS(begin(shown, 1, &error), PIPPIN_ERROR_INVALID_ARGUMENT, "images[0] are -1 items");
+  image.path = "/none.png";
+  EXPECT_FAILS(begin(shown, 1, &error), PIPPIN_ERROR_INVALID_ARGUMENT,
+               "images[0]: has both a path and data");
+  image.data = nullptr;
+  EXPECT_FAILS(begin(shown, 1, &error), PIPPIN_ERROR_NOT_FOUND, "/none.png");
+  image.path = nullptr;
+  EXPECT_FAILS(begin(shown, 1, &error), PIPPIN_ERROR_INVALID_ARGUMENT,
+               "images[0]: has neither a path nor data");
+  image.size = 8;
+  EXPECT_FAILS(begin(shown, 1, &error), PIPPIN_ERROR_INVALID_ARGUMENT, "images[0]: size is 8");
+  EXPECT_EQ(ids, nullptr);
+  EXPECT_EQ(tokens(session_), prompt_);
+}
+
 TEST_F(CSessions, GenerateTexts) {
   Heard heard;
   ASSERT_WORKS(generate(prompt_, hear, &heard, nullptr, &error));

@@ -440,6 +440,9 @@ PIPPIN_API pippin_code pippin_language_model_render(const pippin_language_model*
                                                     const char* conversation, char** text,
                                                     int64_t* bytes, pippin_error** error);
 
+// Returns 1 if pippin_session_prompt() takes images, otherwise 0.
+PIPPIN_API int32_t pippin_language_model_takes_images(const pippin_language_model* model);
+
 // --- sessions: a sequence of tokens and the model's state for it ---
 
 // Makes an empty session. Errors: LIMIT_EXCEEDED, UNSUPPORTED for a second session of a model that
@@ -458,6 +461,29 @@ PIPPIN_API pippin_code pippin_session_tokens(pippin_session* session, int32_t** 
 PIPPIN_API pippin_code pippin_session_feed(pippin_session* session, const int32_t* ids,
                                            int64_t count, const pippin_cancel* cancel,
                                            pippin_error** error);
+// An image file: PNG, JPEG, WebP, GIF, BMP ...
+typedef struct pippin_image {
+  uint32_t size;     // sizeof(pippin_image) in the program
+  const char* path;  // of the file; NULL: its content is `data`
+  const void* data;  // the content; NULL if there is a path
+  int64_t bytes;     // of `data`
+} pippin_image;
+
+// Prepares a session for the answer to a conversation, in JSON as for
+// pippin_language_model_render(), with images: a message's content may be a list of parts,
+// {"type": "text", "text": ...} and {"type": "image"}; each image is the next of `image_count`
+// images. The session keeps the longest common prefix of its tokens and the conversation's, as far
+// as the model can go back. *ids, which the caller frees with pippin_free(), are the others, at
+// least one: they have to be fed next, by pippin_session_feed() or pippin_generate(). Rows of
+// images have negative ids. `count`, which may be NULL, is set to their number; `cancel` may be
+// NULL. Errors: as pippin_language_model_render(); INVALID_ARGUMENT for another number of images
+// and for parts of other types; UNSUPPORTED if the model takes text only or an image's format is
+// not supported; NOT_FOUND, IO; INVALID_FILE for a damaged image; LIMIT_EXCEEDED for more rows than
+// the context holds. The session is unchanged then.
+PIPPIN_API pippin_code pippin_session_prompt(pippin_session* session, const char* conversation,
+                                             const pippin_image* images, int64_t image_count,
+                                             const pippin_cancel* cancel, int32_t** ids,
+                                             int64_t* count, pippin_error** error);
 // The logits after the last token that was fed, one number per token of the vocabulary, valid until
 // the next call; NULL before the first and after pippin_session_next().
 PIPPIN_API const float* pippin_session_logits(const pippin_session* session, int64_t* count);

@@ -4,6 +4,9 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "pippin/base/files/file.h"
 #include "pippin/c/boundary.h"
 #include "pippin/c/handles.h"
 #include "pippin/runtime/sampling/sampler.h"
@@ -56,11 +59,55 @@ void pippin_session::truncate(int64_t count) {
   forget();
 }
 
+std::span<const int32_t> pippin_session::begin(const pippin::VisionPrompt& prompt) {
+  const int64_t keep = pippin::runtime::keepable(*sequence, tokens(), prompt.ids);
+  if (keep == 0) {
+    sequence->reset();
+    forget();
+  } else {
+    truncate(keep);
+  }
+  provide_rows(*sequence, prompt, keep);
+  return std::span(prompt.ids).subspan(static_cast<size_t>(keep));
+}
+
 void pippin_session::forget() {
   pending.reset();
   logits = {};
   decoder = pippin::TokenDecoder(model);
 }
+
+namespace pippin::c {
+namespace {
+
+static_assert(sizeof(pippin_image) == 32);
+
+std::vector<MessageImage> read_images(std::span<const pippin_image> given) {
+  std::vector<MessageImage> images;
+  images.reserve(given.size());
+  for (const pippin_image& one : given) {
+    const std::string name = fmt::format("images[{}]", images.size());
+    if (one.size != sizeof(pippin_image)) {
+      fail(ErrorCode::InvalidArgument, "{}: size is {}, not {}", name, one.size,
+           sizeof(pippin_image));
+    }
+    if ((one.path == nullptr) == (one.data == nullptr)) {
+      fail(ErrorCode::InvalidArgument, "{}: has {}", name,
+           one.path == nullptr ? "neither a path nor data" : "both a path and data");
+    }
+    if (one.path != nullptr) {
+      images.push_back({read_file(one.path), one.path});
+    } else {
+      const auto* const first = static_cast<const char*>(one.data);
+      const auto bytes = needed_items(first, one.bytes, name.c_str());
+      images.push_back({std::string(bytes.begin(), bytes.end()), name});
+    }
+  }
+  return images;
+}
+
+}  // namespace
+}  // namespace pippin::c
 
 namespace c = pippin::c;
 
@@ -97,6 +144,26 @@ pippin_code pippin_session_feed(pippin_session* session, const int32_t* ids, int
     const c::CancelBy scope(cancel);
     session->decoder = pippin::TokenDecoder(session->model);
     session->feed(tokens);
+  });
+}
+
+pippin_code pippin_session_prompt(pippin_session* session, const char* conversation,
+                                  const pippin_image* images, int64_t image_count,
+                                  const pippin_cancel* cancel, int32_t** ids, int64_t* count,
+                                  pippin_error** error) {
+  return c::guarded(error, [&] {
+    c::needed(ids, "ids") = nullptr;
+    const c::BusyScope busy(c::needed(session, "session"), "session");
+    const std::string_view text = c::needed_text(conversation, "conversation");
+    const auto given = c::needed_items(images, image_count, "images");
+    const c::CancelBy scope(cancel);
+    const pippin::VisionPrompt prompt = session->model.prompt(text, c::read_images(given));
+    if (prompt.ids.empty()) {
+      fail(ErrorCode::InvalidArgument, "the conversation has no tokens to answer");
+    }
+    const std::span<const int32_t> rest = session->begin(prompt);
+    *ids = c::copy_out(rest);
+    if (count != nullptr) *count = std::ssize(rest);
   });
 }
 

@@ -23,6 +23,9 @@ struct pippin_session {
   // The logits after the last token.
   std::span<const float> last_logits();
   void truncate(int64_t count);
+  // Keeps what the tokens have in common with a prompt, as far as possible, gives the sequence the
+  // rows of the others, and returns these.
+  std::span<const int32_t> begin(const pippin::VisionPrompt& prompt);
   // Drops everything except the tokens of the sequence.
   void forget();
 

@@ -109,21 +109,7 @@ runtime::VisionPrompt encode_prompt(const RunCommand& command, const LoadedModel
       fail(ErrorCode::InvalidArgument, "--system needs a chat template, {}",
            command.raw ? "--raw uses none" : "the model has none");
     }
-    if (images.empty()) return {model.tokenizer.encode(prompt), {}};
-    const runtime::ImageInput& input = model.image_input(images.front().name);
-    std::vector<runtime::ImageFile> files;
-    files.reserve(images.size());
-    for (const MessageImage& image : images) {
-      files.push_back({as_byte_span(image.bytes), image.name});
-    }
-    // A prompt that does not place the images comes after them.
-    std::string text = prompt;
-    if (text.find(input.placeholder()) == std::string::npos) {
-      std::string before;
-      for (size_t i = 0; i < files.size(); ++i) before += input.placeholder();
-      text.insert(0, before);
-    }
-    return input.read(model.tokenizer, text, /*add_special_tokens=*/true, files);
+    return app::text_prompt(model, prompt, /*add_special_tokens=*/true, app::image_files(images));
   }
   std::vector<Message> messages;
   if (!command.system.empty()) messages.push_back({"system", command.system});

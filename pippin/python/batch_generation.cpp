@@ -20,7 +20,7 @@ namespace {
 
 namespace py = pybind11;
 using Clock = std::chrono::steady_clock;
-using Prompts = std::vector<std::vector<int32_t>>;
+using Prompts = std::vector<VisionPrompt>;
 
 // One of the texts.
 struct Text {
@@ -78,12 +78,13 @@ class Together {
       return false;
     }
     const auto start = Clock::now();
-    const std::vector<int32_t>& prompt = prompts_[index];
+    const std::vector<int32_t>& prompt = prompts_[index].ids;
     with_context(fmt::format("prompts[{}]", index), [&] {
       if (text.sequence->position() + std::ssize(prompt) > runtime_model().context()) {
         fail(ErrorCode::LimitExceeded, "the prompt has {} tokens, the model's context holds {}",
              text.sequence->position() + std::ssize(prompt), runtime_model().context());
       }
+      provide_rows(*text.sequence, prompts_[index], 0);
       text.generation->observe(text.sequence->tokens());
       text.generation->observe(prompt);
       const auto logits = text.sequence->prefill(prompt);
@@ -160,11 +161,14 @@ py::dict result_of(const Together& together, std::vector<std::unique_ptr<Text>>&
 
 }  // namespace
 
-py::dict generate_together(const PyLanguageModel& model, const Prompts& prompts,
+py::dict generate_together(const PyLanguageModel& model, const std::vector<PyPrompt>& given,
                            const std::vector<std::shared_ptr<PySequence>>& begun,
                            const std::vector<py::dict>& options, int64_t at_most,
                            bool keeps_sequences, const py::object& progress) {
   if (at_most < 1) fail(ErrorCode::InvalidArgument, "{} texts at a time: 1 at least", at_most);
+  Prompts prompts;
+  prompts.reserve(given.size());
+  for (const PyPrompt& one : given) prompts.push_back(prompt_of(one));
   if (options.size() != prompts.size() || (!begun.empty() && begun.size() != prompts.size())) {
     fail(ErrorCode::InvalidArgument, "{} prompts with options for {} and sequences for {}",
          prompts.size(), options.size(), begun.size());

@@ -188,6 +188,29 @@ True
 259 ' a'
 413 ' time')";
 
+inline constexpr const char* kVisionPrompt =
+    R"(A prompt with images, from LanguageModel.prompt(): the tokens, and the rows that the model computes of the images.
+
+>>> model = pippin.LanguageModel("demo")
+>>> prompt = model.prompt("Once upon a time")
+>>> len(prompt), prompt.tokens == model.encode("Once upon a time"), len(prompt.after(2))
+(4, True, 2))";
+
+inline constexpr const char* kPrompt =
+    R"(Returns a VisionPrompt: of messages, up to where the answer begins, or of a text that has a chat template's placeholder for each image ("<image>").
+
+A message's content is a text or a list of parts as in transformers and OpenAI's interface: {"type": "text", "text": ...}, {"type": "image", "image": ...} (or "path", "url", "base64"), {"type": "image_url", "image_url": {"url": ...}}. An image is a path, a URL, the bytes of a file, a PIL image, or an array [height, width, 3] or [height, width] of uint8. Parts {"type": "image"} and placeholders take the next of `images`, an image or a list of images.
+
+add_special_tokens: those that begin and end a text. chat_template: another one than the model's. Keywords are the template's variables, as of ChatTemplate.render(). Raises InvalidArgumentError for values that are not images or another number of images, UnsupportedError if the model takes text only or the image's format is not supported, InvalidFileError, NotFoundError, NetworkError, LimitExceededError for more rows than the context holds.
+
+>>> model = pippin.LanguageModel("demo")
+>>> model.takes_images
+False
+>>> model.prompt([{"role": "user", "content": [{"type": "image", "image": b"GIF89a"}]}])
+Traceback (most recent call last):
+    ...
+pippin...UnsupportedError: messages[0].content[0]: the model takes text only)";
+
 inline constexpr const char* kPackage =
     R"(A package as a folder of files; created if it does not exist.
 

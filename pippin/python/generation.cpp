@@ -89,6 +89,11 @@ void take_progress(Options& options, TextRequest& request, BackgroundWork& backg
 
 }  // namespace
 
+VisionPrompt prompt_of(const PyPrompt& prompt) {
+  const auto* const ids = std::get_if<std::vector<int32_t>>(&prompt);
+  return ids == nullptr ? std::get<VisionPrompt>(prompt) : VisionPrompt{*ids, {}};
+}
+
 TextRequest request_of(const PyLanguageModel& model, const py::dict& given,
                        BackgroundWork& background, uint64_t number) {
   Options options(given);
@@ -134,7 +139,7 @@ void watch(TextRequest& request, std::function<void(const runtime::ChosenToken&,
 }
 
 Generation::Generation(const PyLanguageModel& model, std::shared_ptr<PySequence> sequence,
-                       std::vector<int32_t> prompt, const py::dict& options)
+                       VisionPrompt prompt, const py::dict& options)
     : model_(model.model()),
       sequence_(std::move(sequence)),
       prompt_(std::move(prompt)),
@@ -145,7 +150,7 @@ Generation::Generation(const PyLanguageModel& model, std::shared_ptr<PySequence>
     (token.is_end ? end_ : chosen_) = {token.id, {}, token.was_drafted, std::move(row)};
     if (request_.progress) {  // once: the prompt is read
       const auto progress = std::exchange(request_.progress, nullptr);
-      progress(std::ssize(prompt_), std::ssize(prompt_));
+      progress(std::ssize(prompt_.ids), std::ssize(prompt_.ids));
     }
   });
   start(sequence_->begin());
@@ -173,6 +178,7 @@ void Generation::read_prompt(Sequence& sequence, std::span<const int32_t>& promp
   request_.progress(0, total);
   // A prompt that does not fit is rejected as a whole.
   if (sequence.position() + total > model_.context()) return;
+  if (!prompt_.rows.empty()) return;  // pieces could end within an image
   for (int64_t left = total; left > 1; left = std::ssize(prompt)) {
     const auto size = static_cast<size_t>(std::min(request_.piece, left - 1));
     sequence.prefill(prompt.first(size));
@@ -183,7 +189,8 @@ void Generation::read_prompt(Sequence& sequence, std::span<const int32_t>& promp
 }
 
 void Generation::write(Sequence& sequence) {
-  std::span<const int32_t> prompt = prompt_;
+  std::span<const int32_t> prompt = prompt_.ids;
+  provide_rows(sequence, prompt_, 0);
   if (request_.progress) read_prompt(sequence, prompt);
   result_ = runtime::generate_text(
       sequence, LanguageModelParts::of(model_).model.tokenizer, prompt, request_.options,
@@ -193,7 +200,7 @@ void Generation::write(Sequence& sequence) {
         token.text = piece;
         return stream_.give(std::move(token));
       });
-  result_.timings.prompt_tokens = std::ssize(prompt_);
+  result_.timings.prompt_tokens = std::ssize(prompt_.ids);
   result_.timings.prompt_seconds += read_seconds_;
   result_.timings.first_token_seconds += read_seconds_;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <pybind11/pybind11.h>
@@ -17,6 +18,10 @@
 #include "pippin/runtime/text.h"
 
 namespace pippin::python {
+
+// A prompt as Python gives it.
+using PyPrompt = std::variant<VisionPrompt, std::vector<int32_t>>;
+VisionPrompt prompt_of(const PyPrompt& prompt);
 
 // The scores of one step. Log probabilities are computed on request.
 struct Logits {
@@ -47,7 +52,7 @@ void watch(TextRequest& request, std::function<void(const runtime::ChosenToken&,
 class Generation {
  public:
   Generation(const PyLanguageModel& model, std::shared_ptr<PySequence> sequence,
-             std::vector<int32_t> prompt, const pybind11::dict& options);
+             VisionPrompt prompt, const pybind11::dict& options);
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
   ~Generation() { close(); }
@@ -70,7 +75,7 @@ class Generation {
 
   const LanguageModel model_;
   const std::shared_ptr<PySequence> sequence_;
-  const std::vector<int32_t> prompt_;
+  const VisionPrompt prompt_;
   TextRequest request_;
   runtime::TextResult result_;
   Token chosen_, end_;       // of the thread
@@ -82,8 +87,7 @@ class Generation {
 // Generates texts for several prompts, `at_most` at a time. Each has its own sequence, which is a
 // copy of a given one if there are any. The options of each are those of request_of(). Calls
 // progress(finished, all). Throws the errors of request_of() and runtime::generate().
-pybind11::dict generate_together(const PyLanguageModel& model,
-                                 const std::vector<std::vector<int32_t>>& prompts,
+pybind11::dict generate_together(const PyLanguageModel& model, const std::vector<PyPrompt>& prompts,
                                  const std::vector<std::shared_ptr<PySequence>>& begun,
                                  const std::vector<pybind11::dict>& options, int64_t at_most,
                                  bool keeps_sequences, const pybind11::object& progress);

@@ -10,6 +10,7 @@
 
 #include "pippin/api/device.h"
 #include "pippin/app/facts/machine.h"
+#include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
 #include "pippin/io/load_cache.h"
 #include "pippin/python/background_work.h"
@@ -17,6 +18,7 @@
 #include "pippin/python/docstrings.h"
 #include "pippin/python/errors.h"
 #include "pippin/python/generation.h"
+#include "pippin/python/message_images.h"
 #include "pippin/python/options.h"
 #include "pippin/python/tokenizer.h"
 #include "pippin/runtime/draft/draft_model.h"
@@ -61,6 +63,11 @@ std::vector<Message> messages_of(const py::list& given) {
     Message made;
     Options members(message);
     members.take("role", made.role);
+    const py::object content = members.take_object("content");
+    if (py::isinstance<py::list>(content) || py::isinstance<py::tuple>(content)) {
+      fail(ErrorCode::InvalidArgument,
+           "content: prompt() takes lists of parts, encode_chat() takes texts");
+    }
     members.take("content", made.content);
     if (made.role.empty()) fail(ErrorCode::InvalidArgument, "a message has no role");
     messages.push_back(std::move(made));
@@ -185,6 +192,54 @@ py::array_t<float> all_logits(const PyLanguageModel& model, const std::vector<in
       result.data());
 }
 
+VisionPrompt conversation_prompt(const PyLanguageModel& own, const py::object& messages,
+                                 MessageImages& images, const PyTemplate* chat,
+                                 const py::dict& variables) {
+  const app::Conversation conversation =
+      conversation_of(images.take(messages), variables, PromptEnd::Generation);
+  VisionPrompt result;
+  run_work([&](BackgroundWork& /*background*/) {
+    const std::vector<MessageImage> files = images.read();
+    const auto& model = own.parts().model;
+    result =
+        app::conversation_prompt(model, chat == nullptr ? app::chat_template(model) : chat->chat,
+                                 conversation, app::image_files(files));
+  });
+  return result;
+}
+
+VisionPrompt prompt(const PyLanguageModel& own, const py::object& given,
+                    const py::object& given_images, bool add_special_tokens, const PyTemplate* chat,
+                    const py::kwargs& variables) {
+  MessageImages images(given_images);
+  if (!py::isinstance<py::str>(given)) {
+    return conversation_prompt(own, given, images, chat, variables);
+  }
+  if (chat != nullptr || !variables.empty()) {
+    fail(ErrorCode::InvalidArgument, "a text takes neither chat_template nor its variables");
+  }
+  images.take_rest();
+  const auto text = given.cast<std::string>();
+  VisionPrompt result;
+  run_work([&](BackgroundWork& /*background*/) {
+    const std::vector<MessageImage> files = images.read();
+    result = app::text_prompt(own.parts().model, text, add_special_tokens, app::image_files(files));
+  });
+  return result;
+}
+
+void bind_prompt(py::module_& module) {
+  py::class_<VisionPrompt>(module, "VisionPrompt", docs::kVisionPrompt)
+      .def_property_readonly(
+          "tokens", [](const VisionPrompt& own) { return own.ids; },
+          "The tokens. Rows of images have negative ones.")
+      .def("__len__", [](const VisionPrompt& own) { return own.ids.size(); })
+      .def("after", &runtime::prompt_after, py::arg("count"),
+           "Returns the prompt without its first `count` tokens, for a sequence that has them. "
+           "Raises InvalidArgumentError for more tokens than it has, and if it would begin within "
+           "an image.");
+}
+
 void bind_sequence(py::module_& module) {
   const auto fork = [](PySequence& own) {
     std::unique_ptr<Sequence> made;
@@ -240,6 +295,7 @@ void bind_sequence(py::module_& module) {
 
 void bind_language(py::module_& module) {
   bind_sequence(module);
+  bind_prompt(module);
   module.def("_peak_memory", &app::peak_memory_bytes, "The peak memory of this process, in bytes.");
   py::class_<PyLanguageModel>(module, "LanguageModel", docs::kLanguageModel)
       .def(py::init(&load), py::arg("path"), py::kw_only(), py::arg("tokenizer") = "",
@@ -264,6 +320,9 @@ void bind_language(py::module_& module) {
           "has_chat_template",
           [](const PyLanguageModel& own) { return own.model().has_chat_template(); },
           "Whether it can render conversations.")
+      .def_property_readonly(
+          "takes_images", [](const PyLanguageModel& own) { return own.model().takes_images(); },
+          "Whether messages may have images.")
       .def_property_readonly(
           "can_truncate",
           [](const PyLanguageModel& own) { return own.model().capabilities().truncate; },
@@ -299,6 +358,9 @@ void bind_language(py::module_& module) {
           "Returns the tokens of a conversation, dicts with \"role\" and \"content\", up to where "
           "the answer begins. Raises InvalidArgumentError without a chat template, or if the "
           "template rejects the conversation.")
+      .def("prompt", &prompt, py::arg("prompt"), py::arg("images") = py::none(), py::kw_only(),
+           py::arg("add_special_tokens") = true, py::arg("chat_template") = py::none(),
+           docs::kPrompt)
       .def(
           "decode",
           [](const PyLanguageModel& own, const std::vector<int32_t>& ids, bool skip) {
@@ -316,18 +378,19 @@ void bind_language(py::module_& module) {
       .def(
           "generate",
           [](const PyLanguageModel& own, const std::shared_ptr<PySequence>& sequence,
-             const std::vector<int32_t>& prompt, const py::dict& options) {
-            return std::make_unique<Generation>(own, sequence, prompt, options);
+             const PyPrompt& prompt, const py::dict& options) {
+            return std::make_unique<Generation>(own, sequence, prompt_of(prompt), options);
           },
           py::arg("sequence"), py::arg("prompt"), py::arg("options") = py::dict(),
-          "Appends the prompt, a list of tokens, to the sequence and returns a Generation, which "
-          "yields the text after it. Raises InvalidArgumentError for unknown options and values "
+          "Appends the prompt, a list of tokens or a VisionPrompt, to the sequence and returns a "
+          "Generation, which yields the text after it. Raises InvalidArgumentError for unknown "
+          "options and values "
           "out of range; the Generation raises LimitExceededError if the prompt does not fit.")
       .def("generate_together", &generate_together, py::arg("prompts"), py::arg("sequences"),
            py::arg("options"), py::arg("at_most") = 32, py::arg("keep_sequences") = false,
            py::arg("progress") = py::none(),
-           "Generates a text after each prompt, lists of tokens; the sequences share passes over "
-           "the weights. Raises the errors of generate().")
+           "Generates a text after each prompt, lists of tokens or VisionPrompts; the sequences "
+           "share passes over the weights. Raises the errors of generate().")
       .def("losses", &losses, py::arg("tokens"),
            "Returns -log of the probability of each token but the first, float32 (tokens - 1,). "
            "Raises InvalidArgumentError for fewer than two tokens and for ids that are not in the "

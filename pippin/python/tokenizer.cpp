@@ -115,27 +115,8 @@ std::unique_ptr<PyTemplate> template_of(const py::tuple& state) {
   return open_template(state[1].cast<std::string>(), state[2].cast<std::string>());
 }
 
-// Messages and other variables of the template; None counts as not given.
-app::Conversation conversation_of(const py::object& messages, const py::kwargs& more) {
-  const bool is_list = py::isinstance<py::list>(messages) || py::isinstance<py::tuple>(messages);
-  if (!is_list) fail(ErrorCode::InvalidArgument, "messages: expected a list of dicts");
-  for (const py::handle message : messages) {
-    if (!py::isinstance<py::dict>(message)) {
-      fail(ErrorCode::InvalidArgument, "messages: a {} is not a dict with \"role\" and \"content\"",
-           std::string(py::str(py::type::of(message).attr("__name__"))));
-    }
-  }
-  py::dict members;
-  members["messages"] = messages;
-  for (const auto& [name, value] : more) {
-    if (!value.is_none()) members[name] = value;
-  }
-  return app::parse_conversation(json_of(members, "messages and variables"), "conversation",
-                                 PromptEnd::Conversation);
-}
-
 std::string render(const PyTemplate& own, const py::object& messages, const py::kwargs& more) {
-  const app::Conversation conversation = conversation_of(messages, more);
+  const app::Conversation conversation = conversation_of(messages, more, PromptEnd::Conversation);
   std::string text;
   without_lock([&] {
     text = own.chat.render(conversation.context, conversation.end, conversation.options);
@@ -145,7 +126,7 @@ std::string render(const PyTemplate& own, const py::object& messages, const py::
 
 py::dict read_answer(const PyTemplate& own, const std::string& text, const py::object& messages,
                      const py::kwargs& more) {
-  const app::Conversation conversation = conversation_of(messages, more);
+  const app::Conversation conversation = conversation_of(messages, more, PromptEnd::Conversation);
   model_output::Answer answer;
   without_lock([&] { answer = app::read_answer(own.chat, conversation, text); });
   return py::module_::import("json").attr("loads")(app::to_json(answer));
@@ -178,6 +159,25 @@ void bind_template(py::module_& module) {
 }
 
 }  // namespace
+
+app::Conversation conversation_of(const py::object& messages, const py::dict& more,
+                                  PromptEnd end_by_default) {
+  const bool is_list = py::isinstance<py::list>(messages) || py::isinstance<py::tuple>(messages);
+  if (!is_list) fail(ErrorCode::InvalidArgument, "messages: expected a list of dicts");
+  for (const py::handle message : messages) {
+    if (!py::isinstance<py::dict>(message)) {
+      fail(ErrorCode::InvalidArgument, "messages: a {} is not a dict with \"role\" and \"content\"",
+           std::string(py::str(py::type::of(message).attr("__name__"))));
+    }
+  }
+  py::dict members;
+  members["messages"] = messages;
+  for (const auto& [name, value] : more) {
+    if (!value.is_none()) members[name] = value;
+  }
+  return app::parse_conversation(json_of(members, "messages and variables"), "conversation",
+                                 end_by_default);
+}
 
 void bind_tokenizer(py::module_& module) {
   py::class_<PyTokenizer>(module, "Tokenizer", docs::kTokenizer)

@@ -4,6 +4,9 @@
 #include <string>
 #include <utility>
 
+#include <pybind11/pybind11.h>
+
+#include "pippin/app/conversation.h"
 #include "pippin/chat/chat_template.h"
 #include "pippin/tokenizers/tokenizer.h"
 
@@ -21,5 +24,10 @@ struct PyTemplate {
   std::string path = {}, name = {};  // empty: not from a file
   bool is_text = false;              // pickled as its source with the special tokens
 };
+
+// Messages and other variables of the template; None counts as not given. Throws InvalidArgument
+// for values that JSON cannot express.
+app::Conversation conversation_of(const pybind11::object& messages, const pybind11::dict& more,
+                                  PromptEnd end_by_default);
 
 }  // namespace pippin::python

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "pippin/base/export.h"
@@ -23,5 +24,15 @@ struct VisionPrompt {
 // Gives a sequence that already has the first `kept` tokens of the prompt the rows of the others.
 // Throws the errors of Sequence::provide().
 PIPPIN_API void provide_rows(Sequence& sequence, const VisionPrompt& prompt, int64_t kept);
+
+// Returns the prompt without its first `count` tokens. Throws InvalidArgument for more tokens than
+// it has, and if it would begin within an image.
+PIPPIN_API VisionPrompt prompt_after(const VisionPrompt& prompt, int64_t count);
+
+// Returns how many of `tokens`, the first of which are those of a sequence, the sequence can keep
+// to be continued to `ids`: fewer than there are ids. 0 if it cannot be truncated to their common
+// prefix.
+PIPPIN_API int64_t keepable(const Sequence& sequence, std::span<const int32_t> tokens,
+                            std::span<const int32_t> ids);
 
 }  // namespace pippin::runtime

@@ -2,9 +2,18 @@
 """libpippin.so.0 through Python's ctypes, without any C: arrays in, arrays out, and errors for invalid arguments."""
 
 import ctypes
+import json
 import os
+import sys
+import tempfile
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vision"))
+try:
+    import smolvlm_folder
+except ModuleNotFoundError:
+    smolvlm_folder = None
 
 MODEL = Path(__file__).resolve().parents[1] / "install/add_half.mlmodelc"
 FLOAT32 = 10
@@ -96,6 +105,92 @@ class Models(unittest.TestCase):
 
 class Token(ctypes.Structure):
     _fields_ = [("size", ctypes.c_uint32), ("id", ctypes.c_int32), ("text", ctypes.c_char_p), ("bytes", ctypes.c_int64)]
+
+
+class Image(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("path", ctypes.c_char_p), ("data", ctypes.c_char_p),
+                ("bytes", ctypes.c_int64)]
+
+    @classmethod
+    def of(cls, path=None, data=None):
+        return cls(ctypes.sizeof(cls), path, data, len(data or b""))
+
+
+def asked(*texts):
+    """A conversation with an image before each of the user's texts; every second one is an answer."""
+    return json.dumps([
+        {"role": "assistant", "content": text} if number % 2 else
+        {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}
+        for number, text in enumerate(texts)]).encode()
+
+
+@unittest.skipIf(smolvlm_folder is None, "NumPy is not installed")
+class Images(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        smolvlm_folder.write_folder(Path(folder.name) / "model")
+        self.path = Path(folder.name) / "picture.png"
+        smolvlm_folder.write_png(self.path, smolvlm_folder.make_pixels(1))
+        self.other = self.path.with_name("other.png")
+        smolvlm_folder.write_png(self.other, smolvlm_folder.make_pixels(2))
+        self.model = made("pippin_language_model_load", str(self.path.with_name("model")).encode(), None, None)
+        self.addCleanup(pippin.pippin_language_model_free, self.model)
+        self.session = made("pippin_session_open", self.model)
+        self.addCleanup(pippin.pippin_session_free, self.session)
+
+    def begin(self, conversation, *images):
+        ids, count = ctypes.POINTER(ctypes.c_int32)(), ctypes.c_int64()
+        call("pippin_session_prompt", self.session, conversation, (Image * len(images))(*images),
+             ctypes.c_int64(len(images)), None, ctypes.byref(ids), ctypes.byref(count))
+        result = ids[:count.value]
+        pippin.pippin_free(ids)
+        return result
+
+    def pull(self, ids, count=6):
+        """Feeds tokens and chooses others after them."""
+        call("pippin_session_feed", self.session, (ctypes.c_int32 * len(ids))(*ids), ctypes.c_int64(len(ids)), None)
+        pulled, token = [], ctypes.c_int32()
+        while len(pulled) < count:
+            call("pippin_session_next", self.session, None, None, ctypes.byref(token))
+            pulled.append(token.value)
+        return pulled
+
+    def test_images_are_part_of_a_conversation(self):
+        self.assertEqual(pippin.pippin_language_model_takes_images(self.model), 1)
+        at_path, in_memory = Image.of(path=str(self.path).encode()), Image.of(data=self.path.read_bytes())
+        other = Image.of(path=str(self.other).encode())
+        ids = self.begin(asked("this is red"), at_path)
+        self.assertEqual(sum(id < 0 for id in ids), 5 * smolvlm_folder.ROWS)
+        self.assertEqual(self.begin(asked("this is red"), in_memory), ids)
+        self.assertNotEqual(self.begin(asked("this is red"), other), ids)
+        self.assertEqual(self.begin(asked("this is red"), at_path), ids)
+        text = self.pull(ids)
+        call("pippin_session_reset", self.session)
+        self.assertEqual(self.pull(self.begin(asked("this is red"), in_memory)), text)
+
+        longer = asked("this is red", "a fox", "and that")
+        with_both = self.begin(longer, at_path, other)
+        position = pippin.pippin_session_position(self.session)
+        self.assertGreaterEqual(position, len(ids) - 1)
+        self.assertEqual(sum(id < 0 for id in with_both), 5 * smolvlm_folder.ROWS)  # of the second image
+        text = self.pull(with_both)
+        call("pippin_session_reset", self.session)
+        whole = self.begin(longer, at_path, other)
+        self.assertEqual(whole[position:], with_both)
+        self.assertEqual(self.pull(whole), text)
+
+    def test_images_that_are_refused(self):
+        for images, said in (([Image.of(data=b"text")], r"images\[0\]: "), ([], "1 parts for images, 0 images"),
+                             ([Image.of(path=b"/none.png")], "/none.png")):
+            with self.assertRaisesRegex(Failed, said):
+                self.begin(asked("this is red"), *images)
+        call("pippin_session_reset", self.session)
+        ids = self.begin(asked("this is red"), Image.of(path=str(self.path).encode()))
+        call("pippin_session_reset", self.session)
+        with self.assertRaises(Failed) as caught:  # the rows were released
+            self.pull(ids)
+        self.assertEqual(caught.exception.code, INVALID_ARGUMENT)
 
 
 class LanguageModels(unittest.TestCase):

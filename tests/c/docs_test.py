@@ -10,8 +10,9 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests/speech"))
+sys.path[:0] = [str(ROOT / "tests/speech"), str(ROOT / "tests/vision")]
 try:
+    import smolvlm_folder
     import whisper_folder
 except ModuleNotFoundError:
     raise unittest.SkipTest("NumPy is not installed") from None
@@ -35,8 +36,12 @@ int main(int argc, char** argv) {{
 #define CHECK(call) \\
   if ((call) != PIPPIN_OK) {{ fprintf(stderr, "%s: %s\\n", #call, pippin_error_message(error)); failed = 1; }}
   const char* speech_model = argv[1];
+  const char* vision_model = argv[2];
+  const char* picture = argv[3];
   (void)path;
   (void)speech_model;
+  (void)vision_model;
+  (void)picture;
 {body}
   return failed;
 }}
@@ -67,13 +72,15 @@ class Documentation(unittest.TestCase):
         self.assertGreaterEqual(len(snippets), 3)
         with tempfile.TemporaryDirectory() as folder:
             whisper_folder.write_folder(Path(folder) / "whisper", 1)
-            self.run_snippets(snippets, str(Path(folder) / "whisper"))
+            smolvlm_folder.write_folder(Path(folder) / "smolvlm")
+            smolvlm_folder.write_png(Path(folder) / "picture.png", smolvlm_folder.make_pixels(1))
+            self.run_snippets(snippets, *(str(Path(folder) / name) for name in ("whisper", "smolvlm", "picture.png")))
 
-    def run_snippets(self, snippets, speech_model):
+    def run_snippets(self, snippets, *arguments):
         for snippet in snippets:
             functions = "".join(re.findall(r"^static .*?^}\n", snippet, re.M | re.S))
             body = snippet.replace(functions, "")
-            self.assertTrue(self.run_program(FRAME.format(functions=functions, body=body), speech_model, str(MODEL)),
+            self.assertTrue(self.run_program(FRAME.format(functions=functions, body=body), *arguments, str(MODEL)),
                             snippet)
 
 

@@ -31,6 +31,7 @@ from ._pippin import (
     TextStream,
     Tokenizer,
     Transcriber,
+    VisionPrompt,
     __version__,
 )
 from ._pippin import compile_model as compile
@@ -50,7 +51,7 @@ __all__ = [
     "CancelToken", "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "ExportedFunction", "FeatureInfo",
     "Function", "InputOutputError", "InvalidArgumentError", "InvalidFileError", "LanguageModel", "LimitExceededError",
     "Model", "NetworkError", "NotFoundError", "Pulled", "Sequence", "SizeRange", "State", "Tensor", "TensorSpec", "TextEncoder",
-    "TextStream", "Tokenizer", "Transcriber", "UnsupportedError", "Verified", "__version__", "compile", "compress", "convert", "export", "inspect",
+    "TextStream", "Tokenizer", "Transcriber", "UnsupportedError", "Verified", "VisionPrompt", "__version__", "compile", "compress", "convert", "export", "inspect",
     "pull", "verify",
 ]
 # Imported on first use, so that `import pippin` is quick: dataclasses take longer to import than all of this. Type

@@ -56,6 +56,15 @@ def chat(name: str) -> str | None:
     return reason
 
 
+def see(path: str, image: bytes) -> str:
+    model, tokenizer = lm.load(path)
+    language: pippin.LanguageModel = model
+    messages = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": "What is this?"}]}]
+    prompt: pippin.VisionPrompt = language.prompt(messages, images=[image], chat_template=language.chat_template)
+    language.generate(language.new_sequence(), prompt.after(len(prompt) - 1))
+    return lm.generate(model, tokenizer, messages, images="cat.png")
+
+
 def compare(path: str, checkpoint: str) -> float:
     made = pippin.convert(checkpoint, path, quantize="int4")
     pippin.coreml.install()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _pippin
 from .._errors import InvalidArgumentError, UnsupportedError
-from .._pippin import LanguageModel
+from .._pippin import LanguageModel, VisionPrompt
 from .models.cache import PromptCache, check_kv_size, sequence_of
 from .sample_utils import make_sampler
 from .tokenizer_utils import TokenizerWrapper, as_tokens
@@ -94,14 +94,21 @@ class BatchResponse:
     logprobs: list[list[float]] | None = None  # of each token
 
 
-def _prompt_tokens(tokenizer: Any, prompt: Any) -> list[int]:
+def _prompt_of(model: LanguageModel, tokenizer: Any, prompt: Any, images: Any = None) -> VisionPrompt | list[int]:
+    if isinstance(prompt, (list, tuple)) and prompt and isinstance(prompt[0], Mapping):
+        template = tokenizer.template() if isinstance(tokenizer, TokenizerWrapper) else None
+        return model.prompt(prompt, images, chat_template=template)
     if not isinstance(prompt, str):
-        return as_tokens(prompt)
+        if images is not None:
+            raise InvalidArgumentError("images: they belong to a text or to messages, not to tokens")
+        return prompt if isinstance(prompt, VisionPrompt) else as_tokens(prompt)
     if not hasattr(tokenizer, "encode"):
         raise TypeError("prompt: a text needs a tokenizer; give tokens")
     bos = getattr(tokenizer, "bos_token", None)
-    tokens = tokenizer.encode(prompt, add_special_tokens=not (bos and prompt.startswith(bos)))
-    return as_tokens(tokens)
+    adds = not (bos and prompt.startswith(bos))
+    if images is not None:
+        return model.prompt(prompt, images, add_special_tokens=adds)
+    return as_tokens(tokenizer.encode(prompt, add_special_tokens=adds))
 
 
 def _refuse_quantized(kv_bits: int | None, input_embeddings: Any = None) -> None:
@@ -134,10 +141,14 @@ def stream_generate(
     kv_bits: int | None = None, kv_group_size: int = 64, quantized_kv_start: int = 0,
     input_embeddings: Any = None, logprobs: bool = True, stop: Sequence[str] = (),
     json_schema: str | None = None, grammar: str | None = None, regex: str | None = None,
-    choices: Sequence[str] | None = None, drafts: bool = True, **sampling: Any,
+    choices: Sequence[str] | None = None, drafts: bool = True, images: Any = None, **sampling: Any,
 ) -> Iterator[GenerationResponse]:
-    """Yields a GenerationResponse for each token. `prompt` is a text, or tokens: a list or an array.
-    Leaving the loop ends the generation.
+    """Yields a GenerationResponse for each token. `prompt` is a text; tokens: a list, an array or a VisionPrompt; or
+    messages, whose contents may be lists of parts with images (LanguageModel.prompt()). Leaving the loop ends the
+    generation.
+
+    images: an image or a list of images, paths, bytes, PIL images or arrays, for the placeholders of a text and for
+    parts {"type": "image"} of messages.
 
     sampler: from make_sampler(), or a function of log probabilities [1, vocabulary] that returns a token.
     logits_processors: from make_logits_processors(), or functions of the tokens so far and logits
@@ -160,8 +171,8 @@ def stream_generate(
     """
     _refuse_quantized(kv_bits, input_embeddings)
     check_kv_size(model, max_kv_size)
-    tokens = _prompt_tokens(tokenizer, prompt)
-    if not tokens:
+    tokens = _prompt_of(model, tokenizer, prompt, images)
+    if not len(tokens):
         raise InvalidArgumentError("prompt: it has no tokens")
     options = sampling | _sampling(sampler, logits_processors, tokenizer)
     options.update(
@@ -260,8 +271,8 @@ def batch_generate(
     json_schema: str | None = None, grammar: str | None = None, regex: str | None = None,
     choices: Sequence[str] | None = None,
 ) -> BatchResponse:
-    """Generates texts for several prompts at once: they share each pass over the weights, so they take
-    little longer than one. prompt_caches are copied and not changed. max_tokens: one for all, or
+    """Generates texts for several prompts, each as of stream_generate(), at once: they share each pass over the
+    weights, so they take little longer than one. prompt_caches are copied and not changed. max_tokens: one for all, or
     one for each. completion_batch_size: the number of texts generated at a time, each with its own memory. Raises the
     errors of stream_generate(), and InvalidArgumentError for lists of different lengths and sizes below 1.
 
@@ -276,14 +287,14 @@ def batch_generate(
     if prefill_batch_size < 1 or prefill_step_size < 1:
         raise InvalidArgumentError(
             f"prefill_batch_size is {prefill_batch_size}, prefill_step_size {prefill_step_size}: 1 at least")
-    each = [_prompt_tokens(tokenizer, prompt) for prompt in prompts]
+    each = [_prompt_of(model, tokenizer, prompt) for prompt in prompts]
     limits = [max_tokens] * len(each) if isinstance(max_tokens, int) else [int(limit) for limit in max_tokens]
     if len(limits) != len(each) or (prompt_caches is not None and len(prompt_caches) != len(each)):
         raise InvalidArgumentError(
             f"{len(each)} prompts, max_tokens for {len(limits)}"
             + ("" if prompt_caches is None else f", prompt_caches for {len(prompt_caches)}"))
     for place, tokens in enumerate(each):
-        if not tokens:
+        if not len(tokens):
             raise InvalidArgumentError(f"prompts[{place}]: it has no tokens")
     shared = _sampling(sampler, logits_processors, tokenizer)
     shared.update(logprobs=bool(return_logprobs), drafts=False, json_schema=json_schema, grammar=grammar, regex=regex,

@@ -192,7 +192,7 @@ class TokenizerWrapper:
     @property
     def chat_template(self) -> str | None:
         """The template's text; can be set."""
-        return self._chat().source if self.has_chat_template else None
+        return self.template().source if self.has_chat_template else None
 
     @chat_template.setter
     def chat_template(self, source: str | None) -> None:
@@ -212,7 +212,7 @@ class TokenizerWrapper:
         for name in ("padding", "truncation", "max_length", "return_tensors", "return_assistant_tokens_mask"):
             if variables.pop(name, None):
                 raise UnsupportedError(f"apply_chat_template: {name} is not taken; lists of tokens come back")
-        template = self._chat() if chat_template is None else self._template_of(chat_template)
+        template = self.template() if chat_template is None else self._template_of(chat_template)
         is_one = not conversation or isinstance(conversation[0], Mapping)
         results = []
         for messages in [conversation] if is_one else conversation:
@@ -228,7 +228,7 @@ class TokenizerWrapper:
     def read_answer(self, answer: str, messages: Sequence[Mapping[str, Any]],
                     tools: Sequence[Mapping[str, Any]] | None = None, **variables: Any) -> dict[str, Any]:
         """The parts of an answer: content, reasoning_content and tool_calls (id, name, arguments)."""
-        return self._chat().read_answer(answer, list(messages), tools=tools, **variables)
+        return self.template().read_answer(answer, list(messages), tools=tools, **variables)
 
     @property
     def has_thinking(self) -> bool:
@@ -268,7 +268,8 @@ class TokenizerWrapper:
         special.setdefault("eos_token", self.eos_token or "")
         return ChatTemplate.from_source(source, special)
 
-    def _chat(self) -> ChatTemplate:
+    def template(self) -> ChatTemplate:
+        """The chat template. Raises InvalidArgumentError if there is none."""
         if self._template is None:
             if self._given_template is not None:
                 self._template = self._template_of(self._given_template)
