@@ -12,6 +12,7 @@
 #include "pippin/app/facts/gguf_summary.h"
 #include "pippin/app/facts/model_facts.h"
 #include "pippin/app/open/gguf_model.h"
+#include "pippin/app/open/open_model.h"
 #include "pippin/app/speech_to_text.h"
 #include "pippin/base/files/mapped_file.h"
 #include "pippin/base/testing.h"
@@ -189,6 +190,12 @@ TEST_F(GgmlModel, TokensOfPublishedVocabularies) {
   expect(third, "<|nospeech|>", 50363);
   EXPECT_THROW(specials(51866, 50000), Error);
   EXPECT_THROW(specials(60000, 50257), Error);
+}
+
+TEST_F(GgmlModel, OtherCommandsNameTheFile) {
+  ModelChoice choice;
+  choice.path = write("ggml-tiny.bin", GgmlWriter::F32).string();
+  EXPECT_ERROR(open_model(choice), ErrorCode::Unsupported, choice.path + ": a model of speech");
 }
 
 TEST_F(GgmlModel, WrongFilesAreOneLine) {
