@@ -205,6 +205,8 @@ TEST_F(GgmlModel, WrongFilesAreOneLine) {
   };
   expect_refused("n_vocab is -1", set(4, -1));
   expect_refused("n_text_state", set(28, 31));
+  expect_refused("n_audio_ctx is 16000000", set(8, 16000000));
+  expect_refused("n_vocab is 16000000", set(4, 16000000));
   expect_refused("n_mels is 81", set(40, 81));
   expect_refused("the number of bins", set(52, 1 << 30));
   expect_refused("bytes needed", set(52, 1 << 16));
