@@ -160,6 +160,28 @@ def gguf(pairs, tensors, data, version=3, counts=None):
     return head + bytes(-len(head) % 32) + data
 
 
+# ---- GGML files of whisper.cpp ----
+
+GGML_MATRICES = [("encoder.blocks.0.mlp.0.weight", (4, 2), 0, bytes(32)),
+                 ("decoder.blocks.0.mlp.0.weight", (4, 2), 1, bytes(16))]
+
+
+def ggml(tokens, languages=1, positions=50, tensors=GGML_MATRICES, filters=(2, 5), vocabulary=None):
+    """`tensors`: name, sizes, type number, bytes."""
+    plain = len(tokens) - (tokens[-1:] == ["<|endoftext|>"])
+    size = plain + languages + 8 + positions + 1 if vocabulary is None else vocabulary
+    out = struct.pack("<I11i", 0x67676d6c, size, positions, 2, 1, 1, 8, 2, 1, 1, filters[0], 1)
+    out += struct.pack("<2i", *filters) + struct.pack(f"<{filters[0] * filters[1]}f",
+                                                      *(n / 8 for n in range(filters[0] * filters[1])))
+    out += struct.pack("<i", len(tokens))
+    out += b"".join(struct.pack("<I", len(token)) + token.encode() for token in tokens)
+    for name, sizes, kind, data in tensors:
+        out += struct.pack(f"<{3 + len(sizes)}i", len(sizes), len(name), kind, *reversed(sizes)) + name.encode() + data
+    return out
+
+
+BYTES_OF_GGML = ["a", "b", "ab", " ", "é"]
+
 GGUF_PAIRS = [("general.name", 8, counted("a")), ("x", 6, struct.pack("<f", 1.5)),
               ("words", 9, struct.pack("<IQ", 8, 2) + counted("b") + counted("c")),
               ("ids", 9, struct.pack("<IQ3i", 5, 3, 1, 2, 3))]
@@ -320,6 +342,15 @@ SEEDS = {
     "sequence/many_arrays": sequence([SAVED_KEYS], count=1 << 60),
     "sequence/behind": sequence([SAVED_KEYS, SAVED_REST], behind=b"more"),
     "sequence/version": sequence([SAVED_KEYS, SAVED_REST], version=2),
+    "ggml/several_languages": ggml(BYTES_OF_GGML, 3),
+    "ggml/english": ggml([*BYTES_OF_GGML, "<|endoftext|>"], 0),
+    "ggml/blocks": ggml(["a"], tensors=[*GGML_MATRICES, ("decoder.ln.bias", (32,), 8, bytes(34)),
+                                        ("encoder.conv1.bias", (2, 1), 0, bytes(8))]),
+    "ggml/no_tensors": ggml(["a"], tensors=[]),
+    "ggml/no_tokens": ggml([], 1),
+    "ggml/one_bin": ggml(["a"], filters=(1, 1)),
+    "ggml/half_a_second": ggml(["a"], positions=25),
+    "ggml/vocabulary": ggml(["a"], vocabulary=51865),
     "gguf/plain": gguf(GGUF_PAIRS, [("w", (4, 2), 0, 0), ("h", (3,), 1, 32)], bytes(40)),
     "gguf/quantized": gguf([], [("a.weight", (32, 2), 2, 0), ("b.weight", (32,), 8, 64)], bytes(128)),
     "gguf/part_of_a_block": gguf([], [("a", (16,), 2, 0)], bytes(18)),

@@ -1,11 +1,17 @@
 #include "pippin/app/verify.h"
 
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "pippin/app/open/hub_model.h"
+#include "pippin/app/open/speech_model.h"
+#include "pippin/base/error.h"
+
 namespace pippin::app {
 
+namespace fs = std::filesystem;
 using runtime::Agreement;
 
 std::vector<std::string> broken_limits(const VerifyLimits& limits, const Agreement& result) {
@@ -61,6 +67,11 @@ std::vector<std::string> broken_limits(const VerifyLimits& limits, const Agreeme
 
 VerifyResult verify(const ModelChoice& model, const ModelChoice& source, const TokenInput& tokens,
                     const VerifyOptions& options) {
+  const std::string local = resolve_model(source.path, ModelPart::All, source.pulls);
+  if (fs::exists(local) && is_speech_model(local)) {
+    fail(ErrorCode::InvalidArgument, "{}: a model of speech is compared on a recording, not a text",
+         source.path);
+  }
   ModelChoice source_choice = source;
   source_choice.layers = true;  // layer outputs are compared with those of the model's parts
   const auto [original, ids] = open_with_tokens(source_choice, tokens);

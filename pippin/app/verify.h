@@ -39,8 +39,17 @@ struct VerifyResult {
 };
 
 // Texts are split by the source's tokenizer. Throws as open_with_tokens() and
-// runtime::compare_models().
+// runtime::compare_models(), and InvalidArgument for a model of speech.
 VerifyResult verify(const ModelChoice& model, const ModelChoice& source, const TokenInput& tokens,
                     const VerifyOptions& options = {});
+
+// Compares models of speech on a recording, window by window: as parts the states of the encoders
+// and, token by token, the logits of the decoders, fed the source's most likely tokens, at most
+// AgreementOptions::greedy_tokens of a window. Of CTC models the scores of each frame are compared,
+// of other recognizers the states and the tokens. Perplexity and differences of steps are not
+// measured. Throws as open_speech() and sound::read_sound(); InvalidArgument for models of
+// different kinds or shapes, an empty recording, and limits that are not measured.
+VerifyResult verify_speech(const ModelChoice& model, const ModelChoice& source,
+                           const std::string& recording, const VerifyOptions& options = {});
 
 }  // namespace pippin::app

@@ -19,14 +19,14 @@ namespace {
 using runtime::Agreement;
 
 struct VerifyCommand {
-  std::string model, source, tokenizer;
+  std::string model, source, tokenizer, sound;
   TokenArguments tokens;
   runtime::LoadOptions load;
   app::VerifyOptions options;
   bool json = false;
 };
 
-std::string table_of(const Agreement& result) {
+std::string table_of(const Agreement& result, bool is_of_sound) {
   std::string text = fmt::format("tokens compared     {}\n", result.tokens);
   if (result.tokens > 0) {
     text += fmt::format(
@@ -42,12 +42,13 @@ std::string table_of(const Agreement& result) {
               ? fmt::format("greedy text         token {} of {} differs\n",
                             *result.first_difference, result.greedy_tokens)
               : fmt::format("greedy text         {} tokens, the same\n", result.greedy_tokens);
-  if (result.tokens == 0) return text;
-  text += fmt::format(
-      "steps, all at once  differ by {:.2e}, source {:.2e}\n"
-      "steps, prefill      differ by {:.2e}, source {:.2e}\n",
-      result.step_difference, result.source_step_difference, result.prefill_difference,
-      result.source_prefill_difference);
+  const bool has_steps = result.tokens > 0 && !is_of_sound;
+  if (has_steps)
+    text += fmt::format(
+        "steps, all at once  differ by {:.2e}, source {:.2e}\n"
+        "steps, prefill      differ by {:.2e}, source {:.2e}\n",
+        result.step_difference, result.source_step_difference, result.prefill_difference,
+        result.source_prefill_difference);
   for (const runtime::PartAgreement& part : result.parts) {
     text += fmt::format("part                {} differs by {:.2e} from {}\n", part.part,
                         part.difference, part.source_part);
@@ -56,21 +57,31 @@ std::string table_of(const Agreement& result) {
 }
 
 int run(const VerifyCommand& command) {
-  const app::TokenInput tokens = read_token_input(command.tokens);
+  const bool is_of_sound = !command.sound.empty();
+  if (is_of_sound && !(command.tokens.text.empty() && command.tokens.ids.empty())) {
+    throw CLI::ValidationError("--sound is for models of speech, --ids and --text for others");
+  }
+  if (!is_of_sound && command.tokens.text.empty() && command.tokens.ids.empty()) {
+    throw CLI::ValidationError("one of --ids, --text and --sound is needed");
+  }
+  const app::TokenInput tokens = is_of_sound ? app::TokenInput() : read_token_input(command.tokens);
   runtime::LoadOptions source_load = command.load;
   source_load.adapter.clear();
   source_load.compute.device = nullptr;  // the reference runs on the CPU
   const app::ModelChoice source{command.source, command.tokenizer, source_load, show_pulls()};
-  const app::ModelChoice model{command.model, "", command.load, show_pulls()};
+  // Models of speech may need it as well.
+  const app::ModelChoice model{command.model, is_of_sound ? command.tokenizer : "", command.load,
+                               show_pulls()};
   app::VerifyResult result;
   {
     Progress bar("Comparing", command.json ? Progress::Style::Quiet : Progress::Style::Auto, stderr,
-                 "tokens");
+                 is_of_sound ? "steps" : "tokens");
     app::VerifyOptions options = command.options;
     options.agreement.progress = [&](uint64_t done, uint64_t total) { bar.update(done, total); };
-    result = app::verify(model, source, tokens, options);
+    result = is_of_sound ? app::verify_speech(model, source, command.sound, options)
+                         : app::verify(model, source, tokens, options);
   }
-  print_out(command.json ? app::to_json(result) + "\n" : table_of(result.agreement));
+  print_out(command.json ? app::to_json(result) + "\n" : table_of(result.agreement, is_of_sound));
   for (const std::string& line : result.broken) {
     std::fprintf(stderr, "pippin: %s\n", line.c_str());
   }
@@ -92,6 +103,7 @@ CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
   option("--text", command->tokens.text, "FILE",
          "Text to tokenize with SRC's tokenizer; - is stdin");
   option("--ids", command->tokens.ids, "1,2,3", "Token ids; needs no tokenizer");
+  option("--sound", command->sound, "FILE", "A recording, for models of speech");
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a SRC without one");
   option("--window", command->options.agreement.window, "N", "Tokens of the text per window (512)")
       ->check(between(1));

@@ -5,11 +5,15 @@
 #include <cctype>
 #include <map>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/text.h"
+#include "pippin/families/fluidaudio.h"
+#include "pippin/families/whisperkit.h"
 #include "pippin/hub/gguf_files.h"
 #include "pippin/hub/glob.h"
 #include "pippin/io/model_files.h"
@@ -33,6 +37,9 @@ std::string_view folder_of(std::string_view path) {
 // Returns whether a file is needed for text, at the top of the repository or in `folder`.
 bool is_text_file(std::string_view path, std::string_view folder) {
   if (find_model_file(path) != nullptr) return true;
+  const std::string_view own = folder_of(path);
+  // The tokens of FluidAudio's packages.
+  if (name_of(path) == families::fluidaudio::kVocabularyFile) return own.empty() || own == folder;
   return path.size() > folder.size() && path.starts_with(folder) && path[folder.size()] == '/' &&
          find_model_file(path.substr(folder.size() + 1)) != nullptr;
 }
@@ -66,6 +73,12 @@ std::string_view stem_of(std::string_view package) {
     package.remove_suffix(std::string_view(kPackageEndings[rank]).size());
   }
   return package;
+}
+
+// whisper.cpp's Core ML form of an encoder, which a GGML file has next to it.
+bool is_encoder_of_ggml(std::string_view package) {
+  const std::string_view name = stem_of(name_of(package));
+  return name.starts_with("ggml-") && name.ends_with("-encoder");
 }
 
 // package -> bytes
@@ -113,10 +126,56 @@ bool says_how_packages_fit(const std::vector<RepoFile>& files, std::string_view 
   });
 }
 
+// Families whose packages have fixed names, perhaps with endings: Encoder, Encoder_v2.
+constexpr std::array<std::string_view, 4> kFluidAudioParts = {
+    families::fluidaudio::kPreprocessorPart, families::fluidaudio::kEncoderPart,
+    families::fluidaudio::kDecoderPart, families::fluidaudio::kJointPart};
+constexpr std::array<std::string_view, 2> kWhisperKitParts = {families::whisperkit::kEncoderPart,
+                                                              families::whisperkit::kDecoderPart};
+constexpr std::array<std::string_view, 1> kWhisperKitOptional = {families::whisperkit::kMelPart};
+struct NamedParts {
+  std::span<const std::string_view> needed, optional;
+};
+constexpr NamedParts kNamedParts[] = {{kFluidAudioParts, {}},
+                                      {kWhisperKitParts, kWhisperKitOptional}};
+
+// The package of a part: that of its name, or the only one whose name begins with it.
+std::optional<std::string> package_of_part(const Packages& packages, std::string_view part) {
+  std::vector<std::string> same, longer;
+  for (const auto& [package, bytes] : packages) {
+    const std::string_view name = stem_of(name_of(package));
+    if (name == part) {
+      same.push_back(package);
+    } else if (name.starts_with(part)) {
+      longer.push_back(package);
+    }
+  }
+  if (same.size() == 1) return same.front();
+  if (!same.empty() || longer.size() != 1) return std::nullopt;
+  return longer.front();
+}
+
+// The parts of the family of which all are there; nothing if a part is missing or occurs twice.
+std::optional<Packages> named_parts(const Packages& packages) {
+  for (const NamedParts& family : kNamedParts) {
+    Packages parts;
+    const auto add = [&](std::string_view part) {
+      if (const auto package = package_of_part(packages, part)) {
+        parts[*package] = packages.at(*package);
+      }
+    };
+    std::for_each(family.needed.begin(), family.needed.end(), add);
+    if (parts.size() < family.needed.size()) continue;
+    std::for_each(family.optional.begin(), family.optional.end(), add);
+    return parts;
+  }
+  return std::nullopt;
+}
+
 // Accepts one model in parts, or one package; otherwise asks the user to choose.
 void check_one_model(const std::vector<RepoFile>& files, const Packages& packages,
                      std::string_view repo) {
-  if (packages.size() == 1) return;
+  if (packages.size() == 1 || named_parts(packages)) return;
   for (const auto& [package, bytes] : packages) {
     const std::string_view folder = folder_of(package);
     if (is_part(package) || says_how_packages_fit(files, folder)) return;
@@ -183,7 +242,9 @@ class Chooser {
     if (options_.tokenizer_only) return choose_text(options_.path);
     if (!options_.path.empty()) return choose_path();
     if (!options_.gguf.empty()) return choose_gguf_files();
-    const Packages packages = packages_of(files_);
+    Packages packages = packages_of(files_);
+    if (auto parts = named_parts(packages)) packages = std::move(*parts);
+    std::erase_if(packages, [](const auto& item) { return is_encoder_of_ggml(item.first); });
     const bool at_top = !packages.empty() && packages.begin()->first.find('/') == std::string::npos;
     Weights weights = find_weights(files_);
     if (at_top || (!packages.empty() && !weights.any())) return choose_packages(packages);

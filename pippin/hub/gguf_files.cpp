@@ -12,6 +12,7 @@ namespace pippin::hub {
 namespace {
 
 constexpr std::string_view kEnding = ".gguf", kDefaultTag = "q4_k_m";
+constexpr std::string_view kGgmlBegin = "ggml-", kGgmlEnding = ".bin";
 
 std::string lower_case(std::string_view text) {
   std::string result(text);
@@ -20,8 +21,19 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
+bool is_ggml_name(std::string_view name) {
+  return name.starts_with(kGgmlBegin) && name.ends_with(kGgmlEnding);
+}
+
+bool is_gguf_name(std::string_view name) {
+  return name.ends_with(kEnding) && !name.starts_with("mmproj");
+}
+
 // Returns "folder/model" for "folder/model-00001-of-00003.gguf".
 std::string model_of(std::string_view path) {
+  if (path.ends_with(kGgmlEnding)) {
+    return std::string(path.substr(0, path.size() - kGgmlEnding.size()));
+  }
   std::string_view stem = path.substr(0, path.size() - kEnding.size());
   const size_t of = stem.rfind("-of-");
   const size_t dash = of == stem.npos || of == 0 ? stem.npos : stem.rfind('-', of - 1);
@@ -43,9 +55,7 @@ std::vector<std::string> choose_gguf(const std::vector<std::string>& paths, std:
   for (const std::string& path : paths) {
     const size_t slash = path.rfind('/');
     const std::string_view name = std::string_view(path).substr(slash == path.npos ? 0 : slash + 1);
-    if (path.ends_with(kEnding) && !name.starts_with("mmproj")) {
-      models[model_of(path)].push_back(path);
-    }
+    if (is_gguf_name(name) || is_ggml_name(name)) models[model_of(path)].push_back(path);
   }
   std::vector<std::string> wanted, names;
   for (auto& [model, files] : models) {
@@ -56,11 +66,11 @@ std::vector<std::string> choose_gguf(const std::vector<std::string>& paths, std:
   if (models.empty() && tag.empty()) return {};
   if (wanted.size() != 1) {
     if (!tag.empty() && wanted.empty()) {
-      fail(ErrorCode::NotFound, "{}: no GGUF model whose name ends with {} among {}", repo, tag,
-           fmt::join(names, ", "));
+      fail(ErrorCode::NotFound, "{}: no GGUF or GGML model whose name ends with {} among {}", repo,
+           tag, fmt::join(names, ", "));
     }
-    fail(ErrorCode::InvalidArgument, "{}: several GGUF models: name one, {}:TAG, of {}", repo, repo,
-         fmt::join(names, ", "));
+    fail(ErrorCode::InvalidArgument, "{}: several GGUF or GGML models: name one, {}:TAG, of {}",
+         repo, repo, fmt::join(names, ", "));
   }
   std::vector<std::string> files = models[wanted.front()];
   std::sort(files.begin(), files.end());

@@ -1,4 +1,5 @@
-// Selects GGUF files of a repository by tag: "org/name:Q4_K_M".
+// Selects GGUF files of a repository by tag: "org/name:Q4_K_M"; and whisper.cpp's GGML files
+// (ggml-*.bin): "org/name:base".
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@ namespace pippin::hub {
 
 // Returns the sorted paths of one model: the model whose name ends with the tag, ignoring case;
 // without a tag, the Q4_K_M model or the only one. Files of other parts (mmproj*) are ignored.
-// Returns an empty list if the repository has no GGUF. Throws NotFound if no name has the tag,
+// Returns an empty list if the repository has neither. Throws NotFound if no name has the tag,
 // InvalidArgument with the names if several fit.
 std::vector<std::string> choose_gguf(const std::vector<std::string>& paths, std::string_view tag,
                                      std::string_view repo);

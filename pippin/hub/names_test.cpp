@@ -52,6 +52,14 @@ TEST(GgufFiles, TheOneThatTheTagEnds) {
   EXPECT_EQ(choose_gguf(paths, "F16", "o/n"),
             (Paths{"big/m-F16-00001-of-00002.gguf", "big/m-F16-00002-of-00002.gguf"}));
   EXPECT_EQ(choose_gguf({"a.gguf"}, "", "o/n"), Paths{"a.gguf"});
+  const Paths whisper = {
+      "ggml-base-encoder.mlmodelc.zip", "ggml-base-q5_1.bin", "ggml-base.bin", "ggml-base.en.bin",
+      "ggml-large-v3-turbo.bin",        "other.bin"};
+  EXPECT_EQ(choose_gguf(whisper, "base", "o/n"), Paths{"ggml-base.bin"});
+  EXPECT_EQ(choose_gguf(whisper, "base-q5_1", "o/n"), Paths{"ggml-base-q5_1.bin"});
+  EXPECT_EQ(choose_gguf(whisper, "base.en", "o/n"), Paths{"ggml-base.en.bin"});
+  EXPECT_ERROR(choose_gguf(whisper, "small", "o/n"), ErrorCode::NotFound, "ends with small");
+  EXPECT_ERROR(choose_gguf(whisper, "", "o/n"), ErrorCode::InvalidArgument, "several");
   EXPECT_TRUE(choose_gguf({"config.json"}, "", "o/n").empty());
   EXPECT_ERROR(choose_gguf(paths, "4_K_M", "o/n"), ErrorCode::NotFound, "ends with 4_K_M");
   EXPECT_ERROR(choose_gguf({"a.gguf", "b.gguf"}, "", "o/n"), ErrorCode::InvalidArgument,

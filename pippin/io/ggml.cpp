@@ -65,6 +65,13 @@ class GgmlParser {
         {"n_text_layer", &content.text_layers},   {"n_mels", &content.bands}};
     for (const auto& [what, size] : sizes) *size = number(what, 1, kMost);
     reader_.read<int32_t>();  // the type of most tensors, of which each has its own
+    // Each position and each token has a row in a tensor.
+    for (const auto& [what, size] : {sizes[0], sizes[1], sizes[5]}) {
+      if (static_cast<size_t>(*size) > reader_.remaining()) {
+        fail(ErrorCode::InvalidFile, "{}: {} is {}, {} bytes are left", name_, what, *size,
+             reader_.remaining());
+      }
+    }
   }
 
   void read_filters(GgmlContent& content) {

@@ -176,8 +176,9 @@ py::object verify(const fs::path& model, const fs::path& against, const py::obje
   app::VerifyOptions verified;
   app::VerifyLimits& limits = verified.limits;
   app::TokenInput tokens;
-  fs::path text, tokenizer;
+  fs::path text, tokenizer, sound;
   options.take("text", text);
+  options.take("sound", sound);
   options.take("ids", tokens.ids);
   options.take("tokenizer", tokenizer);
   options.take("window", verified.agreement.window);
@@ -192,8 +193,8 @@ py::object verify(const fs::path& model, const fs::path& against, const py::obje
   runtime::LoadOptions load;
   take_load(options, load);
   options.refuse_others();
-  if (tokens.ids.empty() == text.empty()) {
-    fail(ErrorCode::InvalidArgument, "one of ids and text is needed");
+  if ((tokens.ids.empty() ? 0 : 1) + (text.empty() ? 0 : 1) + (sound.empty() ? 0 : 1) != 1) {
+    fail(ErrorCode::InvalidArgument, "one of ids, text and sound is needed");
   }
   if (verified.agreement.window < 1 || verified.agreement.greedy_tokens < 0) {
     fail(ErrorCode::InvalidArgument, "window is {} and greedy {}: 1 and 0 at least",
@@ -206,9 +207,11 @@ py::object verify(const fs::path& model, const fs::path& against, const py::obje
     source_load.adapter.clear();
     const auto pulls = observer_of(py::none(), background);
     verified.agreement.progress = progress_of(progress, background);
-    report = app::to_json(app::verify(
-        {model.string(), "", load, pulls, false},
-        {against.string(), tokenizer.string(), source_load, pulls, false}, tokens, verified));
+    const app::ModelChoice checked{model.string(), "", load, pulls, false};
+    const app::ModelChoice source{against.string(), tokenizer.string(), source_load, pulls, false};
+    report =
+        app::to_json(sound.empty() ? app::verify(checked, source, tokens, verified)
+                                   : app::verify_speech(checked, source, sound.string(), verified));
   });
   return parsed(report);
 }

@@ -2,48 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
+#include "pippin/runtime/row_agreement.h"
 #include "pippin/runtime/sequence.h"
 
 namespace pippin::runtime {
 namespace {
 
 using Row = std::span<const float>;
-
-int64_t argmax(Row logits) {
-  return std::max_element(logits.begin(), logits.end()) - logits.begin();
-}
-
-// log(sum of exp(logits)). Throws Error(InvalidFile) for a NaN and for a row without finite logits.
-double log_sum_exp(Row logits, std::string_view whose, int64_t position) {
-  double largest = -std::numeric_limits<double>::infinity();
-  for (const float logit : logits) {
-    if (std::isnan(logit)) {
-      fail(ErrorCode::InvalidFile, "{} gives NaN after token {}", whose, position);
-    }
-    largest = std::max(largest, static_cast<double>(logit));
-  }
-  if (!std::isfinite(largest)) {
-    fail(ErrorCode::InvalidFile, "{} gives no finite logit after token {}", whose, position);
-  }
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
-  return largest + std::log(sum);
-}
-
-double divergence(Row source, double source_norm, Row model, double model_norm) {
-  double kl = 0;
-  for (size_t i = 0; i < source.size(); ++i) {
-    const double log_p = static_cast<double>(source[i]) - source_norm;
-    const double p = std::exp(log_p);
-    if (p > 0) kl += p * (log_p - (static_cast<double>(model[i]) - model_norm));
-  }
-  return std::max(kl, 0.0);  // rounding may leave a small negative number
-}
 
 std::vector<int64_t> continue_greedily(Sequence& model, std::span<const int32_t> prompt,
                                        int64_t count) {
@@ -111,14 +80,9 @@ StepDifferences differences_of_steps(Sequence& model, std::span<const int32_t> i
 }
 
 double relative_difference(const HiddenStates& mine, const HiddenStates& theirs) {
-  double difference = 0, energy = 0;
-  for (size_t i = 0; i < mine.rows.size(); ++i) {
-    const double a = static_cast<double>(mine.rows[i]), b = static_cast<double>(theirs.rows[i]);
-    difference += (a - b) * (a - b);
-    energy += b * b;
-  }
-  if (!(energy > 0)) return difference > 0 ? INFINITY : 0.0;
-  return std::sqrt(difference / energy);
+  RelativeDifference difference;
+  difference.add(mine.rows, theirs.rows);
+  return difference.value();
 }
 
 // Compares each part with the closest part of the source, in order. A chunk may hold any number of
@@ -179,7 +143,7 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
     if (options.progress) options.progress(done, total);
   };
   double log_likelihood = 0, source_log_likelihood = 0;
-  int64_t same = 0;
+  RowAgreement rows;
   for (size_t begin = 0; has_logits && begin < ids.size(); begin += window) {
     const auto part = ids.subspan(begin, std::min(window, ids.size() - begin));
     mine->reset();
@@ -190,13 +154,7 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
       const auto position = static_cast<int64_t>(begin + t);
       const Row row(logits.data() + t * vocabulary, vocabulary);
       const Row source_row(wanted.data() + t * vocabulary, vocabulary);
-      const double norm = log_sum_exp(row, "the model", position);
-      const double source_norm = log_sum_exp(source_row, "the source", position);
-      const double kl = divergence(source_row, source_norm, row, norm);
-      result.mean_kl += kl;
-      result.max_kl = std::max(result.max_kl, kl);
-      same += argmax(row) == argmax(source_row) ? 1 : 0;
-      ++result.tokens;
+      const auto [norm, source_norm] = rows.add(row, source_row, position);
       if (t + 1 == part.size()) continue;
       const auto next = static_cast<size_t>(part[t + 1]);
       log_likelihood += static_cast<double>(row[next]) - norm;
@@ -205,10 +163,10 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
     }
     advance(part.size());
   }
-  if (result.tokens > 0) {
-    result.mean_kl /= static_cast<double>(result.tokens);
-    result.top1 = static_cast<double>(same) / static_cast<double>(result.tokens);
-  }
+  result.tokens = rows.rows();
+  result.mean_kl = rows.mean_kl();
+  result.max_kl = rows.max_kl();
+  result.top1 = rows.top1();
   if (result.next_tokens > 0) {
     result.perplexity = std::exp(-log_likelihood / static_cast<double>(result.next_tokens));
     result.source_perplexity =

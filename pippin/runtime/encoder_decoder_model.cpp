@@ -112,7 +112,9 @@ int64_t EncoderDecoderModel::encode(const Source& source, engine::State& state) 
   shape.insert(shape.end(), source.shape.begin(), source.shape.end());
   encode_.bind({shape}, state);
   ranges::copy(source.values, encode_.float_input(0).begin());
+  encoded_ = 0;
   encode_.run_cancellable();
+  encoded_ = state.id();
   if (!schema_.masks_source) return schema_.most_source;
   const auto dims =
       encode_.output_dims(find_port(encode_.plan().outputs(), encoder_decoder::kStates));
@@ -122,6 +124,14 @@ int64_t EncoderDecoderModel::encode(const Source& source, engine::State& state) 
          schema_.most_source);
   }
   return dims[1];
+}
+
+std::optional<HiddenStates> EncoderDecoderModel::encoded(uint64_t state) const {
+  if (encoded_ != state) return std::nullopt;
+  const size_t port = find_port(encode_.plan().outputs(), encoder_decoder::kStates);
+  const std::span<const float> states = encode_.float_output(port);
+  return HiddenStates{
+      encoder_decoder::kEncode, encode_.output_dims(port).back(), {states.begin(), states.end()}};
 }
 
 void EncoderDecoderModel::Step::put(std::span<const int32_t> tokens, int64_t past, int64_t source,

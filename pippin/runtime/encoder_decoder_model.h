@@ -37,6 +37,8 @@ class EncoderDecoderModel final : public Model {
   void encode(std::span<const int32_t> source, engine::State& state);
   // Returns the number of its states.
   int64_t encode(const Source& source, engine::State& state);
+  // The encoder's output, if it last ran for the state with that id.
+  std::optional<HiddenStates> encoded(uint64_t state) const;
   // Decodes target tokens at positions [past, past + ids.size()), at most kMostAtOnce, that attend
   // to `source` states. Returns the logits after each; `last`: of the last one only.
   std::span<const float> decode(std::span<const int32_t> ids, int64_t past, int64_t source,
@@ -81,6 +83,7 @@ class EncoderDecoderModel final : public Model {
   engine::ComputeOptions compute_;
   EncoderDecoderSchema schema_;
   engine::Execution encode_;
+  uint64_t encoded_ = 0;                    // the id of the state that it filled last
   Step step_, several_;                     // several: two or more tokens
   std::vector<size_t> lanes_;               // numbers from 0 on
   std::optional<engine::Execution> align_;  // made on first use

@@ -28,6 +28,7 @@ class EncoderDecoderSequence : public Sequence {
   virtual int64_t place_of(int64_t token) const = 0;
   EncoderDecoderModel& family() const { return family_; }
   engine::State& state() { return state_; }
+  uint64_t state_id() const { return state_.id(); }
   int64_t source() const { return source_; }
   void set_source_size(int64_t size) { source_ = size; }
 
@@ -165,7 +166,18 @@ class RecordingSequence final : public EncoderDecoderSequence {
     state().reset();
   }
 
-  void feed(const Feeding& feeding) override { feed_target(feeding); }
+  void feed(const Feeding& feeding) override {
+    // Feeding does not encode: these are the states that parts() described.
+    if (feeding.trace != nullptr) *feeding.trace = {*family().encoded(state_id())};
+    feed_target(feeding);
+  }
+
+  // The encoder, unless it has run for another sequence since.
+  std::vector<HiddenStates> parts() const override {
+    auto states = family().encoded(state_id());
+    if (!states) return {};
+    return {{states->name, states->width, {}}};
+  }
 
   CrossAttention align(std::span<const int32_t> ids) override {
     if (source() == 0) fail_without_source();

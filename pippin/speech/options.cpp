@@ -15,6 +15,15 @@ void check_between(const char* name, double value, double least, double most) {
 
 }  // namespace
 
+bool TranscribeOptions::has_silence_rules() const {
+  const TranscribeOptions usual;
+  return vad_threshold != usual.vad_threshold ||
+         vad_min_speech_duration_ms != usual.vad_min_speech_duration_ms ||
+         vad_max_speech_duration_s != usual.vad_max_speech_duration_s ||
+         vad_min_silence_duration_ms != usual.vad_min_silence_duration_ms ||
+         vad_speech_pad_ms != usual.vad_speech_pad_ms;
+}
+
 void TranscribeOptions::check() const {
   if (temperatures.empty()) fail(ErrorCode::InvalidArgument, "there is no temperature");
   for (const double temperature : temperatures) check_between("temperature", temperature, 0, 100);
@@ -40,13 +49,7 @@ void TranscribeOptions::check() const {
       fail(ErrorCode::InvalidArgument, "hallucination_silence_threshold needs word_timestamps");
     }
   }
-  const TranscribeOptions usual;
-  const bool has_rules = vad_threshold != usual.vad_threshold ||
-                         vad_min_speech_duration_ms != usual.vad_min_speech_duration_ms ||
-                         vad_max_speech_duration_s != usual.vad_max_speech_duration_s ||
-                         vad_min_silence_duration_ms != usual.vad_min_silence_duration_ms ||
-                         vad_speech_pad_ms != usual.vad_speech_pad_ms;
-  if (has_rules && !vad_filter) {
+  if (has_silence_rules() && !vad_filter) {
     fail(ErrorCode::InvalidArgument, "options of silence (vad_...) need vad_filter");
   }
   check_between("vad_threshold", vad_threshold, 0, 1);

@@ -79,6 +79,8 @@ struct PIPPIN_API TranscribeOptions {
   // Pairs of start and end in seconds; the last end may be left out.
   std::vector<double> clip_timestamps;
 
+  // Whether an option of silence other than vad_filter is not at its default.
+  bool has_silence_rules() const;
   // Throws InvalidArgument for values out of range.
   void check() const;
 };

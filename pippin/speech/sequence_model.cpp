@@ -53,6 +53,15 @@ std::unique_ptr<WindowDecoder> SequenceModel::encode(std::span<const float> feat
   return std::make_unique<SequenceDecoder>(std::move(sequence));
 }
 
+std::vector<float> SequenceModel::states(std::span<const float> features) {
+  const auto sequence = model_->new_sequence();
+  sequence->set_source({features, {model_->source()->bins, shape_.frames}});
+  constexpr int32_t kAny = 0;  // the encoder has run
+  std::vector<runtime::HiddenStates> parts = sequence->trace({&kAny, 1});
+  if (parts.empty()) return SpeechModel::states(features);
+  return std::move(parts.front().rows);
+}
+
 std::vector<std::span<const float>> SequenceModel::feed_each(
     std::span<WindowDecoder* const> decoders, std::span<const int32_t> ids) {
   runtime::Batch batch(model_);

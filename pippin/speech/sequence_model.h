@@ -19,6 +19,7 @@ class SequenceModel final : public SpeechModel {
   int64_t vocab_size() const override { return model_->vocab_size(); }
   WindowShape shape() const override { return shape_; }
   std::unique_ptr<WindowDecoder> encode(std::span<const float> features) override;
+  std::vector<float> states(std::span<const float> features) override;
   std::vector<std::span<const float>> feed_each(std::span<WindowDecoder* const> decoders,
                                                 std::span<const int32_t> ids) override;
   bool can_align() const override;

@@ -102,7 +102,7 @@ Transcription Transcriber::transcribe(FeatureSource& source, const Events& event
     transcribe_together(run, clips);
   } else {
     for (const auto& [begin, end] : clips) {
-      run.seek = std::max(run.seek, begin);
+      run.seek = begin;  // whatever the text of the clip before says of its end
       while (run.seek < end) {
         check_cancel();
         tell(run, run.seek);

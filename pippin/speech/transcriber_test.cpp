@@ -128,6 +128,10 @@ TEST_F(TranscriberTest, OnlyTheClipsAreTranscribed) {
   const Transcription result = transcribe(350, [](int64_t) { return "<0> a<10>"; });
   EXPECT_EQ(segments_of(result), "50 0.5-0.7 a\n290 2.9-3.1 a\n");
   EXPECT_EQ(source_->counts, (std::vector<int64_t>{70, 60}));
+  // Texts that end after their clips.
+  options_.clip_timestamps = {0, 0.5, 0.6, 1, 1.1, 1.6};
+  const Transcription late = transcribe(350, [](int64_t) { return "<0> a<40><40>"; });
+  EXPECT_EQ(segments_of(late), "0 0-0.8 a\n60 0.6-1.4 a\n110 1.1-1.9 a\n");
   options_.clip_timestamps = {9};
   EXPECT_EQ(segments_of(transcribe(350, [](int64_t) { return "<0> a<10>"; })), "");
 }

@@ -12,6 +12,10 @@ std::vector<std::span<const float>> SpeechModel::feed_each(std::span<WindowDecod
   return logits;
 }
 
+std::vector<float> SpeechModel::states(std::span<const float> /*features*/) {
+  fail(ErrorCode::Unsupported, "the model does not give the states of its encoder");
+}
+
 Alignment SpeechModel::align(WindowDecoder& /*decoder*/, std::span<const int32_t> /*ids*/) {
   fail(ErrorCode::Unsupported, "the model has no attention heads that align words");
 }

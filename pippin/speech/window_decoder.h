@@ -54,6 +54,9 @@ class SpeechModel {
   virtual WindowShape shape() const = 0;
   // Encodes features, [mels, frames], and returns a decoder without tokens.
   virtual std::unique_ptr<WindowDecoder> encode(std::span<const float> features) = 0;
+  // Encodes features, [mels, frames], and returns the encoder's states, [positions, width]. Throws
+  // Unsupported for models that do not give them.
+  virtual std::vector<float> states(std::span<const float> features);
   // Feeds one token to each of several decoders, of any windows, and returns their logits, valid
   // until the next call.
   virtual std::vector<std::span<const float>> feed_each(std::span<WindowDecoder* const> decoders,

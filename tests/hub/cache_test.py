@@ -75,6 +75,31 @@ class Chosen(HubTest):
         self.add(**{"config.json": b"{}", "model.gguf": b"g", "model.onnx": b"o"})
         self.assertEqual(self.names("org/model"), ["model.gguf"])
 
+    def test_ggml_files_with_encoders(self):
+        files = {f"ggml-{name}": name.encode() for name in ("base.bin", "base.en.bin", "base-encoder.mlmodelc.zip")}
+        self.add(**files)
+        self.assertEqual(self.names("org/model:base"), ["ggml-base.bin"])
+        self.assertEqual(self.names("org/model/ggml-base.en.bin"), ["ggml-base.en.bin"])
+        self.fail_with("several GGUF or GGML models", "pull", "org/model")
+        del files["ggml-base.en.bin"]
+        self.add("org/one", **files)
+        self.assertEqual(self.names("org/one"), ["ggml-base.bin"])
+
+    def test_packages_of_speech_by_their_names(self):
+        files = [f"{name}.mlmodelc/model.mil" for name in ("Preprocessor", "EncoderInt4", "Decoder", "JointDecision")]
+        files += ["config.json", "parakeet_vocab.json"]
+        more = ["JointDecisionv2.mlmodelc/model.mil", "Melspectrogram_15s.mlmodelc/model.mil", "README.md"]
+        self.add(**{file: file.encode() for file in files + more})
+        self.assertEqual(self.names("org/model"), sorted(files))
+        self.add("org/question", **{file: b"x" for file in (*files, "Encoder_v2.mlmodelc/model.mil")})
+        self.fail_with("has 5 packages", "pull", "org/question")
+        files = [f"{name}.mlmodelc/model.mil" for name in ("MelSpectrogram", "AudioEncoder", "TextDecoder")]
+        self.add("org/whisperkit", **{file: file.encode() for file in files + ["TextDecoderContextPrefill.mlmodelc/m"]})
+        self.assertEqual(self.names("org/whisperkit"), sorted(files))
+        self.add("org/sizes", **{f"{size}/{file}": b"x" for size in ("base", "tiny") for file in files})
+        self.fail_with("has 6 packages", "pull", "org/sizes")
+        self.assertEqual(self.names("org/sizes/tiny"), sorted(f"tiny/{file}" for file in files))
+
     def test_anemll_zips_stay_zipped(self):
         parts = ["llama_embeddings.mlmodelc.zip", "llama_FFN_PF_lut6_chunk_01of02.mlmodelc.zip",
                  "llama_FFN_PF_lut6_chunk_02of02.mlmodelc.zip", "llama_lm_head_lut6.mlmodelc.zip"]

@@ -136,6 +136,20 @@ class Commands(HubTest):
         self.assertEqual(self.pull("org/package")["tokenizer"]["repo"], "org/stories")
         self.assertEqual(self.tell("org/package", "Once upon a time", HF_HUB_OFFLINE="1"), expected)
 
+    def test_models_of_speech(self):
+        """Found by their names: the first file is not a model, and its error names it."""
+        sound = os.path.join(self.home, "talk.wav")
+        with open(sound, "wb"):
+            pass
+        self.add("org/whisper", **{"ggml-base.bin": b"lmgg\1", "ggml-base.en.bin": b"x",
+                                   "ggml-base-encoder.mlmodelc.zip": b"x"})
+        for name in ("org/whisper:base", "org/whisper/ggml-base.bin"):
+            self.fail_with("ggml-base.bin: 4 bytes needed", "transcribe", name, sound)
+        parts = ("Preprocessor", "Encoder", "Decoder", "JointDecision")
+        self.add("org/parakeet", **{f"{part}.mlmodelc/model.mil": b"program" for part in parts},
+                 **{"parakeet_vocab.json": b'["a"]', "JointDecisionv2.mlmodelc/model.mil": b"x"})
+        self.fail_with("Preprocessor.mlmodelc", "transcribe", "org/parakeet", sound)
+
     def test_a_package_that_names_none_is_a_question(self):
         self.add("org/package", **self.package(self.source))
         self.fail_with("--tokenizer", "run", "org/package", "Once upon a time")

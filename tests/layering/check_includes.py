@@ -26,7 +26,7 @@ ALLOWED = {
     "shell": ["base", "io"],
     "families": [],
     "kernels": ["base"],
-    "hub": ["base", "io"],
+    "hub": ["base", "io", "families"],
     "tokenizers": ["base", "io"],
     "chat": ["base", "io"],
     "constrain": ["base", "io", "tokenizers"],

@@ -166,6 +166,22 @@ class Generated(Case):
         self.assertEqual(re.sub(r"\[.*?\]", "", files[".lrc"]).splitlines(), lines)
         self.assertIn("<u>", files[".srt"])
 
+    def test_a_package_is_compared_with_its_folder(self):
+        self.write_recording(4.0)
+        package = self.convert()
+        command = ["verify", package, "--against", self.model, "--sound", self.path, "--json"]
+        result = run(*command, "--max-kl", "0.001", "--max-part-difference", "0.01", "--min-top1", "98")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        found = json.loads(result.stdout)
+        self.assertTrue(found["holds"], found)
+        self.assertGreater(found["tokens"], 100)  # the frames
+        self.assertGreater(found["greedy_tokens"], 10)
+        result = run(*command, "--ids", "1,2")
+        self.assertIn("--sound is for models of speech", result.stderr)
+        result = run(*command[:4], "--ids", "1,2")
+        self.assertRegex(result.stderr, "tiny: a model of speech is compared on a recording")
+        self.assertEqual(run(*command, "--max-part-difference", "0").returncode, 1)
+
     def test_refusals(self):
         self.write_recording(1.0)
         for flag, value in (("--language", "de"), ("--task", "translate"), ("--initial-prompt", "a"),
@@ -294,6 +310,22 @@ class Goldens(Case):
             self.assertEqual((segment["start"], segment["end"]), (0, 2.3))
         self.expect_failure("no times of words", self.model, self.path, "--word-timestamps")
         self.expect_failure("--language: only Whisper", self.model, self.path, "--language", "en")
+
+    def test_packages_are_compared_with_their_folders(self):
+        package = self.folder / "compared.mlpackage"
+        for name, has_scores in (("parakeet_ctc", True), ("parakeet_tdt", False), ("moonshine", False)):
+            with self.subTest(name):
+                self.open(name)
+                folders.write_pieces(self.model, self.config["vocab_size"])
+                shutil.rmtree(package, ignore_errors=True)
+                self.assertEqual(run("convert", self.model, "-o", package).returncode, 0)
+                result = run("verify", package, "--against", self.model, "--sound", self.path, "--json",
+                             "--max-part-difference", "0.02")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                found = json.loads(result.stdout)
+                self.assertGreater(found["greedy_tokens"], 0)
+                self.assertEqual(found["tokens"] > 0, has_scores)
+                self.assertGreater(found["parts"][0]["difference"], 0)
 
 
 if __name__ == "__main__":

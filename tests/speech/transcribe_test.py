@@ -354,6 +354,7 @@ class Transcribe(unittest.TestCase):
         self.expect_error(3, "text.wav", folder, self.folder / "text.wav")
         self.expect_error(1, "does not have the language fr", folder, path, "--language", "French")
         self.expect_error(2, "Klingon", folder, path, "--language", "Klingon")
+        self.expect_error(2, "need --vad MODEL", folder, path, "--vad-threshold", "0.7")
         self.expect_error(2, "--output-dir", folder, path, "-f", "srt", "-f", "vtt")
         self.expect_error(2, "--output-dir", folder, path, path, "-f", "srt")
         self.expect_error(1, "two files would be written", folder, path, path, "-o", self.folder / "out")

@@ -12,6 +12,7 @@
 #include "pippin/app/facts/gguf_summary.h"
 #include "pippin/app/facts/model_facts.h"
 #include "pippin/app/open/gguf_model.h"
+#include "pippin/app/open/open_model.h"
 #include "pippin/app/speech_to_text.h"
 #include "pippin/base/files/mapped_file.h"
 #include "pippin/base/testing.h"
@@ -191,6 +192,12 @@ TEST_F(GgmlModel, TokensOfPublishedVocabularies) {
   EXPECT_THROW(specials(60000, 50257), Error);
 }
 
+TEST_F(GgmlModel, OtherCommandsNameTheFile) {
+  ModelChoice choice;
+  choice.path = write("ggml-tiny.bin", GgmlWriter::F32).string();
+  EXPECT_ERROR(open_model(choice), ErrorCode::Unsupported, choice.path + ": a model of speech");
+}
+
 TEST_F(GgmlModel, WrongFilesAreOneLine) {
   write("ggml-tiny.bin", GgmlWriter::F32);
   const auto set = [](size_t place, int32_t value) {
@@ -198,6 +205,8 @@ TEST_F(GgmlModel, WrongFilesAreOneLine) {
   };
   expect_refused("n_vocab is -1", set(4, -1));
   expect_refused("n_text_state", set(28, 31));
+  expect_refused("n_audio_ctx is 16000000", set(8, 16000000));
+  expect_refused("n_vocab is 16000000", set(4, 16000000));
   expect_refused("n_mels is 81", set(40, 81));
   expect_refused("the number of bins", set(52, 1 << 30));
   expect_refused("bytes needed", set(52, 1 << 16));

@@ -11,6 +11,8 @@
 #include "pippin/hub/gguf_files.h"
 #include "pippin/io/model_files.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/speech/recognition/ctc_vocabulary.h"
+#include "pippin/speech/recognition/parakeet_packages.h"
 #include "pippin/tokenizers/tokenizer.h"
 
 namespace pippin::app {
@@ -103,7 +105,10 @@ std::optional<fs::path> text_folder(const hub::PullResult& pulled) {
     folders.push_back(pulled.folder / package / "Data" / mil::kTokenizerItem);
   }
   for (const fs::path& folder : folders) {
-    if (Tokenizer::is_tokenizer_folder(folder)) return folder;
+    const bool has_texts = Tokenizer::is_tokenizer_folder(folder) ||
+                           speech::CtcVocabulary::is_in(folder) ||
+                           speech::PieceVocabulary::is_in(folder);
+    if (has_texts) return folder;
   }
   return std::nullopt;
 }

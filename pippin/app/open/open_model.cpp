@@ -108,8 +108,9 @@ bool names_packages(const ModelChoice& choice) {
        choice.path);
 }
 
-[[noreturn]] void refuse_speech(const ModelChoice& choice) {
-  fail(ErrorCode::Unsupported, "{}: a model of speech: `pippin transcribe` runs it", choice.path);
+// `given`: as the caller names it; a GGML file is opened as a generated folder.
+[[noreturn]] void refuse_speech(const ModelChoice& given) {
+  fail(ErrorCode::Unsupported, "{}: a model of speech: `pippin transcribe` runs it", given.path);
 }
 
 }  // namespace
@@ -122,7 +123,7 @@ LoadedModel open_model(const ModelChoice& given) {
                                text_path(choice, demo.path()), folder_options(choice));
   }
   if (!names_packages(choice)) {
-    if (is_speech_model(choice.path)) refuse_speech(choice);
+    if (is_speech_model(choice.path)) refuse_speech(given);
     LoadedModel loaded =
         runtime::load_model([&] { return build_folder(choice, choice.path); },
                             text_path(choice, choice.path), folder_options(choice));
@@ -131,7 +132,7 @@ LoadedModel open_model(const ModelChoice& given) {
   }
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
   LoadedModel loaded = runtime::load_model(runtime::find_packages(choice.path), text, choice.load);
-  if (loaded.model->source()) refuse_speech(choice);
+  if (loaded.model->source()) refuse_speech(given);
   return loaded;
 }
 

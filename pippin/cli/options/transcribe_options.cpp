@@ -56,6 +56,9 @@ void add_known(CLI::App& command, const std::string& name, std::optional<double>
 speech::TranscribeOptions TranscribeArguments::checked() const {
   speech::TranscribeOptions checked = options;
   checked.vad_filter = !vad.empty();
+  if (vad.empty() && checked.has_silence_rules()) {
+    throw CLI::ValidationError("options of silence (--vad-threshold ...) need --vad MODEL");
+  }
   try {
     speech::set_language(checked, language);
     speech::set_task(checked, task);

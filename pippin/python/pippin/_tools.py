@@ -118,8 +118,8 @@ def inspect(package: Path, *, mil: bool = False, values: bool = False) -> Any:
 
 
 def verify(model: Path, against: Path, *, progress: Progress | None = None, **options: Any) -> Verified:
-    """Compares a package with the model that it was made from, on `text`, a file, or `ids`, a list.
-    Limits (max_kl=0.01, min_top1=99, same_greedy=True ...) and other options are those of `pippin
+    """Compares a package with the model that it was made from, on `text`, a file, or `ids`, a list;
+    models of speech on `sound`, a recording. Limits (max_kl=0.01, min_top1=99, same_greedy=True ...) and other options are those of `pippin
     verify`; `broken` lists the limits that are exceeded. Raises NotFoundError, InvalidFileError,
     UnsupportedError, and InvalidArgumentError for unknown options and ids.
 

@@ -132,7 +132,7 @@ class Conversions(unittest.TestCase):
             (lambda: pippin.convert(DEMO, self.output(), chunks="many", family="anemll"), "chunks many"),
             (lambda: pippin.convert(DEMO, self.output("x.txt")), "has to end in .mlpackage"),
             (lambda: pippin.compress(package(), self.output()), "quantize"),
-            (lambda: pippin.verify(package(), package()), "one of ids and text is needed"),
+            (lambda: pippin.verify(package(), package()), "one of ids, text and sound is needed"),
             (lambda: pippin.pull("a/b", max_workers=0), "max_workers is 0"),
             (lambda: pippin.pull("no repository"), "is not a repository"),
         ):

@@ -200,7 +200,7 @@ double SpeechRecognizer::seconds_per_frame() const {
   return static_cast<double>(schema_.frame_samples) / static_cast<double>(schema_.sampling_rate);
 }
 
-std::vector<SpeechToken> SpeechRecognizer::recognize(std::span<const float> values) {
+std::span<const float> SpeechRecognizer::run_encoder(std::span<const float> values) {
   const int64_t row = std::max<int64_t>(schema_.bins, 1);
   if (std::ssize(values) % row != 0) {
     fail(ErrorCode::InvalidArgument, "{} numbers are not rows of {} features", values.size(), row);
@@ -218,7 +218,18 @@ std::vector<SpeechToken> SpeechRecognizer::recognize(std::span<const float> valu
   bind(length);
   ranges::copy(values, encode_.float_input(input_).begin());
   encode_.run_cancellable();
-  const std::span<const float> output = encode_.float_output(output_);
+  return encode_.float_output(output_);
+}
+
+EncodedSpeech SpeechRecognizer::encode(std::span<const float> values) {
+  const std::span<const float> output = run_encoder(values);
+  return {encode_.output_dims(output_).back(),
+          {output.begin(), output.end()},
+          /*are_scores=*/networks_ == nullptr};
+}
+
+std::vector<SpeechToken> SpeechRecognizer::recognize(std::span<const float> values) {
+  const std::span<const float> output = run_encoder(values);
   if (networks_ == nullptr) return decode_ctc(output, vocab_size(), blank());
   networks_->begin(output, schema_.rules);
   return decode_transducer(schema_.rules, encode_.output_dims(output_)[1], *networks_);

@@ -51,9 +51,14 @@ class SpeechRecognizer {
   // after another. One call at a time. Throws InvalidArgument for an input that is too short, or is
   // not whole rows, LimitExceeded for one that is too long, Cancelled.
   std::vector<SpeechToken> recognize(std::span<const float> values);
+  // The encoder's output for such an input, of a CTC model the scores. Throws as recognize().
+  EncodedSpeech encode(std::span<const float> values);
 
  private:
   class Networks;
+
+  // Returns the encoder's output, valid until the next call.
+  std::span<const float> run_encoder(std::span<const float> values);
 
   // Sets the length of the input.
   void bind(int64_t length);

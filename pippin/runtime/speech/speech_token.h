@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace pippin::runtime {
 
@@ -12,6 +13,13 @@ struct SpeechToken {
   float probability = 0;       // at its most certain frame
 
   friend bool operator==(const SpeechToken&, const SpeechToken&) = default;
+};
+
+// The output of an encoder for speech: rows of `width` numbers, one after another.
+struct EncodedSpeech {
+  int64_t width = 0;
+  std::vector<float> rows;
+  bool are_scores = false;  // of the tokens, before a softmax
 };
 
 // The best of some scores, the first one of equals, and its probability after a softmax.

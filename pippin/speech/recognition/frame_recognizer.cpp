@@ -24,9 +24,9 @@ size_t FrameRecognizer::most_samples() const {
   return static_cast<size_t>(std::max<int64_t>(input.longest - 1, 1) * input.row_samples);
 }
 
-std::vector<RecognizedToken> FrameRecognizer::recognize(std::span<const float> samples) {
+std::vector<float> FrameRecognizer::input_of(std::span<const float> samples) const {
   const int64_t bins = model_->input().bins;
-  const sound::Features features = extractor_(samples);
+  sound::Features features = extractor_(samples);
   const int64_t width = features.shape.size() == 3 ? features.shape[2] : 0;
   if (width != bins) {
     fail(ErrorCode::InvalidFile, "{} gives {}, the model takes {}", extractor_.type(),
@@ -37,11 +37,22 @@ std::vector<RecognizedToken> FrameRecognizer::recognize(std::span<const float> s
   if (!features.mask.empty()) {
     rows = std::count(features.mask.begin(), features.mask.end(), 1);  // padding follows
   }
-  const auto used = static_cast<size_t>(rows * std::max<int64_t>(bins, 1));
+  features.values.resize(static_cast<size_t>(rows * std::max<int64_t>(bins, 1)));
+  return std::move(features.values);
+}
+
+runtime::EncodedSpeech FrameRecognizer::encode(std::span<const float> samples) {
+  const std::vector<float> input = input_of(samples);
+  const std::lock_guard guard(mutex_);
+  return model_->encode(input);
+}
+
+std::vector<RecognizedToken> FrameRecognizer::recognize(std::span<const float> samples) {
+  const std::vector<float> input = input_of(samples);
   const double frame = model_->seconds_per_frame();
   std::vector<RecognizedToken> tokens;
   const std::lock_guard guard(mutex_);
-  const auto found = model_->recognize(std::span(features.values).first(used));
+  const auto found = model_->recognize(input);
   tokens.reserve(found.size());
   for (const runtime::SpeechToken& token : found) {
     tokens.push_back({token.id, static_cast<double>(token.begin) * frame,

@@ -21,8 +21,12 @@ class FrameRecognizer final : public Recognizer {
   bool finds_times() const override { return true; }
   // Also throws InvalidFile if the features are not those that the model takes.
   std::vector<RecognizedToken> recognize(std::span<const float> samples) override;
+  runtime::EncodedSpeech encode(std::span<const float> samples) override;
 
  private:
+  // The model's input for samples, without padding.
+  std::vector<float> input_of(std::span<const float> samples) const;
+
   std::unique_ptr<runtime::SpeechRecognizer> model_;
   sound::FeatureExtractor extractor_;
   std::mutex mutex_;  // of model_

@@ -223,19 +223,7 @@ int64_t ParakeetPackages::sampling_rate() const {
   return fluidaudio::kSamplingRate;
 }
 
-int64_t ParakeetPackages::encode(std::span<const float> samples) {
-  const std::span<float> audio = preprocessor_.input(audio_);
-  std::fill(std::copy(samples.begin(), samples.end(), audio.begin()), audio.end(), 0.0F);
-  preprocessor_.execution().int_input(audio_length_).front() = static_cast<int32_t>(samples.size());
-  preprocessor_.execution().run_cancellable();
-  copy_output(preprocessor_, mel_out_, encoder_, mel_);
-  encoder_.execution().int_input(mel_length_).front() =
-      static_cast<int32_t>(int_of(preprocessor_, mel_length_out_));
-  encoder_.execution().run_cancellable();
-  return int_of(encoder_, encoded_length_);
-}
-
-std::vector<RecognizedToken> ParakeetPackages::recognize(std::span<const float> samples) {
+int64_t ParakeetPackages::run_encoder(std::span<const float> samples) {
   const auto bad = std::find_if(samples.begin(), samples.end(),
                                 [](float sample) { return !std::isfinite(sample); });
   if (bad != samples.end()) {
@@ -245,14 +233,43 @@ std::vector<RecognizedToken> ParakeetPackages::recognize(std::span<const float> 
     fail(ErrorCode::LimitExceeded, "{} samples: the model takes {} at most", samples.size(),
          most_samples());
   }
-  const std::lock_guard guard(mutex_);
-  const int64_t steps = encode(samples);
-  const std::span<const float> encoded = encoder_.output(encoded_);
+  const std::span<float> audio = preprocessor_.input(audio_);
+  std::fill(std::copy(samples.begin(), samples.end(), audio.begin()), audio.end(), 0.0F);
+  preprocessor_.execution().int_input(audio_length_).front() = static_cast<int32_t>(samples.size());
+  preprocessor_.execution().run_cancellable();
+  copy_output(preprocessor_, mel_out_, encoder_, mel_);
+  encoder_.execution().int_input(mel_length_).front() =
+      static_cast<int32_t>(int_of(preprocessor_, mel_length_out_));
+  encoder_.execution().run_cancellable();
+  const int64_t steps = int_of(encoder_, encoded_length_);
   const int64_t most = encoder_.execution().output_dims(encoded_)[2];
   if (steps < 0 || steps > most) {
     fail(ErrorCode::InvalidFile, "{}: '{}' is {}, not a number of 0 to {} steps", encoder_.name(),
          fluidaudio::kEncodedLength, steps, most);
   }
+  return steps;
+}
+
+runtime::EncodedSpeech ParakeetPackages::encode(std::span<const float> samples) {
+  const std::lock_guard guard(mutex_);
+  const auto steps = static_cast<size_t>(run_encoder(samples));
+  const std::span<const float> columns = encoder_.output(encoded_);
+  const auto dims = encoder_.execution().output_dims(encoded_);
+  const auto width = static_cast<size_t>(dims[1]), most = static_cast<size_t>(dims[2]);
+  runtime::EncodedSpeech encoded{dims[1], std::vector<float>(steps * width), false};
+  for (size_t step = 0; step < steps; ++step) {
+    for (size_t i = 0; i < width; ++i) {
+      encoded.rows[step * width + i] = columns[i * most + step];
+    }
+  }
+  return encoded;
+}
+
+std::vector<RecognizedToken> ParakeetPackages::recognize(std::span<const float> samples) {
+  const std::lock_guard guard(mutex_);
+  const int64_t steps = run_encoder(samples);
+  const std::span<const float> encoded = encoder_.output(encoded_);
+  const int64_t most = encoder_.execution().output_dims(encoded_)[2];
   steps_->begin(encoded, most, rules_.blank);
   const auto found = runtime::decode_transducer(rules_, steps, *steps_);
   const double step =

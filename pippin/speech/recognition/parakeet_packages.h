@@ -45,12 +45,13 @@ class ParakeetPackages final : public Recognizer {
   size_t most_samples() const override { return static_cast<size_t>(samples_); }
   bool finds_times() const override { return true; }
   std::vector<RecognizedToken> recognize(std::span<const float> samples) override;
+  runtime::EncodedSpeech encode(std::span<const float> samples) override;
 
  private:
   class Steps;
 
   // Returns the number of steps of the window.
-  int64_t encode(std::span<const float> samples);
+  int64_t run_encoder(std::span<const float> samples);
 
   runtime::PackageFolder folder_;
   runtime::FixedPart preprocessor_, encoder_;

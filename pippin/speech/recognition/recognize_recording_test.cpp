@@ -25,6 +25,9 @@ class ScriptedRecognizer final : public Recognizer {
   int64_t sampling_rate() const override { return kRate; }
   size_t most_samples() const override { return most_; }
   bool finds_times() const override { return finds_times_; }
+  runtime::EncodedSpeech encode(std::span<const float> samples) override {
+    return {1, {samples.begin(), samples.end()}, false};
+  }
   std::vector<RecognizedToken> recognize(std::span<const float> samples) override {
     EXPECT_LE(samples.size(), most_);
     windows.push_back(samples.size());

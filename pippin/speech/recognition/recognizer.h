@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "pippin/runtime/speech/speech_token.h"
+
 namespace pippin::speech {
 
 struct RecognizedToken {
@@ -29,6 +31,8 @@ class Recognizer {
   // Returns the tokens of a window, in order. Throws InvalidArgument for a window that is too short
   // or has a sample that is not finite, and Cancelled.
   virtual std::vector<RecognizedToken> recognize(std::span<const float> samples) = 0;
+  // Returns the encoder's output for a window. Throws as recognize().
+  virtual runtime::EncodedSpeech encode(std::span<const float> samples) = 0;
 };
 
 }  // namespace pippin::speech

@@ -34,16 +34,32 @@ size_t WrittenRecognizer::most_samples() const {
   return static_cast<size_t>(model_->source()->frames);
 }
 
-std::vector<RecognizedToken> WrittenRecognizer::recognize(std::span<const float> samples) {
+sound::Features WrittenRecognizer::input_of(std::span<const float> samples) const {
   const int64_t least = model_->source()->least_frames;
   if (std::ssize(samples) < least) {
     fail(ErrorCode::InvalidArgument, "{} samples: the model takes {} at least", samples.size(),
          least);
   }
-  const sound::Features features = extractor_(samples);
+  sound::Features features = extractor_(samples);
   if (features.shape.size() != 2) {
     fail(ErrorCode::InvalidFile, "{} gives no samples, which the model takes", extractor_.type());
   }
+  return features;
+}
+
+runtime::EncodedSpeech WrittenRecognizer::encode(std::span<const float> samples) {
+  const sound::Features features = input_of(samples);
+  const auto sequence = model_->new_sequence();
+  sequence->set_source({features.values, {features.shape[1]}});
+  std::vector<runtime::HiddenStates> parts = sequence->trace({&ends_.start, 1});
+  if (parts.empty()) {
+    fail(ErrorCode::Unsupported, "the model does not give the states of its encoder");
+  }
+  return {parts.front().width, std::move(parts.front().rows), /*are_scores=*/false};
+}
+
+std::vector<RecognizedToken> WrittenRecognizer::recognize(std::span<const float> samples) {
+  const sound::Features features = input_of(samples);
   const double seconds = static_cast<double>(samples.size()) / kRateOfSamples;
   const auto sequence = model_->new_sequence();
   sequence->set_source({features.values, {features.shape[1]}});

@@ -31,8 +31,12 @@ class WrittenRecognizer final : public Recognizer {
   // At most 13 tokens per second, so that a model that repeats itself comes to an end: twice the
   // limit that Moonshine's authors give for English, and theirs for other scripts.
   std::vector<RecognizedToken> recognize(std::span<const float> samples) override;
+  runtime::EncodedSpeech encode(std::span<const float> samples) override;
 
  private:
+  // The model's input for samples.
+  sound::Features input_of(std::span<const float> samples) const;
+
   std::shared_ptr<runtime::Model> model_;
   sound::FeatureExtractor extractor_;
   TextEnds ends_;

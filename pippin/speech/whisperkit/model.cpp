@@ -165,14 +165,31 @@ void WhisperKitModel::step(int32_t id, int64_t position, std::span<float> keys,
   put(new_values_, values);
 }
 
-std::unique_ptr<WindowDecoder> WhisperKitModel::encode(std::span<const float> features) {
+std::span<const float> WhisperKitModel::run_encoder(std::span<const float> features) {
   if (std::ssize(features) != bins_ * shape_.frames) {
     fail(ErrorCode::InvalidArgument, "{} features: {} takes {} bins of {} frames", features.size(),
          encoder_.name(), bins_, shape_.frames);
   }
   std::copy(features.begin(), features.end(), encoder_.input(features_).begin());
   encoder_.execution().run_cancellable();
-  const std::span<const float> states = encoder_.output(encoded_);
+  return encoder_.output(encoded_);
+}
+
+std::vector<float> WhisperKitModel::states(std::span<const float> features) {
+  const std::span<const float> columns = run_encoder(features);
+  const auto positions = static_cast<size_t>(shape_.positions);
+  const auto width = static_cast<size_t>(width_);
+  std::vector<float> rows(columns.size());
+  for (size_t position = 0; position < positions; ++position) {
+    for (size_t i = 0; i < width; ++i) {
+      rows[position * width + i] = columns[i * positions + position];
+    }
+  }
+  return rows;
+}
+
+std::unique_ptr<WindowDecoder> WhisperKitModel::encode(std::span<const float> features) {
+  const std::span<const float> states = run_encoder(features);
   Window window;
   window.reserve(given_.size());
   const auto keep = [&](std::span<const float> values) {

@@ -27,6 +27,7 @@ class WhisperKitModel final : public SpeechModel {
   WindowShape shape() const override { return shape_; }
   int64_t bins() const { return bins_; }
   std::unique_ptr<WindowDecoder> encode(std::span<const float> features) override;
+  std::vector<float> states(std::span<const float> features) override;
   std::vector<std::span<const float>> feed_each(std::span<WindowDecoder* const> decoders,
                                                 std::span<const int32_t> ids) override;
   bool can_align() const override { return alignment_.has_value(); }
@@ -42,6 +43,8 @@ class WhisperKitModel final : public SpeechModel {
   void check_inputs(const runtime::FixedPart& decoder);
   void open_decoder(const engine::ComputeOptions& compute);
   void find_ports();
+  // Runs the encoder and returns its states, [width, positions], valid until the next call.
+  std::span<const float> run_encoder(std::span<const float> features);
   // Runs the decoder on a token at a position, with the caches' slots before it, and writes the
   // token's keys and values into its slot.
   void step(int32_t id, int64_t position, std::span<float> keys, std::span<float> values,
