@@ -35,6 +35,17 @@ std::vector<int64_t> run_sizes(const std::vector<image::ImagePiece>& pieces) {
   return sizes;
 }
 
+// Errors begin with the file's name.
+template <typename Work>
+void naming(const ImageFile& file, const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).starts_with(file.name)) throw;
+    fail(error.code(), "{}: {}", file.name, error.what());
+  }
+}
+
 }  // namespace
 
 // An image on its way: of the pixels only the shape is kept.
@@ -55,12 +66,9 @@ ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
                                           int64_t rows_before) const {
   check_cancel();
   Processed result;
-  try {
+  naming(file, [&] {
     result.inputs = processor_.process(image::parse_model_picture(file.bytes, file.name));
-  } catch (const Error& error) {
-    if (std::string_view(error.what()).starts_with(file.name)) throw;
-    fail(error.code(), "{}: {}", file.name, error.what());
-  }
+  });
   result.runs = run_sizes(rule_.expand(result.inputs, index));
   int64_t rows = rows_before;
   for (const int64_t count : result.runs) rows += count;
@@ -69,7 +77,7 @@ ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
          "{}: the images up to this one have {} rows, the context holds {}", file.name, rows,
          most_rows_);
   }
-  result.rows = tower_->encode(result.inputs);
+  naming(file, [&] { result.rows = tower_->encode(result.inputs); });
   result.inputs.pixel_values.values = {};
   bool fits = result.rows.size() == result.runs.size();
   for (size_t i = 0; fits && i < result.runs.size(); ++i) {
