@@ -274,6 +274,23 @@ TEST_P(VisionPackages, GiveTheRowsAndTokensOfTheFolder) {
                "--image-size HEIGHTxWIDTH chooses it");
 }
 
+// Each pass over tiles has a further row, the end of a line, so tiles are not computed apart.
+TEST(VisionPackagesOfTiles, RefuseTilesWithRowsOfTheirPass) {
+  PIPPIN_SHARED_OR_SKIP(source, "models2026/vlm/llava_next");
+  const TempDir folder, out;
+  for (const char* name : {"config.json", "model.safetensors", "preprocessor_config.json"}) {
+    write_file(folder / name, read_file(source / name));
+  }
+  write_file(folder / "processor_config.json", R"({"processor_class": "LlavaNextProcessor",
+             "patch_size": 4, "vision_feature_select_strategy": "default"})");
+  write_row_tokenizer(folder.path(), 160, 150, "<image>");
+  app::convert(folder.path(), out / "made");
+  const std::string bytes = ppm_bytes(53, 37);
+  const runtime::ImageFile image{as_byte_span(bytes), "a.ppm"};
+  EXPECT_ERROR(open_folder(out / "made").images->rows(image), ErrorCode::Unsupported,
+               "tiles of the image have");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, VisionPackages,
     testing::Values(GoldenFolder{"smolvlm", "<image>", R"({"processor_class": "SmolVLMProcessor",

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "pippin/app/convert/calibration.h"
 #include "pippin/app/convert/compress.h"
 #include "pippin/app/convert/convert_encoder.h"
@@ -199,8 +201,8 @@ ConvertResult convert_calibrated_folder(const fs::path& source, const fs::path& 
   const CompressPackageOptions compress = calibrated_options(source, options);
   PendingOutput pending(target);
   ConvertResult result = convert_to_folder(source, pending.path(), options, std::nullopt);
-  const fs::path language =
-      pending.path() / (std::string(families::vision::kLanguagePart) + families::kPackageEnding);
+  const fs::path language = pending.path() / fmt::format("{}{}", families::vision::kLanguagePart,
+                                                         families::kPackageEnding);
   add_compressed(compress_package(language, language, compress), result);
   result.bytes = folder_bytes(pending.path());
   pending.commit();

@@ -47,7 +47,7 @@ Shapes shapes_of(const models::VisionModel& model, const image::ImageProcessor& 
 std::string text_of(const Shapes& shapes) {
   std::string text;
   for (const image::VisionShape& shape : shapes) {
-    text += (text.empty() ? "" : " and ") + image::to_string(shape);
+    text += fmt::format("{}{}", text.empty() ? "" : " and ", image::to_string(shape));
   }
   return text;
 }

@@ -63,6 +63,28 @@ image::VisionShape shape_of(const mil::Model& model, const fs::path& package) {
   return shape;
 }
 
+// The rows of a pass of the package; 0 if it does not say.
+int64_t rows_of_pass(const mil::Model& model) {
+  const mil::Feature* const rows =
+      vision_feature(model.description(model.default_function).outputs, vision::kRows);
+  return rows->shape.size() == 3 && rows->shape.front() == 1 ? rows->shape[1] : 0;
+}
+
+// Passes over several tiles may be divided only if the rows of a pass are those of its tiles. They
+// are not if rows for the whole pass follow them (LLaVA-NeXT with small tiles).
+void check_divided(const image::VisionPasses& wanted, const image::VisionPasses& divided,
+                   int64_t rows) {
+  if (wanted.passes.size() == divided.passes.size()) return;
+  int64_t last = -1;
+  for (const image::VisionRun& run : wanted.runs) {
+    for (const int64_t row : run.rows) last = std::max(last, row);
+  }
+  if (last + 1 == rows * std::ssize(divided.passes)) return;
+  fail(ErrorCode::Unsupported,
+       "the {} tiles of the image have {} rows together, the vision package gives {} for each",
+       divided.passes.size(), last + 1, rows);
+}
+
 [[noreturn]] void refuse_image(const image::VisionPasses& passes, const image::VisionShape& shape,
                                const std::string& image_size) {
   std::string found;
@@ -86,11 +108,13 @@ VisionPrograms package_programs(
   const image::VisionShape shape = shape_of(model, package);
   const std::string image_size(vision_metadata(model, vision::kImageKey));
   VisionPrograms programs;
-  programs.passes = [passes = std::move(passes), shape,
-                     image_size](const image::ImageInputs& inputs) {
+  const int64_t rows = rows_of_pass(model);
+  programs.passes = [passes = std::move(passes), shape, image_size,
+                     rows](const image::ImageInputs& inputs) {
     const image::VisionPasses wanted = passes(inputs);
     auto divided = image::passes_of_shape(wanted, shape);
     if (!divided) refuse_image(wanted, shape, image_size);
+    check_divided(wanted, *divided, rows);
     return *std::move(divided);
   };
   programs.build = [package](const image::VisionShape& /*shape*/) {
