@@ -101,7 +101,8 @@ void add_family_options(CLI::App& command, app::ConvertArguments& arguments) {
   app::ConvertOptions& options = arguments.options;
   command
       .add_option("--family", options.family,
-                  "stateful: one package (of an embedding model or a cross-encoder: encoder); "
+                  "stateful: one package (of an embedding model or a cross-encoder: encoder), or, "
+                  "with a vision tower and a folder OUT, those of both; "
                   "encoder: one package that embeds or scores texts; anemll: embeddings, chunks "
                   "with infer and prefill over one state, head; windowed: chunks with caches as "
                   "inputs and outputs; whisperkit: the packages of a Whisper model")
@@ -188,6 +189,13 @@ CLI::App* add_convert_command(CLI::App& app) {
                       "PEFT adapter (LoRA) to merge into the weights");
   command->add_flag("--random-weights", values->arguments.options.random_weights,
                     "SRC is a config.json; the weights are random, for measuring speed");
+  command
+      ->add_option("--image-size", values->arguments.image_size,
+                   "Size of the images that the vision tower's package takes, for towers that take "
+                   "any (OUT is a folder)")
+      ->type_name("HEIGHTxWIDTH");
+  command->add_flag("--compress-vision", values->arguments.options.compress_vision,
+                    "Compress the vision tower, too (OUT is a folder)");
   add_compress_options(*command, values->arguments.options.compression);
   add_calibration_options(*command, values->arguments.options.compression);
   command->add_flag("--json", values->json, "Print the result as JSON");

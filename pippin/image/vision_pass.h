@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,5 +50,16 @@ struct VisionPasses {
   std::vector<VisionPass> passes;
   std::vector<VisionRun> runs;  // in the order of the prompt
 };
+
+// The shape of a pass over one tile. A shape without further sizes has the tiles of a pass in its
+// first dimension; others are not changed.
+VisionShape one_tile(const VisionShape& shape);
+
+// The same work by one program: passes over several tiles become one for each. Nullopt if that of a
+// pass is not `shape`.
+std::optional<VisionPasses> passes_of_shape(VisionPasses passes, const VisionShape& shape);
+
+// "(1, 3, 512, 512)", "(784, 1536) of 1x28x28": for messages.
+std::string to_string(const VisionShape& shape);
 
 }  // namespace pippin::image

@@ -9,6 +9,7 @@
 #include "pippin/families/anemll.h"
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
+#include "pippin/families/vision.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/config/tensor_names.h"
@@ -21,13 +22,17 @@ namespace {
 namespace fs = std::filesystem;
 using Packages = std::vector<std::shared_ptr<const mil::Model>>;
 
-// The packages of a folder, sorted by name.
+// The packages of a folder, sorted by name, without a vision tower next to a language model.
 std::vector<fs::path> packages_of(const fs::path& source) {
   if (mil::is_package(source)) return {source};
   std::vector<fs::path> paths;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(source, error)) {
     if (entry.path().extension() == families::kPackageEnding) paths.push_back(entry.path());
+  }
+  if (paths.size() > 1) {
+    std::erase_if(paths,
+                  [](const fs::path& path) { return path.stem() == families::vision::kPart; });
   }
   std::sort(paths.begin(), paths.end());
   return paths;

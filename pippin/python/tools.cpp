@@ -100,6 +100,8 @@ app::ConvertOptions convert_options(const py::dict& given) {
   options.take("window", converted.window);
   options.take("cache", converted.cache);
   options.take("norms", converted.norms);
+  options.take("image_size", arguments.image_size);
+  options.take("compress_vision", converted.compress_vision);
   take_compression(options, converted.compression);
   options.refuse_others();
   return app::options_of(arguments);

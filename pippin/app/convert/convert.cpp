@@ -2,11 +2,14 @@
 
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "pippin/app/convert/calibration.h"
 #include "pippin/app/convert/compress.h"
 #include "pippin/app/convert/convert_encoder.h"
 #include "pippin/app/convert/convert_family.h"
 #include "pippin/app/convert/convert_speech.h"
+#include "pippin/app/convert/convert_vision.h"
 #include "pippin/app/convert/package_output.h"
 #include "pippin/app/convert/write_converted.h"
 #include "pippin/app/open/gguf_model.h"
@@ -14,7 +17,9 @@
 #include "pippin/base/files/output.h"
 #include "pippin/families/anemll.h"
 #include "pippin/families/encoder.h"
+#include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
+#include "pippin/families/vision.h"
 #include "pippin/families/whisperkit.h"
 #include "pippin/families/windowed.h"
 #include "pippin/mil/package/package.h"
@@ -59,6 +64,21 @@ void check_numbers(const ConvertOptions& options) {
   }
 }
 
+void check_vision(const ConvertOptions& options, bool compresses) {
+  if (options.image_size) {
+    check_number("--image-size", options.image_size->height, 1, kMaxImageSide);
+    check_number("--image-size", options.image_size->width, 1, kMaxImageSide);
+  }
+  if (!options.compress_vision) return;
+  if (!compresses) {
+    fail(ErrorCode::InvalidArgument, "--compress-vision without a way to compress");
+  }
+  if (!options.compression.calibrate.empty()) {
+    fail(ErrorCode::InvalidArgument,
+         "--compress-vision: not with --calibrate, since a text says nothing about images");
+  }
+}
+
 void check_norms(const ConvertOptions& options) {
   const std::string& norms = options.norms;
   if (!norms.empty() && norms != "plain" && norms != "safe") {
@@ -86,6 +106,8 @@ void check_family(const ConvertOptions& options) {
   const auto refuse = [&](const char* option) {
     fail(ErrorCode::InvalidArgument, "{}: only for --family stateful, not {}", option, family);
   };
+  if (options.image_size) refuse("--image-size");
+  if (options.compress_vision) refuse("--compress-vision");
   if (!options.query_lengths.empty()) refuse("--query-lengths");
   if (options.prefill_length > 0) refuse("--prefill");
   if (!options.adapters.empty()) refuse("--adapter");
@@ -117,6 +139,7 @@ std::optional<compress::Recipe> checked_recipe(const fs::path& source,
   check_family(options);
   check_norms(options);
   check_numbers(options);
+  check_vision(options, recipe.has_value());
   return recipe;
 }
 
@@ -125,15 +148,9 @@ ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
                                  const std::optional<compress::Recipe>& recipe) {
   const auto start = std::chrono::steady_clock::now();
   check_package_output(output);
-  models::BuildOptions build;
+  models::BuildOptions build = build_options(options);
   models::PackedMatrices packed;
   build.packed = &packed;
-  build.context = options.context;
-  build.query_lengths = options.query_lengths;
-  build.prefill_length = options.prefill_length;
-  build.fused_adapter = options.fused_adapter;
-  build.doubled_norms = options.norms == "safe";
-  build.adapters = options.adapters;
   mil::Model model = models::build(source, build);
   ConvertResult result =
       write_converted(model, output, models::package_files(source), options, recipe, start);
@@ -142,29 +159,54 @@ ConvertResult convert_to_package(const fs::path& source, const fs::path& output,
   return result;
 }
 
-// The model must run before it is compressed: first writes the fp16 package into a folder next to
-// the output, then compresses it.
-ConvertResult convert_calibrated(const fs::path& source, const fs::path& output,
-                                 const ConvertOptions& options) {
-  check_package_output(output);
+// With the tokens of the text, so that an unsuitable one is reported before the long part.
+CompressPackageOptions calibrated_options(const fs::path& source, const ConvertOptions& options) {
   CompressPackageOptions compress;
   compress.compression = compression_of(options);
   compress.progress = options.progress;
-  // First, so that an unsuitable text is reported before the long part.
   auto& ids = compress.compression.calibration_ids;
   if (ids.empty()) {
     ids = calibration_tokens(options.compression.calibrate, models::text_folder(source),
                              options.compression.calibrate_tokens);
   }
-  const PendingOutput scratch(output);
-  fs::create_directory(scratch.path());
-  const fs::path plain = scratch.path() / "plain.mlpackage";
-  ConvertResult result = convert_to_package(source, plain, options, std::nullopt);
-  const CompressResult compressed = compress_package(plain, output, compress);
+  return compress;
+}
+
+void add_compressed(const CompressResult& compressed, ConvertResult& result) {
   result.compression = compressed.compression;
   result.path = compressed.path;
   result.bytes = compressed.bytes;
   result.seconds += compressed.seconds;
+}
+
+// The model must run before it is compressed: first writes the fp16 package into a folder next to
+// the output, then compresses it.
+ConvertResult convert_calibrated(const fs::path& source, const fs::path& output,
+                                 const ConvertOptions& options) {
+  check_package_output(output);
+  const CompressPackageOptions compress = calibrated_options(source, options);
+  const PendingOutput scratch(output);
+  fs::create_directory(scratch.path());
+  const fs::path plain = scratch.path() / "plain.mlpackage";
+  ConvertResult result = convert_to_package(source, plain, options, std::nullopt);
+  add_compressed(compress_package(plain, output, compress), result);
+  return result;
+}
+
+// The same for a folder with a vision tower, of which the text's model is a part.
+ConvertResult convert_calibrated_folder(const fs::path& source, const fs::path& output,
+                                        const ConvertOptions& options) {
+  const fs::path target = output.has_filename() ? output : output.parent_path();
+  check_folder_output(target);
+  const CompressPackageOptions compress = calibrated_options(source, options);
+  PendingOutput pending(target);
+  ConvertResult result = convert_to_folder(source, pending.path(), options, std::nullopt);
+  const fs::path language = pending.path() / fmt::format("{}{}", families::vision::kLanguagePart,
+                                                         families::kPackageEnding);
+  add_compressed(compress_package(language, language, compress), result);
+  result.bytes = folder_bytes(pending.path());
+  pending.commit();
+  result.path = target;
   return result;
 }
 
@@ -188,8 +230,13 @@ ConvertResult convert(const fs::path& source, const fs::path& output,
     }
     return convert_encoder(source, output, options, recipe);
   }
-  if (options.family != families::stateful::kName)
+  const bool has_vision = makes_vision(source, output, options);
+  if (has_vision && !options.compression.calibrate.empty()) {
+    return convert_calibrated_folder(source, output, options);
+  }
+  if (has_vision || options.family != families::stateful::kName) {
     return convert_to_folder(source, output, options, recipe);
+  }
   if (!options.compression.calibrate.empty()) return convert_calibrated(source, output, options);
   return convert_to_package(source, output, options, recipe);
 }

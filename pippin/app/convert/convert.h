@@ -20,8 +20,15 @@ namespace pippin::app {
 inline constexpr uint64_t kMaxChunkBytesIos = 950'000'000;
 inline constexpr uint64_t kMaxChunkBytesMacos = 2'000'000'000;
 
+// Of images, in pixels.
+struct ImageSize {
+  int64_t height = 0, width = 0;
+};
+inline constexpr int64_t kMaxImageSide = 8192;
+
 struct ConvertOptions {
-  // "stateful": one package; "anemll": embeddings, chunks with functions for one token and for a
+  // "stateful": one package, or, if the output is a folder and the model has a vision tower, those
+  // of both; "anemll": embeddings, chunks with functions for one token and for a
   // batch over one state, and a head; "windowed": chunks with their caches as inputs and outputs;
   // "encoder": one package that embeds or scores texts (also used for "stateful" if the folder
   // holds such a model); "whisperkit": the packages of a Whisper model.
@@ -44,6 +51,11 @@ struct ConvertOptions {
   int64_t prefill_length = 0;
   // PEFT adapters, each exported as a function with its name; they share the weights.
   std::vector<models::NamedAdapter> adapters;
+
+  // stateful, with a vision tower: The size of the images that the tower's package takes; only for
+  // towers that take any. Whether the tower is compressed, too.
+  std::optional<ImageSize> image_size;
+  bool compress_vision = false;
 
   // anemll and windowed: The prefix of the packages' names; empty: the architecture's name (anemll)
   // or the model's (windowed).
@@ -74,7 +86,7 @@ struct ConvertResult : PackageOutput {
   int64_t parameters = 0;
   std::optional<compress::Result> compression;
   int64_t packages = 1;
-  models::PackedSummary packed;  // for a single package
+  models::PackedSummary packed;  // of the family `stateful`
 };
 
 // Throws convert()'s errors about options, before anything is read: InvalidArgument for a source
@@ -83,7 +95,7 @@ struct ConvertResult : PackageOutput {
 // first.
 void check_convert_options(const std::filesystem::path& source, const ConvertOptions& options);
 
-// `output` is X.mlpackage, or a folder for families with several packages. It is replaced only
+// `output` is X.mlpackage, or a folder for several packages. It is replaced only
 // after everything has been written, only if it is of the same kind or empty, and unchanged after
 // an error. Throws as check_convert_options(), models::build(), compress::compress() and
 // mil::write_package(); Cancelled.

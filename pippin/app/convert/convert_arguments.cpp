@@ -15,6 +15,20 @@ models::NamedAdapter parse_adapter(const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
+// HEIGHTxWIDTH
+ImageSize parse_image_size(const std::string& text) {
+  const size_t times = text.find('x');
+  ImageSize size;
+  const bool fits = times != std::string::npos &&
+                    parse_number(text.substr(0, times), size.height) &&
+                    parse_number(text.substr(times + 1), size.width);
+  if (!fits) {
+    fail(ErrorCode::InvalidArgument, "--image-size {}: HEIGHTxWIDTH is expected, 448x448 say",
+         text);
+  }
+  return size;
+}
+
 int64_t chunks_of(const std::string& text) {
   if (text == "auto") return 0;
   int64_t number = 0;
@@ -42,6 +56,7 @@ ConvertOptions options_of(const ConvertArguments& arguments) {
   for (const std::string& adapter : arguments.adapters) {
     options.adapters.push_back(parse_adapter(adapter));
   }
+  if (!arguments.image_size.empty()) options.image_size = parse_image_size(arguments.image_size);
   if (options.family != "anemll") return options;
   options.chunks = chunks_of(arguments.chunks);
   if (options.chunks == 0) options.max_chunk_bytes = chunk_bytes_of(arguments.max_chunk_mb);

@@ -14,6 +14,7 @@ struct ConvertArguments {
   std::vector<std::string> adapters;  // NAME=DIR
   std::string chunks = "auto";        // or a number
   std::string max_chunk_mb = "ios";   // a multiple of 10^6 bytes, ios or macos
+  std::string image_size = {};        // HEIGHTxWIDTH; empty: the model's own
 };
 
 // The options with all arguments applied. Throws InvalidArgument.

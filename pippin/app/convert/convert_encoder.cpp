@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "pippin/app/convert/convert_vision.h"
 #include "pippin/app/convert/write_converted.h"
 #include "pippin/base/error.h"
 #include "pippin/families/encoder.h"
@@ -22,6 +23,7 @@ bool makes_encoder(const fs::path& source, const ConvertOptions& options) {
 }
 
 void check_encoder_options(const ConvertOptions& options, const char* what) {
+  refuse_vision_options(options, what);
   const auto refuse = [&](const char* option) {
     fail(ErrorCode::InvalidArgument, "{}: not for {}", option, what);
   };

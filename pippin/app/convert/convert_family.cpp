@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/app/convert/convert_vision.h"
 #include "pippin/app/convert/package_output.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
@@ -15,12 +16,16 @@
 #include "pippin/base/threads/cancel.h"
 #include "pippin/families/anemll.h"
 #include "pippin/families/package.h"
+#include "pippin/families/stateful.h"
+#include "pippin/families/vision.h"
 #include "pippin/families/whisperkit.h"
 #include "pippin/families/windowed.h"
+#include "pippin/mil/check/verify.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/whisperkit.h"
 #include "pippin/models/family/anemll.h"
 #include "pippin/models/family/windowed.h"
+#include "pippin/models/vision/vision_model.h"
 
 namespace pippin::app {
 namespace {
@@ -253,6 +258,21 @@ ConvertResult convert_to_folder(const fs::path& source, const fs::path& output,
       if (sets.fits(pending.path(), set)) break;
       fs::remove_all(pending.path());
     }
+  } else if (options.family == families::stateful::kName) {
+    VisionParts parts = vision_parts(source, options);
+    result.architecture = parts.language.model.metadata.user_defined.at(families::kArchitectureKey);
+    result.context = parts.context;
+    result.packed = std::move(parts.packed);
+    result.parameters =
+        models::num_parameters(parts.language.model) + models::num_parameters(parts.tower.model);
+    set.parts.push_back(std::move(parts.language));
+    set.parts.push_back(std::move(parts.tower));
+    set.files = models::vision_files(source);
+    set.meta_name = families::vision::meta::kFile;
+    set.meta_text = std::move(parts.meta_json);
+    for (const PackagePart& part : set.parts) mil::verify(part.model.program);
+    compress_set(set, recipe, options.compression.threads);
+    write_set(set, pending.path(), options.progress);
   } else if (options.family == families::whisperkit::kName) {
     const models::WhisperKit family(source, whisperkit_options(options, recipe));
     set.parts = family.parts();

@@ -9,6 +9,17 @@
 
 namespace pippin::app {
 
+models::BuildOptions build_options(const ConvertOptions& options) {
+  models::BuildOptions build;
+  build.context = options.context;
+  build.query_lengths = options.query_lengths;
+  build.prefill_length = options.prefill_length;
+  build.fused_adapter = options.fused_adapter;
+  build.doubled_norms = options.norms == "safe";
+  build.adapters = options.adapters;
+  return build;
+}
+
 ConvertResult write_converted(mil::Model& model, const std::filesystem::path& output,
                               std::vector<mil::ExtraFile> files, const ConvertOptions& options,
                               const std::optional<compress::Recipe>& recipe,

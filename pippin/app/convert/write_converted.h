@@ -1,4 +1,4 @@
-// The last step of a conversion to one package.
+// The steps that conversions to packages share.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,9 @@
 #include "pippin/compress/recipe.h"
 
 namespace pippin::app {
+
+// The options of models::build() among those of a conversion to the family `stateful`.
+models::BuildOptions build_options(const ConvertOptions& options);
 
 // Verifies the model, compresses it by the recipe, and writes it as the package `output` along with
 // `files`; `start` is the time at which the work began. The caller reports the context and the loss

@@ -1,5 +1,7 @@
 #include "pippin/app/open/open_model.h"
 
+#include <utility>
+
 #include "pippin/app/open/hidden_output.h"
 #include "pippin/app/open/hub_model.h"
 #include "pippin/app/open/speech_model.h"
@@ -131,8 +133,11 @@ LoadedModel open_model(const ModelChoice& given) {
     return loaded;
   }
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
-  LoadedModel loaded = runtime::load_model(runtime::find_packages(choice.path), text, choice.load);
+  runtime::FoundPackages packages = runtime::find_packages(choice.path);
+  const fs::path tower = packages.vision;
+  LoadedModel loaded = runtime::load_model(std::move(packages), text, choice.load);
   if (loaded.model->source()) refuse_speech(given);
+  if (!tower.empty()) loaded.images = open_package_images(choice.path, tower, loaded);
   return loaded;
 }
 

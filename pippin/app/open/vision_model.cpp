@@ -4,6 +4,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/models/vision/vision_model.h"
+#include "pippin/runtime/vision/package_tower.h"
 
 namespace pippin::app {
 
@@ -35,6 +36,22 @@ void open_images(const fs::path& folder, runtime::LoadedModel& model) {
     if (error.code() != ErrorCode::Unsupported) throw;
     model.images_error = error;  // texts still work
   }
+}
+
+std::shared_ptr<runtime::ImageInput> open_package_images(const fs::path& folder,
+                                                         const fs::path& tower,
+                                                         const runtime::RunnableModel& model) {
+  if (!model.model->rows()) {
+    fail(ErrorCode::Unsupported,
+         "{}: the language model next to {} takes no rows of images; name its package to run it "
+         "with text alone",
+         folder.string(), tower.filename().string());
+  }
+  auto programs = runtime::package_programs(tower, models::vision_passes(folder));
+  return std::make_shared<runtime::ImageInput>(
+      image::ImageProcessor::open(folder), image::ImagePrompt::open(folder),
+      std::make_unique<runtime::VisionTower>(std::move(programs), model.pool),
+      model.model->context());
 }
 
 }  // namespace pippin::app

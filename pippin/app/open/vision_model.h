@@ -24,4 +24,11 @@ std::unique_ptr<runtime::VisionTower> open_vision_tower(
 // Throws the errors of reading the files, except Unsupported.
 void open_images(const std::filesystem::path& folder, runtime::LoadedModel& model);
 
+// The same for a folder of packages with config.json and the processor's files, and its package of
+// the tower, which takes images of one shape (runtime/vision/package_tower.h). Throws Unsupported
+// if the language model's package takes no rows.
+std::shared_ptr<runtime::ImageInput> open_package_images(const std::filesystem::path& folder,
+                                                         const std::filesystem::path& tower,
+                                                         const runtime::RunnableModel& model);
+
 }  // namespace pippin::app

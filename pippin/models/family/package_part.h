@@ -1,5 +1,5 @@
-// Models that are a folder of packages: the parts of the families `anemll`, `windowed` and
-// `whisperkit`.
+// Models that are a folder of packages: the parts of the families `anemll`, `windowed`,
+// `whisperkit`, and of `stateful` with a vision tower.
 #pragma once
 
 #include <cstdint>

@@ -5,10 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "pippin/array/builder.h"
 #include "pippin/array/ops.h"
+#include "pippin/base/files/file.h"
 #include "pippin/families/package.h"
 #include "pippin/families/vision.h"
+#include "pippin/io/model_files.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/family/package_part.h"
 #include "pippin/models/model_source.h"
@@ -21,6 +26,18 @@ namespace fs = std::filesystem;
 
 vision::VisionDescription read_tower(const fs::path& source) {
   return vision::describe_vision(Config(load_config(source)));
+}
+
+// Without a language model.
+Description read_description(const fs::path& source) {
+  const Json config = load_config(source);
+  Description description;
+  description.name = model_name(source, config);
+  description.model_type = config.get_string_or("model_type", "");
+  if (const auto names = config.find("architectures"); names && names->size() > 0) {
+    description.class_name = std::string(names->at(size_t{0}).as_string());
+  }
+  return description;
 }
 
 nn::Parameters open_tower(const fs::path& source, const VisionBuildOptions& options) {
@@ -47,7 +64,9 @@ bool VisionModel::is_in(const fs::path& source) {
 }
 
 VisionModel::VisionModel(const fs::path& source, const VisionBuildOptions& options)
-    : description_(read_tower(source)), parameters_(open_tower(source, options)) {}
+    : origin_(read_description(source)),
+      description_(read_tower(source)),
+      parameters_(open_tower(source, options)) {}
 
 image::VisionPasses VisionModel::passes(const image::ImageInputs& inputs) const {
   return description_.passes(inputs);
@@ -62,16 +81,18 @@ mil::Model VisionModel::build(const image::VisionShape& shape) const {
       description_.record(parameters_, array::cast(pixels, parameters_.type()), shape);
   builder.output(families::vision::kRows, array::cast(rows, kFloat));
 
-  mil::Model model;
-  model.program.attributes.emplace(families::kBuildInfo, build_info());
-  model.specification_version = mil::specification_version(builder.opset());
+  mil::Model model = empty_model(origin_, families::vision::kName, builder.opset());
+  if (!shape.sizes.empty()) {
+    model.metadata.user_defined[families::vision::kSizesKey] =
+        fmt::format("{}", fmt::join(shape.sizes, ","));
+  }
   model.program.functions.emplace(families::kMain, builder.build());
   mil::FunctionDescription function;
   function.name = families::kMain;
   function.inputs = {
       mil::array_feature(families::vision::kPixels, "Pixels of an image", kFloat, shape.pixels)};
-  function.outputs = {
-      mil::array_feature(families::vision::kRows, "Embeddings of the image", kFloat)};
+  function.outputs = {mil::array_feature(families::vision::kRows, "Embeddings of the image", kFloat,
+                                         mil::constant_shape(rows.shape()).value())};
   model.functions.push_back(std::move(function));
   model.default_function = families::kMain;
 
@@ -81,6 +102,19 @@ mil::Model VisionModel::build(const image::VisionShape& shape) const {
   others.insert(others.end(), description_.unused.begin(), description_.unused.end());
   parameters_.check_all_used(kBuffers, others);
   return model;
+}
+
+std::function<image::VisionPasses(const image::ImageInputs& inputs)> vision_passes(
+    const fs::path& folder) {
+  return read_tower(folder).passes;
+}
+
+std::vector<mil::ExtraFile> vision_files(const fs::path& source) {
+  std::vector<mil::ExtraFile> files = folder_files(source);
+  for (const fs::path& path : files_of_role(text_folder(source), FileRole::Processor)) {
+    files.push_back({"", path.filename().string(), read_file(path)});
+  }
+  return files;
 }
 
 mil::Model build_vision(const fs::path& source, const image::VisionShape& shape,

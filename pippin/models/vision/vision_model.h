@@ -3,10 +3,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <vector>
 
 #include "pippin/image/image_inputs.h"
 #include "pippin/image/vision_pass.h"
 #include "pippin/mil/model.h"
+#include "pippin/mil/package/package.h"
 #include "pippin/models/registry.h"
 #include "pippin/models/vision/vision_description.h"
 #include "pippin/nn/weights/parameters.h"
@@ -29,17 +32,25 @@ class VisionModel {
   // Throws InvalidArgument for inputs that are not those of the model's processor.
   image::VisionPasses passes(const image::ImageInputs& inputs) const;
 
-  // The program of one pass, a function `main`: fp32 `pixel_values` of shape.pixels to fp32
+  // The package (families/vision.h) of one pass: fp32 `pixel_values` of shape.pixels to fp32
   // `image_features` (batch, rows, width). `shape` is that of a pass. Throws NotFound (a missing
   // tensor), InvalidFile (one of another shape, or one that no part needs).
   mil::Model build(const image::VisionShape& shape) const;
 
  private:
+  Description origin_;
   vision::VisionDescription description_;
   nn::Parameters parameters_;
 };
 
-// The same at once.
+// VisionModel::passes() of a folder with a configuration, but without weights.
+std::function<image::VisionPasses(const image::ImageInputs& inputs)> vision_passes(
+    const std::filesystem::path& folder);
+
+// Of the folder: the files of folder_files() and those of the image processor.
+std::vector<mil::ExtraFile> vision_files(const std::filesystem::path& source);
+
+// VisionModel::build() at once.
 mil::Model build_vision(const std::filesystem::path& source, const image::VisionShape& shape,
                         const VisionBuildOptions& options = {});
 

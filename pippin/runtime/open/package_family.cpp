@@ -5,6 +5,7 @@
 #include "pippin/base/error.h"
 #include "pippin/families/fluidaudio.h"
 #include "pippin/families/package.h"
+#include "pippin/families/vision.h"
 #include "pippin/families/whisperkit.h"
 #include "pippin/families/windowed.h"
 #include "pippin/io/model_files.h"
@@ -131,6 +132,10 @@ FoundPackages find_packages(const fs::path& path) {
     found.family = FoundPackages::Family::WhisperKit;
   } else if (looks_like_fluidaudio(*found.folder)) {
     found.family = FoundPackages::Family::FluidAudio;
+  } else if (stems.size() == 2 && found.folder->contains(families::vision::kPart)) {
+    const bool is_first = stems.front() == families::vision::kPart;
+    found.package = found.folder->package(is_first ? stems.back() : stems.front());
+    found.vision = found.folder->package(families::vision::kPart);
   } else if (stems.size() > 1) {
     fail(ErrorCode::InvalidArgument, "{}: holds several models: '{}' and '{}'; name one of them",
          path.string(), found.folder->file_name(stems[0]), found.folder->file_name(stems[1]));

@@ -5,7 +5,8 @@
 // 3. names like X_embeddings, X_FFN_PF_chunk_01of02, X_lm_head: anemll without meta.yaml
 // 4. AudioEncoder or TextDecoder among them: WhisperKit's
 // 5. Preprocessor, Encoder, Decoder and JointDecision: FluidAudio's (families/fluidaudio.h)
-// 6. one package: by what it declares (stateful/model.h, anemll/model.h)
+// 6. `vision` and one more: a language model with its vision tower (families/vision.h)
+// 7. one package: by what it declares (stateful/model.h, anemll/model.h)
 #pragma once
 
 #include <filesystem>
@@ -22,6 +23,7 @@ struct FoundPackages {
   Family family = Family::Single;
   std::filesystem::path root;     // the path that was given
   std::filesystem::path package;  // Single: the path to read
+  std::filesystem::path vision;   // Single: that of its vision tower; empty if it has none
   // From a folder or an archive. It must live while packages are read.
   std::optional<PackageFolder> folder;
   std::optional<AnemllMeta> meta;

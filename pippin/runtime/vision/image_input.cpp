@@ -36,6 +36,17 @@ size_t count_runs(const std::vector<image::ImagePiece>& pieces) {
       [](const image::ImagePiece& piece) { return std::holds_alternative<image::RowRun>(piece); }));
 }
 
+// Errors begin with the file's name.
+template <typename Work>
+void naming(const ImageFile& file, const Work& work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).starts_with(file.name)) throw;
+    fail(error.code(), "{}: {}", file.name, error.what());
+  }
+}
+
 }  // namespace
 
 // An image on its way: of the pixels only the shape is kept.
@@ -55,14 +66,11 @@ ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
                                           int64_t rows_before) const {
   check_cancel();
   Processed result;
-  try {
+  naming(file, [&] {
     result.inputs = processor_.process(image::parse_model_picture(file.bytes, file.name));
-  } catch (const Error& error) {
-    if (std::string_view(error.what()).starts_with(file.name)) throw;
-    fail(error.code(), "{}: {}", file.name, error.what());
-  }
+  });
   const size_t runs = count_runs(rule_.expand(result.inputs, index));
-  result.rows = tower_->encode(result.inputs);
+  naming(file, [&] { result.rows = tower_->encode(result.inputs); });
   result.inputs.pixel_values.values = {};
   if (result.rows.size() != runs) {
     fail(ErrorCode::Internal, "{}: the tower gives {} runs of rows, the prompt has {}", file.name,
