@@ -57,7 +57,7 @@ VisionDescription aimv2_pooled(const Config& vision, const std::string& base, in
   const nn::TokenPoolingOptions pooling{attention.features, attention.num_heads,
                                         attention.qkv_bias};
   model.project = [=](const nn::Parameters& parameters, const array::Array& states) {
-    const array::Array pooled = nn::token_pooled(parameters.at(base).at("head"), pooling, states);
+    array::Array pooled = nn::token_pooled(parameters.at(base).at("head"), pooling, states);
     if (width == 0) return pooled;
     return nn::Linear(parameters.at("visual_projection"), pooling.features, width)(pooled);
   };

@@ -31,7 +31,7 @@ array::Array window_mask(const array::Array& mask, const array::Array& distances
 
 array::Array window_mask(const Pass& pass, int64_t window) {
   const array::Scope scope("window");
-  const array::Array hiding = window_mask(pass.mask, key_distances(pass), window);
+  array::Array hiding = window_mask(pass.mask, key_distances(pass), window);
   if (!pass.run_starts) return hiding;
   const array::Array end = array::Builder::current().dim_array(pass.end);
   const array::Array keys = array::expand_dims(array::range(array::constant(0), end), {0, 1, 2});

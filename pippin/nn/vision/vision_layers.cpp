@@ -35,7 +35,7 @@ Array VisionLayers::run(size_t index, const Array& x, const Rotation* rotation,
                         const Array* mask) const {
   PassCache cache;
   LayerCarry carry;
-  const mil::Dim length = x.dim(1);
+  const mil::Dim& length = x.dim(1);
   const Pass pass{0, length, length, x};
   return layers_.at(index)(
       x, {static_cast<int64_t>(index), rotation, mask, cache, pass, carry, nullptr, nullptr});
