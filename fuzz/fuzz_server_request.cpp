@@ -1,7 +1,9 @@
 // Bodies and targets of requests: any input gives a request or an ApiError.
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "pippin/chat/json.h"
 #include "pippin/http/message.h"
@@ -22,6 +24,12 @@ void attempt(Read&& read) {
   }
 }
 
+// The messages as a template gets them.
+std::string parts_of(const pippin::server::ChatInput& input) {
+  std::vector<size_t> order;
+  return pippin::chat::to_json(input.images.marks().with_parts(input.messages, order));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -38,11 +46,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     attempt([&] {
       const auto input = body.find("input");
       if (!input) return;
-      (void)chat::to_json(server::response_messages("", server::input_items(*input)));
+      (void)parts_of(server::response_messages("", server::input_items(*input)));
       if (input->is_array()) (void)server::list_input_items(*input, {}, "name");
     });
-    attempt([&] { (void)chat::to_json(server::anthropic_messages(body)); });
-    attempt([&] { (void)chat::to_json(server::without_developer(server::openai_messages(body))); });
+    attempt([&] { (void)parts_of(server::anthropic_messages(body)); });
+    attempt([&] {
+      server::ChatInput input = server::openai_messages(body);
+      input.messages = server::without_developer(input.messages);
+      (void)parts_of(input);
+    });
   });
   return 0;
 }
