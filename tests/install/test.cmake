@@ -26,7 +26,7 @@ set(expected pippin/api/call.h pippin/api/device.h pippin/api/llm.h pippin/api/m
   pippin/mx/core/ref.h pippin/mx/ops/scan_sort.h pippin/mx/core/shape.h pippin/mx/ops/shape_ops.h pippin/mx/core/small_vector.h pippin/mx/ops/unary.h pippin/nn.h pippin/runtime/batch.h pippin/runtime/embedded_rows.h pippin/runtime/generator.h pippin/runtime/load_options.h pippin/runtime/model.h
   pippin/runtime/row_ids.h pippin/runtime/row_memory.h pippin/runtime/row_runs.h pippin/runtime/sampling/candidates.h pippin/runtime/sampling/logprobs.h
   pippin/runtime/sampling/options.h pippin/runtime/sampling/processor.h pippin/runtime/sampling/random.h pippin/runtime/sequence.h
-  pippin/runtime/sequence_rows.h pippin/runtime/source.h pippin/runtime/statistics.h pippin/speech/options.h pippin/speech/transcription.h pippin/speech/writers/formats.h pippin/tokenizers/tokenizer.h)
+  pippin/runtime/sequence_rows.h pippin/runtime/source.h pippin/runtime/statistics.h pippin/runtime/vision_prompt.h pippin/speech/options.h pippin/speech/transcription.h pippin/speech/writers/formats.h pippin/tokenizers/tokenizer.h)
 if(SHARED)
   list(PREPEND expected pippin.h)
 endif()

@@ -65,6 +65,7 @@ describe("images", () => {
     asked = null;
     await page.click(".assistant [data-do=again]");
     await page.waitForFunction(() => document.querySelector(".assistant .which")?.textContent === "2 / 2");
+    await waitForAnswer(page);
     assert.equal(asked.messages[0].content[0].image_url.url, kUrl);
   }));
 
