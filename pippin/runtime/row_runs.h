@@ -23,22 +23,25 @@ struct RowForm {
   // all tokens of a prompt with rows do. In the last two cases a run is fed whole, in the last one
   // the prompt.
   enum class Sight : uint8_t { Causal, Runs, Prompt };
-  Sight sight = Sight::Causal;
+  Sight sight = Sight::Causal;  // of this model
   // The id that processors write into a prompt for each row of a picture; -1: none is known.
   int32_t placeholder = -1;
 };
 
 // Rows that stand next to each other in a sequence.
 struct RowRun {
-  int64_t begin = 0, count = 0;  // tokens; fewer of them may have been fed
-  std::string digest;
-  std::array<int64_t, 3> grid{};
+  int64_t begin = 0, count = 0;              // tokens; fewer of them may have been fed
+  std::string digest;                        // that of EmbeddedRows
+  std::array<int64_t, 3> grid{};             // likewise
   std::shared_ptr<const EmbeddedRows> rows;  // null once all of them were fed
 
+  // The token after the last one.
   int64_t end() const { return begin + count; }
+  // Whether the positions have three coordinates.
   bool has_grid() const { return grid[0] > 0; }
 };
 
+// The runs of a sequence. Not thread-safe.
 class RowRuns {
  public:
   // Adds rows for the next tokens with their ids. Throws InvalidArgument if they do not fit.
@@ -59,7 +62,9 @@ class RowRuns {
   // Takes the runs of a saved sequence with these tokens. Throws InvalidArgument if they differ.
   void restore(std::vector<RowRun> runs, std::span<const int32_t> tokens);
 
+  // The runs, in the order of the tokens.
   const std::vector<RowRun>& runs() const { return runs_; }
+  // Whether the tokens are all ids.
   bool is_empty() const { return runs_.empty(); }
   // The run with that token; null if it is not a row.
   const RowRun* at(int64_t token) const;

@@ -357,7 +357,7 @@ describe("anthropic", () => {
     await assert.rejects(anthropic.messages.create({ ...request, model: "gone" }), Anthropic.NotFoundError);
     await assert.rejects(
       anthropic.messages.create({ ...request, messages: [{ role: "user", content: [{ type: "image", source: {
-        type: "base64", media_type: "image/png", data: "" } }] }] }),
+        type: "base64", media_type: "image/png", data: "eA==" } }] }] }),
       (error) => error instanceof Anthropic.BadRequestError && /text only/.test(error.message));
   });
 
