@@ -10,7 +10,7 @@ import { serve, sharedData } from "./serving.mjs";
 
 const source = sharedData("models2026/vlm/llava");
 if (!source) {
-  console.log("shared test data is absent: data/models2026/vlm/llava");
+  console.log("skipped: shared test data is absent: data/models2026/vlm/llava");
   process.exit(0);
 }
 
