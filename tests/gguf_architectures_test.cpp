@@ -100,7 +100,7 @@ TEST_P(GgufArchitectures, HaveTheGoldensLogits) {
   }
   // Where two experts are equally likely, the order of the CPU's sums chooses.
   const size_t chosen_otherwise =
-      Json::load(folder / "config.json").has("n_routed_experts") ? 1 : 0;
+      Json::load(folder / "config.json", kPythonJson).has("n_routed_experts") ? 1 : 0;
   EXPECT_LE(tokens_beyond(allowed, all, golden), chosen_otherwise);
   sequence->reset();
   std::span<const float> logits = sequence->prefill(golden.prompt);

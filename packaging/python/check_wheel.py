@@ -17,7 +17,7 @@ from pathlib import Path
 # Shared libraries by name: those on every Linux system, and those that docs/python.md lists for installation.
 NEEDED = {
     "ld-linux", "libc", "libm", "libgcc_s", "libstdc++",
-    "libcrypto", "libprotobuf-lite", "libsamplerate", "libyaml-cpp", "libz", "libzip",
+    "libcrypto", "libjpeg", "libpng16", "libprotobuf-lite", "libsamplerate", "libyaml-cpp", "libz", "libzip",
 }
 EXPORTED = ["PyInit__pippin"]
 

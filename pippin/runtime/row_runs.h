@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/base/export.h"
 #include "pippin/runtime/embedded_rows.h"
 
 namespace pippin::runtime {
@@ -42,7 +43,7 @@ struct RowRun {
 };
 
 // The runs of a sequence. Not thread-safe.
-class RowRuns {
+class PIPPIN_API RowRuns {
  public:
   // Adds rows for the next tokens with their ids. Throws InvalidArgument if they do not fit.
   void provide(const RowForm& form, std::shared_ptr<const EmbeddedRows> rows);

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NEEDED = """ld-linux libc libcrypto libcurl libfmt libgcc_s libm libpcre2-8 libprotobuf-lite libsamplerate libstdc++
+NEEDED = """ld-linux libc libcrypto libcurl libfmt libgcc_s libjpeg libm libpcre2-8 libpng16 libprotobuf-lite libsamplerate libstdc++
     libutf8proc libyaml-cpp libz libzip""".split()
 SONAME = "libpippin.so.0"
 NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'", re.M | re.S)

@@ -208,7 +208,7 @@ class Vision(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "prompt\\(\\) takes lists of parts"):
             self.model.encode_chat(asked({"path": self.path}))
         with self.assertRaises(ValueError):  # a placeholder too few
-            self.model.prompt("this", images=self.path)
+            self.model.prompt("<image> this", images=[self.path, self.path])
         with self.assertRaisesRegex(ValueError, "neither chat_template nor its variables"):
             self.model.prompt("this", word="fox")
         demo = pippin.LanguageModel("demo")
