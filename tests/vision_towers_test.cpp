@@ -1,6 +1,5 @@
 // Compares vision towers with Hugging Face's own outputs: the rows of embeddings of each image,
-// after the projector, from the folder in fp32 and
-// from packages in fp16.
+// after the projector, from the folder in fp32 and from packages in fp16.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -7,6 +7,7 @@
 #include "pippin/families/encoder_decoder.h"
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
+#include "pippin/runtime/package/functions.h"
 
 namespace pippin::runtime {
 namespace {
@@ -14,31 +15,21 @@ namespace {
 namespace encoder_decoder = families::encoder_decoder;
 namespace stateful = families::stateful;
 
-const mil::FunctionDescription* find_function(const mil::Model& model, const char* name) {
-  const auto found =
-      std::find_if(model.functions.begin(), model.functions.end(),
-                   [&](const mil::FunctionDescription& one) { return one.name == name; });
-  return found == model.functions.end() ? nullptr : &*found;
-}
-
-const mil::Feature* find_feature(const std::vector<mil::Feature>& features, const char* name,
+const mil::Feature* find_of_rank(const std::vector<mil::Feature>& features, const char* name,
                                  size_t rank) {
-  const auto found = std::find_if(features.begin(), features.end(), [&](const auto& feature) {
-    return feature.name == name && feature.shape.size() == rank;
-  });
-  return found == features.end() ? nullptr : &*found;
+  const mil::Feature* const found = find_feature(features, name);
+  return found != nullptr && found->shape.size() == rank ? found : nullptr;
 }
 
 // An input whose sizes are ranges.
 const mil::Feature* find_flexible(const mil::FunctionDescription& function, const char* name,
                                   size_t rank) {
-  const mil::Feature* const input = find_feature(function.inputs, name, rank);
+  const mil::Feature* const input = find_of_rank(function.inputs, name, rank);
   return input != nullptr && input->ranges.size() == rank ? input : nullptr;
 }
 
 bool has_output(const mil::FunctionDescription& function, const char* name) {
-  return std::any_of(function.outputs.begin(), function.outputs.end(),
-                     [&](const mil::Feature& output) { return output.name == name; });
+  return find_feature(function.outputs, name) != nullptr;
 }
 
 bool is_fixed(const mil::Feature& feature) {
@@ -49,7 +40,7 @@ bool is_fixed(const mil::Feature& feature) {
 // A spectrogram of fixed size.
 const mil::Feature* find_features(const mil::FunctionDescription& encode) {
   const mil::Feature* const found =
-      find_feature(encode.inputs, encoder_decoder::kSourceFeatures, 3);
+      find_of_rank(encode.inputs, encoder_decoder::kSourceFeatures, 3);
   return found != nullptr && is_fixed(*found) ? found : nullptr;
 }
 
@@ -68,7 +59,7 @@ int32_t token_of(const mil::Model& model, const char* key, int32_t fallback) {
 
 // The heads of the function `align`; 0 if there is none that gives weights for each position.
 int64_t alignment_heads(const mil::Model& model, int64_t positions) {
-  const mil::FunctionDescription* const align = find_function(model, encoder_decoder::kAlign);
+  const mil::FunctionDescription* const align = find_description(model, encoder_decoder::kAlign);
   if (align == nullptr || find_flexible(*align, stateful::kIds, 2) == nullptr ||
       find_flexible(*align, stateful::kMask, 4) == nullptr) {
     return 0;
@@ -83,7 +74,7 @@ int64_t alignment_heads(const mil::Model& model, int64_t positions) {
 }
 
 SourceForm source_form(const mil::Model& model, const mil::FunctionDescription& encode) {
-  const mil::Feature* const keys = find_feature(encode.states, encoder_decoder::kCrossKeys, 5);
+  const mil::Feature* const keys = find_of_rank(encode.states, encoder_decoder::kCrossKeys, 5);
   if (keys == nullptr) {
     fail(ErrorCode::Unsupported,
          "not an encoder-decoder program: function {} must have a state {} of five axes",
@@ -105,8 +96,8 @@ SourceForm source_form(const mil::Model& model, const mil::FunctionDescription& 
 }  // namespace
 
 bool is_encoder_decoder(const mil::Model& model) {
-  const auto* const encode = find_function(model, encoder_decoder::kEncode);
-  const auto* const decode = find_function(model, families::kMain);
+  const auto* const encode = find_description(model, encoder_decoder::kEncode);
+  const auto* const decode = find_description(model, families::kMain);
   if (encode == nullptr || decode == nullptr || !has_output(*decode, stateful::kLogits) ||
       find_flexible(*decode, stateful::kIds, 2) == nullptr ||
       find_flexible(*decode, stateful::kMask, 4) == nullptr) {
@@ -125,8 +116,8 @@ EncoderDecoderSchema encoder_decoder_schema(const mil::Model& model) {
          "functions {} and {} of the family {}",
          encoder_decoder::kEncode, families::kMain, encoder_decoder::kName);
   }
-  const auto& encode = *find_function(model, encoder_decoder::kEncode);
-  const auto& decode = *find_function(model, families::kMain);
+  const auto& encode = *find_description(model, encoder_decoder::kEncode);
+  const auto& decode = *find_description(model, families::kMain);
   EncoderDecoderSchema schema;
   schema.start = token_of(model, encoder_decoder::kStartKey, 0);
   schema.first = token_of(model, encoder_decoder::kFirstKey, -1);

@@ -39,6 +39,19 @@ void rename_state(mil::Model& model, mil::FunctionDescription& description, mil:
 
 }  // namespace
 
+const mil::FunctionDescription* find_description(const mil::Model& model, std::string_view name) {
+  const auto found =
+      std::find_if(model.functions.begin(), model.functions.end(),
+                   [&](const mil::FunctionDescription& one) { return one.name == name; });
+  return found == model.functions.end() ? nullptr : &*found;
+}
+
+const mil::Feature* find_feature(const std::vector<mil::Feature>& features, std::string_view name) {
+  const auto found = std::find_if(features.begin(), features.end(),
+                                  [&](const mil::Feature& one) { return one.name == name; });
+  return found == features.end() ? nullptr : &*found;
+}
+
 std::vector<std::string> adapter_names(const mil::Model& model) {
   const auto& metadata = model.metadata.user_defined;
   const auto listed = metadata.find(families::stateful::kAdaptersKey);

@@ -13,6 +13,10 @@
 
 namespace pippin::runtime {
 
+// Each returns null if there is none of that name.
+const mil::FunctionDescription* find_description(const mil::Model& model, std::string_view name);
+const mil::Feature* find_feature(const std::vector<mil::Feature>& features, std::string_view name);
+
 std::vector<std::string> adapter_names(const mil::Model& model);
 
 // The functions of the adapter, or of the base model if `adapter` is empty, with the default

@@ -10,24 +10,12 @@
 #include "pippin/families/package.h"
 #include "pippin/families/speech.h"
 #include "pippin/runtime/axis_sizes.h"
+#include "pippin/runtime/package/functions.h"
 
 namespace pippin::runtime {
 namespace {
 
 namespace speech = families::speech;
-
-const mil::FunctionDescription* find_described(const mil::Model& model, const char* name) {
-  const auto found =
-      std::find_if(model.functions.begin(), model.functions.end(),
-                   [&](const mil::FunctionDescription& one) { return one.name == name; });
-  return found == model.functions.end() ? nullptr : &*found;
-}
-
-const mil::Feature* find_feature(const std::vector<mil::Feature>& features, const char* name) {
-  const auto found = std::find_if(features.begin(), features.end(),
-                                  [&](const mil::Feature& one) { return one.name == name; });
-  return found == features.end() ? nullptr : &*found;
-}
 
 // The function's waveform or features; null for other functions.
 const mil::Feature* sound_input(const mil::FunctionDescription* function) {
@@ -43,15 +31,15 @@ bool gives(const mil::FunctionDescription* function, const char* output) {
 }
 
 bool is_ctc(const mil::Model& model) {
-  const auto* const main = find_described(model, families::kMain);
+  const auto* const main = find_description(model, families::kMain);
   return sound_input(main) != nullptr && gives(main, speech::kLogits);
 }
 
 bool is_transducer(const mil::Model& model) {
-  const auto* const encode = find_described(model, speech::kEncode);
+  const auto* const encode = find_description(model, speech::kEncode);
   return sound_input(encode) != nullptr && gives(encode, speech::kEncoded) &&
-         gives(find_described(model, speech::kPredict), speech::kPredicted) &&
-         gives(find_described(model, speech::kJoin), speech::kLogits);
+         gives(find_description(model, speech::kPredict), speech::kPredicted) &&
+         gives(find_description(model, speech::kJoin), speech::kLogits);
 }
 
 int64_t checked_number(const char* key, std::string_view text, int64_t least, int64_t most) {
@@ -107,7 +95,7 @@ SpeechSchema speech_schema(const mil::Model& model) {
   SpeechSchema schema;
   schema.is_transducer = is_transducer(model);
   schema.function = schema.is_transducer ? speech::kEncode : families::kMain;
-  const mil::Feature& input = *sound_input(find_described(model, schema.function.c_str()));
+  const mil::Feature& input = *sound_input(find_description(model, schema.function.c_str()));
   schema.input = input.name;
   schema.bins = input.shape.size() == 3 ? input.shape[2] : 0;
   const AxisSizes length = AxisSizes::of(input, 1);

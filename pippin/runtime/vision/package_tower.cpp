@@ -14,6 +14,7 @@
 #include "pippin/families/package.h"
 #include "pippin/families/vision.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/runtime/package/functions.h"
 
 namespace pippin::runtime {
 namespace {
@@ -21,41 +22,34 @@ namespace {
 namespace fs = std::filesystem;
 namespace vision = families::vision;
 
-std::string_view vision_metadata(const mil::Model& model, const char* key) {
+std::string_view metadata_of(const mil::Model& model, const char* key) {
   const auto found = model.metadata.user_defined.find(key);
   return found == model.metadata.user_defined.end() ? std::string_view() : found->second;
-}
-
-const mil::Feature* vision_feature(const std::vector<mil::Feature>& features,
-                                   std::string_view name) {
-  const auto found = std::find_if(features.begin(), features.end(),
-                                  [&](const mil::Feature& one) { return one.name == name; });
-  return found == features.end() ? nullptr : &*found;
 }
 
 image::VisionShape shape_of(const mil::Model& model, const fs::path& package) {
   const mil::FunctionDescription* const main =
       model.has_program() ? &model.description(model.default_function) : nullptr;
   const mil::Feature* const pixels =
-      main == nullptr ? nullptr : vision_feature(main->inputs, vision::kPixels);
+      main == nullptr ? nullptr : find_feature(main->inputs, vision::kPixels);
   const bool fits = pixels != nullptr && main->name == families::kMain &&
                     main->inputs.size() == 1 && main->states.empty() &&
                     pixels->data_type == mil::DataType::Float32 && !pixels->shape.empty() &&
                     pixels->ranges.empty() && pixels->enumerated_shapes.empty() &&
-                    vision_feature(main->outputs, vision::kRows) != nullptr;
+                    find_feature(main->outputs, vision::kRows) != nullptr;
   if (!fits) {
     fail(ErrorCode::Unsupported,
          "{}: not a vision tower: a function {} from {} (fp32, of one shape) to {} is expected",
          package.string(), families::kMain, vision::kPixels, vision::kRows);
   }
   image::VisionShape shape{pixels->shape, {}};
-  std::string_view sizes = vision_metadata(model, vision::kSizesKey);
+  std::string_view sizes = metadata_of(model, vision::kSizesKey);
   while (!sizes.empty()) {
     const size_t end = std::min(sizes.find(','), sizes.size());
     int64_t size = 0;
     if (!parse_number(std::string(sizes.substr(0, end)), size) || size < 1) {
       fail(ErrorCode::InvalidFile, "{}: {} '{}': numbers above 0 are expected", package.string(),
-           vision::kSizesKey, vision_metadata(model, vision::kSizesKey));
+           vision::kSizesKey, metadata_of(model, vision::kSizesKey));
     }
     shape.sizes.push_back(size);
     sizes.remove_prefix(std::min(end + 1, sizes.size()));
@@ -66,7 +60,7 @@ image::VisionShape shape_of(const mil::Model& model, const fs::path& package) {
 // The rows of a pass of the package; 0 if it does not say.
 int64_t rows_of_pass(const mil::Model& model) {
   const mil::Feature* const rows =
-      vision_feature(model.description(model.default_function).outputs, vision::kRows);
+      find_feature(model.description(model.default_function).outputs, vision::kRows);
   return rows->shape.size() == 3 && rows->shape.front() == 1 ? rows->shape[1] : 0;
 }
 
@@ -106,7 +100,7 @@ VisionPrograms package_programs(
     std::function<image::VisionPasses(const image::ImageInputs& inputs)> passes) {
   const mil::Model model = mil::read_package(package);
   const image::VisionShape shape = shape_of(model, package);
-  const std::string image_size(vision_metadata(model, vision::kImageKey));
+  const std::string image_size(metadata_of(model, vision::kImageKey));
   VisionPrograms programs;
   const int64_t rows = rows_of_pass(model);
   programs.passes = [passes = std::move(passes), shape, image_size,
