@@ -9,28 +9,31 @@
 namespace pippin::runtime {
 namespace {
 
-// The first of the rows that begin at token `count` or later.
-auto rows_from(const VisionPrompt& prompt, int64_t count) {
-  auto next = prompt.rows.begin();
-  for (int64_t token = 0; token < count && next != prompt.rows.end();) {
-    if (prompt.ids[static_cast<size_t>(token)] >= 0) {
+using RowSpan = std::span<const std::shared_ptr<const EmbeddedRows>>;
+
+// The rows that begin at token `count` or later.
+RowSpan rows_from(std::span<const int32_t> ids, RowSpan rows, int64_t count) {
+  for (int64_t token = 0; token < count && !rows.empty();) {
+    if (ids[static_cast<size_t>(token)] >= 0) {
       ++token;
       continue;
     }
-    token += (*next)->count;
-    ++next;
+    token += rows.front()->count;
+    rows = rows.subspan(1);
   }
-  return next;
+  return rows;
 }
 
 }  // namespace
 
 void provide_rows(Sequence& sequence, const VisionPrompt& prompt, int64_t kept) {
-  if (prompt.rows.empty()) return;
+  provide_rows(sequence, prompt.ids, prompt.rows, kept);
+}
+
+void provide_rows(Sequence& sequence, std::span<const int32_t> text, RowSpan rows, int64_t kept) {
+  if (rows.empty()) return;
   sequence.withdraw_rows();
-  for (auto rows = rows_from(prompt, kept); rows != prompt.rows.end(); ++rows) {
-    sequence.provide(*rows);
-  }
+  for (const auto& run : rows_from(text, rows, kept)) sequence.provide(run);
 }
 
 VisionPrompt prompt_after(const VisionPrompt& prompt, int64_t count) {
@@ -40,8 +43,9 @@ VisionPrompt prompt_after(const VisionPrompt& prompt, int64_t count) {
   if (count > 0 && with_whole_rows(prompt.ids, count) != count) {
     fail(ErrorCode::InvalidArgument, "token {} of the prompt is within an image", count);
   }
+  const RowSpan rows = rows_from(prompt.ids, prompt.rows, count);
   return {{prompt.ids.begin() + static_cast<std::ptrdiff_t>(count), prompt.ids.end()},
-          {rows_from(prompt, count), prompt.rows.end()}};
+          {rows.begin(), rows.end()}};
 }
 
 int64_t keepable(const Sequence& sequence, std::span<const int32_t> tokens,

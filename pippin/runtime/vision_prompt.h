@@ -24,6 +24,10 @@ struct VisionPrompt {
 // Gives a sequence that already has the first `kept` tokens of the prompt the rows of the others.
 // Throws the errors of Sequence::provide().
 PIPPIN_API void provide_rows(Sequence& sequence, const VisionPrompt& prompt, int64_t kept);
+// The same for the rows of a text that begins with such a prompt.
+PIPPIN_API void provide_rows(Sequence& sequence, std::span<const int32_t> text,
+                             std::span<const std::shared_ptr<const EmbeddedRows>> rows,
+                             int64_t kept);
 
 // Returns the prompt without its first `count` tokens. Throws InvalidArgument for more tokens than
 // it has, and if it would begin within an image.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pippin/base/stopwatch.h"
+#include "pippin/runtime/vision_prompt.h"
 
 namespace pippin::scheduling {
 
@@ -26,23 +27,12 @@ Task::Task(const runtime::Model& model, const Tokenizer& tokenizer, Request requ
 
 void Task::begin(PromptCache::Lent lent) {
   lent_ = std::move(lent);
-  provide_rows();
+  runtime::provide_rows(sequence(), tokens_, rows_, sequence().position());
   kept = sequence().position();
   note_cached();
   if (begun_) return;
   begun_ = Clock::now();
   outcome_.queue_seconds = seconds_since(submitted_);
-}
-
-// Those that the sequence does not have yet.
-void Task::provide_rows() {
-  const int64_t position = sequence().position();
-  int64_t token = 0;
-  for (const auto& rows : rows_) {
-    while (tokens_[static_cast<size_t>(token)] >= 0) ++token;
-    if (token >= position) sequence().provide(rows);
-    token += rows->count;
-  }
 }
 
 PromptCache::Lent Task::give_up() {

@@ -76,7 +76,6 @@ class Task final : public Job {
   void begin_drafting();
   bool take_row(std::span<const float> logits, size_t row);
   void finish() noexcept;
-  void provide_rows();
 
   CancelToken cancel_;
   std::vector<int32_t> tokens_;  // the prompt, then the generated tokens
