@@ -55,4 +55,12 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return bytes;
 }
 
+std::optional<std::string_view> base64_of_data_url(std::string_view url) {
+  const size_t comma = url.find(',');
+  const bool fits = url.starts_with("data:") && comma != std::string_view::npos &&
+                    url.substr(0, comma).ends_with(";base64");
+  if (!fits) return std::nullopt;
+  return url.substr(comma + 1);
+}
+
 }  // namespace pippin

@@ -40,5 +40,14 @@ TEST(Base64, RefusesWhatIsNone) {
   }
 }
 
+TEST(Base64, OfDataUrls) {
+  EXPECT_EQ(base64_of_data_url("data:image/png;base64,eA=="), "eA==");
+  EXPECT_EQ(base64_of_data_url("data:;base64,"), "");
+  for (const char* other : {"", "eA==", "data:", "data:;base64", "data:text/plain,x",
+                            "http://h/;base64,x", "data:base64,x"}) {
+    EXPECT_EQ(base64_of_data_url(other), std::nullopt) << other;
+  }
+}
+
 }  // namespace
 }  // namespace pippin

@@ -116,12 +116,12 @@ MessageImages::Image MessageImages::image_at(const std::string& text, const std:
   }
   if (text.empty()) fail(ErrorCode::InvalidArgument, "{}: the path is empty", name);
   if (!text.starts_with("data:")) return {{{}, text}, text, {}};
-  const size_t comma = text.find(',');
-  if (comma == std::string::npos || !std::string_view(text).substr(0, comma).ends_with(";base64")) {
+  const auto base64 = base64_of_data_url(text);
+  if (!base64) {
     fail(ErrorCode::InvalidArgument, "{}: expected a data URL in base64: data:image/png;base64,...",
          name);
   }
-  return decoded(std::string_view(text).substr(comma + 1), name);
+  return decoded(*base64, name);
 }
 
 MessageImages::Image MessageImages::decoded(std::string_view base64, const std::string& name) {

@@ -36,12 +36,9 @@ std::string MessageImages::add_base64(std::string_view text, const std::string& 
 std::string MessageImages::add_url(const std::string& url, const std::string& place,
                                    const std::string& type) {
   if (url.starts_with("data:")) {
-    const size_t comma = url.find(',');
-    if (comma == std::string::npos ||
-        !std::string_view(url).substr(0, comma).ends_with(";base64")) {
-      refuse_at(place, "expected a data URL in base64: data:image/png;base64,...");
-    }
-    return add_base64(std::string_view(url).substr(comma + 1), place, type);
+    const auto base64 = base64_of_data_url(url);
+    if (!base64) refuse_at(place, "expected a data URL in base64: data:image/png;base64,...");
+    return add_base64(*base64, place, type);
   }
   if (!url.starts_with("http://") && !url.starts_with("https://")) {
     refuse_at(place, fmt::format("{} is not a data, http or https URL", shown(url)));
