@@ -129,7 +129,7 @@ LoadedModel open_model(const ModelChoice& given) {
     LoadedModel loaded =
         runtime::load_model([&] { return build_folder(choice, choice.path); },
                             text_path(choice, choice.path), folder_options(choice));
-    open_images(choice.path, loaded);
+    open_images(choice.path, choice.load.compute, loaded);
     return loaded;
   }
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);
@@ -137,7 +137,7 @@ LoadedModel open_model(const ModelChoice& given) {
   const fs::path tower = packages.vision;
   LoadedModel loaded = runtime::load_model(std::move(packages), text, choice.load);
   if (loaded.model->source()) refuse_speech(given);
-  if (!tower.empty()) loaded.images = open_package_images(choice.path, tower, loaded);
+  if (!tower.empty()) open_package_images(choice.path, tower, choice.load.compute, loaded);
   return loaded;
 }
 

@@ -10,6 +10,27 @@ namespace pippin::app {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+runtime::VisionTowerOptions tower_options(const engine::ComputeOptions& compute) {
+  runtime::VisionTowerOptions options{.compute = compute};
+  options.compute.device = nullptr;
+  return options;
+}
+
+// `open` returns the tower.
+template <typename Open>
+void set_images(const fs::path& folder, runtime::LoadedModel& model, const Open& open) try {
+  model.images = std::make_shared<runtime::ImageInput>(image::ImageProcessor::open(folder),
+                                                       image::ImagePrompt::open(folder), open(),
+                                                       model.model->context());
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::Unsupported) throw;
+  model.images_error = error;  // texts still work
+}
+
+}  // namespace
+
 bool has_vision_tower(const fs::path& folder) {
   return models::VisionModel::is_in(folder);
 }
@@ -25,33 +46,27 @@ std::unique_ptr<runtime::VisionTower> open_vision_tower(
   return std::make_unique<runtime::VisionTower>(std::move(programs), std::move(pool), options);
 }
 
-void open_images(const fs::path& folder, runtime::LoadedModel& model) {
+void open_images(const fs::path& folder, const engine::ComputeOptions& compute,
+                 runtime::LoadedModel& model) {
   if (!model.model->rows() || !has_vision_tower(folder)) return;
   if (!image::ImageProcessor::is_in(folder)) return;
-  try {
-    model.images = std::make_shared<runtime::ImageInput>(
-        image::ImageProcessor::open(folder), image::ImagePrompt::open(folder),
-        open_vision_tower(folder, model.pool), model.model->context());
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::Unsupported) throw;
-    model.images_error = error;  // texts still work
-  }
+  set_images(folder, model,
+             [&] { return open_vision_tower(folder, model.pool, tower_options(compute)); });
 }
 
-std::shared_ptr<runtime::ImageInput> open_package_images(const fs::path& folder,
-                                                         const fs::path& tower,
-                                                         const runtime::RunnableModel& model) {
+void open_package_images(const fs::path& folder, const fs::path& tower,
+                         const engine::ComputeOptions& compute, runtime::LoadedModel& model) {
   if (!model.model->rows()) {
     fail(ErrorCode::Unsupported,
          "{}: the language model next to {} takes no rows of images; name its package to run it "
          "with text alone",
          folder.string(), tower.filename().string());
   }
-  auto programs = runtime::package_programs(tower, models::vision_passes(folder));
-  return std::make_shared<runtime::ImageInput>(
-      image::ImageProcessor::open(folder), image::ImagePrompt::open(folder),
-      std::make_unique<runtime::VisionTower>(std::move(programs), model.pool),
-      model.model->context());
+  set_images(folder, model, [&] {
+    return std::make_unique<runtime::VisionTower>(
+        runtime::package_programs(tower, models::vision_passes(folder)), model.pool,
+        tower_options(compute));
+  });
 }
 
 }  // namespace pippin::app

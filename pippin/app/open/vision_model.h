@@ -19,16 +19,17 @@ std::unique_ptr<runtime::VisionTower> open_vision_tower(
     const std::filesystem::path& folder, std::shared_ptr<ThreadPool> pool,
     const runtime::VisionTowerOptions& options = {});
 
-// Opens what images pass through on their way into a model of that folder: LoadedModel::images and
-// images_error. Neither is set if its architecture has no tower or the folder no image processor.
+// Opens what images pass through on their way into a model of that folder: LoadedModel::images, or
+// images_error if the processor is not supported. Neither is set if its architecture has no tower
+// or the folder no image processor. The tower is computed on the CPU, with the other options.
 // Throws the errors of reading the files, except Unsupported.
-void open_images(const std::filesystem::path& folder, runtime::LoadedModel& model);
+void open_images(const std::filesystem::path& folder, const engine::ComputeOptions& compute,
+                 runtime::LoadedModel& model);
 
 // The same for a folder of packages with config.json and the processor's files, and its package of
 // the tower, which takes images of one shape (runtime/vision/package_tower.h). Throws Unsupported
 // if the language model's package takes no rows.
-std::shared_ptr<runtime::ImageInput> open_package_images(const std::filesystem::path& folder,
-                                                         const std::filesystem::path& tower,
-                                                         const runtime::RunnableModel& model);
+void open_package_images(const std::filesystem::path& folder, const std::filesystem::path& tower,
+                         const engine::ComputeOptions& compute, runtime::LoadedModel& model);
 
 }  // namespace pippin::app
