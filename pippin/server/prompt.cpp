@@ -133,8 +133,9 @@ void read_images(const ServedModel& model, const MessageImages& images,
     result.ids = std::move(prompt.ids);
     result.rows = std::move(prompt.rows);
   } catch (const Error& error) {
-    const ApiError shown_error = api_error(error);
-    throw ApiError(error.code() == ErrorCode::Cancelled ? shown_error.status : 400, error.what(),
+    // The file is the client's.
+    const bool is_invalid = error.code() == ErrorCode::InvalidFile;
+    throw ApiError(is_invalid ? 400 : api_error(error).status, error.what(),
                    images.images()[order.front()].place);
   }
 }
