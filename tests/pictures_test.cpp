@@ -190,7 +190,7 @@ void expect_together(const std::shared_ptr<runtime::Model>& model, const Picture
   text->prefill(words);
   alone->prefill(words);
   std::vector<float> logits(static_cast<size_t>(model->vocab_size()));
-  const auto prompt = seen->prefill(pictures.prompt);
+  const auto prompt = seen->prefill_prompt(pictures.prompt);
   std::copy(prompt.begin(), prompt.end(), logits.begin());
   runtime::Batch batch(model);
   for (size_t i = 0; i + 1 < pictures.golden.generated.size(); ++i) {
@@ -244,7 +244,7 @@ void expect_golden_logits(const std::filesystem::path& folder) {
           << "token " << i;
     }
     sequence->reset();
-    expect_continued(*sequence, sequence->prefill(pictures.prompt), pictures);
+    expect_continued(*sequence, sequence->prefill_prompt(pictures.prompt), pictures);
     if (chunk == 1) continue;
     expect_copies(*model, pictures);
     expect_together(model, pictures);

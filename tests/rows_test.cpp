@@ -178,7 +178,7 @@ TEST(RowsInPrompts, AreLikeTheTokensOfTheirEmbeddings) {
     EXPECT_EQ(seen->all_logits(ids), want);
     EXPECT_EQ(Ids(seen->tokens().begin(), seen->tokens().end()), ids);
     seen->reset();
-    const std::vector<float> last = copied(seen->prefill(prompt));
+    const std::vector<float> last = copied(seen->prefill_prompt(prompt));
     EXPECT_EQ(last, std::vector<float>(want.end() - 64, want.end()));
 
     const auto expect_next = [&](runtime::Sequence& sequence) {
@@ -319,7 +319,7 @@ Request request_of(const std::vector<PromptPiece>& prompt) {
 // The greedy continuation of a prompt.
 Ids continued(runtime::Model& model, const std::vector<PromptPiece>& prompt) {
   const auto sequence = model.new_sequence();
-  auto logits = sequence->prefill(prompt);
+  auto logits = sequence->prefill_prompt(prompt);
   Ids ids;
   for (int i = 0; i < 6; ++i) {
     ids.push_back(static_cast<int32_t>(most_likely(logits)));

@@ -74,7 +74,7 @@ TEST_F(StatefulModel, RefusesWhatDoesNotFitAndKeepsItsPlace) {
                "token id 2048 is not in the model's vocabulary of 2048");
   EXPECT_ERROR(sequence_->prefill(Ids{-1}), ErrorCode::InvalidArgument,
                "token id -1 is not in the model's vocabulary of 2048");
-  EXPECT_ERROR(sequence_->prefill(Ids{}), ErrorCode::InvalidArgument,
+  EXPECT_ERROR(sequence_->prefill({}), ErrorCode::InvalidArgument,
                "no tokens to feed to the model");
   EXPECT_ERROR(sequence_->prefill(Ids(15, 1)), ErrorCode::LimitExceeded,
                "the sequence would have 17 tokens, the model's context holds 16");

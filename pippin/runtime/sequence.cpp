@@ -66,7 +66,7 @@ std::span<const RowRun> Sequence::row_runs() const {
   return runs_.runs();
 }
 
-std::span<const float> Sequence::prefill(std::span<const PromptPiece> prompt) {
+std::span<const float> Sequence::prefill_prompt(std::span<const PromptPiece> prompt) {
   for (auto& rows : prompt_rows(prompt)) provide(std::move(rows));
   return prefill(prompt_ids(prompt));
 }

@@ -82,7 +82,7 @@ class PIPPIN_API Sequence {
   // The runs of rows among the tokens, valid until the next call.
   std::span<const RowRun> row_runs() const;
   // As prefill() below, for a prompt with rows, which it provides.
-  std::span<const float> prefill(std::span<const PromptPiece> prompt);
+  std::span<const float> prefill_prompt(std::span<const PromptPiece> prompt);
 
   // Feeds tokens and returns the logits after the last one, [vocab_size], valid until the next
   // call. Throws InvalidArgument for ids that are not in the vocabulary and ids of rows that were
