@@ -1,5 +1,7 @@
 #include "pippin/engine/reference/reference.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -341,6 +343,22 @@ TEST(Reference, RefusesWhatItDoesNotKnowBeforeItRuns) {
   EXPECT_EQ(refusal("tensor<fp32, [1]> y = gelu(x = x, mode = string(\"SOME\"))[name = "
                     "string(\"g\")];\n"),
             "gelu 'g': mode \"SOME\" is unknown");
+}
+
+// One number in 4096 would be rounded up to 1.
+TEST(Reference, UniformNumbersAreBelowTheirLimit) {
+  const mil::Program program = program_of("tensor<fp16, [1]> x", R"(
+    tensor<fp16, [100000]> y = random_uniform(shape = tensor<int32, [1]>([100000]), low = fp16(0), high = fp16(1), seed = int32(5))[name = string("y")];
+)",
+                                          "y");
+  ReferenceState state;
+  const Tensor drawn = ReferenceInterpreter(program, "main")
+                           .run({{"x", tensor({1}, {0}, DataType::Float16)}}, state)
+                           .at("y");
+  const auto [least, most] = std::minmax_element(drawn.values.begin(), drawn.values.end());
+  EXPECT_GE(*least, 0);
+  EXPECT_LT(*most, 1);
+  EXPECT_GT(*most, 0.999);
 }
 
 }  // namespace

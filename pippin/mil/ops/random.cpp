@@ -44,7 +44,14 @@ Infos infer_uniform(InferContext& context) {
 }
 Tensors evaluate_uniform(EvalContext& context) {
   const double low = context.float_param("low"), high = context.float_param("high");
-  return drawn(context, [=](auto& generator) { return low + (high - low) * unit(generator); });
+  const DataType type = context.has("low") ? context.input("low").type : DataType::Float32;
+  return drawn(context, [=](auto& generator) {
+    for (;;) {
+      const double value = low + (high - low) * unit(generator);
+      // Rounding must not reach the end of the range, which is not in it.
+      if (!(low < high) || round_to_type(value, type) < high) return value;
+    }
+  });
 }
 
 Infos infer_normal(InferContext& context) {
