@@ -128,4 +128,8 @@ VisionPrompt ImageInput::read(const Tokenizer& tokenizer, std::string_view text,
   return prompt;
 }
 
+VisionTower::Rows ImageInput::rows(const ImageFile& image) const {
+  return process(image, 0, 0).rows;
+}
+
 }  // namespace pippin::runtime

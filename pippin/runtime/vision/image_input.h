@@ -39,6 +39,8 @@ class ImageInput {
   // file's name, for an image that cannot be read or has too many rows; Cancelled.
   VisionPrompt read(const Tokenizer& tokenizer, std::string_view text, bool add_special_tokens,
                     std::span<const ImageFile> images) const;
+  // Returns the rows of one image, one element for each run of the prompt.
+  VisionTower::Rows rows(const ImageFile& image) const;
 
  private:
   struct Processed;
