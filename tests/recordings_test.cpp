@@ -111,6 +111,9 @@ class Recordings : public testing::TestWithParam<const char*> {
   static std::string folder_name() { return fmt::format("models2026/speech/{}", GetParam()); }
 };
 
+// A spectrogram of one length, and samples of any.
+class RecordingForms : public Recordings {};
+
 TEST_P(Recordings, FolderInFloat32) {
   PIPPIN_SHARED_OR_SKIP(folder, folder_name());
   const Golden golden(folder);
@@ -135,7 +138,7 @@ TEST_P(Recordings, PackageInFloat16) {
   expect_golden(*open(program, pool), golden, 1e-2);
 }
 
-TEST_P(Recordings, TellTheirSources) {
+TEST_P(RecordingForms, TellTheirSources) {
   PIPPIN_SHARED_OR_SKIP(folder, folder_name());
   const Golden golden(folder);
   const mil::Model program = models::build_encoder_decoder(folder);
@@ -160,7 +163,7 @@ TEST_P(Recordings, TellTheirSources) {
 }
 
 // Descriptions of packages that lack a part of the family.
-TEST_P(Recordings, NeedAllPartsOfTheFamily) {
+TEST_P(RecordingForms, NeedAllPartsOfTheFamily) {
   PIPPIN_SHARED_OR_SKIP(folder, folder_name());
   ThreadPool pool(1);
   const auto function = [](mil::Model& model, const char* name) -> mil::FunctionDescription& {
@@ -186,7 +189,7 @@ TEST_P(Recordings, NeedAllPartsOfTheFamily) {
   EXPECT_FALSE(runtime::is_encoder_decoder(program));
 }
 
-TEST_P(Recordings, RefuseWhatTheyCannot) {
+TEST_P(RecordingForms, RefuseWhatTheyCannot) {
   PIPPIN_SHARED_OR_SKIP(folder, folder_name());
   const Golden golden(folder);
   const mil::Model program = models::build_encoder_decoder(
@@ -405,6 +408,12 @@ TEST(RecordingConfigurations, AreRefused) {
       {"moonshine", "intermediate_size", "57", "fc1"},
       {"moonshine", "decoder_num_hidden_layers", "3", "model.decoder.layers.2."},
       {"moonshine", "encoder_hidden_act", "\"mish\"", "'mish' is not supported"},
+      {"moonshine_streaming", "encoder_config", "{\"sliding_windows\": [[16, 4], [16]]}",
+       "a pair for each layer"},
+      {"moonshine_streaming", "encoder_config",
+       "{\"num_hidden_layers\": 2, \"hidden_size\": 8, \"sliding_windows\": [[16, 4]]}",
+       "1 pairs for 2 layers"},
+      {"moonshine_streaming", "encoder_config", "{\"frame_ms\": 0.01}", "a frame of 0.16 samples"},
       {"whisper_short", "quantization_config", "{\"quant_method\": \"x\"}", "quantization_config"}};
   const int refused = expect_refused("models2026/speech/", broken, [](const auto& folder) {
     models::build_encoder_decoder(folder);
@@ -412,9 +421,13 @@ TEST(RecordingConfigurations, AreRefused) {
   if (refused == 0) GTEST_SKIP() << shared_data_absent("models2026/speech/whisper_short");
 }
 
+constexpr auto kName = [](const auto& test) { return std::string(test.param); };
 INSTANTIATE_TEST_SUITE_P(Models, Recordings,
-                         testing::Values("whisper_80", "whisper_short", "moonshine"),
-                         [](const auto& test) { return std::string(test.param); });
+                         testing::Values("whisper_80", "whisper_short", "moonshine",
+                                         "moonshine_streaming"),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(Models, RecordingForms, testing::Values("whisper_short", "moonshine"),
+                         kName);
 
 }  // namespace
 }  // namespace pippin

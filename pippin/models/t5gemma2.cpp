@@ -52,10 +52,10 @@ EncoderDescription t5gemma2_encoder(const Config& config) {
   encoder.unused = {"vision_tower.", "multi_modal_projector."};
   // A window has its keys on both sides, one fewer before the query if their number is even.
   for (nn::LayerOptions& layer : encoder.layers) {
-    auto& window = layer.attention().window;
-    if (!window) continue;
-    encoder.narrower_before = *window % 2 == 0 ? 1 : 0;
-    *window /= 2;
+    nn::AttentionOptions& attention = layer.attention();
+    if (!attention.window) continue;
+    attention.window_after = *attention.window / 2;
+    attention.window = (*attention.window - 1) / 2;
   }
   return model;
 }

@@ -234,13 +234,28 @@ Array Encoder::of_features(const Array& features) const {
   return run_layers(x, nullptr);
 }
 
+namespace {
+
+// A mask that shows all of (1, length).
+Array all_seen_of(const mil::Dim& length) {
+  const Array positions =
+      array::range(array::constant(0), array::Builder::current().dim_array(length));
+  return array::expand_dims(
+      array::cast(array::greater_equal(positions, array::constant(0)), mil::DataType::Int32), {0});
+}
+
+}  // namespace
+
 Array Encoder::run_layers(const Array& embedded, const EncoderInput* input) const {
   Array x = embedded;
   const mil::Dim length = x.dim(root_.style().channels() ? 3 : 1);
+  const bool windows = std::any_of(layers_.begin(), layers_.end(), [](const DecoderLayer& layer) {
+    return layer.needs().window.has_value();
+  });
   std::optional<EncoderMasks> masks;
-  if (input != nullptr) {
-    const EncoderMasks::Options seen{options_.causal, options_.narrower_before, options_.alibi};
-    masks.emplace(input->mask, x.type(), seen);
+  if (input != nullptr || windows) {
+    masks.emplace(input != nullptr ? input->mask : all_seen_of(length), x.type(),
+                  EncoderMasks::Options{options_.causal, options_.alibi});
   }
   const std::vector<Rotation> turns = rotations(length);
   PassCache cache;
@@ -251,7 +266,7 @@ Array Encoder::run_layers(const Array& embedded, const EncoderInput* input) cons
     const MixerNeeds& needs = layers_[i].needs();
     const RelativeBias* bias = biases_.empty() ? nullptr : &biases_[biases_.size() == 1 ? 0 : i];
     const Rotation* rotation = needs.rope ? &turns.at(*needs.rope) : nullptr;
-    const Array* const mask = masks ? &masks->at(needs.window, bias) : nullptr;
+    const Array* const mask = masks ? &masks->at(needs.window, needs.window_after, bias) : nullptr;
     x = layers_[i](x, {static_cast<int64_t>(i), rotation, mask, cache, pass, carry, nullptr,
                        nullptr, relative_ ? &*relative_ : nullptr});
     if (i == 0 && convolution_) x = (*convolution_)(embedded, all_seen, x);

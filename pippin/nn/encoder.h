@@ -76,9 +76,9 @@ struct EncoderOptions {
   std::string layers_path = "encoder.layer";
   std::vector<LayerOptions> layers;
   // Queries see the tokens before them; an attention's window is then that many keys up to the
-  // query. Otherwise it is the number of keys on each side.
+  // query. Otherwise it is the number of keys before a query, and after it unless window_after
+  // says.
   bool causal = false;
-  int64_t narrower_before = 0;        // of windows on both sides: so many keys fewer before a query
   std::optional<AlibiOptions> alibi;  // lowers scores by the distance on either side
   std::optional<RelativeBiasOptions> relative_bias;
   bool relative_bias_of_layers = false;  // its path is below each layer, else below the base

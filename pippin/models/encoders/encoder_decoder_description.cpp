@@ -22,6 +22,7 @@ constexpr std::pair<std::string_view, Describe> kEncoderDecoders[] = {
     {"mbart", bart_encoder_decoder},
     {"mt5", t5_encoder_decoder},
     {"moonshine", moonshine_encoder_decoder},
+    {"moonshine_streaming", moonshine_streaming_encoder_decoder},
     {"pegasus", bart_encoder_decoder},
     {"t5", t5_encoder_decoder},
     {"t5gemma", t5gemma_encoder_decoder},

@@ -35,6 +35,10 @@ struct EncoderDecoderDescription {
   std::optional<nn::LearnedPositions> positions;
   nn::NormOptions norm;                    // of the next two
   std::string embedding_norm, final_norm;  // empty names: none
+  // Of the encoder's states, before the decoder attends to them, both below `base`: positions that
+  // are added, and a matrix to `width`; an empty name: none.
+  std::optional<nn::LearnedPositions> source_positions;
+  std::string source_projection;
   std::string layers_path = "layers";
   // Both attentions and the feed-forward of a layer, as two layers of nn/layer.h.
   struct Layer {
@@ -72,6 +76,7 @@ EncoderDecoderDescription describe_encoder_decoder(const Config& config);
 
 EncoderDecoderDescription bart_encoder_decoder(const Config& config);
 EncoderDecoderDescription moonshine_encoder_decoder(const Config& config);
+EncoderDecoderDescription moonshine_streaming_encoder_decoder(const Config& config);
 EncoderDecoderDescription t5_encoder_decoder(const Config& config);
 EncoderDecoderDescription t5gemma_encoder_decoder(const Config& config);
 EncoderDecoderDescription whisper_encoder_decoder(const Config& config);

@@ -99,6 +99,18 @@ mil::Feature EncoderDecoderRecorder::mask_feature() const {
       {1, 1, 1, 1}, {one, one, any, any});
 }
 
+Array EncoderDecoderRecorder::source_of(const Array& states) const {
+  Array x = states;
+  const int64_t width = model_.encoder.hidden_size;
+  if (model_.source_positions) {
+    const nn::Embedding positions =
+        nn::position_table(decoder_, *model_.source_positions, width, most_source());
+    x = x + positions.rows(0, x.dim(1));
+  }
+  if (model_.source_projection.empty()) return x;
+  return nn::Linear(decoder_.at(model_.source_projection), width, model_.width)(x);
+}
+
 void EncoderDecoderRecorder::record_encode(mil::Model& model) const {
   array::Builder builder;
   const mil::Feature feature = source_feature();
@@ -118,11 +130,12 @@ void EncoderDecoderRecorder::record_encode(mil::Model& model) const {
     return encoder_({ids, all_tokens(ids), std::nullopt, std::nullopt});
   };
   const Array states = encoded();
+  const Array source = source_of(states);
   nn::CrossStates cross(builder, type(), cross_dims());
   for (int64_t i = 0; i < num_layers(); ++i) {
     const nn::LayerOptions& across = layer(i).across;
     const nn::Parameters at = block(i).at(across.attention_path);
-    const auto [keys, values] = nn::CrossProjection(at, across.attention())(states);
+    const auto [keys, values] = nn::CrossProjection(at, across.attention())(source);
     cross.write(i, keys, values);
   }
   builder.output(encoder_decoder::kStates, states);

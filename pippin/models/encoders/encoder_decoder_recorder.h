@@ -56,6 +56,8 @@ class EncoderDecoderRecorder {
   void record_encode(mil::Model& model) const;
   void record_decode(mil::Model& model) const;
   void record_align(mil::Model& model) const;
+  // The encoder's states as the decoder attends to them.
+  array::Array source_of(const array::Array& states) const;
   mil::Feature source_feature() const;
   mil::Feature ids_feature(const char* description) const;
   mil::Feature mask_feature() const;

@@ -356,6 +356,7 @@ MixerNeeds AttentionOptions::needs() const {
           .states = std::move(states),
           .rope = rope,
           .window = window,
+          .window_after = window_after,
           .chunk = chunk};
 }
 

@@ -78,11 +78,12 @@ struct AttentionOptions {
               output = "o_proj";
   // Of each matrix WeightLayout::groups, where projections are separate.
   int64_t query_groups = 0, key_groups = 0, value_groups = 0, output_groups = 0;
-  std::optional<double> clip;     // clamps projections to [-clip, clip],
-  bool clip_normed = false;       // after a norm over the whole projections, else before
-  std::optional<double> scale;    // of the scores; 1 / sqrt(head_dim) if absent
-  std::optional<double> softcap;  // scores become softcap * tanh(scores / softcap)
-  std::optional<int64_t> window;  // number of keys that a query sees, itself included
+  std::optional<double> clip;           // clamps projections to [-clip, clip],
+  bool clip_normed = false;             // after a norm over the whole projections, else before
+  std::optional<double> scale;          // of the scores; 1 / sqrt(head_dim) if absent
+  std::optional<double> softcap;        // scores become softcap * tanh(scores / softcap)
+  std::optional<int64_t> window;        // number of keys that a query sees, itself included
+  std::optional<int64_t> window_after;  // MixerNeeds::window_after
   // A query sees the keys of its own block of that many positions: Llama 4's chunks.
   std::optional<int64_t> chunk;
   // An extra score for each head, (num_heads), that takes part in the softmax and has no value.

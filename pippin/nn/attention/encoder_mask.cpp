@@ -29,7 +29,6 @@ Array positions_of(const mil::Dim& length) {
 
 EncoderMasks::EncoderMasks(const Array& mask, mil::DataType type, const Options& options)
     : causal_(options.causal),
-      narrower_before_(options.narrower_before),
       positions_(positions_of(mask.dim(1))),
       padding_(padding_of(mask, type)) {
   if (!options.alibi) return;
@@ -37,17 +36,17 @@ EncoderMasks::EncoderMasks(const Array& mask, mil::DataType type, const Options&
   padding_ = alibi_mask(*options.alibi, 0, padding_, distances);
 }
 
-Array EncoderMasks::make(std::optional<int64_t> window, const RelativeBias* bias) const {
+Array EncoderMasks::make(std::optional<int64_t> window, std::optional<int64_t> window_after,
+                         const RelativeBias* bias) const {
   const array::Scope scope("mask");
   Array mask = padding_;
   if (bias != nullptr) mask = mask + (*bias)(positions_, positions_);
   if (!causal_ && !window) return mask;
   const Array before = key_distances(positions_, positions_);  // of the key
   const auto number = [](int64_t value) { return array::constant(static_cast<int32_t>(value)); };
-  Array seen = array::greater_equal(before, number(causal_ ? 0 : -*window));
+  Array seen = array::greater_equal(before, number(causal_ ? 0 : -window_after.value_or(*window)));
   if (window) {
-    const int64_t most = *window - (causal_ ? 1 : narrower_before_);
-    const Array near = array::less_equal(before, number(most));
+    const Array near = array::less_equal(before, number(*window - (causal_ ? 1 : 0)));
     seen = array::logical_and(seen, near);
   }
   const Array zeros = array::cast(seen, mask.type()) * 0.0;
@@ -56,11 +55,12 @@ Array EncoderMasks::make(std::optional<int64_t> window, const RelativeBias* bias
   return mask + hidden;
 }
 
-const Array& EncoderMasks::at(std::optional<int64_t> window, const RelativeBias* bias) {
-  const std::pair key(window.value_or(-1), bias);
+const Array& EncoderMasks::at(std::optional<int64_t> window, std::optional<int64_t> window_after,
+                              const RelativeBias* bias) {
+  const std::tuple key(window.value_or(-1), window_after.value_or(-1), bias);
   const auto found = made_.find(key);
   return found != made_.end() ? found->second
-                              : made_.emplace(key, make(window, bias)).first->second;
+                              : made_.emplace(key, make(window, window_after, bias)).first->second;
 }
 
 }  // namespace pippin::nn

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <utility>
+#include <tuple>
 
 #include "pippin/array/array.h"
 #include "pippin/nn/attention/alibi.h"
@@ -21,24 +21,24 @@ class EncoderMasks {
   // As EncoderOptions has them; biases by ALiBi are not rounded.
   struct Options {
     bool causal = false;
-    int64_t narrower_before = 0;
     std::optional<AlibiOptions> alibi;
   };
   // `mask` as in EncoderInput.
   EncoderMasks(const array::Array& mask, mil::DataType type, const Options& options);
 
-  // (batch, 1 or heads, length or 1, length). `window`: keys on each side of a query that it sees;
-  // for a causal one, that many keys up to itself. `bias`: null, or outlives this.
-  const array::Array& at(std::optional<int64_t> window, const RelativeBias* bias);
+  // (batch, 1 or heads, length or 1, length). The windows are those of MixerNeeds: keys before and
+  // after a query; if causal, keys up to itself. `bias`: null, or outlives this.
+  const array::Array& at(std::optional<int64_t> window, std::optional<int64_t> window_after,
+                         const RelativeBias* bias);
   const array::Array& positions() const { return positions_; }  // int32 (length)
 
  private:
-  array::Array make(std::optional<int64_t> window, const RelativeBias* bias) const;
+  array::Array make(std::optional<int64_t> window, std::optional<int64_t> window_after,
+                    const RelativeBias* bias) const;
 
   bool causal_;
-  int64_t narrower_before_;
   array::Array positions_, padding_;
-  std::map<std::pair<int64_t, const RelativeBias*>, array::Array> made_;
+  std::map<std::tuple<int64_t, int64_t, const RelativeBias*>, array::Array> made_;
 };
 
 }  // namespace pippin::nn

@@ -1,5 +1,6 @@
 #include "pippin/nn/layers/feature_stem.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "pippin/array/ops.h"
@@ -11,9 +12,10 @@ namespace pippin::nn {
 using array::Array;
 
 int64_t FeatureStemOptions::length() const {
-  int64_t length = frames;
+  int64_t length = sample_frames ? frames / sample_frames->samples : frames;
   for (const Convolution& convolution : convolutions) {
-    const int64_t last = length + 2 * convolution.padding - convolution.size;
+    const int64_t last =
+        length + convolution.padding + convolution.padding_after() - convolution.size;
     length = last < 0 ? 0 : last / convolution.stride + 1;
   }
   return length;
@@ -22,14 +24,22 @@ int64_t FeatureStemOptions::length() const {
 int64_t FeatureStemOptions::shortest() const {
   int64_t length = 1;
   for (auto at = convolutions.rbegin(); at != convolutions.rend(); ++at) {
-    length = (length - 1) * at->stride + at->size - 2 * at->padding;
+    length = (length - 1) * at->stride + at->size - at->padding - at->padding_after();
   }
-  return length;
+  return sample_frames ? std::max<int64_t>(length, 1) * sample_frames->samples : length;
 }
 
 FeatureStem::FeatureStem(const Parameters& parameters, const FeatureStemOptions& options)
     : options_(options), channels_(parameters.style().channels()) {
   int64_t inputs = options.inputs;
+  if (options.sample_frames) {
+    if (channels_) {
+      fail(ErrorCode::Unsupported, "'{}': frames of samples have no form for this package family",
+           parameters.at(options.sample_frames->projection).path());
+    }
+    sample_frames_.emplace(parameters, *options.sample_frames);
+    inputs = options.sample_frames->outputs;
+  }
   layers_.reserve(options.convolutions.size());
   for (const FeatureStemOptions::Convolution& convolution : options.convolutions) {
     const Parameters at = parameters.at(convolution.path);
@@ -40,7 +50,7 @@ FeatureStem::FeatureStem(const Parameters& parameters, const FeatureStemOptions&
            at.path());
     }
     std::vector<int64_t> strides = {convolution.stride},
-                         padding = {convolution.padding, convolution.padding};
+                         padding = {convolution.padding, convolution.padding_after()};
     Array weight = at.get("weight", {outputs, inputs, convolution.size});
     if (channels_) {
       weight = with_dims(weight, at.path() + ".weight", {outputs, inputs, 1, convolution.size});
@@ -79,7 +89,7 @@ Array FeatureStem::normalized(const Array& x, const Layer& layer, double epsilon
 }
 
 Array FeatureStem::operator()(const Array& features) const {
-  Array x = features;
+  Array x = sample_frames_ ? (*sample_frames_)(features) : features;
   for (size_t i = 0; i < layers_.size(); ++i) {
     const FeatureStemOptions::Convolution& options = options_.convolutions[i];
     x = layers_[i].convolution(x);

@@ -1,6 +1,6 @@
 // The convolutions in front of an encoder that reads frames of features (the bins of a spectrogram,
 // or one sample of sound) in place of token ids: each is followed by an activation, and strides
-// shorten the sequence.
+// shorten the sequence. Samples may be made frames first (nn/layers/sample_frames.h).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "pippin/array/array.h"
 #include "pippin/nn/layers/convolution.h"
 #include "pippin/nn/layers/mlp.h"
+#include "pippin/nn/layers/sample_frames.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::nn {
@@ -20,16 +21,20 @@ struct FeatureStemOptions {
     std::string path;  // "weight" (outputs, inputs, size) and "bias" (outputs)
     int64_t outputs = 0;
     int64_t size = 3, stride = 1, padding = 1;
+    bool causal = false;  // the padding is before the first frame alone
     bool bias = true;
     Activation activation = Activation::Gelu;
     // Then all features of all frames are normalized at once, with "weight" and "bias" (outputs)
     // of this module; an empty name: not.
     std::string norm = {};
     double epsilon = 1e-5;
+
+    int64_t padding_after() const { return causal ? 0 : padding; }
   };
   int64_t inputs = 0;        // features of a frame
   int64_t frames = 0;        // of the longest input
   int64_t least_frames = 0;  // of the shortest input; 0: all are the longest
+  std::optional<SampleFramesOptions> sample_frames;  // before the convolutions
   std::vector<Convolution> convolutions;
 
   bool is_fixed() const { return least_frames == 0; }
@@ -56,6 +61,7 @@ class FeatureStem {
 
   FeatureStemOptions options_;
   bool channels_;
+  std::optional<SampleFrames> sample_frames_;
   std::vector<Layer> layers_;
 };
 

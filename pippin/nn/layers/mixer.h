@@ -34,9 +34,11 @@ struct MixerNeeds {
   std::vector<CarriedState> states;
   std::optional<size_t> rope;     // index of the model's rope for its queries and keys
   std::optional<int64_t> window;  // number of keys that a query sees, itself included
-  std::optional<int64_t> chunk;   // positions of a block; a query sees its own
-  bool order = false;             // MixerInput::order
-  bool embedded = false;          // MixerInput::embedded
+  // In an encoder that is not causal: number of keys after a query that it sees, if not `window`.
+  std::optional<int64_t> window_after;
+  std::optional<int64_t> chunk;  // positions of a block; a query sees its own
+  bool order = false;            // MixerInput::order
+  bool embedded = false;         // MixerInput::embedded
 
   // Elements of a head's values in the cache; 0: none.
   int64_t value_size() const { return !values ? 0 : value_dim > 0 ? value_dim : head_dim; }
