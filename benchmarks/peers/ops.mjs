@@ -24,8 +24,8 @@ const NETS = {
   superpoint: vision.superpoint, yunet: vision.yunet, "basic-pitch": sound.basicPitch, resnet50: vision.resnet50,
   "mobilenet-v2": vision.mobilenetV2, "mobilenet-v3": vision.mobilenetV3, "efficientnet-lite0": vision.efficientnetLite,
   yolov8n: vision.yoloV8n, yolo11n: vision.yolo11n, unet: vision.unet, "whisper-encoder": sound.whisperEncoder,
-  "whisper-decoder-step": sound.whisperDecoderStep, "clip-vit-b32": vision.clip, conformer: sound.conformer,
-  lstm: sound.lstm, generator: vision.generator,
+  "whisper-decoder-step": sound.whisperDecoderStep, "clip-vit-b32": vision.clip, "smolvlm-tower": vision.smolvlmTower,
+  conformer: sound.conformer, lstm: sound.lstm, generator: vision.generator,
   "bge-small": text.bgeSmall, "bge-base": text.bgeBase,
 };
 // The package's form; ONNX Runtime computes the first two in fp32, with the same weights. `noise`: the allowed

@@ -242,6 +242,15 @@ export function clip(net) {
   return net.output(net.linear(net.layerNorm(net.slice(x, 0, 0, 1)), 512));
 }
 
+// The tower of SmolVLM 256M for one tile: SigLIP's encoder, 4 x 4 states side by side, and the projection.
+export function smolvlmTower(net) {
+  const patches = net.conv(net.input("tile", [1, 3, 512, 512]), 768, 16, { stride: 16, pad: 0 });
+  let x = net.bias(net.transpose(net.reshape(patches, [768, 1024]), [1, 0]), [1024, 768]);
+  for (let i = 0; i < 12; ++i) x = transformerLayer(net, x, 12);
+  const blocks = net.transpose(net.reshape(net.layerNorm(x), [8, 4, 8, 4, 768]), [0, 2, 1, 3, 4]);
+  return net.output(net.linear(net.reshape(blocks, [64, 12288]), 576));
+}
+
 export function transformerLayer(net, x, heads, between = (value) => value) {
   const y = net.layerNorm(x);
   x = between(net.add(x, net.attention(y, y, heads)));
