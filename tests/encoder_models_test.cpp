@@ -123,7 +123,9 @@ TEST_P(EncoderGolden, PackageInFloat16) {
 }
 
 const std::vector<const char*>& cases() {
-  static const std::vector<const char*> all = {"bert_mlm",
+  static const std::vector<const char*> all = {"aimv2_lit",
+                                               "bert_mlm",
+                                               "clip",
                                                "clip_text_proj",
                                                "convbert",
                                                "data2vec_text",
@@ -141,6 +143,7 @@ const std::vector<const char*>& cases() {
                                                "jina_v3",
                                                "llama_tokens",
                                                "megatron_bert",
+                                               "metaclip2",
                                                "modernbert_mean",
                                                "modernbert_tokens",
                                                "modernvbert",
@@ -148,6 +151,8 @@ const std::vector<const char*>& cases() {
                                                "roberta_prelayernorm",
                                                "roberta_tokens",
                                                "roformer",
+                                               "siglip",
+                                               "siglip_b",
                                                "squeezebert",
                                                "t5_encoder_gemma",
                                                "xlm_roberta_mlm"};
@@ -158,12 +163,10 @@ INSTANTIATE_TEST_SUITE_P(Models, EncoderGolden, testing::ValuesIn(cases()),
 
 // Models of images, and encoder–decoders, which encoder_decoders_test.cpp tests.
 const std::set<std::string> kOthers = {
-    "aimv2",     "aimv2_lit",    "beit_cls",        "blenderbot",
-    "bart",      "clip",         "convnext",        "depth_anything",
-    "dinov2",    "dinov2_reg",   "dinov3_convnext", "led",
-    "longt5",    "m2m_100",      "marian",          "mbart",
-    "metaclip2", "mobilenet_v2", "pegasus",         "segformer",
-    "siglip",    "siglip_b",     "t5gemma",         "t5gemma2"};
+    "aimv2",   "beit_cls",   "blenderbot",      "bart",    "convnext",  "depth_anything",
+    "dinov2",  "dinov2_reg", "dinov3_convnext", "led",     "longt5",    "m2m_100",
+    "marian",  "mbart",      "mobilenet_v2",    "pegasus", "segformer", "t5gemma",
+    "t5gemma2"};
 
 TEST(EncoderGoldens, EveryTextEncoderIsHere) {
   PIPPIN_SHARED_ENTRIES_OR_SKIP(folders, "models2026/enc");

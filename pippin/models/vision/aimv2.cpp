@@ -49,6 +49,7 @@ VisionDescription aimv2_pooled(const Config& vision, const std::string& base, in
   vision.require_flag("use_head", true, true);
   vision.require_flag("is_native", false, false);
   vision.refuse_unread();
+  model.result = width > 0 ? VisionResult::SharedVector : VisionResult::Vector;
   model.rows = 1;
   model.runs = TileRuns::Each;
   model.unused = {"text_projection.", "logit_scale"};
