@@ -69,6 +69,9 @@ CLI::App* add_logits_command(CLI::App& app) {
       ->required();
   option("--ids", command->tokens.ids, "1,2,3", "Token ids; needs no tokenizer");
   option("--text", command->tokens.text, "FILE", "Text to tokenize; - is stdin");
+  option("--image", command->tokens.images, "FILE",
+         "An image before the text, or at the model's placeholder in it; repeatable")
+      ->allow_extra_args(false);
   option("-o,--output", command->output, "FILE.npz",
          "Where to write logits, float32 [1, tokens, vocabulary], and ids")
       ->required()

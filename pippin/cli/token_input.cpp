@@ -6,6 +6,7 @@
 
 #include "pippin/app/open/text_input.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/options/image_files.h"
 
 namespace pippin::cli {
 
@@ -38,12 +39,18 @@ std::vector<int32_t> parse_ids(std::string_view text) {
 }
 
 app::TokenInput read_token_input(const TokenArguments& arguments) {
+  if (!arguments.images.empty()) {
+    if (!arguments.ids.empty()) throw CLI::ValidationError("--image goes with --text, not --ids");
+    return {{},
+            arguments.text.empty() ? "" : app::read_text(arguments.text),
+            read_image_files(arguments.images)};
+  }
   if (arguments.ids.empty() == arguments.text.empty()) {
     throw CLI::ValidationError("one of --ids and --text is needed");
   }
-  if (!arguments.text.empty()) return {{}, app::read_text(arguments.text)};
+  if (!arguments.text.empty()) return {{}, app::read_text(arguments.text), {}};
   try {
-    return {parse_ids(arguments.ids), std::nullopt};
+    return {parse_ids(arguments.ids), std::nullopt, {}};
   } catch (const Error& error) {
     throw CLI::ValidationError(std::string("--ids: ") + error.what());
   }

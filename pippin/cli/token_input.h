@@ -11,12 +11,13 @@
 namespace pippin::cli {
 
 struct TokenArguments {
-  std::string ids;   // "1,2,3"
-  std::string text;  // for read_text()
+  std::string ids;                  // "1,2,3"
+  std::string text;                 // for read_text()
+  std::vector<std::string> images;  // paths
 };
 
-// Exactly one of the two must be given; otherwise, and for a wrong list, throws
-// CLI::ValidationError (wrong usage). Throws NotFound, Io.
+// Exactly one of ids and text must be given, text or nothing with images; otherwise, and for a
+// wrong list, throws CLI::ValidationError (wrong usage). Throws NotFound, Io.
 app::TokenInput read_token_input(const TokenArguments& arguments);
 
 // "1,2,3", "1 2 3", "[1, 2, 3]". Throws InvalidArgument for anything that is not a list of ids.
