@@ -91,7 +91,7 @@ Array Beit::states(const nn::Parameters& at, const Array& pixels) const {
 
 Array Beit::record(const nn::Parameters& parameters, const Array& pixels) const {
   constexpr std::string_view kBases[] = {"beit", ""};
-  const Array pooled = states(
+  Array pooled = states(
       part_with(parameters, kBases, "embeddings.patch_embeddings.projection.weight"), pixels);
   if (!labels) return pooled;
   return nn::Linear(parameters.at("classifier"), tower.net.features(), std::ssize(labels->names),

@@ -32,8 +32,7 @@ VisionDescription description_of(ImageNetwork network) {
   description.record = [shared](const nn::Parameters& parameters, const array::Array& pixels,
                                 const image::VisionShape& /*shape*/) {
     const std::string_view bases[] = {shared->base, ""};
-    const array::Array pooled =
-        shared->pooled(part_with(parameters, bases, shared->tensor), pixels);
+    array::Array pooled = shared->pooled(part_with(parameters, bases, shared->tensor), pixels);
     if (!shared->labels) return pooled;
     return nn::Linear(parameters.at("classifier"), shared->features,
                       std::ssize(shared->labels->names), /*bias=*/true)(pooled);

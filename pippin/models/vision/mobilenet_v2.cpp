@@ -93,7 +93,7 @@ Array MobileNet::apply(const nn::Parameters& parameters, const Layer& layer, con
     return array::constant(at.type(), {layer.to}, nn::batch_norm(norm, layer.to, epsilon).addends,
                            full);
   });
-  const Array y = nn::Convolution(at.path(), options, weight, bias)(x);
+  Array y = nn::Convolution(at.path(), options, weight, bias)(x);
   if (!layer.activates) return y;
   return clipped ? array::clip(y, 0, 6) : nn::apply(activation, y);
 }
