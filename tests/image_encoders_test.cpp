@@ -113,6 +113,22 @@ TEST(ImageEncoders, EmbedTextsAndImagesInOneSpace) {
       expect_near(numbers_of(made.at(i)), is_text ? texts[i] : images[i - texts.size()],
                   is_text ? 2e-5 : kPixelBound);
     }
+    // Labels in words.
+    Vector logits = rows_of(golden.read("logits_per_image")).front();
+    const bool is_softmax = std::string(name).find("siglip") == std::string::npos;
+    double sum = 0;
+    for (double& x : logits) sum += x = is_softmax ? std::exp(x) : 1 / (1 + std::exp(-x));
+    command = {"predict", model.path(), "--json", "--image", model.image(0)};
+    for (const Vector& ids : rows_of(golden.read("input_ids"))) {
+      command.insert(command.end(), {"--label", words_of_row(ids)});
+    }
+    const Json labels = json_of(command).at("images").at(size_t{0}).at("labels");
+    ASSERT_EQ(labels.size(), logits.size());
+    for (const Json& label : labels.elements()) {
+      EXPECT_NEAR(label.get_float("probability"),
+                  logits.at(static_cast<size_t>(label.get_int("index"))) / (is_softmax ? sum : 1),
+                  4 * kPixelBound);
+    }
   }
 }
 
@@ -182,6 +198,13 @@ TEST_F(RandomImageEncoders, GiveTheirVectors) {
   EXPECT_EQ(made.get_int("tokens"), 4);
   const auto alone = run_pippin({"embed", at("clip"), "--image", at("a.png")});
   EXPECT_EQ(alone.out, made.at("embeddings").at(size_t{2}).dump() + "\n");
+  // As sentence-transformers saves it.
+  fs::create_directory(folder_ / "saved");
+  fs::create_directory_symlink(folder_ / "clip", folder_ / "saved" / "0_CLIPModel");
+  write_file(folder_ / "saved" / "modules.json",
+             R"([{"idx": 0, "path": "0_CLIPModel", "type": "x.models.CLIPModel"}])");
+  const auto saved = run_pippin({"embed", at("saved"), "w3 w19", "--image", at("a.png")});
+  EXPECT_EQ(saved.out, made.at("embeddings").at(size_t{0}).dump() + "\n" + alone.out) << saved.err;
   const Json shorter =
       json_of({"embed", at("vit"), "--image", at("a.png"), "--dimensions", "3", "--json"});
   EXPECT_EQ(shorter.at("embeddings").at(size_t{0}).size(), 3U);
@@ -235,6 +258,8 @@ TEST_F(RandomImageEncoders, SayWhatTheyCannotDo) {
   expect_line({"embed", at("vit"), "a text"}, 3, "this model takes images, not texts");
   expect_line({"embed", at("classifier"), "--image", image}, 3, "pippin predict --image");
   expect_line({"predict", at("vit"), "--image", image}, 3, "is not a classifier");
+  expect_line({"predict", at("vit"), "--image", image, "--label", "a"}, 3,
+              "takes images, not texts");
   write_file(folder_ / "bad.png", "not a picture");
   expect_line({"embed", at("vit"), "--image", at("bad.png")}, 1, at("bad.png"));
   fs::remove(folder_ / "vit" / "preprocessor_config.json");

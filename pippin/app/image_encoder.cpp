@@ -23,8 +23,7 @@ using models::vision::VisionLabels;
 using models::vision::VisionResult;
 
 // The softmax of the logits, or the sigmoid of each.
-std::vector<double> probabilities_of(std::span<const float> logits, bool independent) {
-  std::vector<double> result(logits.begin(), logits.end());
+std::vector<double> probabilities_of(std::vector<double> result, bool independent) {
   if (independent) {
     for (double& x : result) x = 1 / (1 + std::exp(-x));
     return result;
@@ -34,6 +33,20 @@ std::vector<double> probabilities_of(std::span<const float> logits, bool indepen
   for (double& x : result) sum += x = std::exp(x - largest);
   for (double& x : result) x /= sum;
   return result;
+}
+
+// The `most` names with the highest values.
+std::vector<ImageLabel> best_of(std::span<const std::string> names,
+                                const std::vector<double>& values, int64_t most) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return values[a] > values[b]; });
+  order.resize(std::min(order.size(), static_cast<size_t>(std::max<int64_t>(most, 0))));
+  std::vector<ImageLabel> labels;
+  labels.reserve(order.size());
+  for (const size_t i : order) labels.push_back({static_cast<int64_t>(i), names[i], values[i]});
+  return labels;
 }
 
 // Of a model in a folder; throws Unsupported for one without a row for an image.
@@ -66,12 +79,13 @@ bool ImageEncoder::is_in(const fs::path& model) {
 
 ImageEncoder::ImageEncoder(std::string name, image::ImageProcessor processor,
                            std::unique_ptr<runtime::VisionTower> tower, VisionResult result,
-                           VisionLabels labels)
+                           VisionLabels labels, std::optional<models::vision::PairScale> pair)
     : name_(std::move(name)),
       processor_(std::move(processor)),
       tower_(std::move(tower)),
       result_(result),
-      labels_(std::move(labels)) {}
+      labels_(std::move(labels)),
+      pair_(pair) {}
 
 ImageEncoder ImageEncoder::open(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given, /*text=*/false);
@@ -86,7 +100,7 @@ ImageEncoder ImageEncoder::open(const ModelChoice& given) {
       model->name(), std::move(processor),
       open_vision_tower(
           model, std::make_shared<ThreadPool>(choice.load.threads, choice.load.pinning), options),
-      result, model->labels());
+      result, model->labels(), model->pair_scale());
 }
 
 std::vector<float> ImageEncoder::row_of(const runtime::ImageFile& image) const {
@@ -126,18 +140,32 @@ std::vector<ImageLabel> ImageEncoder::classify(const runtime::ImageFile& image,
          "{} is not a classifier: it embeds images (pippin embed --image) and has no labels",
          name_);
   }
-  const std::vector<double> values = probabilities_of(row_of(image), labels_.independent);
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return values[a] > values[b]; });
-  order.resize(std::min(order.size(), static_cast<size_t>(std::max<int64_t>(most, 0))));
-  std::vector<ImageLabel> labels;
-  labels.reserve(order.size());
-  for (const size_t i : order) {
-    labels.push_back({static_cast<int64_t>(i), labels_.names.at(i), values[i]});
+  const std::vector<float> logits = row_of(image);
+  return best_of(labels_.names,
+                 probabilities_of({logits.begin(), logits.end()}, labels_.independent), most);
+}
+
+std::vector<ImageLabel> ImageEncoder::choose(const runtime::ImageFile& image,
+                                             std::span<const std::string> names,
+                                             std::span<const std::vector<float>> vectors,
+                                             int64_t most) const {
+  if (result_ != VisionResult::SharedVector || !pair_) {
+    fail(ErrorCode::Unsupported, "{} {}", name_,
+         pair_ ? "gives texts no vectors in the space of images"
+               : "has no logit_scale, which turns cosines into probabilities");
   }
-  return labels;
+  const std::vector<float> own = embed({&image, 1}).front();
+  std::vector<double> logits;
+  logits.reserve(vectors.size());
+  for (const std::vector<float>& text : vectors) {
+    if (text.size() != own.size()) {
+      fail(ErrorCode::InvalidArgument, "a text has {} numbers, an image {}", text.size(),
+           own.size());
+    }
+    const double cosine = std::inner_product(text.begin(), text.end(), own.begin(), 0.0);
+    logits.push_back(pair_->factor * cosine + pair_->bias);
+  }
+  return best_of(names, probabilities_of(std::move(logits), pair_->independent), most);
 }
 
 }  // namespace pippin::app

@@ -49,6 +49,12 @@ class ImageEncoder {
   // that cannot be read; Cancelled.
   std::vector<std::vector<float>> embed(std::span<const runtime::ImageFile> images,
                                         int64_t dimensions = 0) const;
+  // Returns the `most` texts of `names` with the highest probabilities for an image, by their
+  // vectors in the same space: those of a TextEncoder of the folder. Throws Unsupported if texts
+  // have none; otherwise as embed().
+  std::vector<ImageLabel> choose(const runtime::ImageFile& image,
+                                 std::span<const std::string> names,
+                                 std::span<const std::vector<float>> vectors, int64_t most) const;
   // Returns the `most` labels with the highest probabilities, the highest first. Throws Unsupported
   // for a model that is not a classifier; otherwise as embed().
   std::vector<ImageLabel> classify(const runtime::ImageFile& image, int64_t most) const;
@@ -56,7 +62,7 @@ class ImageEncoder {
  private:
   ImageEncoder(std::string name, image::ImageProcessor processor,
                std::unique_ptr<runtime::VisionTower> tower, models::vision::VisionResult result,
-               models::vision::VisionLabels labels);
+               models::vision::VisionLabels labels, std::optional<models::vision::PairScale> pair);
   std::vector<float> row_of(const runtime::ImageFile& image) const;
 
   std::string name_;
@@ -64,6 +70,7 @@ class ImageEncoder {
   std::unique_ptr<runtime::VisionTower> tower_;
   models::vision::VisionResult result_;
   models::vision::VisionLabels labels_;
+  std::optional<models::vision::PairScale> pair_;
 };
 
 }  // namespace pippin::app

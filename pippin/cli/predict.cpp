@@ -36,7 +36,7 @@ namespace {
 
 struct PredictCommand {
   std::string model, function, precision = "exact";
-  std::vector<std::string> inputs, outputs, shapes, images;
+  std::vector<std::string> inputs, outputs, shapes, images, labels;
   int64_t top = 5;
   std::string state_in, state_out, profile, resize;
   std::optional<uint64_t> random_seed;
@@ -232,8 +232,8 @@ void predict(const PredictCommand& command) {
 
 // The labels of images by a checkpoint, which has no inputs and outputs of its own.
 void predict_images(const CLI::App& options, const PredictCommand& command) {
-  constexpr std::string_view kSuitable[] = {"--image", "--top", "--json", "--threads",
-                                            "--no-cache"};
+  constexpr std::string_view kSuitable[] = {"--image", "--label",   "--top",
+                                            "--json",  "--threads", "--no-cache"};
   for (const CLI::Option* option : options.get_options()) {
     const std::string name = option->get_name();
     if (option->count() == 0 || !name.starts_with("--") ||
@@ -248,6 +248,7 @@ void predict_images(const CLI::App& options, const PredictCommand& command) {
   labels.choice.load.threads = command.threads;
   if (!command.no_cache) labels.choice.load.compute.cache = default_load_cache();
   labels.images = command.images;
+  labels.labels = command.labels;
   labels.top = command.top;
   labels.json = command.json;
   predict_labels(labels);
@@ -276,6 +277,11 @@ CLI::App* add_predict_command(CLI::App& app) {
       option("--image", command->images, "FILE",
              "Print the labels of an image, by an image classifier's folder; repeatable")
           ->allow_extra_args(false);
+  option("--label", command->labels, "TEXT",
+         "With --image: a label to choose from, in words, by a model of texts and images (CLIP, "
+         "SigLIP); repeatable")
+      ->allow_extra_args(false)
+      ->needs(image);
   option("--top", command->top, "N", "Labels of an image to print (5)")
       ->check(between(1))
       ->needs(image);

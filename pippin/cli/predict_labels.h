@@ -12,12 +12,13 @@ namespace pippin::cli {
 struct LabelsCommand {
   app::ModelChoice choice;
   std::vector<std::string> images;  // paths
+  std::vector<std::string> labels;  // for a pair of towers; none: those of a classifier
   int64_t top = 5;
   bool json = false;
 };
 
 // Prints the most likely labels of each image: probability, index, name. Throws as
-// app::ImageEncoder.
+// app::ImageEncoder and app::TextEncoder.
 void predict_labels(const LabelsCommand& command);
 
 }  // namespace pippin::cli

@@ -72,7 +72,10 @@ VisionDescription aimv2_vision_model(const Config& config) {
 }
 
 VisionDescription aimv2(const Config& config) {
-  return aimv2_pooled(vision_part(config), "vision_model", config.size("projection_dim", 512));
+  VisionDescription description =
+      aimv2_pooled(vision_part(config), "vision_model", config.size("projection_dim", 512));
+  description.most_scale = config.number("max_logit_scale", 100.0);
+  return description;
 }
 
 }  // namespace pippin::models::vision

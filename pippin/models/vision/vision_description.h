@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +22,8 @@ namespace pippin::models::vision {
 // A tower with its projector.
 struct VisionDescription {
   VisionResult result = VisionResult::Rows;
-  VisionLabels labels;  // of Scores
+  VisionLabels labels;                                          // of Scores
+  double most_scale = std::numeric_limits<double>::infinity();  // PairScale::factor, from 1 on
   // The passes that compute an image, and the rows of their results. Throws InvalidArgument,
   // naming the sizes, for inputs that are not those of this model's processor.
   std::function<image::VisionPasses(const image::ImageInputs& inputs)> passes;

@@ -1,5 +1,7 @@
 #include "pippin/models/vision/vision_model.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -74,6 +76,20 @@ VisionModel::VisionModel(const fs::path& source, const VisionBuildOptions& optio
     : origin_(read_description(source)),
       description_(read_tower(source)),
       parameters_(open_tower(source, options)) {}
+
+std::optional<vision::PairScale> VisionModel::pair_scale() const {
+  if (!parameters_.contains("logit_scale")) return std::nullopt;
+  vision::PairScale scale;
+  scale.independent = parameters_.contains("logit_bias");
+  // SigLIP's are vectors.
+  const std::vector<int64_t> dims(scale.independent ? 1 : 0, 1);
+  scale.factor = std::exp(parameters_.values("logit_scale", dims).at(0));
+  if (std::isfinite(description_.most_scale)) {
+    scale.factor = std::clamp(scale.factor, 1.0, std::max(description_.most_scale, 1.0));
+  }
+  if (scale.independent) scale.bias = parameters_.values("logit_bias", dims).at(0);
+  return scale;
+}
 
 image::VisionPasses VisionModel::passes(const image::ImageInputs& inputs) const {
   return description_.passes(inputs);

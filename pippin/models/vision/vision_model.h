@@ -39,6 +39,9 @@ class VisionModel {
   // The meaning of the rows, and a classifier's labels.
   vision::VisionResult result() const { return description_.result; }
   const vision::VisionLabels& labels() const { return description_.labels; }
+  // That of a pair of towers, from the checkpoint's logit_scale and logit_bias; nothing if it has
+  // none.
+  std::optional<vision::PairScale> pair_scale() const;
 
   // Throws InvalidArgument for inputs that are not those of the model's processor.
   image::VisionPasses passes(const image::ImageInputs& inputs) const;

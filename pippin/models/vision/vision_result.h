@@ -21,4 +21,11 @@ struct VisionLabels {
   bool independent = false;  // the probability of each is the sigmoid of its logit
 };
 
+// From the cosine of a text and an image of one space to the logit of their agreement:
+// factor * cosine + bias.
+struct PairScale {
+  double factor = 1, bias = 0;
+  bool independent = false;  // the probability of each text is the sigmoid of its logit
+};
+
 }  // namespace pippin::models::vision
