@@ -230,7 +230,7 @@ TEST_F(Images, AreInLogitsComparisonsAndMeasurements) {
   write_file(folder_ / "text", "w9 w16");
   const std::string text = (folder_ / "text").string(), out = (folder_ / "x.npz").string();
   const auto logits = run_pippin(
-      {"logits", model_.path(), "--image", image("red.png"), "--text", text, "-o", out, "--json"});
+      {"logits", model_.path(), "w9 w16", "--image", image("red.png"), "-o", out, "--json"});
   ASSERT_EQ(logits.status, 0) << logits.err;
   const Json run = report({image("red.png")}, "w9 w16", {"--raw"});
   EXPECT_EQ(Json::parse(logits.out, "logits").get_int("next_id"), ids_of(run.at("ids")).front());

@@ -67,6 +67,7 @@ CLI::App* add_logits_command(CLI::App& app) {
   };
   option("MODEL", command->model, "", "A package, a folder of packages or a Hugging Face folder")
       ->required();
+  option("TEXT", command->tokens.words, "", "The text itself, in place of --text");
   option("--ids", command->tokens.ids, "1,2,3", "Token ids; needs no tokenizer");
   option("--text", command->tokens.text, "FILE", "Text to tokenize; - is stdin");
   option("--image", command->tokens.images, "FILE",
