@@ -72,9 +72,8 @@ VisionResult result_of(const fs::path& path) {
 }  // namespace
 
 bool ImageEncoder::is_in(const fs::path& model) {
-  if (!fs::is_directory(model) || models::is_made_of_packages(model)) return false;
-  const auto result = VisionModel::result_in(model);
-  return result && *result != VisionResult::Rows;
+  return fs::is_directory(model) && !models::is_made_of_packages(model) &&
+         VisionModel::takes_images_alone(model);
 }
 
 ImageEncoder::ImageEncoder(std::string name, image::ImageProcessor processor,

@@ -65,10 +65,14 @@ bool VisionModel::is_in(const fs::path& source) {
   return vision::is_vision_type(load_config(source).get_string_or("model_type", ""));
 }
 
+bool VisionModel::takes_images_alone(const fs::path& source) {
+  return is_in(source) &&
+         vision::is_image_encoder_type(load_config(source).get_string_or("model_type", ""));
+}
+
 std::optional<vision::VisionResult> VisionModel::result_in(const fs::path& source) {
   if (!is_in(source)) return std::nullopt;
-  const std::string type = load_config(source).get_string_or("model_type", "");
-  if (!vision::is_image_encoder_type(type)) return vision::VisionResult::Rows;
+  if (!takes_images_alone(source)) return vision::VisionResult::Rows;
   return read_tower(source).result;
 }
 

@@ -28,6 +28,8 @@ class VisionModel {
   // Whether a folder's model has a tower that is supported. Throws the errors of reading
   // config.json.
   static bool is_in(const std::filesystem::path& source);
+  // Whether it gives one row for an image, not rows of a prompt. Throws the same errors.
+  static bool takes_images_alone(const std::filesystem::path& source);
   // The meaning of its rows; nothing if it has no such tower. Also throws the errors of describing
   // an encoder of images alone.
   static std::optional<vision::VisionResult> result_in(const std::filesystem::path& source);
