@@ -25,7 +25,7 @@ if(TARGET pippin_shared)
   configure_file(cmake/pippin.pc.in ${PROJECT_BINARY_DIR}/pippin.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/pippin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
-foreach(header api/call.h api/device.h api/llm.h api/model.h api/tensor.h api/text_encoder.h api/transcriber.h base/byte_span.h base/call_context.h base/threads/cancel.h base/cpu_features.h
+foreach(header api/call.h api/device.h api/image_encoder.h api/llm.h api/model.h api/tensor.h api/text_encoder.h api/transcriber.h base/byte_span.h base/call_context.h base/threads/cancel.h base/cpu_features.h
     base/exception.h base/export.h base/numbers/float16.h base/threads/fork.h chat/message.h engine/compute_options.h mx/core/array.h mx/ops/binary.h mx/core/buffer.h mx/export/compile.h mx/ops/conv.h mx/ops/create.h mx/core/dtype.h
     mx/export/export.h mx/ops/fast.h mx/core/index.h mx/io/io.h mx/ops/matmul.h mx/nn/activations.h mx/nn/config.h mx/nn/layers.h mx/nn/module.h
     mx/nn/quantized.h mx/core/node.h mx/ops/quantized.h mx/ops/random.h mx/ops/reduce.h mx/core/ref.h mx/ops/scan_sort.h mx/core/shape.h

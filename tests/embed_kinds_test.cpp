@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,7 +13,9 @@
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
+#include "pippin/image/picture.h"
 #include "pippin/io/json.h"
+#include "tests/image_encoder_folders.h"
 #include "tests/process.h"
 #include "tests/score_model.h"
 #include "tests/vector_models.h"
@@ -139,6 +142,10 @@ TEST(EmbedKinds, CommandsOfTheDocument) {
   PIPPIN_SHARED_OR_SKIP(golden_tokens, kTokens);
   const Splade splade(golden);
   const Late late(golden_tokens);
+  const TempDir folder;
+  fs::create_directory(folder / "clip");
+  testing_models::write_random_clip(folder / "clip");
+  write_picture(folder / "cat.png", Picture{2, 2, 3, std::vector<uint8_t>(12, 99)});
   const std::string document = read_file(source_dir() / "docs/encoders.md");
   int commands = 0;
   for (size_t begin = document.find("\n    pippin embed "); begin != std::string::npos;
@@ -154,9 +161,12 @@ TEST(EmbedKinds, CommandsOfTheDocument) {
         word += c;
         continue;
       }
-      arguments.push_back(word == "SPLADE"    ? splade.model.path()
-                          : word == "COLBERT" ? late.model.path()
-                                              : word);
+      const std::map<std::string, std::string> made = {{"SPLADE", splade.model.path()},
+                                                       {"COLBERT", late.model.path()},
+                                                       {"CLIP", (folder / "clip").string()},
+                                                       {"cat.jpg", (folder / "cat.png").string()}};
+      const auto found = made.find(word);
+      arguments.push_back(found == made.end() ? word : found->second);
       word.clear();
     }
     const auto result = run_pippin(arguments);
@@ -164,7 +174,7 @@ TEST(EmbedKinds, CommandsOfTheDocument) {
     EXPECT_FALSE(result.out.empty());
     ++commands;
   }
-  EXPECT_EQ(commands, 4);
+  EXPECT_EQ(commands, 5);
 }
 
 }  // namespace

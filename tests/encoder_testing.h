@@ -32,7 +32,8 @@ struct Texts {
     rows = static_cast<int64_t>(all.shape.at(0));
     length = static_cast<int64_t>(all.shape.at(1));
     ids = ints("input_ids");
-    mask = ints("attention_mask");
+    mask = golden.contains("attention_mask") ? ints("attention_mask")
+                                             : std::vector<int32_t>(ids.size(), 1);
     types = golden.contains("token_type_ids") ? ints("token_type_ids")
                                               : std::vector<int32_t>(ids.size());
     tasks =

@@ -225,6 +225,51 @@ TEST_F(Images, StayInPromptCaches) {
   EXPECT_EQ(ids_of(other.at("ids")), ids_of(report({image("green.bmp")}, "w9 w16").at("ids")));
 }
 
+// Logits and comparisons take the prompt of `run --raw`; a model agrees with itself.
+TEST_F(Images, AreInLogitsComparisonsAndMeasurements) {
+  write_file(folder_ / "text", "w9 w16");
+  const std::string text = (folder_ / "text").string(), out = (folder_ / "x.npz").string();
+  const auto logits = run_pippin(
+      {"logits", model_.path(), "w9 w16", "--image", image("red.png"), "-o", out, "--json"});
+  ASSERT_EQ(logits.status, 0) << logits.err;
+  const Json run = report({image("red.png")}, "w9 w16", {"--raw"});
+  EXPECT_EQ(Json::parse(logits.out, "logits").get_int("next_id"), ids_of(run.at("ids")).front());
+  EXPECT_EQ(golden_ids(NpzFile::open(out), "ids"), ids_of(run.at("prompt_ids")));
+
+  const auto compared = run_pippin({"verify", model_.path(), "--against", model_.path(), "--image",
+                                    image("red.png"), "--text", text, "--greedy", "4", "--json"});
+  ASSERT_EQ(compared.status, 0) << compared.err;
+  const Json agreement = Json::parse(compared.out, "verify");
+  EXPECT_EQ(agreement.get_int("tokens"), 18);
+  EXPECT_EQ(agreement.get_float("image_difference"), 0);
+  EXPECT_LE(agreement.get_float("max_kl"), 1e-9);
+  EXPECT_EQ(agreement.get_int("first_difference"), -1);
+
+  const auto measured =
+      run_pippin({"bench", model_.path(), "--image", image("red.png"), "-r", "2", "--json"});
+  ASSERT_EQ(measured.status, 0) << measured.err;
+  const Json times = Json::parse(measured.out, "bench");
+  EXPECT_EQ(times.get_int("rows"), 16);
+  EXPECT_GT(times.get_float("tower_seconds"), 0);
+  EXPECT_GE(times.get_float("first_token_seconds"), times.get_float("tower_seconds"));
+  EXPECT_EQ(times.at("tower_samples").size(), 2U);
+  const auto lines = run_pippin({"bench", model_.path(), "--image", image("red.png"), "-r", "1"});
+  EXPECT_NE(lines.out.find("Tower         : "), std::string::npos) << lines.err;
+  for (const char* command : {"bench", "logits", "verify"}) {
+    std::vector<std::string> words = {command, "--image", image("red.png")};
+    if (command != std::string("bench")) {
+      const std::string demo = (source_dir() / "pippin/demo/model").string();
+      words.push_back(demo);
+      if (command == std::string("logits")) words.insert(words.end(), {"-o", out});
+      if (command == std::string("verify")) words.insert(words.end(), {"--against", demo});
+    }
+    const auto refused = run_pippin(words);
+    EXPECT_EQ(refused.status, 3) << command;
+    EXPECT_NE(refused.err.find("red.png: the model takes text only"), std::string::npos)
+        << refused.err;
+  }
+}
+
 TEST_F(Images, ThatCannotBeReadAreOneLine) {
   expect_fault((folder_ / "absent.png").string(), "No such file");
   expect_fault(write("empty.png", ""), "");

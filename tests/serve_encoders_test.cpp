@@ -4,9 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/base64.h"
+#include "pippin/base/byte_span.h"
+#include "pippin/base/files/file.h"
 #include "pippin/base/testing.h"
+#include "pippin/image/picture.h"
 #include "pippin/server/server_testing.h"
 #include "tests/golden_texts.h"
+#include "tests/image_encoder_folders.h"
 #include "tests/score_model.h"
 #include "tests/vector_models.h"
 
@@ -112,6 +117,60 @@ std::unique_ptr<DemoServer> serve(const std::string& path) {
   Options options = demo_options();
   options.models.models.push_back({"model", path});
   return std::make_unique<DemoServer>(std::move(options));
+}
+
+std::string data_url(const std::string& file) {
+  return "data:image/png;base64," + encode_base64(as_byte_span(file));
+}
+
+// Texts and images of a model with random weights, in Jina's and vLLM's forms.
+TEST(ServeEncoders, ImagesAmongTexts) {
+  const TempDir folder;
+  testing_models::write_random_clip(folder.path());
+  Picture picture{8, 8, 3, {}};
+  for (int i = 0; i < 8 * 8 * 3; ++i) picture.pixels.push_back(static_cast<uint8_t>(i * 37 % 251));
+  write_picture(folder / "a.png", picture);
+  const std::string file = read_file(folder / "a.png"), url = data_url(file);
+  const auto server = serve(folder.path().string());
+  const auto post = [&](const std::string& fields) {
+    return server->post("/v1/embeddings", R"({"model":"model",)" + fields + "}");
+  };
+  const auto vector = [](const Json& json, size_t i) {
+    return json.at("data").at(i).at("embedding").as_floats();
+  };
+  const Json all =
+      json_of(post(R"("input":["w3 w19",{"image":")" + url + R"("},{"text":"w4 w19"},{"image":")" +
+                   encode_base64(as_byte_span(file)) + R"("}])"));
+  ASSERT_EQ(all.at("data").size(), 4U);
+  EXPECT_EQ(vector(all, 1), vector(all, 3));
+  const Json texts = json_of(post(R"("input":["w3 w19","w4 w19"])"));
+  testing_models::expect_near(vector(all, 0), vector(texts, 0), 1e-6);
+  EXPECT_EQ(all.at("usage").get_int("prompt_tokens"), 4);
+  const std::string part = R"({"type":"image_url","image_url":{"url":")" + url + R"("}})";
+  const Json message = json_of(post(R"("messages":[{"role":"user","content":[)" + part + "]}]"));
+  EXPECT_EQ(vector(message, 0), vector(all, 1));
+  EXPECT_EQ(vector(json_of(post(R"("input":{"image":")" + url + R"("},"dimensions":3)")), 0).size(),
+            3U);
+
+  EXPECT_TRUE(
+      error_of(post(R"("messages":[{"role":"user","content":[)" + part + "," + part + "]}]"))
+          .starts_with("400 messages: messages: expected one message with one text"));
+  EXPECT_EQ(error_of(post(R"("input":[{"image":"https://h/a.png"}])")),
+            "400 input[0].image: input[0].image: images at URLs are not fetched (pippin serve "
+            "--allow-remote-images); send a data URL");
+  EXPECT_TRUE(error_of(post(R"("input":[{"image":"eA=="}])")).starts_with("400 input[0].image"));
+  EXPECT_EQ(error_of(post(R"("input":[{"video":"x"}])")),
+            "400 input[0]: input[0]: expected a text, or an object with either `text` or `image`");
+}
+
+TEST(ServeEncoders, ImagesAlone) {
+  const TempDir folder;
+  testing_models::write_random_vit(folder.path(), false);
+  const auto server = serve(folder.path().string());
+  EXPECT_EQ(error_of(server->post("/v1/embeddings", R"({"model":"model","input":"w1"})")),
+            "400 input: the model \"model\" takes images, not texts");
+  EXPECT_EQ(error_of(server->post("/v1/completions", R"({"model":"model","prompt":"a"})")),
+            "400 model: the model \"model\" takes images and writes no texts");
 }
 
 TEST(ServeEncoders, SparseVectors) {

@@ -13,7 +13,9 @@
 #include "pippin/app/convert/convert.h"
 #include "pippin/app/convert/convert_arguments.h"
 #include "pippin/app/open/open_model.h"
+#include "pippin/app/verify.h"
 #include "pippin/base/byte_span.h"
+#include "pippin/base/error.h"
 #include "pippin/base/files/file.h"
 #include "pippin/base/files/output.h"
 #include "pippin/base/testing.h"
@@ -167,6 +169,35 @@ TEST_F(TilePackages, GiveTheRowsAndTokensOfTheFolder) {
   app::convert(out_ / "made", out_ / "text.mlpackage");
   EXPECT_EQ(mil::read_package(out_ / "text.mlpackage").functions.size(), 1U);
   EXPECT_EQ(open_folder(out_ / "text.mlpackage").images, nullptr);
+}
+
+TEST_F(TilePackages, AreComparedWithTheFolder) {
+  app::convert(folder_.path(), out_ / "made");
+  const auto compared = [&](const fs::path& model, const app::VerifyOptions& options) {
+    const auto choice_of = [](const fs::path& path) {
+      app::ModelChoice choice;
+      choice.path = path.string();
+      choice.load.threads = 1;
+      return choice;
+    };
+    app::TokenInput tokens;
+    tokens.text = "w5 w9 w7";
+    tokens.images = {{bytes_, "a.ppm"}};
+    return app::verify(choice_of(model), choice_of(folder_.path()), tokens, options);
+  };
+  app::VerifyOptions options;
+  options.agreement.greedy_tokens = 8;
+  options.limits.max_kl = 1e-3;
+  const auto result = compared(out_ / "made", options);
+  EXPECT_TRUE(result.holds());
+  EXPECT_GT(result.agreement.tokens, 3 + 4);
+  ASSERT_TRUE(result.agreement.image_difference.has_value());
+  EXPECT_GT(*result.agreement.image_difference, 0);
+  EXPECT_LE(*result.agreement.image_difference, 0.01);
+  EXPECT_EQ(*compared(folder_.path(), {}).agreement.image_difference, 0);
+  options.limits.max_step_difference = 1;
+  EXPECT_ERROR(compared(folder_.path(), options), ErrorCode::InvalidArgument,
+               "differences of steps, prefill and parts are not measured");
 }
 
 TEST_F(TilePackages, CompressTheTowerIfAsked) {

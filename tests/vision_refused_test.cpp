@@ -77,6 +77,12 @@ TEST(VisionConfigurations, AreRefusedByName) {
        "patches that are not squares"},
       {tower_config("paligemma", "", "siglip_vision_model", R"("image_size": [8, 0],)"),
        ErrorCode::InvalidFile, "image_size"},
+      {R"({"model_type": "beit", "use_absolute_position_embeddings": true})",
+       ErrorCode::Unsupported, "use_absolute_position_embeddings: true is not supported"},
+      {R"({"model_type": "convnext", "depths": [1, 2]})", ErrorCode::InvalidFile,
+       "depths: 2 stages, hidden_sizes has 4"},
+      {R"({"model_type": "mobilenet_v2", "output_stride": 16})", ErrorCode::Unsupported,
+       "output_stride: only 32 is supported"},
       {R"({"model_type": "vit", "architectures": ["ViTForMaskedImageModeling"]})",
        ErrorCode::Unsupported, "'ViTForMaskedImageModeling' is not supported"},
   };

@@ -32,7 +32,11 @@ int64_t Logits::next_id() const {
 }
 
 Logits compute_logits(const ModelChoice& choice, const TokenInput& tokens, bool steps) {
-  auto [model, ids] = open_with_tokens(choice, tokens);
+  if (steps && !tokens.images.empty()) {
+    fail(ErrorCode::InvalidArgument,
+         "logits token by token: not with images, whose rows are read together");
+  }
+  auto [model, ids, rows] = open_with_tokens(choice, tokens);
   if (ids.empty()) fail(ErrorCode::InvalidArgument, "no token to give logits for");
   if (model.model->capabilities().greedy_only) {
     fail(ErrorCode::Unsupported,
@@ -41,9 +45,15 @@ Logits compute_logits(const ModelChoice& choice, const TokenInput& tokens, bool 
   }
   const auto start = std::chrono::steady_clock::now();
   Logits logits;
-  logits.values = logits_of(*model.model->new_sequence(), ids, steps);
+  const auto sequence = model.model->new_sequence();
+  for (const auto& run : rows) sequence->provide(run);
+  logits.values = logits_of(*sequence, ids, steps);
   logits.seconds = seconds_since(start);
   logits.vocabulary = model.model->vocab_size();
+  // Rows of images have ids of their own; users know the one that stands for them.
+  for (int32_t& id : ids) {
+    if (id < 0) id = model.model->rows()->placeholder;
+  }
   logits.ids = std::move(ids);
   return logits;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "pippin/app/image_encoder.h"
 #include "pippin/app/open/hub_model.h"
 #include "pippin/app/open/open_text.h"
 #include "pippin/app/unit_vector.h"
@@ -39,6 +40,22 @@ std::string_view stripped(std::string_view text) {
   const size_t begin = text.find_first_not_of(kSpace);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+// The token that fills a text up to the model's length: that of padding.
+int32_t filling_token(const fs::path& folder, const Tokenizer& tokenizer) {
+  const fs::path file = folder / "tokenizer_config.json";
+  std::string token = "<pad>";
+  if (fs::exists(file)) {
+    const auto given = Json::load(file).find("pad_token");
+    if (given && given->is_object()) token = given->get_string("content");
+    if (given && given->is_string()) token = given->as_string();
+  }
+  if (const auto id = tokenizer.token_to_id(token)) return *id;
+  fail(
+      ErrorCode::InvalidFile,
+      "{}: the tokenizer has no token '{}' (pad_token), which fills texts up to the model's length",
+      file.string(), token);
 }
 
 // The tokenizer's token for unknown text; nullopt if none exists.
@@ -88,6 +105,7 @@ TextEncoder::TextEncoder(std::shared_ptr<runtime::EncoderModel> model, Tokenizer
   const std::string tokens = value(family::kTokensKey);
   plain_tokens_ = tokens == family::kPlain || tokens == family::kKnown;
   if (tokens == family::kKnown) left_out_ = unknown_token(text, tokenizer_);
+  if (value(family::kPaddingKey) == family::kFilled) filler_ = filling_token(text, tokenizer_);
   is_language_model_ = value(family::kStatesOfKey) == family::kLanguageModel;
   if (scores()) pair_prompt_ = PairPrompt::from_folder(text);
   const std::string kind = value(family::kEmbeddingKey);
@@ -107,6 +125,9 @@ TextEncoder TextEncoder::open(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given);
   const fs::path path = choice.path;
   if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", path.string());
+  if (ImageEncoder::is_in(path) && !is_text_encoder(path)) {
+    fail(ErrorCode::Unsupported, "{}: this model takes images, not texts", path.string());
+  }
   auto program = std::make_shared<const mil::Model>(read_encoder(path));
   if (!runtime::EncoderModel::takes(*program)) {
     fail(ErrorCode::Unsupported,
@@ -177,18 +198,15 @@ runtime::EncoderText TextEncoder::prepare(const std::string& text, const std::st
     const bool ends = !alone.empty() && tokenizer_.is_special(alone.back());
     prepared.unpooled = alone.size() - (ends ? 1 : 0);
   }
+  fill_up(prepared);
   return prepared;
 }
 
-void TextEncoder::finish(std::vector<std::vector<float>>& vectors, int64_t dimensions) const {
-  if (dimensions == 0) return;
-  for (std::vector<float>& vector : vectors) {
-    if (dimensions < 0 || dimensions > std::ssize(vector)) {
-      fail(ErrorCode::InvalidArgument, "{} dimensions: the model's embeddings have {}", dimensions,
-           vector.size());
-    }
-    shorten(vector, static_cast<size_t>(dimensions));
-  }
+void TextEncoder::fill_up(runtime::EncoderText& text) const {
+  const auto length = static_cast<size_t>(model_->max_tokens());
+  if (!filler_ || text.ids.size() >= length) return;
+  text.ids.resize(length, *filler_);
+  if (!text.types.empty()) text.types.resize(length, 0);
 }
 
 Embedded TextEncoder::embed(std::span<const std::string> texts, const EmbedOptions& options) const {
@@ -196,7 +214,7 @@ Embedded TextEncoder::embed(std::span<const std::string> texts, const EmbedOptio
   Embedded result;
   const std::vector<runtime::EncoderText> prepared = prepare_all(texts, options, result);
   result.vectors = model_->run(prepared);
-  finish(result.vectors, options.dimensions);
+  shorten_all(result.vectors, options.dimensions);
   return result;
 }
 
@@ -208,11 +226,11 @@ Embedded TextEncoder::embed_ids(std::span<const std::vector<int32_t>> texts,
   std::vector<runtime::EncoderText> prepared;
   prepared.reserve(texts.size());
   for (const std::vector<int32_t>& ids : texts) {
-    prepared.push_back({ids, {}, 0, 0});
+    fill_up(prepared.emplace_back(runtime::EncoderText{ids, {}, 0, 0}));
     result.tokens += std::ssize(ids);
   }
   result.vectors = model_->run(prepared);
-  finish(result.vectors, options.dimensions);
+  shorten_all(result.vectors, options.dimensions);
   return result;
 }
 

@@ -76,8 +76,8 @@ class TextEncoder {
   // next functions return; InvalidArgument for an empty list, an unknown prompt name, too many
   // dimensions, and (refuse_long) a text of too many tokens, with its number.
   Embedded embed(std::span<const std::string> texts, const EmbedOptions& options = {}) const;
-  // The same for ids, which are used unchanged. Throws InvalidArgument for too many, whatever the
-  // options.
+  // The same for ids, which are used unchanged, but for the padding that some models see. Throws
+  // InvalidArgument for too many, whatever the options.
   Embedded embed_ids(std::span<const std::vector<int32_t>> texts,
                      const EmbedOptions& options = {}) const;
 
@@ -100,6 +100,7 @@ class TextEncoder {
               const std::filesystem::path& text);
   runtime::EncoderText prepare(const std::string& text, const std::string& prompt,
                                const EmbedOptions& options, size_t number, Embedded& result) const;
+  void fill_up(runtime::EncoderText& text) const;
   std::string prompt_of(const EmbedOptions& options) const;
   // Without white space at the ends, and in lower case if the model requires it.
   std::string cleaned(const std::string& text) const;
@@ -113,7 +114,6 @@ class TextEncoder {
                           bool refuse_long) const;
   Scored score_by_cosine(const std::string& query, std::span<const std::string> documents,
                          bool refuse_long) const;
-  void finish(std::vector<std::vector<float>>& vectors, int64_t dimensions) const;
 
   std::string name_;
   std::shared_ptr<runtime::EncoderModel> model_;
@@ -128,6 +128,7 @@ class TextEncoder {
   bool lower_case_ = false;
   bool plain_tokens_ = false;        // without special tokens
   std::optional<int32_t> left_out_;  // a token to ignore: an unknown one
+  std::optional<int32_t> filler_;    // fills texts up to the model's length
   bool is_language_model_ = false;   // not trained for embeddings
 };
 

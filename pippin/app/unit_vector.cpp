@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "pippin/base/error.h"
+
 namespace pippin::app {
 
 double length_of(std::span<const float> vector) {
@@ -20,6 +22,17 @@ void shorten(std::vector<float>& vector, size_t count) {
   if (count >= vector.size()) return;
   vector.resize(count);
   normalize(vector);
+}
+
+void shorten_all(std::vector<std::vector<float>>& vectors, int64_t dimensions) {
+  if (dimensions == 0) return;
+  for (std::vector<float>& vector : vectors) {
+    if (dimensions < 0 || dimensions > std::ssize(vector)) {
+      fail(ErrorCode::InvalidArgument, "{} dimensions: the model's embeddings have {}", dimensions,
+           vector.size());
+    }
+    shorten(vector, static_cast<size_t>(dimensions));
+  }
 }
 
 }  // namespace pippin::app

@@ -72,9 +72,10 @@ VerifyResult verify(const ModelChoice& model, const ModelChoice& source, const T
     fail(ErrorCode::InvalidArgument, "{}: a model of speech is compared on a recording, not a text",
          source.path);
   }
+  if (!tokens.images.empty()) return verify_images(model, source, tokens, options);
   ModelChoice source_choice = source;
   source_choice.layers = true;  // layer outputs are compared with those of the model's parts
-  const auto [original, ids] = open_with_tokens(source_choice, tokens);
+  const auto [original, ids, rows] = open_with_tokens(source_choice, tokens);
   const runtime::RunnableModel checked = open_runnable(model);
   VerifyResult result;
   result.agreement =

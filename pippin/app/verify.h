@@ -43,6 +43,12 @@ struct VerifyResult {
 VerifyResult verify(const ModelChoice& model, const ModelChoice& source, const TokenInput& tokens,
                     const VerifyOptions& options = {});
 
+// The same for a text with images, whose rows each model computes with its own tower; they are
+// compared, too. Throws InvalidArgument for models that make different prompts of them, and for
+// limits that are not measured.
+VerifyResult verify_images(const ModelChoice& model, const ModelChoice& source,
+                           const TokenInput& tokens, const VerifyOptions& options);
+
 // Compares models of speech on a recording, window by window: as parts the states of the encoders
 // and, token by token, the logits of the decoders, fed the source's most likely tokens, at most
 // AgreementOptions::greedy_tokens of a window. Of CTC models the scores of each frame are compared,

@@ -92,9 +92,9 @@ void run_convert(const std::string& source, const std::string& output, app::Conv
         "{} matrices stay packed; fp16 in their forms changes them by {:.1e} (most {:.1e}, {})\n",
         packed.matrices, packed.error, packed.largest, packed.worst);
   }
-  fmt::print("{}\n{} parameters, context {}, {}, {:.1f} s\n", result.path.string(),
-             format_count(result.parameters), result.context, format_bytes(result.bytes),
-             result.seconds);
+  const std::string context = result.context > 0 ? fmt::format(", context {}", result.context) : "";
+  fmt::print("{}\n{} parameters{}, {}, {:.1f} s\n", result.path.string(),
+             format_count(result.parameters), context, format_bytes(result.bytes), result.seconds);
 }
 
 void add_family_options(CLI::App& command, app::ConvertArguments& arguments) {

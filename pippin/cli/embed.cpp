@@ -3,17 +3,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "pippin/app/image_encoder.h"
 #include "pippin/app/open/text_input.h"
+#include "pippin/app/prompt_tokens.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/options/image_files.h"
 #include "pippin/cli/options/options.h"
 #include "pippin/cli/options/pull_display.h"
 #include "pippin/io/json.h"
@@ -28,6 +33,7 @@ struct TextsCommand {
   std::string prompt_name, query;
   app::EmbedOptions options;
   Texts texts;
+  std::vector<std::string> images;  // paths
   int64_t top = 0;
   bool json = false, jsonl = false, sparse = false, multi = false;
 };
@@ -90,12 +96,10 @@ void write_vector(JsonWriter& json, const app::TokenVectors& vectors) {
 
 // Prints the results of embed() and similar functions.
 template <typename Made>
-void print_embedded(const TextsCommand& command, const app::TextEncoder& encoder,
-                    const Made& made) {
-  tell_cut(made.cut_texts, encoder.max_tokens());
+void print_embedded(const TextsCommand& command, const std::string& name, const Made& made) {
   if (command.json) {
     JsonWriter json;
-    json.begin_object().member("model", encoder.name()).key("embeddings").begin_array();
+    json.begin_object().member("model", name).key("embeddings").begin_array();
     for (const auto& vector : made.vectors) write_vector(json, vector);
     json.end_array().member("tokens", made.tokens);
     print_out(json.end_object().text() + "\n");
@@ -108,16 +112,36 @@ void print_embedded(const TextsCommand& command, const app::TextEncoder& encoder
   }
 }
 
+// Texts come first, then images.
+void embed_with_images(const TextsCommand& command) {
+  const auto files = read_image_files(command.images);
+  app::Embedded made;
+  if (command.jsonl || !command.texts.empty()) {
+    const app::TextEncoder encoder = app::TextEncoder::open(command.choice);
+    made = encoder.embed(texts_of(command), command.options);
+    tell_cut(made.cut_texts, encoder.max_tokens());
+  }
+  const app::ImageEncoder encoder = app::ImageEncoder::open(command.choice);
+  auto vectors = encoder.embed(app::image_files(files), command.options.dimensions);
+  std::move(vectors.begin(), vectors.end(), std::back_inserter(made.vectors));
+  print_embedded(command, encoder.name(), made);
+}
+
 void embed(TextsCommand command) {
   command.choice.pulls = show_pulls();
+  if (!command.images.empty()) return embed_with_images(command);
   const app::TextEncoder encoder = app::TextEncoder::open(command.choice);
   const Texts texts = texts_of(command);
+  const auto print = [&](const auto& made) {
+    tell_cut(made.cut_texts, encoder.max_tokens());
+    print_embedded(command, encoder.name(), made);
+  };
   if (command.sparse) {
-    print_embedded(command, encoder, encoder.embed_sparse(texts, command.options));
+    print(encoder.embed_sparse(texts, command.options));
   } else if (command.multi) {
-    print_embedded(command, encoder, encoder.embed_tokens(texts, command.options));
+    print(encoder.embed_tokens(texts, command.options));
   } else {
-    print_embedded(command, encoder, encoder.embed(texts, command.options));
+    print(encoder.embed(texts, command.options));
   }
 }
 
@@ -172,9 +196,11 @@ void add_encoder(CLI::App& command, TextsCommand& values) {
 
 CLI::App* add_embed_command(CLI::App& app) {
   auto command = std::make_shared<TextsCommand>();
-  CLI::App* sub = app.add_subcommand("embed", "Print embeddings of texts, a JSON list per line");
+  CLI::App* sub =
+      app.add_subcommand("embed", "Print embeddings of texts and images, a JSON list per line");
   add_encoder(*sub, *command);
-  sub->add_option("TEXT", command->texts, "Texts; none, or -: the lines of stdin")->type_name("");
+  sub->add_option("TEXT", command->texts, "Texts; none (without --image), or -: the lines of stdin")
+      ->type_name("");
   auto* name = sub->add_option("--prompt-name", command->prompt_name,
                                "The model's prompt of that name goes before each text (default: "
                                "the one that the model says)");
@@ -191,6 +217,12 @@ CLI::App* add_embed_command(CLI::App& app) {
       ->check(between(1))
       ->needs(sparse);
   sparse->excludes(multi);
+  sub->add_option("--image", command->images,
+                  "An image to embed, after the texts, with a model of images; repeatable")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->excludes(sparse)
+      ->excludes(multi);
   sub->add_option("--dimensions", command->options.dimensions,
                   "That many numbers of each dense vector, at length 1 again")
       ->check(between(1))

@@ -67,8 +67,12 @@ CLI::App* add_logits_command(CLI::App& app) {
   };
   option("MODEL", command->model, "", "A package, a folder of packages or a Hugging Face folder")
       ->required();
+  option("TEXT", command->tokens.words, "", "The text itself, in place of --text");
   option("--ids", command->tokens.ids, "1,2,3", "Token ids; needs no tokenizer");
   option("--text", command->tokens.text, "FILE", "Text to tokenize; - is stdin");
+  option("--image", command->tokens.images, "FILE",
+         "An image before the text, or at the model's placeholder in it; repeatable")
+      ->allow_extra_args(false);
   option("-o,--output", command->output, "FILE.npz",
          "Where to write logits, float32 [1, tokens, vocabulary], and ids")
       ->required()

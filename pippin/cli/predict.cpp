@@ -26,6 +26,7 @@
 #include "pippin/cli/options/pull_display.h"
 #include "pippin/cli/options/rows_file.h"
 #include "pippin/cli/output_files.h"
+#include "pippin/cli/predict_labels.h"
 #include "pippin/cli/predict_report.h"
 #include "pippin/cli/predict_rows.h"
 #include "pippin/io/load_cache.h"
@@ -35,7 +36,8 @@ namespace {
 
 struct PredictCommand {
   std::string model, function, precision = "exact";
-  std::vector<std::string> inputs, outputs, shapes;
+  std::vector<std::string> inputs, outputs, shapes, images, labels;
+  int64_t top = 5;
   std::string state_in, state_out, profile, resize;
   std::optional<uint64_t> random_seed;
   std::optional<int64_t> repeat;
@@ -228,16 +230,42 @@ void predict(const PredictCommand& command) {
   trace.finish();
 }
 
+// The labels of images by a checkpoint, which has no inputs and outputs of its own.
+void predict_images(const CLI::App& options, const PredictCommand& command) {
+  constexpr std::string_view kSuitable[] = {"--image", "--label",   "--top",
+                                            "--json",  "--threads", "--no-cache"};
+  for (const CLI::Option* option : options.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || !name.starts_with("--") ||
+        std::find(std::begin(kSuitable), std::end(kSuitable), name) != std::end(kSuitable)) {
+      continue;
+    }
+    throw CLI::ValidationError(fmt::format("{}: not with --image", name));
+  }
+  LabelsCommand labels;
+  labels.choice.path = command.model;
+  labels.choice.pulls = show_pulls();
+  labels.choice.load.threads = command.threads;
+  if (!command.no_cache) labels.choice.load.compute.cache = default_load_cache();
+  labels.images = command.images;
+  labels.labels = command.labels;
+  labels.top = command.top;
+  labels.json = command.json;
+  predict_labels(labels);
+}
+
 }  // namespace
 
 CLI::App* add_predict_command(CLI::App& app) {
   auto command = std::make_shared<PredictCommand>();
-  CLI::App* sub = app.add_subcommand("predict", "Run any package on arrays or pictures");
+  CLI::App* sub = app.add_subcommand(
+      "predict", "Run any package on arrays or pictures, or a classifier on images");
   const auto option = [&](const char* name, auto& value, const char* type, const char* help) {
     return sub->add_option(name, value, help)->type_name(type);
   };
   option("PACKAGE", command->model, "",
-         "X.mlpackage, X.mlmodelc, X.mlmodel or model.mil, or a .zip or .gz of one")
+         "X.mlpackage, X.mlmodelc, X.mlmodel or model.mil, or a .zip or .gz of one; with --image a "
+         "classifier's folder, or org/name")
       ->required();
   option("--function", command->function, "NAME",
          "Function to run (default: the default function of the model)");
@@ -245,6 +273,18 @@ CLI::App* add_predict_command(CLI::App& app) {
       "--input", command->inputs, "FILE",
       "in.npz, NAME=file.npy, NAME=0.5, for images NAME=file.png, .jpg, .bmp, .ppm, .pgm, or rows "
       "to predict one after another: rows.json, .jsonl, .csv; repeatable");
+  CLI::Option* image =
+      option("--image", command->images, "FILE",
+             "Print the labels of an image, by an image classifier's folder; repeatable")
+          ->allow_extra_args(false);
+  option("--label", command->labels, "TEXT",
+         "With --image: a label to choose from, in words, by a model of texts and images (CLIP, "
+         "SigLIP); repeatable")
+      ->allow_extra_args(false)
+      ->needs(image);
+  option("--top", command->top, "N", "Labels of an image to print (5)")
+      ->check(between(1))
+      ->needs(image);
   CLI::Option* random =
       option("--random-inputs", command->random_seed, "SEED",
              "Fill the inputs that are not given; the same seed gives the same values")
@@ -285,7 +325,13 @@ CLI::App* add_predict_command(CLI::App& app) {
   sub->footer(
       "Without --output and --json a table of the outputs goes to stdout, of rows a line of JSON "
       "each.\nExit status 3: the package uses something that is not supported.");
-  sub->callback([command] { predict(*command); });
+  sub->callback([command, sub] {
+    if (command->images.empty()) {
+      predict(*command);
+    } else {
+      predict_images(*sub, *command);
+    }
+  });
   return sub;
 }
 

@@ -16,11 +16,11 @@
 #include "pippin/app/open/text_input.h"
 #include "pippin/app/prompt_tokens.h"
 #include "pippin/base/error.h"
-#include "pippin/base/files/file.h"
 #include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/cli/bench/report.h"
 #include "pippin/cli/options/form_options.h"
+#include "pippin/cli/options/image_files.h"
 #include "pippin/cli/options/options.h"
 #include "pippin/cli/options/pull_display.h"
 #include "pippin/cli/options/sampling_options.h"
@@ -87,19 +87,9 @@ std::string read_prompt(const RunCommand& command, const RunArguments& arguments
   return prompt;
 }
 
-std::vector<MessageImage> read_images(const RunCommand& command) {
-  constexpr size_t kLargestImage = size_t{1} << 30;
-  std::vector<MessageImage> images;
-  images.reserve(command.images.size());
-  for (const std::string& path : command.images) {
-    images.push_back({read_file(path, kLargestImage), path});
-  }
-  return images;
-}
-
 runtime::VisionPrompt encode_prompt(const RunCommand& command, const LoadedModel& model,
                                     const std::string& prompt) {
-  std::vector<MessageImage> images = read_images(command);
+  std::vector<MessageImage> images = read_image_files(command.images);
   if (!command.raw && model.template_error) {
     fail(model.template_error->code(), "{} (--raw goes without the template)",
          model.template_error->what());

@@ -6,6 +6,7 @@
 
 #include "pippin/app/open/text_input.h"
 #include "pippin/base/error.h"
+#include "pippin/cli/options/image_files.h"
 
 namespace pippin::cli {
 
@@ -38,12 +39,20 @@ std::vector<int32_t> parse_ids(std::string_view text) {
 }
 
 app::TokenInput read_token_input(const TokenArguments& arguments) {
-  if (arguments.ids.empty() == arguments.text.empty()) {
+  const bool has_ids = !arguments.ids.empty(), has_images = !arguments.images.empty();
+  if (has_ids && has_images) throw CLI::ValidationError("--image goes with texts, not --ids");
+  const int given =
+      (has_ids ? 1 : 0) + (arguments.text.empty() ? 0 : 1) + (arguments.words ? 1 : 0);
+  if (given > 1 || (given == 0 && !has_images)) {
     throw CLI::ValidationError("one of --ids and --text is needed");
   }
-  if (!arguments.text.empty()) return {{}, app::read_text(arguments.text)};
+  if (!has_ids) {
+    const std::string text =
+        arguments.text.empty() ? arguments.words.value_or("") : app::read_text(arguments.text);
+    return {{}, text, read_image_files(arguments.images)};
+  }
   try {
-    return {parse_ids(arguments.ids), std::nullopt};
+    return {parse_ids(arguments.ids), std::nullopt, {}};
   } catch (const Error& error) {
     throw CLI::ValidationError(std::string("--ids: ") + error.what());
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,12 +12,14 @@
 namespace pippin::cli {
 
 struct TokenArguments {
-  std::string ids;   // "1,2,3"
-  std::string text;  // for read_text()
+  std::string ids;                   // "1,2,3"
+  std::string text;                  // for read_text()
+  std::optional<std::string> words;  // the text itself
+  std::vector<std::string> images;   // paths
 };
 
-// Exactly one of the two must be given; otherwise, and for a wrong list, throws
-// CLI::ValidationError (wrong usage). Throws NotFound, Io.
+// Exactly one of ids, text and words must be given, none or one of the last two with images;
+// otherwise, and for a wrong list, throws CLI::ValidationError (wrong usage). Throws NotFound, Io.
 app::TokenInput read_token_input(const TokenArguments& arguments);
 
 // "1,2,3", "1 2 3", "[1, 2, 3]". Throws InvalidArgument for anything that is not a list of ids.

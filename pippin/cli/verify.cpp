@@ -42,7 +42,10 @@ std::string table_of(const Agreement& result, bool is_of_sound) {
               ? fmt::format("greedy text         token {} of {} differs\n",
                             *result.first_difference, result.greedy_tokens)
               : fmt::format("greedy text         {} tokens, the same\n", result.greedy_tokens);
-  const bool has_steps = result.tokens > 0 && !is_of_sound;
+  if (result.image_difference) {
+    text += fmt::format("rows of images      differ by {:.2e}\n", *result.image_difference);
+  }
+  const bool has_steps = result.tokens > 0 && !is_of_sound && !result.image_difference;
   if (has_steps)
     text += fmt::format(
         "steps, all at once  differ by {:.2e}, source {:.2e}\n"
@@ -58,11 +61,14 @@ std::string table_of(const Agreement& result, bool is_of_sound) {
 
 int run(const VerifyCommand& command) {
   const bool is_of_sound = !command.sound.empty();
-  if (is_of_sound && !(command.tokens.text.empty() && command.tokens.ids.empty())) {
-    throw CLI::ValidationError("--sound is for models of speech, --ids and --text for others");
+  const TokenArguments& given = command.tokens;
+  const bool has_tokens = !given.text.empty() || !given.ids.empty() || !given.images.empty();
+  if (is_of_sound && has_tokens) {
+    throw CLI::ValidationError(
+        "--sound is for models of speech, --ids, --text and --image for others");
   }
-  if (!is_of_sound && command.tokens.text.empty() && command.tokens.ids.empty()) {
-    throw CLI::ValidationError("one of --ids, --text and --sound is needed");
+  if (!is_of_sound && !has_tokens) {
+    throw CLI::ValidationError("one of --ids, --text, --image and --sound is needed");
   }
   const app::TokenInput tokens = is_of_sound ? app::TokenInput() : read_token_input(command.tokens);
   runtime::LoadOptions source_load = command.load;
@@ -70,8 +76,9 @@ int run(const VerifyCommand& command) {
   source_load.compute.device = nullptr;  // the reference runs on the CPU
   const app::ModelChoice source{command.source, command.tokenizer, source_load, show_pulls()};
   // Models of speech may need it as well.
-  const app::ModelChoice model{command.model, is_of_sound ? command.tokenizer : "", command.load,
-                               show_pulls()};
+  const app::ModelChoice model{command.model,
+                               is_of_sound || !given.images.empty() ? command.tokenizer : "",
+                               command.load, show_pulls()};
   app::VerifyResult result;
   {
     Progress bar("Comparing", command.json ? Progress::Style::Quiet : Progress::Style::Auto, stderr,
@@ -103,6 +110,9 @@ CLI::App* add_verify_command(CLI::App& app, int& exit_status) {
   option("--text", command->tokens.text, "FILE",
          "Text to tokenize with SRC's tokenizer; - is stdin");
   option("--ids", command->tokens.ids, "1,2,3", "Token ids; needs no tokenizer");
+  option("--image", command->tokens.images, "FILE",
+         "An image before the text, for models that take images; repeatable")
+      ->allow_extra_args(false);
   option("--sound", command->sound, "FILE", "A recording, for models of speech");
   option("--tokenizer", command->tokenizer, "FOLDER", "Tokenizer for a SRC without one");
   option("--window", command->options.agreement.window, "N", "Tokens of the text per window (512)")

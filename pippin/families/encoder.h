@@ -48,9 +48,11 @@ inline constexpr const char* kSparse = "sparse";
 inline constexpr const char* kActiveKey = "pippin.active";  // most numbers of a sparse one
 inline constexpr const char* kOfTokens = "tokens";
 inline constexpr const char* kLateKey = "pippin.late_interaction";
-// Whether tokens see padding (kSeen): texts of one length alone run together.
+// Whether tokens see padding (kSeen): texts of one length alone run together; or are filled up to
+// the maximum number of tokens with the tokenizer's padding token, which the mask shows (kFilled).
 inline constexpr const char* kPaddingKey = "pippin.padding";
 inline constexpr const char* kSeen = "seen";
+inline constexpr const char* kFilled = "filled";
 // The original purpose of a model whose folder does not mention embeddings (kLanguageModel).
 inline constexpr const char* kStatesOfKey = "pippin.states_of";
 inline constexpr const char* kLanguageModel = "language model";

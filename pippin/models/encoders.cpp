@@ -19,11 +19,13 @@ struct EncoderArchitecture {
 
 // An explicit list: a static library drops objects that only register themselves.
 constexpr std::array kEncoders = {
+    EncoderArchitecture{"aimv2", aimv2_pair},
     EncoderArchitecture{"albert", albert},
     EncoderArchitecture{"bart", bart_encoder},
     EncoderArchitecture{"bert", bert},
     EncoderArchitecture{"blenderbot", bart_encoder},
     EncoderArchitecture{"camembert", roberta},
+    EncoderArchitecture{"clip", clip_pair},
     EncoderArchitecture{"clip_text_model", clip_text},
     EncoderArchitecture{"convbert", convbert},
     EncoderArchitecture{"data2vec-text", data2vec_text},
@@ -41,6 +43,7 @@ constexpr std::array kEncoders = {
     EncoderArchitecture{"marian", bart_encoder},
     EncoderArchitecture{"mbart", bart_encoder},
     EncoderArchitecture{"megatron-bert", megatron_bert},
+    EncoderArchitecture{"metaclip_2", metaclip_2_pair},
     EncoderArchitecture{"modernbert", modernbert},
     EncoderArchitecture{"modernvbert", modernvbert},
     EncoderArchitecture{"mpnet", mpnet},
@@ -51,6 +54,7 @@ constexpr std::array kEncoders = {
     EncoderArchitecture{"roberta", roberta},
     EncoderArchitecture{"roberta-prelayernorm", roberta_prelayernorm},
     EncoderArchitecture{"roformer", roformer},
+    EncoderArchitecture{"siglip", siglip_pair},
     EncoderArchitecture{"squeezebert", squeezebert},
     EncoderArchitecture{"t5", t5_encoder},
     EncoderArchitecture{"t5gemma", t5gemma_encoder},

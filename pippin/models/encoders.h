@@ -25,20 +25,29 @@ struct EncoderDescription {
   std::optional<nn::ClassifierOptions> language_head;  // of ...ForMaskedLM
   std::optional<nn::ClassifierOptions> discriminator;  // of ...ForPreTraining: one number a token
   // Embeddings are the states of the first token of this id, in place of a pooling (CLIP); of the
-  // largest id if it is below 0. `projection` is a matrix after that; an empty name: none.
+  // largest id if it is below 0; with `last`, of the last token. `projection` is a matrix after
+  // that, which may be absent from the checkpoint unless vectors have length 1: they are then in
+  // one space with those of images.
   struct EndPooling {
     int32_t token = -1;
+    bool last = false;
     std::string projection;
+    bool bias = false;
     int64_t size = 0;
+    bool unit_length = false;
   };
   std::optional<EndPooling> end_pooling;
   // Tokens attend to padding: only texts of equal length can be computed together.
   bool sees_padding = false;
+  // Texts are filled with the tokenizer's padding token up to the context, and attend to it.
+  bool fills_texts = false;
 };
 
+EncoderDescription aimv2_pair(const Config& config);  // clip_text.cpp: the text side
 EncoderDescription albert(const Config& config);
 EncoderDescription bart_encoder(const Config& config);  // bart.cpp
 EncoderDescription bert(const Config& config);
+EncoderDescription clip_pair(const Config& config);  // clip_text.cpp: the text side
 EncoderDescription clip_text(const Config& config);
 EncoderDescription convbert(const Config& config);
 EncoderDescription data2vec_text(const Config& config);
@@ -54,6 +63,7 @@ EncoderDescription gte_new(const Config& config);
 EncoderDescription jina_bert(const Config& config);
 EncoderDescription jina_embeddings_v3(const Config& config);
 EncoderDescription megatron_bert(const Config& config);
+EncoderDescription metaclip_2_pair(const Config& config);  // clip_text.cpp: the text side
 EncoderDescription modernbert(const Config& config);
 EncoderDescription modernvbert(const Config& config);  // modernbert.cpp
 EncoderDescription mpnet(const Config& config);
@@ -61,6 +71,7 @@ EncoderDescription nomic_bert(const Config& config);
 EncoderDescription roberta(const Config& config);
 EncoderDescription roberta_prelayernorm(const Config& config);
 EncoderDescription roformer(const Config& config);
+EncoderDescription siglip_pair(const Config& config);  // clip_text.cpp: the text side
 EncoderDescription squeezebert(const Config& config);
 EncoderDescription t5_encoder(const Config& config);
 EncoderDescription t5gemma_encoder(const Config& config);

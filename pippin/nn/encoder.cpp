@@ -23,7 +23,9 @@ constexpr std::string_view kOtherParts[] = {"classifier.",       "cls.",
                                             "mask_predictions.", "pooler.",
                                             "pre_classifier.",   "predictions.",
                                             "qa_outputs.",       "score.",
-                                            "sop_classifier.",   "vocab_"};
+                                            "sop_classifier.",   "vocab_",
+                                            "logit_bias",        "logit_scale",
+                                            "vision_model.",     "visual_projection."};
 
 Parameters find_root(const Parameters& parameters, const EncoderOptions& options) {
   const std::string& first =

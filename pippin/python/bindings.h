@@ -16,6 +16,7 @@ void bind_language(pybind11::module_& module);      // LanguageModel, Sequence
 void bind_tokenizer(pybind11::module_& module);     // Tokenizer, TextStream, ChatTemplate
 void bind_tools(pybind11::module_& module);         // convert, compress, inspect, verify, pull
 void bind_encoders(pybind11::module_& module);      // TextEncoder
+void bind_images(pybind11::module_& module);        // ImageEncoder
 void bind_transcribers(pybind11::module_& module);  // Transcriber, SegmentStream
 void bind_packages(pybind11::module_& module);      // ModelPackage
 void bind_storage(pybind11::module_& module);       // _BlobStorageWriter, _BlobStorageReader

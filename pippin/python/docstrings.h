@@ -17,6 +17,20 @@ Traceback (most recent call last):
     ...
 pippin...UnsupportedError: demo.mlpackage: this package neither embeds nor scores texts; ...)";
 
+inline constexpr const char* kImageEncoder =
+    R"(A model that embeds or classifies images.
+
+encoder = pippin.ImageEncoder("openai/clip-vit-base-patch32")
+vectors = encoder.embed(["cat.jpg", "dog.jpg"])      # float32 (2, 512)
+labels = pippin.ImageEncoder("google/vit-base-patch16-224").classify("cat.jpg")
+
+Vectors have length 1 if a TextEncoder of the same folder gives texts vectors in the same space. It may be used by several threads, which take turns. Raises NotFoundError, InvalidFileError, NetworkError, or UnsupportedError for models of other kinds:
+
+>>> pippin.ImageEncoder("demo.mlpackage")
+Traceback (most recent call last):
+    ...
+pippin...UnsupportedError: demo.mlpackage: a package embeds no images; ...)";
+
 inline constexpr const char* kTranscriber =
     R"(A Whisper model that writes the texts of recordings.
 

@@ -21,6 +21,7 @@ PYBIND11_MODULE(_pippin, module) {
   pippin::python::bind_generation(module);
   pippin::python::bind_language(module);
   pippin::python::bind_encoders(module);
+  pippin::python::bind_images(module);
   pippin::python::bind_transcribers(module);
   pippin::python::bind_packages(module);
   pippin::python::bind_storage(module);

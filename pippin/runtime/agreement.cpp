@@ -14,9 +14,17 @@ namespace {
 
 using Row = std::span<const float>;
 
-std::vector<int64_t> continue_greedily(Sequence& model, std::span<const int32_t> prompt,
-                                       int64_t count) {
+using ImageRows = std::vector<std::shared_ptr<const EmbeddedRows>>;
+
+// Forgets all tokens; those that are fed next have these rows.
+void begin_with(Sequence& model, const ImageRows& rows) {
   model.reset();
+  for (const auto& run : rows) model.provide(run);
+}
+
+std::vector<int64_t> continue_greedily(Sequence& model, std::span<const int32_t> prompt,
+                                       int64_t count, const ImageRows& rows) {
+  begin_with(model, rows);
   std::vector<int64_t> ids;
   Row logits = model.prefill(prompt);
   while (static_cast<int64_t>(ids.size()) < count) {
@@ -121,17 +129,28 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
     fail(ErrorCode::InvalidArgument, "the model has a vocabulary of {} tokens, its source {}",
          model.vocab_size(), source.vocab_size());
   }
-  check_vocabulary(source, ids);
+  const bool has_images = !options.rows.empty();
+  std::vector<int32_t> words(ids.begin(), ids.end());
+  if (has_images) std::erase_if(words, [](int32_t id) { return id < 0; });
+  check_vocabulary(source, words);
   const int64_t context = std::min(model.context(), source.context());
-  const auto window = static_cast<size_t>(std::clamp<int64_t>(options.window, 1, context));
+  if (has_images && std::ssize(ids) > context) {
+    fail(ErrorCode::LimitExceeded, "images and text have {} tokens, the context holds {}",
+         ids.size(), context);
+  }
+  const auto window = has_images
+                          ? ids.size()
+                          : static_cast<size_t>(std::clamp<int64_t>(options.window, 1, context));
   const auto vocabulary = static_cast<size_t>(model.vocab_size());
   const auto mine = model.new_sequence(), theirs = source.new_sequence();
   Agreement result;
   const bool has_logits = !model.capabilities().greedy_only && !source.capabilities().greedy_only;
-  const auto stepped = ids.first(std::min(
-      ids.size(), static_cast<size_t>(std::clamp<int64_t>(options.step_tokens, 0, context))));
-  const auto prompt = ids.first(std::min(
-      ids.size(), static_cast<size_t>(std::clamp<int64_t>(options.greedy_prompt, 1, context))));
+  const auto beginning = [&](int64_t wanted, int64_t least) {
+    return ids.first(
+        std::min(ids.size(), static_cast<size_t>(std::clamp<int64_t>(wanted, least, context))));
+  };
+  const auto stepped = beginning(has_images ? 0 : options.step_tokens, 0);
+  const auto prompt = beginning(has_images ? context : options.greedy_prompt, 1);
   result.greedy_tokens =
       std::min(options.greedy_tokens, context - static_cast<int64_t>(prompt.size()));
   // Text tokens are counted once, continuation tokens each time they are fed.
@@ -146,8 +165,8 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
   RowAgreement rows;
   for (size_t begin = 0; has_logits && begin < ids.size(); begin += window) {
     const auto part = ids.subspan(begin, std::min(window, ids.size() - begin));
-    mine->reset();
-    theirs->reset();
+    begin_with(*mine, options.rows);
+    begin_with(*theirs, options.source_rows);
     const std::vector<float> logits = mine->all_logits(part);
     const std::vector<float> wanted = theirs->all_logits(part);
     for (size_t t = 0; t < part.size(); ++t) {
@@ -155,7 +174,7 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
       const Row row(logits.data() + t * vocabulary, vocabulary);
       const Row source_row(wanted.data() + t * vocabulary, vocabulary);
       const auto [norm, source_norm] = rows.add(row, source_row, position);
-      if (t + 1 == part.size()) continue;
+      if (t + 1 == part.size() || part[t + 1] < 0) continue;
       const auto next = static_cast<size_t>(part[t + 1]);
       log_likelihood += static_cast<double>(row[next]) - norm;
       source_log_likelihood += static_cast<double>(source_row[next]) - source_norm;
@@ -173,9 +192,10 @@ Agreement compare_models(Model& model, Model& source, std::span<const int32_t> i
         std::exp(-source_log_likelihood / static_cast<double>(result.next_tokens));
   }
   const uint64_t greedy = prompt.size() + static_cast<uint64_t>(result.greedy_tokens);
-  const auto my_ids = continue_greedily(*mine, prompt, result.greedy_tokens);
+  const auto my_ids = continue_greedily(*mine, prompt, result.greedy_tokens, options.rows);
   advance(greedy);
-  const auto their_ids = continue_greedily(*theirs, prompt, result.greedy_tokens);
+  const auto their_ids =
+      continue_greedily(*theirs, prompt, result.greedy_tokens, options.source_rows);
   advance(greedy);
   const auto [a, b] = std::mismatch(my_ids.begin(), my_ids.end(), their_ids.begin());
   if (a != my_ids.end()) result.first_difference = a - my_ids.begin();

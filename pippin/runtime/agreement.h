@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "pippin/runtime/embedded_rows.h"
 #include "pippin/runtime/model.h"
 
 namespace pippin::runtime {
@@ -20,6 +22,10 @@ struct AgreementOptions {
   int64_t greedy_tokens = 64;
   int64_t greedy_prompt = 16;  // text tokens that the greedy continuation starts from
   int64_t step_tokens = 64;    // tokens that are also fed one by one
+  // The rows of images that `ids` has the ids of (row_ids.h), as each of the models computes them.
+  // The text is then one window, the greedy continuation starts after it, and no tokens are fed one
+  // by one, since the rows of an image may need each other.
+  std::vector<std::shared_ptr<const EmbeddedRows>> rows = {}, source_rows = {};
   // Called with the number of tokens fed so far and the total.
   std::function<void(uint64_t done, uint64_t total)> progress = {};
 };
@@ -44,6 +50,8 @@ struct Agreement {
   // The same for prefill: prompts of growing length (up to step_tokens) are fed in one pass and
   // token by token, each followed by one token, which sees the cache that the prompt left.
   double prefill_difference = 0, source_prefill_difference = 0;
+  // Of the rows of images, relative to the largest number of the source's; empty: no images.
+  std::optional<double> image_difference;
   std::vector<PartAgreement> parts;  // if both models have parts (Sequence::trace)
 };
 

@@ -1,3 +1,4 @@
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include "pippin/app/unit_vector.h"
 #include "pippin/base/base64.h"
 #include "pippin/base/error.h"
+#include "pippin/server/embedding_inputs.h"
 #include "pippin/server/endpoints.h"
 #include "pippin/server/prompt.h"
 #include "pippin/server/request_json.h"
@@ -66,6 +68,14 @@ app::EmbedOptions embed_options(const app::TextEncoder& encoder, const RequestFi
   return options;
 }
 
+[[noreturn]] void refuse_texts(const OpenedModel& opened) {
+  throw ApiError(400,
+                 "the model \"" + opened.name + "\" " +
+                     (opened.images != nullptr ? "takes images, not texts"
+                                               : "takes no images, and texts as strings only"),
+                 "input");
+}
+
 app::Embedded by_encoder(const app::TextEncoder& encoder, const RequestFields& body) {
   const auto dimensions = find_int(body, "dimensions", 1);
   const app::EmbedOptions options = embed_options(encoder, body);
@@ -77,6 +87,48 @@ app::Embedded by_encoder(const app::TextEncoder& encoder, const RequestFields& b
   for (std::vector<float>& vector : result.vectors) {
     check_dimensions(dimensions, vector);
     if (dimensions) app::shorten(vector, static_cast<size_t>(*dimensions));
+  }
+  return result;
+}
+
+// The images of a request, by the model's tower.
+std::vector<std::vector<float>> image_vectors(const app::ImageEncoder* encoder,
+                                              const MessageImages& images, bool allows_urls,
+                                              int64_t dimensions) {
+  if (images.empty()) return {};
+  const std::string& first = images.images().front().place;
+  if (encoder == nullptr) throw ApiError(400, first + ": the model takes texts only", first);
+  std::vector<size_t> order(images.images().size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const std::vector<std::string> bytes = images.bytes_of(order, allows_urls);
+  std::vector<runtime::ImageFile> files;
+  files.reserve(bytes.size());
+  for (const size_t i : order) {
+    files.push_back({as_byte_span(bytes[i]), images.images()[i].place});
+  }
+  return read_field(first, [&] { return encoder->embed(files, dimensions); });
+}
+
+// Texts and images, in their order.
+app::Embedded by_both_encoders(const OpenedModel& opened, const MixedInputs& inputs,
+                               const RequestFields& body, bool allows_urls) {
+  app::Embedded result;
+  const int64_t dimensions = find_int(body, "dimensions", 1).value_or(0);
+  auto of_images = image_vectors(opened.images.get(), inputs.images, allows_urls, dimensions);
+  std::vector<std::vector<float>> of_texts;
+  if (!inputs.texts.empty()) {
+    if (opened.encoder == nullptr) refuse_texts(opened);
+    app::EmbedOptions options = embed_options(*opened.encoder, body);
+    options.dimensions = dimensions;
+    app::Embedded made =
+        read_field("input", [&] { return opened.encoder->embed(inputs.texts, options); });
+    of_texts = std::move(made.vectors);
+    result.tokens = made.tokens;
+  }
+  size_t text = 0, image = 0;
+  result.vectors.reserve(inputs.is_image.size());
+  for (const bool is_image : inputs.is_image) {
+    result.vectors.push_back(std::move(is_image ? of_images[image++] : of_texts[text++]));
   }
   return result;
 }
@@ -194,9 +246,16 @@ std::optional<Endpoints::NamedVectors> Endpoints::embed(const RequestFields& fie
 std::optional<Endpoints::NamedVectors> Endpoints::embed(const OpenedModel& opened,
                                                         const RequestFields& fields,
                                                         const Replying& reply, bool cuts) {
-  auto embedded = opened.encoder != nullptr
-                      ? by_encoder(*opened.encoder, fields)
-                      : by_language_model(models_, opened, fields, cuts, reply);
+  std::optional<app::Embedded> embedded;
+  if (const auto inputs = read_mixed_inputs(fields)) {
+    embedded = by_both_encoders(opened, *inputs, fields, models_.allows_remote_images());
+  } else if (opened.encoder != nullptr) {
+    embedded = by_encoder(*opened.encoder, fields);
+  } else if (opened.model != nullptr) {
+    embedded = by_language_model(models_, opened, fields, cuts, reply);
+  } else {
+    refuse_texts(opened);
+  }
   if (!embedded) return std::nullopt;
   models_.check_files(opened);
   return NamedVectors{opened.name, std::move(embedded->vectors), embedded->tokens};

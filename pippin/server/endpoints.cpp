@@ -90,6 +90,9 @@ bool begins_answer(const chat::Value& messages) {
 
 // Returns the capabilities of a loaded model, in ollama's terms where they exist.
 std::vector<std::string> capabilities_of(const ModelStatus& status) {
+  if (status.encoder == nullptr && status.images != nullptr) {
+    return {status.images->classifies() ? "classification" : "embedding"};
+  }
   if (status.encoder != nullptr) return {status.encoder->scores() ? "rerank" : "embedding"};
   if (status.speech != nullptr) return {"transcription"};
   std::vector<std::string> names = {"completion"};

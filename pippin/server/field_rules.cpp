@@ -420,7 +420,9 @@ constexpr FieldRule kRules[] = {
     {"media_io_kwargs", kText, Use::Ignored, "", "there are only texts"},
 
     // --- vectors and scores ---
-    {"input", kEmbeddings, Use::Honoured, "", "a text, tokens, or a list of either"},
+    {"input", kEmbeddings, Use::Honoured, "",
+     "a text, tokens, or a list of either; also objects with `text` or `image`"},
+    {"messages", kEmbeddings, Use::Honoured, "", "vLLM's form: a message with a text or an image"},
     {"input", kOllamaEmbed, Use::Honoured, "",
      "a text, or a list of them; empty: the model is loaded"},
     {"prompt", kOllamaEmbed, Use::Honoured, "input", "/api/embeddings: a text"},

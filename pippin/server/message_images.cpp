@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "pippin/base/base64.h"
+#include "pippin/base/error.h"
+#include "pippin/hub/public_file.h"
 #include "pippin/server/message_fields.h"
 
 namespace pippin::server {
@@ -65,6 +67,31 @@ std::string MessageImages::add_anthropic(const Json& block, const std::string& p
   }
   refuse_at(where + ".type",
             fmt::format("{} is not supported (supported: base64, url)", shown(type)));
+}
+
+std::vector<std::string> MessageImages::bytes_of(const std::vector<size_t>& order,
+                                                 bool allows_urls) const {
+  std::vector<std::string> bytes;
+  bytes.reserve(order.size());
+  for (const size_t index : order) {
+    const Image& image = images_[index];
+    if (image.url.empty()) {
+      bytes.push_back(image.bytes);
+      continue;
+    }
+    if (!allows_urls) {
+      refuse_at(image.place,
+                "images at URLs are not fetched (pippin serve --allow-remote-images); send a data "
+                "URL");
+    }
+    try {
+      bytes.push_back(hub::read_public_file(image.url));
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::Cancelled) throw;
+      refuse_at(image.place, fmt::format("{}: {}", shown(image.url), error.what()));
+    }
+  }
+  return bytes;
 }
 
 }  // namespace pippin::server

@@ -1,6 +1,7 @@
 // Images in the messages of a request.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ class MessageImages {
   std::string add_openai(const Json& part, const std::string& place);
   // Anthropic's block {"type": "image", "source": {"type": "base64" or "url", ...}}.
   std::string add_anthropic(const Json& block, const std::string& place);
+
+  // Returns the files of the images with these numbers, and fetches those at URLs. Throws
+  // ApiError(400) for a URL that cannot be read, or if URLs are not allowed.
+  std::vector<std::string> bytes_of(const std::vector<size_t>& order, bool allows_urls) const;
 
   bool empty() const { return images_.empty(); }
   const std::vector<Image>& images() const { return images_; }

@@ -57,11 +57,10 @@ void ModelList::stop() {
 std::shared_ptr<ServedModel> ModelList::get(const std::string& name) {
   OpenedModel opened = open(name);
   if (opened.model != nullptr) return opened.model;
-  throw ApiError(400,
-                 "the model \"" + opened.name + "\" " +
-                     (opened.speech != nullptr ? "takes recordings, not texts"
-                                               : "embeds or scores texts and writes none"),
-                 "model");
+  const char* const kind = opened.speech != nullptr    ? "takes recordings, not texts"
+                           : opened.encoder == nullptr ? "takes images and writes no texts"
+                                                       : "embeds or scores texts and writes none";
+  throw ApiError(400, "the model \"" + opened.name + "\" " + kind, "model");
 }
 
 OpenedModel ModelList::open(const std::string& name) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "pippin/app/image_encoder.h"
 #include "pippin/app/speech_to_text.h"
 #include "pippin/app/text_encoder.h"
 #include "pippin/base/files/mapped_origin.h"
@@ -37,17 +38,22 @@ struct ModelListOptions : ModelSettings {
   bool allows_remote_images = false;   // fetches images at public URLs that clients name
 };
 
-// A loaded model of one of these kinds; the others are null.
+// A loaded model of one of these kinds, or of the two of encoders; the others are null.
 struct AnyModel {
   std::shared_ptr<ServedModel> model;               // a language model
   std::shared_ptr<const app::TextEncoder> encoder;  // embeds or scores texts
+  // Embeds or classifies images; next to `encoder` if texts have vectors in the same space.
+  std::shared_ptr<const app::ImageEncoder> images;
   std::shared_ptr<const app::SpeechToText> speech;  // writes the texts of recordings
 
-  bool is_loaded() const { return model != nullptr || encoder != nullptr || speech != nullptr; }
+  bool is_loaded() const {
+    return model != nullptr || encoder != nullptr || images != nullptr || speech != nullptr;
+  }
   const AnyModel& held() const { return *this; }
   // Whether another object holds it, too.
   bool is_shared() const {
-    return model.use_count() > 1 || encoder.use_count() > 1 || speech.use_count() > 1;
+    return model.use_count() > 1 || encoder.use_count() > 1 || images.use_count() > 1 ||
+           speech.use_count() > 1;
   }
 };
 
@@ -81,6 +87,7 @@ class ModelList {
   ModelList& operator=(const ModelList&) = delete;
   ~ModelList();
 
+  bool allows_remote_images() const { return options_.allows_remote_images; }
   const runtime::LoadOptions& load_options() const { return options_.choice.load; }
   // Loads the model if it is not loaded or one of its files has changed, and waits for that. Throws
   // ApiError: 404 for a name that is not on the list, 500 with the reason for a model that cannot

@@ -84,8 +84,15 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     if (slot.base != nullptr) choice.load.adapter = slot.adapter;
     const uint64_t bytes = path.empty() ? 0 : bytes_at(path);
     make_room(slot, bytes);
-    if (!path.empty() && app::is_text_encoder(path)) {
-      opened.encoder = std::make_shared<const app::TextEncoder>(app::TextEncoder::open(choice));
+    const bool embeds_texts = !path.empty() && app::is_text_encoder(path);
+    const bool takes_images = !path.empty() && app::ImageEncoder::is_in(path);
+    if (embeds_texts || takes_images) {
+      if (embeds_texts) {
+        opened.encoder = std::make_shared<const app::TextEncoder>(app::TextEncoder::open(choice));
+      }
+      if (takes_images) {
+        opened.images = std::make_shared<const app::ImageEncoder>(app::ImageEncoder::open(choice));
+      }
     } else if (!path.empty() && app::is_speech_model(path)) {
       opened.speech = std::make_shared<const app::SpeechToText>(app::SpeechToText::open(choice));
     } else {

@@ -9,7 +9,6 @@
 #include "pippin/app/image_prompt.h"
 #include "pippin/base/error.h"
 #include "pippin/chat/json.h"
-#include "pippin/hub/public_file.h"
 #include "pippin/model_output/read_syntax.h"
 #include "pippin/model_output/told_calls.h"
 #include "pippin/server/api_error.h"
@@ -73,32 +72,6 @@ Context context_of(const ServedModel& model, const Value& messages, const Reques
   return {std::move(context), std::move(efforts)};
 }
 
-// Fetches those at URLs.
-std::vector<std::string> image_bytes(const ServedModel& model, const MessageImages& images,
-                                     const std::vector<size_t>& order) {
-  std::vector<std::string> bytes;
-  bytes.reserve(order.size());
-  for (const size_t index : order) {
-    const MessageImages::Image& image = images.images()[index];
-    if (image.url.empty()) {
-      bytes.push_back(image.bytes);
-      continue;
-    }
-    if (!model.allows_remote_images) {
-      refuse_at(image.place,
-                "images at URLs are not fetched (pippin serve --allow-remote-images); send a data "
-                "URL");
-    }
-    try {
-      bytes.push_back(hub::read_public_file(image.url));
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::Cancelled) throw;
-      refuse_at(image.place, fmt::format("{}: {}", shown(image.url), error.what()));
-    }
-  }
-  return bytes;
-}
-
 // Renders with the first of the efforts that the template accepts, and keeps only that one.
 std::string render_by(const ChatTemplate& chat, Context& context, const Value& messages,
                       PromptEnd end) {
@@ -121,7 +94,7 @@ std::string render_by(const ChatTemplate& chat, Context& context, const Value& m
 // Encodes the text, with the images at its placeholders.
 void read_images(const ServedModel& model, const MessageImages& images,
                  const std::vector<size_t>& order, bool adds_special, RenderedChat& result) {
-  const std::vector<std::string> bytes = image_bytes(model, images, order);
+  const std::vector<std::string> bytes = images.bytes_of(order, model.allows_remote_images);
   std::vector<runtime::ImageFile> files;
   files.reserve(bytes.size());
   for (size_t i = 0; i < bytes.size(); ++i) {

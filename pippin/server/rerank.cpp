@@ -67,8 +67,9 @@ OpenedModel Endpoints::open_scorer(const RequestFields& fields, const Replying& 
   if (opened.encoder == nullptr) {
     throw ApiError(400,
                    "the model \"" + opened.name + "\" " +
-                       (opened.speech != nullptr ? "takes recordings, not texts"
-                                                 : "writes texts and scores none"),
+                       (opened.speech != nullptr   ? "takes recordings, not texts"
+                        : opened.images != nullptr ? "takes images, not texts"
+                                                   : "writes texts and scores none"),
                    "model");
   }
   return opened;

@@ -6,6 +6,7 @@
 
 #include "pippin/app/convert/calibration.h"
 #include "pippin/app/convert/compress.h"
+#include "pippin/app/convert/convert_classifier.h"
 #include "pippin/app/convert/convert_encoder.h"
 #include "pippin/app/convert/convert_family.h"
 #include "pippin/app/convert/convert_speech.h"
@@ -224,6 +225,9 @@ ConvertResult convert(const fs::path& source, const fs::path& output,
     if (folder != source) return convert(folder, output, options);
   }
   if (makes_speech(source, options)) return convert_speech(source, output, options, recipe);
+  if (makes_classifier(source, options)) {
+    return convert_classifier(source, output, options, recipe);
+  }
   if (makes_encoder(source, options)) {
     if (!options.norms.empty()) {
       fail(ErrorCode::InvalidArgument, "--norms: not for a model that embeds or scores texts");

@@ -52,9 +52,37 @@ std::string text_of(const Shapes& shapes) {
   return text;
 }
 
-// The shape of images of the wanted size, or that of all images.
-image::VisionShape choose_shape(const models::VisionModel& model, const fs::path& source,
-                                const std::optional<ImageSize>& wanted) {
+models::PackagePart tower_part(const fs::path& source, const ConvertOptions& options) {
+  using Kind = models::PackagePart::Kind;
+  const models::VisionModel tower(source);
+  models::PackagePart part;
+  part.kind = options.compress_vision ? Kind::Layers : Kind::Helper;
+  part.stem = vision::kPart;
+  part.model = tower.build(choose_image_shape(tower, source, options.image_size));
+  if (const auto& size = options.image_size) {
+    part.model.metadata.user_defined[vision::kImageKey] =
+        fmt::format("{}x{}", size->height, size->width);
+  }
+  return part;
+}
+
+std::string meta_of(const mil::Model& language, int64_t context) {
+  const auto& metadata = language.metadata.user_defined;
+  JsonWriter json(2);
+  json.begin_object()
+      .member(vision::meta::kFamily, families::stateful::kName)
+      .member("name", metadata.at(families::kMadeFromKey))
+      .member("architecture", metadata.at(families::kArchitectureKey))
+      .member(vision::meta::kContext, context)
+      .member("pippin_version", metadata.at(families::kVersionKey))
+      .end_object();
+  return json.text() + "\n";
+}
+
+}  // namespace
+
+image::VisionShape choose_image_shape(const models::VisionModel& model, const fs::path& source,
+                                      const std::optional<ImageSize>& wanted) {
   const auto processor = image::ImageProcessor::open(models::text_folder(source));
   // A processor that scales images, rather than giving them a size of its own, keeps these apart.
   constexpr std::array<ImageSize, 3> kProbes = {{{448, 448}, {360, 640}, {900, 600}}};
@@ -82,35 +110,6 @@ image::VisionShape choose_shape(const models::VisionModel& model, const fs::path
   }
   return *shapes.begin();
 }
-
-models::PackagePart tower_part(const fs::path& source, const ConvertOptions& options) {
-  using Kind = models::PackagePart::Kind;
-  const models::VisionModel tower(source);
-  models::PackagePart part;
-  part.kind = options.compress_vision ? Kind::Layers : Kind::Helper;
-  part.stem = vision::kPart;
-  part.model = tower.build(choose_shape(tower, source, options.image_size));
-  if (const auto& size = options.image_size) {
-    part.model.metadata.user_defined[vision::kImageKey] =
-        fmt::format("{}x{}", size->height, size->width);
-  }
-  return part;
-}
-
-std::string meta_of(const mil::Model& language, int64_t context) {
-  const auto& metadata = language.metadata.user_defined;
-  JsonWriter json(2);
-  json.begin_object()
-      .member(vision::meta::kFamily, families::stateful::kName)
-      .member("name", metadata.at(families::kMadeFromKey))
-      .member("architecture", metadata.at(families::kArchitectureKey))
-      .member(vision::meta::kContext, context)
-      .member("pippin_version", metadata.at(families::kVersionKey))
-      .end_object();
-  return json.text() + "\n";
-}
-
-}  // namespace
 
 bool makes_vision(const fs::path& source, const fs::path& output, const ConvertOptions& options) {
   const char* const option = vision_option(options);

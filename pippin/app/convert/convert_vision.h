@@ -3,10 +3,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "pippin/app/convert/convert.h"
+#include "pippin/image/vision_pass.h"
 #include "pippin/models/family/package_part.h"
+#include "pippin/models/vision/vision_model.h"
 
 namespace pippin::app {
 
@@ -18,6 +21,12 @@ bool makes_vision(const std::filesystem::path& source, const std::filesystem::pa
 
 // Throws InvalidArgument for options of towers, which are not for `what`.
 void refuse_vision_options(const ConvertOptions& options, const char* what);
+
+// The shape of images of the wanted size, or that of all images. Throws InvalidArgument if images
+// of any size need one to be wanted, or the other way round.
+image::VisionShape choose_image_shape(const models::VisionModel& model,
+                                      const std::filesystem::path& source,
+                                      const std::optional<ImageSize>& wanted);
 
 // The language model's package, which the recipe compresses as a whole, and the tower's, which it
 // compresses if the options ask for that.

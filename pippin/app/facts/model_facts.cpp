@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "pippin/app/image_encoder.h"
 #include "pippin/app/open/gguf_model.h"
 #include "pippin/app/open/open_text.h"
 #include "pippin/app/speech_to_text.h"
@@ -152,7 +153,7 @@ ModelFacts read_model_facts(const fs::path& path, const runtime::LoadOptions& lo
   } else {
     facts.format = mil::is_package(path) ? "coreml" : "safetensors";
   }
-  facts.is_encoder = is_text_encoder(folder);
+  facts.is_encoder = is_text_encoder(folder) || ImageEncoder::is_in(folder);
   facts.hears = !facts.is_encoder && is_speech_model(folder);
   if (mil::is_package(folder)) {
     facts.architecture = architecture_in(mil::read_package(folder));

@@ -28,7 +28,7 @@ struct ModelFacts {
   std::string quantization;  // "BF16", "awq"; empty: unknown
   int64_t parameters = 0;    // 0: unknown
   int64_t context = 0;       // 0: unknown
-  bool is_encoder = false;   // embeds or scores texts
+  bool is_encoder = false;   // embeds or scores texts, or takes images alone
   bool hears = false;        // transcribes recordings
   bool takes_tools = false, thinks = false;
   std::string template_source;

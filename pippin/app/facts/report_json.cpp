@@ -89,6 +89,7 @@ std::string to_json(const VerifyResult& result) {
       .member("prefill_difference", agreement.prefill_difference)
       .member("source_prefill_difference", agreement.source_prefill_difference)
       .member("holds", result.holds());
+  if (agreement.image_difference) writer.member("image_difference", *agreement.image_difference);
   writer.key("parts").begin_array();
   for (const runtime::PartAgreement& part : agreement.parts) {
     writer.begin_object()

@@ -11,6 +11,7 @@
 #include "pippin/hub/gguf_files.h"
 #include "pippin/io/model_files.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/encoders/sentence_transformer.h"
 #include "pippin/speech/recognition/ctc_vocabulary.h"
 #include "pippin/speech/recognition/parakeet_packages.h"
 #include "pippin/tokenizers/tokenizer.h"
@@ -54,10 +55,12 @@ hub::PullResult pull_for(const std::string& model, const hub::RepoSpec& spec, Mo
   }
 }
 
-// For a GGUF, the folder generated for it; for an archive, its content.
+// For a GGUF, the folder generated for it; for an archive, its content; for a pair of towers, the
+// module's folder.
 std::string as_folder(const std::string& path, bool several = true) {
   const auto file = path.empty() ? std::nullopt : find_gguf(path);
-  return file ? gguf_folder(*file).string() : unpacked_package(path, several).string();
+  if (file) return gguf_folder(*file).string();
+  return models::pair_folder(unpacked_package(path, several)).string();
 }
 
 bool is_checkpoint(const fs::path& path) {

@@ -40,6 +40,12 @@ std::unique_ptr<runtime::VisionTower> open_vision_tower(
     const runtime::VisionTowerOptions& options) {
   const auto model = std::make_shared<const models::VisionModel>(
       folder, models::VisionBuildOptions{.compute = models::BuildOptions::Compute::Float32Direct});
+  return open_vision_tower(model, std::move(pool), options);
+}
+
+std::unique_ptr<runtime::VisionTower> open_vision_tower(
+    const std::shared_ptr<const models::VisionModel>& model, std::shared_ptr<ThreadPool> pool,
+    const runtime::VisionTowerOptions& options) {
   runtime::VisionPrograms programs;
   programs.passes = [model](const image::ImageInputs& inputs) { return model->passes(inputs); };
   programs.build = [model](const image::VisionShape& shape) { return model->build(shape); };

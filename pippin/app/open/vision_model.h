@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "pippin/base/threads/thread_pool.h"
+#include "pippin/models/vision/vision_model.h"
 #include "pippin/runtime/open/loaded_model.h"
 #include "pippin/runtime/vision/image_input.h"
 #include "pippin/runtime/vision/vision_tower.h"
@@ -17,6 +18,11 @@ bool has_vision_tower(const std::filesystem::path& folder);
 // Computes in fp32 with the weights of the folder's checkpoint. Throws the errors of reading them.
 std::unique_ptr<runtime::VisionTower> open_vision_tower(
     const std::filesystem::path& folder, std::shared_ptr<ThreadPool> pool,
+    const runtime::VisionTowerOptions& options = {});
+
+// The same of an opened model, which computes as it was opened.
+std::unique_ptr<runtime::VisionTower> open_vision_tower(
+    const std::shared_ptr<const models::VisionModel>& model, std::shared_ptr<ThreadPool> pool,
     const runtime::VisionTowerOptions& options = {});
 
 // Opens what images pass through on their way into a model of that folder: LoadedModel::images, or

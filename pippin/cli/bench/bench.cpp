@@ -22,6 +22,7 @@
 #include "pippin/base/files/output.h"
 #include "pippin/base/files/temporary_folder.h"
 #include "pippin/base/stopwatch.h"
+#include "pippin/cli/bench/bench_images.h"
 #include "pippin/cli/bench/bench_package.h"
 #include "pippin/cli/bench/bench_report.h"
 #include "pippin/cli/bench/bench_speech.h"
@@ -46,6 +47,7 @@ struct BenchCommand {
   std::string model, function;
   runtime::LoadOptions load;
   std::vector<int64_t> prompts = {512}, depths = {0}, parallel = {1};
+  std::vector<std::string> images;  // paths
   int64_t tokens = 128;
   int repetitions = 5;
   uint64_t seed = 1;
@@ -230,6 +232,17 @@ void run_speech(const CLI::App& options, const BenchCommand& command,
   print_out(command.json ? speech_json(report) : speech_lines(report));
 }
 
+void run_images(const CLI::App& options, const BenchCommand& command,
+                const app::ModelChoice& choice) {
+  refuse_options(options, command,
+                 {"--n-prompt", "--n-gen", "--n-depth", "--parallel", "--draft", "--seed",
+                  "--function", "--random-weights", "--profile"},
+                 "prompts with images");
+  const ImageReport report =
+      bench_images({command.model, choice, command.images, command.repetitions});
+  print_out(command.json ? image_json(report) : image_lines(report));
+}
+
 void run_package(const CLI::App& options, const BenchCommand& command, const fs::path& path) {
   refuse_options(options, command,
                  {"--n-prompt", "--n-gen", "--n-depth", "--parallel", "--draft", "--context",
@@ -256,6 +269,10 @@ void run_package(const CLI::App& options, const BenchCommand& command, const fs:
 
 void run_bench(const CLI::App& options, const BenchCommand& command) {
   check_options(command);
+  if (!command.images.empty()) {
+    const app::ModelChoice choice{command.model, "", command.load, show_pulls()};
+    return run_images(options, command, app::resolve_choice(choice));
+  }
   app::ModelChoice choice = {command.model, "", command.load, show_pulls()};
   std::optional<RandomPackage> random;
   if (command.random_weights) {
@@ -313,6 +330,10 @@ CLI::App* add_bench_command(CLI::App& app) {
                   "Samples of each test (5), or predictions of a package")
       ->type_name("N")
       ->check(between(1, 100'000));
+  sub->add_option("--image", command->images,
+                  "Measure a prompt with an image by a model that takes images; repeatable")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   add_draft_options(*sub, command->draft, "off");
   sub->add_option("--seed", command->seed, "Seed of the random ids or inputs that are fed (1)")
       ->type_name("N")

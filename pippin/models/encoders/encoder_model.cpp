@@ -187,19 +187,22 @@ EncoderProgram::EncoderProgram(const fs::path& source, const EncoderBuildOptions
 }
 
 // The state of a text's end token, projected where the checkpoint has a matrix for it.
-Array end_state(const EncoderDescription::EndPooling& end, const Array& states, const Array& ids,
-                const nn::Parameters& parameters) {
-  Array state = nn::pool({nn::Pooling::Mean}, states, nn::end_marks(ids, end.token));
+Array end_state(const EncoderDescription::EndPooling& end, const Array& states,
+                const nn::EncoderInput& input, const nn::Parameters& parameters) {
+  Array state = end.last
+                    ? nn::pool({nn::Pooling::Last}, states, input.mask)
+                    : nn::pool({nn::Pooling::Mean}, states, nn::end_marks(input.ids, end.token));
   const nn::Parameters projection = parameters.at(end.projection);
-  if (!projection.contains("weight")) return state;
-  const nn::Linear linear(projection, states.dim(2).constant(), end.size);
-  return as_float(linear(array::cast(state, parameters.type())));
+  if (!end.unit_length && !projection.contains("weight")) return state;
+  const nn::Linear linear(projection, states.dim(2).constant(), end.size, end.bias);
+  state = as_float(linear(array::cast(state, parameters.type())));
+  return end.unit_length ? nn::to_length_one(state) : state;
 }
 
 Array EncoderProgram::pooled(const Array& states, const nn::EncoderInput& input, const Array& mask,
                              const nn::Parameters& parameters) {
   if (described_.end_pooling && !is_sentence_transformer(source_)) {
-    return end_state(*described_.end_pooling, as_float(states), input.ids, parameters);
+    return end_state(*described_.end_pooling, as_float(states), input, parameters);
   }
   return apply_modules(modules_, nn::pool(modules_.pooling, as_float(states), mask), precision_);
 }
@@ -352,6 +355,7 @@ mil::Model EncoderProgram::record() {
     values[family::kLateKey] = modules_.late->json();
   }
   if (described_.sees_padding) values[family::kPaddingKey] = family::kSeen;
+  if (described_.fills_texts) values[family::kPaddingKey] = family::kFilled;
   const bool is_language_model =
       modules_.kind == Kind::Embedding && text_task(source_) == TextTask::Generate;
   if (is_language_model) values[family::kStatesOfKey] = family::kLanguageModel;

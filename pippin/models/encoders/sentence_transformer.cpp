@@ -230,8 +230,29 @@ void finish_late(const fs::path& folder, const Json& config, SentenceTransformer
 
 }  // namespace
 
+namespace {
+
+// The folder of the module CLIPModel, if modules.json has only this one, or norms after it.
+std::optional<fs::path> find_pair(const fs::path& folder) {
+  const fs::path file = folder / "modules.json";
+  if (!fs::is_regular_file(file)) return std::nullopt;
+  const auto modules = Json::load(file, kPythonJson).elements();
+  for (size_t i = 0; i < modules.size(); ++i) {
+    const std::string type = class_of(modules[i].at("type").as_string());
+    if (type != (i == 0 ? "CLIPModel" : "Normalize")) return std::nullopt;
+  }
+  if (modules.empty()) return std::nullopt;
+  return folder_of(folder, modules.front());
+}
+
+}  // namespace
+
 bool is_sentence_transformer(const fs::path& folder) {
-  return fs::exists(folder / "modules.json");
+  return fs::exists(folder / "modules.json") && !find_pair(folder);
+}
+
+fs::path pair_folder(const fs::path& folder) {
+  return find_pair(folder).value_or(folder);
 }
 
 bool is_static_embedding(const fs::path& folder) {

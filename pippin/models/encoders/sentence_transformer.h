@@ -68,8 +68,11 @@ struct SentenceTransformer {
   }
 };
 
-// Whether a folder has modules.json.
+// Whether a folder has modules.json, with other modules than pair_folder() knows.
 bool is_sentence_transformer(const std::filesystem::path& folder);
+// The folder of a pair of towers for texts and images that modules.json has for its module
+// CLIPModel; `folder` itself without such a file.
+std::filesystem::path pair_folder(const std::filesystem::path& folder);
 // Whether modules.json or model2vec's config.json describes a table of static embeddings.
 bool is_static_embedding(const std::filesystem::path& folder);
 // For a folder without modules.json, sentence-transformers' defaults: the mean of the states; the

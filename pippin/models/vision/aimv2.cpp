@@ -49,6 +49,7 @@ VisionDescription aimv2_pooled(const Config& vision, const std::string& base, in
   vision.require_flag("use_head", true, true);
   vision.require_flag("is_native", false, false);
   vision.refuse_unread();
+  model.result = width > 0 ? VisionResult::SharedVector : VisionResult::Vector;
   model.rows = 1;
   model.runs = TileRuns::Each;
   model.unused = {"text_projection.", "logit_scale"};
@@ -71,7 +72,10 @@ VisionDescription aimv2_vision_model(const Config& config) {
 }
 
 VisionDescription aimv2(const Config& config) {
-  return aimv2_pooled(vision_part(config), "vision_model", config.size("projection_dim", 512));
+  VisionDescription description =
+      aimv2_pooled(vision_part(config), "vision_model", config.size("projection_dim", 512));
+  description.most_scale = config.number("max_logit_scale", 100.0);
+  return description;
 }
 
 }  // namespace pippin::models::vision

@@ -17,6 +17,7 @@ nn::Parameters vision_model_of(const nn::Parameters& parameters) {
 TileTower one_vector(Tower tower) {
   TileTower model;
   model.tower = std::move(tower);
+  model.result = VisionResult::SharedVector;
   model.rows = 1;
   model.runs = TileRuns::Each;
   model.part = vision_model_of;

@@ -15,16 +15,39 @@
 #include "pippin/nn/layers/linear.h"
 
 namespace pippin::models::vision {
+Tower vit_like(const Config& config, const TowerDefaults& defaults) {
+  Tower tower = siglip_like(config, defaults);
+  nn::VisionTransformerOptions& net = tower.net;
+  net.patches.path = "embeddings.patch_embeddings.projection";
+  net.class_token = "embeddings.cls_token";
+  net.class_dims = {1, 1, net.features()};
+  net.positions = "embeddings.position_embeddings";
+  net.position_axes = {1};
+  net.layers_path = "encoder.layer";
+  net.final_norm = "layernorm";
+  const bool bias = config.flag("qkv_bias", true);
+  for (nn::LayerOptions& layer : net.layers) {
+    layer.attention_path = "attention";
+    nn::AttentionOptions& attention = layer.attention();
+    attention.query = "attention.query";
+    attention.key = "attention.key";
+    attention.value = "attention.value";
+    attention.output = "output.dense";
+    attention.qkv_bias = bias;
+  }
+  return tower;
+}
+
 namespace {
 
 constexpr int64_t kMostRegisters = 1 << 10;
 
 struct ImageEncoder {
   Tower tower;
-  std::string base;               // of the model's names in files with a classifier
-  bool any_size = false;          // positions are interpolated for other sizes
-  bool means_too = false;         // the classifier takes the mean of the patches, too
-  std::optional<int64_t> scores;  // of a classifier
+  std::string base;                    // of the model's names in files with a classifier
+  bool any_size = false;               // positions are interpolated for other sizes
+  bool means_too = false;              // the classifier takes the mean of the patches, too
+  std::optional<VisionLabels> labels;  // of a classifier
   std::vector<std::string> unused;
 
   image::VisionPasses passes(const image::ImageInputs& inputs) const;
@@ -55,20 +78,22 @@ array::Array ImageEncoder::record(const nn::Parameters& parameters,
       part_with(parameters, bases, "embeddings.patch_embeddings.projection.weight");
   const array::Array states = nn::VisionTransformer(at, tower.net)(pixels);
   array::Array taken = array::slice_axis(states, 1, 0, 1);
-  if (!scores) return taken;
+  if (!labels) return taken;
   const int64_t features = tower.net.features();
   if (means_too) {
     const int64_t others = tower.net.num_classes();
     const array::Array patches = array::slice_axis(states, 1, others, states.dim(1));
     taken = array::concat({taken, array::reduce_mean(patches, {1}, /*keep_dims=*/true)}, 2);
   }
-  return nn::Linear(parameters.at("classifier"), means_too ? 2 * features : features, *scores,
-                    /*bias=*/true)(taken);
+  return nn::Linear(parameters.at("classifier"), means_too ? 2 * features : features,
+                    std::ssize(labels->names), /*bias=*/true)(taken);
 }
 
 VisionDescription described_encoder(ImageEncoder model) {
   const auto shared = std::make_shared<const ImageEncoder>(std::move(model));
   VisionDescription description;
+  description.result = shared->labels ? VisionResult::Scores : VisionResult::Vector;
+  if (shared->labels) description.labels = *shared->labels;
   description.unused = shared->unused;
   description.passes = [shared](const auto& inputs) { return shared->passes(inputs); };
   description.record = [shared](const auto& parameters, const auto& pixels, const auto&) {
@@ -77,50 +102,10 @@ VisionDescription described_encoder(ImageEncoder model) {
   return description;
 }
 
-// The number of scores of a class for classification; nothing for the bare model.
-std::optional<int64_t> read_scores(const Config& config, std::string_view model_class,
-                                   std::string_view classifier) {
-  const auto classes = config.find("architectures");
-  if (!classes || classes->size() == 0) return std::nullopt;
-  const std::string name(classes->at(size_t{0}).as_string());
-  if (name == model_class) return std::nullopt;
-  if (name != classifier) {
-    config.unsupported("architectures", fmt::format("'{}' is not supported (supported: {}, {})",
-                                                    name, model_class, classifier));
-  }
-  const auto labels = config.find("id2label");
-  const int64_t count = labels ? static_cast<int64_t>(labels->size()) : 0;
-  return config.size("num_labels", count > 0 ? count : 2);
-}
-
-// The names that both have.
-ImageEncoder read_encoder(const Config& config, const TowerDefaults& defaults) {
-  ImageEncoder model;
-  model.tower = siglip_like(config, defaults);
-  nn::VisionTransformerOptions& net = model.tower.net;
-  net.patches.path = "embeddings.patch_embeddings.projection";
-  net.class_token = "embeddings.cls_token";
-  net.class_dims = {1, 1, net.features()};
-  net.positions = "embeddings.position_embeddings";
-  net.position_axes = {1};
-  net.layers_path = "encoder.layer";
-  net.final_norm = "layernorm";
-  const bool bias = config.flag("qkv_bias", true);
-  for (nn::LayerOptions& layer : net.layers) {
-    layer.attention_path = "attention";
-    nn::AttentionOptions& attention = layer.attention();
-    attention.query = "attention.query";
-    attention.key = "attention.key";
-    attention.value = "attention.value";
-    attention.output = "output.dense";
-    attention.qkv_bias = bias;
-  }
-  return model;
-}
-
 VisionDescription dinov2_like(const Config& config, std::string base, std::string_view model_class,
                               std::string_view classifier, int64_t registers = 0) {
-  ImageEncoder model = read_encoder(config, {.intermediate_size = 4 * 768, .activation = "gelu"});
+  ImageEncoder model;
+  model.tower = vit_like(config, {.intermediate_size = 4 * 768, .activation = "gelu"});
   model.base = std::move(base);
   model.any_size = true;
   nn::VisionTransformerOptions& net = model.tower.net;
@@ -146,7 +131,7 @@ VisionDescription dinov2_like(const Config& config, std::string base, std::strin
   }
   config.require_flag("apply_layernorm", true, true);
   model.means_too = true;
-  model.scores = read_scores(config, model_class, classifier);
+  model.labels = read_labels(config, model_class, classifier);
   model.unused = {"embeddings.mask_token", model.base + ".embeddings.mask_token"};
   return described_encoder(std::move(model));
 }
@@ -164,7 +149,8 @@ VisionDescription dinov2_with_registers(const Config& config) {
 }
 
 VisionDescription vit(const Config& config) {
-  ImageEncoder model = read_encoder(config, {.activation = "gelu", .epsilon = 1e-12});
+  ImageEncoder model;
+  model.tower = vit_like(config, {.activation = "gelu", .epsilon = 1e-12});
   model.base = "vit";
   for (nn::LayerOptions& layer : model.tower.net.layers) {
     layer.attention_norm = "layernorm_before";
@@ -173,7 +159,7 @@ VisionDescription vit(const Config& config) {
     layer.mlp().up = "intermediate.dense";
     layer.mlp().down = "output.dense";
   }
-  model.scores = read_scores(config, "ViTModel", "ViTForImageClassification");
+  model.labels = read_labels(config, "ViTModel", "ViTForImageClassification");
   // A pooler, which takes the state that is given here.
   model.unused = {"pooler.", "vit.pooler.", "embeddings.mask_token", "vit.embeddings.mask_token"};
   return described_encoder(std::move(model));

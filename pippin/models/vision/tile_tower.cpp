@@ -10,6 +10,7 @@ namespace pippin::models::vision {
 VisionDescription description_of(TileTower tiles) {
   const auto shared = std::make_shared<const TileTower>(std::move(tiles));
   VisionDescription description;
+  description.result = shared->result;
   description.unused = shared->unused;
   description.passes = [shared](const image::ImageInputs& inputs) {
     const Tower& tower = shared->tower;

@@ -18,6 +18,7 @@ struct TileTower {
   Tower tower;
   int64_t rows = 0;  // that a tile becomes
   TileRuns runs = TileRuns::All;
+  VisionResult result = VisionResult::Rows;
   bool keeps_class = false;  // the class token's state is among those that are projected, first
   // The tower's part of the checkpoint.
   std::function<nn::Parameters(const nn::Parameters& parameters)> part =

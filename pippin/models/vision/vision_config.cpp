@@ -36,6 +36,32 @@ nn::Grid size_pair(const Config& config, std::string_view key, int64_t fallback)
   return {sides[0], sides[1]};
 }
 
+std::optional<VisionLabels> read_labels(const Config& config, std::string_view model_class,
+                                        std::string_view classifier) {
+  const auto classes = config.find("architectures");
+  if (!classes || classes->size() == 0) return std::nullopt;
+  const std::string name(classes->at(size_t{0}).as_string());
+  if (name == model_class) return std::nullopt;
+  if (name != classifier) {
+    config.unsupported("architectures", fmt::format("'{}' is not supported (supported: {}, {})",
+                                                    name, model_class, classifier));
+  }
+  constexpr int64_t kMostLabels = 1 << 20;
+  const auto given = config.find("id2label");
+  const int64_t listed = given ? static_cast<int64_t>(given->size()) : 0;
+  const int64_t count = listed > 0 ? listed : config.size("num_labels", 2, kMostLabels);
+  VisionLabels labels;
+  labels.names.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    const auto label = listed > 0 ? given->find_string(std::to_string(i)) : std::nullopt;
+    labels.names.push_back(label ? std::string(*label) : fmt::format("LABEL_{}", i));
+  }
+  labels.independent =
+      count == 1 || config.text("problem_type", "") == "multi_label_classification";
+  config.ignore({"num_labels", "label2id"});
+  return labels;
+}
+
 namespace {
 
 nn::LayerOptions vision_layer(const Config& vision, const nn::VisionTransformerOptions& tower,

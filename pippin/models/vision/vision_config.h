@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "pippin/models/config/config.h"
+#include "pippin/models/vision/vision_description.h"
 #include "pippin/nn/vision/vision_transformer.h"
 #include "pippin/nn/weights/parameters.h"
 
@@ -38,11 +40,18 @@ int64_t text_width(const Config& config);
 // image_size, patch_size: a number, or {height, width}.
 nn::Grid size_pair(const Config& config, std::string_view key, int64_t fallback);
 
+// The labels of the class `classifier`, by id2label or num_labels; nothing for `model_class`, which
+// the configuration of a bare model names. Throws Unsupported for other classes.
+std::optional<VisionLabels> read_labels(const Config& config, std::string_view model_class,
+                                        std::string_view classifier);
+
 // SigLIP's tower with these sizes, without a head; the caller changes the rest. Throws InvalidFile
 // for sizes that do not fit each other.
 Tower siglip_like(const Config& vision, const TowerDefaults& defaults = {});
 // CLIP's.
 Tower clip_like(const Config& vision);
+// ViT's (dinov2.cpp), as its configuration has it, with the names of Hugging Face's class.
+Tower vit_like(const Config& config, const TowerDefaults& defaults);
 // AIMv2's (aimv2.cpp), which Ovis 2 has too, with SigLIP's names of patches.
 Tower aimv2_like(const Config& vision);
 // The tower by vision_config's model_type: CLIP's or SigLIP's. Throws Unsupported for others.

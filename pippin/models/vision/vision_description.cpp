@@ -11,17 +11,21 @@ namespace {
 struct VisionArchitecture {
   std::string_view model_type;
   VisionDescription (*describe)(const Config& config);
+  bool of_images_alone = false;  // one row for an image
 };
 
 constexpr VisionArchitecture kVisionArchitectures[] = {
-    {"aimv2", aimv2},
-    {"aimv2_vision_model", aimv2_vision_model},
+    {"aimv2", aimv2, true},
+    {"aimv2_vision_model", aimv2_vision_model, true},
     {"aya_vision", aya_vision},
-    {"clip", clip},
+    {"beit", beit, true},
+    {"clip", clip, true},
     {"cohere2_vision", cohere2_vision},
+    {"convnext", convnext, true},
     {"deepseek_ocr2", deepseek_ocr2},
-    {"dinov2", dinov2},
-    {"dinov2_with_registers", dinov2_with_registers},
+    {"dinov2", dinov2, true},
+    {"dinov2_with_registers", dinov2_with_registers, true},
+    {"dinov3_convnext", dinov3_convnext, true},
     {"gemma3", gemma3},
     {"gemma4", gemma4_vision},
     {"glm4v", glm4v_vision},
@@ -34,9 +38,10 @@ constexpr VisionArchitecture kVisionArchitectures[] = {
     {"llava", llava},
     {"llava_next", llava_next},
     {"llava_onevision", llava_onevision},
-    {"metaclip_2", clip},
+    {"metaclip_2", clip, true},
     {"minicpmv4_6", minicpmv4_6},
     {"mistral3", mistral3_vision},
+    {"mobilenet_v2", mobilenet_v2, true},
     {"ovis2", ovis2},
     {"paddleocr_vl", paddleocr_vl},
     {"paligemma", paligemma},
@@ -48,9 +53,9 @@ constexpr VisionArchitecture kVisionArchitectures[] = {
     {"qwen3_omni_moe_thinker", qwen3_omni},
     {"qwen3_vl", qwen3_vl},
     {"qwen3_vl_moe", qwen3_vl},
-    {"siglip", siglip},
+    {"siglip", siglip, true},
     {"smolvlm", idefics3},
-    {"vit", vit},
+    {"vit", vit, true},
 };
 
 const VisionArchitecture* find_vision(std::string_view type) {
@@ -64,6 +69,11 @@ const VisionArchitecture* find_vision(std::string_view type) {
 
 bool is_vision_type(std::string_view model_type) {
   return find_vision(model_type) != nullptr;
+}
+
+bool is_image_encoder_type(std::string_view model_type) {
+  const VisionArchitecture* const known = find_vision(model_type);
+  return known != nullptr && known->of_images_alone;
 }
 
 VisionDescription describe_vision(const Config& config) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,12 +14,16 @@
 #include "pippin/image/image_inputs.h"
 #include "pippin/image/vision_pass.h"
 #include "pippin/models/config/config.h"
+#include "pippin/models/vision/vision_result.h"
 #include "pippin/nn/weights/parameters.h"
 
 namespace pippin::models::vision {
 
 // A tower with its projector.
 struct VisionDescription {
+  VisionResult result = VisionResult::Rows;
+  VisionLabels labels;                                          // of Scores
+  double most_scale = std::numeric_limits<double>::infinity();  // PairScale::factor, from 1 on
   // The passes that compute an image, and the rows of their results. Throws InvalidArgument,
   // naming the sizes, for inputs that are not those of this model's processor.
   std::function<image::VisionPasses(const image::ImageInputs& inputs)> passes;
@@ -33,17 +38,22 @@ struct VisionDescription {
 };
 
 bool is_vision_type(std::string_view model_type);
+// Whether such a model gives one row for an image, not rows of a prompt.
+bool is_image_encoder_type(std::string_view model_type);
 // From the whole configuration. Throws Unsupported for an unknown model_type or tower.
 VisionDescription describe_vision(const Config& config);
 
 VisionDescription aimv2(const Config& config);
 VisionDescription aimv2_vision_model(const Config& config);  // aimv2.cpp
 VisionDescription aya_vision(const Config& config);          // cohere2_vision.cpp
-VisionDescription clip(const Config& config);                // MetaCLIP 2 too
+VisionDescription beit(const Config& config);
+VisionDescription clip(const Config& config);  // MetaCLIP 2 too
 VisionDescription cohere2_vision(const Config& config);
+VisionDescription convnext(const Config& config);
 VisionDescription deepseek_ocr2(const Config& config);
 VisionDescription dinov2(const Config& config);
 VisionDescription dinov2_with_registers(const Config& config);
+VisionDescription dinov3_convnext(const Config& config);  // convnext.cpp
 VisionDescription gemma3(const Config& config);
 VisionDescription gemma4_vision(const Config& config);
 VisionDescription glm4v_vision(const Config& config);
@@ -56,6 +66,7 @@ VisionDescription llava_next(const Config& config);
 VisionDescription llava_onevision(const Config& config);  // llava_next.cpp
 VisionDescription minicpmv4_6(const Config& config);
 VisionDescription mistral3_vision(const Config& config);  // pixtral.cpp
+VisionDescription mobilenet_v2(const Config& config);
 VisionDescription ovis2(const Config& config);
 VisionDescription paddleocr_vl(const Config& config);
 VisionDescription paligemma(const Config& config);   // gemma3.cpp

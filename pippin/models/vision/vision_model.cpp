@@ -1,5 +1,7 @@
 #include "pippin/models/vision/vision_model.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -63,13 +65,55 @@ bool VisionModel::is_in(const fs::path& source) {
   return vision::is_vision_type(load_config(source).get_string_or("model_type", ""));
 }
 
+bool VisionModel::takes_images_alone(const fs::path& source) {
+  return is_in(source) &&
+         vision::is_image_encoder_type(load_config(source).get_string_or("model_type", ""));
+}
+
+std::optional<vision::VisionResult> VisionModel::result_in(const fs::path& source) {
+  if (!is_in(source)) return std::nullopt;
+  if (!takes_images_alone(source)) return vision::VisionResult::Rows;
+  return read_tower(source).result;
+}
+
 VisionModel::VisionModel(const fs::path& source, const VisionBuildOptions& options)
     : origin_(read_description(source)),
       description_(read_tower(source)),
       parameters_(open_tower(source, options)) {}
 
+std::optional<vision::PairScale> VisionModel::pair_scale() const {
+  if (!parameters_.contains("logit_scale")) return std::nullopt;
+  vision::PairScale scale;
+  scale.independent = parameters_.contains("logit_bias");
+  // SigLIP's are vectors.
+  const std::vector<int64_t> dims(scale.independent ? 1 : 0, 1);
+  scale.factor = std::exp(parameters_.values("logit_scale", dims).at(0));
+  if (std::isfinite(description_.most_scale)) {
+    scale.factor = std::clamp(scale.factor, 1.0, std::max(description_.most_scale, 1.0));
+  }
+  if (scale.independent) scale.bias = parameters_.values("logit_bias", dims).at(0);
+  return scale;
+}
+
 image::VisionPasses VisionModel::passes(const image::ImageInputs& inputs) const {
   return description_.passes(inputs);
+}
+
+array::Array VisionModel::record(const array::Array& pixels,
+                                 const image::VisionShape& shape) const {
+  return description_.record(parameters_, array::cast(pixels, parameters_.type()), shape);
+}
+
+mil::Model VisionModel::empty_package(mil::Opset opset) const {
+  return empty_model(origin_, families::vision::kName, opset);
+}
+
+void VisionModel::check_all_used() const {
+  constexpr std::string_view kBuffers[] = {"num_batches_tracked", "position_ids",
+                                           "rotary_emb.inv_freq", "rotary_pos_emb.inv_freq"};
+  std::vector<std::string> others(std::begin(kTextParts), std::end(kTextParts));
+  others.insert(others.end(), description_.unused.begin(), description_.unused.end());
+  parameters_.check_all_used(kBuffers, others);
 }
 
 mil::Model VisionModel::build(const image::VisionShape& shape) const {
@@ -77,11 +121,10 @@ mil::Model VisionModel::build(const image::VisionShape& shape) const {
   array::Builder builder;
   mil::Shape dims(shape.pixels.begin(), shape.pixels.end());
   const array::Array pixels = builder.input(families::vision::kPixels, kFloat, std::move(dims));
-  const array::Array rows =
-      description_.record(parameters_, array::cast(pixels, parameters_.type()), shape);
+  const array::Array rows = record(pixels, shape);
   builder.output(families::vision::kRows, array::cast(rows, kFloat));
 
-  mil::Model model = empty_model(origin_, families::vision::kName, builder.opset());
+  mil::Model model = empty_package(builder.opset());
   if (!shape.sizes.empty()) {
     model.metadata.user_defined[families::vision::kSizesKey] =
         fmt::format("{}", fmt::join(shape.sizes, ","));
@@ -95,12 +138,7 @@ mil::Model VisionModel::build(const image::VisionShape& shape) const {
                                          mil::constant_shape(rows.shape()).value())};
   model.functions.push_back(std::move(function));
   model.default_function = families::kMain;
-
-  constexpr std::string_view kBuffers[] = {"position_ids", "rotary_emb.inv_freq",
-                                           "rotary_pos_emb.inv_freq"};
-  std::vector<std::string> others(std::begin(kTextParts), std::end(kTextParts));
-  others.insert(others.end(), description_.unused.begin(), description_.unused.end());
-  parameters_.check_all_used(kBuffers, others);
+  check_all_used();
   return model;
 }
 

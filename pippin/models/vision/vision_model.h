@@ -4,8 +4,11 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "pippin/array/array.h"
 #include "pippin/image/image_inputs.h"
 #include "pippin/image/vision_pass.h"
 #include "pippin/mil/model.h"
@@ -25,9 +28,22 @@ class VisionModel {
   // Whether a folder's model has a tower that is supported. Throws the errors of reading
   // config.json.
   static bool is_in(const std::filesystem::path& source);
+  // Whether it gives one row for an image, not rows of a prompt. Throws the same errors.
+  static bool takes_images_alone(const std::filesystem::path& source);
+  // The meaning of its rows; nothing if it has no such tower. Also throws the errors of describing
+  // an encoder of images alone.
+  static std::optional<vision::VisionResult> result_in(const std::filesystem::path& source);
 
   // Throws like models::build(). The weights stay in the mapped checkpoint.
   explicit VisionModel(const std::filesystem::path& source, const VisionBuildOptions& options = {});
+
+  const std::string& name() const { return origin_.name; }
+  // The meaning of the rows, and a classifier's labels.
+  vision::VisionResult result() const { return description_.result; }
+  const vision::VisionLabels& labels() const { return description_.labels; }
+  // That of a pair of towers, from the checkpoint's logit_scale and logit_bias; nothing if it has
+  // none.
+  std::optional<vision::PairScale> pair_scale() const;
 
   // Throws InvalidArgument for inputs that are not those of the model's processor.
   image::VisionPasses passes(const image::ImageInputs& inputs) const;
@@ -36,6 +52,12 @@ class VisionModel {
   // `image_features` (batch, rows, width). `shape` is that of a pass. Throws NotFound (a missing
   // tensor), InvalidFile (one of another shape, or one that no part needs).
   mil::Model build(const image::VisionShape& shape) const;
+
+  // The parts of that: records the rows of pixel values for the newest array::Builder; a package
+  // without functions; and the check that no tensor was left.
+  array::Array record(const array::Array& pixels, const image::VisionShape& shape) const;
+  mil::Model empty_package(mil::Opset opset) const;
+  void check_all_used() const;
 
  private:
   Description origin_;

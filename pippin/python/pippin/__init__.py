@@ -22,6 +22,7 @@ from ._pippin import (
     ChatTemplate,
     FeatureInfo,
     Function,
+    ImageEncoder,
     LanguageModel,
     Model,
     Sequence,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CancelToken", "CancelledError", "ChatTemplate", "Compressed", "Converted", "DeviceError", "Error", "ExportedFunction", "FeatureInfo",
-    "Function", "InputOutputError", "InvalidArgumentError", "InvalidFileError", "LanguageModel", "LimitExceededError",
+    "Function", "ImageEncoder", "InputOutputError", "InvalidArgumentError", "InvalidFileError", "LanguageModel", "LimitExceededError",
     "Model", "NetworkError", "NotFoundError", "Pulled", "Sequence", "SizeRange", "State", "Tensor", "TensorSpec", "TextEncoder",
     "TextStream", "Tokenizer", "Transcriber", "UnsupportedError", "Verified", "VisionPrompt", "__version__", "compile", "compress", "convert", "export", "inspect",
     "pull", "verify",

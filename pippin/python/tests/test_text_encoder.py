@@ -128,5 +128,31 @@ class TextEncoders(unittest.TestCase):
             encoder.embed_sparse(["w5"])
 
 
+class ImageEncoders(unittest.TestCase):
+    def test_embeds(self):
+        folder = Path(shared_data("models2026/enc/clip"))
+        with np.load(folder / "golden.npz") as golden:
+            expected = golden["image_embeds"]
+        encoder = pippin.ImageEncoder(folder, threads=1)
+        rows = encoder.embed([folder / "image0.png", (folder / "image1.png").read_bytes()])
+        np.testing.assert_allclose(rows, expected, atol=5e-3)
+        self.assertEqual(encoder.embed(folder / "image0.png", dimensions=3).shape, (1, 3))
+        self.assertFalse(encoder.is_classifier)
+        with self.assertRaisesRegex(pippin.UnsupportedError, "is not a classifier"):
+            encoder.classify(folder / "image0.png")
+
+    def test_classifies(self):
+        folder = Path(shared_data("models2026/enc/dinov2_reg"))
+        with np.load(folder / "golden.npz") as golden:
+            logits = golden["logits"][0]
+        encoder = pippin.ImageEncoder(folder)
+        labels = encoder.classify(folder / "image0.png", top=2)
+        self.assertEqual(labels[0]["index"], int(np.argmax(logits)))
+        self.assertEqual(labels[0]["label"], encoder.labels[labels[0]["index"]])
+        probabilities = np.exp(logits) / np.exp(logits).sum()
+        self.assertAlmostEqual(labels[0]["probability"], probabilities.max(), delta=5e-3)
+        self.assertEqual(len(labels), 2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -36,17 +36,6 @@ size_t count_runs(const std::vector<image::ImagePiece>& pieces) {
       [](const image::ImagePiece& piece) { return std::holds_alternative<image::RowRun>(piece); }));
 }
 
-// Errors begin with the file's name.
-template <typename Work>
-void naming(const ImageFile& file, const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    if (std::string_view(error.what()).starts_with(file.name)) throw;
-    fail(error.code(), "{}: {}", file.name, error.what());
-  }
-}
-
 }  // namespace
 
 // An image on its way: of the pixels only the shape is kept.
@@ -62,15 +51,19 @@ ImageInput::ImageInput(image::ImageProcessor processor, image::ImagePrompt rule,
       tower_(std::move(tower)),
       most_rows_(most_rows) {}
 
-ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
-                                          int64_t rows_before) const {
+image::ImageInputs ImageInput::process(const ImageFile& image) const {
+  return naming_image(image, [&] {
+    return processor_.process(image::parse_model_picture(image.bytes, image.name));
+  });
+}
+
+ImageInput::Processed ImageInput::encode(const ImageFile& file, int64_t index,
+                                         int64_t rows_before) const {
   check_cancel();
   Processed result;
-  naming(file, [&] {
-    result.inputs = processor_.process(image::parse_model_picture(file.bytes, file.name));
-  });
+  result.inputs = process(file);
   const size_t runs = count_runs(rule_.expand(result.inputs, index));
-  naming(file, [&] { result.rows = tower_->encode(result.inputs); });
+  naming_image(file, [&] { result.rows = tower_->encode(result.inputs); });
   result.inputs.pixel_values.values = {};
   if (result.rows.size() != runs) {
     fail(ErrorCode::Internal, "{}: the tower gives {} runs of rows, the prompt has {}", file.name,
@@ -93,7 +86,7 @@ VisionPrompt ImageInput::read(const Tokenizer& tokenizer, std::string_view text,
   inputs.reserve(images.size());
   int64_t rows = 0;
   for (const ImageFile& file : images) {
-    Processed image = process(file, static_cast<int64_t>(inputs.size()), rows);
+    Processed image = encode(file, static_cast<int64_t>(inputs.size()), rows);
     for (auto& run : image.rows) {
       rows += run->count;
       prompt.rows.push_back(std::move(run));
@@ -129,7 +122,7 @@ VisionPrompt ImageInput::read(const Tokenizer& tokenizer, std::string_view text,
 }
 
 VisionTower::Rows ImageInput::rows(const ImageFile& image) const {
-  return process(image, 0, 0).rows;
+  return encode(image, 0, 0).rows;
 }
 
 }  // namespace pippin::runtime

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pippin/base/bytes.h"
+#include "pippin/base/error.h"
 #include "pippin/image/processors/image_processor.h"
 #include "pippin/image/prompt/image_prompt.h"
 #include "pippin/runtime/vision/vision_tower.h"
@@ -23,6 +24,17 @@ struct ImageFile {
   ByteSpan bytes;
   std::string name;  // begins error messages
 };
+
+// Returns the result of `work`, whose errors begin with the file's name.
+template <typename Work>
+auto naming_image(const ImageFile& file, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    if (std::string_view(error.what()).starts_with(file.name)) throw;
+    fail(error.code(), "{}: {}", file.name, error.what());
+  }
+}
 
 // The parts of a model that images pass through: the processor of its pixels, the rule for its
 // prompts, and its tower. Thread-safe.
@@ -39,12 +51,15 @@ class ImageInput {
   // file's name, for an image that cannot be read or has too many rows; Cancelled.
   VisionPrompt read(const Tokenizer& tokenizer, std::string_view text, bool add_special_tokens,
                     std::span<const ImageFile> images) const;
+  // The two parts of that: the inputs of the tower for one image, and the tower.
+  image::ImageInputs process(const ImageFile& image) const;
+  VisionTower& tower() const { return *tower_; }
   // Returns the rows of one image, one element for each run of the prompt.
   VisionTower::Rows rows(const ImageFile& image) const;
 
  private:
   struct Processed;
-  Processed process(const ImageFile& file, int64_t index, int64_t rows_before) const;
+  Processed encode(const ImageFile& file, int64_t index, int64_t rows_before) const;
 
   image::ImageProcessor processor_;
   image::ImagePrompt rule_;

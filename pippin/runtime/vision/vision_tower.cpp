@@ -169,6 +169,12 @@ VisionTower::Rows VisionTower::encode(const image::ImageInputs& inputs) {
   return rows;
 }
 
+void VisionTower::forget_rows() {
+  const std::lock_guard lock(turn_);
+  kept_.clear();
+  kept_bytes_ = 0;
+}
+
 VisionTower::Rows VisionTower::compute(const image::ImageInputs& inputs,
                                        const image::VisionPasses& passes,
                                        const std::string& digest) {

@@ -56,6 +56,8 @@ class VisionTower {
   // called by several threads; images are computed one after another. Throws InvalidArgument for
   // inputs of another model, Cancelled, and the errors of recording and planning.
   Rows encode(const image::ImageInputs& inputs);
+  // Releases the rows that are kept, so that they are computed again.
+  void forget_rows();
 
  private:
   struct Planned;

@@ -1,0 +1,76 @@
+// Embeddings and labels of images: a model that gives one vector or a classifier's scores for an
+// image, with its image processor.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pippin/app/open/open_model.h"
+#include "pippin/image/processors/image_processor.h"
+#include "pippin/models/vision/vision_result.h"
+#include "pippin/runtime/vision/image_input.h"
+#include "pippin/runtime/vision/vision_tower.h"
+
+namespace pippin::app {
+
+// A label of an image.
+struct ImageLabel {
+  int64_t index = 0;  // in the model's list
+  std::string name;
+  double probability = 0;
+};
+
+// Thread-safe.
+class ImageEncoder {
+ public:
+  // Whether MODEL, which is on this machine, is the folder of such a model. Throws the errors of
+  // reading config.json.
+  static bool is_in(const std::filesystem::path& model);
+
+  // Opens a Hugging Face folder in fp32. Throws NotFound (no image processor, no model),
+  // Unsupported (a model without such a tower), and the errors of building.
+  static ImageEncoder open(const ModelChoice& choice);
+
+  const std::string& name() const { return name_; }  // of the model
+  // Whether it gives labels, not embeddings.
+  bool classifies() const { return result_ == models::vision::VisionResult::Scores; }
+  // A classifier's labels, by their index.
+  const std::vector<std::string>& labels() const { return labels_.names; }
+
+  // Returns a vector for each image: of length 1 if texts have vectors in the same space, which a
+  // TextEncoder of the folder returns, else as the model gives it. `dimensions` truncates vectors
+  // and normalizes them; 0: all. Throws Unsupported for a classifier; InvalidArgument for too many
+  // dimensions; InvalidFile, LimitExceeded and Unsupported, with the image's name, for an image
+  // that cannot be read; Cancelled.
+  std::vector<std::vector<float>> embed(std::span<const runtime::ImageFile> images,
+                                        int64_t dimensions = 0) const;
+  // Returns the `most` texts of `names` with the highest probabilities for an image, by their
+  // vectors in the same space: those of a TextEncoder of the folder. Throws Unsupported if texts
+  // have none; otherwise as embed().
+  std::vector<ImageLabel> choose(const runtime::ImageFile& image,
+                                 std::span<const std::string> names,
+                                 std::span<const std::vector<float>> vectors, int64_t most) const;
+  // Returns the `most` labels with the highest probabilities, the highest first. Throws Unsupported
+  // for a model that is not a classifier; otherwise as embed().
+  std::vector<ImageLabel> classify(const runtime::ImageFile& image, int64_t most) const;
+
+ private:
+  ImageEncoder(std::string name, image::ImageProcessor processor,
+               std::unique_ptr<runtime::VisionTower> tower, models::vision::VisionResult result,
+               models::vision::VisionLabels labels, std::optional<models::vision::PairScale> pair);
+  std::vector<float> row_of(const runtime::ImageFile& image) const;
+
+  std::string name_;
+  image::ImageProcessor processor_;
+  std::unique_ptr<runtime::VisionTower> tower_;
+  models::vision::VisionResult result_;
+  models::vision::VisionLabels labels_;
+  std::optional<models::vision::PairScale> pair_;
+};
+
+}  // namespace pippin::app
