@@ -21,9 +21,9 @@ runtime::VisionTowerOptions tower_options(const engine::ComputeOptions& compute)
 // `open` returns the tower.
 template <typename Open>
 void set_images(const fs::path& folder, runtime::LoadedModel& model, const Open& open) try {
-  model.images = std::make_shared<runtime::ImageInput>(image::ImageProcessor::open(folder),
-                                                       image::ImagePrompt::open(folder), open(),
-                                                       model.model->context());
+  model.images = std::make_shared<runtime::ImageInput>(
+      image::ImageProcessor::open(folder), image::ImagePrompt::open(folder), open(),
+      model.model->context(), image::ImageProcessor::open_video(folder));
 } catch (const Error& error) {
   if (error.code() != ErrorCode::Unsupported) throw;
   model.images_error = error;  // texts still work

@@ -7,7 +7,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
-#include "pippin/image/model_picture.h"
+#include "pippin/image/video.h"
 #include "pippin/runtime/row_ids.h"
 
 namespace pippin::runtime {
@@ -56,8 +56,10 @@ struct ImageInput::Processed {
 };
 
 ImageInput::ImageInput(image::ImageProcessor processor, image::ImagePrompt rule,
-                       std::unique_ptr<VisionTower> tower, int64_t most_rows)
+                       std::unique_ptr<VisionTower> tower, int64_t most_rows,
+                       std::optional<image::ImageProcessor> videos)
     : processor_(std::move(processor)),
+      videos_(std::move(videos)),
       rule_(std::move(rule)),
       tower_(std::move(tower)),
       most_rows_(most_rows) {}
@@ -67,7 +69,13 @@ ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
   check_cancel();
   Processed result;
   naming(file, [&] {
-    result.inputs = processor_.process(image::parse_model_picture(file.bytes, file.name));
+    if (!file.is_video) {
+      result.inputs = processor_.process(image::parse_model_picture(file.bytes, file.name));
+      return;
+    }
+    image::Video video = file.frames.empty() ? image::parse_video(file.bytes, file.name)
+                                             : image::parse_video_frames(file.frames, file.name);
+    result.inputs = videos_.value().process(std::move(video), file.fps);
   });
   const size_t runs = count_runs(rule_.expand(result.inputs, index));
   naming(file, [&] { result.rows = tower_->encode(result.inputs); });
@@ -86,8 +94,23 @@ ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
   return result;
 }
 
+void ImageInput::check_videos(const std::string& name) const {
+  if (takes_videos()) return;
+  fail(ErrorCode::Unsupported,
+       "{}: videos are not supported for this model (supported: Qwen2-VL, Qwen2.5-VL, Qwen3-VL, "
+       "Qwen3.5, SmolVLM)",
+       name);
+}
+
+void ImageInput::check_kinds(std::span<const ImageFile> images) const {
+  for (const ImageFile& file : images) {
+    if (file.is_video) check_videos(file.name);
+  }
+}
+
 VisionPrompt ImageInput::read(const Tokenizer& tokenizer, std::string_view text,
                               bool add_special_tokens, std::span<const ImageFile> images) const {
+  check_kinds(images);
   VisionPrompt prompt;
   std::vector<image::ImageInputs> inputs;
   inputs.reserve(images.size());
@@ -129,6 +152,7 @@ VisionPrompt ImageInput::read(const Tokenizer& tokenizer, std::string_view text,
 }
 
 VisionTower::Rows ImageInput::rows(const ImageFile& image) const {
+  check_kinds({&image, 1});
   return process(image, 0, 0).rows;
 }
 

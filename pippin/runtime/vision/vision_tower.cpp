@@ -150,6 +150,7 @@ std::string VisionTower::digest_of(const image::ImageInputs& inputs,
     add_numbers(digest, std::span<const int64_t>(run.rows));
     add_numbers(digest, std::span<const float>(run.weights));
     add_numbers(digest, std::span<const int64_t>(run.grid));
+    add_numbers(digest, std::span<const int64_t>(&run.frame_step, 1));
   }
   return digest.finish();
 }
@@ -198,6 +199,7 @@ VisionTower::Rows VisionTower::compute(const image::ImageInputs& inputs,
     rows->count = std::ssize(run.rows) / run.parts;
     rows->width = width;
     rows->grid = run.grid;
+    rows->frame_step = run.frame_step;
     rows->values = rows_of(run, all, width);
     Digest own = Digest::sha256();
     own.update(as_byte_span(digest));
