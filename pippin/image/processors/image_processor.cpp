@@ -49,6 +49,12 @@ std::optional<Configs> find_video_configs(const std::filesystem::path& folder) {
   return Configs{Json::load(own, kPythonJson), std::move(whole)};
 }
 
+bool is_qwen3(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "config.json";
+  return std::filesystem::exists(path) &&
+         Json::load(path, kPythonJson).get_string_or("model_type", "").starts_with("qwen3");
+}
+
 std::shared_ptr<ImageKind> read_kind(const ImageKindRow& row, ProcessorConfig& config) {
   auto kind = row.read(config);
   config.check_switches();
@@ -103,8 +109,11 @@ std::optional<ImageProcessor> ImageProcessor::open_video(const std::filesystem::
   const std::optional<Configs> configs = find_video_configs(folder);
   if (!configs) return std::nullopt;
   ProcessorConfig config(configs->image, std::nullopt, configs->whole);
+  std::string_view type = config.type();
+  // One class of images, two of videos.
+  if (type == "Qwen2VLImageProcessor" && is_qwen3(folder)) type = "Qwen3VLVideoProcessor";
   for (const ImageKindRow& row : kVideoKinds) {
-    if (row.type == config.type()) return ImageProcessor(read_kind(row, config));
+    if (row.type == type) return ImageProcessor(read_kind(row, config));
   }
   return std::nullopt;
 }

@@ -229,6 +229,19 @@ TEST_F(VideoProcessors, ChooseFramesLikeQwen3) {
   EXPECT_EQ(inputs.times, (std::vector<double>{0.25, 1.5}));
   EXPECT_EQ(processor.process(plain_video(16, 4), 4).sizes.at("image_grid_thw").values,
             (Shape{8, 2, 2}));
+  // Without a configuration of videos, by the model.
+  std::filesystem::remove(folder_.path() / "video_preprocessor_config.json");
+  const auto size = [&] {
+    return open("preprocessor_config.json",
+                R"("image_processor_type": "Qwen2VLImageProcessor", "min_pixels": 256,
+                   "max_pixels": 256)")
+        .process(plain_video(4, 0), 0)
+        .sizes.at("image_grid_thw")
+        .values;
+  };
+  EXPECT_EQ(size(), (Shape{2, 8, 8}));
+  write_file(folder_.path() / "config.json", R"({"model_type": "qwen3_vl"})");
+  EXPECT_EQ(size(), (Shape{2, 4, 4}));
 }
 
 TEST_F(VideoProcessors, ChooseFramesLikeSmolVlm) {

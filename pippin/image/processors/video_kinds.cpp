@@ -111,8 +111,6 @@ std::shared_ptr<ImageKind> read_qwen3_video(ProcessorConfig& config) {
 }
 
 std::shared_ptr<ImageKind> read_qwen2_video(ProcessorConfig& config) {
-  // Models without a configuration of videos use that of images.
-  if (config.processor_class() == "Qwen3VLProcessor") return read_qwen3_video(config);
   PixelRange range{};
   PatchOptions patches =
       read_patches(config, kClipMean, kClipStd, {14, 2, 2, 128 * 28 * 28, 28 * 28 * 768}, range);

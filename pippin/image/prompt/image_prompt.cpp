@@ -32,6 +32,7 @@ constexpr PromptRow kPrompts[] = {
     {"LlavaOnevisionProcessor", "llava_onevision", read_llava_onevision_prompt},
     {"LlavaProcessor", "llava", read_llava_prompt},
     {"LlavaProcessor", "fast_vlm", read_llava_prompt},
+    {"LlavaProcessor", "llava_qwen2", read_llava_prompt},
     {"MiniCPMV4_6Processor", "minicpmv4_6", read_minicpm_prompt},
     {"MllamaProcessor", "mllama", read_mllama_prompt},
     {"Ovis2Processor", "ovis2", read_ovis2_prompt},
