@@ -78,18 +78,18 @@ ImageInput::Processed ImageInput::process(const ImageFile& file, int64_t index,
     result.inputs = videos_.value().process(std::move(video), file.fps);
   });
   const size_t runs = count_runs(rule_.expand(result.inputs, index));
-  naming(file, [&] { result.rows = tower_->encode(result.inputs); });
+  naming(file, [&] {
+    const int64_t rows = rows_before + tower_->count_rows(result.inputs);
+    if (rows > most_rows_) {
+      fail(ErrorCode::LimitExceeded, "the images up to this one have {} rows, the context holds {}",
+           rows, most_rows_);
+    }
+    result.rows = tower_->encode(result.inputs);
+  });
   result.inputs.pixel_values.values = {};
   if (result.rows.size() != runs) {
     fail(ErrorCode::Internal, "{}: the tower gives {} runs of rows, the prompt has {}", file.name,
          result.rows.size(), runs);
-  }
-  int64_t rows = rows_before;
-  for (const auto& run : result.rows) rows += run->count;
-  if (rows > most_rows_) {
-    fail(ErrorCode::LimitExceeded,
-         "{}: the images up to this one have {} rows, the context holds {}", file.name, rows,
-         most_rows_);
   }
   return result;
 }

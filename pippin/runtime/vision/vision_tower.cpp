@@ -170,6 +170,14 @@ VisionTower::Rows VisionTower::encode(const image::ImageInputs& inputs) {
   return rows;
 }
 
+int64_t VisionTower::count_rows(const image::ImageInputs& inputs) const {
+  int64_t count = 0;
+  for (const image::VisionRun& run : programs_.passes(inputs).runs) {
+    count += std::ssize(run.rows) / run.parts;
+  }
+  return count;
+}
+
 VisionTower::Rows VisionTower::compute(const image::ImageInputs& inputs,
                                        const image::VisionPasses& passes,
                                        const std::string& digest) {

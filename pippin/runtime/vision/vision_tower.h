@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
@@ -56,6 +57,8 @@ class VisionTower {
   // called by several threads; images are computed one after another. Throws InvalidArgument for
   // inputs of another model, Cancelled, and the errors of recording and planning.
   Rows encode(const image::ImageInputs& inputs);
+  // The number of rows of all runs, without computing them. Throws InvalidArgument as encode().
+  int64_t count_rows(const image::ImageInputs& inputs) const;
 
  private:
   struct Planned;
