@@ -46,7 +46,9 @@ class WordsAndImages {
     write_file(folder_ / "chat_template.jinja",
                "{% for message in messages %}{% for part in message.content %}"
                "{% if part.type == 'image' %}" +
-                   token + "{% else %} {{ part.text }} {% endif %}{% endfor %}{% endfor %}");
+                   token +
+                   "{% elif part.type == 'video' %}<|video_pad|>"
+                   "{% else %} {{ part.text }} {% endif %}{% endfor %}{% endfor %}");
   }
 
   std::string path() const { return folder_.path().string(); }
@@ -113,7 +115,8 @@ TEST(RunImages, AnswersAsTheGoldensDo) {
                                                                    {"qwen2_5_vl", "<|image_pad|>"},
                                                                    {"qwen3_vl", "<|image_pad|>"},
                                                                    {"qwen3_5_vl", "<|image_pad|>"},
-                                                                   {"glm4v", "<|image|>"}};
+                                                                   {"glm4v", "<|image|>"},
+                                                                   {"paligemma2", "<image>"}};
   for (const auto& [name, token] : models) {
     SCOPED_TRACE(name);
     PIPPIN_SHARED_OR_SKIP(source, "models2026/vlm/" + name);
@@ -302,6 +305,85 @@ TEST_F(Images, HaveAtMostTheRowsOfTheContext) {
   EXPECT_EQ(result.status, 1);
   EXPECT_NE(result.err.find("have 144 rows, the context holds 128"), std::string::npos)
       << result.err;
+}
+
+// --- videos ---
+
+constexpr const char* kRandomQwen = R"({
+  "model_type": "qwen2_5_vl", "image_token_id": 30,
+  "text_config": {"model_type": "qwen2_5_vl_text", "vocab_size": 32, "hidden_size": 16,
+    "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
+    "num_key_value_heads": 2, "max_position_embeddings": 128,
+    "rope_scaling": {"type": "mrope", "mrope_section": [1, 1, 2]}},
+  "vision_config": {"hidden_size": 8, "intermediate_size": 12, "num_heads": 2, "depth": 2,
+    "patch_size": 4, "out_hidden_size": 16, "window_size": 16, "fullatt_block_indexes": [1],
+    "tokens_per_second": 2}})";
+constexpr const char* kQwenProcessor = R"({
+  "image_processor_type": "Qwen2VLImageProcessor", "patch_size": 4, "merge_size": 2,
+  "temporal_patch_size": 2, "min_pixels": 256, "max_pixels": 256})";
+
+// Folders of frames of 16 x 16 pixels, two of which give 4 rows.
+TEST(Videos, ArePairsOfFrames) {
+  const TempDir source, folder;
+  models::write_random_model(source.path(), kRandomQwen, [](const fs::path& path) {
+    models::build(path, {.rows = true});
+    models::VisionModel(path).build({{16, 96}, {1, 4, 4}});
+  });
+  write_file(source / "preprocessor_config.json", kQwenProcessor);
+  const WordsAndImages model(source.path(), "<|image_pad|>");
+  const auto frames = [&](const char* name, const std::vector<uint8_t>& levels) {
+    fs::create_directory(folder / name);
+    for (size_t i = 0; i < levels.size(); ++i) {
+      write_picture(folder / name / (std::to_string(i + 9) + ".png"),
+                    plain_picture(levels[i], 90, 16, 16));
+    }
+    return (folder / name).string();
+  };
+  const auto run = [&](const std::string& option, const std::string& path,
+                       std::vector<std::string> more = {}) {
+    std::vector<std::string> command = {"run",    model.path(),    option, path, "w9 w16",
+                                        "--json", "--temperature", "0",    "-n", "8"};
+    command.insert(command.end(), more.begin(), more.end());
+    return run_pippin(command);
+  };
+  const auto report = [&](const std::string& option, const std::string& path,
+                          std::vector<std::string> more = {}) {
+    const ProcessResult result = run(option, path, std::move(more));
+    EXPECT_EQ(result.status, 0) << result.err;
+    return Json::parse(result.out, "report");
+  };
+  // Two equal frames are a picture.
+  const Json still = report("--video", frames("still", {200, 200}));
+  const Json picture = report("--image", folder / "still" / "9.png");
+  EXPECT_EQ(ids_of(still.at("prompt_ids")), ids_of(picture.at("prompt_ids")));
+  EXPECT_EQ(ids_of(still.at("ids")), ids_of(picture.at("ids")));
+  std::vector<int32_t> expected(8, 30);
+  expected.insert(expected.end(), {9, 16});
+  const std::string moving = frames("moving", {200, 20, 90});
+  EXPECT_EQ(ids_of(report("--video", moving).at("prompt_ids")), expected);
+  const auto fault = [&](const std::string& path, const std::string& text) {
+    const ProcessResult result = run("--video", path);
+    EXPECT_NE(result.status, 0);
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+  };
+  fault((folder / "still" / "9.png").string(), "9.png: one picture, a video has several frames");
+  fault(frames("none", {}), "the folder has no frames of a video");
+  fault(frames("one", {1}), "a video of 1 frames, expected 2 to");
+  write_picture(folder / "moving" / "12.png", plain_picture(1, 1, 8, 16));
+  fault(moving, "frame 3 has 8 x 16 pixels, the first one 16 x 16");
+}
+
+TEST_F(Images, MayNotBeVideosForThisModel) {
+  const auto result = run_pippin({"run", model_.path(), "--video", folder_.path().string(), "w9"});
+  EXPECT_NE(result.status, 0);
+  EXPECT_NE(result.err.find("the folder has no frames"), std::string::npos) << result.err;
+  write_picture(folder_ / "1.png", plain_picture(1, 1));
+  write_picture(folder_ / "2.png", plain_picture(1, 1));
+  const auto other = run_pippin({"run", model_.path(), "--video", folder_.path().string(), "w9"});
+  EXPECT_EQ(other.status, 3);
+  EXPECT_NE(other.err.find("videos are not supported for this model"), std::string::npos)
+      << other.err;
 }
 
 }  // namespace

@@ -163,6 +163,24 @@ TEST(RowRuns, HaveCoordinates) {
   }
 }
 
+// A video whose frames are three positions apart.
+TEST(RowRuns, HaveStepsBetweenFrames) {
+  const RowForm form{.width = kWidth, .has_coordinates = true};
+  auto video = std::make_shared<runtime::EmbeddedRows>(*random_rows(2, 8, {2, 2, 2}));
+  video->frame_step = 8;
+  runtime::RowRuns runs;
+  EXPECT_ERROR(runs.provide(form, video), ErrorCode::InvalidArgument,
+               "grid of 2 x 2 x 2 with 8 positions from frame to frame");
+  video->frame_step = 3;
+  runs.provide(form, video);
+  runs.begin(runtime::prompt_ids(std::vector<PromptPiece>{Ids{5}, video, Ids{6}}), 0);
+  Ids places;
+  runs.coordinates(0, 10, places);
+  EXPECT_EQ(places, (Ids{0, 1, 1, 1, 1, 4, 4, 4, 4, 5,     // frames
+                         0, 1, 1, 2, 2, 1, 1, 2, 2, 5,     // rows
+                         0, 1, 2, 1, 2, 1, 2, 1, 2, 5}));  // columns
+}
+
 // The embeddings of some ids as rows: every way gives the logits of the ids, bit for bit.
 TEST(RowsInPrompts, AreLikeTheTokensOfTheirEmbeddings) {
   for (const int64_t chunk : {256, 7, 1}) {

@@ -256,7 +256,7 @@ TEST_P(Sequences, RefuseFilesThatAreNotTheirs) {
   std::string changed = good;
   changed[8] = 7;
   refuses(changed, ErrorCode::Unsupported,
-          "saved: a saved sequence of format 7, this version of Pippin reads formats 1 and 2");
+          "saved: a saved sequence of format 7, this version of Pippin reads formats 1 to 3");
   for (const size_t size : {good.size() - 1, good.size() / 2, size_t{25}}) {
     refuses(good.substr(0, size), ErrorCode::InvalidFile,
             fmt::format("saved: has {} bytes of the {} that were written", size, good.size()));

@@ -1,5 +1,6 @@
 #include "pippin/app/prompt_tokens.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -25,11 +26,11 @@ void append_part(const chat::Value& part, const chat::ImageMarks& marks, size_t&
   const std::string type = text_at("type");
   if (type == "text") {
     content.add_text(text_at("text"));
-  } else if (type == "image") {
-    content.add_image(marks.mark(count++));
+  } else if (type == "image" || type == "video") {
+    content.add_image(marks.mark(count++, type == "video"));
   } else {
     fail(ErrorCode::InvalidArgument,
-         "{}: parts of type '{}' are not supported (supported: text, image)", place, type);
+         "{}: parts of type '{}' are not supported (supported: text, image, video)", place, type);
   }
 }
 
@@ -81,7 +82,11 @@ runtime::VisionPrompt chat_prompt(const runtime::LoadedModel& model,
   std::vector<chat::Value> list;
   list.reserve(messages.size());
   for (const Message& message : messages) {
-    std::vector<chat::Value> parts(message.images.size(), chat::Dict{{"type", "image"}});
+    std::vector<chat::Value> parts;
+    parts.reserve(message.images.size() + 1);
+    for (const MessageImage& image : message.images) {
+      parts.emplace_back(chat::Dict{{"type", image.is_video ? "video" : "image"}});
+    }
     parts.emplace_back(chat::Dict{{"type", "text"}, {"text", message.content}});
     for (runtime::ImageFile& image : image_files(message.images)) {
       images.push_back(std::move(image));
@@ -113,6 +118,7 @@ runtime::VisionPrompt conversation_prompt(const runtime::LoadedModel& model,
   // The template writes the special tokens itself.
   if (images.empty()) return {model.tokenizer.encode(render(messages), false), {}};
   const runtime::ImageInput& input = model.image_input(images.front().name);
+  input.check_kinds(images);
   std::vector<size_t> order;
   const std::string text = render_with_images(input, marks, messages, order, render);
   std::vector<runtime::ImageFile> files;
@@ -126,20 +132,21 @@ runtime::VisionPrompt text_prompt(const runtime::LoadedModel& model, std::string
                                   std::span<const runtime::ImageFile> images) {
   if (images.empty()) return {model.tokenizer.encode(text, add_special_tokens), {}};
   const runtime::ImageInput& input = model.image_input(images.front().name);
-  // Images that the text does not place come before it.
-  std::string whole;
-  if (text.find(input.placeholder()) == std::string_view::npos) {
-    for (size_t i = 0; i < images.size(); ++i) whole += input.placeholder();
-  }
-  whole += text;
-  return input.read(model.tokenizer, whole, add_special_tokens, images);
+  const auto videos = static_cast<size_t>(std::count_if(
+      images.begin(), images.end(), [](const auto& image) { return image.is_video; }));
+  return input.read(model.tokenizer, input.rule().framed(text, images.size() - videos, videos),
+                    add_special_tokens && !input.rule().writes_special_tokens(), images);
 }
 
 std::vector<runtime::ImageFile> image_files(std::span<const MessageImage> images) {
   std::vector<runtime::ImageFile> files;
   files.reserve(images.size());
   for (const MessageImage& image : images) {
-    files.push_back({as_byte_span(image.bytes), image.name});
+    std::vector<ByteSpan> frames;
+    frames.reserve(image.frames.size());
+    for (const std::string& frame : image.frames) frames.push_back(as_byte_span(frame));
+    files.push_back(
+        {as_byte_span(image.bytes), image.name, image.is_video, std::move(frames), image.fps});
   }
   return files;
 }

@@ -27,8 +27,8 @@ runtime::VisionPrompt chat_prompt(const runtime::LoadedModel& model,
                                   std::span<const Message> messages);
 
 // The same for a conversation rendered by `chat`. In contents that are lists of parts, {"type":
-// "text", "text": ...} and {"type": "image"}, each image is the next of `images`. Also throws
-// InvalidArgument for another number of images and for parts of other types.
+// "text", "text": ...}, {"type": "image"} and {"type": "video"}, each of the latter is the next of
+// `images`. Also throws InvalidArgument for another number of images and for parts of other types.
 runtime::VisionPrompt conversation_prompt(const runtime::LoadedModel& model,
                                           const ChatTemplate& chat,
                                           const Conversation& conversation,

@@ -11,24 +11,27 @@
 namespace pippin::chat {
 namespace {
 
-constexpr std::string_view kMarkEnd = "\x03";
+constexpr std::string_view kMarkEnd = "\x03", kVideo = "v";
 
-// The parts of a content: texts, and the numbers of images.
+// The parts of a content: texts, and the numbers of images and videos.
 struct ContentPart {
   std::string_view text;
   std::optional<size_t> image;
+  bool video = false;
 };
 
 std::vector<ContentPart> parts_of(std::string_view content, std::string_view begin) {
   std::vector<ContentPart> parts;
   while (!content.empty()) {
     const size_t mark = content.find(begin);
-    if (mark > 0) parts.push_back({content.substr(0, mark), std::nullopt});
+    if (mark > 0) parts.push_back({content.substr(0, mark), std::nullopt, false});
     if (mark == std::string_view::npos) break;
     content.remove_prefix(mark + begin.size());
+    const bool video = content.starts_with(kVideo);
+    if (video) content.remove_prefix(kVideo.size());
     size_t number = 0;
     std::from_chars(content.data(), content.data() + content.size(), number);
-    parts.push_back({{}, number});
+    parts.push_back({{}, number, video});
     content.remove_prefix(content.find(kMarkEnd) + kMarkEnd.size());
   }
   return parts;
@@ -64,17 +67,20 @@ ImageMarks::ImageMarks() {
   begin_ = fmt::format("\x02{:016x}{:016x}:", half(), half());
 }
 
-std::string ImageMarks::mark(size_t number) const {
-  return fmt::format("{}{}{}", begin_, number, kMarkEnd);
+std::string ImageMarks::mark(size_t number, bool video) const {
+  return fmt::format("{}{}{}{}", begin_, video ? kVideo : "", number, kMarkEnd);
 }
 
-Value ImageMarks::with_parts(const Value& messages, std::vector<size_t>& order) const {
-  return with_changed(messages, begin_, order, [](const std::vector<ContentPart>& parts) {
+Value ImageMarks::with_parts(const Value& messages, std::vector<size_t>& order,
+                             std::string_view video) const {
+  return with_changed(messages, begin_, order, [&](const std::vector<ContentPart>& parts) {
     std::vector<Value> list;
     list.reserve(parts.size());
     for (const ContentPart& part : parts) {
-      if (part.image) {
-        list.emplace_back(Dict{{"type", "image"}});
+      if (part.video && !video.empty()) {
+        list.emplace_back(Dict{{"type", "text"}, {"text", std::string(video)}});
+      } else if (part.image) {
+        list.emplace_back(Dict{{"type", part.video ? "video" : "image"}});
       } else {
         list.emplace_back(Dict{{"type", "text"}, {"text", std::string(part.text)}});
       }
@@ -83,11 +89,17 @@ Value ImageMarks::with_parts(const Value& messages, std::vector<size_t>& order) 
   });
 }
 
-Value ImageMarks::with_placeholders(const Value& messages, std::string_view placeholder,
-                                    std::vector<size_t>& order) const {
+Value ImageMarks::with_placeholders(const Value& messages, std::string_view image,
+                                    std::string_view video, std::vector<size_t>& order) const {
   return with_changed(messages, begin_, order, [&](const std::vector<ContentPart>& parts) {
     std::string text;
-    for (const ContentPart& part : parts) text += part.image ? placeholder : part.text;
+    for (const ContentPart& part : parts) {
+      if (!part.image) {
+        text += part.text;
+      } else {
+        text += part.video ? video : image;
+      }
+    }
     return Value(std::move(text));
   });
 }

@@ -1,8 +1,8 @@
-// Marks of images in the texts of messages.
+// Marks of images and videos in the texts of messages.
 //
-// While messages are read, joined and moved, an image is a mark in the text of its message, which
-// no writer of a text can guess. Before a template renders them, with_parts() turns such texts into
-// lists of parts.
+// While messages are read, joined and moved, an image or a video is a mark in the text of its
+// message, which no writer of a text can guess. Before a template renders them, with_parts() turns
+// such texts into lists of parts.
 #pragma once
 
 #include <cstddef>
@@ -19,15 +19,17 @@ class ImageMarks {
  public:
   ImageMarks();
 
-  // Returns the mark of the image with this number.
-  std::string mark(size_t number) const;
+  // Returns the mark of the image, or video, with this number.
+  std::string mark(size_t number, bool video = false) const;
 
-  // Returns the messages with a list of parts, {"type": "text", "text": ...} and {"type": "image"},
-  // in place of each content that has marks. `order` receives the images' numbers in the order of
-  // the result.
-  Value with_parts(const Value& messages, std::vector<size_t>& order) const;
-  // The same with `placeholder` in place of each mark, for templates that take texts only.
-  Value with_placeholders(const Value& messages, std::string_view placeholder,
+  // Returns the messages with a list of parts, {"type": "text", "text": ...}, {"type": "image"} and
+  // {"type": "video"}, in place of each content that has marks. `order` receives the images'
+  // numbers in the order of the result. The part of a video is a text, `video`, if that is not
+  // empty: for templates that know no videos.
+  Value with_parts(const Value& messages, std::vector<size_t>& order,
+                   std::string_view video = {}) const;
+  // The same with a placeholder in place of each mark, for templates that take texts only.
+  Value with_placeholders(const Value& messages, std::string_view image, std::string_view video,
                           std::vector<size_t>& order) const;
 
  private:

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -25,6 +26,7 @@
 #include "pippin/cli/options/pull_display.h"
 #include "pippin/cli/options/sampling_options.h"
 #include "pippin/cli/prompt.h"
+#include "pippin/io/frame_files.h"
 #include "pippin/runtime/constrained_sampling.h"
 #include "pippin/runtime/prompt_file.h"
 #include "pippin/runtime/text.h"
@@ -43,7 +45,8 @@ struct RunCommand {
   std::optional<int64_t> max_tokens;  // else generation_config.json's, else kMaxTokens
   runtime::LoadOptions load;
   std::string overflow = "stop";
-  std::vector<std::string> stop, images;
+  std::vector<std::string> stop, images, videos;
+  double fps = 0;
   bool raw = false, json = false, verbose = false, no_stats = false;
   SamplingArguments sampling;
   app::DraftChoice draft;
@@ -87,9 +90,21 @@ std::string read_prompt(const RunCommand& command, const RunArguments& arguments
   return prompt;
 }
 
+std::vector<MessageImage> read_images(const RunCommand& command) {
+  constexpr size_t kLargestImage = size_t{1} << 30;
+  std::vector<MessageImage> images = read_image_files(command.images);
+  images.reserve(images.size() + command.videos.size());
+  for (const std::string& path : command.videos) {
+    FrameFiles files = read_frame_files(path, kLargestImage);
+    images.push_back(
+        {std::move(files.animation), path, true, std::move(files.frames), command.fps});
+  }
+  return images;
+}
+
 runtime::VisionPrompt encode_prompt(const RunCommand& command, const LoadedModel& model,
                                     const std::string& prompt) {
-  std::vector<MessageImage> images = read_image_files(command.images);
+  std::vector<MessageImage> images = read_images(command);
   if (!command.raw && model.template_error) {
     fail(model.template_error->code(), "{} (--raw goes without the template)",
          model.template_error->what());
@@ -235,6 +250,14 @@ CLI::App* add_run_command(CLI::App& app, int& exit_status) {
          "An image before the prompt, for a model that takes images; repeatable. With --raw, the "
          "prompt may place images with the model's placeholder")
       ->allow_extra_args(false);
+  option("--video", command->videos, "PATH",
+         "A video before the prompt: an animated GIF, PNG or WebP, or a folder with a picture per "
+         "frame; repeatable")
+      ->allow_extra_args(false);
+  option("--fps", command->fps, "N",
+         "Frames per second of a video that the model sees, and that a folder has (the model's "
+         "own, usually 2)")
+      ->check(CLI::Range(0.01, 1000.0).description(""));
   option("--system", command->system, "TEXT", "System message, for a model with a chat template");
   option("--stop", command->stop, "STRING", "End the text before STRING; repeatable")
       ->allow_extra_args(false);

@@ -11,6 +11,8 @@
 #include "pippin/base/testing.h"
 #include "pippin/doctor/doctor_testing.h"
 #include "pippin/mil/package/package.h"
+#include "pippin/models/models_testing.h"
+#include "pippin/models/vision/vision_model.h"
 
 namespace pippin::doctor {
 namespace {
@@ -66,6 +68,25 @@ TEST(DoctorConverted, PackagesAreCleanButForWhatTheFamilyIs) {
     EXPECT_EQ(converted("stateful", "", "macos15"),
               (Ids{"dynamic-slice", "norm-squares", "range-shape"}));
   }
+}
+
+// The tower's package has fixed shapes, and no state.
+TEST(DoctorConverted, VisionTowersAreClean) {
+  TempDir folder, out;
+  const char* const config = R"({"model_type": "llava", "image_token_id": 30, "text_config": {
+    "model_type": "llama", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 1,
+    "num_attention_heads": 2, "vocab_size": 40, "max_position_embeddings": 64}, "vision_config": {
+    "model_type": "clip_vision_model", "hidden_size": 64, "intermediate_size": 96,
+    "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 32, "patch_size": 8}})";
+  models::write_random_model(folder.path(), config, [](const fs::path& path) {
+    models::build(path, {.rows = true});
+    models::VisionModel(path).build({{1, 3, 32, 32}, {}});
+  });
+  write_file(folder / "preprocessor_config.json",
+             R"({"image_processor_type": "CLIPImageProcessor", "size": {"shortest_edge": 32},
+                 "crop_size": {"height": 32, "width": 32}})");
+  app::convert(folder.path(), out / "made");
+  EXPECT_EQ(serious(out / "made" / "vision.mlpackage", "ios18"), Ids());
 }
 
 // The magnitudes of Gemma 3n's streams, which no norm computes, are written like norms; the logits

@@ -55,6 +55,7 @@ class GifReader {
         check_frames(canvas_.width, canvas_.height, frames.size() + 3, name_, limits_);
         read_frame(frames.empty());
         frames.push_back(canvas_);
+        frames.back().seconds = seconds_;
         dispose();
       }
     }
@@ -79,7 +80,7 @@ class GifReader {
     if (result != GIF_OK) damaged(file_->Error);
   }
 
-  // The control of the next frame: its transparent color and its disposal.
+  // The control of the next frame: its transparent color, its disposal and its time.
   void read_extension() {
     int code = 0;
     GifByteType* block = nullptr;
@@ -89,6 +90,7 @@ class GifReader {
       // The first byte is the size of the block.
       if (code == kControl && block[0] == kControlSize) {
         disposal_ = block[1] >> 2 & 7;
+        seconds_ = (block[2] | block[3] << 8) / 100.0;
         transparent_ = (block[1] & 1) != 0 ? block[4] : -1;
       }
       check(gif_.get_extension_next(file_, &block));
@@ -164,6 +166,7 @@ class GifReader {
     if (disposal_ == kClear) fill(place_, clear_color_);
     if (!before_.pixels.empty()) canvas_ = before_;
     disposal_ = 0;
+    seconds_ = 0;
     transparent_ = -1;
   }
 
@@ -186,6 +189,7 @@ class GifReader {
   Place place_;
   GifPixel clear_color_{};
   int disposal_ = 0, transparent_ = -1;
+  double seconds_ = 0;
   bool opaque_ = true;
 };
 

@@ -30,6 +30,13 @@ struct ImageInputs {
   // Further floats: the local tiles "pixel_values_local" (DeepSeek-OCR 2, Step 3.7), and Fuyu's
   // "image_scale_factors".
   std::map<std::string, FloatArray> further;
+
+  // Of a video, whose other numbers have the names of an image's: the time of each of its patches
+  // of frames, in seconds. Empty: an image.
+  std::vector<double> times = {};
+  double seconds_per_patch = 0, seconds = 0;  // `seconds`: of the whole video
+
+  bool is_video() const { return !times.empty(); }
 };
 
 }  // namespace pippin::image

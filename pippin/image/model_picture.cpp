@@ -47,7 +47,11 @@ std::vector<Picture> parse_frames(ByteSpan file, const std::string& name,
          "{}: not a picture (supported: PNG, JPEG, WebP, GIF, HEIC, BMP, binary PPM and PGM)",
          name);
   }
-  for (Picture& frame : frames) frame = upright(std::move(frame), orientation);
+  for (Picture& frame : frames) {
+    const double seconds = frame.seconds;
+    frame = upright(std::move(frame), orientation);
+    frame.seconds = seconds;
+  }
   return frames;
 }
 

@@ -12,6 +12,7 @@
 #include "pippin/image/picture_formats.h"
 #include "pippin/image/png_chunks.h"
 #include "pippin/image/resample.h"
+#include "pippin/image/video.h"
 
 namespace pippin::image {
 namespace {
@@ -152,6 +153,7 @@ TEST(ModelPicture, ReadsWebp) {
   EXPECT_EQ(Bytes(frames[0].pixels.begin(), frames[0].pixels.begin() + 4),
             (Bytes{10, 20, 30, 255}));
   EXPECT_EQ(frames[1].pixels[0], 200);
+  EXPECT_DOUBLE_EQ(frames[1].seconds, 0.1);
   EXPECT_EQ(parse_file(file_of(kAnimatedWebp)).pixels, frames[0].pixels);
 }
 
@@ -164,6 +166,11 @@ TEST(ModelPicture, ReadsGif) {
   EXPECT_EQ(frames[1].pixels, (Bytes{4, 5, 250, 4, 5, 250, 4, 5, 250,  //
                                      4, 5, 250, 2, 128, 3, 255, 0, 1}));
   EXPECT_EQ(parse_file(file_of(kGif)).pixels, frames[0].pixels);
+  const Video video = parse_video(as_byte_span(file_of(kGif)), "x");
+  EXPECT_EQ(video.frames.size(), 2u);
+  EXPECT_DOUBLE_EQ(video.fps, 10);
+  EXPECT_ERROR(parse_video(as_byte_span(file_of(kWebp)), "x"), ErrorCode::InvalidFile,
+               "x: one picture, a video has several frames");
 }
 
 TEST(ModelPicture, ReadsHeic) {
@@ -195,6 +202,7 @@ TEST(ModelPicture, DrawsFramesOfAnimatedPng) {
   const auto frames = frames_of(png_file(parts));
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_EQ(frames[0].pixels, (Bytes{16, 16, 16, 255, 32, 32, 32, 255}));
+  EXPECT_DOUBLE_EQ(frames[0].seconds, 1);
   EXPECT_EQ(frames[1].pixels, (Bytes{16, 16, 16, 255, 0x77, 0x77, 0x77, 255}));
   // The still picture.
   EXPECT_EQ(parse_file(png_file(parts)).pixels, (Bytes{16, 32}));

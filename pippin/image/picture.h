@@ -21,6 +21,7 @@ struct Picture {
   int64_t width = 0, height = 0;
   int channels = 3;  // 1: gray; 3: red, green, blue; 4: with alpha (model_picture.h only)
   std::vector<uint8_t> pixels;  // rows from the top, channels interleaved
+  double seconds = 0;           // for which a frame of an animation is shown, if the file says so
 };
 
 struct PictureLimits {

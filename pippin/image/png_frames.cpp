@@ -14,6 +14,7 @@ namespace {
 struct FrameControl {
   int64_t width = 0, height = 0, left = 0, top = 0;
   uint32_t dispose = 0, blend = 0;
+  double seconds = 0;
 };
 
 // A frame and its compressed pixels.
@@ -34,8 +35,16 @@ FrameControl read_control(ByteSpan body, const std::string& name) {
     fail(ErrorCode::InvalidFile, "{}: a frame control of {} bytes, expected {}", name, body.size(),
          kSize);
   }
-  return {png_number(body, 4),  png_number(body, 8),     png_number(body, 12),
-          png_number(body, 16), png_number(body, 24, 1), png_number(body, 25, 1)};
+  const uint32_t divisor = png_number(body, 22, 2);
+  const double seconds =
+      png_number(body, 20, 2) / (divisor == 0 ? 100.0 : static_cast<double>(divisor));
+  return {png_number(body, 4),
+          png_number(body, 8),
+          png_number(body, 12),
+          png_number(body, 16),
+          png_number(body, 24, 1),
+          png_number(body, 25, 1),
+          seconds};
 }
 
 // Returns nothing for a PNG without an animation.
@@ -140,6 +149,7 @@ std::vector<Picture> parse_png_frames(ByteSpan file, const std::string& name,
     const Picture before = control.dispose == kRestore ? canvas : Picture{};
     draw_frame(pixels, control, control.blend == 1, canvas);
     frames.push_back(canvas);
+    frames.back().seconds = control.seconds;
     // Before the first frame the canvas was clear.
     if (control.dispose == kClear || (control.dispose == kRestore && frames.size() == 1)) {
       clear_frame(control, canvas);

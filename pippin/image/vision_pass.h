@@ -44,6 +44,7 @@ struct VisionRun {
   std::vector<float> weights;  // as many as rows, or none
   // As EmbeddedRows has it: frames, height, width; zeros for positions of text.
   std::array<int64_t, 3> grid{};
+  int64_t frame_step = 1;
 };
 
 struct VisionPasses {

@@ -1,5 +1,6 @@
 // WebP through libwebp.
 #include <memory>
+#include <utility>
 
 #include "pippin/base/error.h"
 #include "pippin/image/picture_formats.h"
@@ -28,6 +29,7 @@ std::vector<Picture> parse_animation(ByteSpan file, const std::string& name,
   check_frames(info.canvas_width, info.canvas_height, count, name, limits);
   std::vector<Picture> frames;
   frames.reserve(count);
+  int before = 0;  // milliseconds
   while (frames.size() < count && demux.has_more(decoder.get()) != 0) {
     uint8_t* pixels = nullptr;
     int time = 0;
@@ -36,6 +38,7 @@ std::vector<Picture> parse_animation(ByteSpan file, const std::string& name,
     }
     const size_t size = size_t{info.canvas_width} * info.canvas_height * 4;
     frames.push_back({info.canvas_width, info.canvas_height, 4, {pixels, pixels + size}});
+    frames.back().seconds = (time - std::exchange(before, time)) / 1000.0;
   }
   if (frames.empty()) fail(ErrorCode::InvalidFile, "{}: the animation has no frame", name);
   return frames;

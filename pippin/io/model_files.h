@@ -67,6 +67,7 @@ inline constexpr std::array kModelFiles = {
     ModelFile{FileRole::SentenceModule, "*_StaticEmbedding/model.safetensors"},
     ModelFile{FileRole::SentenceModule, "*_StaticEmbedding/pytorch_model.bin"},
     ModelFile{FileRole::Processor, "preprocessor_config.json"},
+    ModelFile{FileRole::Processor, "video_preprocessor_config.json"},
     ModelFile{FileRole::Processor, "processor_config.json"},
     ModelFile{FileRole::Family, "meta.yaml"},
     ModelFile{FileRole::Family, "meta.yml"},

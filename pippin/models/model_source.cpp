@@ -10,6 +10,7 @@
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/families/vision.h"
+#include "pippin/io/model_files.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/causal_lm.h"
 #include "pippin/models/config/tensor_names.h"
@@ -22,9 +23,11 @@ namespace {
 namespace fs = std::filesystem;
 using Packages = std::vector<std::shared_ptr<const mil::Model>>;
 
-// The packages of a folder, sorted by name, without a vision tower next to a language model.
+// The packages of a folder, sorted by name, without a vision tower next to a language model. A
+// checkpoint has precedence, as when the folder is run.
 std::vector<fs::path> packages_of(const fs::path& source) {
   if (mil::is_package(source)) return {source};
+  if (fs::exists(source / "config.json") && has_weights(source)) return {};
   std::vector<fs::path> paths;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(source, error)) {

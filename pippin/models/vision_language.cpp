@@ -143,6 +143,11 @@ nn::DecoderOptions llava_onevision(const Config& config) {
   return language_model(config, "qwen2", of_text(config));
 }
 
+// FastVLM as Apple publishes it: Qwen2's keys next to LLaVA's (mm_projector_type and others).
+nn::DecoderOptions llava_qwen2(const Config& config) {
+  return flat_or_nested(config, "qwen2", qwen2, Pictures{});
+}
+
 // SmolVLM, SmolVLM2 and Idefics 3.
 nn::DecoderOptions smolvlm(const Config& config) {
   return language_model(config, "llama", Pictures{});

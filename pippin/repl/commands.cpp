@@ -27,6 +27,7 @@ constexpr const char* kHelp =
     "/load MODEL                 continue with another model\n"
     "/image FILE                 send an image with the next message; paths in messages do that, "
     "too\n"
+    "/video PATH                 the same for an animated GIF, PNG or WebP, or a folder of frames\n"
     "/regen                      answer the last message again\n"
     "/edit                       edit the last message\n"
     "/continue                   continue the last answer\n"
@@ -44,9 +45,9 @@ constexpr const char* kShortcuts =
     "Ctrl-W, Ctrl-U, Ctrl-K   cut the previous word, to the start, to the end; Ctrl-Y pastes it\n"
     "Tab                 complete commands and files\n";
 
-constexpr std::array<std::string_view, 15> kCommands = {
-    "/?",     "/bye",  "/clear", "/continue", "/edit", "/exit",  "/help",       "/image ",
-    "/load ", "/quit", "/regen", "/save ",    "/set ", "/show ", "/? shortcuts"};
+constexpr std::array<std::string_view, 16> kCommands = {
+    "/?",     "/bye",  "/clear", "/continue", "/edit", "/exit",  "/help",   "/image ",
+    "/load ", "/quit", "/regen", "/save ",    "/set ", "/show ", "/video ", "/? shortcuts"};
 constexpr std::array<std::string_view, 13> kSettings = {
     "format ", "history", "noformat", "nohistory", "nothink",  "nowordwrap", "parameter ",
     "quiet",   "system ", "think",    "verbose",   "wordwrap", "think "};
@@ -211,12 +212,14 @@ void load(Session& session, const std::string& what, const OpenModel& open, cons
   say(fmt::format("Now {}\n", session.opened.model.name));
 }
 
-void add_image(Session& session, const std::string& file, const Say& say) {
-  if (file.empty()) usage("/image FILE");
+// `url_of` reads the file.
+void add_image(Session& session, const std::string& file, const char* form,
+               std::string (*url_of)(const std::filesystem::path& path), const Say& say) {
+  if (file.empty()) usage(form);
   if (!session.opened.model.takes_images) {
     fail(ErrorCode::Unsupported, "{} takes text only", session.opened.model.name);
   }
-  session.images.push_back(image_url(file));
+  session.images.push_back(url_of(file));
   say(fmt::format("{} goes with the next message\n", file));
 }
 
@@ -269,7 +272,9 @@ Next run_command(Session& session, const std::string& line, const OpenModel& ope
   } else if (command == "/load") {
     load(session, rest, open, say);
   } else if (command == "/image") {
-    add_image(session, unquoted(std::move(rest)), say);
+    add_image(session, unquoted(std::move(rest)), "/image FILE", image_url, say);
+  } else if (command == "/video") {
+    add_image(session, unquoted(std::move(rest)), "/video PATH", video_url, say);
   } else if (command == "/clear") {
     dialogue.turns.clear();
     session.images.clear();
@@ -295,7 +300,7 @@ Next run_command(Session& session, const std::string& line, const OpenModel& ope
 }
 
 std::vector<std::string> complete_command(const std::string& before) {
-  for (const std::string_view head : {"/load ", "/save ", "/image "}) {
+  for (const std::string_view head : {"/load ", "/save ", "/image ", "/video "}) {
     if (!before.starts_with(head)) continue;
     return like(files_like(before.substr(head.size())), std::string(head), "");
   }

@@ -8,6 +8,7 @@
 #include "pippin/base/files/output.h"
 #include "pippin/base/numbers/number.h"
 #include "pippin/base/numbers/ranges.h"
+#include "pippin/repl/image_paths.h"
 
 namespace pippin::repl {
 namespace {
@@ -79,13 +80,13 @@ std::string as_json(const Parameter& parameter, const std::vector<std::string>& 
 void read_parts(const Json& parts, Turn& turn) {
   for (const Json& part : parts.elements()) {
     const std::string type = part.get_string("type");
-    if (type == "image_url") {
-      turn.images.push_back(part.at("image_url").get_string("url"));
+    if (type == "image_url" || type == "video_url") {
+      turn.images.push_back(part.at(type).get_string("url"));
     } else if (type == "text") {
       if (!turn.content.empty()) turn.content += '\n';
       turn.content += part.get_string("text");
     } else {
-      part.invalid("parts of type \"" + type + "\" are not supported: text, image_url");
+      part.invalid("parts of type \"" + type + "\" are not supported: text, image_url, video_url");
     }
   }
 }
@@ -97,7 +98,8 @@ void write_content(JsonWriter& json, const Turn& turn) {
   }
   json.key("content").begin_array();
   for (const std::string& url : turn.images) {
-    json.begin_object().member("type", "image_url").key("image_url").begin_object();
+    const char* const type = url.starts_with(kVideoUrl) ? "video_url" : "image_url";
+    json.begin_object().member("type", type).key(type).begin_object();
     json.member("url", url).end_object().end_object();
   }
   if (!turn.content.empty()) {

@@ -13,6 +13,7 @@
 #include "pippin/base/bytes.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/file.h"
+#include "pippin/io/frame_files.h"
 
 namespace pippin::repl {
 namespace {
@@ -87,6 +88,16 @@ std::string image_url(const std::filesystem::path& file) {
   }
   const std::string bytes = read_file(file, kLargestImage);
   return fmt::format("data:image/{};base64,{}", *type, encode_base64(as_byte_span(bytes)));
+}
+
+std::string video_url(const std::filesystem::path& path) {
+  const FrameFiles video = read_frame_files(path, kLargestImage);
+  std::string base64 = encode_base64(as_byte_span(video.animation));
+  for (const std::string& frame : video.frames) {
+    if (!base64.empty()) base64 += ',';
+    base64 += encode_base64(as_byte_span(frame));
+  }
+  return fmt::format("{}{};base64,{}", kVideoUrl, video.frames.empty() ? "gif" : "jpeg", base64);
 }
 
 bool begins_with_image(std::string_view message) {

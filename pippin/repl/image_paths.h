@@ -1,4 +1,4 @@
-// Image files in messages.
+// Images and videos from files in messages.
 #pragma once
 
 #include <filesystem>
@@ -11,6 +11,12 @@ namespace pippin::repl {
 // Returns the content of an image file as a data URL: "data:image/png;base64,...". Throws NotFound,
 // Io, InvalidArgument for a name without the ending of an image, LimitExceeded above 20 MB.
 std::string image_url(const std::filesystem::path& file);
+
+// Returns an animation, or the pictures of a folder (io/frame_files.h), as a data URL that begins
+// with kVideoUrl, with commas between the frames of a folder. Throws the errors of
+// read_frame_files(), and LimitExceeded above 20 MB.
+inline constexpr std::string_view kVideoUrl = "data:video/";
+std::string video_url(const std::filesystem::path& path);
 
 // Returns whether the first word of a message names an image file that exists.
 bool begins_with_image(std::string_view message);

@@ -26,6 +26,9 @@ TEST_F(ImagePaths, BecomeDataUrls) {
   EXPECT_EQ(image_url(path("b c.JPG")), "data:image/jpeg;base64,anBn");
   EXPECT_THROW(image_url(path("note.txt")), Error);
   EXPECT_THROW(image_url(path("absent.png")), Error);
+  EXPECT_EQ(video_url(path("a.png")), "data:video/gif;base64,cG5n");
+  EXPECT_EQ(video_url(folder_.path()), "data:video/jpeg;base64,cG5n,anBn,dGV4dA==");
+  EXPECT_THROW(video_url(path("absent")), Error);
 }
 
 TEST_F(ImagePaths, AreTakenOutOfMessages) {

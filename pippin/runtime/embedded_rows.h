@@ -25,6 +25,8 @@ struct EmbeddedRows {
   // The sizes {frames, height, width} of the grid that the rows form, for models whose positions
   // have three coordinates; {0, 0, 0}: the positions of text.
   std::array<int64_t, 3> grid{};
+  // Positions from one frame to the next.
+  int64_t frame_step = 1;
 };
 
 // A piece of a prompt: token ids, or rows.

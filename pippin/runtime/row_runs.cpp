@@ -36,7 +36,10 @@ bool fits_grid(const EmbeddedRows& rows) {
   if (rows.grid == std::array<int64_t, 3>{}) return true;
   if (frames < 1 || height < 1 || width < 1) return false;
   if (frames > rows.count || height > rows.count / frames) return false;
-  return width <= rows.count / (frames * height) && frames * height * width == rows.count;
+  if (width > rows.count / (frames * height) || frames * height * width != rows.count) return false;
+  // Positions stay below the number of tokens.
+  if (frames == 1) return true;
+  return rows.frame_step >= 0 && rows.frame_step <= (rows.count - 1) / (frames - 1);
 }
 
 }  // namespace
@@ -51,8 +54,9 @@ void RowRuns::provide(const RowForm& form, SharedRows rows) {
          rows->width, rows->values.size(), form.width);
   }
   if (form.has_coordinates && !fits_grid(*rows)) {
-    fail(ErrorCode::InvalidArgument, "{} rows do not form a grid of {} x {} x {}", rows->count,
-         rows->grid[0], rows->grid[1], rows->grid[2]);
+    fail(ErrorCode::InvalidArgument,
+         "{} rows do not form a grid of {} x {} x {} with {} positions from frame to frame",
+         rows->count, rows->grid[0], rows->grid[1], rows->grid[2], rows->frame_step);
   }
   row_id(rows->digest, 0);  // checks the digest
   provided_.push_back(std::move(rows));
@@ -89,7 +93,7 @@ std::vector<RowRun> RowRuns::found(std::span<const int32_t> ids, int64_t positio
     }
     RowRun run;
     const auto own = std::find_if(provided.begin(), provided.end(), [&](const SharedRows& rows) {
-      run = {next, rows->count, rows->digest, rows->grid, rows};
+      run = {next, rows->count, rows->digest, rows->grid, rows->frame_step, rows};
       return has_ids(run, ids, position);
     });
     if (own == provided.end()) refuse(next, id);
@@ -146,7 +150,7 @@ void RowRuns::restore(std::vector<RowRun> runs, std::span<const int32_t> tokens)
   const int64_t count = std::ssize(tokens);
   int64_t rows = 0, end = 0;
   for (const RowRun& run : runs) {
-    const EmbeddedRows form{run.digest, run.count, 0, {}, run.grid};
+    const EmbeddedRows form{run.digest, run.count, 0, {}, run.grid, run.frame_step};
     const bool fits = run.begin >= end && run.begin < count && run.count > 0 &&
                       run.count <= INT32_MAX && fits_grid(form) && has_ids(run, tokens, 0);
     if (!fits) {
@@ -207,9 +211,10 @@ void RowRuns::coordinates(int64_t begin, int64_t count, std::vector<int32_t>& re
     const auto& [frames, height, width] = run.grid;
     for (; next >= run.begin && next < std::min(run.end(), end); ++next) {
       const int64_t i = next - run.begin;
-      put(next, {first + i / (height * width), first + i / width % height, first + i % width});
+      const int64_t frame = i / (height * width);
+      put(next, {first + frame * run.frame_step, first + i / width % height, first + i % width});
     }
-    offset += std::max({frames, height, width}) - run.count;
+    offset += std::max({(frames - 1) * run.frame_step + 1, height, width}) - run.count;
   }
   text_until(end);
 }

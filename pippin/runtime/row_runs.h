@@ -34,6 +34,7 @@ struct RowRun {
   int64_t begin = 0, count = 0;              // tokens; fewer of them may have been fed
   std::string digest;                        // that of EmbeddedRows
   std::array<int64_t, 3> grid{};             // likewise
+  int64_t frame_step = 1;                    // likewise
   std::shared_ptr<const EmbeddedRows> rows;  // null once all of them were fed
 
   // The token after the last one.

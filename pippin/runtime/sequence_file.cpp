@@ -13,7 +13,7 @@ namespace pippin::runtime {
 namespace {
 
 constexpr std::string_view kMagic = "PIPPINSQ";
-constexpr uint32_t kVersion = 1, kVersionWithRows = 2;
+constexpr uint32_t kVersion = 1, kVersionWithRows = 2, kVersionWithSteps = 3;
 constexpr size_t kHeaderBytes = kMagic.size() + sizeof(uint32_t) + sizeof(uint64_t);
 constexpr size_t kDigestBytes = 64;
 
@@ -37,23 +37,33 @@ class Writer {
   std::vector<std::byte> bytes_;
 };
 
+uint32_t version_of(const std::vector<RowRun>& runs) {
+  if (runs.empty()) return kVersion;
+  const bool steps =
+      std::any_of(runs.begin(), runs.end(), [](const RowRun& run) { return run.frame_step != 1; });
+  return steps ? kVersionWithSteps : kVersionWithRows;
+}
+
 void put_runs(Writer& writer, const std::vector<RowRun>& runs) {
+  const bool steps = version_of(runs) == kVersionWithSteps;
   writer.put(static_cast<uint64_t>(runs.size()));
   for (const RowRun& run : runs) {
     writer.put(run.begin);
     writer.put(run.count);
     for (const int64_t size : run.grid) writer.put(size);
+    if (steps) writer.put(run.frame_step);
     writer.put_text(run.digest);
   }
 }
 
-std::vector<RowRun> read_runs(ByteReader& reader) {
+std::vector<RowRun> read_runs(ByteReader& reader, uint32_t version) {
   std::vector<RowRun> runs;
   for (auto left = reader.read<uint64_t>(); left > 0; --left) {
     RowRun& run = runs.emplace_back();
     run.begin = reader.read<int64_t>();
     run.count = reader.read<int64_t>();
     for (int64_t& size : run.grid) size = reader.read<int64_t>();
+    if (version == kVersionWithSteps) run.frame_step = reader.read<int64_t>();
     run.digest = as_text(reader.take(kDigestBytes));
   }
   return runs;
@@ -86,7 +96,7 @@ std::vector<std::byte> to_bytes(const SavedSequence& sequence,
                                 const std::vector<CacheArray>& arrays, const ReadRows& read) {
   Writer writer;
   writer.put_text(kMagic);
-  writer.put(sequence.runs.empty() ? kVersion : kVersionWithRows);
+  writer.put(version_of(sequence.runs));
   writer.put(uint64_t{0});  // the size, written at the end
   writer.put_text(sequence.digest);
   writer.put(sequence.context);
@@ -128,10 +138,10 @@ void SequenceFile::parse(ByteSpan bytes) {
   }
   ByteReader header(bytes.subspan(kMagic.size()), path_);
   const auto version = header.read<uint32_t>();
-  if (version != kVersion && version != kVersionWithRows) {
+  if (version < kVersion || version > kVersionWithSteps) {
     fail(ErrorCode::Unsupported,
-         "{}: a saved sequence of format {}, this version of Pippin reads formats {} and {}", path_,
-         version, kVersion, kVersionWithRows);
+         "{}: a saved sequence of format {}, this version of Pippin reads formats {} to {}", path_,
+         version, kVersion, kVersionWithSteps);
   }
   if (const auto size = header.read<uint64_t>();
       size != bytes.size() || size < kHeaderBytes + sizeof(uint64_t)) {
@@ -150,7 +160,7 @@ void SequenceFile::parse(ByteSpan bytes) {
   const auto tokens = reader.take(times(reader.read<uint64_t>(), sizeof(int32_t), path_));
   sequence_.tokens.resize(tokens.size() / sizeof(int32_t));
   if (!tokens.empty()) std::memcpy(sequence_.tokens.data(), tokens.data(), tokens.size());
-  if (version == kVersionWithRows) sequence_.runs = read_runs(reader);
+  if (version != kVersion) sequence_.runs = read_runs(reader, version);
   for (auto left = reader.read<uint64_t>(); left > 0; --left) {
     Stored& stored = arrays_.emplace_back();
     stored.form.name = as_text(reader.take(reader.read<uint64_t>()));

@@ -118,6 +118,22 @@ TEST(Sequence, RefusesWhatTheModelCannot) {
   EXPECT_FALSE(std::filesystem::exists(folder / "saved"));
 }
 
+// Steps between frames make another version of the format.
+TEST(SequenceFile, KeepsRuns) {
+  for (const int64_t step : {1, 4}) {
+    SavedSequence saved;
+    saved.digest = std::string(64, 'a');
+    saved.runs = {{2, 8, std::string(64, 'b'), {2, 2, 2}, step, nullptr}};
+    const std::vector<std::byte> bytes = to_bytes(saved, {}, {});
+    const SequenceFile file(bytes, "x");
+    ASSERT_EQ(file.sequence().runs.size(), 1U);
+    const RowRun& run = file.sequence().runs.front();
+    EXPECT_EQ(run.grid, saved.runs.front().grid);
+    EXPECT_EQ(run.frame_step, step);
+    EXPECT_EQ(run.digest, saved.runs.front().digest);
+  }
+}
+
 TEST(SequenceFile, EndsWithItsArrays) {
   std::vector<std::byte> memory(6, std::byte{1});
   const std::vector<CacheArray> arrays = {{"a", memory.size(), 1, 3, 0, 2}};

@@ -50,9 +50,11 @@ std::string openai_content(const Json& content, const std::string& place, Messag
           text_of(member(part, type, part_place), fmt::format("{}.{}", part_place, type)));
     } else if (type == "image_url") {
       text.add_image(images.add_openai(part, part_place));
+    } else if (type == "video_url") {
+      text.add_image(images.add_video(part, part_place));
     } else {
       refuse_at(part_place, fmt::format("parts of type {} are not supported (supported: text, "
-                                        "image_url)",
+                                        "image_url, video_url)",
                                         shown(type)));
     }
   }

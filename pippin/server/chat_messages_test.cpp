@@ -122,6 +122,26 @@ TEST(ChatMessages, HaveImages) {
             R"(messages.0.content.0=http://h/z)");
 }
 
+TEST(ChatMessages, HaveVideos) {
+  const auto video = [](const std::string& url) {
+    return openai_messages(Json::parse(
+        R"({"messages":[{"role":"user","content":[{"type":"video_url","video_url":{"url":")" + url +
+            R"("}}]}]})",
+        "r"));
+  };
+  EXPECT_EQ(with_images(video("data:image/gif;base64,eA==")),
+            R"([{"role": "user", "content": [{"type": "video"}]}] messages[0].content[0]=x)");
+  const ChatInput frames = video("data:video/jpeg;base64,eA==,eQ==");
+  EXPECT_TRUE(frames.images.images().front().is_video);
+  EXPECT_EQ(frames.images.images().front().frames, (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(error([&] { video("data:video/jpeg;base64,eA==,"); }),
+            "messages[0].content[0]: a frame is empty");
+  EXPECT_EQ(error([&] { video("data:video/jpeg;base64,eA==,?"); }),
+            "messages[0].content[0]: not valid base64");
+  EXPECT_EQ(error([&] { video("http://h/a.mp4"); }).substr(0, 59),
+            "messages[0].content[0]: expected a data URL in base64: data");
+}
+
 TEST(ChatMessages, ImagesThatCannotBe) {
   const auto image = [](const std::string& url) {
     return error([&] {
@@ -138,7 +158,7 @@ TEST(ChatMessages, ImagesThatCannotBe) {
   EXPECT_EQ(
       error([] { openai(R"({"messages":[{"role":"user","content":[{"type":"input_audio"}]}]})"); }),
       "messages[0].content[0]: parts of type \"input_audio\" are not supported (supported: "
-      "text, image_url)");
+      "text, image_url, video_url)");
   std::string many;
   for (int i = 0; i < 101; ++i) {
     many += R"({"type":"image_url","image_url":{"url":"data:;base64,eA=="}},)";

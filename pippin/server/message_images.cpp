@@ -1,5 +1,6 @@
 #include "pippin/server/message_images.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -23,8 +24,9 @@ std::string MessageImages::add(Image image) {
   if (images_.size() == kMaxImages) {
     refuse_at(image.place, fmt::format("the request has more than {} images", kMaxImages));
   }
+  const bool is_video = image.is_video;
   images_.push_back(std::move(image));
-  return marks_.mark(images_.size() - 1);
+  return marks_.mark(images_.size() - 1, is_video);
 }
 
 std::string MessageImages::add_base64(std::string_view text, const std::string& place,
@@ -53,6 +55,34 @@ std::string MessageImages::add_openai(const Json& part, const std::string& place
   const Json image = member(part, "image_url", place);
   const Json url = image.is_object() ? member(image, "url", where) : image;
   return add_url(text_of(url, where), place, "image_url");
+}
+
+std::string MessageImages::add_video(const Json& part, const std::string& place) {
+  const std::string where = place + ".video_url";
+  const Json video = member(part, "video_url", place);
+  const std::string url = text_of(video.is_object() ? member(video, "url", where) : video, where);
+  auto text = base64_of_data_url(url);
+  if (!text) {
+    refuse_at(place,
+              "expected a data URL in base64: data:image/gif;base64,... of an animated GIF, PNG or "
+              "WebP, or data:video/jpeg;base64,... of frames with commas between them");
+  }
+  Image image{place, "video_url", {}};
+  image.is_video = true;
+  for (bool more = true; more;) {
+    const size_t end = std::min(text->find(','), text->size());
+    more = end < text->size();
+    auto bytes = decode_base64(text->substr(0, end));
+    if (!bytes) refuse_at(place, "not valid base64");
+    if (bytes->empty()) refuse_at(place, "a frame is empty");
+    image.frames.push_back(std::move(*bytes));
+    if (more) text->remove_prefix(end + 1);
+  }
+  if (image.frames.size() == 1) {
+    image.bytes = std::move(image.frames.front());
+    image.frames.clear();
+  }
+  return add(std::move(image));
 }
 
 std::string MessageImages::add_anthropic(const Json& block, const std::string& place) {

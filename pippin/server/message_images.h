@@ -1,4 +1,4 @@
-// Images in the messages of a request.
+// Images and videos in the messages of a request.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,21 @@ class MessageImages {
     std::string type;      // the client's name of the part: "image_url"
     std::string bytes;     // of the file; empty: at `url`
     std::string url = {};  // http or https
+    // A video: `bytes`, or else a file for each frame.
+    bool is_video = false;
+    std::vector<std::string> frames = {};
   };
 
-  // Each adds an image and returns its mark. They throw ApiError(400) for more images than a
-  // request may have, for a URL that is neither http, https nor data, and for invalid base64.
+  // Each adds an image, or a video, and returns its mark. They throw ApiError(400) for more images
+  // than a request may have, for a URL that is neither http, https nor data, and for invalid
+  // base64.
   std::string add_url(const std::string& url, const std::string& place, const std::string& type);
   std::string add_base64(std::string_view text, const std::string& place, const std::string& type);
   // OpenAI's part {"type": "image_url", "image_url": {"url": ...}}.
   std::string add_openai(const Json& part, const std::string& place);
+  // vLLM's part {"type": "video_url", "video_url": {"url": ...}}, a data URL of an animation, or of
+  // frames whose base64 has commas between them.
+  std::string add_video(const Json& part, const std::string& place);
   // Anthropic's block {"type": "image", "source": {"type": "base64" or "url", ...}}.
   std::string add_anthropic(const Json& block, const std::string& place);
 

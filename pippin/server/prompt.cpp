@@ -98,7 +98,11 @@ void read_images(const ServedModel& model, const MessageImages& images,
   std::vector<runtime::ImageFile> files;
   files.reserve(bytes.size());
   for (size_t i = 0; i < bytes.size(); ++i) {
-    files.push_back({as_byte_span(bytes[i]), images.images()[order[i]].place});
+    const MessageImages::Image& image = images.images()[order[i]];
+    std::vector<ByteSpan> frames;
+    frames.reserve(image.frames.size());
+    for (const std::string& frame : image.frames) frames.push_back(as_byte_span(frame));
+    files.push_back({as_byte_span(bytes[i]), image.place, image.is_video, std::move(frames)});
   }
   try {
     runtime::VisionPrompt prompt =
@@ -181,6 +185,9 @@ RenderedChat render_chat(const ServedModel& model, const ChatInput& input,
   });
   std::vector<size_t> images;  // in the order of the text
   try {
+    for (const MessageImages::Image& image : input.images.images()) {
+      if (image.is_video) model.loaded.images->check_videos(image.place);
+    }
     result.text = input.images.empty()
                       ? render_by(chat, context, spoken, end)
                       : app::render_with_images(

@@ -116,6 +116,7 @@ describe("images", () => {
     await refused(Array.from({ length: 101 }, () => part(image)), /more than 100 images/);
     await refused([part(image), { type: "text", text: "w1" }], /truncate_prompt_tokens/, { truncate_prompt_tokens: 5 });
     await refused([part(image)], /takes text only/, { model: "demo" });
+    await refused([{ type: "video_url", video_url: { url: url(image) } }], /content\[0\]: videos are not supported for this model/);
     const { port } = remote.address();
     await refused([{ type: "image_url", image_url: { url: `http://127.0.0.1:${port}/a.png` } }], /--allow-remote-images/);
   });

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "pippin/base/error.h"
+#include "pippin/models/vision/fastvlm.h"
 #include "pippin/models/vision/vision_model.h"
 #include "pippin/runtime/vision/package_tower.h"
 
@@ -21,9 +22,9 @@ runtime::VisionTowerOptions tower_options(const engine::ComputeOptions& compute)
 // `open` returns the tower.
 template <typename Open>
 void set_images(const fs::path& folder, runtime::LoadedModel& model, const Open& open) try {
-  model.images = std::make_shared<runtime::ImageInput>(image::ImageProcessor::open(folder),
-                                                       image::ImagePrompt::open(folder), open(),
-                                                       model.model->context());
+  model.images = std::make_shared<runtime::ImageInput>(
+      image::ImageProcessor::open(folder), image::ImagePrompt::open(folder), open(),
+      model.model->context(), image::ImageProcessor::open_video(folder));
 } catch (const Error& error) {
   if (error.code() != ErrorCode::Unsupported) throw;
   model.images_error = error;  // texts still work
@@ -54,8 +55,19 @@ std::unique_ptr<runtime::VisionTower> open_vision_tower(
 
 void open_images(const fs::path& folder, const engine::ComputeOptions& compute,
                  runtime::LoadedModel& model) {
-  if (!model.model->rows() || !has_vision_tower(folder)) return;
-  if (!image::ImageProcessor::is_in(folder)) return;
+  if (!model.model->rows() || !image::ImageProcessor::is_in(folder)) return;
+  if (const auto package = models::FastVlm::find_tower(folder)) {
+    set_images(folder, model, [&] {
+      const auto tower = std::make_shared<const models::FastVlm>(folder, *package);
+      return std::make_unique<runtime::VisionTower>(
+          runtime::VisionPrograms{
+              [tower](const image::ImageInputs& inputs) { return tower->passes(inputs); },
+              [tower](const image::VisionShape&) { return tower->build(); }},
+          model.pool, tower_options(compute));
+    });
+    return;
+  }
+  if (!has_vision_tower(folder)) return;
   set_images(folder, model,
              [&] { return open_vision_tower(folder, model.pool, tower_options(compute)); });
 }

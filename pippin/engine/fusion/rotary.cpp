@@ -174,7 +174,10 @@ std::optional<View> angles(Builder& builder, const Var* var, const View& x,
   const bool full = view.shape.back() == wide.back();
   if (!full && !(view.shape.back() * Dim(2) == wide.back())) return std::nullopt;
   for (size_t i = 0; i + 1 < rank; ++i) {
-    if (!(view.shape[i] == wide[i]) && !(view.shape[i] == Dim(1))) return std::nullopt;
+    if (view.shape[i] == Dim(1)) continue;
+    // Sizes of other inputs that may be equal are: the product with x requires it.
+    if (known_equal(view.shape[i], wide[i]) == false) return std::nullopt;
+    view.shape[i] = wide[i];
   }
   if (!(view.strides.back() == Dim(1))) view = builder.contiguous(view);
   shape = wide;

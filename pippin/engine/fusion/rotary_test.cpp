@@ -58,6 +58,26 @@ TEST(FuseRotary, OfHalves) {
   }
 }
 
+// The angles of given positions: the products require that the sizes are equal.
+TEST(FuseRotary, OfAnglesWithSizesOfOtherInputs) {
+  const std::string row = "tensor<fp32, [1, 1, ?, 8]>";
+  ProgramText program(heads("8") + " x, " + row + " cos, " + row + " sin");
+  program.number("minus", -1).number("axis", "int32", "-1");
+  program.part("low", heads("4"), "x", 4, 3, 0, 4).part("high", heads("4"), "x", 4, 3, 4, 8);
+  program.op("neg", heads("4"), "mul(x = high, y = minus)");
+  program.op("rot", heads("8"), "concat(values = (neg, low), axis = axis, interleave = no)");
+  program.op("a", heads("8"), "mul(x = x, y = cos)").op("b", heads("8"), "mul(x = rot, y = sin)");
+  program.op("y", heads("8"), "add(x = a, y = b)");
+  const mil::Model model = program.returns("y");
+  EXPECT_EQ(described(model),
+            "rotary f32[1, 3, x[2], 8] <- f32[1, 3, x[2], 8], f32[1, 3, x[2], 8], f32[1, 3, x[2], "
+            "8]\n");
+  expect_same_values(
+      model,
+      {{{1, 3, 1, 8}, {1, 1, 1, 8}, {1, 1, 1, 8}}, {{1, 3, 37, 8}, {1, 1, 37, 8}, {1, 1, 37, 8}}},
+      kFills);
+}
+
 TEST(FuseRotary, OfASplit) {
   ProgramText program = rotary_program();
   program.number("count", "int32", "2");

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "pippin/image/processors/kinds.h"
+#include "pippin/image/processors/sizes.h"
 #include "pippin/image/processors/tiles.h"
 
 namespace pippin::image {
@@ -79,6 +80,52 @@ class Idefics3Kind : public ImageKind {
   bool split_ = true;
 };
 
+// Each frame is a tile.
+class SmolVideoKind : public Idefics3Kind {
+ public:
+  ImageInputs process_video(const Video& video, double fps) const override {
+    const double wanted = fps > 0 ? fps : fps_;
+    const double given = video.fps > 0 ? video.fps : wanted;
+    const auto total = std::ssize(video.frames);
+    ImageInputs inputs;
+    inputs.seconds = static_cast<double>(total) / given;
+    std::vector<Picture> tiles;
+    for (const int64_t index : choose(total, given, wanted, inputs.seconds)) {
+      const Picture& frame = video.frames[static_cast<size_t>(index)];
+      const Picture first = resized(frame, by_longest_edge(size_of(frame), longest_), pixels_);
+      tiles.push_back(resampled(first, {tile_, tile_}, pixels_.filter, pixels_.backend));
+      inputs.times.push_back(static_cast<double>(index) / given);
+    }
+    inputs.seconds_per_patch = inputs.seconds / static_cast<double>(tiles.size());
+    inputs.pixel_values = stacked(tiles, pixels_, {1});
+    return inputs;
+  }
+
+  double fps_ = 1;
+  int64_t most_frames_ = 64;
+
+ private:
+  // The indices of frames, without the first and the last second of a long video.
+  std::vector<int64_t> choose(int64_t total, double given, double wanted, double seconds) const {
+    const int64_t count = std::clamp<int64_t>(rounded_to_even(wanted * seconds), 1, most_frames_);
+    int64_t first = 0, last = total - 1;
+    if (seconds - 2 > static_cast<double>(most_frames_) * wanted) {
+      first = static_cast<int64_t>(given);
+      last = std::min(static_cast<int64_t>(static_cast<double>(total) - given), total - 1);
+      if (first >= last) {
+        first = 0;
+        last = total - 1;
+      }
+    }
+    std::vector<int64_t> indices;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t index = count == 1 ? first : first + i * (last - first) / (count - 1);
+      if (indices.empty() || indices.back() != index) indices.push_back(index);
+    }
+    return indices;
+  }
+};
+
 // At most `longest` pixels, and at least `shortest`; four quarters and the whole when splitting.
 class Idefics2Kind : public ImageKind {
  public:
@@ -139,21 +186,52 @@ class Idefics2Kind : public ImageKind {
 
 }  // namespace
 
-std::shared_ptr<ImageKind> read_idefics3(ProcessorConfig& config) {
-  const bool smol = config.type() == "SmolVLMImageProcessor";
-  auto kind = std::make_shared<Idefics3Kind>();
-  kind->pixels_ = config.pixels(Filter::Lanczos, kHalf, kHalf);
-  kind->longest_ = config.longest_edge("size", 4 * 364);
-  kind->tile_ = config.longest_edge("max_image_size", 364);
+namespace {
+
+void read_tiles(ProcessorConfig& config, int64_t longest, Idefics3Kind& kind) {
+  kind.pixels_ = config.pixels(Filter::Lanczos, kHalf, kHalf);
+  kind.longest_ = config.longest_edge("size", longest);
+  kind.tile_ = config.longest_edge("max_image_size", 364);
   // A picture of the longest side of a tile has at most this number of tiles, squared.
   constexpr int64_t kMostTilesOfSide = 16;
-  if (kind->longest_ > kMostTilesOfSide * kind->tile_) {
+  if (kind.longest_ > kMostTilesOfSide * kind.tile_) {
     config.unsupported("size", fmt::format("more than {} tiles per side", kMostTilesOfSide));
   }
-  kind->split_ = config.flag("do_image_splitting", true);
+  kind.split_ = config.flag("do_image_splitting", true);
   // All tiles have the same size.
   config.flag("do_pad", true);
-  if (smol) config.ignore("video_sampling");
+  config.ignore("video_sampling");
+}
+
+}  // namespace
+
+std::shared_ptr<ImageKind> read_idefics3(ProcessorConfig& config) {
+  auto kind = std::make_shared<Idefics3Kind>();
+  read_tiles(config, 4 * 364, *kind);
+  return kind;
+}
+
+std::shared_ptr<ImageKind> read_smolvlm_video(ProcessorConfig& config) {
+  auto kind = std::make_shared<SmolVideoKind>();
+  int64_t longest = 4 * 364;
+  if (const auto sampling = config.json().find("video_sampling")) {
+    constexpr int64_t kMostNamed = 999;  // frames whose number the prompt can spell
+    if (const auto fps = sampling->find("fps")) kind->fps_ = fps->as_float();
+    if (const auto most = sampling->find("max_frames")) {
+      kind->most_frames_ = most->as_int(1, kMostNamed);
+    }
+    if (const auto size = sampling->find("video_size")) {
+      longest = size->get_int_or("longest_edge", longest);
+    }
+  }
+  if (!(kind->fps_ >= 1e-3 && kind->fps_ <= 1e3)) {
+    config.invalid("video_sampling", fmt::format("{} frames per second", kind->fps_));
+  }
+  config.ignore("do_sample_frames");
+  read_tiles(config, longest, *kind);
+  // transformers has no Lanczos filter for videos.
+  kind->pixels_.backend = Backend::Torchvision;
+  if (kind->pixels_.filter == Filter::Lanczos) kind->pixels_.filter = Filter::Bicubic;
   return kind;
 }
 

@@ -6,6 +6,7 @@
 
 #include "pippin/image/image_inputs.h"
 #include "pippin/image/processors/processor_config.h"
+#include "pippin/image/video.h"
 
 namespace pippin::image {
 
@@ -15,6 +16,9 @@ class ImageKind {
 
   // The picture has three channels.
   virtual ImageInputs process(const Picture& picture) const = 0;
+  // The frames have three channels. `fps` is the number of frames per second that are chosen; 0:
+  // the configuration's. Throws Unsupported for a kind that has no videos.
+  virtual ImageInputs process_video(const Video& video, double fps) const;
   // Returns whether transparent pixels are composited over white, not just made opaque.
   virtual bool is_over_white() const { return false; }
 

@@ -11,6 +11,7 @@
 
 #include "pippin/image/image_inputs.h"
 #include "pippin/image/resample.h"
+#include "pippin/image/video.h"
 #include "pippin/io/json.h"
 
 namespace pippin::image {
@@ -33,6 +34,9 @@ class ImageProcessor {
   static ImageProcessor open(const std::filesystem::path& folder,
                              std::optional<Backend> backend = std::nullopt);
 
+  // The processor of the videos of a model's folder; nothing if it has none that is known.
+  static std::optional<ImageProcessor> open_video(const std::filesystem::path& folder);
+
   // Whether a model's folder has such a file.
   static bool is_in(const std::filesystem::path& folder);
 
@@ -43,6 +47,9 @@ class ImageProcessor {
   // Returns the inputs for one picture of 1, 3 or 4 channels. Throws InvalidArgument for a picture
   // that the model does not accept (sides too small, or a ratio too large), and LimitExceeded.
   ImageInputs process(const Picture& picture) const;
+  // Returns those of a video, of which `fps` frames per second are chosen; 0: as many as the files
+  // say. Also throws Unsupported if open_video() did not make the processor.
+  ImageInputs process(Video video, double fps) const;
 
  private:
   explicit ImageProcessor(std::shared_ptr<const ImageKind> kind) : kind_(std::move(kind)) {}

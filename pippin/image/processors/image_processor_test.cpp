@@ -158,6 +158,114 @@ TEST(ImageProcessor, BoundsUnusualPictures) {
   }
 }
 
+// Frames of 8 x 8 pixels, each of one level.
+Video plain_video(int64_t frames, double fps) {
+  Video video;
+  for (int64_t i = 0; i < frames; ++i) {
+    video.frames.push_back(plain_picture(8, 8, static_cast<uint8_t>(10 * i)));
+  }
+  video.fps = fps;
+  return video;
+}
+
+class VideoProcessors : public testing::Test {
+ protected:
+  ImageProcessor open(const char* name, const std::string& members) {
+    write_file(folder_.path() / name,
+               fmt::format(R"({{"patch_size": 2, "temporal_patch_size": 2, "merge_size": 2,
+                                "do_rescale": false, "do_normalize": false, {}}})",
+                           members));
+    return ImageProcessor::open_video(folder_.path()).value();
+  }
+  // The level of the first pixel of each frame of each patch.
+  static std::vector<float> levels(const ImageInputs& inputs) {
+    const auto size = static_cast<size_t>(inputs.pixel_values.shape.at(1));
+    std::vector<float> found;
+    for (size_t i = 0; i < inputs.pixel_values.values.size(); i += 16 * size) {
+      found.push_back(inputs.pixel_values.values[i]);
+      found.push_back(inputs.pixel_values.values[i + 4]);
+    }
+    return found;
+  }
+
+  TempDir folder_;
+};
+
+// Without a configuration of videos: that of images.
+TEST_F(VideoProcessors, JoinFramesLikeQwen2) {
+  const auto processor = open("preprocessor_config.json",
+                              R"("image_processor_type": "Qwen2VLImageProcessor", "min_pixels": 64,
+              "max_pixels": 64, "do_sample_frames": false)");
+  const ImageInputs inputs = processor.process(plain_video(5, 0), 0);
+  EXPECT_EQ(inputs.pixel_values.shape, (Shape{48, 24}));
+  EXPECT_EQ(inputs.sizes.at("image_grid_thw").values, (Shape{3, 4, 4}));
+  EXPECT_EQ(levels(inputs), (std::vector<float>{0, 10, 20, 30, 40, 40}));
+  EXPECT_DOUBLE_EQ(inputs.seconds_per_patch, 1);
+  // Every second of 7 frames, in pairs.
+  const ImageInputs fewer = processor.process(plain_video(7, 4), 2);
+  EXPECT_EQ(levels(fewer), (std::vector<float>{0, 10, 30, 50}));
+  // A picture is two equal frames.
+  Video still = plain_video(2, 0);
+  still.frames[0] = still.frames[1];
+  EXPECT_EQ(processor.process(still, 0).pixel_values.values,
+            ImageProcessor::open(folder_.path()).process(still.frames[1]).pixel_values.values);
+  still.frames[0] = plain_picture(8, 6);
+  EXPECT_ERROR(processor.process(still, 0), ErrorCode::InvalidArgument, "several sizes");
+  EXPECT_ERROR(ImageProcessor::open(folder_.path()).process(plain_video(2, 0), 0),
+               ErrorCode::Unsupported, "Qwen2VLImageProcessor has no videos");
+}
+
+TEST_F(VideoProcessors, ChooseFramesLikeQwen3) {
+  write_file(folder_.path() / "preprocessor_config.json",
+             R"({"image_processor_type": "Qwen2VLImageProcessorFast"})");
+  const auto processor = open("video_preprocessor_config.json",
+                              R"("video_processor_type": "Qwen3VLVideoProcessor", "fps": 2,
+                                 "size": {"shortest_edge": 256, "longest_edge": 256},
+                                 "do_sample_frames": true)");
+  // 0, 7/3, 14/3 and 7 of 8 frames; four frames of 64 pixels are the limit.
+  const ImageInputs inputs = processor.process(plain_video(8, 4), 0);
+  EXPECT_EQ(levels(inputs), (std::vector<float>{0, 20, 50, 70}));
+  EXPECT_EQ(inputs.sizes.at("image_grid_thw").values, (Shape{2, 4, 4}));
+  EXPECT_EQ(inputs.times, (std::vector<double>{0.25, 1.5}));
+  EXPECT_EQ(processor.process(plain_video(16, 4), 4).sizes.at("image_grid_thw").values,
+            (Shape{8, 2, 2}));
+  // Without a configuration of videos, by the model.
+  std::filesystem::remove(folder_.path() / "video_preprocessor_config.json");
+  const auto size = [&] {
+    return open("preprocessor_config.json",
+                R"("image_processor_type": "Qwen2VLImageProcessor", "min_pixels": 256,
+                   "max_pixels": 256)")
+        .process(plain_video(4, 0), 0)
+        .sizes.at("image_grid_thw")
+        .values;
+  };
+  EXPECT_EQ(size(), (Shape{2, 8, 8}));
+  write_file(folder_.path() / "config.json", R"({"model_type": "qwen3_vl"})");
+  EXPECT_EQ(size(), (Shape{2, 4, 4}));
+}
+
+TEST_F(VideoProcessors, ChooseFramesLikeSmolVlm) {
+  const auto processor =
+      open("preprocessor_config.json",
+           R"("image_processor_type": "SmolVLMImageProcessor", "size": {"longest_edge": 16},
+              "max_image_size": {"longest_edge": 4},
+              "video_sampling": {"fps": 1, "max_frames": 4, "video_size": {"longest_edge": 8}})");
+  const auto firsts = [](const ImageInputs& inputs) {
+    std::vector<float> found;
+    for (size_t i = 0; i < inputs.pixel_values.values.size(); i += 48) {
+      found.push_back(inputs.pixel_values.values[i]);
+    }
+    return found;
+  };
+  // 3 of 3 seconds; 4 of 12 seconds, without the first and the last one.
+  const ImageInputs inputs = processor.process(plain_video(6, 2), 0);
+  EXPECT_EQ(inputs.pixel_values.shape, (Shape{1, 3, 3, 4, 4}));
+  EXPECT_EQ(firsts(inputs), (std::vector<float>{0, 20, 50}));
+  EXPECT_EQ(inputs.times, (std::vector<double>{0, 1, 2.5}));
+  EXPECT_DOUBLE_EQ(inputs.seconds, 3);
+  EXPECT_EQ(processor.process(plain_video(24, 2), 0).times, (std::vector<double>{1, 4, 7.5, 11}));
+}
+
 TEST(ImageSizes, FollowTransformers) {
   EXPECT_EQ(smart_size({37, 53}, 28, 3136, 12845056), (Size{56, 84}));
   EXPECT_EQ(smart_size({427, 640}, 32, 65536, 16777216), (Size{416, 640}));

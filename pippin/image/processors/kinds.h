@@ -38,7 +38,10 @@ std::shared_ptr<ImageKind> read_phi4(ProcessorConfig& config);
 std::shared_ptr<ImageKind> read_pixtral(ProcessorConfig& config);
 std::shared_ptr<ImageKind> read_plain(ProcessorConfig& config);
 std::shared_ptr<ImageKind> read_qwen2_vl(ProcessorConfig& config);
+std::shared_ptr<ImageKind> read_qwen2_video(ProcessorConfig& config);
+std::shared_ptr<ImageKind> read_qwen3_video(ProcessorConfig& config);
 std::shared_ptr<ImageKind> read_sam(ProcessorConfig& config);
+std::shared_ptr<ImageKind> read_smolvlm_video(ProcessorConfig& config);
 std::shared_ptr<ImageKind> read_step3p7(ProcessorConfig& config);
 std::shared_ptr<ImageKind> read_superpoint(ProcessorConfig& config);
 std::shared_ptr<ImageKind> read_textnet(ProcessorConfig& config);
@@ -64,6 +67,7 @@ inline constexpr ImageKindRow kImageKinds[] = {
     {"FuyuImageProcessor", read_fuyu},
     {"Gemma3ImageProcessor", read_gemma3},
     {"Gemma4ImageProcessor", read_gemma4},
+    {"Glm46VImageProcessor", read_glm4v},
     {"Glm4vImageProcessor", read_glm4v},
     {"GotOcr2ImageProcessor", read_got_ocr2},
     {"Idefics2ImageProcessor", read_idefics2},
@@ -93,6 +97,13 @@ inline constexpr ImageKindRow kImageKinds[] = {
     {"TextNetImageProcessor", read_textnet},
     {"VideoLlama3ImageProcessor", read_video_llama},
     {"ViTImageProcessor", read_plain},
+};
+
+// Of processors of videos, and of images for models whose files have no others.
+inline constexpr ImageKindRow kVideoKinds[] = {
+    {"Qwen2VLImageProcessor", read_qwen2_video},   {"Qwen2VLVideoProcessor", read_qwen2_video},
+    {"Qwen3VLVideoProcessor", read_qwen3_video},   {"SmolVLMImageProcessor", read_smolvlm_video},
+    {"SmolVLMVideoProcessor", read_smolvlm_video},
 };
 
 }  // namespace pippin::image

@@ -15,6 +15,13 @@ constexpr int64_t kLargestNumber = INT32_MAX;
 
 // Files of before 2023 have the class of a feature extractor.
 constexpr std::string_view kType = "image_processor_type", kOldType = "feature_extractor_type";
+constexpr std::string_view kVideoType = "video_processor_type";
+
+std::string_view type_key(const Json& json) {
+  if (!json.is_object()) return kType;
+  if (json.has(kVideoType)) return kVideoType;
+  return !json.has(kType) && json.has(kOldType) ? kOldType : kType;
+}
 
 std::string current_name(std::string type) {
   constexpr std::string_view kOldEnding = "FeatureExtractor";
@@ -32,9 +39,7 @@ std::string current_name(std::string type) {
 
 ProcessorConfig::ProcessorConfig(const Json& json, std::optional<Backend> backend,
                                  const Json& processor)
-    : ConfigKeys(json,
-                 json.is_object() && !json.has(kType) && json.has(kOldType) ? kOldType : kType),
-      processor_(processor) {
+    : ConfigKeys(json, type_key(json)), processor_(processor) {
   const std::string written = type();
   rename_type(current_name(written));
   const bool lanczos = type() == "Idefics3ImageProcessor" || type() == "SmolVLMImageProcessor";

@@ -72,7 +72,8 @@ Size target_size(Size size, const SizeRule& rule) {
   return {std::max<int64_t>(target.height, 1), std::max<int64_t>(target.width, 1)};
 }
 
-Size smart_size(Size size, int64_t factor, int64_t least, int64_t most, int64_t frames) {
+Size smart_size(Size size, int64_t factor, int64_t least, int64_t most, int64_t frames,
+                int64_t whole_frames) {
   constexpr double kLargestRatio = 200;
   const double height = real(size.height), width = real(size.width), step = real(factor);
   if (std::max(height, width) / std::min(height, width) > kLargestRatio) {
@@ -82,7 +83,8 @@ Size smart_size(Size size, int64_t factor, int64_t least, int64_t most, int64_t 
   const auto multiple = [&](double value) { return rounded_to_even(value / step) * factor; };
   Size result{multiple(height), multiple(width)};
   const double area = height * width * real(frames);
-  const int64_t rounded_area = result.height * result.width * frames;
+  const int64_t rounded_area =
+      result.height * result.width * (whole_frames > 0 ? whole_frames : frames);
   if (rounded_area > most) {
     const double shrink = std::sqrt(area / real(most));
     const auto below = [&](double side) {

@@ -17,8 +17,10 @@ double ratio_of(Size size);  // width / height
 Size target_size(Size size, const SizeRule& rule);
 
 // Returns the multiples of `factor` that are next to the sides, with an area between `least` and
-// `most` (Qwen2-VL). `frames` counts in the area. Throws InvalidArgument above a ratio of 200.
-Size smart_size(Size size, int64_t factor, int64_t least, int64_t most, int64_t frames = 1);
+// `most` (Qwen2-VL). `frames` counts in the area, of which `whole_frames` are compared with the
+// limits (0: all). Throws InvalidArgument above a ratio of 200.
+Size smart_size(Size size, int64_t factor, int64_t least, int64_t most, int64_t frames = 1,
+                int64_t whole_frames = 0);
 
 // A grid of tiles.
 struct Grid {

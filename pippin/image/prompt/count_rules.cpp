@@ -1,6 +1,7 @@
 // Prompts with one run of rows per image.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -33,6 +34,27 @@ PromptRule blocks_of_patches(const PromptSettings& settings, std::string token) 
     const auto side = [&](size_t i) { return output_number(inputs, "image_grid_thw", i); };
     return side(0) * side(1) * side(2) / (merge * merge);
   });
+}
+
+// Qwen3-VL: "<0.3 seconds><|vision_start|>", the rows of a patch of frames, "<|vision_end|>", ...
+std::vector<ImagePiece> timed_patches(const ImageInputs& video, int64_t merge) {
+  const int64_t rows = output_number(video, "image_grid_thw", 1) *
+                       output_number(video, "image_grid_thw", 2) / (merge * merge);
+  std::vector<ImagePiece> pieces;
+  pieces.reserve(3 * video.times.size());
+  for (size_t i = 0; i < video.times.size(); ++i) {
+    pieces.emplace_back(fmt::format("<{:.1f} seconds><|vision_start|>", video.times[i]));
+    pieces.emplace_back(RowRun{rows, static_cast<int64_t>(i)});
+    pieces.emplace_back("<|vision_end|>");
+  }
+  return pieces;
+}
+
+PromptRule gemma3_rows(const PromptSettings& settings, std::string placeholder) {
+  const int64_t count = settings.number("image_seq_length", 256);
+  return one_run(
+      std::move(placeholder), "<image_soft_token>", [count](const ImageInputs&) { return count; },
+      "\n\n<start_of_image>", "<end_of_image>\n\n");
 }
 
 int64_t tile_side(const ImageInputs& inputs) {
@@ -99,8 +121,21 @@ int64_t further_rows(const PromptSettings& settings, int64_t additional) {
 
 }  // namespace
 
-PromptRule read_merged_patches(const PromptSettings& settings) {
-  return blocks_of_patches(settings, "<|image_pad|>");
+PromptRule read_qwen2_prompt(const PromptSettings& settings) {
+  PromptRule rule = blocks_of_patches(settings, "<|image_pad|>");
+  rule.video_placeholder = "<|video_pad|>";
+  rule.expand_video = rule.expand;
+  return rule;
+}
+// Each patch of frames of a video stands for itself, after its time.
+PromptRule read_qwen3_prompt(const PromptSettings& settings) {
+  PromptRule rule = blocks_of_patches(settings, "<|image_pad|>");
+  rule.video_placeholder = "<|vision_start|><|video_pad|><|vision_end|>";
+  rule.expand_video = [merge = settings.image_number("merge_size", 2)](const ImageInputs& video,
+                                                                       int64_t) {
+    return timed_patches(video, merge);
+  };
+  return rule;
 }
 PromptRule read_glm4v_prompt(const PromptSettings& settings) {
   return blocks_of_patches(settings, "<|image|>");
@@ -110,10 +145,19 @@ PromptRule read_paddleocr_prompt(const PromptSettings& settings) {
 }
 
 PromptRule read_gemma3_prompt(const PromptSettings& settings) {
-  const int64_t count = settings.number("image_seq_length", 256);
-  return one_run(
-      "<start_of_image>", "<image_soft_token>", [count](const ImageInputs&) { return count; },
-      "\n\n<start_of_image>", "<end_of_image>\n\n");
+  return gemma3_rows(settings, "<start_of_image>");
+}
+PromptRule read_gemma3n_prompt(const PromptSettings& settings) {
+  return gemma3_rows(settings, "<image_soft_token>");
+}
+
+PromptRule read_paligemma_prompt(const PromptSettings& settings) {
+  const int64_t count = settings.image_number("image_seq_length", 256);
+  PromptRule rule = one_run("<image>", "<image>", [count](const ImageInputs&) { return count; });
+  rule.writes_special_tokens = true;
+  rule.text_begin = "<bos>";
+  rule.text_end = "\n";
+  return rule;
 }
 
 PromptRule read_gemma4_prompt(const PromptSettings&) {

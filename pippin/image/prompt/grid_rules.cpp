@@ -18,13 +18,59 @@ int64_t num_tiles(const ImageInputs& inputs) {
   return shape[shape.size() - 4];
 }
 
+// A number from 1 to 999 in words, as num2words writes it.
+std::string in_words(int64_t number) {
+  constexpr std::string_view kOnes[] = {"zero",    "one",     "two",       "three",    "four",
+                                        "five",    "six",     "seven",     "eight",    "nine",
+                                        "ten",     "eleven",  "twelve",    "thirteen", "fourteen",
+                                        "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
+  constexpr std::string_view kTens[] = {"",      "",      "twenty",  "thirty", "forty",
+                                        "fifty", "sixty", "seventy", "eighty", "ninety"};
+  if (number >= 100) {
+    const std::string hundreds = fmt::format("{} hundred", kOnes[number / 100 % 10]);
+    return number % 100 == 0 ? hundreds
+                             : fmt::format("{} and {}", hundreds, in_words(number % 100));
+  }
+  if (number < 20) return std::string(kOnes[number]);
+  const std::string_view tens = kTens[number / 10];
+  return number % 10 == 0 ? std::string(tens) : fmt::format("{}-{}", tens, kOnes[number % 10]);
+}
+
+constexpr std::string_view kAround = "<fake_token_around_image>";
+
+// An introduction, then each frame as a tile after its time.
+Pieces smolvlm_video(const ImageInputs& video, int64_t count) {
+  const auto seconds = static_cast<int64_t>(video.seconds);
+  Pieces pieces{fmt::format(
+      "You are provided the following series of {} frames from a {}:{:02}:{:02} [H:MM:SS] video.\n",
+      in_words(std::ssize(video.times)), seconds / 3600, seconds / 60 % 60, seconds % 60)};
+  for (size_t i = 0; i < video.times.size(); ++i) {
+    const auto time = static_cast<int64_t>(video.times[i]);
+    pieces.emplace_back(
+        fmt::format("\nFrame from {:02}:{:02}:{}<global-img>", time / 60, time % 60, kAround));
+    pieces.emplace_back(RowRun{count, static_cast<int64_t>(i)});
+    pieces.emplace_back(std::string(kAround));
+  }
+  pieces.emplace_back("\n\n");
+  return pieces;
+}
+
 }  // namespace
+
+PromptRule read_smolvlm_prompt(const PromptSettings& settings) {
+  PromptRule rule = read_idefics3_prompt(settings);
+  rule.video_placeholder = "<video>";
+  rule.expand_video = [count = settings.number("image_seq_len", 169)](const ImageInputs& video,
+                                                                      int64_t) {
+    return smolvlm_video(video, count);
+  };
+  return rule;
+}
 
 PromptRule read_idefics3_prompt(const PromptSettings& settings) {
   const int64_t count = settings.number("image_seq_len", 169);
   return {
       "<image>", "<image>", [count](const ImageInputs& inputs, int64_t) {
-        constexpr std::string_view kAround = "<fake_token_around_image>";
         const int64_t rows = output_number(inputs, "rows", 0);
         const int64_t columns = output_number(inputs, "cols", 0);
         Pieces pieces;

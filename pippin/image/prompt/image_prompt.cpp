@@ -18,29 +18,34 @@ constexpr PromptRow kPrompts[] = {
     {"Cohere2VisionProcessor", "cohere2_vision", read_cohere2_prompt},
     {"DeepseekOcr2Processor", "deepseek_ocr2", read_deepseek_ocr_prompt},
     {"Gemma3Processor", "gemma3", read_gemma3_prompt},
+    {"Gemma3nProcessor", "gemma3n", read_gemma3n_prompt},
     {"Gemma4Processor", "gemma4", read_gemma4_prompt},
+    {"Glm46VProcessor", "glm46v", read_glm4v_prompt},
     {"Glm4vProcessor", "glm4v", read_glm4v_prompt},
     {"GotOcr2Processor", "got_ocr2", read_got_ocr2_prompt},
     {"Idefics3Processor", "idefics3", read_idefics3_prompt},
     {"InternVLProcessor", "internvl", read_internvl_prompt},
     {"Lfm2VlProcessor", "lfm2_vl", read_lfm2_prompt},
+    {"Lfm2VlProcessor", "lfm2-vl", read_lfm2_prompt},
     {"Llama4Processor", "llama4", read_llama4_prompt},
     {"LlavaNextProcessor", "llava_next", read_llava_next_prompt},
     {"LlavaOnevisionProcessor", "llava_onevision", read_llava_onevision_prompt},
     {"LlavaProcessor", "llava", read_llava_prompt},
     {"LlavaProcessor", "fast_vlm", read_llava_prompt},
+    {"LlavaProcessor", "llava_qwen2", read_llava_prompt},
     {"MiniCPMV4_6Processor", "minicpmv4_6", read_minicpm_prompt},
     {"MllamaProcessor", "mllama", read_mllama_prompt},
     {"Ovis2Processor", "ovis2", read_ovis2_prompt},
     {"PaddleOCRVLProcessor", "paddleocr_vl", read_paddleocr_prompt},
+    {"PaliGemmaProcessor", "paligemma", read_paligemma_prompt},
     {"PixtralProcessor", "mistral3", read_pixtral_prompt},
-    {"Qwen2VLProcessor", "qwen2_vl", read_merged_patches},
-    {"Qwen2_5_VLProcessor", "qwen2_5_vl", read_merged_patches},
-    {"Qwen3VLProcessor", "qwen3_vl", read_merged_patches},
-    {"Qwen3VLProcessor", "qwen3_vl_moe", read_merged_patches},
-    {"Qwen3VLProcessor", "qwen3_5", read_merged_patches},
-    {"Qwen3VLProcessor", "qwen3_5_moe", read_merged_patches},
-    {"SmolVLMProcessor", "smolvlm", read_idefics3_prompt},
+    {"Qwen2VLProcessor", "qwen2_vl", read_qwen2_prompt},
+    {"Qwen2_5_VLProcessor", "qwen2_5_vl", read_qwen2_prompt},
+    {"Qwen3VLProcessor", "qwen3_vl", read_qwen3_prompt},
+    {"Qwen3VLProcessor", "qwen3_vl_moe", read_qwen3_prompt},
+    {"Qwen3VLProcessor", "qwen3_5", read_qwen3_prompt},
+    {"Qwen3VLProcessor", "qwen3_5_moe", read_qwen3_prompt},
+    {"SmolVLMProcessor", "smolvlm", read_smolvlm_prompt},
 };
 
 // An absent file is an empty object.
@@ -108,7 +113,12 @@ ImagePrompt ImagePrompt::parse(const std::string& processor_class, const Json& p
     ImagePrompt prompt;
     prompt.placeholder_ = std::move(rule.placeholder);
     prompt.row_token_ = std::move(rule.row_token);
+    prompt.video_placeholder_ = std::move(rule.video_placeholder);
     prompt.expand_ = std::move(rule.expand);
+    prompt.expand_video_ = std::move(rule.expand_video);
+    prompt.writes_special_tokens_ = rule.writes_special_tokens;
+    prompt.text_begin_ = std::move(rule.text_begin);
+    prompt.text_end_ = std::move(rule.text_end);
     return prompt;
   }
   fail(ErrorCode::Unsupported, "images in prompts of a '{}' are not supported (supported: {})",
@@ -135,8 +145,30 @@ ImagePrompt ImagePrompt::open(const std::filesystem::path& folder) {
        config.where("model_type"), model_type);
 }
 
+std::string ImagePrompt::framed(std::string_view text, size_t images, size_t videos) const {
+  std::string result;
+  if (!next_place(text).placeholder) {
+    for (size_t i = 0; i < images; ++i) result += placeholder_;
+    for (size_t i = 0; i < videos; ++i) result += video_placeholder_;
+    result += text_begin_;
+  }
+  result += text;
+  result += text_end_;
+  return result;
+}
+
 std::vector<ImagePiece> ImagePrompt::expand(const ImageInputs& inputs, int64_t index) const {
-  return expand_(inputs, index);
+  if (!inputs.is_video()) return expand_(inputs, index);
+  if (!expand_video_) fail(ErrorCode::Unsupported, "videos are not supported for this model");
+  return expand_video_(inputs, index);
+}
+
+ImagePrompt::Place ImagePrompt::next_place(std::string_view text) const {
+  const size_t image = text.find(placeholder_);
+  const size_t video =
+      video_placeholder_.empty() ? std::string_view::npos : text.find(video_placeholder_);
+  if (image == std::string_view::npos && video == std::string_view::npos) return {image, nullptr};
+  return image < video ? Place{image, &placeholder_} : Place{video, &video_placeholder_};
 }
 
 std::vector<ImagePiece> ImagePrompt::expand_text(std::string_view text,
@@ -144,16 +176,21 @@ std::vector<ImagePiece> ImagePrompt::expand_text(std::string_view text,
   std::vector<ImagePiece> pieces;
   size_t used = 0;
   for (;;) {
-    const size_t place = text.find(placeholder_);
-    append_piece(pieces, std::string(text.substr(0, place)));
-    if (place == std::string_view::npos) break;
+    const Place place = next_place(text);
+    append_piece(pieces, std::string(text.substr(0, place.at)));
+    if (place.placeholder == nullptr) break;
     if (used < images.size()) {
+      const bool video = place.placeholder == &video_placeholder_;
+      if (images[used].is_video() != video) {
+        fail(ErrorCode::InvalidArgument, "placeholder {} of the prompt, '{}', stands for {}", used,
+             *place.placeholder, video ? "a video, not an image" : "an image, not a video");
+      }
       for (ImagePiece& piece : expand(images[used], static_cast<int64_t>(used))) {
         append_piece(pieces, std::move(piece));
       }
     }
     ++used;
-    text.remove_prefix(place + placeholder_.size());
+    text.remove_prefix(place.at + place.placeholder->size());
   }
   if (used != images.size()) {
     fail(ErrorCode::InvalidArgument, "the prompt has {} placeholders '{}' for {} images", used,

@@ -40,23 +40,41 @@ class ImagePrompt {
 
   // Returns the text that stands for an image in the output of the chat template.
   const std::string& placeholder() const { return placeholder_; }
+  // The same for a video; empty: the model's videos are not supported.
+  const std::string& video_placeholder() const { return video_placeholder_; }
   // Returns the special token that transformers repeats for rows, whose id the model's config.json
   // has.
   const std::string& row_token() const { return row_token_; }
 
-  // Returns what replaces the placeholder of image `index` (from 0) of a conversation. Throws
-  // InvalidArgument if the inputs are of another processor.
+  // Whether framed() writes the special tokens of a text, which the tokenizer may not add.
+  bool writes_special_tokens() const { return writes_special_tokens_; }
+  // Returns the prompt of a text without a chat template for that many images and videos, which
+  // come before a text without placeholders. PaliGemma: "<image><bos>caption en\n".
+  std::string framed(std::string_view text, size_t images, size_t videos = 0) const;
+
+  // Returns what replaces the placeholder of image or video `index` (from 0) of a conversation.
+  // Throws InvalidArgument if the inputs are of another processor, Unsupported for a video without
+  // a placeholder.
   std::vector<ImagePiece> expand(const ImageInputs& inputs, int64_t index) const;
-  // Replaces the placeholders in a text by the images in order; texts next to each other are
-  // joined. Throws InvalidArgument if their numbers differ.
+  // Replaces the placeholders in a text by the images and videos in order; texts next to each other
+  // are joined. Throws InvalidArgument if their numbers differ.
   std::vector<ImagePiece> expand_text(std::string_view text,
                                       std::span<const ImageInputs> images) const;
 
  private:
   using Expand = std::function<std::vector<ImagePiece>(const ImageInputs& inputs, int64_t index)>;
 
-  std::string placeholder_, row_token_;
-  Expand expand_;
+  // The first placeholder in a text; null without one.
+  struct Place {
+    size_t at;
+    const std::string* placeholder;
+  };
+  Place next_place(std::string_view text) const;
+
+  std::string placeholder_, row_token_, video_placeholder_;
+  Expand expand_, expand_video_;
+  bool writes_special_tokens_ = false;
+  std::string text_begin_, text_end_;
 };
 
 }  // namespace pippin::image

@@ -106,5 +106,63 @@ TEST(ImagePrompt, PutsTilesIntoText) {
                ErrorCode::Unsupported, "images in prompts of a 'FooProcessor' are not supported");
 }
 
+TEST(ImagePrompt, PutsVideosIntoText) {
+  const auto parse = [](const char* processor) {
+    return ImagePrompt::parse(processor, Json::parse("{}", "x"), Json::parse("{}", "x"));
+  };
+  ImageInputs picture, video;
+  picture.sizes["image_grid_thw"] = {{1, 3}, {1, 2, 4}};
+  video.sizes["image_grid_thw"] = {{1, 3}, {2, 4, 4}};
+  video.times = {0.25, 1.5};
+  const std::vector<ImagePiece> timed = {"<|vision_start|>",
+                                         RowRun{2, 0},
+                                         "<|vision_end|><0.2 seconds><|vision_start|>",
+                                         RowRun{4, 0},
+                                         "<|vision_end|><1.5 seconds><|vision_start|>",
+                                         RowRun{4, 1},
+                                         "<|vision_end|>?"};
+  const auto qwen3 = parse("Qwen3VLProcessor");
+  EXPECT_EQ(qwen3.expand_text("<|vision_start|><|image_pad|><|vision_end|><|vision_start|>"
+                              "<|video_pad|><|vision_end|>?",
+                              {{picture, video}}),
+            timed);
+  EXPECT_ERROR(qwen3.expand_text("<|image_pad|>", {{video}}), ErrorCode::InvalidArgument,
+               "placeholder 0 of the prompt, '<|image_pad|>', stands for an image, not a video");
+  ImageInputs minutes;
+  minutes.times.assign(43, 65.5);
+  minutes.seconds = 3666;
+  const auto smol = parse("SmolVLMProcessor").expand_text("<video>?", {{minutes}});
+  ASSERT_EQ(smol.size(), 87u);
+  EXPECT_EQ(
+      smol[0],
+      ImagePiece("You are provided the following series of forty-three frames from a 1:01:06 "
+                 "[H:MM:SS] video.\n\nFrame from 01:05:<fake_token_around_image><global-img>"));
+  EXPECT_EQ(smol[2], ImagePiece("<fake_token_around_image>\nFrame from 01:05:"
+                                "<fake_token_around_image><global-img>"));
+  EXPECT_EQ(smol[86], ImagePiece("<fake_token_around_image>\n\n?"));
+  const std::vector<ImagePiece> plain = {RowRun{8, 0}, "?"};
+  const auto qwen2 = parse("Qwen2VLProcessor");
+  EXPECT_EQ(qwen2.expand_text(qwen2.framed("?", 0, 1), {{video}}), plain);
+}
+
+// As transformers' processors write them.
+TEST(ImagePrompt, FramesTexts) {
+  const auto parse = [](const char* processor, const char* settings) {
+    return ImagePrompt::parse(processor, Json::parse("{}", "x"), Json::parse(settings, "x"));
+  };
+  const auto paligemma = parse("PaliGemmaProcessor", R"({"image_seq_length": 3})");
+  EXPECT_TRUE(paligemma.writes_special_tokens());
+  EXPECT_EQ(
+      flat(paligemma.expand_text(paligemma.framed("caption en", 2), std::vector<ImageInputs>(2)),
+           paligemma.row_token()),
+      "<image><image><image><image><image><image><bos>caption en\n");
+  EXPECT_EQ(paligemma.framed("<image>caption", 1), "<image>caption\n");
+  const auto gemma3n = parse("Gemma3nProcessor", "{}");
+  EXPECT_FALSE(gemma3n.writes_special_tokens());
+  const std::vector<ImagePiece> expected = {"\n\n<start_of_image>", RowRun{256, 0},
+                                            "<end_of_image>\n\nWhat?"};
+  EXPECT_EQ(gemma3n.expand_text(gemma3n.framed("What?", 1), std::vector<ImageInputs>(1)), expected);
+}
+
 }  // namespace
 }  // namespace pippin::image

@@ -24,13 +24,23 @@ struct PromptSettings {
 struct PromptRule {
   std::string placeholder, row_token;
   std::function<std::vector<ImagePiece>(const ImageInputs& inputs, int64_t index)> expand;
+  // Of videos, if they are supported.
+  std::string video_placeholder = {};
+  std::function<std::vector<ImagePiece>(const ImageInputs& inputs, int64_t index)> expand_video =
+      {};
+  // Texts without a chat template (ImagePrompt::framed()): after images that come first, and at the
+  // end.
+  bool writes_special_tokens = false;
+  std::string text_begin = {}, text_end = {};
 };
 
 // Returns number `index` of the output `name`. Throws InvalidArgument if it is missing.
 int64_t output_number(const ImageInputs& inputs, const std::string& name, size_t index);
 
-PromptRule read_merged_patches(const PromptSettings& settings);  // Qwen2-VL, GLM-4.1V, PaddleOCR
+PromptRule read_qwen2_prompt(const PromptSettings& settings);  // Qwen2.5-VL too
+PromptRule read_qwen3_prompt(const PromptSettings& settings);  // Qwen3.5 too
 PromptRule read_gemma3_prompt(const PromptSettings& settings);
+PromptRule read_gemma3n_prompt(const PromptSettings& settings);
 PromptRule read_gemma4_prompt(const PromptSettings& settings);
 PromptRule read_llava_prompt(const PromptSettings& settings);
 PromptRule read_llava_next_prompt(const PromptSettings& settings);
@@ -39,6 +49,7 @@ PromptRule read_deepseek_ocr_prompt(const PromptSettings& settings);
 PromptRule read_got_ocr2_prompt(const PromptSettings& settings);
 PromptRule read_mllama_prompt(const PromptSettings& settings);
 PromptRule read_idefics3_prompt(const PromptSettings& settings);
+PromptRule read_smolvlm_prompt(const PromptSettings& settings);
 PromptRule read_internvl_prompt(const PromptSettings& settings);
 PromptRule read_aya_prompt(const PromptSettings& settings);
 PromptRule read_cohere2_prompt(const PromptSettings& settings);
@@ -46,6 +57,7 @@ PromptRule read_llama4_prompt(const PromptSettings& settings);
 PromptRule read_lfm2_prompt(const PromptSettings& settings);
 PromptRule read_minicpm_prompt(const PromptSettings& settings);
 PromptRule read_ovis2_prompt(const PromptSettings& settings);
+PromptRule read_paligemma_prompt(const PromptSettings& settings);
 PromptRule read_pixtral_prompt(const PromptSettings& settings);
 PromptRule read_glm4v_prompt(const PromptSettings& settings);
 PromptRule read_paddleocr_prompt(const PromptSettings& settings);

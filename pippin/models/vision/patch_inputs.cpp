@@ -1,6 +1,7 @@
 #include "pippin/models/vision/patch_inputs.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -54,13 +55,21 @@ PatchGrid patch_grid(const image::ImageInputs& inputs, int64_t features, int64_t
 }
 
 image::VisionPasses grid_passes(const image::ImageInputs& inputs, const PatchGrid& grid,
-                                int64_t factor) {
+                                int64_t factor, bool split) {
+  image::VisionPass pass{{inputs.pixel_values.shape, {1, grid.grid.height, grid.grid.width}}, 0};
+  pass.shape.pixels.front() = grid.grid.count();
+  const int64_t numbers = std::ssize(inputs.pixel_values.values) / grid.frames;
+  const int64_t rows = grid.grid.count() / (factor * factor);
+  const int64_t run_frames = split ? 1 : grid.frames;
   image::VisionPasses passes;
-  const std::vector<int64_t> sizes = {grid.frames, grid.grid.height, grid.grid.width};
-  passes.passes = {{{inputs.pixel_values.shape, sizes}, 0}};
-  image::VisionRun run = run_of(0, grid.patches() / (factor * factor));
-  run.grid = {grid.frames, grid.grid.height / factor, grid.grid.width / factor};
-  passes.runs = {std::move(run)};
+  for (int64_t frame = 0; frame < grid.frames; ++frame) {
+    pass.first = frame * numbers;
+    passes.passes.push_back(pass);
+    if (frame % run_frames != 0) continue;
+    image::VisionRun run = run_of(frame * rows, run_frames * rows);
+    run.grid = {run_frames, grid.grid.height / factor, grid.grid.width / factor};
+    passes.runs.push_back(std::move(run));
+  }
   return passes;
 }
 

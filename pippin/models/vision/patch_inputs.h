@@ -29,10 +29,11 @@ struct PatchGrid {
 // Throws InvalidArgument for other sizes, and for sides that are not multiples of `factor`.
 PatchGrid patch_grid(const image::ImageInputs& inputs, int64_t features, int64_t factor);
 
-// One pass over all patches (patches, ...), as VisionShape::sizes the frames and the grid's sides,
-// and one run of rows on the grid that is `factor` times smaller.
+// A pass over the patches (patches, ...) of each frame, which do not see those of others, with 1
+// and the grid's sides as VisionShape::sizes, and one run of rows on the grid that is `factor`
+// times smaller; with `split`, one for each frame.
 image::VisionPasses grid_passes(const image::ImageInputs& inputs, const PatchGrid& grid,
-                                int64_t factor);
+                                int64_t factor, bool split = false);
 // The grid of a pass that grid_passes() made.
 PatchGrid grid_of(const image::VisionShape& shape);
 

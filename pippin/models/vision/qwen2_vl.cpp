@@ -15,9 +15,23 @@ namespace pippin::models::vision {
 namespace {
 
 struct Qwen2Tower : QwenTower {
+  int64_t positions_per_second = 0;  // of videos; 0: one per patch of frames
+
+  image::VisionPasses passes(const image::ImageInputs& inputs) const;
   array::Array record(const nn::Parameters& parameters, const array::Array& pixels,
                       const image::VisionShape& shape) const;
 };
+
+image::VisionPasses Qwen2Tower::passes(const image::ImageInputs& inputs) const {
+  image::VisionPasses result = QwenTower::passes(inputs);
+  if (positions_per_second > 0 && inputs.is_video()) {
+    // Whole seconds, as transformers counts them.
+    constexpr double kRounding = 1e-6;
+    const auto seconds = static_cast<int64_t>(std::min(inputs.seconds_per_patch + kRounding, 1e6));
+    for (image::VisionRun& run : result.runs) run.frame_step = seconds * positions_per_second;
+  }
+  return result;
+}
 
 array::Array Qwen2Tower::record(const nn::Parameters& parameters, const array::Array& pixels,
                                 const image::VisionShape& shape) const {
@@ -90,6 +104,7 @@ VisionDescription qwen2_5_vl(const Config& config) {
       {.kind = nn::NormOptions::Kind::RMS})};
   model.patches.bias = false;
   model.outputs = vision.size("out_hidden_size", 3584);
+  model.positions_per_second = vision.size("tokens_per_second", 4);
   const int64_t hidden = vision.size("intermediate_size", 3420);
   for (nn::LayerOptions& layer : model.tower.layers) {
     layer.mlp().hidden_features = hidden;

@@ -27,6 +27,10 @@ struct Qwen3Tower : QwenTower {
   std::vector<int64_t> deepstack;  // layers
   MergerNames names;
 
+  // The prompt of a video has each patch of frames after its time.
+  image::VisionPasses passes(const image::ImageInputs& inputs) const {
+    return QwenTower::passes(inputs, /*split=*/true);
+  }
   array::Array record(const nn::Parameters& parameters, const array::Array& pixels,
                       const image::VisionShape& shape) const;
 

@@ -9,8 +9,8 @@ nn::Parameters QwenTower::at(const nn::Parameters& parameters) {
   return part_with(parameters, kBases, "patch_embed.proj.weight");
 }
 
-image::VisionPasses QwenTower::passes(const image::ImageInputs& inputs) const {
-  return grid_passes(inputs, patch_grid(inputs, patches.size(), factor()), factor());
+image::VisionPasses QwenTower::passes(const image::ImageInputs& inputs, bool split) const {
+  return grid_passes(inputs, patch_grid(inputs, patches.size(), factor()), factor(), split);
 }
 
 array::Array QwenTower::embedded(const nn::Parameters& at, const array::Array& pixels,

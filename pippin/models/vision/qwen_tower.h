@@ -34,7 +34,8 @@ struct QwenTower {
   int64_t joined() const { return factor() * factor(); }
   // The part of a checkpoint with the tower.
   static nn::Parameters at(const nn::Parameters& parameters);
-  image::VisionPasses passes(const image::ImageInputs& inputs) const;
+  // With `split`, the rows of each patch of frames are a run of their own.
+  image::VisionPasses passes(const image::ImageInputs& inputs, bool split = false) const;
   // The patches of a pass after the first matrix.
   array::Array embedded(const nn::Parameters& at, const array::Array& pixels,
                         const PatchGrid& grid) const;

@@ -7,7 +7,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
-#include "pippin/image/model_picture.h"
+#include "pippin/image/video.h"
 #include "pippin/runtime/row_ids.h"
 
 namespace pippin::runtime {
@@ -45,15 +45,22 @@ struct ImageInput::Processed {
 };
 
 ImageInput::ImageInput(image::ImageProcessor processor, image::ImagePrompt rule,
-                       std::unique_ptr<VisionTower> tower, int64_t most_rows)
+                       std::unique_ptr<VisionTower> tower, int64_t most_rows,
+                       std::optional<image::ImageProcessor> videos)
     : processor_(std::move(processor)),
+      videos_(std::move(videos)),
       rule_(std::move(rule)),
       tower_(std::move(tower)),
       most_rows_(most_rows) {}
 
-image::ImageInputs ImageInput::process(const ImageFile& image) const {
-  return naming_image(image, [&] {
-    return processor_.process(image::parse_model_picture(image.bytes, image.name));
+image::ImageInputs ImageInput::process(const ImageFile& file) const {
+  return naming_image(file, [&] {
+    if (!file.is_video) {
+      return processor_.process(image::parse_model_picture(file.bytes, file.name));
+    }
+    image::Video video = file.frames.empty() ? image::parse_video(file.bytes, file.name)
+                                             : image::parse_video_frames(file.frames, file.name);
+    return videos_.value().process(std::move(video), file.fps);
   });
 }
 
@@ -63,24 +70,39 @@ ImageInput::Processed ImageInput::encode(const ImageFile& file, int64_t index,
   Processed result;
   result.inputs = process(file);
   const size_t runs = count_runs(rule_.expand(result.inputs, index));
-  naming_image(file, [&] { result.rows = tower_->encode(result.inputs); });
+  naming_image(file, [&] {
+    const int64_t rows = rows_before + tower_->count_rows(result.inputs);
+    if (rows > most_rows_) {
+      fail(ErrorCode::LimitExceeded, "the images up to this one have {} rows, the context holds {}",
+           rows, most_rows_);
+    }
+    result.rows = tower_->encode(result.inputs);
+  });
   result.inputs.pixel_values.values = {};
   if (result.rows.size() != runs) {
     fail(ErrorCode::Internal, "{}: the tower gives {} runs of rows, the prompt has {}", file.name,
          result.rows.size(), runs);
   }
-  int64_t rows = rows_before;
-  for (const auto& run : result.rows) rows += run->count;
-  if (rows > most_rows_) {
-    fail(ErrorCode::LimitExceeded,
-         "{}: the images up to this one have {} rows, the context holds {}", file.name, rows,
-         most_rows_);
-  }
   return result;
+}
+
+void ImageInput::check_videos(const std::string& name) const {
+  if (takes_videos()) return;
+  fail(ErrorCode::Unsupported,
+       "{}: videos are not supported for this model (supported: Qwen2-VL, Qwen2.5-VL, Qwen3-VL, "
+       "Qwen3.5, SmolVLM)",
+       name);
+}
+
+void ImageInput::check_kinds(std::span<const ImageFile> images) const {
+  for (const ImageFile& file : images) {
+    if (file.is_video) check_videos(file.name);
+  }
 }
 
 VisionPrompt ImageInput::read(const Tokenizer& tokenizer, std::string_view text,
                               bool add_special_tokens, std::span<const ImageFile> images) const {
+  check_kinds(images);
   VisionPrompt prompt;
   std::vector<image::ImageInputs> inputs;
   inputs.reserve(images.size());
@@ -122,6 +144,7 @@ VisionPrompt ImageInput::read(const Tokenizer& tokenizer, std::string_view text,
 }
 
 VisionTower::Rows ImageInput::rows(const ImageFile& image) const {
+  check_kinds({&image, 1});
   return encode(image, 0, 0).rows;
 }
 

@@ -150,6 +150,7 @@ std::string VisionTower::digest_of(const image::ImageInputs& inputs,
     add_numbers(digest, std::span<const int64_t>(run.rows));
     add_numbers(digest, std::span<const float>(run.weights));
     add_numbers(digest, std::span<const int64_t>(run.grid));
+    add_numbers(digest, std::span<const int64_t>(&run.frame_step, 1));
   }
   return digest.finish();
 }
@@ -173,6 +174,14 @@ void VisionTower::forget_rows() {
   const std::lock_guard lock(turn_);
   kept_.clear();
   kept_bytes_ = 0;
+}
+
+int64_t VisionTower::count_rows(const image::ImageInputs& inputs) const {
+  int64_t count = 0;
+  for (const image::VisionRun& run : programs_.passes(inputs).runs) {
+    count += std::ssize(run.rows) / run.parts;
+  }
+  return count;
 }
 
 VisionTower::Rows VisionTower::compute(const image::ImageInputs& inputs,
@@ -204,6 +213,7 @@ VisionTower::Rows VisionTower::compute(const image::ImageInputs& inputs,
     rows->count = std::ssize(run.rows) / run.parts;
     rows->width = width;
     rows->grid = run.grid;
+    rows->frame_step = run.frame_step;
     rows->values = rows_of(run, all, width);
     Digest own = Digest::sha256();
     own.update(as_byte_span(digest));

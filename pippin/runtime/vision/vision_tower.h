@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
@@ -58,6 +59,8 @@ class VisionTower {
   Rows encode(const image::ImageInputs& inputs);
   // Releases the rows that are kept, so that they are computed again.
   void forget_rows();
+  // The number of rows of all runs, without computing them. Throws InvalidArgument as encode().
+  int64_t count_rows(const image::ImageInputs& inputs) const;
 
  private:
   struct Planned;
