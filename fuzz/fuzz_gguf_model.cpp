@@ -3,8 +3,12 @@
 
 #include "pippin/app/open/gguf_model.h"
 #include "pippin/base/error.h"
+#include "pippin/image/processors/image_processor.h"
+#include "pippin/io/gguf_metadata.h"
 #include "pippin/io/json.h"
 #include "pippin/models/gguf/gguf.h"
+#include "pippin/models/gguf/gguf_projector.h"
+#include "pippin/models/vision/vision_description.h"
 #include "pippin/tokenizers/files/gguf_file.h"
 #include "pippin/tokenizers/tokenizer.h"
 
@@ -38,6 +42,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         __builtin_trap();
       }
       Tokenizer::from_json(tokenizer.text, tokenizer.name);
+    }
+    // As the vision tower of some language model, too.
+    const std::string name = "x.gguf";
+    const std::string text = R"({"gguf_architecture": "llama", "hidden_size": 4})";
+    if (GgufMetadata(content, name).text("general.architecture") == "clip") {
+      const auto made = models::gguf_vision_config({content, name}, text, {content, name});
+      models::vision::describe_vision(models::Config(Json::parse(made.config, "config.json")));
+      image::ImageProcessor::parse(Json::parse(made.processor, name).at("image_processor"));
     }
     Json::parse(models::gguf_config(content, "x.gguf"), "config.json");
   } catch (const Error& error) {

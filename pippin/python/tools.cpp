@@ -166,6 +166,7 @@ void take_load(Options& options, runtime::LoadOptions& load) {
   options.take("context", load.context);
   options.take("threads", load.threads);
   options.take("adapter", load.adapter);
+  options.take("mmproj", load.mmproj);
   options.take("low_memory", load.low_memory);
   bool no_cache = false;
   options.take("no_cache", no_cache);
