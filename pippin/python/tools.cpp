@@ -102,6 +102,7 @@ app::ConvertOptions convert_options(const py::dict& given) {
   options.take("norms", converted.norms);
   options.take("image_size", arguments.image_size);
   options.take("compress_vision", converted.compress_vision);
+  options.take("mmproj", converted.mmproj);
   take_compression(options, converted.compression);
   options.refuse_others();
   return app::options_of(arguments);

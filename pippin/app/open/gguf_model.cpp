@@ -254,8 +254,8 @@ fs::path gguf_folder(const fs::path& file, const fs::path& projector) {
   return folder_of(file, projector, false);
 }
 
-fs::path gguf_folder_with_tokenizer(const fs::path& file) {
-  return folder_of(file, {}, true);
+fs::path gguf_folder_with_tokenizer(const fs::path& file, const fs::path& projector) {
+  return folder_of(file, projector, true);
 }
 
 }  // namespace pippin::app

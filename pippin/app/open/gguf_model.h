@@ -33,7 +33,8 @@ std::vector<std::filesystem::path> gguf_parts(const std::filesystem::path& file)
 std::filesystem::path gguf_folder(const std::filesystem::path& file,
                                   const std::filesystem::path& projector = {});
 // The same with tokenizer.json or tokenizer.model, for callers that copy files from there.
-std::filesystem::path gguf_folder_with_tokenizer(const std::filesystem::path& file);
+std::filesystem::path gguf_folder_with_tokenizer(const std::filesystem::path& file,
+                                                 const std::filesystem::path& projector = {});
 
 using tokenizers::TextFile;
 // The files of sentence-transformers for an embedding model: its pooling, then normalization to
