@@ -1,6 +1,8 @@
 #include "tests/gguf_projector_files.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -9,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pippin/base/numbers/float16.h"
 #include "pippin/io/checkpoint.h"
 #include "pippin/io/json.h"
 #include "pippin/models/gguf/gguf_projector.h"
@@ -120,10 +123,32 @@ FloatTensor frame_of(const FloatTensor& from, int64_t frame) {
   return result;
 }
 
+// In Q8_0: for each block a scale of fp16, and numbers of 8 bits.
+constexpr int64_t kBlock = 32;
+std::string quantized_bytes(const std::vector<float>& values) {
+  std::string bytes;
+  for (size_t i = 0; i < values.size(); i += kBlock) {
+    float largest = 0;
+    for (size_t j = i; j < i + kBlock; ++j) largest = std::max(largest, std::abs(values[j]));
+    const auto scale = std::bit_cast<uint16_t>(to_float16(largest / 127));
+    bytes += static_cast<char>(scale & 0xff);
+    bytes += static_cast<char>(scale >> 8);
+    for (size_t j = i; j < i + kBlock; ++j) {
+      const float step = largest > 0 ? values[j] / largest * 127 : 0;
+      bytes += static_cast<char>(std::lround(step));
+    }
+  }
+  return bytes;
+}
+
 class ProjectorWriter {
  public:
-  ProjectorWriter(const std::filesystem::path& folder, const GgufProjector& row, GgufFile& file)
-      : row_(row), vision_(Json::load(folder / "config.json").at("vision_config")), file_(file) {
+  ProjectorWriter(const std::filesystem::path& folder, const GgufProjector& row, bool quantized,
+                  GgufFile& file)
+      : row_(row),
+        vision_(Json::load(folder / "config.json").at("vision_config")),
+        quantized_(quantized),
+        file_(file) {
     const Checkpoint checkpoint = Checkpoint::open(folder);
     for (const std::string& name : checkpoint.names()) {
       const std::string own = without_base(name);
@@ -183,11 +208,17 @@ class ProjectorWriter {
     std::vector<int64_t> shape = floats.shape;
     while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
     if (shape.empty()) shape = {1};
-    file_.tensor(name, shape, floats.bytes());
+    constexpr uint32_t kQ8 = 8;
+    if (quantized_ && shape.size() == 2 && shape[1] % kBlock == 0) {
+      file_.tensor(name, shape, quantized_bytes(floats.values), kQ8);
+    } else {
+      file_.tensor(name, shape, floats.bytes());
+    }
   }
 
   const GgufProjector& row_;
   Json vision_;
+  bool quantized_;
   GgufFile& file_;
 };
 
@@ -202,7 +233,8 @@ int64_t first_of(const Json& object, std::initializer_list<const char*> keys, in
 
 }  // namespace
 
-GgufFile projector_file(const std::filesystem::path& folder, const std::string& type) {
+GgufFile projector_file(const std::filesystem::path& folder, const std::string& type,
+                        bool quantized) {
   const GgufProjector* const row = models::find_projector(type);
   GgufFile file;
   const Json vision = Json::load(folder / "config.json").at("vision_config");
@@ -231,7 +263,7 @@ GgufFile projector_file(const std::filesystem::path& folder, const std::string& 
     const std::vector<double> values = image.at(key).as_floats();
     file.reals(std::string("clip.vision.") + key, {values.begin(), values.end()});
   }
-  ProjectorWriter(folder, *row, file);
+  ProjectorWriter(folder, *row, quantized, file);
   return file;
 }
 

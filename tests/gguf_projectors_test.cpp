@@ -185,8 +185,8 @@ constexpr const char* kRandom = R"({
   "text_config": {"model_type": "llama", "vocab_size": 48, "hidden_size": 16,
     "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
     "num_key_value_heads": 1, "max_position_embeddings": 256, "tie_word_embeddings": false},
-  "vision_config": {"model_type": "smolvlm_vision", "hidden_size": 8, "image_size": 8,
-    "intermediate_size": 12, "num_attention_heads": 2, "num_hidden_layers": 2, "patch_size": 2,
+  "vision_config": {"model_type": "smolvlm_vision", "hidden_size": 32, "image_size": 8,
+    "intermediate_size": 64, "num_attention_heads": 2, "num_hidden_layers": 2, "patch_size": 2,
     "hidden_act": "gelu_pytorch_tanh"}})";
 constexpr const char* kRandomProcessor = R"({
   "image_processor_type": "SmolVLMImageProcessor", "processor_class": "SmolVLMProcessor",
@@ -221,8 +221,8 @@ class RandomTower : public testing::Test {
     source_ = nullptr;
   }
 
-  static GgufFile tower_file() {
-    GgufFile file = testing_gguf::projector_file(source_->path(), "idefics3");
+  static GgufFile tower_file(bool quantized = false) {
+    GgufFile file = testing_gguf::projector_file(source_->path(), "idefics3", quantized);
     with({{"projector.scale_factor", 2}, {"preproc_image_size", 16}})(file);
     return file;
   }
@@ -279,6 +279,14 @@ TEST_F(RandomTower, ComputesTheLogitsOfTheFolder) {
   }
   const std::vector<float> in_folder = logits(open(dir_.path()));
   EXPECT_EQ(in_folder, logits(open(model_)));
+}
+
+TEST_F(RandomTower, MayBeQuantized) {
+  const std::vector<float> expected = logits(open(model_));
+  tower_file(/*quantized=*/true).write(tower_);
+  const std::vector<float> found = logits(open(model_));
+  EXPECT_NE(found, expected);
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 0.05) << i;
 }
 
 TEST_F(RandomTower, IsNotUsedIfItIsNotWantedOrNotTheOnlyOne) {
