@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstring>
-#include <numeric>
-#include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -98,7 +97,8 @@ class ProjectorTensors {
 
   // Empty for a tensor that the tower does not have.
   std::string name_of(std::string_view name) const {
-    auto [pattern, index] = without_index(name);
+    std::string pattern, index;
+    std::tie(pattern, index) = without_index(name);
     if (is_swapped_) swap_feed_forward(pattern);
     if (pattern.starts_with("v.deepstack.")) {
       const auto found = std::find_if(deepstack_.begin(), deepstack_.end(), [&](int64_t layer) {
