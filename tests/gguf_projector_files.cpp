@@ -143,11 +143,11 @@ std::string quantized_bytes(const std::vector<float>& values) {
 
 class ProjectorWriter {
  public:
-  ProjectorWriter(const std::filesystem::path& folder, const GgufProjector& row, bool quantized,
-                  GgufFile& file)
+  ProjectorWriter(const std::filesystem::path& folder, const GgufProjector& row,
+                  const ProjectorForm& form, GgufFile& file)
       : row_(row),
         vision_(Json::load(folder / "config.json").at("vision_config")),
-        quantized_(quantized),
+        form_(form),
         file_(file) {
     const Checkpoint checkpoint = Checkpoint::open(folder);
     for (const std::string& name : checkpoint.names()) {
@@ -159,8 +159,15 @@ class ProjectorWriter {
   }
 
  private:
-  void add(const std::string& name, FloatTensor floats) {
+  void add(std::string name, FloatTensor floats) {
     if (name.empty()) return;
+    for (const auto& [from, to] :
+         {std::pair(".ffn_up.", ".ffn_down."), {".ffn_down.", ".ffn_up."}}) {
+      const size_t place = form_.swapped ? name.find(from) : name.npos;
+      if (place == name.npos) continue;
+      name.replace(place, std::strlen(from), to);
+      break;
+    }
     if (name == "v.patch_embd.weight" && row_.patches == PatchLayout::TwoFrames) {
       put(name, frame_of(floats, 0));
       return put(name + ".1", frame_of(floats, 1));
@@ -209,7 +216,7 @@ class ProjectorWriter {
     while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
     if (shape.empty()) shape = {1};
     constexpr uint32_t kQ8 = 8;
-    if (quantized_ && shape.size() == 2 && shape[1] % kBlock == 0) {
+    if (form_.quantized && shape.size() == 2 && shape[1] % kBlock == 0) {
       file_.tensor(name, shape, quantized_bytes(floats.values), kQ8);
     } else {
       file_.tensor(name, shape, floats.bytes());
@@ -218,7 +225,7 @@ class ProjectorWriter {
 
   const GgufProjector& row_;
   Json vision_;
-  bool quantized_;
+  ProjectorForm form_;
   GgufFile& file_;
 };
 
@@ -234,7 +241,7 @@ int64_t first_of(const Json& object, std::initializer_list<const char*> keys, in
 }  // namespace
 
 GgufFile projector_file(const std::filesystem::path& folder, const std::string& type,
-                        bool quantized) {
+                        const ProjectorForm& form) {
   const GgufProjector* const row = models::find_projector(type);
   GgufFile file;
   const Json vision = Json::load(folder / "config.json").at("vision_config");
@@ -263,7 +270,7 @@ GgufFile projector_file(const std::filesystem::path& folder, const std::string& 
     const std::vector<double> values = image.at(key).as_floats();
     file.reals(std::string("clip.vision.") + key, {values.begin(), values.end()});
   }
-  ProjectorWriter(folder, *row, quantized, file);
+  ProjectorWriter(folder, *row, form, file);
   return file;
 }
 

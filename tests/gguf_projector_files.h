@@ -10,10 +10,15 @@
 
 namespace pippin::testing_gguf {
 
-// The tower of a folder, whose projector has that type: its tensors, matrices in F32 or Q8_0, and
-// the metadata that all towers have.
+struct ProjectorForm {
+  bool quantized = false;  // matrices in Q8_0 in place of F32
+  bool swapped = false;    // older files' names of the matrices of feed-forwards
+};
+
+// The tower of a folder, whose projector has that type: its tensors, and the metadata that all
+// towers have.
 GgufFile projector_file(const std::filesystem::path& folder, const std::string& type,
-                        bool quantized = false);
+                        const ProjectorForm& form = {});
 
 // The language model of a folder, a Llama under "model.", with these tokens, of which those in
 // angle brackets are special.

@@ -46,6 +46,7 @@ struct TowerFile {
   const char* projector;
   const char* architecture;  // of the language model
   std::function<void(GgufFile&)> add = [](GgufFile&) {};
+  testing_gguf::ProjectorForm form = {};
   bool has_usual_pixels = true;  // the processor's settings can be derived from a file
 };
 
@@ -95,7 +96,7 @@ void expect_pixels(const fs::path& dir, const fs::path& folder) {
 void expect_rows(const TowerFile& tower) {
   PIPPIN_SHARED_OR_SKIP(folder, std::string("models2026/vlm/") + tower.folder);
   const TempDir dir;
-  GgufFile file = testing_gguf::projector_file(folder, tower.projector);
+  GgufFile file = testing_gguf::projector_file(folder, tower.projector, tower.form);
   tower.add(file);
   write_folder(dir.path(), text_config(Json::load(folder / "config.json"), tower.architecture),
                file);
@@ -146,6 +147,11 @@ INSTANTIATE_TEST_SUITE_P(
                      with({{"projector.scale_factor", 2}, {"preproc_max_tiles", 4}})},
                     {"llava", "mlp", "llama",
                      [](GgufFile& file) { file.numbers("clip.vision.feature_layer", {1}); }},
+                    {"llava",
+                     "mlp",
+                     "llama",
+                     [](GgufFile& file) { file.numbers("clip.vision.feature_layer", {1}); },
+                     {.swapped = true}},
                     {"llava_next", "mlp", "llama",
                      [](GgufFile& file) {
                        file.numbers("clip.vision.feature_layer", {1});
@@ -153,10 +159,10 @@ INSTANTIATE_TEST_SUITE_P(
                      }},
                     {"gemma3", "gemma3", "gemma3", with({{"projector.scale_factor", 2}})}}},
         TowerGroup{"Patches",
-                   {{"pixtral_llava", "pixtral", "llama", with({}), false},
-                    {"mistral3", "pixtral", "llama", with({{"spatial_merge_size", 2}}), false},
-                    {"lfm2_vl", "lfm2", "lfm2", with({{"projector.scale_factor", 2}}), false},
-                    {"gemma4_vl", "gemma4v", "gemma4", with({}), false},
+                   {{"pixtral_llava", "pixtral", "llama", with({}), {}, false},
+                    {"mistral3", "pixtral", "llama", with({{"spatial_merge_size", 2}}), {}, false},
+                    {"lfm2_vl", "lfm2", "lfm2", with({{"projector.scale_factor", 2}}), {}, false},
+                    {"gemma4_vl", "gemma4v", "gemma4", with({}), {}, false},
                     {"minicpmv4_6", "minicpmv4_6", "qwen35",
                      [](GgufFile& file) { file.numbers("clip.vision.wa_layer_indexes", {0}); }}}},
         TowerGroup{"Qwen",
@@ -221,8 +227,8 @@ class RandomTower : public testing::Test {
     source_ = nullptr;
   }
 
-  static GgufFile tower_file(bool quantized = false) {
-    GgufFile file = testing_gguf::projector_file(source_->path(), "idefics3", quantized);
+  static GgufFile tower_file(const testing_gguf::ProjectorForm& form = {}) {
+    GgufFile file = testing_gguf::projector_file(source_->path(), "idefics3", form);
     with({{"projector.scale_factor", 2}, {"preproc_image_size", 16}})(file);
     return file;
   }
@@ -283,7 +289,7 @@ TEST_F(RandomTower, ComputesTheLogitsOfTheFolder) {
 
 TEST_F(RandomTower, MayBeQuantized) {
   const std::vector<float> expected = logits(open(model_));
-  tower_file(/*quantized=*/true).write(tower_);
+  tower_file({.quantized = true}).write(tower_);
   const std::vector<float> found = logits(open(model_));
   EXPECT_NE(found, expected);
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 0.05) << i;
