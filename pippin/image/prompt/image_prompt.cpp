@@ -108,6 +108,7 @@ ImagePrompt ImagePrompt::parse(const std::string& processor_class, const Json& p
     ImagePrompt prompt;
     prompt.placeholder_ = std::move(rule.placeholder);
     prompt.row_token_ = std::move(rule.row_token);
+    prompt.row_token_is_optional_ = rule.row_token_is_optional;
     prompt.expand_ = std::move(rule.expand);
     return prompt;
   }

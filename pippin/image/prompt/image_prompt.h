@@ -43,6 +43,8 @@ class ImagePrompt {
   // Returns the special token that transformers repeats for rows, whose id the model's config.json
   // has.
   const std::string& row_token() const { return row_token_; }
+  // Whether tokenizers of such models may lack it: LLaVA's first ones were trained without.
+  bool row_token_is_optional() const { return row_token_is_optional_; }
 
   // Returns what replaces the placeholder of image `index` (from 0) of a conversation. Throws
   // InvalidArgument if the inputs are of another processor.
@@ -56,6 +58,7 @@ class ImagePrompt {
   using Expand = std::function<std::vector<ImagePiece>(const ImageInputs& inputs, int64_t index)>;
 
   std::string placeholder_, row_token_;
+  bool row_token_is_optional_ = false;
   Expand expand_;
 };
 

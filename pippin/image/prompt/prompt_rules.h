@@ -24,6 +24,7 @@ struct PromptSettings {
 struct PromptRule {
   std::string placeholder, row_token;
   std::function<std::vector<ImagePiece>(const ImageInputs& inputs, int64_t index)> expand;
+  bool row_token_is_optional = false;
 };
 
 // Returns number `index` of the output `name`. Throws InvalidArgument if it is missing.
