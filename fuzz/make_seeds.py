@@ -211,6 +211,16 @@ def gguf_encoder(architecture, sizes, tokenizer, tensors=()):
     return gguf([(key, *gguf_value(value)) for key, value in pairs.items()], matrices, bytes(32))
 
 
+def gguf_tower(projector, sizes, tensors):
+    pairs = {"general.architecture": "clip", "clip.has_vision_encoder": True, "clip.projector_type": projector}
+    pairs.update({f"clip.vision.{key}": value for key, value in sizes.items()})
+    return gguf([(key, *gguf_value(value)) for key, value in pairs.items()], [(name, (4, 4), 0, 0) for name in tensors],
+                bytes(64))
+
+
+TOWER_SIZES = {"image_size": 8, "patch_size": 2, "embedding_length": 8, "feed_forward_length": 8, "block_count": 2,
+               "attention.head_count": 2, "attention.layer_norm_epsilon": 1e-6, "is_deepstack_layers": [False, False],
+               "image_mean": [0.5, 0.5, 0.5]}
 ENCODER_SIZES = {"embedding_length": 4, "feed_forward_length": 8, "block_count": 1, "attention.head_count": 2,
                  "context_length": 8, "attention.layer_norm_epsilon": 1e-12, "pooling_type": 1}
 T5_SIZES = {**ENCODER_SIZES, "attention.key_length": 2, "attention.layer_norm_rms_epsilon": 1e-6,
@@ -362,6 +372,7 @@ SEEDS = {
     "gguf_model/bert": gguf_encoder("bert", ENCODER_SIZES, WORD_PIECES, ["token_types.weight"]),
     "gguf_model/bert_scores": gguf_encoder("bert", {**ENCODER_SIZES, "pooling_type": 4}, UNIGRAM, ["cls.output.weight"]),
     "gguf_model/nomic_bert": gguf_encoder("nomic-bert", {**ENCODER_SIZES, "rope.freq_base": 1000.0}, WORD_PIECES),
+    "gguf_model/vision_tower": gguf_tower("qwen3vl_merger", TOWER_SIZES, ["mm.2.weight", "v.position_embd.weight"]),
     "gguf_model/t5": gguf_encoder("t5", T5_SIZES, UNIGRAM, ["enc.blk.0.ffn_gate.weight", "output.weight"]),
     "gguf_model/t5encoder": gguf_encoder("t5encoder", T5_SIZES, UNIGRAM, ["enc.blk.1.attn_rel_b.weight"]),
     "npy/f4.npy": npy(header("<f4", "False", "(2, 3)"), struct.pack("<6f", *range(6))),

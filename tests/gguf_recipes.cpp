@@ -33,6 +33,8 @@ uint32_t crc32_of(const Floats& values) {
   return ~crc;
 }
 
+}  // namespace
+
 Floats values_of(const TensorInfo& tensor) {
   Floats values;
   const auto half = [&](size_t i) {
@@ -53,6 +55,8 @@ Floats values_of(const TensorInfo& tensor) {
   }
   return values;
 }
+
+namespace {
 
 // Transposes the values as matrices (rows, columns).
 Floats transposed(const Floats& values, size_t rows, size_t columns) {

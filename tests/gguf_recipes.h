@@ -7,9 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "pippin/io/checkpoint.h"
 #include "tests/gguf_testing.h"
 
 namespace pippin::testing_gguf {
+
+// The elements of a tensor of floats.
+std::vector<float> values_of(const TensorInfo& tensor);
 
 class Recipe {
  public:

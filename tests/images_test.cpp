@@ -217,6 +217,18 @@ TEST_F(Images, ComeBeforeThePrompt) {
 }
 
 // The next question about an image costs only its own tokens.
+// As in LLaVA's first models.
+TEST_F(Images, NeedNoTokenOfTheirOwn) {
+  const WordsAndImages other(source_->path(), "<other>");
+  const auto ids = [&](const std::string& model) {
+    const auto result = run_pippin({"run", model, "--image", image("red.png"), "--raw", "--json",
+                                    "w9 <image> w16", "--temperature", "0", "-n", "4"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return ids_of(Json::parse(result.out, "report").at("ids"));
+  };
+  EXPECT_EQ(ids(other.path()), ids(model_.path()));
+}
+
 TEST_F(Images, StayInPromptCaches) {
   const std::string cache = (folder_ / "cache").string();
   const Json first = report({image("red.png")}, "w9 w16", {"--prompt-cache", cache});

@@ -122,7 +122,9 @@ TextEncoder::TextEncoder(std::shared_ptr<runtime::EncoderModel> model, Tokenizer
 }
 
 TextEncoder TextEncoder::open(const ModelChoice& given) {
-  const ModelChoice choice = resolve_choice(given);
+  ModelChoice of_texts = given;
+  of_texts.load.mmproj = runtime::kNoProjector;
+  const ModelChoice choice = resolve_choice(of_texts);
   const fs::path path = choice.path;
   if (!fs::exists(path)) fail(ErrorCode::NotFound, "{}: there is no such model", path.string());
   if (ImageEncoder::is_in(path) && !is_text_encoder(path)) {

@@ -270,6 +270,7 @@ std::vector<Option> make_options() {
     {"prefill", "language model: auto, batches or steps", set_language<&LanguageModelOptions::prefill>},
     {"prefill_chunk", "language model: the most tokens of a prompt that one run takes; 0: 256, or more where that is quicker", set_language<&LanguageModelOptions::prefill_chunk>},
     {"adapter", "language model: the adapter whose functions to use", set_language<&LanguageModelOptions::adapter>},
+    {"mmproj", "language model: the vision tower of a GGUF, mmproj-*.gguf; empty: the only one next to it, or its repository's; none", set_language<&LanguageModelOptions::mmproj>},
     {"chat_template", "language model: a file with the template; empty: the model's own", set_language<&LanguageModelOptions::chat_template>},
     {"vad", "transcriber: a model of voice for vad_filter, a package or org/name; empty: none", set_name<&pippin_options::vad>},
     {"tokenizer", "language model, transcriber: a folder, a file or org/name; empty: the model's own", set_language<&LanguageModelOptions::tokenizer>},

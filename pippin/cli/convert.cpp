@@ -194,6 +194,10 @@ CLI::App* add_convert_command(CLI::App& app) {
                    "Size of the images that the vision tower's package takes, for towers that take "
                    "any (OUT is a folder)")
       ->type_name("HEIGHTxWIDTH");
+  command
+      ->add_option("--mmproj", values->arguments.options.mmproj,
+                   "The vision tower of a GGUF as SRC, mmproj-*.gguf (OUT is a folder)")
+      ->type_name("FILE");
   command->add_flag("--compress-vision", values->arguments.options.compress_vision,
                     "Compress the vision tower, too (OUT is a folder)");
   add_compress_options(*command, values->arguments.options.compression);

@@ -332,7 +332,12 @@ class Chooser {
     for (const RepoFile& file : files_) {
       if (!is_left_out(file, options_)) paths.push_back(file.path);
     }
-    const std::vector<std::string> chosen = choose_gguf(paths, options_.gguf, repo_);
+    std::vector<std::string> chosen = choose_gguf(paths, options_.gguf, repo_);
+    if (options_.projector && !chosen.empty()) {
+      if (auto projector = choose_projector(paths, chosen.front())) {
+        chosen.push_back(std::move(*projector));
+      }
+    }
     return pick([&](const RepoFile& file) {
       return std::find(chosen.begin(), chosen.end(), file.path) != chosen.end();
     });

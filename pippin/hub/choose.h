@@ -20,7 +20,8 @@ struct ChooseOptions {
   std::vector<std::string> exclude;
   // One of several packages, or any folder or file; empty: the repository.
   std::string path;
-  std::string gguf;  // tag of a GGUF model (gguf_files.h); empty: any
+  std::string gguf;       // tag of a GGUF model (gguf_files.h); empty: any
+  bool projector = true;  // along with a GGUF model its vision tower, if the repository has one
   // Only the files for text.
   bool tokenizer_only = false;
 };

@@ -1,12 +1,15 @@
 #include "pippin/hub/gguf_files.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "pippin/base/error.h"
+#include "pippin/io/model_files.h"
 
 namespace pippin::hub {
 namespace {
@@ -25,8 +28,18 @@ bool is_ggml_name(std::string_view name) {
   return name.starts_with(kGgmlBegin) && name.ends_with(kGgmlEnding);
 }
 
+std::string_view name_of(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return path.substr(slash == path.npos ? 0 : slash + 1);
+}
+
+std::string_view folder_of(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return path.substr(0, slash == path.npos ? 0 : slash);
+}
+
 bool is_gguf_name(std::string_view name) {
-  return name.ends_with(kEnding) && !name.starts_with("mmproj");
+  return name.ends_with(kEnding) && !is_projector_name(name);
 }
 
 // Returns "folder/model" for "folder/model-00001-of-00003.gguf".
@@ -53,8 +66,7 @@ std::vector<std::string> choose_gguf(const std::vector<std::string>& paths, std:
                                      std::string_view repo) {
   std::map<std::string, std::vector<std::string>> models;
   for (const std::string& path : paths) {
-    const size_t slash = path.rfind('/');
-    const std::string_view name = std::string_view(path).substr(slash == path.npos ? 0 : slash + 1);
+    const std::string_view name = name_of(path);
     if (is_gguf_name(name) || is_ggml_name(name)) models[model_of(path)].push_back(path);
   }
   std::vector<std::string> wanted, names;
@@ -75,6 +87,30 @@ std::vector<std::string> choose_gguf(const std::vector<std::string>& paths, std:
   std::vector<std::string> files = models[wanted.front()];
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::optional<std::string> choose_projector(const std::vector<std::string>& paths,
+                                            std::string_view model) {
+  // Types without loss of what towers compute with, smallest first; then others.
+  constexpr std::string_view kBest[] = {"f16", "bf16", "f32"};
+  const auto rank = [&](const std::string& path) {
+    const std::string name = lower_case(name_of(path));
+    const bool is_elsewhere = folder_of(path) != folder_of(model);
+    size_t type = 0;
+    while (type < std::size(kBest) &&
+           !has_tag(name.substr(0, name.size() - kEnding.size()), kBest[type])) {
+      ++type;
+    }
+    return std::tuple(is_elsewhere, type, path);
+  };
+  std::optional<std::string> best;
+  for (const std::string& path : paths) {
+    const std::string_view folder = folder_of(path);
+    const bool is_near = folder.empty() || folder == folder_of(model);
+    if (!is_near || !is_projector_name(name_of(path))) continue;
+    if (!best || rank(path) < rank(*best)) best = path;
+  }
+  return best;
 }
 
 }  // namespace pippin::hub

@@ -3,6 +3,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/testing.h"
+#include "pippin/hub/choose.h"
 #include "pippin/hub/gguf_files.h"
 #include "pippin/hub/glob.h"
 #include "pippin/hub/repo_spec.h"
@@ -64,6 +65,21 @@ TEST(GgufFiles, TheOneThatTheTagEnds) {
   EXPECT_ERROR(choose_gguf(paths, "4_K_M", "o/n"), ErrorCode::NotFound, "ends with 4_K_M");
   EXPECT_ERROR(choose_gguf({"a.gguf", "b.gguf"}, "", "o/n"), ErrorCode::InvalidArgument,
                "o/n:TAG, of a, b");
+}
+
+TEST(GgufFiles, TheVisionTowerForAModel) {
+  const std::vector<std::string> paths = {"m-Q4_K_M.gguf",     "mmproj-BF16.gguf",
+                                          "m.mmproj-f16.gguf", "mmproj-F32.gguf",
+                                          "big/m-F16.gguf",    "other/mmproj.gguf"};
+  EXPECT_EQ(choose_projector(paths, "m-Q4_K_M.gguf"), "m.mmproj-f16.gguf");
+  EXPECT_EQ(choose_projector(paths, "big/m-F16.gguf"), "m.mmproj-f16.gguf");
+  EXPECT_EQ(choose_projector(paths, "other/m.gguf"), "other/mmproj.gguf");
+  EXPECT_EQ(choose_projector({"m.gguf", "mmproj-Q8_0.gguf", "mmproj-bf16.gguf"}, "m.gguf"),
+            "mmproj-bf16.gguf");
+  EXPECT_FALSE(choose_projector({"m.gguf", "other/mmproj.gguf"}, "m.gguf"));
+  const std::vector<RepoFile> files = {{.path = "m-Q8_0.gguf"}, {.path = "mmproj-m-f16.gguf"}};
+  EXPECT_EQ(choose_files(files, {.gguf = "Q8_0"}, "o/n").files.size(), 2U);
+  EXPECT_EQ(choose_files(files, {.gguf = "Q8_0", .projector = false}, "o/n").files.size(), 1U);
 }
 
 TEST(RepoSpec, WhatIsNone) {

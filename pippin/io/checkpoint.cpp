@@ -105,6 +105,7 @@ void Checkpoint::add_indexed(const fs::path& index, std::string_view single_name
 Checkpoint Checkpoint::renamed(const std::function<Renamed(const TensorInfo&)>& change) const {
   Checkpoint result(path_);
   result.files_ = files_;
+  result.bytes_ = bytes_;
   for (const auto& [name, place] : tensors_) {
     Renamed one = change(*place.tensor);
     if (one.name.empty()) continue;
@@ -115,6 +116,7 @@ Checkpoint Checkpoint::renamed(const std::function<Renamed(const TensorInfo&)>& 
       tensor->bytes = *result.bytes_.back();
     }
     if (one.transposed) std::reverse(tensor->shape.begin(), tensor->shape.end());
+    if (one.shape) tensor->shape = std::move(*one.shape);
     if (!result.tensors_.emplace(one.name, Place{tensor.get(), place.file}).second) {
       fail(ErrorCode::InvalidFile, "{}: tensor {} is another's {}", path_.string(), name, one.name);
     }

@@ -33,6 +33,7 @@ class Checkpoint {
     // Replaces the file's bytes, unless empty: the transpose of a matrix, whose axes are swapped.
     std::vector<std::byte> bytes = {};
     bool transposed = false;
+    std::optional<std::vector<int64_t>> shape = {};  // replaces the file's; of as many bytes
   };
   Checkpoint renamed(const std::function<Renamed(const TensorInfo&)>& change) const;
 

@@ -50,6 +50,10 @@ bool fits_weights(const WeightFiles& form, std::string_view name) {
          !name.starts_with("adapter_");
 }
 
+bool is_projector_name(std::string_view name) {
+  return name.ends_with(".gguf") && name.find("mmproj") != name.npos;
+}
+
 const ModelFile* find_model_file(std::string_view path) {
   const auto row = std::find_if(kModelFiles.begin(), kModelFiles.end(),
                                 [&](const ModelFile& file) { return fits_path(file.name, path); });

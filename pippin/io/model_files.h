@@ -91,6 +91,10 @@ inline constexpr std::array kWeightFiles = {
 // (Mistral's consolidated*) nor an adapter (adapter_*).
 bool fits_weights(const WeightFiles& form, std::string_view name);
 
+// Returns whether a file's name is that of a vision tower next to a language model's GGUF file, by
+// llama.cpp's convention: mmproj-model-f16.gguf.
+bool is_projector_name(std::string_view name);
+
 // Returns the row of a path relative to the model's folder; null if the model does not need the
 // file.
 const ModelFile* find_model_file(std::string_view path);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "pippin/models/gguf/gguf.h"
 #include "pippin/models/registry.h"
 #include "pippin/nn/weights/packed_forms.h"
 
@@ -183,6 +184,7 @@ PackedWeightsPtr by_method(const Config& config) {
 }  // namespace
 
 PackedWeightsPtr packed_weights(const Config& config) {
+  if (config.contains(kGgufKey)) return nn::gguf_weights();
   if (const auto mlx = config.find("quantization")) {
     config.ignore({"quantization_config"});
     return mlx_weights(Config(*mlx));

@@ -6,9 +6,10 @@
 
 namespace pippin::models {
 
-// The form named by "quantization_config", "compression_config" or MLX's "quantization"; null if
-// all are absent. The checkpoint itself shows which modules are packed: lists of exceptions and
-// settings of single modules are not needed. Throws Unsupported, by name, for an unknown form.
+// The form named by "quantization_config", "compression_config" or MLX's "quantization", or that of
+// GGUF files for a configuration made of one; null if all are absent. The checkpoint itself shows
+// which modules are packed: lists of exceptions and settings of single modules are not needed.
+// Throws Unsupported, by name, for an unknown form.
 nn::PackedWeightsPtr packed_weights(const Config& config);
 
 }  // namespace pippin::models

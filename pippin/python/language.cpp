@@ -89,6 +89,7 @@ std::unique_ptr<PyLanguageModel> open(const LoadArguments& given, const py::obje
   options.context = given.context;
   options.threads = given.num_threads;
   options.adapter = given.adapter;
+  options.mmproj = given.mmproj;
   options.low_memory = given.low_memory;
   options.compute.precision = precision_of(given.precision);
   options.compute.device = open_device(given.backend, given.compute_units);
@@ -108,20 +109,20 @@ std::unique_ptr<PyLanguageModel> open(const LoadArguments& given, const py::obje
 std::unique_ptr<PyLanguageModel> load(const std::string& path, const std::string& tokenizer,
                                       const std::string& chat_template, int64_t context,
                                       int num_threads, const std::string& adapter,
-                                      const std::string& precision, bool low_memory,
-                                      bool load_cache, const std::string& backend,
+                                      const std::string& mmproj, const std::string& precision,
+                                      bool low_memory, bool load_cache, const std::string& backend,
                                       const std::string& compute_units,
                                       const py::object& progress) {
-  return open({path, tokenizer, chat_template, adapter, precision, backend, compute_units, context,
-               num_threads, low_memory, load_cache},
+  return open({path, tokenizer, chat_template, adapter, mmproj, precision, backend, compute_units,
+               context, num_threads, low_memory, load_cache},
               progress);
 }
 
 py::tuple state_of(const PyLanguageModel& own) {
   const LoadArguments& given = own.arguments();
   return py::make_tuple(given.path, given.tokenizer, given.chat_template, given.adapter,
-                        given.precision, given.backend, given.compute_units, given.context,
-                        given.num_threads, given.low_memory, given.load_cache);
+                        given.mmproj, given.precision, given.backend, given.compute_units,
+                        given.context, given.num_threads, given.low_memory, given.load_cache);
 }
 
 std::unique_ptr<PyLanguageModel> model_of(const py::tuple& state) {
@@ -134,6 +135,7 @@ std::unique_ptr<PyLanguageModel> model_of(const py::tuple& state) {
   next(given.tokenizer);
   next(given.chat_template);
   next(given.adapter);
+  next(given.mmproj);
   next(given.precision);
   next(given.backend);
   next(given.compute_units);
@@ -300,9 +302,9 @@ void bind_language(py::module_& module) {
   py::class_<PyLanguageModel>(module, "LanguageModel", docs::kLanguageModel)
       .def(py::init(&load), py::arg("path"), py::kw_only(), py::arg("tokenizer") = "",
            py::arg("chat_template") = "", py::arg("context") = 0, py::arg("num_threads") = 0,
-           py::arg("adapter") = "", py::arg("precision") = "fast", py::arg("low_memory") = false,
-           py::arg("load_cache") = true, py::arg("backend") = "cpu", py::arg("compute_units") = "",
-           py::arg("progress") = py::none())
+           py::arg("adapter") = "", py::arg("mmproj") = "", py::arg("precision") = "fast",
+           py::arg("low_memory") = false, py::arg("load_cache") = true, py::arg("backend") = "cpu",
+           py::arg("compute_units") = "", py::arg("progress") = py::none())
       .def(py::pickle(&state_of, &model_of))
       .def_property_readonly(
           "name", [](const PyLanguageModel& own) { return own.model().name(); },

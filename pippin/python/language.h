@@ -39,7 +39,7 @@ class PySequence {
 
 // The arguments for loading a model again.
 struct LoadArguments {
-  std::string path, tokenizer, chat_template, adapter, precision, backend, compute_units;
+  std::string path, tokenizer, chat_template, adapter, mmproj, precision, backend, compute_units;
   int64_t context = 0;
   int num_threads = 0;
   bool low_memory = false, load_cache = true;

@@ -102,6 +102,7 @@ app::ConvertOptions convert_options(const py::dict& given) {
   options.take("norms", converted.norms);
   options.take("image_size", arguments.image_size);
   options.take("compress_vision", converted.compress_vision);
+  options.take("mmproj", converted.mmproj);
   take_compression(options, converted.compression);
   options.refuse_others();
   return app::options_of(arguments);
@@ -166,6 +167,7 @@ void take_load(Options& options, runtime::LoadOptions& load) {
   options.take("context", load.context);
   options.take("threads", load.threads);
   options.take("adapter", load.adapter);
+  options.take("mmproj", load.mmproj);
   options.take("low_memory", load.low_memory);
   bool no_cache = false;
   options.take("no_cache", no_cache);

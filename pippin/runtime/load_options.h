@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "pippin/engine/compute_options.h"
 
@@ -19,6 +20,9 @@ enum class PrefillMode {
   Batches,  // in batches, if there is a function for them
   Steps,    // token by token
 };
+
+// LoadOptions::mmproj of a model that shall take no images.
+inline constexpr std::string_view kNoProjector = "none";
 
 constexpr int64_t kPromptRun = 256;  // the default for the most prompt tokens per run
 
@@ -37,6 +41,9 @@ struct LoadOptions {
   // The adapter whose functions are used; for a checkpoint's folder, the adapter's folder. Empty:
   // none.
   std::string adapter = {};
+  // For a GGUF file as the model: the file with its vision tower (mmproj-*.gguf). Empty: the only
+  // one next to the model, or that of its repository; "none": images are not read.
+  std::string mmproj = {};
   // A file with the chat template, or a tokenizer_config.json. Empty: the model's own template.
   std::string chat_template = {};
   engine::ComputeOptions compute = {};  // precision, device and more

@@ -76,7 +76,7 @@ void ModelList::load(Slot& slot, std::unique_lock<std::mutex>& lock) {
     app::ModelChoice choice = settings.choice;
     choice.path = slot.entry.path;
     if (!choice.path.empty()) {
-      path = app::resolve_model(choice.path, app::ModelPart::All, choice.pulls);
+      path = app::resolve_choice(choice, false).path;
       const std::lock_guard guard(mutex_);
       slot.path = path;
     }

@@ -6,8 +6,16 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 from hub_testing import HubTest, PIPPIN, ROOT, main
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vision"))
+try:
+    import smolvlm_gguf
+except ImportError:
+    smolvlm_gguf = None
 
 
 class Commands(HubTest):
@@ -43,6 +51,22 @@ class Commands(HubTest):
         process = subprocess.run([PIPPIN, "run", "org/stories", *self.greedy], input="Once upon a time", text=True,
                                  capture_output=True, env=self.environment)
         self.assertEqual(process.stdout, expected, process.stderr)
+
+    def test_gguf_with_a_vision_tower(self):
+        if smolvlm_gguf is None:
+            self.skipTest("NumPy is not installed")
+        folder = Path(self.home) / "made"
+        smolvlm_gguf.write_all(folder, smolvlm_gguf.SHAPES["tiny"])
+        files = {name: (folder / name).read_bytes() for name in ("model-f16.gguf", "mmproj-model-f16.gguf")}
+        question = ["--image", str(folder / "picture.png"), "what is"]
+        expected = self.tell(str(folder / "model"), *question)
+        for name, options in (("org/vision", []), ("org/words", ["--no-mmproj"])):
+            self.add(name, **files)
+            if options:
+                self.fail_with("takes text only", "run", f"{name}:F16", *options, *question, status=3)
+            else:
+                self.assertEqual(self.tell(f"{name}:F16", *question), expected)
+            self.assertEqual(self.fetched(name), set(files) - ({"mmproj-model-f16.gguf"} if options else set()))
 
     def test_what_is_local_wins(self):
         shutil.copytree(self.source, os.path.join(self.home, "org", "stories"))

@@ -220,9 +220,13 @@ void check_convert_options(const fs::path& source, const ConvertOptions& options
 ConvertResult convert(const fs::path& source, const fs::path& output,
                       const ConvertOptions& options) {
   const auto recipe = checked_recipe(source, options);
-  if (const auto file = find_gguf(source)) {
-    const fs::path folder = gguf_folder_with_tokenizer(*file);
+  const auto file = find_gguf(source);
+  if (file) {
+    const fs::path folder = gguf_folder_with_tokenizer(*file, options.mmproj);
     if (folder != source) return convert(folder, output, options);
+  } else if (!options.mmproj.empty()) {
+    fail(ErrorCode::InvalidArgument, "--mmproj: belongs to a GGUF file; {} is not one",
+         source.string());
   }
   if (makes_speech(source, options)) return convert_speech(source, output, options, recipe);
   if (makes_classifier(source, options)) {

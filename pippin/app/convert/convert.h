@@ -56,6 +56,8 @@ struct ConvertOptions {
   // towers that take any. Whether the tower is compressed, too.
   std::optional<ImageSize> image_size;
   bool compress_vision = false;
+  // For a GGUF file: that of its vision tower; empty: none.
+  std::filesystem::path mmproj = {};
 
   // anemll and windowed: The prefix of the packages' names; empty: the architecture's name (anemll)
   // or the model's (windowed).

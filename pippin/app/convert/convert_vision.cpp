@@ -29,6 +29,7 @@ using Shapes = std::set<image::VisionShape>;
 // The option that asks for a tower's package; null if none does.
 const char* vision_option(const ConvertOptions& options) {
   if (options.image_size) return "--image-size";
+  if (!options.mmproj.empty()) return "--mmproj";
   return options.compress_vision ? "--compress-vision" : nullptr;
 }
 

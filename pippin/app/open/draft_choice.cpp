@@ -21,6 +21,7 @@ std::shared_ptr<runtime::Drafts> open_with(const DraftChoice& choice,
     draft.path = choice.source == "demo" ? std::string() : choice.source;
     draft.tokenizer.clear();
     draft.load.adapter.clear();
+    draft.load.mmproj = runtime::kNoProjector;
     draft.load.context = 0;
     with_context("--draft " + choice.source, [&] { options.model = open(draft); });
   }

@@ -20,6 +20,8 @@
 #include "pippin/io/gguf_metadata.h"
 #include "pippin/io/model_files.h"
 #include "pippin/models/gguf/gguf.h"
+#include "pippin/models/gguf/gguf_projector.h"
+#include "pippin/models/vision/vision_model.h"
 
 namespace pippin::app {
 namespace {
@@ -118,7 +120,28 @@ std::unique_ptr<Unpacked> unpack_ggml(const fs::path& file) {
   return unpacked;
 }
 
-std::unique_ptr<Unpacked> unpack(const fs::path& file) {
+// The name of a link to a file of weights, which is not that of a complete checkpoint.
+std::string link_name(const fs::path& file, bool is_projector) {
+  const std::string name = file.filename().string();
+  if (is_projector && !is_projector_name(name)) return fmt::format("mmproj-{}", name);
+  return name == "model.gguf" ? "language-model.gguf" : name;
+}
+
+// Replaces config.json, and adds the tower with its processor.
+void add_projector(const Unpacked& unpacked, const Whole& language, const fs::path& projector) {
+  const auto mapped = MappedFile::open(projector);
+  const std::string name = projector.filename().string();
+  const GgufContent tower = parse_gguf(mapped->bytes(), name);
+  const models::GgufVisionConfig made = models::gguf_vision_config(
+      {language.content, language.name}, models::gguf_config(language.content, language.name),
+      {tower, name});
+  write_text(unpacked.path / "config.json", made.config);
+  write_text(unpacked.path / "processor_config.json", made.processor);
+  with_context(name, [&] { models::vision_passes(unpacked.path); });
+  fs::create_symlink(fs::absolute(projector), unpacked.path / link_name(projector, true));
+}
+
+std::unique_ptr<Unpacked> unpack(const fs::path& file, const fs::path& projector) {
   if (file.extension() != kEnding) return unpack_ggml(file);
   const std::vector<fs::path> parts = gguf_parts(fs::absolute(file));
   const Whole first(parts);
@@ -136,8 +159,10 @@ std::unique_ptr<Unpacked> unpack(const fs::path& file) {
       write_text(path, text.text);
     }
   }
+  if (!projector.empty()) add_projector(*unpacked, first, projector);
   for (const fs::path& part : parts) {
-    fs::create_symlink(part, unpacked->path / part.filename());
+    fs::create_symlink(part, unpacked->path / (projector.empty() ? part.filename().string()
+                                                                 : link_name(part, false)));
   }
   return unpacked;
 }
@@ -150,15 +175,21 @@ void add_tokenizer(Unpacked& unpacked, const fs::path& file) {
   unpacked.has_tokenizer = true;
 }
 
-fs::path folder_of(const fs::path& file, bool with_tokenizer) {
+// Changes with the file.
+std::string key_of(const fs::path& file) {
+  const fs::path path = fs::canonical(file);
+  return fmt::format("{} {} {}", path.string(), fs::file_size(path),
+                     fs::last_write_time(path).time_since_epoch().count());
+}
+
+fs::path folder_of(const fs::path& file, const fs::path& projector, bool with_tokenizer) {
   static ForkMutex mutex;
   static std::map<std::string, std::unique_ptr<Unpacked>> known;
-  const fs::path path = fs::canonical(file);
-  const std::string key = fmt::format("{} {} {}", path.string(), fs::file_size(path),
-                                      fs::last_write_time(path).time_since_epoch().count());
+  std::string key = key_of(file);
+  if (!projector.empty()) key += "\n" + key_of(projector);
   const std::lock_guard lock(mutex);
   auto& unpacked = known[key];
-  if (unpacked == nullptr) unpacked = unpack(file);
+  if (unpacked == nullptr) unpacked = unpack(file, projector);
   if (with_tokenizer) add_tokenizer(*unpacked, file);
   return unpacked->path;
 }
@@ -175,6 +206,7 @@ std::optional<fs::path> find_gguf(const fs::path& path) {
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
     const std::string name = entry.path().filename().string();
     const bool is_model = is_model_file(entry.path());
+    if (is_projector_name(name)) continue;
     const bool other =
         std::any_of(kWeightFiles.begin(), kWeightFiles.end(),
                     [&](const WeightFiles& form) { return !is_model && fits_weights(form, name); });
@@ -193,6 +225,17 @@ std::optional<fs::path> find_gguf(const fs::path& path) {
   return models.empty() ? std::nullopt : std::optional(models.begin()->second);
 }
 
+std::vector<fs::path> find_projectors(const fs::path& file) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(fs::absolute(file).parent_path(), ignored)) {
+    const bool is_one = is_projector_name(entry.path().filename().string());
+    if (is_one && entry.path().filename() != file.filename()) found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 std::vector<fs::path> gguf_parts(const fs::path& file) {
   const std::string stem = stem_of(file);
   if (stem == file.stem().string()) return {file};
@@ -207,12 +250,12 @@ std::vector<fs::path> gguf_parts(const fs::path& file) {
   return parts;
 }
 
-fs::path gguf_folder(const fs::path& file) {
-  return folder_of(file, false);
+fs::path gguf_folder(const fs::path& file, const fs::path& projector) {
+  return folder_of(file, projector, false);
 }
 
-fs::path gguf_folder_with_tokenizer(const fs::path& file) {
-  return folder_of(file, true);
+fs::path gguf_folder_with_tokenizer(const fs::path& file, const fs::path& projector) {
+  return folder_of(file, projector, true);
 }
 
 }  // namespace pippin::app

@@ -16,17 +16,25 @@ namespace pippin::app {
 
 // The GGUF or GGML file for a path: the path itself, or the only one of a folder without packages
 // and weights of other kinds; the file may be one of several parts. Nullopt for any other path.
-// Throws InvalidArgument, listing them, for a folder with several models.
+// Files of vision towers (mmproj*) do not count. Throws InvalidArgument, listing them, for a folder
+// with several models.
 std::optional<std::filesystem::path> find_gguf(const std::filesystem::path& path);
+
+// The files of vision towers next to it, sorted by name.
+std::vector<std::filesystem::path> find_projectors(const std::filesystem::path& file);
 
 // All parts of that file's model, or just the file if it is complete.
 std::vector<std::filesystem::path> gguf_parts(const std::filesystem::path& file);
 
-// The folder for that file's model, created on first use and removed when the process ends. Throws
-// InvalidFile, Unsupported (naming an unknown architecture or tokenizer).
-std::filesystem::path gguf_folder(const std::filesystem::path& file);
+// The folder for that file's model, created on first use and removed when the process ends; with
+// the vision tower of `projector`, if given (models/gguf/gguf_projector.h), and its image
+// processor. Throws InvalidFile, Unsupported (naming an unknown architecture, tokenizer or
+// projector).
+std::filesystem::path gguf_folder(const std::filesystem::path& file,
+                                  const std::filesystem::path& projector = {});
 // The same with tokenizer.json or tokenizer.model, for callers that copy files from there.
-std::filesystem::path gguf_folder_with_tokenizer(const std::filesystem::path& file);
+std::filesystem::path gguf_folder_with_tokenizer(const std::filesystem::path& file,
+                                                 const std::filesystem::path& projector = {});
 
 using tokenizers::TextFile;
 // The files of sentence-transformers for an embedding model: its pooling, then normalization to

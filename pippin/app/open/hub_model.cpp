@@ -42,8 +42,9 @@ bool has_meta(const hub::PullResult& pulled) {
 }
 
 hub::PullResult pull_for(const std::string& model, const hub::RepoSpec& spec, ModelPart part,
-                         const PullObserver& pulls) {
+                         const PullObserver& pulls, bool with_projector = false) {
   hub::PullOptions options;
+  options.choose.projector = with_projector;
   options.cached_first = true;
   options.choose.tokenizer_only = part == ModelPart::Tokenizer;
   const auto observer = pulls ? pulls(spec.id, options) : nullptr;
@@ -61,6 +62,46 @@ std::string as_folder(const std::string& path, bool several = true) {
   const auto file = path.empty() ? std::nullopt : find_gguf(path);
   if (file) return gguf_folder(*file).string();
   return models::pair_folder(unpacked_package(path, several)).string();
+}
+
+// The same with the vision tower that the options name, or with the one that belongs to a GGUF:
+// `pulled` in its repository, or the only one next to it. If that one is not usable, texts are.
+void use_folder(const std::string& path, const std::optional<fs::path>& pulled,
+                ModelChoice& choice) {
+  const std::string& given = choice.load.mmproj;
+  const auto file = path.empty() ? std::nullopt : find_gguf(path);
+  const bool is_named = !given.empty() && given != runtime::kNoProjector;
+  if (is_named && (!file || file->extension() != ".gguf")) {
+    fail(ErrorCode::InvalidArgument, "mmproj: belongs to a GGUF file; {} is not one",
+         path.empty() ? "the demo model" : path);
+  }
+  if (is_named) {
+    const std::string local = resolve_model(given, ModelPart::Files, choice.pulls);
+    if (!fs::is_regular_file(local)) {
+      fail(ErrorCode::NotFound, "mmproj: {}: there is no such file", given);
+    }
+    choice.path = gguf_folder(*file, local).string();
+    return;
+  }
+  choice.path = as_folder(path);
+  if (!file || file->extension() != ".gguf" || !given.empty()) return;
+  std::vector<fs::path> all;
+  if (pulled) {
+    all = {*pulled};
+  } else {
+    all = find_projectors(*file);
+  }
+  if (all.empty()) return;
+  try {
+    if (all.size() > 1) {
+      fail(ErrorCode::InvalidArgument, "several vision towers are next to {}: name one (--mmproj)",
+           file->filename().string());
+    }
+    choice.path = gguf_folder(*file, all.front()).string();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::Cancelled) throw;
+    choice.images_error = error;
+  }
 }
 
 bool is_checkpoint(const fs::path& path) {
@@ -98,6 +139,15 @@ std::string local_path(const hub::PullResult& pulled, const hub::RepoSpec& spec)
     return (pulled.folder / pulled.packages[0]).string();
   }
   return pulled.folder.string();
+}
+
+// The vision tower among the pulled files.
+std::optional<fs::path> projector_of(const hub::PullResult& pulled) {
+  for (const hub::RepoFile& file : pulled.files) {
+    const fs::path path = pulled.folder / file.path;
+    if (is_projector_name(path.filename().string())) return path;
+  }
+  return std::nullopt;
 }
 
 // The folder with a tokenizer in the snapshot: its top, or that of the packages.
@@ -182,6 +232,7 @@ std::optional<std::string> find_local_model(const std::string& model) {
   settings.offline = true;
   hub::PullOptions options;
   options.cached_first = true;
+  options.choose.projector = false;
   try {
     return local_path(hub::pull(*spec, settings, options), *spec);
   } catch (const Error& error) {
@@ -197,11 +248,12 @@ ModelChoice resolve_choice(const ModelChoice& choice, bool text) {
   if (text) local.tokenizer = resolve_model(choice.tokenizer, ModelPart::Tokenizer, choice.pulls);
   const auto spec = repository_of(choice.path);
   if (!spec) {
-    local.path = as_folder(choice.path);
+    use_folder(choice.path, std::nullopt, local);
     return local;
   }
-  const auto pulled = pull_for(choice.path, *spec, ModelPart::All, choice.pulls);
-  local.path = as_folder(local_path(pulled, *spec));
+  const auto pulled =
+      pull_for(choice.path, *spec, ModelPart::All, choice.pulls, choice.load.mmproj.empty());
+  use_folder(local_path(pulled, *spec), projector_of(pulled), local);
   if (text && local.tokenizer.empty() && !pulled.packages.empty()) {
     local.tokenizer = tokenizer_of(pulled, *spec, local.path, choice.pulls);
   }

@@ -130,6 +130,7 @@ LoadedModel open_model(const ModelChoice& given) {
         runtime::load_model([&] { return build_folder(choice, choice.path); },
                             text_path(choice, choice.path), folder_options(choice));
     open_images(choice.path, choice.load.compute, loaded);
+    if (choice.images_error) loaded.images_error = choice.images_error;
     return loaded;
   }
   const fs::path text = choice.tokenizer.empty() ? fs::path() : text_path(choice, choice.tokenizer);

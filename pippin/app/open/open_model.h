@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "pippin/base/error.h"
 #include "pippin/hub/pull.h"
 #include "pippin/runtime/open/loaded_model.h"
 
@@ -25,6 +26,8 @@ struct ModelChoice {
   PullObserver pulls = {};  // may be null
   bool layers = false;      // a Hugging Face folder also returns each layer's output, for verify
   std::string vad = {};     // a model of voice (open/voice_model.h), for recordings; empty: none
+  // Of resolve_choice(): why the vision tower next to a GGUF file is not used.
+  std::optional<Error> images_error = {};
 };
 
 // Throws NotFound for a missing path or part, InvalidArgument if it is neither a package nor a

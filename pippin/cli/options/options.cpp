@@ -85,6 +85,17 @@ void add_load_options(CLI::App& command, runtime::LoadOptions& options, const ch
                   "Run this adapter of the package; with a folder as MODEL a folder with "
                   "adapter_config.json")
       ->type_name("NAME");
+  CLI::Option* const projector =
+      command
+          .add_option("--mmproj", options.mmproj,
+                      "The vision tower of a GGUF as MODEL, mmproj-*.gguf (default: the only one "
+                      "next to it, or that of its repository)")
+          ->type_name("FILE");
+  command
+      .add_flag_callback(
+          "--no-mmproj", [&options] { options.mmproj = runtime::kNoProjector; },
+          "Do not use or pull a vision tower")
+      ->excludes(projector);
   command.add_flag("--low-memory", options.low_memory,
                    "Load the parts of a model of several packages one after another");
   static const std::map<std::string, PrefillMode> modes = {

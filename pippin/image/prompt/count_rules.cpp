@@ -173,10 +173,12 @@ PromptRule read_llava_prompt(const PromptSettings& settings) {
   const std::string token = settings.text("image_token", "<image>");
   const int64_t patch = std::max<int64_t>(settings.number("patch_size", 14), 1);
   const int64_t further = further_rows(settings, 1);
-  return one_run(token, token, [=](const ImageInputs& inputs) {
+  PromptRule rule = one_run(token, token, [=](const ImageInputs& inputs) {
     const int64_t side = tile_side(inputs) / patch;
     return side * side + further;
   });
+  rule.row_token_is_optional = true;
+  return rule;
 }
 
 PromptRule read_llava_next_prompt(const PromptSettings& settings) {
@@ -184,11 +186,13 @@ PromptRule read_llava_next_prompt(const PromptSettings& settings) {
   const int64_t patch = std::max<int64_t>(settings.number("patch_size", 14), 1);
   const int64_t further = further_rows(settings, 1);
   const PinpointRows rows{read_resolutions(settings)};
-  return one_run(token, token, [=](const ImageInputs& inputs) {
+  PromptRule rule = one_run(token, token, [=](const ImageInputs& inputs) {
     const int64_t side = tile_side(inputs) / patch;
     const Size patches = rows.patches(inputs, side);
     return side * side + further + patches.height * patches.width + patches.height;
   });
+  rule.row_token_is_optional = true;
+  return rule;
 }
 
 PromptRule read_llava_onevision_prompt(const PromptSettings& settings) {

@@ -114,6 +114,7 @@ ImagePrompt ImagePrompt::parse(const std::string& processor_class, const Json& p
     prompt.placeholder_ = std::move(rule.placeholder);
     prompt.row_token_ = std::move(rule.row_token);
     prompt.video_placeholder_ = std::move(rule.video_placeholder);
+    prompt.row_token_is_optional_ = rule.row_token_is_optional;
     prompt.expand_ = std::move(rule.expand);
     prompt.expand_video_ = std::move(rule.expand_video);
     prompt.writes_special_tokens_ = rule.writes_special_tokens;

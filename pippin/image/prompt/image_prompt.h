@@ -45,6 +45,8 @@ class ImagePrompt {
   // Returns the special token that transformers repeats for rows, whose id the model's config.json
   // has.
   const std::string& row_token() const { return row_token_; }
+  // Whether tokenizers of such models may lack it: LLaVA's first ones were trained without.
+  bool row_token_is_optional() const { return row_token_is_optional_; }
 
   // Whether framed() writes the special tokens of a text, which the tokenizer may not add.
   bool writes_special_tokens() const { return writes_special_tokens_; }
@@ -73,6 +75,7 @@ class ImagePrompt {
 
   std::string placeholder_, row_token_, video_placeholder_;
   Expand expand_, expand_video_;
+  bool row_token_is_optional_ = false;
   bool writes_special_tokens_ = false;
   std::string text_begin_, text_end_;
 };

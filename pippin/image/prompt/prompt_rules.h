@@ -24,6 +24,7 @@ struct PromptSettings {
 struct PromptRule {
   std::string placeholder, row_token;
   std::function<std::vector<ImagePiece>(const ImageInputs& inputs, int64_t index)> expand;
+  bool row_token_is_optional = false;
   // Of videos, if they are supported.
   std::string video_placeholder = {};
   std::function<std::vector<ImagePiece>(const ImageInputs& inputs, int64_t index)> expand_video =

@@ -64,6 +64,11 @@ nn::RopeOptions rope_options(const Config& config, int64_t dims, const RopeDefau
 // layers that are declared without a rope get none.
 void add_ropes_by_kind(const Config& config, nn::DecoderOptions& model,
                        const std::vector<bool>& sliding, RopeDefaults full, RopeDefaults slides);
+// Keys of vision towers in configurations made of llama.cpp's files (gguf/gguf_projector.h):
+// queries, keys and values have a matrix each; norms that add 1 to their weights have that sum.
+inline constexpr std::string_view kSeparateQkv = "gguf_separate_qkv";
+inline constexpr std::string_view kPlainNorms = "gguf_plain_norms";
+
 // For models whose pictures have positions with three coordinates: mrope_section and
 // mrope_interleaved, for all ropes. Throws InvalidFile for sections that are not the rope's
 // frequencies.

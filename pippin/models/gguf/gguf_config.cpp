@@ -207,6 +207,11 @@ bool is_given(const GgufConfig& given, std::string_view source) {
 }
 
 [[noreturn]] void refuse(const GgufMetadata& metadata, const std::string& name) {
+  if (name == "clip") {
+    metadata.unsupported("general.architecture",
+                         "'clip': a vision tower; name it with --mmproj and the language model's "
+                         "file as the model");
+  }
   std::vector<std::string_view> known;
   for (const GgufArchitecture& row : gguf_decoders()) {
     if (known.empty() || known.back() != row.name) known.push_back(row.name);
@@ -328,7 +333,7 @@ void GgufConfig::write_plain_rope() {
   if (scaling.empty() || scaling == "null") scaling = R"({"rope_type": "default"})";
 }
 
-std::string GgufConfig::text() const {
+std::string JsonMembers::text() const {
   JsonWriter json(1);
   json.begin_object();
   for (const auto& [member, value] : members_) json.key(member).raw(value);

@@ -1,5 +1,4 @@
-// Collects the members of config.json from a GGUF's metadata and tensors; a later value of a member
-// replaces an earlier one.
+// Collects the members of config.json from a GGUF's metadata and tensors.
 #pragma once
 
 #include <map>
@@ -14,12 +13,9 @@
 
 namespace pippin::models {
 
-class GgufConfig {
+// Members of a JSON object; a later value of a member replaces an earlier one.
+class JsonMembers {
  public:
-  // `keys` must outlive this.
-  explicit GgufConfig(const GgufKeys& keys);
-
-  const GgufKeys& keys() const { return keys_; }
   template <typename T>
   void set(std::string_view member, const T& value) {
     JsonWriter json;
@@ -29,11 +25,23 @@ class GgufConfig {
   void set_json(std::string_view member, std::string json) {
     members_.insert_or_assign(std::string(member), std::move(json));
   }
+  void erase(std::string_view member) { members_.erase(std::string(member)); }
+  std::string text() const;
+
+ protected:
+  std::map<std::string, std::string> members_;
+};
+
+class GgufConfig : public JsonMembers {
+ public:
+  // `keys` must outlive this.
+  explicit GgufConfig(const GgufKeys& keys);
+
+  const GgufKeys& keys() const { return keys_; }
   // Sets the member of a GgufField (gguf_architectures.h); does nothing if its source is absent.
   void set_from(std::string_view member, std::string_view source);
   // A member that is a whole number; nullopt if it has another type or is absent.
   std::optional<int64_t> size(std::string_view member) const;
-  void erase(std::string_view member) { members_.erase(std::string(member)); }
 
   // Whether any block has a tensor "blk.N.NAME", with any suffix.
   bool has_in_blocks(std::string_view name) const { return find_in_blocks(name) != nullptr; }
@@ -56,12 +64,9 @@ class GgufConfig {
   // none.
   void write_plain_rope();
 
-  std::string text() const;
-
  private:
   const GgufKeys& keys_;
   int64_t layers_ = 0;
-  std::map<std::string, std::string> members_;
   std::map<std::string, const GgufTensor*, std::less<>> blocks_;
 };
 

@@ -118,6 +118,7 @@ std::vector<GgufArchitecture> gguf_dense_architectures() {
        .write = write_ministral,
        .pairs = true},
       {.name = "qwen2", .model_type = "qwen2", .class_name = "Qwen2ForCausalLM"},
+      {.name = "qwen2vl", .model_type = "qwen2", .class_name = "Qwen2ForCausalLM"},
       {.name = "qwen3",
        .model_type = "qwen3",
        .class_name = "Qwen3ForCausalLM",

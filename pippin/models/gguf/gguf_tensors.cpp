@@ -15,6 +15,7 @@
 #include "pippin/models/gguf/gguf_keys.h"
 #include "pippin/models/gguf/gguf_layout.h"
 #include "pippin/models/gguf/gguf_names.h"
+#include "pippin/models/gguf/gguf_projector.h"
 
 namespace pippin::models {
 namespace {
@@ -302,7 +303,13 @@ Checkpoint decoder_checkpoint(const Checkpoint& checkpoint, const Json& json) {
     model = describe_architecture(config, "");
   }
   use_gguf_layout(config, model);
-  const Checkpoint divided = checkpoint.divided(DecoderTensors(model, types, checkpoint));
+  const bool has_tower = config.contains(kGgufProjector);
+  if (has_tower) {  // under a name of its own, as in checkpoints with a tower
+    model.base = model.roots.at(0).base;
+    model.head = model.roots.at(0).head;
+  }
+  const Checkpoint divided = (has_tower ? with_projector_names(checkpoint, json) : checkpoint)
+                                 .divided(DecoderTensors(model, types, checkpoint));
   return divided.renamed([](const TensorInfo& tensor) -> Checkpoint::Renamed {
     Checkpoint::Renamed same{tensor.name};
     const bool decays = tensor.name.ends_with(".A_log") && tensor.dtype == Dtype::F32;
@@ -337,6 +344,9 @@ void apply_gguf(const Config& config, nn::DecoderOptions& model) {
   if (config.text(kGgufKey, "").empty()) return;
   model.packed = nn::gguf_weights();
   use_gguf_layout(config, model);
+  // Where the tower's tensors are reported that it does not need.
+  if (config.contains(kGgufProjector))
+    model.other_parts.insert(model.other_parts.end(), {"v.", "mm."});
 }
 
 void use_gguf_scores(const Config& config, nn::DecoderOptions& model) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "pippin/array/ops.h"
+#include "pippin/models/config/common.h"
 #include "pippin/models/vision/tile_tower.h"
 #include "pippin/nn/layers/norm.h"
 #include "pippin/nn/vision/grid_rows.h"
@@ -26,7 +27,8 @@ VisionDescription gemma3(const Config& config) {
                                                       model.rows, grid.height, grid.width));
   }
   const int64_t factor = grid.height / side, width = text_width(config);
-  nn::NormOptions norm{.epsilon = model.tower.net.norm.epsilon, .one_plus = true};
+  nn::NormOptions norm{.epsilon = model.tower.net.norm.epsilon,
+                       .one_plus = !config.flag(kPlainNorms, false)};
   model.project = [=](const nn::Parameters& parameters, const array::Array& states) {
     constexpr std::string_view kMatrix = "mm_input_projection_weight";
     const nn::Parameters at = projector_of(parameters, kMatrix);

@@ -48,8 +48,10 @@ QwenTower qwen_tower(const Config& vision, const QwenDefaults& defaults,
   attention.num_kv_heads = attention.num_heads;
   attention.head_dim = tower.features / attention.num_heads;
   attention.qkv_bias = attention.output_bias = true;
-  attention.layout = nn::QkvLayout::Blocks;
-  attention.qkv = "qkv";
+  if (!vision.flag(kSeparateQkv, false)) {
+    attention.layout = nn::QkvLayout::Blocks;
+    attention.qkv = "qkv";
+  }
   attention.output = "proj";
   nn::MLPOptions& mlp = layer.mlp();
   mlp.features = tower.features;

@@ -380,7 +380,7 @@ class VisionPrompt(metaclass=_pybind11_type):
 class LanguageModel(metaclass=_pybind11_type):
     def __init__(
         self, path: str, *, tokenizer: str = "", chat_template: str = "", context: int = 0, num_threads: int = 0,
-        adapter: str = "", precision: str = "fast", low_memory: bool = False, load_cache: bool = True,
+        adapter: str = "", mmproj: str = "", precision: str = "fast", low_memory: bool = False, load_cache: bool = True,
         backend: str = "cpu", compute_units: str = "", progress: Callable[[str, int, int], object] | None = None,
     ) -> None: ...
     @property

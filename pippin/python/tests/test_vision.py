@@ -26,6 +26,7 @@ from testing import shared_data
 
 sys.path.insert(0, str(SOURCE / "tests/vision"))
 import smolvlm_folder
+import smolvlm_gguf
 
 COUNT = 8  # generated tokens
 GREEDY = {"max_tokens": COUNT, "temperature": 0, "end_tokens": []}
@@ -237,6 +238,24 @@ class Vision(unittest.TestCase):
             check=True, capture_output=True).stdout)
         self.assertEqual(with_placeholders(prompt, config["image_token_id"]), said["prompt_ids"])
         self.assertEqual(sum(token < 0 for token in prompt.tokens), 40)  # image_features of golden.npz
+
+    def test_gguf_files(self):
+        folder = self.folder / "gguf"
+        smolvlm_gguf.write_all(folder, smolvlm_gguf.SHAPES["tiny"])
+        question, file = asked({"path": folder / "picture.png"}), folder / "model-f16.gguf"
+
+        def text_of(model, tokenizer):
+            return lm.generate(model, tokenizer, model.prompt(question), max_tokens=COUNT)
+
+        wanted = text_of(*lm.load(folder / "model", num_threads=1))
+        self.assertEqual(text_of(*lm.load(file, num_threads=1)), wanted)  # with the tower next to it
+        named = lm.load(file, mmproj=folder / "mmproj-model-f16.gguf", num_threads=1)
+        self.assertEqual(text_of(*named), wanted)
+        self.assertFalse(lm.load(file, mmproj="none", num_threads=1)[0].takes_images)
+        with self.assertRaisesRegex(FileNotFoundError, "mmproj: absent.gguf"):
+            lm.load(file, mmproj="absent.gguf", num_threads=1)
+        with self.assertRaisesRegex(ValueError, "belongs to a GGUF file"):
+            lm.load(folder / "model", mmproj=folder / "mmproj-model-f16.gguf", num_threads=1)
 
 
 if __name__ == "__main__":

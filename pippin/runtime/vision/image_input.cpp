@@ -30,6 +30,25 @@ std::string with_row_tokens(const std::vector<image::ImagePiece>& pieces,
   return text;
 }
 
+// The ids of the pieces, texts encoded on their own, with those of rows between them.
+std::vector<int32_t> ids_of_pieces(const Tokenizer& tokenizer,
+                                   const std::vector<image::ImagePiece>& pieces,
+                                   const VisionTower::Rows& rows, bool add_special_tokens) {
+  std::vector<int32_t> ids;
+  if (add_special_tokens) ids = tokenizer.encode("", true);
+  size_t run = 0;
+  for (const image::ImagePiece& piece : pieces) {
+    if (const auto* const words = std::get_if<std::string>(&piece)) {
+      const std::vector<int32_t> own = tokenizer.encode(*words, false);
+      ids.insert(ids.end(), own.begin(), own.end());
+      continue;
+    }
+    const auto& own = rows.at(run++);
+    for (int64_t row = 0; row < own->count; ++row) ids.push_back(row_id(own->digest, row));
+  }
+  return ids;
+}
+
 size_t count_runs(const std::vector<image::ImagePiece>& pieces) {
   return static_cast<size_t>(std::count_if(
       pieces.begin(), pieces.end(),
@@ -117,6 +136,10 @@ VisionPrompt ImageInput::read(const Tokenizer& tokenizer, std::string_view text,
   }
   const auto pieces = rule_.expand_text(text, inputs);
   const std::optional<int32_t> token = tokenizer.token_to_id(rule_.row_token());
+  if (!token && rule_.row_token_is_optional()) {
+    prompt.ids = ids_of_pieces(tokenizer, pieces, prompt.rows, add_special_tokens);
+    return prompt;
+  }
   if (!token) {
     fail(ErrorCode::InvalidFile, "the tokenizer has no token {}, which stands for rows of images",
          rule_.row_token());

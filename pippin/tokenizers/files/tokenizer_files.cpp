@@ -31,7 +31,9 @@ std::optional<fs::path> find_tokenizer_file(const fs::path& path) {
     if (files.size() == 1) return files.front();  // several *.tiktoken files are ambiguous
   }
   // A GGUF, or the first part of one; the GGUFs of several models are ambiguous.
-  const auto parts = files_of_row(path, {FileRole::Tokenizer, "*.gguf"});
+  auto parts = files_of_row(path, {FileRole::Tokenizer, "*.gguf"});
+  std::erase_if(parts,
+                [](const fs::path& file) { return is_projector_name(file.filename().string()); });
   const bool is_one =
       parts.size() == 1 ||
       (!parts.empty() && parts.front().stem().string().find("-00001-of-") != std::string::npos);

@@ -23,7 +23,7 @@ def load(
     lazy: bool = False, return_config: bool = False, revision: str | None = None,
     trust_remote_code: bool = False, *, tokenizer: str | os.PathLike[str] = "",
     chat_template: str | os.PathLike[str] = "", context: int = 0, num_threads: int = 0, adapter: str = "",
-    precision: str = "fast", low_memory: bool = False, load_cache: bool = True,
+    mmproj: str | os.PathLike[str] = "", precision: str = "fast", low_memory: bool = False, load_cache: bool = True,
     backend: str = "cpu", compute_units: str = "", progress: Callable[[str, int, int], object] | None = None,
 ) -> Any:
     """Loads a model and its tokenizer from a package, a folder, org/name on the Hub, or "demo"; with
@@ -31,7 +31,8 @@ def load(
 
     tokenizer_config may have eos_token (one or more tokens that end texts, in addition to the model's own)
     and chat_template (a text). `adapter` names one of a package's adapters; for a checkpoint's folder it is an
-    adapter's folder, as adapter_path is. `context` is at most the model's. `backend`: "cpu", or "coreml" on a Mac,
+    adapter's folder, as adapter_path is. `mmproj` is a GGUF's vision tower (by default the only one next to it, or
+    its repository's), or "none". `context` is at most the model's. `backend`: "cpu", or "coreml" on a Mac,
     where `compute_units` are all, cpuAndNeuralEngine, cpuAndGPU or cpuOnly. `progress` is called with a repository's
     name, the bytes done and the total. Models' own code is never run, so trust_remote_code has no effect, and weights
     are always mapped. Raises NotFoundError, InvalidFileError, NetworkError, and UnsupportedError for models and options
@@ -57,7 +58,7 @@ def load(
         adapter = os.fspath(adapter_path)
     model = LanguageModel(
         name, tokenizer=os.fspath(tokenizer), chat_template=os.fspath(chat_template), context=context,
-        num_threads=num_threads, adapter=adapter, precision=precision, low_memory=low_memory,
+        num_threads=num_threads, adapter=adapter, mmproj=os.fspath(mmproj), precision=precision, low_memory=low_memory,
         load_cache=load_cache, backend=backend, compute_units=compute_units, progress=progress)
     wrapper = TokenizerWrapper(model, **_tokenizer_options(dict(tokenizer_config or {})))
     return (model, wrapper, load_config(name)) if return_config else (model, wrapper)
