@@ -106,8 +106,8 @@ TEST_P(DraftedTexts, AreThoseWithoutDrafts) {
   const auto sequence = model->new_sequence();
   const Ids prompt = {3, 17};  // a prefix that some families cannot drop
   const int64_t accepted = expect_same_texts(*sequence, prompt, 9);
-  const bool can = model->capabilities().truncate && !model->capabilities().greedy_only;
-  EXPECT_EQ(accepted > 0, can);
+  const runtime::Capabilities& can = model->capabilities();
+  EXPECT_EQ(accepted > 0, (can.truncate || can.checkpoint) && !can.greedy_only);
   // To the end of the context, including its last token.
   if (std::string(GetParam().name) != "windowed_low_memory") {  // which opens its files repeatedly
     expect_same_texts(*sequence, prompt, 100);
@@ -119,6 +119,34 @@ TEST_P(DraftedTexts, RowsHaveTheBitsOfEachAlone) {
   const TempDir scratch;
   const auto model = GetParam().load(scratch.path());
   expect_equal_rows(*model->new_sequence(), Ids{3, 17, 5}, Ids{9, 2, 21, 7, 7, 0, 1, 13, 4, 20});
+}
+
+// To any token after a checkpoint, several times, and to one before it where that is possible.
+TEST_P(DraftedTexts, GoBackToCheckpoints) {
+  const TempDir scratch;
+  const auto model = GetParam().load(scratch.path());
+  if (!model->capabilities().checkpoint) return;
+  const auto sequence = model->new_sequence(), fresh = model->new_sequence();
+  // Passes of a few tokens, which have the bits of single ones.
+  const Ids ids = {3, 17, 5, 9, 2, 21, 7, 7, 0, 1, 13, 4, 20, 11, 6, 2, 8, 19, 5};
+  const auto feed = [&](Sequence& to, size_t begin, size_t end) {
+    const auto logits = to.prefill(std::span(ids).subspan(begin, end - begin));
+    return std::vector<float>(logits.begin(), logits.end());
+  };
+  const size_t kept = 12;
+  feed(*sequence, 0, kept);
+  sequence->checkpoint();
+  EXPECT_LE(sequence->earliest(), static_cast<int64_t>(kept));
+  for (const size_t count : {size_t{15}, size_t{13}, kept, size_t{18}}) {
+    const std::vector<float> want = feed(*sequence, kept, ids.size());
+    sequence->truncate(static_cast<int64_t>(count));
+    EXPECT_TRUE(fed_only(*sequence, Ids(ids.begin(), ids.begin() + static_cast<ptrdiff_t>(count))));
+    EXPECT_EQ(feed(*sequence, count, ids.size()), want) << count;
+    sequence->truncate(static_cast<int64_t>(kept));
+  }
+  const std::vector<float> last = feed(*sequence, kept, ids.size());
+  feed(*fresh, 0, kept);
+  EXPECT_EQ(feed(*fresh, kept, ids.size()), last);
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, DraftedTexts, testing::ValuesIn(kFamilies),
@@ -145,6 +173,27 @@ TEST(DraftedTexts, OfFormsOfAttention) {
       const auto sequence = runtime::make_stateful_model(model, pool)->new_sequence();
       EXPECT_GT(expect_same_texts(*sequence, {3, 17, 5, 22, 3, 17}, 100), 0);
     }
+  }
+}
+
+TEST(DraftedTexts, OfRecurrences) {
+  for (const char* config :
+       {R"("model_type": "mamba", "state_size": 5, "time_step_rank": 3)",
+        R"("model_type": "falcon_h1", "num_key_value_heads": 2, "mamba_d_ssm": 24,
+            "mamba_n_heads": 4, "mamba_n_groups": 2, "mamba_d_state": 5)",
+        R"("model_type": "recurrent_gemma", "block_types": ["recurrent", "attention"],
+            "num_key_value_heads": 1, "lru_width": 24, "attention_window_size": 5)",
+        R"("model_type": "minimax", "num_key_value_heads": 2, "num_local_experts": 3)",
+        R"("model_type": "qwen3_next", "num_key_value_heads": 2, "head_dim": 8,
+            "full_attention_interval": 2, "linear_num_key_heads": 2, "linear_key_head_dim": 4,
+            "linear_num_value_heads": 4, "linear_value_head_dim": 6, "mlp_only_layers": [0, 1],
+            "num_experts": 2, "num_experts_per_tok": 1, "moe_intermediate_size": 4)"}) {
+    SCOPED_TRACE(config);
+    const TempDir scratch;
+    const auto model =
+        load_random(scratch.path(), fmt::format(R"("intermediate_size": 24, {})", config), {});
+    EXPECT_TRUE(model->capabilities().checkpoint);
+    EXPECT_GT(expect_same_texts(*model->new_sequence(), {3, 17, 5, 22, 3, 17}, 24), 0);
   }
 }
 
@@ -209,7 +258,8 @@ TEST(DraftedTexts, AreMeasured) {
   const TempDir scratch;
   const auto other = load_random(scratch.path(), R"("model_type": "lfm2", "num_key_value_heads": 2,
                                                     "full_attn_idxs": [0])");
-  EXPECT_ERROR(runtime::measure_drafts(*other, drafts, {8, 16, 3, 1}), ErrorCode::Unsupported,
+  const auto without = std::make_shared<runtime::FakeModel>(32, 40);
+  EXPECT_ERROR(runtime::measure_drafts(*without, drafts, {8, 16, 3, 1}), ErrorCode::Unsupported,
                "drafts: the model has no logits to compare them with, or cannot drop tokens");
   EXPECT_ERROR(runtime::DraftModel(other, *model), ErrorCode::InvalidArgument,
                "it has 40 tokens, the model ");

@@ -32,7 +32,9 @@ inline void expect_equal_rows(runtime::Sequence& sequence, std::span<const int32
     begin();
     for (size_t at = 0, count = 0; at < ids.size(); at += count) {
       // As many as in a pass with drafts.
-      const auto most = static_cast<size_t>(std::max<int64_t>(sequence.droppable(), 1));
+      const runtime::Capabilities& can = sequence.model().capabilities();
+      const int64_t dropped = can.checkpoint ? can.equal_rows : sequence.droppable();
+      const auto most = static_cast<size_t>(std::max<int64_t>(dropped, 1));
       count = std::min({size, ids.size() - at, most});
       const auto fed = ids.subspan(at, count);
       const std::vector<float> rows = sequence.all_logits(fed);

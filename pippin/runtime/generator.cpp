@@ -140,6 +140,7 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
       if (fed.size() == 1) {
         logits = feed(fed);
       } else {
+        prepare_to_drop(sequence, std::ssize(fed));
         rows = sequence.all_logits(fed);
         logits = rows;
       }

@@ -28,7 +28,9 @@ class Sequence;
 
 // The optional abilities of a model. Calls that need a missing one throw Unsupported.
 struct Capabilities {
-  bool truncate = false;        // a sequence can drop its last tokens, back to Sequence::earliest()
+  bool truncate = false;  // a sequence can drop its last tokens, back to Sequence::earliest()
+  // Sequence::checkpoint() lets a sequence go back where truncate() cannot.
+  bool checkpoint = false;
   bool fork = false;            // a sequence can be copied and continued in two ways
   bool save = false;            // a sequence can be written to a file and restored from it
   bool many_sequences = false;  // several can exist at a time
@@ -38,6 +40,8 @@ struct Capabilities {
   // One pass returns the logits after each of its tokens; otherwise each of these tokens takes its
   // own pass.
   bool every_row = true;
+  // The most tokens of a pass whose logits have the same bits as those of single tokens.
+  int64_t equal_rows = 16;
   bool sliding_window = false;  // a sequence may be longer than the context
   // The model computes the argmax itself and has no logits: they are -inf except that token's.
   bool greedy_only = false;

@@ -205,6 +205,7 @@ std::optional<int32_t> Sequence::greedy_token() {
 void Sequence::reset() {
   const Use use(*this);
   greedy_token_.reset();
+  checkpoint_.reset();
   keep(0);
   runs_.withdraw();
   forget();
@@ -213,7 +214,8 @@ void Sequence::reset() {
 
 int64_t Sequence::earliest() const {
   const Use use(*this);
-  return find_earliest().count;
+  const int64_t count = find_earliest().count;
+  return checkpoint_ ? std::min(count, checkpoint_->count) : count;
 }
 
 int64_t Sequence::find_droppable() const {
@@ -234,7 +236,8 @@ void Sequence::truncate(int64_t count) {
   }
   if (count == position()) return;
   const Earliest earliest = find_earliest();
-  if (count > 0 && count < earliest.count) {
+  const bool is_cut = count == 0 || count >= earliest.count;
+  if (!is_cut && !can_restore(count)) {
     fail(ErrorCode::Unsupported,
          "a sequence of {} tokens cannot go back to {}, only to {} or 0: {}", position(), count,
          earliest.count, earliest.reason);
@@ -245,12 +248,29 @@ void Sequence::truncate(int64_t count) {
          run->count, run->begin);
   }
   greedy_token_.reset();
+  if (!is_cut) return restore_checkpoint(count);
+  if (!can_restore(count)) checkpoint_.reset();
   if (count == 0) {
     forget();
   } else {
     cut(count);
   }
   keep(count);
+}
+
+void Sequence::checkpoint() {
+  const Use use(*this);
+  checkpoint_.reset();
+  if (model_->capabilities().checkpoint) checkpoint_ = copy_rest_here();
+}
+
+void Sequence::restore_checkpoint(int64_t count) {
+  const auto from = tokens_.begin() + checkpoint_->count;
+  const std::vector<int32_t> again(from, tokens_.begin() + count);
+  put_rest(arrays(checkpoint_->count), *checkpoint_);
+  keep(checkpoint_->count);
+  took_rows();
+  if (!again.empty()) feed_new(again, {.rows = Rows::None});
 }
 
 std::unique_ptr<Sequence> Sequence::fork() const {

@@ -109,6 +109,11 @@ class PIPPIN_API Sequence {
   // fed. Throws InvalidArgument for more tokens than there are, Unsupported if the sequence cannot
   // go back that far, or would end within a run of rows.
   void truncate(int64_t count);
+  // Lets truncate() go back to the present tokens, or any number of tokens fed later, also if the
+  // model cannot go back (Capabilities::checkpoint): it then restores a copy of the caches without
+  // rows per token, which is made here, and feeds the tokens that stay once more. Replaces an
+  // earlier checkpoint. Does nothing if the model has no such caches. Throws LimitExceeded.
+  void checkpoint();
   // Returns the smallest count other than 0 that truncate() accepts now.
   int64_t earliest() const;
   // Returns the number of tokens that can be fed now such that all of them could be dropped again:
@@ -236,6 +241,9 @@ class PIPPIN_API Sequence {
   RowLayout find_layout();
   void put_rows(const std::vector<CacheArray>& caches, std::span<const RowPiece> pieces);
   void put_rest(const std::vector<CacheArray>& caches, const SequenceRest& rest);
+  SequenceRest copy_rest_here();
+  bool can_restore(int64_t count) const { return checkpoint_ && checkpoint_->count <= count; }
+  void restore_checkpoint(int64_t count);
   void begin(std::span<const int32_t> ids, bool token_suffices);
   std::span<const float> row_or_token() const;
   void keep(int64_t count);
@@ -250,6 +258,7 @@ class PIPPIN_API Sequence {
   std::vector<int32_t> tokens_;  // position_ of them, then those being fed
   RowRuns runs_;                 // of tokens_
   std::vector<float> row_;       // the logits after the last token
+  std::optional<SequenceRest> checkpoint_;
 };
 
 }  // namespace pippin::runtime

@@ -128,11 +128,15 @@ void Sequence::copy_rows(int64_t begin, int64_t end, MutableByteSpan target) {
 
 SequenceRest Sequence::copy_rest() {
   const Use use(*this);
-  const auto caches = arrays(position());
   if (!find_layout().has_rest || position() > row_limit()) {
     fail(ErrorCode::InvalidArgument, "nothing of a sequence of {} tokens is known as a whole",
          position());
   }
+  return copy_rest_here();
+}
+
+SequenceRest Sequence::copy_rest_here() {
+  const auto caches = arrays(position());
   SequenceRest rest{.count = position(), .marks = marks()};
   uint64_t size = 0;
   for (const CacheArray& cache : caches) {
@@ -212,7 +216,7 @@ void Sequence::put_rows(const std::vector<CacheArray>& caches, std::span<const R
   }
 }
 
-// Only for an empty sequence, whose caches are zero elsewhere.
+// The caches are zero elsewhere, or have rows of later tokens, which are not seen.
 void Sequence::put_rest(const std::vector<CacheArray>& caches, const SequenceRest& rest) {
   const std::byte* from = rest.bytes->bytes().data();
   auto part = rest.parts.begin();

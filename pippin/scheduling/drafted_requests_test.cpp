@@ -129,13 +129,14 @@ TEST_F(DraftedRequests, APassThatFailsIsDoneAgainAlone) {
   EXPECT_EQ(asked.heard->ids, expected_of(*model_, {1, 2, 3}, 40));
 }
 
-// Models that cannot drop tokens run without drafts.
-TEST_F(DraftedRequests, StatesHaveNone) {
-  model_ = std::make_shared<RowModel>(4000, 64, Keeps::Both);
-  Scheduler scheduler(model_, tokenizer(), {.drafts = all_drafts(), .cache_ram = 0});
-  const Asked asked = ask(scheduler, request_of(*model_, {1, 2, 3}, 40));
-  EXPECT_EQ(asked.heard->wait().drafted_tokens, 0);
-  EXPECT_EQ(asked.heard->ids, expected_of(*model_, {1, 2, 3}, 40));
+TEST_F(DraftedRequests, StatesAreRestored) {
+  for (const Keeps keeps : {Keeps::State, Keeps::Both}) {
+    model_ = std::make_shared<RowModel>(4000, 64, keeps);
+    Scheduler scheduler(model_, tokenizer(), {.drafts = all_drafts(), .cache_ram = 0});
+    const Asked asked = ask(scheduler, request_of(*model_, {1, 2, 3}, 40));
+    EXPECT_GT(asked.heard->wait().drafted_tokens, 0);
+    EXPECT_EQ(asked.heard->ids, expected_of(*model_, {1, 2, 3}, 40));
+  }
 }
 
 }  // namespace

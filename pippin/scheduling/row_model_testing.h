@@ -25,8 +25,10 @@ class RowModel : public runtime::Model {
     tell({.context = context,
           .vocab_size = vocab_size,
           .tokens_after_shift = 0,
-          .capabilities = {
-              .truncate = keeps == Keeps::Rows, .save = true, .many_sequences = many_sequences}});
+          .capabilities = {.truncate = keeps == Keeps::Rows,
+                           .checkpoint = keeps != Keeps::Rows,
+                           .save = true,
+                           .many_sequences = many_sequences}});
   }
 
   bool has_rows() const { return keeps_ != Keeps::State; }

@@ -13,6 +13,7 @@
 #include "pippin/base/platform/free_memory.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/base/threads/cancel.h"
+#include "pippin/runtime/draft/drafts.h"
 #include "pippin/runtime/row_ids.h"
 #include "pippin/scheduling/loop.h"
 
@@ -317,7 +318,10 @@ std::span<const int32_t> Scheduler::Loop::tokens_to_decode(Task& task, bool is_a
   fed_.assign(last.begin(), last.end());
   fed_.insert(fed_.end(), drafts.begin(), drafts.end());
   const int64_t count = task.sequence().position() + std::ssize(fed_);
-  if (pool_.grow(task.held_blocks, count)) return fed_;
+  if (pool_.grow(task.held_blocks, count)) {
+    runtime::prepare_to_drop(task.sequence(), std::ssize(fed_));
+    return fed_;
+  }
   task.drop_drafts();
   return last;
 }

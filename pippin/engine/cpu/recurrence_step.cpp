@@ -37,6 +37,13 @@ namespace {
 
 constexpr int64_t kRows = 16;       // of a state, in one job
 constexpr int64_t kElements = 256;  // the same for independent elements
+constexpr int64_t kPassFrom = 8;    // number of tokens from which other kernels are faster
+
+// A state in fp16 is rounded after each token of a short pass: the tokens then have the same bits
+// as in a pass each, which drafts depend on (runtime::Capabilities::equal_rows).
+int64_t tokens_at_once(const Operand& state, int64_t tokens) {
+  return state.storage == Storage::F16 && tokens < kPassFrom ? 1 : tokens;
+}
 
 class SelectiveStep final : public RecurrenceStep {
  public:
@@ -55,24 +62,26 @@ class SelectiveStep final : public RecurrenceStep {
     share(context, blocks, [&](int64_t begin, int64_t end, float* scratch) {
       for (int64_t job = begin; job < end; ++job) {
         const int64_t first = job * kRows, count = std::min(kRows, rows - first);
-        const FloatRows own(state, first * state.strides[0], count, state.strides[0], n, scratch);
         kernels::RecurrenceArgs args{};
-        args.state = own.data();
-        args.state_stride = own.stride();
-        args.x = x.floats() + first;
         args.x_stride = x.strides[0];
-        args.keys = keys.floats();
         args.key_stride = keys.strides[0];
-        args.queries = queries.floats();
         args.query_stride = queries.strides[0];
-        args.y = y.floats() + first;
         args.y_stride = y.strides[0];
         args.rows = count;
         args.n = n;
-        args.tokens = x.shape[0];
-        kernels_.selective(args, {steps.floats() + first, steps.strides[0],
-                                  rates.floats() + first * rates.strides[0], rates.strides[0]});
-        own.store();
+        args.tokens = tokens_at_once(state, x.shape[0]);
+        for (int64_t t = 0; t < x.shape[0]; t += args.tokens) {
+          const FloatRows own(state, first * state.strides[0], count, state.strides[0], n, scratch);
+          args.state = own.data();
+          args.state_stride = own.stride();
+          args.x = x.floats() + first + t * x.strides[0];
+          args.keys = keys.floats() + t * keys.strides[0];
+          args.queries = queries.floats() + t * queries.strides[0];
+          args.y = y.floats() + first + t * y.strides[0];
+          kernels_.selective(args, {steps.floats() + first + t * steps.strides[0], steps.strides[0],
+                                    rates.floats() + first * rates.strides[0], rates.strides[0]});
+          own.store();
+        }
       }
     });
   }
@@ -90,16 +99,20 @@ class LinearStep final : public RecurrenceStep {
     const Operand& state = context.operands[1];
     const Operand& decay = context.operands[2];
     const Operand& x = context.operands[3];
-    const int64_t n = state.shape[0];
+    const int64_t n = state.shape[0], tokens = x.shape[0];
+    const int64_t once = tokens_at_once(state, tokens);
     share(context, (n + kElements - 1) / kElements,
           [&](int64_t begin, int64_t end, float* scratch) {
             for (int64_t job = begin; job < end; ++job) {
               const int64_t first = job * kElements, count = std::min(kElements, n - first);
-              const FloatRows own(state, first, 1, 0, count, scratch);
-              kernels_.linear({own.data(), decay.floats() + first, x.floats() + first,
-                               y.floats() + first, decay.strides[0], x.strides[0], y.strides[0],
-                               count, x.shape[0]});
-              own.store();
+              for (int64_t t = 0; t < tokens; t += once) {
+                const FloatRows own(state, first, 1, 0, count, scratch);
+                kernels_.linear({own.data(), decay.floats() + first + t * decay.strides[0],
+                                 x.floats() + first + t * x.strides[0],
+                                 y.floats() + first + t * y.strides[0], decay.strides[0],
+                                 x.strides[0], y.strides[0], count, once});
+                own.store();
+              }
             }
           });
   }
@@ -109,7 +122,6 @@ class LinearStep final : public RecurrenceStep {
 };
 
 constexpr int64_t kJobRows = kernels::kPassRows;  // of a state
-constexpr int64_t kPassFrom = 8;  // number of tokens from which the pass kernels are faster
 
 // A state's rows for one job: in place if the kernel can read them there, else a copy in fp32.
 class JobRows {
@@ -183,34 +195,40 @@ class DecayedStep final : public RecurrenceStep {
     kernels::RecurrenceArgs args{};
     args.rows = std::min(kJobRows, state.shape[2] - first);
     args.n = state.shape[3];
-    args.tokens = x.shape[2];
-    float* copy = scratch + 3 * per_token();
-    const JobRows rows(
-        state, group * state.strides[0] + head * state.strides[1] + first * state.strides[2],
-        args.rows, args.tokens == 1, copy);
-    rows.put_into(args);
-    args.x = x.floats() + group * x.strides[0] + head * x.strides[1] + first;
+    args.tokens = tokens_at_once(state, x.shape[2]);
     args.x_stride = x.strides[2];
-    args.keys = keys.floats() + group * keys.strides[0];
     args.key_stride = keys.strides[1];
-    args.queries = queries.floats() + group * queries.strides[0];
     args.query_stride = queries.strides[1];
-    args.y = y.floats() + group * y.strides[0] + head * y.strides[1] + first;
     args.y_stride = y.strides[2];
-    if (node_.has_scales) args.scales = scratch + 2 * per_token();
     if (node_.has_skip) {
       const Operand& skip = context.operands[node_.skip_view()];
       args.skip = skip.floats() + group * skip.strides[0] + head * skip.strides[1];
     }
-    const kernels::DeltaDecay delta = {scratch, scratch + per_token()};
-    float* rest = copy + rounded(kJobRows * views[1].shape[3].upper());
+    float* copy = scratch + 3 * per_token();
+    for (int64_t t = 0; t < x.shape[2]; t += args.tokens) {
+      const JobRows rows(
+          state, group * state.strides[0] + head * state.strides[1] + first * state.strides[2],
+          args.rows, args.tokens == 1, copy);
+      rows.put_into(args);
+      args.x = x.floats() + group * x.strides[0] + head * x.strides[1] + first + t * args.x_stride;
+      args.keys = keys.floats() + group * keys.strides[0] + t * args.key_stride;
+      args.queries = queries.floats() + group * queries.strides[0] + t * args.query_stride;
+      args.y = y.floats() + group * y.strides[0] + head * y.strides[1] + first + t * args.y_stride;
+      if (node_.has_scales) args.scales = scratch + 2 * per_token() + t;
+      run_tokens(args, scratch + t, copy + rounded(kJobRows * views[1].shape[3].upper()));
+      rows.store();
+    }
+  }
+
+  // `numbers`: the decays, and the rates behind them, from the first of the tokens on.
+  void run_tokens(const kernels::RecurrenceArgs& args, const float* numbers, float* rest) const {
+    const kernels::DeltaDecay delta = {numbers, numbers + per_token()};
     const bool pass = args.tokens >= kPassFrom;
     if (node_.has_rates) {
       pass ? kernels_.delta_pass(args, delta, rest) : kernels_.delta(args, delta);
     } else {
-      pass ? kernels_.decayed_pass(args, scratch, rest) : kernels_.decayed(args, scratch);
+      pass ? kernels_.decayed_pass(args, numbers, rest) : kernels_.decayed(args, numbers);
     }
-    rows.store();
   }
 
   const DecayedNode& node_;
@@ -232,6 +250,7 @@ class CausalConvolutionStep : public Step {
     const Operand& x = context.operands[2];
     const Operand& weight = context.operands[3];
     const int64_t kept = state.shape[0], features = state.shape[1], tokens = x.shape[0];
+    const int64_t once = tokens_at_once(state, tokens);
     const float* bias = context.operands.size() > 4 ? context.operands[4].floats() : nullptr;
     const int64_t blocks = (features + kFeatures - 1) / kFeatures;
     context.pool.run([&](int part, int parts) {
@@ -239,19 +258,22 @@ class CausalConvolutionStep : public Step {
       const Range share = split_range(blocks, part, parts);
       for (int64_t block = share.begin; block < share.end; ++block) {
         const int64_t first = block * kFeatures, count = std::min(kFeatures, features - first);
-        const FloatRows past(state, first, kept, state.strides[0], count, scratch);
-        kernels_.convolution({past.data(), x.floats() + first, weight.floats() + first,
-                              bias == nullptr ? nullptr : bias + first, y.floats() + first,
-                              past.stride(), x.strides[0], weight.strides[0], y.strides[0], count,
-                              kept + 1, tokens, node_.has_silu});
-        // Row `tokens` and the rows after it, of the past followed by x.
-        for (int64_t k = 0; k < kept; ++k) {
-          const int64_t row = tokens + k;
-          const float* from = row < kept ? past.data() + row * past.stride()
-                                         : x.floats() + (row - kept) * x.strides[0] + first;
-          std::copy_n(from, count, past.data() + k * past.stride());
+        for (int64_t t = 0; t < tokens; t += once) {
+          const FloatRows past(state, first, kept, state.strides[0], count, scratch);
+          const float* own = x.floats() + first + t * x.strides[0];
+          kernels_.convolution(
+              {past.data(), own, weight.floats() + first, bias == nullptr ? nullptr : bias + first,
+               y.floats() + first + t * y.strides[0], past.stride(), x.strides[0],
+               weight.strides[0], y.strides[0], count, kept + 1, once, node_.has_silu});
+          // Row `once` and the rows after it, of the past followed by x.
+          for (int64_t k = 0; k < kept; ++k) {
+            const int64_t row = once + k;
+            const float* from =
+                row < kept ? past.data() + row * past.stride() : own + (row - kept) * x.strides[0];
+            std::copy_n(from, count, past.data() + k * past.stride());
+          }
+          past.store();
         }
-        past.store();
       }
     });
   }

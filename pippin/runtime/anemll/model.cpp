@@ -19,6 +19,7 @@ class AnemllModel final : public Model {
           .vocab_size = shared_->vocab_size,
           .tokens_after_shift = std::max<int64_t>((shared_->context / batch - 2) * batch, 0),
           .capabilities = {.truncate = true,
+                           .checkpoint = shared_->window > 0,
                            .fork = true,
                            .save = true,
                            .many_sequences = true,

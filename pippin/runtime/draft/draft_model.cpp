@@ -8,6 +8,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/base/log.h"
+#include "pippin/runtime/draft/drafts.h"
 
 namespace pippin::runtime {
 namespace {
@@ -107,7 +108,9 @@ void ModelDrafter::make_room() {
   }
   same_ = std::min({same_, std::ssize(tokens_) - 1, sequence_->position()});
   if (same_ == sequence_->position()) return;
-  if (same_ > 0 && model.capabilities().truncate && same_ >= sequence_->earliest()) {
+  const Capabilities& can = model.capabilities();
+  const bool goes_back = can.truncate || can.checkpoint;
+  if (same_ > 0 && goes_back && same_ >= sequence_->earliest()) {
     sequence_->truncate(same_);
   } else {
     sequence_->reset();
@@ -124,6 +127,8 @@ Draft ModelDrafter::draft() {
   double total = 0;
   for (const float logit : logits) total += std::exp(double{logit} - double{*best});
   const auto own = static_cast<int32_t>(best - logits.begin());
+  // So far these are tokens of the text; drafts follow.
+  if (drafts_ == 0) prepare_to_drop(*sequence_, kMostRead);
   tokens_.push_back(own);
   ++drafts_;
   const int level = std::clamp(static_cast<int>(kProbabilities / total), 0, kProbabilities - 1);

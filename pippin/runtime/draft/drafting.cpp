@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "pippin/base/stopwatch.h"
 
@@ -38,6 +39,12 @@ double Drafting::rate(const Source& source, int level) const {
   return (prior.rate * prior.weight + own.accepted) / (prior.weight + own.seen);
 }
 
+double Drafting::cost_of(int64_t drafts, double hope, double tokens) const {
+  const double pass = cost_->ratio(drafts + 1);
+  if (!limits_.feeds_again) return pass;
+  return pass + (1 - hope) * cost_->ratio(static_cast<int64_t>(std::ceil(tokens)));
+}
+
 // The number of the source's drafts that gives most tokens a second.
 Drafting::Plan Drafting::plan(const Source& source) const {
   Plan best;
@@ -46,7 +53,7 @@ Drafting::Plan Drafting::plan(const Source& source) const {
     hope *= rate(source, source.drafts[i].level);
     if (hope < kLeastHope) break;
     tokens += hope;
-    const double gain = tokens / cost_->ratio(static_cast<int64_t>(i) + 2);
+    const double gain = tokens / cost_of(static_cast<int64_t>(i) + 1, hope, tokens);
     if (gain > best.gain) best = {gain, i + 1};
   }
   return best;
@@ -74,9 +81,10 @@ Drafting::Plan Drafting::ask_costly(Source& source, int64_t most, double least) 
   if (asking.gain < least && --source.passes_until_probe > 0) return {};
   const double one = cost_->one();
   double hope = 1, tokens = 1, gain = 1;
-  const auto gain_of = [&](double expected, int64_t drafts) {
+  const auto gain_of = [&](double expected, double all_right, int64_t drafts) {
     const double each = one > 0 ? asking.seconds / one : 0;
-    return expected / (cost_->ratio(drafts + 1) + static_cast<double>(drafts) * each);
+    const double pass = cost_of(drafts, all_right, expected);
+    return expected / (pass + static_cast<double>(drafts) * each);
   };
   while (std::ssize(source.drafts) < most) {
     const auto start = std::chrono::steady_clock::now();
@@ -94,8 +102,8 @@ Drafting::Plan Drafting::ask_costly(Source& source, int64_t most, double least) 
     hope *= right;
     tokens += hope;
     const auto count = std::ssize(source.drafts);
-    gain = std::max(gain, gain_of(tokens, count));
-    if (gain_of(tokens + hope * right, count + 1) < gain) break;
+    gain = std::max(gain, gain_of(tokens, hope, count));
+    if (gain_of(tokens + hope * right, hope * right, count + 1) < gain) break;
   }
   asking.gain += kNew * (gain - asking.gain);
   const bool pays = asking.gain >= kLeastGain;

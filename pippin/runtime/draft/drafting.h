@@ -31,6 +31,7 @@ class Drafting {
     int64_t most = 15;
     int64_t vocab_size = INT32_MAX;  // drafts with other ids are dropped
     bool always = false;             // all drafts, whether they pay or not
+    bool feeds_again = false;        // after a wrong draft, the tokens before it are fed again
   };
   Drafting(std::vector<std::unique_ptr<Drafter>> sources, std::shared_ptr<RowCost> cost,
            const Limits& limits);
@@ -63,6 +64,9 @@ class Drafting {
   };
 
   double rate(const Source& source, int level) const;
+  // The time of a pass with drafts relative to one row, with what follows if one is wrong: all are
+  // right with probability `hope`.
+  double cost_of(int64_t drafts, double hope, double tokens) const;
   Plan plan(const Source& source) const;
   std::optional<Draft> next(Source& source) const;
   Plan ask(Source& source, int64_t most);

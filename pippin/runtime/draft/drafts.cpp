@@ -28,6 +28,7 @@ std::unique_ptr<Drafting> Drafts::begin(const Model& model, const GenerateOption
   if (options_.model != nullptr) sources.push_back(std::make_unique<ModelDrafter>(options_.model));
   Drafting::Limits limits{options_.most, model.vocab_size(), options_.always};
   if (options.max_drafts >= 0) limits.most = std::min(limits.most, options.max_drafts);
+  limits.feeds_again = !model.capabilities().truncate;
   return std::make_unique<Drafting>(std::move(sources), cost_, limits);
 }
 
@@ -38,7 +39,7 @@ void Drafts::keep(std::span<const int32_t> text) {
 std::unique_ptr<Drafting> begin_drafting(const Model& model, const GenerateOptions& options) {
   if (options.drafts == nullptr || options.max_drafts == 0) return nullptr;
   const Capabilities& can = model.capabilities();
-  if (can.greedy_only || !can.every_row || !can.truncate) {
+  if (can.greedy_only || !can.every_row || !(can.truncate || can.checkpoint)) {
     log_debug("no drafts: {}", can.greedy_only  ? "the model has no logits to compare them with"
                                : !can.every_row ? "a pass gives the logits of its last token alone"
                                                 : "the model cannot drop tokens that were wrong");
@@ -48,8 +49,15 @@ std::unique_ptr<Drafting> begin_drafting(const Model& model, const GenerateOptio
 }
 
 int64_t most_drafts(const Sequence& sequence, int64_t left) {
-  const int64_t room = sequence.model().context() - sequence.position();
-  return std::min({room, left, sequence.droppable()}) - 1;
+  const Model& model = sequence.model();
+  const int64_t room = model.context() - sequence.position();
+  const int64_t rows = model.capabilities().equal_rows;
+  const int64_t dropped = model.capabilities().checkpoint ? rows : sequence.droppable();
+  return std::min({room, left, rows, dropped}) - 1;
+}
+
+void prepare_to_drop(Sequence& sequence, int64_t count) {
+  if (sequence.droppable() < count) sequence.checkpoint();
 }
 
 void drop_behind(Sequence& sequence, int64_t count) {

@@ -50,8 +50,9 @@ class Drafts {
 std::unique_ptr<Drafting> begin_drafting(const Model& model, const GenerateOptions& options);
 // The most drafts that can be fed after the sequence's next token, if at most `left` more tokens
 // are wanted.
-// wanted.
 int64_t most_drafts(const Sequence& sequence, int64_t left);
+// Call it before `count` tokens are fed of which some may be dropped.
+void prepare_to_drop(Sequence& sequence, int64_t count);
 // Drops all but the first `count` tokens, if there are more; also after a cancelled call.
 void drop_behind(Sequence& sequence, int64_t count);
 

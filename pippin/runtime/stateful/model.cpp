@@ -15,6 +15,9 @@
 namespace pippin::runtime {
 namespace {
 
+// The engine computes recurrences of more tokens in another order (engine/cpu/recurrence_step.cpp).
+constexpr int64_t kEqualRecurrentRows = 7;
+
 // The states of all functions. Plan binding checks that equal names have equal shapes.
 std::vector<mil::Feature> states_of(const std::vector<const mil::FunctionDescription*>& functions) {
   std::vector<mil::Feature> states;
@@ -101,11 +104,14 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
         // ANEMLL's number: the context less two batches.
         .tokens_after_shift = std::max<int64_t>((context_ / chunk_ - 2) * chunk_, 0),
         .capabilities = {.truncate = carried_.empty(),
+                         .checkpoint = !carried_.empty(),
                          .fork = true,
                          .save = true,
                          .many_sequences = true,
                          .shares_passes = schema_.has_cache && smallest_ == 1,
                          .every_row = every_row_,
+                         .equal_rows =
+                             carried_.empty() ? Capabilities().equal_rows : kEqualRecurrentRows,
                          .greedy_only = is_greedy_only()},
         .num_ids = embedding_rows(program_, schema_.steps.front()).value_or(0),
         .rows = find_rows()});
