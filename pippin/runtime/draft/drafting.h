@@ -64,8 +64,8 @@ class Drafting {
   };
 
   double rate(const Source& source, int level) const;
-  // The time of a pass with drafts relative to one row, with what follows if one is wrong: all are
-  // right with probability `hope`.
+  // The time of a pass with drafts relative to one row, including the second pass if one of them is
+  // wrong: all are right with probability `hope`, and `tokens` are expected.
   double cost_of(int64_t drafts, double hope, double tokens) const;
   Plan plan(const Source& source) const;
   std::optional<Draft> next(Source& source) const;
