@@ -17,6 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
+constexpr size_t kThreads = 4;
+
 void make_older(const fs::path& path, std::chrono::seconds age) {
   fs::last_write_time(path, fs::last_write_time(path) - age);
 }
@@ -42,7 +44,9 @@ TEST(Claims, OfManyThreadsAreEachTakenOnce) {
   {
     std::vector<std::unique_ptr<Claims>> claims;
     std::vector<std::thread> threads;
-    for (int i = 0; i < 4; ++i) claims.push_back(std::make_unique<Claims>(folder.path()));
+    claims.reserve(kThreads);
+    threads.reserve(kThreads);
+    for (size_t i = 0; i < kThreads; ++i) claims.push_back(std::make_unique<Claims>(folder.path()));
     for (const auto& one : claims) {
       threads.emplace_back([&] {
         while (one->take_one(numbers)) ++taken;
@@ -78,7 +82,9 @@ TEST(Claims, OfTheDeadAreTakenOver) {
   std::atomic<int> takers{0};
   std::vector<std::unique_ptr<Claims>> racing;
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) racing.push_back(std::make_unique<Claims>(folder.path()));
+  racing.reserve(kThreads);
+  threads.reserve(kThreads);
+  for (size_t i = 0; i < kThreads; ++i) racing.push_back(std::make_unique<Claims>(folder.path()));
   for (const auto& one : racing) {
     threads.emplace_back([&] {
       while (one->take_one({2, 3})) ++takers;

@@ -50,6 +50,14 @@ bool is_blank(std::string_view line, InputKind kind) {
   return kind == InputKind::Requests && line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
+std::string error_message(const Answer& answer) {
+  try {
+    return Json::parse(answer.body, "answer").at("error").get_string("message");
+  } catch (const Error&) {
+    return answer.body;
+  }
+}
+
 std::string request_id(std::string_view job, std::string_view custom_id) {
   constexpr size_t kDigits = 24;
   Digest digest = Digest::sha256();

@@ -34,6 +34,9 @@ struct Answer {
   std::string body;  // JSON
 };
 
+// Returns the message of an error in OpenAI's form, or the whole body.
+std::string error_message(const Answer& answer);
+
 // Returns 24 digits that depend on the request's custom_id and the job only.
 std::string request_id(std::string_view job, std::string_view custom_id);
 

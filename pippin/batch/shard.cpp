@@ -102,8 +102,13 @@ void Shard::sort_out(const std::vector<Deaths>& deaths) {
   // Those that were alone already come last: most often they were not to blame, but the first after
   // a start, whose processes are killed most often.
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::tie(deaths[a].blame, requests_[a].url, requests_[a].body) <
-           std::tie(deaths[b].blame, requests_[b].url, requests_[b].body);
+    const Request &one = requests_[a], &other = requests_[b];
+    if (job_.kind == InputKind::Texts) {
+      return std::pair(deaths[a].blame, one.body.size()) <
+             std::pair(deaths[b].blame, other.body.size());
+    }
+    return std::tie(deaths[a].blame, one.url, one.body) <
+           std::tie(deaths[b].blame, other.url, other.body);
   });
   for (const size_t i : order) {
     if (!answers_[i].empty()) continue;

@@ -32,8 +32,8 @@ class Shard {
 
   size_t number() const { return number_; }
   const Request& request(size_t index) const { return requests_[index]; }
-  // Indexes of requests to begin: any number at once in this order, which puts common beginnings
-  // next to each other; and those that must run alone.
+  // Indexes of requests to begin: any number at once in this order, which puts common beginnings,
+  // or texts of similar length, next to each other; and those that must run alone.
   std::deque<size_t>& pending() { return pending_; }
   std::deque<size_t>& alone() { return alone_; }
 

@@ -63,7 +63,8 @@ class Work {
  private:
   struct Task {
     std::list<Shard>::iterator shard;
-    size_t index = 0;
+    std::vector<size_t> indexes;  // one or several requests
+    std::vector<const Request*> requests;
     bool alone = false;
   };
 
@@ -121,18 +122,17 @@ class Work {
     std::unique_lock lock(mutex_);
     try {
       while (auto task = next(lock)) {
-        const Request& request = task->shard->request(task->index);
         lock.unlock();
         std::exception_ptr error;
-        Answer answer;
+        std::vector<Answer> answers;
         try {
-          answer = answer_(request);
+          answers = answer_(task->requests);
         } catch (...) {
           error = std::current_exception();
         }
         lock.lock();
         if (error) std::rethrow_exception(error);
-        if (!is_stopping_) finish(*task, answer);
+        if (!is_stopping_) finish(*task, answers);
       }
     } catch (...) {
       stop(std::current_exception());
@@ -171,22 +171,30 @@ class Work {
   }
 
   Task begin(std::list<Shard>::iterator shard, std::deque<size_t>& from, bool alone) {
-    const Task task{shard, from.front(), alone};
-    shard->begin(task.index, alone);
-    from.pop_front();
+    Task task{shard, {}, {}, alone};
+    for (size_t i = 0; i < (alone ? 1 : options_.group) && !from.empty(); ++i) {
+      const size_t index = from.front();
+      shard->begin(index, alone);
+      task.indexes.push_back(index);
+      task.requests.push_back(&shard->request(index));
+      from.pop_front();
+    }
     is_alone_ = alone;
     ++num_running_;
     return task;
   }
 
-  void finish(const Task& task, const Answer& answer) {
-    const Request& request = task.shard->request(task.index);
-    ++result_.answered;
-    if (answer.status != 200 && ++result_.failed == 1) {
-      result_.first_failure = fmt::format("line {} (custom_id {}): status {}: {}", request.line,
-                                          request.custom_id, answer.status, answer.body);
+  void finish(const Task& task, const std::vector<Answer>& answers) {
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const Request& request = *task.requests[i];
+      ++result_.answered;
+      if (answers[i].status != 200 && ++result_.failed == 1) {
+        result_.first_failure =
+            fmt::format("line {} (custom_id {}): status {}: {}", request.line, request.custom_id,
+                        answers[i].status, error_message(answers[i]));
+      }
+      task.shard->answer(task.indexes[i], answer_line(job_.id, request, answers[i]));
     }
-    task.shard->answer(task.index, answer_line(job_.id, request, answer));
     --num_running_;
     if (task.alone) is_alone_ = false;
     if (task.shard->is_complete()) commit(task.shard);

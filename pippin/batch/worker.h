@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "pippin/batch/claims.h"
 #include "pippin/batch/job.h"
@@ -12,7 +14,8 @@
 namespace pippin::batch {
 
 struct WorkerOptions {
-  size_t in_flight = 1;    // requests at once
+  size_t in_flight = 1;    // groups of requests at once
+  size_t group = 1;        // most requests of a group
   double first_share = 0;  // where the search for work begins: a fraction of the shards
   ClaimTimes times;
   // Called about ten times a second with the numbers of answers of all processes, as far as they
@@ -26,8 +29,8 @@ struct WorkerResult {
   std::string first_failure;  // a message that names the request; empty: none
 };
 
-// Returns the answer to a request, in any thread; may throw, which ends the work.
-using Answering = std::function<Answer(const Request& request)>;
+// Returns the answers to a group of requests, in any thread; may throw, which ends the work.
+using Answering = std::function<std::vector<Answer>(std::span<const Request* const> requests)>;
 
 // Returns when all shards are complete, by this process or by others. If it fails or is cancelled,
 // it keeps all answers, and releases its claims. Throws Io, Cancelled, and the errors of `answer`.

@@ -40,7 +40,17 @@ class BatchWork : public testing::Test {
     return {request.custom_id == "id5" ? 400 : 200, R"({"text":")" + request.custom_id + "\"}"};
   }
   Answering answering() {
-    return [this](const Request& request) { return answer(request); };
+    return one_by_one([this](const Request& request) { return answer(request); });
+  }
+
+  template <typename AnswerOne>
+  static Answering one_by_one(AnswerOne answer_one) {
+    return [answer_one](std::span<const Request* const> requests) {
+      std::vector<Answer> answers;
+      answers.reserve(requests.size());
+      for (const Request* request : requests) answers.push_back(answer_one(*request));
+      return answers;
+    };
   }
 
   // Checks that each answer is there once, in order.
@@ -87,7 +97,8 @@ TEST_F(BatchWork, IsSharedByThreeProcesses) {
   std::vector<std::thread> threads;
   threads.reserve(3);
   for (const char* owner : {"a", "b", "c"}) {
-    threads.emplace_back([this, owner] { work(job_, owner, answering(), {.in_flight = 2}); });
+    threads.emplace_back(
+        [this, owner] { work(job_, owner, answering(), {.in_flight = 2, .group = 3}); });
   }
   for (std::thread& thread : threads) thread.join();
   merged();
@@ -96,11 +107,11 @@ TEST_F(BatchWork, IsSharedByThreeProcesses) {
 
 TEST_F(BatchWork, GoesOnAfterAFailure) {
   std::atomic<int> count{0};
-  const Answering failing = [&](const Request& request) {
+  const auto failing = [&](const Request& request) {
     if (++count == 12) fail(ErrorCode::Io, "no more");
     return answer(request);
   };
-  EXPECT_THROW(work(job_, "first", failing), Error);
+  EXPECT_THROW(work(job_, "first", one_by_one(failing)), Error);
   EXPECT_EQ(status_of(job_).answered, 11U);
   EXPECT_TRUE(status_of(job_).claims.empty());
   work(job_, "second", answering());
@@ -111,11 +122,11 @@ TEST_F(BatchWork, GoesOnAfterAFailure) {
 TEST_F(BatchWork, EndsWhenCancelled) {
   CancelToken token;
   const CancelScope scope(token);
-  const Answering cancelling = [&](const Request& request) {
+  const auto cancelling = [&](const Request& request) {
     token.request();
     return answer(request);
   };
-  EXPECT_THROW(work(job_, "first", cancelling), Error);
+  EXPECT_THROW(work(job_, "first", one_by_one(cancelling)), Error);
   EXPECT_TRUE(status_of(job_).claims.empty());
 }
 
@@ -157,14 +168,14 @@ TEST_F(BatchWork, ComputesSuspectsAloneAndSkipsThoseThatKill) {
   for (const char* owner : {"dead2", "dead3"}) write_file(crash_mark(job_, owner), "");
   std::atomic<int> running{0};
   int together = 0;
-  const Answering counting = [&](const Request& request) {
+  const auto counting = [&](const Request& request) {
     ++running;
     std::this_thread::sleep_for(2ms);
     if (request.custom_id == "id1") together = running;
     --running;
     return answer(request);
   };
-  work(job_, "me", counting, {.in_flight = 4});
+  work(job_, "me", one_by_one(counting), {.in_flight = 4});
   EXPECT_EQ(together, 1);
   EXPECT_EQ(std::count(asked_.begin(), asked_.end(), "id0"), 0);
   EXPECT_EQ(std::count(asked_.begin(), asked_.end(), "id2"), 0);

@@ -1,6 +1,7 @@
 #include "pippin/cli/batch/batch.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -8,8 +9,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -74,13 +76,23 @@ BatchPlaces places_of(const BatchCommand& command) {
   return {output, output / ("vectors." + command.format), false};
 }
 
+// These options change no answer. The threads do not either: sums have one order.
+constexpr std::array<std::string_view, 23> kNeutralOptions = {
+    "--input-file", "--output-file",     "--model",        "--format",
+    "--shard",      "--slurm",           "--dry-run",      "--json",
+    "--quiet",      "--embed",           "--threads",      "--pin-threads",
+    "--parallel",   "--max-queue",       "--cache-tokens", "--cache-ram",
+    "--cache-disk", "--cache-disk-size", "--keep-alive",   "--no-cache",
+    "--low-memory", "--draft",           "--draft-max"};
+constexpr std::array<std::string_view, 3> kUnsubmitted = {"--input-file", "--slurm", "--dry-run"};
+
 // The options given, except those in `without`: names, and values as they are given again.
 std::vector<std::pair<std::string, std::string>> given_options(
-    const CLI::App& command, const std::set<std::string>& without) {
+    const CLI::App& command, std::span<const std::string_view> without) {
   std::vector<std::pair<std::string, std::string>> given;
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
-    if (without.contains(name)) continue;
+    if (std::find(without.begin(), without.end(), name) != without.end()) continue;
     const bool is_flag = option->get_expected_min() == 0;
     for (const std::string& value : option->results()) {
       given.emplace_back(name, is_flag ? "" : value);
@@ -90,21 +102,14 @@ std::vector<std::pair<std::string, std::string>> given_options(
 }
 
 batch::JobSettings job_settings(const BatchCommand& command, const server::ModelEntry& model) {
-  // These change no answer. The threads do not either: sums have one order.
-  static const std::set<std::string> kOthers = {
-      "--input-file", "--output-file",     "--model",        "--format",
-      "--shard",      "--slurm",           "--dry-run",      "--json",
-      "--quiet",      "--embed",           "--threads",      "--pin-threads",
-      "--parallel",   "--max-queue",       "--cache-tokens", "--cache-ram",
-      "--cache-disk", "--cache-disk-size", "--keep-alive",   "--no-cache",
-      "--low-memory", "--draft",           "--draft-max"};
   batch::JobSettings settings;
   settings.input = command.input;
   settings.kind = command.embed ? batch::InputKind::Texts : batch::InputKind::Requests;
   settings.shard_requests = command.shard;
-  for (const auto& [name, value] : given_options(*command.parsed, kOthers)) {
+  for (const auto& [name, value] : given_options(*command.parsed, kNeutralOptions)) {
     std::string& all = settings.options[name];
-    all += (all.empty() ? "" : " ") + (value.empty() ? "given" : value);
+    if (!all.empty()) all += ' ';
+    all += value.empty() ? "given" : value;
   }
   settings.options["--model"] = describe_model(model);
   return settings;
@@ -112,9 +117,8 @@ batch::JobSettings job_settings(const BatchCommand& command, const server::Model
 
 void submit(const BatchCommand& command, const BatchPlaces& places) {
   std::vector<std::string> words = {program_path(), "batch", command.input};
-  for (const auto& [name, value] :
-       given_options(*command.parsed, {"--input-file", "--slurm", "--dry-run"})) {
-    words.push_back(value.empty() ? name : name + "=" + value);
+  for (const auto& [name, value] : given_options(*command.parsed, kUnsubmitted)) {
+    words.push_back(value.empty() ? name : fmt::format("{}={}", name, value));
   }
   const fs::path folder = fs::absolute(places.folder);
   const std::string script = batch_script(words, command.slurm, fs::current_path(), folder);
@@ -192,8 +196,11 @@ void batch(BatchCommand& command) {
     options.in_flight = answers->in_flight();
     options.first_share = first_share();
     options.on_progress = [&](uint64_t done, uint64_t total) { progress.update(done, total); };
-    const batch::Answering answer = [&](const batch::Request& request) {
-      return answers->answer(job.id, request, seed);
+    constexpr size_t kTexts = 32;
+    if (command.embed) options.group = kTexts;
+    const batch::Answering answer = [&](std::span<const batch::Request* const> requests) {
+      if (command.embed) return answers->embed(job.id, requests);
+      return std::vector{answers->answer(job.id, *requests.front(), seed)};
     };
     mark_crashes(batch::crash_mark(job, owner));
     result = work(job, owner, answer, options);

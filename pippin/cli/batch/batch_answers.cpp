@@ -157,4 +157,31 @@ batch::Answer BatchAnswers::answer(const std::string& job, const batch::Request&
   return {response.status, std::move(response.body)};
 }
 
+std::vector<batch::Answer> BatchAnswers::embed(const std::string& job,
+                                               std::span<const batch::Request* const> requests) {
+  std::vector<batch::Answer> answers;
+  answers.reserve(requests.size());
+  if (requests.size() > 1) {
+    JsonWriter body;
+    body.begin_object().member("encoding_format", "base64").key("input").begin_array();
+    for (const batch::Request* request : requests) {
+      body.value(Json::parse(request->body, "body").at("input"));
+    }
+    batch::Request together = *requests.front();
+    together.body = body.end_array().end_object().text();
+    const batch::Answer all = answer(job, together, 0);
+    if (all.status == 200) {
+      for (const Json& one : Json::parse(all.body, "answer").at("data").elements()) {
+        JsonWriter json;
+        json.begin_object().key("data").begin_array().value(one).end_array().end_object();
+        answers.push_back({200, json.text()});
+      }
+      return answers;
+    }
+  }
+  // One of them may be at fault.
+  for (const batch::Request* request : requests) answers.push_back(answer(job, *request, 0));
+  return answers;
+}
+
 }  // namespace pippin::cli

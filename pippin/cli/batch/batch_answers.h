@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "pippin/batch/request.h"
 #include "pippin/server/local_server.h"
@@ -23,7 +25,10 @@ class BatchAnswers {
   void check(const batch::Request& request, const std::string& where) const;
   // A request without a seed gets one that depends on its custom_id and `seed` only.
   batch::Answer answer(const std::string& job, const batch::Request& request, uint64_t seed);
-  // The number of requests that keep the model busy.
+  // Embeds texts (InputKind::Texts) together.
+  std::vector<batch::Answer> embed(const std::string& job,
+                                   std::span<const batch::Request* const> requests);
+  // The number of calls that keep the model busy.
   size_t in_flight() const { return in_flight_; }
 
  private:
