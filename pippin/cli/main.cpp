@@ -17,6 +17,7 @@
 #include "pippin/base/files/mapped_guard.h"
 #include "pippin/base/text.h"
 #include "pippin/base/threads/cancel.h"
+#include "pippin/cli/batch/batch.h"
 #include "pippin/cli/bench/bench.h"
 #include "pippin/cli/cache.h"
 #include "pippin/cli/chat.h"
@@ -111,6 +112,7 @@ int run(int argc, char** argv) {
   pippin::cli::add_run_command(app, exit_status);
   pippin::cli::add_chat_command(app);
   pippin::cli::add_serve_command(app);
+  pippin::cli::add_batch_command(app);
   pippin::cli::add_launch_command(app, exit_status);
   pippin::cli::add_bench_command(app);
   pippin::cli::add_pull_command(app);

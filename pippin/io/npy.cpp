@@ -249,8 +249,7 @@ std::vector<To> convert(const NpyArray& array) {
   return result;
 }
 
-std::string format_file(std::string_view descr, const std::vector<int64_t>& shape,
-                        std::string_view data) {
+std::string format_header(std::string_view descr, const std::vector<int64_t>& shape) {
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}",
                                    descr, fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   constexpr size_t kPrefix = 10;  // magic, version, u16 length
@@ -263,7 +262,6 @@ std::string format_file(std::string_view descr, const std::vector<int64_t>& shap
   result += static_cast<char>(length & 0xff);
   result += static_cast<char>(length >> 8);
   result += header;
-  result += data;
   return result;
 }
 
@@ -343,12 +341,15 @@ NpyArray read_npy(const std::filesystem::path& path, const NpyLimits& limits) {
   return parse_npy(MappedFile::open(path)->bytes(), path.filename().string(), limits);
 }
 
+std::string npy_header(NpyType type, const std::vector<int64_t>& shape) {
+  return format_header(to_string(type), shape);
+}
 std::string format_npy(const NpyArray& array) {
   if (data_bytes(array.type, array.shape) != array.data.size()) {
     fail(ErrorCode::InvalidArgument, "shape ({}) of '{}' does not take {} bytes",
          fmt::join(array.shape, ", "), to_string(array.type), array.data.size());
   }
-  return format_file(to_string(array.type), array.shape, as_text(array.data));
+  return npy_header(array.type, array.shape).append(as_text(array.data));
 }
 
 std::string format_npy(std::span<const std::string> texts, const std::vector<int64_t>& shape) {
@@ -373,7 +374,7 @@ std::string format_npy(std::span<const std::string> texts, const std::vector<int
       for (int byte = 0; byte < 4; ++byte) data += static_cast<char>(code >> (8 * byte));
     }
   }
-  return format_file(fmt::format("<U{}", width), shape, data);
+  return format_header(fmt::format("<U{}", width), shape).append(data);
 }
 
 void write_npy(const std::filesystem::path& path, const NpyArray& array) {

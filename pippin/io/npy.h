@@ -102,6 +102,8 @@ NpyView view_npy(ByteSpan file, const std::string& name);
 NpyArray parse_npy(ByteSpan file, const std::string& name, const NpyLimits& limits = {});
 NpyArray read_npy(const std::filesystem::path& path, const NpyLimits& limits = {});
 
+// Returns the bytes of a .npy file before its data.
+std::string npy_header(NpyType type, const std::vector<int64_t>& shape);
 // Returns the bytes of a .npy file. Throws InvalidArgument if data and shape disagree.
 std::string format_npy(const NpyArray& array);
 // Writes texts as NumPy's fixed-width unicode ('<U7'), as wide as the longest; invalid UTF-8

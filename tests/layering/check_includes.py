@@ -19,6 +19,7 @@ ALLOWED = {
     "base": [],
     "terminal": ["base"],
     "io": ["base"],
+    "batch": ["base", "io"],
     "image": ["base", "io"],
     "sound": ["base", "io"],
     "http": ["base"],
@@ -157,6 +158,7 @@ ROOMS = {
     "cli": {
         "options": [],
         "": ["options"],
+        "batch": ["", "options"],
         "bench": ["", "options"],
     },
 }

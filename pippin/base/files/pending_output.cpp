@@ -1,6 +1,5 @@
 #include "pippin/base/files/pending_output.h"
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -10,12 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "pippin/base/error.h"
 #include "pippin/base/files/file.h"
+#include "pippin/base/files/machine.h"
 #include "pippin/base/files/output.h"
-#include "pippin/base/platform/boot_id.h"
 
 namespace pippin {
 namespace {
@@ -23,21 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRandom = "XXXXXX";  // mkdtemp()'s pattern
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-// A kernel sees the locks of all its processes, including those in other containers; after a reboot
-// the machine has the same name, but another boot id.
-bool is_of_this_machine(std::string_view text) {
-  const size_t end = text.find('\n');
-  if (end == std::string_view::npos || !text.ends_with('\n')) return false;
-  const std::string_view host = text.substr(0, end);
-  const std::string_view boot = text.substr(end + 1, text.size() - end - 2);
-  return (!boot.empty() && boot == boot_id()) || (!host.empty() && host == host_name());
-}
 
 // The lock is removed last, so that the next process can resume an interrupted removal.
 void remove_folder(const fs::path& folder) {
@@ -119,7 +104,7 @@ PendingOutput::PendingOutput(fs::path target) : target_(std::move(target)) {
   }
   try {
     FileWriter writer(folder_ / "lock");
-    writer.write(fmt::format("{}\n{}\n", host_name(), boot_id()));
+    writer.write(machine_lines());
     writer.close();
   } catch (...) {
     remove_folder(folder_);

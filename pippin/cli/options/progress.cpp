@@ -111,13 +111,21 @@ std::string Progress::amount(uint64_t count) const {
   return unit_.empty() ? format_bytes(count) : fmt::format("{} {}", count, unit_);
 }
 
-void Progress::draw_bar(uint64_t done, uint64_t total, double seconds) {
+std::string Progress::rate_and_rest(uint64_t done, uint64_t total, double seconds) const {
   const double rate = speed(done, seconds);
   const double left = static_cast<double>(total - std::min(done, total));
+  // Few items a second have a digit more.
+  constexpr double kMany = 10;
+  const std::string shown = !unit_.empty() && rate > 0 && rate < kMany
+                                ? fmt::format("{:.2f} {}", rate, unit_)
+                                : amount(static_cast<uint64_t>(rate));
+  return fmt::format("{}/s  {}", shown, rate > 0 ? format_duration(left / rate) : "?");
+}
+
+void Progress::draw_bar(uint64_t done, uint64_t total, double seconds) {
   const double fraction = fraction_of(done, total);
-  const std::string numbers = fmt::format(
-      "{:3.0f}%  {} / {}  {}/s  {}", fraction * 100, amount(done), amount(total),
-      amount(static_cast<uint64_t>(rate)), rate > 0 ? format_duration(left / rate) : "?");
+  const std::string numbers = fmt::format("{:3.0f}%  {} / {}  {}", fraction * 100, amount(done),
+                                          amount(total), rate_and_rest(done, total, seconds));
   const int room = columns(out_) - static_cast<int>(label_.size() + numbers.size()) - 7;
   const std::string bar = room >= 10 ? progress_bar(fraction, std::min(room, 40)) : std::string();
   const char* on = color_ ? "\033[32m" : "";
@@ -128,8 +136,8 @@ void Progress::draw_bar(uint64_t done, uint64_t total, double seconds) {
 }
 
 void Progress::draw_line(uint64_t done, uint64_t total, double seconds) {
-  fmt::print(out_, "{}: {:.0f}% ({} of {}, {:.0f} s)\n", label_, fraction_of(done, total) * 100,
-             amount(done), amount(total), seconds);
+  fmt::print(out_, "{}: {:.0f}% ({} of {}, {:.0f} s, {})\n", label_, fraction_of(done, total) * 100,
+             amount(done), amount(total), seconds, rate_and_rest(done, total, seconds));
   std::fflush(out_);
 }
 

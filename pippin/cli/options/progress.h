@@ -33,6 +33,7 @@ class Progress {
 
  private:
   std::string amount(uint64_t count) const;
+  std::string rate_and_rest(uint64_t done, uint64_t total, double seconds) const;
   void draw_bar(uint64_t done, uint64_t total, double seconds);
   void draw_line(uint64_t done, uint64_t total, double seconds);
   // Since the first update, because earlier progress took no time.
