@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How much of the prompts replicas read from their caches, by how requests are routed: a simulation.
+"""Simulates replicas behind a router: the share of the prompts that comes from their caches, by the way of routing.
 
     simulate.py [--replicas N...] [--conversations N] [--turns N] [--seed N]
 
@@ -33,7 +33,7 @@ class Replica:
         return count
 
     def keep(self, blocks):
-        for block in reversed(blocks):  # a prefix is used after what follows it
+        for block in reversed(blocks):  # a prefix counts as used after its continuation
             self.blocks[block] = None
             self.blocks.move_to_end(block)
         while len(self.blocks) * BLOCK > CACHE_TOKENS:
