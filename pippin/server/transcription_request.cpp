@@ -28,9 +28,9 @@ constexpr size_t kMaxFields = 100;
 // speech/option_table.h, are converted.
 constexpr std::string_view kNumbers[] = {"temperature", "temperature_inc", "offset_t", "offset_n",
                                          "duration"};
-constexpr std::string_view kSwitches[] = {"stream",          "translate",   "no_context",
-                                          "diarize",         "tinydiarize", "detect_language",
-                                          "token_timestamps"};
+constexpr std::string_view kSwitchFields[] = {"stream",          "translate",   "no_context",
+                                              "diarize",         "tinydiarize", "detect_language",
+                                              "token_timestamps"};
 
 enum class FieldType : uint8_t { Text, Number, Switch };
 
@@ -40,7 +40,7 @@ bool contains(std::span<const std::string_view> names, std::string_view name) {
 
 FieldType type_of(std::string_view name, FieldsOf endpoint) {
   if (contains(kNumbers, name)) return FieldType::Number;
-  if (contains(kSwitches, name)) return FieldType::Switch;
+  if (contains(kSwitchFields, name)) return FieldType::Switch;
   const FieldRule* const rule = find_rule(name, endpoint);
   if (rule == nullptr) return FieldType::Text;
   const std::string_view meaning = rule->meaning.empty() ? name : rule->meaning;
