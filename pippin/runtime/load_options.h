@@ -37,6 +37,9 @@ struct LoadOptions {
   // The adapter whose functions are used; for a checkpoint's folder, the adapter's folder. Empty:
   // none.
   std::string adapter = {};
+  // For checkpoints of Whisper, a package of the encoder in whisper.cpp's Core ML form, used in
+  // place of the checkpoint's own. Empty: none.
+  std::string encoder = {};
   // A file with the chat template, or a tokenizer_config.json. Empty: the model's own template.
   std::string chat_template = {};
   engine::ComputeOptions compute = {};  // precision, device and more

@@ -18,6 +18,9 @@ namespace pippin::app {
 using PullObserver =
     std::function<std::shared_ptr<void>(const std::string& repository, hub::PullOptions& options)>;
 
+// As LoadOptions::encoder of a GGML file: not even that of a package next to it.
+inline constexpr const char* kNoEncoder = "none";
+
 struct ModelChoice {
   std::string path;       // empty: the demo model in the binary
   std::string tokenizer;  // folder or tokenizer.json; empty: the model's own

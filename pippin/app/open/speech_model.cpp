@@ -42,6 +42,13 @@ OpenedWindows sequence_windows(const ModelChoice& choice, const runtime::Runnabl
   return {runnable.pool, std::move(model), runnable.model->source()->bins};
 }
 
+bool is_checkpoint_of_whisper(const fs::path& model) {
+  if (!fs::exists(model / "config.json")) return false;
+  const Json json = models::load_config(model);
+  return models::is_encoder_decoder_type(json.get_string_or("model_type", "")) &&
+         models::describe_encoder_decoder(models::Config(json)).has_fixed_source();
+}
+
 OpenedWhisper open_whisperkit(const ModelChoice& choice) {
   OpenedWindows windows = whisperkit_windows(choice);
   const speech::WindowShape shape = windows.model->shape();
@@ -98,10 +105,7 @@ bool is_whisper(const fs::path& model) {
     const auto source = runtime::encoder_decoder_schema(program).source;
     return source && source->bins > 0;
   }
-  if (!fs::exists(model / "config.json")) return false;
-  const Json json = models::load_config(model);
-  return models::is_encoder_decoder_type(json.get_string_or("model_type", "")) &&
-         models::describe_encoder_decoder(models::Config(json)).has_fixed_source();
+  return is_checkpoint_of_whisper(model);
 }
 
 bool is_speech_model(const fs::path& model) {
@@ -119,6 +123,11 @@ bool is_speech_model(const fs::path& model) {
 
 OpenedSpeech open_speech(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given);
+  if (!choice.load.encoder.empty() && !is_checkpoint_of_whisper(choice.path)) {
+    fail(ErrorCode::Unsupported,
+         "{}: only GGML files and checkpoints of Whisper run with the encoder {}", given.path,
+         choice.load.encoder);
+  }
   if (is_whisperkit(choice.path)) return open_whisperkit(choice);
   if (is_fluidaudio(choice.path)) return open_fluidaudio(choice);
   if (recognizes_frames(choice.path)) return open_frame_recognizer(choice);

@@ -6,7 +6,7 @@
 #include "pippin/base/error.h"
 #include "pippin/families/whisperkit.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/speech/package_ports.h"
+#include "pippin/runtime/package/package_ports.h"
 #include "pippin/speech/whisperkit/split.h"
 
 namespace pippin::speech {
@@ -75,7 +75,7 @@ void WhisperKitModel::check_inputs(const runtime::FixedPart& decoder) {
       whisperkit::kUpdateMask, whisperkit::kStates, whisperkit::kPaddingMask};
   check_known_inputs(encoder_, kEncoderInputs);
   check_known_inputs(decoder, kDecoderInputs);
-  const std::vector<int64_t> columns = {1, kAnySize, 1, kAnySize};
+  const std::vector<int64_t> columns = {1, runtime::kAnySize, 1, runtime::kAnySize};
   const auto features = input_shape(encoder_, whisperkit::kFeatures, true, columns);
   bins_ = features[1];
   shape_.frames = features[3];
@@ -118,7 +118,7 @@ void WhisperKitModel::find_ports() {
   features_ = encoder_.input_port(whisperkit::kFeatures);
   encoded_ = encoder_.output_port(whisperkit::kStates);
 
-  vocab_size_ = output_shape(*decoder_, whisperkit::kLogits, {1, 1, kAnySize})[2];
+  vocab_size_ = output_shape(*decoder_, whisperkit::kLogits, {1, 1, runtime::kAnySize})[2];
   output_shape(*decoder_, whisperkit::kNewKeys, {1, rows_, 1, 1});
   output_shape(*decoder_, whisperkit::kNewValues, {1, rows_, 1, 1});
   ids_ = decoder_->input_port(whisperkit::kIds);
