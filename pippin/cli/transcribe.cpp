@@ -312,6 +312,8 @@ CLI::App* add_transcribe_command(CLI::App& app) {
   option("--encoder", command->choice.load.encoder, "PACKAGE",
          "Encoder of whisper.cpp's Core ML form; none: the model's own (for ggml-NAME.bin: "
          "ggml-NAME-encoder.mlmodelc next to it)");
+  option("--decoder", command->choice.decoder, "PACKAGE",
+         "Shard of a decoder in whisper.cpp's Core ML form; the others lie next to it");
   option("-t,--threads", command->choice.load.threads, "N", "Threads (default: one per core)")
       ->check(between(1, 1024));
   add_no_cache_option(*sub, command->no_cache);

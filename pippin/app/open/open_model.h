@@ -25,9 +25,10 @@ struct ModelChoice {
   std::string path;       // empty: the demo model in the binary
   std::string tokenizer;  // folder or tokenizer.json; empty: the model's own
   runtime::LoadOptions load;
-  PullObserver pulls = {};  // may be null
-  bool layers = false;      // a Hugging Face folder also returns each layer's output, for verify
-  std::string vad = {};     // a model of voice (open/voice_model.h), for recordings; empty: none
+  PullObserver pulls = {};   // may be null
+  bool layers = false;       // a Hugging Face folder also returns each layer's output, for verify
+  std::string decoder = {};  // a shard of a Whisper decoder (speech/sharded_model.h); empty: none
+  std::string vad = {};      // a model of voice (open/voice_model.h), for recordings; empty: none
 };
 
 // Throws NotFound for a missing path or part, InvalidArgument if it is neither a package nor a

@@ -23,7 +23,7 @@ std::vector<int64_t> input_shape(const FixedPart& part, const char* name, bool i
 std::vector<int64_t> output_shape(const FixedPart& part, const char* name,
                                   const std::vector<int64_t>& expected);
 bool has_output(const FixedPart& part, const char* name);
-// Throws Unsupported for inputs other than these.
+// Throws Unsupported for inputs other than these, and for states.
 void check_known_inputs(const FixedPart& part, std::span<const char* const> known);
 
 // Gives an input of floats to the next runs: in place where the device can, else as a copy.

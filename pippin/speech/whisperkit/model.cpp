@@ -207,16 +207,7 @@ std::unique_ptr<WindowDecoder> WhisperKitModel::encode(std::span<const float> fe
 
 std::vector<std::span<const float>> WhisperKitModel::feed_each(
     std::span<WindowDecoder* const> decoders, std::span<const int32_t> ids) {
-  const auto row = static_cast<size_t>(vocab_size_);
-  joined_.resize(decoders.size() * row);
-  std::vector<std::span<const float>> logits;
-  logits.reserve(decoders.size());
-  for (size_t i = 0; i < decoders.size(); ++i) {
-    const std::span<const float> own = decoders[i]->feed({&ids[i], 1});
-    std::copy(own.begin(), own.end(), joined_.begin() + static_cast<ptrdiff_t>(i * row));
-    logits.push_back(std::span<const float>(joined_).subspan(i * row, row));
-  }
-  return logits;
+  return feed_one_by_one(decoders, ids, joined_);
 }
 
 // The packages give the mean over their heads, which counts as one head.
