@@ -20,6 +20,7 @@
 #include "pippin/base/byte_span.h"
 #include "pippin/base/error.h"
 #include "pippin/base/files/output.h"
+#include "pippin/base/log.h"
 #include "pippin/base/stopwatch.h"
 #include "pippin/cli/options/options.h"
 #include "pippin/cli/options/progress.h"
@@ -248,6 +249,7 @@ void transcribe(TranscribeCommand command) {
   const speech::TranscribeOptions options = command.arguments.checked();
   const std::vector<speech::Format> formats = formats_of(command);
   check_files(command, formats);
+  const LogScope log(command.no_stats ? LogLevel::Warn : LogLevel::Info);
   command.choice.pulls = show_pulls();
   command.choice.vad = command.arguments.vad;
   if (!command.no_cache) command.choice.load.compute.cache = default_load_cache();
@@ -307,6 +309,11 @@ CLI::App* add_transcribe_command(CLI::App& app) {
   sub->add_flag("--json", command->json, "Print segments with times and scores as JSON");
   add_transcribe_options(*sub, command->arguments);
   option("--tokenizer", command->choice.tokenizer, "FOLDER", "Tokenizer for a package without one");
+  option("--encoder", command->choice.load.encoder, "PACKAGE",
+         "Encoder of whisper.cpp's Core ML form; none: the model's own (for ggml-NAME.bin: "
+         "ggml-NAME-encoder.mlmodelc next to it)");
+  option("--decoder", command->choice.decoder, "PACKAGE",
+         "Shard of a decoder in whisper.cpp's Core ML form; the others lie next to it");
   option("-t,--threads", command->choice.load.threads, "N", "Threads (default: one per core)")
       ->check(between(1, 1024));
   add_no_cache_option(*sub, command->no_cache);

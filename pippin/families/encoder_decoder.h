@@ -10,12 +10,15 @@
 //             sourceMask float (1, 1, 1, source)
 //   align     inputIds int32 (1, n)                    attention
 //             causalMask float (1, 1, n, n)
+//   attend    encoder_states float (1, source, width)  last_hidden_state    crossKeys, crossValues
 //
 // `encode` fills the slots [0, source) of the decoder's cross-attention caches; `main` takes q
 // tokens after end - q others, as in the family `stateful`. A spectrogram has a fixed length: it
 // fills all slots and needs no sourceMask. `align`, which not all packages have, computes the
 // first n tokens of a target at once and gives the weights (1, heads, n, source) with which some
-// heads attend to the source. The default function is `main`.
+// heads attend to the source. `attend`, of programs built to run with the encoder of another
+// package (families/ggml.h), does the part of `encode` after the encoder. The default function is
+// `main`.
 #pragma once
 
 namespace pippin::families::encoder_decoder {
@@ -34,6 +37,9 @@ inline constexpr const char* kCrossValues = "crossValues";
 
 inline constexpr const char* kAlign = "align";
 inline constexpr const char* kAttention = "attention";
+
+inline constexpr const char* kAttend = "attend";
+inline constexpr const char* kSourceStates = "encoder_states";
 
 // User-defined metadata: the token with which the decoder begins, and the first one that it writes
 // whatever its logits, if there is one.

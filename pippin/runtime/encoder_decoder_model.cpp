@@ -10,10 +10,14 @@
 #include "pippin/base/numbers/ranges.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/families/encoder_decoder.h"
+#include "pippin/families/ggml.h"
 #include "pippin/families/package.h"
 #include "pippin/families/stateful.h"
 #include "pippin/runtime/encoder_decoder_sequence.h"
+#include "pippin/runtime/package/fixed_part.h"
+#include "pippin/runtime/package/functions.h"
 #include "pippin/runtime/package/model_digest.h"
+#include "pippin/runtime/package/package_ports.h"
 #include "pippin/runtime/package/step_runner.h"
 
 namespace pippin::runtime {
@@ -53,7 +57,9 @@ EncoderDecoderModel::EncoderDecoderModel(const mil::Model& model, ThreadPool& po
       pool_(pool),
       compute_(options.compute),
       schema_(limited_schema(model, options)),
-      encode_(make(encoder_decoder::kEncode, {1, schema_.most_source})),
+      encoder_(open_encoder(options.encoder)),
+      encode_(make(encoder_ ? encoder_decoder::kAttend : encoder_decoder::kEncode,
+                   {1, schema_.most_source})),
       step_(make(families::kMain, {1, 1})),
       several_(make(families::kMain, {2, std::min(kMostAtOnce, schema_.most_target)})) {
   engine::State state = new_state();
@@ -72,10 +78,10 @@ engine::Execution EncoderDecoderModel::make(const char* function, mil::SizeRange
   engine::PlanOptions options;
   options.compute = compute_;
   auto& ranges = options.input_ranges;
-  if (std::string_view(function) != encoder_decoder::kEncode) {
+  if (std::string_view(function) == encoder_decoder::kEncode) {
+    if (!schema_.source) ranges[encoder_decoder::kSourceIds] = {one, query};
+  } else if (std::string_view(function) != encoder_decoder::kAttend) {
     ranges[stateful::kIds] = {one, query};
-  } else if (!schema_.source) {
-    ranges[encoder_decoder::kSourceIds] = {one, query};
   }
   if (std::string_view(function) == encoder_decoder::kAlign) {
     ranges[stateful::kMask] = {one, one, query, query};
@@ -87,6 +93,27 @@ engine::Execution EncoderDecoderModel::make(const char* function, mil::SizeRange
     }
   }
   return engine::Execution(engine::Plan::make(program_, function, options), pool_);
+}
+
+EncoderDecoderModel::~EncoderDecoderModel() = default;
+
+std::unique_ptr<FixedPart> EncoderDecoderModel::open_encoder(const std::string& package) const {
+  if (package.empty()) return nullptr;
+  const mil::FunctionDescription* const attend =
+      find_description(program_, encoder_decoder::kAttend);
+  if (attend == nullptr || !schema_.source) {
+    fail(ErrorCode::Unsupported,
+         "{}: the model has no function {}, which takes an encoder's states", package,
+         encoder_decoder::kAttend);
+  }
+  auto part = std::make_unique<FixedPart>(package, package, compute_);
+  constexpr const char* kInputs[] = {families::ggml::kFeatures};
+  check_known_inputs(*part, kInputs);
+  const SourceForm& source = *schema_.source;
+  input_shape(*part, families::ggml::kFeatures, true, {1, source.bins, source.frames});
+  part->prepare(pool_);
+  output_shape(*part, families::ggml::kStates, attend->inputs.front().shape);
+  return part;
 }
 
 engine::State EncoderDecoderModel::new_state() const {
@@ -110,9 +137,18 @@ void EncoderDecoderModel::encode(std::span<const int32_t> source, engine::State&
 int64_t EncoderDecoderModel::encode(const Source& source, engine::State& state) {
   std::vector<int64_t> shape = {1};
   shape.insert(shape.end(), source.shape.begin(), source.shape.end());
-  encode_.bind({shape}, state);
-  ranges::copy(source.values, encode_.float_input(0).begin());
+  std::span<const float> values = source.values;
   encoded_ = 0;
+  if (encoder_) {
+    give_input(*encoder_, 0, values);
+    encoder_->execution().run_cancellable();
+    const size_t states = encoder_->output_port(families::ggml::kStates);
+    values = encoder_->output(states);
+    const std::span<const int64_t> dims = encoder_->execution().output_dims(states);
+    shape.assign(dims.begin(), dims.end());
+  }
+  encode_.bind({shape}, state);
+  ranges::copy(values, encode_.float_input(0).begin());
   encode_.run_cancellable();
   encoded_ = state.id();
   if (!schema_.masks_source) return schema_.most_source;
@@ -216,6 +252,7 @@ void EncoderDecoderModel::feed_together(std::span<Sequence* const> sequences) {
 void EncoderDecoderModel::add_to(Digest& digest) {
   digest.update(as_byte_span(std::string_view(encoder_decoder::kName)));
   add_program(digest, program_);
+  if (encoder_) encoder_->add_to(digest);
 }
 
 }  // namespace pippin::runtime

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "pippin/base/threads/thread_pool.h"
@@ -23,10 +24,14 @@
 
 namespace pippin::runtime {
 
+class FixedPart;  // package/fixed_part.h
+
 class EncoderDecoderModel final : public Model {
  public:
-  // `model` and `pool` must outlive it. Throws Unsupported for other programs.
+  // `model` and `pool` must outlive it. Throws Unsupported for other programs, and the errors of
+  // reading the encoder's package; InvalidFile, in one line, if it is not the model's encoder.
   EncoderDecoderModel(const mil::Model& model, ThreadPool& pool, const LoadOptions& options);
+  ~EncoderDecoderModel() override;
 
   const EncoderDecoderSchema& schema() const { return schema_; }  // with the options' limits
   engine::State new_state() const;
@@ -78,10 +83,14 @@ class EncoderDecoderModel final : public Model {
   };
   engine::Execution make(const char* function, mil::SizeRange query) const;
 
+  // Of LoadOptions::encoder, checked; null if that is empty.
+  std::unique_ptr<FixedPart> open_encoder(const std::string& package) const;
+
   const mil::Model& program_;
   ThreadPool& pool_;
   engine::ComputeOptions compute_;
   EncoderDecoderSchema schema_;
+  std::unique_ptr<FixedPart> encoder_;  // runs before encode_; null: encode_ is all
   engine::Execution encode_;
   uint64_t encoded_ = 0;                    // the id of the state that it filled last
   Step step_, several_;                     // several: two or more tokens

@@ -44,6 +44,9 @@ struct LoadOptions {
   // For a GGUF file as the model: the file with its vision tower (mmproj-*.gguf). Empty: the only
   // one next to the model, or that of its repository; "none": images are not read.
   std::string mmproj = {};
+  // For checkpoints of Whisper, a package of the encoder in whisper.cpp's Core ML form, used in
+  // place of the checkpoint's own. Empty: none.
+  std::string encoder = {};
   // A file with the chat template, or a tokenizer_config.json. Empty: the model's own template.
   std::string chat_template = {};
   engine::ComputeOptions compute = {};  // precision, device and more

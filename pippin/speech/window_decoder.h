@@ -65,6 +65,12 @@ class SpeechModel {
   virtual bool can_align() const { return false; }
   // Returns the attention of each token to the window of `decoder`, whose own tokens are dropped.
   virtual Alignment align(WindowDecoder& decoder, std::span<const int32_t> ids);
+
+ protected:
+  // feed_each() of models whose decoders share the memory of logits: copies them into `joined`.
+  static std::vector<std::span<const float>> feed_one_by_one(
+      std::span<WindowDecoder* const> decoders, std::span<const int32_t> ids,
+      std::vector<float>& joined);
 };
 
 }  // namespace pippin::speech

@@ -117,3 +117,39 @@ def greedy(logits, blank):
             tokens.append((best, frame, frame, probability))
         last = best
     return tokens
+
+
+def letter_words(tokens, offset, frame):
+    """The words of letters, as (text, start, end) in seconds of the recording."""
+    words, begins = [], True
+    for token, first, last, _ in tokens:
+        if letter_text(token) == " ":
+            begins = True
+            continue
+        start, end = offset + first * frame, offset + (last + 1) * frame
+        if begins:
+            words.append(("", start, end))
+        text, start, _ = words.pop()
+        words.append((text + letter_text(token), start, end))
+        begins = False
+    return words
+
+
+def join_words(left, right, begin, end):
+    """The rule of windows that overlap (docs/speech.md)."""
+    def after(words, time):
+        return next((i for i, (_, start, stop) in enumerate(words) if (start + stop) / 2 >= time), len(words))
+
+    def agree(i, k):
+        return left[i][0] == right[k][0] and abs(left[i][1] - right[k][1]) <= (end - begin) / 4
+
+    middle, first, last = (begin + end) / 2, after(left, begin), after(right, end)
+    runs = [(-n, i, k) for i in range(first, len(left)) for k in range(last)
+            for n in range(1, min(i + 1 - first, k + 1) + 1) if all(agree(i - j, k - j) for j in range(n))]
+    if runs:
+        n, i, k = min(runs)
+        cut = min(max(after(left, middle), i + 1 + n), i + 1)
+        return left[:cut] + right[k + 1 - (i + 1 - cut) :]
+    stop, start = left[-1][2] if left else begin, right[0][1] if right else end
+    cut = stop if stop <= start else min(max(middle, start), stop)
+    return left[: after(left, cut)] + right[after(right, cut) :]

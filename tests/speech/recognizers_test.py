@@ -82,8 +82,10 @@ class Generated(Case):
         folders.write_folder(self.model, 5)
         self.path = self.folder / "talk.wav"
 
-    def write_recording(self, seconds):
+    def write_recording(self, seconds, pauses=False):
         samples = whisper_folder.make_samples(seconds, 5)
+        if pauses:  # of 0.15 s, two in each second
+            samples[np.arange(len(samples)) % 8000 < 2400] = 0
         whisper_folder.write_wav(self.path, samples)
         return samples.astype(np.float32) / 32768
 
@@ -136,7 +138,7 @@ class Generated(Case):
         self.assertEqual(transcribe(self.model, self.path)["text"], whole["text"].lower())
 
     def test_long_recordings_are_cut_in_pauses(self):
-        samples = self.write_recording(8.0)
+        samples = self.write_recording(8.0, pauses=True)
         package = self.convert("--context", "100")  # windows of 2 s
         most = 100 * 320
         expected, begin, seeks = [], 0, []
@@ -150,6 +152,22 @@ class Generated(Case):
         self.assertEqual(tokens_of(found), [token[0] for token in expected])
         self.assertLessEqual({segment["seek"] for segment in found["segments"]}, set(seeks))
         self.assertEqual(found["segments"][-1]["seek"], seeks[-1])
+
+    def test_windows_overlap_where_no_pause_is(self):
+        samples = self.write_recording(8.0)
+        package = self.convert("--context", "100")  # windows of 2 s, of which 0.5 s are those of the next one
+        most, expected = 100 * 320, None
+        for begin in range(0, len(samples) - most // 4, most * 3 // 4):
+            offset = begin / 16000
+            words = folders.letter_words(self.tokens(package, samples[begin : begin + most]), offset, FRAME)
+            expected = words if expected is None else folders.join_words(expected, words, offset, offset + 0.5)
+        found = transcribe(package, self.path, "--word-timestamps")
+        words = [word for segment in found["segments"] for word in segment["words"]]
+        self.assertGreater(len(words), 10)
+        self.assertEqual([word["word"].strip() for word in words], [word[0] for word in expected])
+        for word, (_, start, end) in zip(words, expected):
+            self.assertAlmostEqual(word["start"], start, delta=0.0051)
+            self.assertAlmostEqual(word["end"], end, delta=0.0051)
 
     def test_formats(self):
         self.write_recording(2.0)

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "pippin/base/error.h"
+#include "pippin/families/ggml.h"
 #include "pippin/io/json.h"
 #include "pippin/models/gguf/ggml_whisper.h"
 #include "pippin/sound/mel_filters.h"
@@ -134,6 +135,23 @@ std::vector<tokenizers::TextFile> ggml_files(const GgmlContent& content, const s
           {"preprocessor_config.json", extractor_json(content, name)},
           {"tokenizer.json", tokenizers::ranked_tokenizer_json(
                                  tokens, special_tokens(vocabulary, content.audio_context), name)}};
+}
+
+std::filesystem::path ggml_encoder(const std::filesystem::path& file) {
+  std::string stem = file.stem().string();
+  constexpr std::string_view kQuantized = "-q5_0";
+  if (const size_t dash = stem.rfind('-'); dash != stem.npos) {
+    const std::string_view ending = std::string_view(stem).substr(dash);
+    if (ending.size() == kQuantized.size() && ending[1] == 'q' && ending[3] == '_') {
+      stem.resize(dash);
+    }
+  }
+  for (const char* form : {".mlmodelc", ".mlpackage"}) {
+    const auto package =
+        file.parent_path() / fmt::format("{}{}{}", stem, families::ggml::kEncoderEnding, form);
+    if (std::filesystem::is_directory(package)) return package;
+  }
+  return {};
 }
 
 }  // namespace pippin::app

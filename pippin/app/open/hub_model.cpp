@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "pippin/app/open/ggml_model.h"
 #include "pippin/app/open/gguf_model.h"
 #include "pippin/app/open/unpacked_package.h"
 #include "pippin/base/error.h"
+#include "pippin/base/log.h"
 #include "pippin/families/package.h"
 #include "pippin/hub/gguf_files.h"
+#include "pippin/io/ggml.h"
 #include "pippin/io/model_files.h"
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/sentence_transformer.h"
@@ -209,6 +212,18 @@ std::string tokenizer_of(const hub::PullResult& pulled, const hub::RepoSpec& spe
        spec.id);
 }
 
+// A GGML file runs with the encoder next to it, unless another one is named.
+void resolve_encoder(const std::string& path, std::string& encoder) {
+  if (encoder == kNoEncoder) {
+    encoder.clear();
+    return;
+  }
+  const auto file = path.empty() || !encoder.empty() ? std::nullopt : find_gguf(path);
+  if (!file || !is_ggml_file(*file)) return;
+  encoder = ggml_encoder(*file).string();
+  if (!encoder.empty()) log_info("{} runs with the encoder {}", file->string(), encoder);
+}
+
 }  // namespace
 
 std::optional<hub::RepoSpec> repository_of(const std::string& model) {
@@ -248,12 +263,15 @@ ModelChoice resolve_choice(const ModelChoice& choice, bool text) {
   if (text) local.tokenizer = resolve_model(choice.tokenizer, ModelPart::Tokenizer, choice.pulls);
   const auto spec = repository_of(choice.path);
   if (!spec) {
+    resolve_encoder(choice.path, local.load.encoder);
     use_folder(choice.path, std::nullopt, local);
     return local;
   }
   const auto pulled =
       pull_for(choice.path, *spec, ModelPart::All, choice.pulls, choice.load.mmproj.empty());
-  use_folder(local_path(pulled, *spec), projector_of(pulled), local);
+  const std::string path = local_path(pulled, *spec);
+  resolve_encoder(path, local.load.encoder);
+  use_folder(path, projector_of(pulled), local);
   if (text && local.tokenizer.empty() && !pulled.packages.empty()) {
     local.tokenizer = tokenizer_of(pulled, *spec, local.path, choice.pulls);
   }

@@ -70,9 +70,10 @@ mil::Model build_folder(const ModelChoice& choice, const fs::path& folder) {
       fail(ErrorCode::Unsupported, "{}: adapters are not supported for encoder-decoder models",
            folder.string());
     }
-    return models::build_encoder_decoder(
-        folder,
-        {.context = choice.load.context, .compute = models::BuildOptions::Compute::Float32Direct});
+    return models::build_encoder_decoder(folder,
+                                         {.context = choice.load.context,
+                                          .compute = models::BuildOptions::Compute::Float32Direct,
+                                          .attend = !choice.load.encoder.empty()});
   }
   models::BuildOptions options;
   options.context = choice.load.context;

@@ -19,13 +19,17 @@ namespace pippin::app {
 using PullObserver =
     std::function<std::shared_ptr<void>(const std::string& repository, hub::PullOptions& options)>;
 
+// As LoadOptions::encoder of a GGML file: not even that of a package next to it.
+inline constexpr const char* kNoEncoder = "none";
+
 struct ModelChoice {
   std::string path;       // empty: the demo model in the binary
   std::string tokenizer;  // folder or tokenizer.json; empty: the model's own
   runtime::LoadOptions load;
-  PullObserver pulls = {};  // may be null
-  bool layers = false;      // a Hugging Face folder also returns each layer's output, for verify
-  std::string vad = {};     // a model of voice (open/voice_model.h), for recordings; empty: none
+  PullObserver pulls = {};   // may be null
+  bool layers = false;       // a Hugging Face folder also returns each layer's output, for verify
+  std::string decoder = {};  // a shard of a Whisper decoder (speech/sharded_model.h); empty: none
+  std::string vad = {};      // a model of voice (open/voice_model.h), for recordings; empty: none
   // Of resolve_choice(): why the vision tower next to a GGUF file is not used.
   std::optional<Error> images_error = {};
 };

@@ -10,9 +10,10 @@
 #include "pippin/mil/package/package.h"
 #include "pippin/models/encoders/encoder_decoder_description.h"
 #include "pippin/models/model_source.h"
-#include "pippin/runtime/encoder_decoder_schema.h"
+#include "pippin/runtime/encoder_decoder_model.h"
 #include "pippin/runtime/open/package_family.h"
 #include "pippin/speech/sequence_model.h"
+#include "pippin/speech/sharded_model.h"
 #include "pippin/speech/whisperkit/model.h"
 
 namespace pippin::app {
@@ -36,10 +37,23 @@ OpenedWindows whisperkit_windows(const ModelChoice& choice) {
 }
 
 OpenedWindows sequence_windows(const ModelChoice& choice, const runtime::RunnableModel& runnable) {
-  auto model = with_context(choice.path.empty() ? "the demo model" : choice.path, [&] {
-    return std::make_unique<speech::SequenceModel>(runnable.model);
-  });
+  std::unique_ptr<speech::SpeechModel> model;
+  if (choice.decoder.empty()) {
+    model = with_context(choice.path.empty() ? "the demo model" : choice.path,
+                         [&] { return std::make_unique<speech::SequenceModel>(runnable.model); });
+  } else {
+    model = std::make_unique<speech::ShardedModel>(
+        std::dynamic_pointer_cast<runtime::EncoderDecoderModel>(runnable.model), choice.decoder,
+        *runnable.pool, choice.load.compute);
+  }
   return {runnable.pool, std::move(model), runnable.model->source()->bins};
+}
+
+bool is_checkpoint_of_whisper(const fs::path& model) {
+  if (!fs::exists(model / "config.json")) return false;
+  const Json json = models::load_config(model);
+  return models::is_encoder_decoder_type(json.get_string_or("model_type", "")) &&
+         models::describe_encoder_decoder(models::Config(json)).has_fixed_source();
 }
 
 OpenedWhisper open_whisperkit(const ModelChoice& choice) {
@@ -98,10 +112,7 @@ bool is_whisper(const fs::path& model) {
     const auto source = runtime::encoder_decoder_schema(program).source;
     return source && source->bins > 0;
   }
-  if (!fs::exists(model / "config.json")) return false;
-  const Json json = models::load_config(model);
-  return models::is_encoder_decoder_type(json.get_string_or("model_type", "")) &&
-         models::describe_encoder_decoder(models::Config(json)).has_fixed_source();
+  return is_checkpoint_of_whisper(model);
 }
 
 bool is_speech_model(const fs::path& model) {
@@ -119,6 +130,11 @@ bool is_speech_model(const fs::path& model) {
 
 OpenedSpeech open_speech(const ModelChoice& given) {
   const ModelChoice choice = resolve_choice(given);
+  for (const std::string& part : {choice.load.encoder, choice.decoder}) {
+    if (part.empty() || is_checkpoint_of_whisper(choice.path)) continue;
+    fail(ErrorCode::Unsupported, "{}: only GGML files and checkpoints of Whisper run with {}",
+         given.path, part);
+  }
   if (is_whisperkit(choice.path)) return open_whisperkit(choice);
   if (is_fluidaudio(choice.path)) return open_fluidaudio(choice);
   if (recognizes_frames(choice.path)) return open_frame_recognizer(choice);
@@ -135,7 +151,7 @@ OpenedSpeech open_speech(const ModelChoice& given) {
                        read_generation(files.folder),
                        read_extractor(files.folder, *source),
                        nullptr,
-                       nullptr};
+                       choice.decoder.empty() ? nullptr : std::make_unique<std::mutex>()};
 }
 
 }  // namespace pippin::app

@@ -111,7 +111,7 @@ mil::Model build_encoder_decoder(const fs::path& source,
       described, open_parameters(source, precision(build), {.doubled_norms = build.doubled_norms}),
       context);
   config.refuse_unread();
-  mil::Model model = recorder.record();
+  mil::Model model = recorder.record(options.attend);
   recorder.check_all_used();
   if (options.packed != nullptr) *options.packed = recorder.packed_matrices();
   auto& values = model.metadata.user_defined;

@@ -19,6 +19,7 @@ struct EncoderDecoderBuildOptions {
   int64_t context = 0;
   BuildOptions::Compute compute = BuildOptions::Compute::Float16Package;
   PackedMatrices* packed = nullptr;  // as in BuildOptions
+  bool attend = false;               // with the function `attend`, for LoadOptions::encoder
 };
 
 // Throws like models::build().

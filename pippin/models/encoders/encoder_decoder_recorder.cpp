@@ -129,7 +129,21 @@ void EncoderDecoderRecorder::record_encode(mil::Model& model) const {
     const Array ids = builder.input(feature.name, feature.data_type, {1, source});
     return encoder_({ids, all_tokens(ids), std::nullopt, std::nullopt});
   };
-  const Array states = encoded();
+  finish_encode(encoder_decoder::kEncode, feature, encoded(), builder, model);
+}
+
+void EncoderDecoderRecorder::record_attend(mil::Model& model) const {
+  array::Builder builder;
+  mil::Feature feature = mil::array_feature(encoder_decoder::kSourceStates, "States of the source",
+                                            type(), {1, most_source(), model_.encoder.hidden_size});
+  const Array given = builder.input(feature.name, feature.data_type, mil::to_shape(feature.shape));
+  finish_encode(encoder_decoder::kAttend, std::move(feature),
+                array::record_one("identity", {{"x", given}}), builder, model);
+}
+
+void EncoderDecoderRecorder::finish_encode(const char* name, mil::Feature input,
+                                           const Array& states, array::Builder& builder,
+                                           mil::Model& model) const {
   const Array source = source_of(states);
   nn::CrossStates cross(builder, type(), cross_dims());
   for (int64_t i = 0; i < num_layers(); ++i) {
@@ -140,14 +154,14 @@ void EncoderDecoderRecorder::record_encode(mil::Model& model) const {
   }
   builder.output(encoder_decoder::kStates, states);
   mil::FunctionDescription& function = model.functions.emplace_back();
-  function.name = encoder_decoder::kEncode;
-  function.inputs.push_back(feature);
+  function.name = name;
+  function.inputs.push_back(std::move(input));
   function.outputs.push_back(
       mil::array_feature(encoder_decoder::kStates, "States of the source", type()));
   if (const auto dims = mil::constant_shape(states.shape())) function.outputs.back().shape = *dims;
   add_cross_states(function);
   model.specification_version = mil::specification_version(builder.opset());
-  model.program.functions.emplace(encoder_decoder::kEncode, builder.build());
+  model.program.functions.emplace(name, builder.build());
 }
 
 nn::Parameters EncoderDecoderRecorder::embedding_at() const {
@@ -285,12 +299,13 @@ void EncoderDecoderRecorder::record_align(mil::Model& model) const {
   model.program.functions.emplace(encoder_decoder::kAlign, builder.build());
 }
 
-mil::Model EncoderDecoderRecorder::record() {
+mil::Model EncoderDecoderRecorder::record(bool attend) {
   mil::Model model;
   model.program.attributes.emplace(families::kBuildInfo, build_info());
   record_encode(model);
   record_decode(model);
   if (!model_.alignment_heads.empty()) record_align(model);
+  if (attend && model_.has_fixed_source()) record_attend(model);
   model.multifunction = true;
   model.default_function = families::kMain;
   return model;

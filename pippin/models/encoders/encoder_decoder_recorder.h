@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pippin/array/array.h"
+#include "pippin/array/builder.h"
 #include "pippin/mil/model.h"
 #include "pippin/models/encoders/encoder_decoder_description.h"
 #include "pippin/models/registry.h"
@@ -26,7 +27,8 @@ class EncoderDecoderRecorder {
   EncoderDecoderRecorder(const EncoderDecoderDescription& model, const nn::Parameters& parameters,
                          int64_t context);
 
-  mil::Model record();
+  // `attend`: with the function of that name, if all sources are recordings of one length.
+  mil::Model record(bool attend);
   PackedMatrices packed_matrices() const { return parameters_.packed_matrices(); }
   // Throws InvalidFile for a tensor that neither half uses.
   void check_all_used() const;
@@ -56,8 +58,12 @@ class EncoderDecoderRecorder {
   void record_encode(mil::Model& model) const;
   void record_decode(mil::Model& model) const;
   void record_align(mil::Model& model) const;
+  void record_attend(mil::Model& model) const;
   // The encoder's states as the decoder attends to them.
   array::Array source_of(const array::Array& states) const;
+  // Records the rest of a function that fills the cross-attention caches for the encoder's states.
+  void finish_encode(const char* name, mil::Feature input, const array::Array& states,
+                     array::Builder& builder, mil::Model& model) const;
   mil::Feature source_feature() const;
   mil::Feature ids_feature(const char* description) const;
   mil::Feature mask_feature() const;

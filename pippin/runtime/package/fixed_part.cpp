@@ -41,13 +41,17 @@ FixedPart::FixedPart(mil::Model model, std::string name, const engine::ComputeOp
   }
 }
 
-void FixedPart::prepare(ThreadPool& pool) {
+void FixedPart::prepare(ThreadPool& pool, engine::State& state) {
   if (execution_) return;
   with_context(name_, [&] {
     execution_ = std::make_unique<engine::Execution>(
         engine::Plan::make(model_, model_.default_function, plan_options_), pool);
-    execution_->bind(declared_shapes(execution_->plan(), description()), state_);
+    bind(state);
   });
+}
+
+void FixedPart::bind(engine::State& state) {
+  execution_->bind(declared_shapes(execution_->plan(), description()), state);
 }
 
 void FixedPart::release() {

@@ -33,7 +33,10 @@ class FixedPart {
   }
 
   // Makes the plan if none exists; release() frees it and the pages of its weights.
-  void prepare(ThreadPool& pool);
+  void prepare(ThreadPool& pool) { prepare(pool, state_); }
+  // The same for a package with states: those of its runs, until bind() changes them.
+  void prepare(ThreadPool& pool, engine::State& state);
+  void bind(engine::State& state);
   void release();
   // The program and its weights.
   void add_to(Digest& digest);

@@ -11,7 +11,7 @@
 #include "pippin/base/numbers/number.h"
 #include "pippin/families/fluidaudio.h"
 #include "pippin/io/json.h"
-#include "pippin/speech/package_ports.h"
+#include "pippin/runtime/package/package_ports.h"
 
 namespace pippin::speech {
 namespace {
@@ -104,10 +104,12 @@ class ParakeetPackages::Steps final : public runtime::TransducerNetworks {
     check_known_inputs(joint_, kJointInputs);
     input_shape(decoder_, fluidaudio::kTargets, false, {1, 1});
     input_shape(decoder_, fluidaudio::kTargetLength, false, {1});
-    const auto state = input_shape(decoder_, fluidaudio::kHidden, true, {kAnySize, 1, kAnySize});
+    const auto state =
+        input_shape(decoder_, fluidaudio::kHidden, true, {runtime::kAnySize, 1, runtime::kAnySize});
     input_shape(decoder_, fluidaudio::kCell, true, state);
     input_shape(joint_, fluidaudio::kEncodedStep, true, {1, width, 1});
-    const auto predicted = input_shape(joint_, fluidaudio::kPredictedStep, true, {1, kAnySize, 1});
+    const auto predicted =
+        input_shape(joint_, fluidaudio::kPredictedStep, true, {1, runtime::kAnySize, 1});
     decoder_.prepare(pool);
     joint_.prepare(pool);
     output_shape(decoder_, fluidaudio::kPredicted, predicted);
@@ -188,14 +190,16 @@ ParakeetPackages::ParakeetPackages(runtime::PackageFolder folder, int64_t tokens
   constexpr const char* kEncoderInputs[] = {fluidaudio::kMel, fluidaudio::kMelLength};
   check_known_inputs(preprocessor_, kPreprocessorInputs);
   check_known_inputs(encoder_, kEncoderInputs);
-  samples_ = input_shape(preprocessor_, fluidaudio::kAudio, true, {1, kAnySize})[1];
+  samples_ = input_shape(preprocessor_, fluidaudio::kAudio, true, {1, runtime::kAnySize})[1];
   input_shape(preprocessor_, fluidaudio::kAudioLength, false, {1});
-  const auto mel = input_shape(encoder_, fluidaudio::kMel, true, {1, kAnySize, kAnySize});
+  const auto mel =
+      input_shape(encoder_, fluidaudio::kMel, true, {1, runtime::kAnySize, runtime::kAnySize});
   input_shape(encoder_, fluidaudio::kMelLength, false, {1});
   preprocessor_.prepare(pool);
   encoder_.prepare(pool);
   output_shape(preprocessor_, fluidaudio::kMel, mel);
-  const auto encoded = output_shape(encoder_, fluidaudio::kEncoded, {1, kAnySize, kAnySize});
+  const auto encoded =
+      output_shape(encoder_, fluidaudio::kEncoded, {1, runtime::kAnySize, runtime::kAnySize});
   // The last row of features is that of the last sample.
   const int64_t rows = std::max<int64_t>(mel[2] - 1, 1), steps = encoded[2];
   step_samples_ = samples_ / rows * ((rows + steps - 1) / steps);

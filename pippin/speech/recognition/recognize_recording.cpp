@@ -4,10 +4,12 @@
 #include <cmath>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/speech/option_table.h"
+#include "pippin/speech/recognition/join_words.h"
 #include "pippin/speech/recognition/window_length.h"
 
 namespace pippin::speech {
@@ -22,6 +24,14 @@ bool is_greedy(const std::vector<double>& temperatures) {
   return std::equal(temperatures.begin(), temperatures.end(), usual.begin(), usual.end(),
                     [&](double a, double b) { return std::abs(a - b) < kRounding; });
 }
+
+// Windows whose end may cut a word share so many seconds with the next one.
+constexpr int64_t kSecondsOfOverlap = 2;
+
+struct RecognizedWindow {
+  double begin = 0, end = 0;  // seconds
+  std::vector<RecognizedWord> words;
+};
 
 }  // namespace
 
@@ -64,22 +74,39 @@ Transcription recognize_recording(Recognizer& recognizer, const TokenTexts& text
   Transcription result;
   result.duration = duration;
   const bool splits = recognizer.finds_times() && !options.without_timestamps;
-  for (size_t begin = 0; begin < samples.size();) {
-    check_cancel();
-    if (events.progress) events.progress(seconds(begin), duration);
-    const auto rest = samples.subspan(begin);
-    const auto window = rest.first(window_length(rest, most, rate));
-    const double offset = seconds(begin);
-    const auto words = recognized_words(recognizer.recognize(window), texts, offset);
-    std::vector<Segment> segments = recognized_segments(words, splits, options.word_timestamps,
-                                                        offset, std::ssize(result.segments));
+  const auto tell = [&](const RecognizedWindow& window) {
+    std::vector<Segment> segments = recognized_segments(
+        window.words, splits, options.word_timestamps, window.begin, std::ssize(result.segments));
     for (Segment& segment : segments) {
-      segment.end = std::min(segment.end, round_time(offset + seconds(window.size())));
+      segment.end = std::min(segment.end, round_time(window.end));
       result.text += segment.text;
       if (events.segment) events.segment(segment);
       result.segments.push_back(std::move(segment));
     }
-    begin += window.size();
+  };
+  std::optional<RecognizedWindow> last;  // not told yet, because the next window overlaps it
+  for (size_t begin = 0; begin < samples.size();) {
+    check_cancel();
+    if (events.progress) events.progress(seconds(begin), duration);
+    const auto rest = samples.subspan(begin);
+    WindowEnd end = window_end(rest, most, rate);
+    const bool overlaps = !end.is_quiet && recognizer.finds_times();
+    if (overlaps) end.length = most;
+    RecognizedWindow window{seconds(begin), seconds(begin + end.length), {}};
+    window.words =
+        recognized_words(recognizer.recognize(rest.first(end.length)), texts, window.begin);
+    if (last) {
+      join_words(last->words, window.words, {window.begin, last->end});
+      tell(*last);
+      last.reset();
+    }
+    begin += end.length;
+    if (overlaps) {
+      begin -= std::min(static_cast<size_t>(kSecondsOfOverlap * rate), most / 4);
+      last = std::move(window);
+    } else {
+      tell(window);
+    }
   }
   if (events.progress && !samples.empty()) events.progress(duration, duration);
   return result;

@@ -21,7 +21,8 @@ inline constexpr int64_t kMostSecondsOfWindow = 30;
 // Recognizers honour word_timestamps and without_timestamps (a segment for each window).
 std::optional<std::string_view> option_of_whisper(const TranscribeOptions& options);
 
-// Windows are independent of each other. Throws InvalidArgument for an option_of_whisper(),
+// Windows end in pauses. Where none is, they overlap, and their words are joined (join_words.h), if
+// tokens have times. Throws InvalidArgument for an option_of_whisper(),
 // Unsupported for words of a recognizer without times, the errors of Recognizer::recognize(), and
 // Cancelled; segments told before are complete.
 Transcription recognize_recording(Recognizer& recognizer, const TokenTexts& texts,

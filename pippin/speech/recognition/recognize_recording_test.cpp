@@ -102,6 +102,42 @@ TEST(RecognizeRecording, LosesAndDoublesNothingAtCuts) {
   }
 }
 
+// Without pauses, the text is that of one long window.
+TEST(RecognizeRecording, WindowsOverlapWhereNoPauseIs) {
+  std::string letters;
+  for (size_t i = 0; i < 100; ++i) letters += static_cast<char>('a' + i * i % 7 + i % 2 * 8);
+  const std::vector<float> samples = spoken(letters, 0);
+  ScriptedRecognizer whole(samples.size());
+  TranscribeOptions options;
+  options.word_timestamps = true;
+  const Transcription expected = recognize_recording(whole, letter, samples, options);
+  for (const size_t most : {4100, 7777, 15000}) {
+    ScriptedRecognizer recognizer(most);
+    std::string told;
+    const Transcription result =
+        recognize_recording(recognizer, letter, samples, options,
+                            {.detected = nullptr,
+                             .segment = [&](const Segment& segment) { told += segment.text; },
+                             .progress = nullptr});
+    EXPECT_EQ(result.text, expected.text) << most;
+    EXPECT_EQ(told, expected.text);
+    EXPECT_EQ(recognizer.windows.front(), most);
+    double last = 0;
+    for (const Segment& segment : result.segments) {
+      for (const Word& word : segment.words) {
+        EXPECT_NEAR(word.start, last, 0.011) << word.text;
+        last = word.end;
+      }
+    }
+    EXPECT_NEAR(last, result.duration, 0.011);
+  }
+  ScriptedRecognizer without_times(4000, false);
+  recognize_recording(without_times, letter, samples, {});
+  size_t sum = 0;
+  for (const size_t window : without_times.windows) sum += window;
+  EXPECT_EQ(sum, samples.size());
+}
+
 TEST(RecognizeRecording, WindowsHaveAtMostThirtySeconds) {
   ScriptedRecognizer recognizer(1000000);
   recognize_recording(recognizer, letter, spoken(std::string(140, 'a')), {});

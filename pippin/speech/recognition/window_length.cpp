@@ -1,12 +1,13 @@
 #include "pippin/speech/recognition/window_length.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace pippin::speech {
 
-size_t window_length(std::span<const float> rest, size_t most, int64_t sampling_rate) {
-  if (rest.size() <= most) return rest.size();
+WindowEnd window_end(std::span<const float> rest, size_t most, int64_t sampling_rate) {
+  if (rest.size() <= most) return {rest.size()};
   const auto rate = static_cast<size_t>(sampling_rate);
   const size_t next = std::min(rate, most / 4);
   const size_t end = std::min(most, rest.size() - next);
@@ -14,7 +15,7 @@ size_t window_length(std::span<const float> rest, size_t most, int64_t sampling_
   constexpr size_t kSteps = 10;  // of the quietest part
   const size_t step = std::max<size_t>(rate / 100, 1);
   const size_t count = end > begin ? (end - begin) / step : 0;
-  if (count < kSteps) return end;
+  if (count < kSteps) return {end, false};
   std::vector<double> energies(count);
   for (size_t i = 0; i < count; ++i) {
     for (const float sample : rest.subspan(begin + i * step, step)) {
@@ -30,7 +31,13 @@ size_t window_length(std::span<const float> rest, size_t most, int64_t sampling_
     least = energy;
     best = i;
   }
-  return begin + (best + kSteps / 2) * step;
+  const double all = std::accumulate(energies.begin(), energies.end(), 0.0);
+  const bool is_quiet = least * static_cast<double>(count) <= kPowerOfPauses * kSteps * all;
+  return {begin + (best + kSteps / 2) * step, is_quiet};
+}
+
+size_t window_length(std::span<const float> rest, size_t most, int64_t sampling_rate) {
+  return window_end(rest, most, sampling_rate).length;
 }
 
 std::vector<double> window_clips(std::span<const float> recording, std::span<const double> clips,

@@ -35,6 +35,18 @@ TEST(WindowLength, EndsInThePause) {
   EXPECT_NEAR(static_cast<double>(window_length(samples, 9000, kSamplesPerSecond)), 6530, 40);
 }
 
+TEST(WindowLength, TellsPausesFromQuietWords) {
+  std::vector<float> samples = loud(20000);
+  EXPECT_FALSE(window_end(samples, 9000, kSamplesPerSecond).is_quiet);
+  std::fill_n(samples.begin() + 7000, 100, 0.1F);  // -14 dB
+  EXPECT_FALSE(window_end(samples, 9000, kSamplesPerSecond).is_quiet);
+  std::fill_n(samples.begin() + 7000, 100, 0.04F);  // -22 dB
+  EXPECT_TRUE(window_end(samples, 9000, kSamplesPerSecond).is_quiet);
+  EXPECT_EQ(window_end(samples, 9000, kSamplesPerSecond).length, 7050U);
+  EXPECT_TRUE(window_end(std::vector<float>(20000), 9000, kSamplesPerSecond).is_quiet);
+  EXPECT_TRUE(window_end(loud(9000), 9000, kSamplesPerSecond).is_quiet);  // the whole
+}
+
 TEST(WindowLength, LeavesASecond) {
   std::vector<float> samples = loud(9001);
   silence(samples, 8500, 501);

@@ -7,7 +7,7 @@
 #include "pippin/base/error.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/families/silero.h"
-#include "pippin/speech/package_ports.h"
+#include "pippin/runtime/package/package_ports.h"
 
 namespace pippin::speech {
 
@@ -18,13 +18,13 @@ SileroVoice::SileroVoice(const std::filesystem::path& package, std::string name,
     : part_(package, std::move(name), compute) {
   constexpr const char* kInputs[] = {silero::kAudio, silero::kHidden, silero::kCell};
   check_known_inputs(part_, kInputs);
-  const int64_t samples = input_shape(part_, silero::kAudio, true, {1, kAnySize})[1];
+  const int64_t samples = input_shape(part_, silero::kAudio, true, {1, runtime::kAnySize})[1];
   if (samples <= silero::kContext) {
     fail(ErrorCode::InvalidFile, "{}: '{}' has {} samples, {} of them those before a window",
          part_.name(), silero::kAudio, samples, silero::kContext);
   }
   window_ = static_cast<size_t>(samples - silero::kContext);
-  const auto state = input_shape(part_, silero::kHidden, true, {1, kAnySize});
+  const auto state = input_shape(part_, silero::kHidden, true, {1, runtime::kAnySize});
   input_shape(part_, silero::kCell, true, state);
   part_.prepare(pool);
   output_shape(part_, silero::kProbability, {1, 1, 1});

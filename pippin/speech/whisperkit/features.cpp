@@ -6,7 +6,7 @@
 
 #include "pippin/base/error.h"
 #include "pippin/families/whisperkit.h"
-#include "pippin/speech/package_ports.h"
+#include "pippin/runtime/package/package_ports.h"
 
 namespace pippin::speech {
 

@@ -6,7 +6,7 @@
 #include "pippin/base/error.h"
 #include "pippin/families/whisperkit.h"
 #include "pippin/mil/package/package.h"
-#include "pippin/speech/package_ports.h"
+#include "pippin/runtime/package/package_ports.h"
 #include "pippin/speech/whisperkit/split.h"
 
 namespace pippin::speech {
@@ -75,7 +75,7 @@ void WhisperKitModel::check_inputs(const runtime::FixedPart& decoder) {
       whisperkit::kUpdateMask, whisperkit::kStates, whisperkit::kPaddingMask};
   check_known_inputs(encoder_, kEncoderInputs);
   check_known_inputs(decoder, kDecoderInputs);
-  const std::vector<int64_t> columns = {1, kAnySize, 1, kAnySize};
+  const std::vector<int64_t> columns = {1, runtime::kAnySize, 1, runtime::kAnySize};
   const auto features = input_shape(encoder_, whisperkit::kFeatures, true, columns);
   bins_ = features[1];
   shape_.frames = features[3];
@@ -118,7 +118,7 @@ void WhisperKitModel::find_ports() {
   features_ = encoder_.input_port(whisperkit::kFeatures);
   encoded_ = encoder_.output_port(whisperkit::kStates);
 
-  vocab_size_ = output_shape(*decoder_, whisperkit::kLogits, {1, 1, kAnySize})[2];
+  vocab_size_ = output_shape(*decoder_, whisperkit::kLogits, {1, 1, runtime::kAnySize})[2];
   output_shape(*decoder_, whisperkit::kNewKeys, {1, rows_, 1, 1});
   output_shape(*decoder_, whisperkit::kNewValues, {1, rows_, 1, 1});
   ids_ = decoder_->input_port(whisperkit::kIds);
@@ -207,16 +207,7 @@ std::unique_ptr<WindowDecoder> WhisperKitModel::encode(std::span<const float> fe
 
 std::vector<std::span<const float>> WhisperKitModel::feed_each(
     std::span<WindowDecoder* const> decoders, std::span<const int32_t> ids) {
-  const auto row = static_cast<size_t>(vocab_size_);
-  joined_.resize(decoders.size() * row);
-  std::vector<std::span<const float>> logits;
-  logits.reserve(decoders.size());
-  for (size_t i = 0; i < decoders.size(); ++i) {
-    const std::span<const float> own = decoders[i]->feed({&ids[i], 1});
-    std::copy(own.begin(), own.end(), joined_.begin() + static_cast<ptrdiff_t>(i * row));
-    logits.push_back(std::span<const float>(joined_).subspan(i * row, row));
-  }
-  return logits;
+  return feed_one_by_one(decoders, ids, joined_);
 }
 
 // The packages give the mean over their heads, which counts as one head.

@@ -1,4 +1,4 @@
-#include "pippin/speech/package_ports.h"
+#include "pippin/runtime/package/package_ports.h"
 
 #include <algorithm>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 #include "pippin/base/error.h"
 
-namespace pippin::speech {
+namespace pippin::runtime {
 namespace {
 
 std::string shape_text(const std::vector<int64_t>& shape) {
@@ -20,8 +20,8 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(sizes, ", "));
 }
 
-void check_shape(const runtime::FixedPart& part, const char* name,
-                 const std::vector<int64_t>& found, const std::vector<int64_t>& expected) {
+void check_shape(const FixedPart& part, const char* name, const std::vector<int64_t>& found,
+                 const std::vector<int64_t>& expected) {
   const bool fits = std::equal(found.begin(), found.end(), expected.begin(), expected.end(),
                                [](int64_t size, int64_t wanted) {
                                  return size > 0 && (wanted == kAnySize || size == wanted);
@@ -31,8 +31,7 @@ void check_shape(const runtime::FixedPart& part, const char* name,
        shape_text(found), shape_text(expected));
 }
 
-void check_type(const runtime::FixedPart& part, const char* name, mil::DataType type,
-                bool is_float) {
+void check_type(const FixedPart& part, const char* name, mil::DataType type, bool is_float) {
   if (mil::is_float(type) == is_float) return;
   fail(ErrorCode::InvalidFile, "{}: '{}' has elements of type {}; {} are expected", part.name(),
        name, mil::to_string(type), is_float ? "floats" : "integers");
@@ -40,7 +39,7 @@ void check_type(const runtime::FixedPart& part, const char* name, mil::DataType 
 
 }  // namespace
 
-std::vector<int64_t> input_shape(const runtime::FixedPart& part, const char* name, bool is_float,
+std::vector<int64_t> input_shape(const FixedPart& part, const char* name, bool is_float,
                                  const std::vector<int64_t>& expected) {
   const mil::Feature& feature = part.description().inputs[part.input_port(name)];
   check_type(part, name, feature.data_type, is_float);
@@ -48,7 +47,7 @@ std::vector<int64_t> input_shape(const runtime::FixedPart& part, const char* nam
   return feature.shape;
 }
 
-std::vector<int64_t> output_shape(const runtime::FixedPart& part, const char* name,
+std::vector<int64_t> output_shape(const FixedPart& part, const char* name,
                                   const std::vector<int64_t>& expected) {
   const size_t port = part.output_port(name);
   check_type(part, name, part.execution().plan().outputs()[port].declared, /*is_float=*/true);
@@ -57,29 +56,29 @@ std::vector<int64_t> output_shape(const runtime::FixedPart& part, const char* na
   return shape;
 }
 
-bool has_output(const runtime::FixedPart& part, const char* name) {
+bool has_output(const FixedPart& part, const char* name) {
   const auto& outputs = part.description().outputs;
   return std::any_of(outputs.begin(), outputs.end(),
                      [&](const mil::Feature& output) { return output.name == name; });
 }
 
-void check_known_inputs(const runtime::FixedPart& part, std::span<const char* const> known) {
+void check_known_inputs(const FixedPart& part, std::span<const char* const> known) {
   for (const mil::Feature& input : part.description().inputs) {
     const bool is_known = std::any_of(known.begin(), known.end(),
                                       [&](std::string_view name) { return name == input.name; });
     if (is_known) continue;
-    fail(ErrorCode::Unsupported, "{}: takes '{}', which WhisperKit's packages do not have",
-         part.name(), input.name);
+    fail(ErrorCode::Unsupported, "{}: takes '{}'; the known inputs of such a package: {}",
+         part.name(), input.name, fmt::join(known, ", "));
   }
   if (!part.description().states.empty()) {
-    fail(ErrorCode::Unsupported, "{}: has the state '{}', which WhisperKit's packages do not have",
-         part.name(), part.description().states.front().name);
+    fail(ErrorCode::Unsupported, "{}: has the state '{}'; such packages have none", part.name(),
+         part.description().states.front().name);
   }
 }
 
-void give_input(runtime::FixedPart& part, size_t port, std::span<const float> values) {
+void give_input(FixedPart& part, size_t port, std::span<const float> values) {
   if (part.execution().lend_input(port, std::as_bytes(values))) return;
   std::copy(values.begin(), values.end(), part.input(port).begin());
 }
 
-}  // namespace pippin::speech
+}  // namespace pippin::runtime

@@ -10,24 +10,24 @@
 
 #include "pippin/runtime/package/fixed_part.h"
 
-namespace pippin::speech {
+namespace pippin::runtime {
 
 // Stands for any size of an axis.
 inline constexpr int64_t kAnySize = -1;
 
 // The declared shape of an input. Throws InvalidFile, naming the package, if it lacks the input, or
 // if its type or an axis is another one than expected.
-std::vector<int64_t> input_shape(const runtime::FixedPart& part, const char* name, bool is_float,
+std::vector<int64_t> input_shape(const FixedPart& part, const char* name, bool is_float,
                                  const std::vector<int64_t>& expected);
 // The same for an output of floats, of a part that is ready.
-std::vector<int64_t> output_shape(const runtime::FixedPart& part, const char* name,
+std::vector<int64_t> output_shape(const FixedPart& part, const char* name,
                                   const std::vector<int64_t>& expected);
-bool has_output(const runtime::FixedPart& part, const char* name);
-// Throws Unsupported for inputs other than these.
-void check_known_inputs(const runtime::FixedPart& part, std::span<const char* const> known);
+bool has_output(const FixedPart& part, const char* name);
+// Throws Unsupported for inputs other than these, and for states.
+void check_known_inputs(const FixedPart& part, std::span<const char* const> known);
 
 // Gives an input of floats to the next runs: in place where the device can, else as a copy.
 // `values` must exist until then.
-void give_input(runtime::FixedPart& part, size_t port, std::span<const float> values);
+void give_input(FixedPart& part, size_t port, std::span<const float> values);
 
-}  // namespace pippin::speech
+}  // namespace pippin::runtime
