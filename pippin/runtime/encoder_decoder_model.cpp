@@ -77,6 +77,8 @@ engine::Execution EncoderDecoderModel::make(const char* function, mil::SizeRange
   const mil::SizeRange one{1, 1};
   engine::PlanOptions options;
   options.compute = compute_;
+  // Sequences share passes of one token, which needs rows that do not depend on their number.
+  options.compute.batch_invariant = query.upper == 1;
   auto& ranges = options.input_ranges;
   if (std::string_view(function) == encoder_decoder::kEncode) {
     if (!schema_.source) ranges[encoder_decoder::kSourceIds] = {one, query};
