@@ -11,6 +11,12 @@ std::string Plan::nodes_text() const {
 std::string Plan::nodes_json() const {
   return nodes_text();
 }
+std::vector<std::string> Plan::states_outside_recurrences() const {
+  std::vector<std::string> names;
+  names.reserve(states().size());
+  for (const mil::Feature& state : states()) names.push_back(state.name);
+  return names;
+}
 
 Execution::Execution(std::shared_ptr<const Plan> plan, ThreadPool& pool)
     : plan_(std::move(plan)), device_(plan_->make_execution(pool)), states_(device_->lanes(), 0) {}

@@ -68,6 +68,9 @@ class Plan {
   virtual uint64_t weight_bytes() const = 0;  // read by one run
   virtual uint64_t saved_bytes() const = 0;   // bytes saved compared with the package
   virtual std::string describe() const = 0;   // one line per step, for --verbose and tests
+  // The states that are not only those of recurrences over tokens, for which a few tokens have the
+  // same bits in one run as in several. All on devices without nodes.
+  virtual std::vector<std::string> states_outside_recurrences() const;
   // The list of nodes (engine/nodes): a line for each, and an array in JSON. Throws Unsupported on
   // devices without nodes.
   virtual std::string nodes_text() const;

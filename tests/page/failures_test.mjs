@@ -47,6 +47,7 @@ describe("the server", () => {
     await page.waitForFunction(() => document.querySelector(".assistant > .text").innerText.endsWith("time."));
     await waitForAnswer(page);
     assert.deepEqual(await texts(page), [story, "Once upon a time."]);
+    await sleep(500); // the end of the answer is stored soon after it is shown
     await page.reload();
     await page.waitForSelector(".assistant");
     assert.deepEqual(await texts(page), [story, "Once upon a time."]);

@@ -1,6 +1,7 @@
 #include "pippin/engine/nodes/node_plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "pippin/engine/nodes/print.h"
 #include "pippin/io/json.h"
@@ -32,6 +33,20 @@ bool only_masks_attention(const NodePlan& plan, size_t input) {
   }
   return is_read && std::none_of(plan.output_views.begin(), plan.output_views.end(),
                                  [&](const View& view) { return view.buffer == mask.buffer; });
+}
+
+std::vector<std::string> states_outside_recurrences(const NodePlan& plan) {
+  std::set<std::string> names;
+  for (const Node& node : plan.nodes) {
+    const bool recurs = node.as<CausalConvolutionNode>() != nullptr ||
+                        node.as<DecayedNode>() != nullptr || node.as<SelectiveNode>() != nullptr ||
+                        node.as<LinearRecurrenceNode>() != nullptr;
+    for (size_t i = 0; i < node.views.size() && !recurs; ++i) {
+      const Buffer& buffer = plan.buffer(node.views[i]);
+      if (buffer.kind == Buffer::Kind::State) names.insert(buffer.name);
+    }
+  }
+  return {names.begin(), names.end()};
 }
 
 std::string nodes_text(const NodePlan& plan) {

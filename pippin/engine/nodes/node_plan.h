@@ -44,6 +44,10 @@ struct NodePlan {
 // device can apply the mask's rule instead.
 bool only_masks_attention(const NodePlan& plan, size_t input);
 
+// The states that other nodes than recurrences and the short convolutions before them
+// (nodes/recurrence.h) read or write.
+std::vector<std::string> states_outside_recurrences(const NodePlan& plan);
+
 // Returns a line for each node, and for a list of nodes.
 std::string nodes_text(const NodePlan& plan);
 std::string nodes_json(const NodePlan& plan);

@@ -27,6 +27,9 @@ struct CpuPlan : Plan {
   uint64_t weight_bytes() const override { return static_cast<uint64_t>(weights_read); }
   uint64_t saved_bytes() const override { return static_cast<uint64_t>(weights_saved); }
   std::string describe() const override;
+  std::vector<std::string> states_outside_recurrences() const override {
+    return engine::states_outside_recurrences(node_plan);
+  }
   std::string nodes_text() const override { return engine::nodes_text(node_plan); }
   std::string nodes_json() const override { return engine::nodes_json(node_plan); }
   std::unique_ptr<DeviceExecution> make_execution(ThreadPool& pool) const override;

@@ -39,7 +39,8 @@ void Drafts::keep(std::span<const int32_t> text) {
 std::unique_ptr<Drafting> begin_drafting(const Model& model, const GenerateOptions& options) {
   if (options.drafts == nullptr || options.max_drafts == 0) return nullptr;
   const Capabilities& can = model.capabilities();
-  if (can.greedy_only || !can.every_row || !(can.truncate || can.checkpoint)) {
+  const bool goes_back = can.truncate || (can.checkpoint && can.equal_rows > 1);
+  if (can.greedy_only || !can.every_row || !goes_back) {
     log_debug("no drafts: {}", can.greedy_only  ? "the model has no logits to compare them with"
                                : !can.every_row ? "a pass gives the logits of its last token alone"
                                                 : "the model cannot drop tokens that were wrong");

@@ -110,11 +110,20 @@ StatefulModel::StatefulModel(const mil::Model& model, ThreadPool& pool, const Lo
                          .many_sequences = true,
                          .shares_passes = schema_.has_cache && smallest_ == 1,
                          .every_row = every_row_,
-                         .equal_rows =
-                             carried_.empty() ? Capabilities().equal_rows : kEqualRecurrentRows,
+                         .equal_rows = find_equal_rows(),
                          .greedy_only = is_greedy_only()},
         .num_ids = embedding_rows(program_, schema_.steps.front()).value_or(0),
         .rows = find_rows()});
+}
+
+int64_t StatefulModel::find_equal_rows() const {
+  if (carried_.empty()) return Capabilities().equal_rows;
+  for (const Form& form : forms_) {
+    for (const std::string& state : form.runner->plan().states_outside_recurrences()) {
+      if (is_carried(state)) return 1;
+    }
+  }
+  return kEqualRecurrentRows;
 }
 
 std::optional<RowForm> StatefulModel::find_rows() const {

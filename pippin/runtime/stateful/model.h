@@ -108,6 +108,7 @@ class StatefulModel final : public Model {
   void find_logits();
   void find_length_dependence(const mil::Model& model, ThreadPool& pool);
   void find_carried_states();
+  int64_t find_equal_rows() const;
 
   const mil::Model& program_;
   std::string adapter_;
