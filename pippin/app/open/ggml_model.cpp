@@ -147,7 +147,7 @@ std::filesystem::path ggml_encoder(const std::filesystem::path& file) {
     }
   }
   for (const char* form : {".mlmodelc", ".mlpackage"}) {
-    const auto package =
+    std::filesystem::path package =
         file.parent_path() / fmt::format("{}{}{}", stem, families::ggml::kEncoderEnding, form);
     if (std::filesystem::is_directory(package)) return package;
   }
