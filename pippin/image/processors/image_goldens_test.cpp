@@ -125,9 +125,9 @@ TEST(ImageGoldens, EqualTransformersOfAllProcessors) {
     const NpzFile golden = NpzFile::open(folder / "golden.npz");
     for (const auto& [backend, prefix] :
          {std::pair{Backend::Torchvision, "torchvision"}, std::pair{Backend::Pil, "pil"}}) {
-      const bool present =
-          std::any_of(golden.names().begin(), golden.names().end(),
-                      [&](const std::string& name) { return name.starts_with(prefix); });
+      const bool present = std::any_of(
+          golden.names().begin(), golden.names().end(),
+          [&begin = prefix](const std::string& name) { return name.starts_with(begin); });
       if (!present) continue;
       try {
         compare_backend(folder, pictures, backend, prefix);
