@@ -5,12 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "pippin/app/facts/machine.h"
 #include "pippin/app/facts/model_cost.h"
 #include "pippin/app/prompt_tokens.h"
-#include "pippin/base/cpu_features.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/base/text.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/cli/options/image_files.h"
 #include "pippin/io/json.h"
@@ -65,29 +62,20 @@ ImageReport bench_images(const ImageBench& bench) {
   const auto images = read_image_files(bench.images);
   const std::vector<runtime::ImageFile> files = app::image_files(images);
   ImageReport report;
-  report.model = bench.name;
-  report.cpu = app::cpu_name();
-  report.features = to_string(cpu_features());
+  report.run = measured_run(bench.name);
   report.images = std::ssize(files);
-  report.dropped = app::drop_cached_files(bench.choice.path);
-  auto start = ImageClock::now();
-  app::open_model(bench.choice);
-  report.first_load_seconds = seconds_since(start);
-  app::restart_peak_memory();
-  start = ImageClock::now();
-  const runtime::LoadedModel model = app::open_model(bench.choice);
-  report.second_load_seconds = seconds_since(start);
-  report.threads = model.pool->num_threads();
+  const runtime::LoadedModel model = open_twice(bench.choice, app::open_model, report.run);
+  report.run.threads = model.pool->num_threads();
   // The first one reads the weights and makes plans.
   ImageReport first;
   measure_prompt(model, files, first);
   for (int i = 0; i < bench.repetitions; ++i) measure_prompt(model, files, report);
-  report.peak_memory_bytes = app::peak_resident_bytes();
+  report.run.peak_memory_bytes = app::peak_resident_bytes();
   return report;
 }
 
 std::string image_lines(const ImageReport& report) {
-  std::string lines;
+  std::string lines = load_lines(report.run);
   const auto line = [&]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
     lines += fmt::format(format, std::forward<Args>(args)...) + "\n";
   };
@@ -95,37 +83,26 @@ std::string image_lines(const ImageReport& report) {
     return fmt::format("{:.1f} ms median, {:.1f} ms min of {}", median_time(seconds) * 1e3,
                        runtime::percentile(seconds, 0) * 1e3, seconds.size());
   };
-  line("Model         : {}", report.model);
-  line("Machine       : {} ({}), {} thread{}", report.cpu, report.features, report.threads,
-       report.threads == 1 ? "" : "s");
-  line("First load    : {:.3f} s{}", report.first_load_seconds,
-       report.dropped ? "" : " (files were in memory)");
-  line("Second load   : {:.3f} s", report.second_load_seconds);
   line("Prompt        : {} image{}, {} rows of {} tokens", report.images,
        report.images == 1 ? "" : "s", report.rows, report.tokens);
   line("Pixels        : {}", times(report.processor));
   line("Tower         : {} ({:.0f} rows/s)", times(report.tower),
        static_cast<double>(report.rows) / median_time(report.tower));
   line("First token   : {}, pixels and tower included", times(report.first_token));
-  line("Peak memory   : {}", format_bytes(report.peak_memory_bytes));
-  return lines;
+  return lines + memory_line(report.run);
 }
 
 std::string image_json(const ImageReport& report) {
   JsonWriter json(2);
-  json.begin_object().member("model", report.model).member("cpu", report.cpu);
-  json.member("features", report.features).member("threads", report.threads);
-  json.member("first_load_seconds", report.first_load_seconds);
-  json.member("first_load_reads_disk", report.dropped);
-  json.member("second_load_seconds", report.second_load_seconds);
+  json.begin_object();
+  write_run(json, report.run);
   json.member("images", report.images).member("rows", report.rows);
   json.member("tokens", report.tokens);
   json.member("processor_seconds", median_time(report.processor));
   json.member("tower_seconds", median_time(report.tower));
   json.member("first_token_seconds", median_time(report.first_token));
   json.member("processor_samples", report.processor).member("tower_samples", report.tower);
-  json.member("first_token_samples", report.first_token);
-  json.member("peak_memory_bytes", report.peak_memory_bytes).end_object();
+  json.member("first_token_samples", report.first_token).end_object();
   return json.text() + "\n";
 }
 

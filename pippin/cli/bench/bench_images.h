@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "pippin/app/open/open_model.h"
+#include "pippin/cli/bench/measured_run.h"
 
 namespace pippin::cli {
 
@@ -18,15 +19,11 @@ struct ImageBench {
 };
 
 struct ImageReport {
-  std::string model, cpu, features;
-  int threads = 0;
-  double first_load_seconds = 0, second_load_seconds = 0;
-  bool dropped = false;  // whether the first load had to read the disk
+  MeasuredRun run;
   int64_t images = 0, rows = 0, tokens = 0;
   // Seconds of each repetition: reading the pictures and computing pixel values; the tower; all of
   // that and the prompt, up to the logits of the first token.
   std::vector<double> processor, tower, first_token;
-  uint64_t peak_memory_bytes = 0;
 };
 
 // The prompt is the images and a short text. Throws the errors of opening the model, and

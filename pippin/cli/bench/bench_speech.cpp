@@ -10,9 +10,7 @@
 #include "pippin/app/facts/machine.h"
 #include "pippin/app/facts/model_cost.h"
 #include "pippin/app/open/speech_model.h"
-#include "pippin/base/cpu_features.h"
 #include "pippin/base/stopwatch.h"
-#include "pippin/base/text.h"
 #include "pippin/base/threads/cancel.h"
 #include "pippin/io/json.h"
 
@@ -81,20 +79,6 @@ void measure_recognizer(const SpeechBench& bench, speech::Recognizer& recognizer
   }
 }
 
-// Opens the model twice; the second time, what the load cache keeps is there.
-template <typename Open>
-auto open_timed(const SpeechBench& bench, Open open, SpeechReport& report) {
-  report.dropped = app::drop_cached_files(bench.choice.path);
-  auto start = SpeechClock::now();
-  open(bench.choice);
-  report.first_load_seconds = seconds_since(start);
-  app::restart_peak_memory();
-  start = SpeechClock::now();
-  auto opened = open(bench.choice);
-  report.second_load_seconds = seconds_since(start);
-  return opened;
-}
-
 }  // namespace
 
 double SpeechReport::encoder_seconds() const {
@@ -111,41 +95,33 @@ double SpeechReport::real_time_factor() const {
 
 SpeechReport bench_speech(const SpeechBench& bench) {
   SpeechReport report;
-  report.model = bench.name;
-  report.cpu = app::cpu_name();
-  report.features = to_string(cpu_features());
+  report.run = measured_run(bench.name);
   report.repetitions = bench.repetitions;
   report.seed = bench.seed;
   if (app::is_whisper(bench.choice.path)) {
-    const app::OpenedWindows opened = open_timed(bench, app::open_windows, report);
-    report.threads = opened.pool->num_threads();
+    const app::OpenedWindows opened = open_twice(bench.choice, app::open_windows, report.run);
+    report.run.threads = opened.pool->num_threads();
     measure_windows(bench, opened, report);
   } else {
-    const app::OpenedRecognizer opened = open_timed(
-        bench,
+    const app::OpenedRecognizer opened = open_twice(
+        bench.choice,
         [](const app::ModelChoice& choice) {
           return std::get<app::OpenedRecognizer>(app::open_speech(choice));
         },
-        report);
-    report.threads = opened.pool->num_threads();
+        report.run);
+    report.run.threads = opened.pool->num_threads();
     measure_recognizer(bench, *opened.recognizer, report);
   }
-  report.peak_memory_bytes = app::peak_resident_bytes();
+  report.run.peak_memory_bytes = app::peak_resident_bytes();
   return report;
 }
 
 std::string speech_lines(const SpeechReport& report) {
-  std::string lines;
+  std::string lines = load_lines(report.run);
   const auto line = [&]<typename... Args>(fmt::format_string<Args...> format, Args&&... args) {
     lines += fmt::format(format, std::forward<Args>(args)...) + "\n";
   };
   const double encoder = report.encoder_seconds();
-  line("Model         : {}", report.model);
-  line("Machine       : {} ({}), {} thread{}", report.cpu, report.features, report.threads,
-       report.threads == 1 ? "" : "s");
-  line("First load    : {:.3f} s{}", report.first_load_seconds,
-       report.dropped ? "" : " (files were in memory)");
-  line("Second load   : {:.3f} s", report.second_load_seconds);
   line("{}: {:.1f} ms median, {:.1f} ms min of {}, for {:.1f} s of sound ({:.1f}x real time)",
        report.tokens > 0 ? "Encoder       " : "Recognizer    ", encoder * 1e3,
        *std::min_element(report.encoder.begin(), report.encoder.end()) * 1e3, report.encoder.size(),
@@ -158,18 +134,14 @@ std::string speech_lines(const SpeechReport& report) {
   } else {
     line("Real time     : factor {:.4f}", report.real_time_factor());
   }
-  line("Peak memory   : {}", format_bytes(report.peak_memory_bytes));
-  return lines;
+  return lines + memory_line(report.run);
 }
 
 std::string speech_json(const SpeechReport& report) {
   JsonWriter json(2);
-  json.begin_object().member("model", report.model).member("cpu", report.cpu);
-  json.member("features", report.features).member("threads", report.threads);
+  json.begin_object();
+  write_run(json, report.run);
   json.member("seed", report.seed);
-  json.member("first_load_seconds", report.first_load_seconds);
-  json.member("first_load_reads_disk", report.dropped);
-  json.member("second_load_seconds", report.second_load_seconds);
   json.member("window_seconds", report.window_seconds);
   json.member(report.tokens > 0 ? "encoder_seconds" : "recognizer_seconds",
               report.encoder_seconds());
@@ -179,7 +151,7 @@ std::string speech_json(const SpeechReport& report) {
     json.member("decoder_samples", report.decoder);
   }
   json.member("real_time_factor", report.real_time_factor());
-  json.member("peak_memory_bytes", report.peak_memory_bytes).end_object();
+  json.end_object();
   return json.text() + "\n";
 }
 

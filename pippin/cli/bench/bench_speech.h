@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pippin/app/open/open_model.h"
+#include "pippin/cli/bench/measured_run.h"
 
 namespace pippin::cli {
 
@@ -18,16 +19,13 @@ struct SpeechBench {
 };
 
 struct SpeechReport {
-  std::string model, cpu, features;
-  int threads = 0, repetitions = 0;
+  MeasuredRun run;
+  int repetitions = 0;
   uint64_t seed = 0;
-  double first_load_seconds = 0, second_load_seconds = 0;
-  bool dropped = false;         // whether the first load had to read the disk
   double window_seconds = 0;    // of sound
   int64_t tokens = 0;           // 0: the model has no decoder of its own
   std::vector<double> encoder;  // seconds for a window; without a decoder, for all of it
   std::vector<double> decoder;  // seconds for `tokens` tokens
-  uint64_t peak_memory_bytes = 0;
 
   // Medians.
   double encoder_seconds() const;
