@@ -145,6 +145,11 @@ TEST_P(DraftedTexts, GoBackToCheckpoints) {
     sequence->truncate(static_cast<int64_t>(kept));
   }
   const std::vector<float> last = feed(*sequence, kept, ids.size());
+  // Another text in place of the tokens: the checkpoint is not of them.
+  fresh->save(scratch / "empty");
+  sequence->restore(scratch / "empty");
+  feed(*sequence, 1, ids.size());
+  EXPECT_EQ(sequence->earliest(), sequence->position());
   feed(*fresh, 0, kept);
   EXPECT_EQ(feed(*fresh, kept, ids.size()), last);
 }

@@ -137,10 +137,14 @@ GenerateResult generate(Sequence& sequence, std::span<const int32_t> prompt,
         const auto drafts = drafting->propose(are_certain ? 0 : most);
         fed.insert(fed.end(), drafts.begin(), drafts.end());
       }
+      if (fed.size() > 1 && !prepare_to_drop(sequence, std::ssize(fed))) {
+        fed.resize(1);
+        are_certain = false;
+        if (drafting != nullptr) drafting->propose(0);
+      }
       if (fed.size() == 1) {
         logits = feed(fed);
       } else {
-        prepare_to_drop(sequence, std::ssize(fed));
         rows = sequence.all_logits(fed);
         logits = rows;
       }

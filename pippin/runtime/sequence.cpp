@@ -86,6 +86,7 @@ void Sequence::begin(std::span<const int32_t> ids, bool token_suffices) {
 }
 
 void Sequence::keep(int64_t count) {
+  if (!can_restore(count)) checkpoint_.reset();
   tokens_.resize(static_cast<size_t>(count));
   runs_.keep(count);
   finish();
@@ -205,7 +206,6 @@ std::optional<int32_t> Sequence::greedy_token() {
 void Sequence::reset() {
   const Use use(*this);
   greedy_token_.reset();
-  checkpoint_.reset();
   keep(0);
   runs_.withdraw();
   forget();
@@ -249,7 +249,6 @@ void Sequence::truncate(int64_t count) {
   }
   greedy_token_.reset();
   if (!is_cut) return restore_checkpoint(count);
-  if (!can_restore(count)) checkpoint_.reset();
   if (count == 0) {
     forget();
   } else {
@@ -359,6 +358,7 @@ void Sequence::restore(const std::filesystem::path& path) {
   RowRuns runs;
   with_context(path.string(), [&] { runs.restore(saved.runs, tokens); });
   greedy_token_.reset();
+  checkpoint_.reset();
   forget();
   file.read([&](size_t index, const engine::StateRows& rows, const std::byte* from) {
     write_cache(index, rows, from, rows.group_bytes());

@@ -318,8 +318,8 @@ std::span<const int32_t> Scheduler::Loop::tokens_to_decode(Task& task, bool is_a
   fed_.assign(last.begin(), last.end());
   fed_.insert(fed_.end(), drafts.begin(), drafts.end());
   const int64_t count = task.sequence().position() + std::ssize(fed_);
-  if (pool_.grow(task.held_blocks, count)) {
-    runtime::prepare_to_drop(task.sequence(), std::ssize(fed_));
+  if (pool_.grow(task.held_blocks, count) &&
+      runtime::prepare_to_drop(task.sequence(), std::ssize(fed_))) {
     return fed_;
   }
   task.drop_drafts();

@@ -28,7 +28,7 @@ std::unique_ptr<Drafting> Drafts::begin(const Model& model, const GenerateOption
   if (options_.model != nullptr) sources.push_back(std::make_unique<ModelDrafter>(options_.model));
   Drafting::Limits limits{options_.most, model.vocab_size(), options_.always};
   if (options.max_drafts >= 0) limits.most = std::min(limits.most, options.max_drafts);
-  limits.feeds_again = !model.capabilities().truncate;
+  limits.feeds_again = model.capabilities().checkpoint;
   return std::make_unique<Drafting>(std::move(sources), cost_, limits);
 }
 
@@ -57,8 +57,13 @@ int64_t most_drafts(const Sequence& sequence, int64_t left) {
   return std::min({room, left, rows, dropped}) - 1;
 }
 
-void prepare_to_drop(Sequence& sequence, int64_t count) {
+bool prepare_to_drop(Sequence& sequence, int64_t count) try {
   if (sequence.droppable() < count) sequence.checkpoint();
+  return true;
+} catch (const Error& error) {
+  if (error.code() != ErrorCode::LimitExceeded) throw;
+  log_debug("no drafts: {}", error.what());
+  return false;
 }
 
 void drop_behind(Sequence& sequence, int64_t count) {

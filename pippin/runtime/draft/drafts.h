@@ -51,8 +51,9 @@ std::unique_ptr<Drafting> begin_drafting(const Model& model, const GenerateOptio
 // The most drafts that can be fed after the sequence's next token, if at most `left` more tokens
 // are wanted.
 int64_t most_drafts(const Sequence& sequence, int64_t left);
-// Call it before `count` tokens are fed of which some may be dropped.
-void prepare_to_drop(Sequence& sequence, int64_t count);
+// Call it before `count` tokens are fed of which some may be dropped. Returns false if there is no
+// memory for a checkpoint: they must not be fed then.
+bool prepare_to_drop(Sequence& sequence, int64_t count);
 // Drops all but the first `count` tokens, if there are more; also after a cancelled call.
 void drop_behind(Sequence& sequence, int64_t count);
 
