@@ -18,6 +18,7 @@
 #include "pippin/runtime/encoder_model.h"
 #include "tests/gguf_recipes.h"
 #include "tests/gguf_testing.h"
+#include "tests/golden_testing.h"
 #include "tests/reference_logits.h"
 
 namespace pippin {

@@ -245,9 +245,11 @@ class LyingMatrix : public PackedMatrix {
         stored_{"q4_0", bytes.first(static_cast<size_t>(layout().rows) * 3), layout().rows, 8},
         bytes_(bytes) {}
 
-  void codes(int64_t, std::span<uint8_t> out) const override { std::ranges::fill(out, 1); }
+  void codes(int64_t, std::span<uint8_t> out) const override {
+    std::fill(out.begin(), out.end(), uint8_t{1});
+  }
   void scales(int64_t, std::span<float> scales, std::span<float>) const override {
-    std::ranges::fill(scales, 1.0f);
+    std::fill(scales.begin(), scales.end(), 1.0f);
   }
   bool describe(mil::Recipe&) const override { return true; }
   ByteSpan stream() const override { return bytes_; }
